@@ -32,7 +32,11 @@ module.exports = {
       from: { path: ours('client'), pathNot: ['\\.test\\.ts$', '/testing/'] },
       to: {
         path: '^src/',
-        pathNot: [ours('client'), '^src/core/(signing|without-undefined)\\.ts$'],
+        pathNot: [
+          ours('client'),
+          '^src/core/(signing|subject|without-undefined)\\.ts$',
+          '^src/core/methodology/definition/convergence\\.ts$',
+        ],
         dependencyTypesNot: ['type-only'],
       },
     },

@@ -76,10 +76,8 @@ if ! reach; then
   reach --retry 5 --retry-connrefused || { echo "$url does not respond." >&2; exit 2; }
 fi
 
-# no_task QUERY: succeeds if no task of the plan matches the query.
-no_task() { [[ $(curl --silent --show-error ${headers[@]+"${headers[@]}"} "$api/tasks?limit=1$1") == *'"tasks":[]'* ]]; }
-
-no_task '' && { echo "$project has no tasks. Check the project id, or run gen plan import." >&2; exit 2; }
+tasks=$(curl --silent --show-error ${headers[@]+"${headers[@]}"} "$api/tasks?limit=1")
+[[ $tasks == *'"tasks":[]'* ]] && { echo "$project has no tasks. Check the project id, or run gen plan import." >&2; exit 2; }
 
 # keep HANDLE PID: renews the claim. If a renewal is refused, the claim is lost: stops the process that does the work.
 keep() {
@@ -111,7 +109,7 @@ while :; do
   reason=$(field reason "$grant")
   if [[ $reason == NOTHING_READY ]]; then
     # Either all tasks are done, or the open ones are claimed by others or wait for their dependencies.
-    no_task '&phase=OPEN' && break
+    [[ $(field done "$grant") == true ]] && break
     continue
   fi
   [[ $reason == GRANTED ]] || { echo "claim failed: $grant" >&2; exit 1; }

@@ -91,7 +91,7 @@ def take():
             return grant
         if grant.get("reason") != "NOTHING_READY":
             raise SystemExit(f"claim failed: {grant}")
-        if not call("GET", "/tasks?phase=OPEN&limit=1")["tasks"]:
+        if grant["done"]:
             return None
 
 

@@ -107,7 +107,7 @@ it('runs the sample plan in worktrees, and starts an agent again that is killed 
     expect(git(folder, 'symbolic-ref', '--short', 'HEAD')).toBe(branch);
   expect(git(cwd, 'status', '--porcelain')).not.toContain('fleet');
   for (const { log } of report.agents)
-    expect(await readFile(log, 'utf8')).toContain('All tasks of shop are done.');
+    expect(await readFile(log, 'utf8')).toContain('All work of shop is done.');
 });
 
 it('gives an agent up that dies again and again, and says which tasks are left', async () => {
@@ -132,7 +132,7 @@ it('shows the agents live on a terminal, and Ctrl-C stops them and their program
   fleet.stop('SIGINT');
   const { code, out } = await fleet.ended;
   expect(code).toBe(130);
-  expect(out).toMatch(/solo-1 +stopped +0 +0 +0 +0 +1 /);
+  expect(out).toMatch(/solo-1 +stopped +0 +0 +0 +0 +0 +1 /);
   await isGone(program);
   expect(await genesisOf(harness).status()).toMatchObject({ claims: [], counts: { claimed: 0 } });
   const left = (await readdir(join(terminal.cwd, '.genesis', 'fleet'))).sort();
@@ -157,7 +157,7 @@ it('runs the kinds of agents in fleet.yml, each with its tracks and its environm
 `,
   );
   const fleet = await gen(terminal, 'fleet');
-  expect(fleet).toMatchObject({ code: 0, out: expect.stringContaining('All tasks are done.') });
+  expect(fleet).toMatchObject({ code: 0, out: expect.stringContaining('All work is done.') });
   const genesis = genesisOf(harness);
   expect(await genesis.results('A-001-schema')).toMatchObject({
     results: [{ agent_id: 'builder-1', result_data: 'plain\n' }],

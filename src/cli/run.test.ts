@@ -90,12 +90,12 @@ it('run --loop continues until all tasks are done', async () => {
   expect(looped.code).toBe(0);
   expect(JSON.parse(looped.out)).toMatchObject({ accepted: 5, refused: 0, failed: 0, lost: 0 });
   const later = await gen(terminal, 'run', '--loop', '--', 'true');
-  expect(later).toMatchObject({ code: 0, err: expect.stringMatching(/All tasks of .+ are done/) });
+  expect(later).toMatchObject({ code: 0, err: expect.stringMatching(/All work of .+ is done/) });
   expect((await gen(terminal, 'next')).err).toMatch(
     /^NOTHING_READY\. Every task in the plan is completed\. Do not wait\.\n$/,
   );
   const single = await gen(terminal, 'run', '--', 'true');
-  expect(single).toMatchObject({ code: 0, err: 'All tasks of shop are done.\n' });
+  expect(single).toMatchObject({ code: 0, err: 'All work of shop is done.\n' });
 });
 
 it('run --loop says that all tasks are done and exits with 0, even if a task failed on the way', async () => {
@@ -112,7 +112,7 @@ it('run --loop says that all tasks are done and exits with 0, even if a task fai
 it('run --loop says what became of a task before it starts the next', async () => {
   const { terminal } = await startPlannedHarness();
   const looped = await gen(terminal, 'run', '--loop', '--', 'true');
-  const lines = looped.err.split('\n').filter((line) => /is done|generation/.test(line));
+  const lines = looped.err.split('\n').filter((line) => /is done:|generation/.test(line));
   expect(lines).toHaveLength(10);
   for (const [at, line] of lines.entries()) expect(line).toMatch(at % 2 === 0 ? /generation 1/ : /is done/);
 });

@@ -13,7 +13,7 @@ test('the snippets of docs/sdk.md run in order', async () => {
   const client = pathToFileURL(builtFile('index.js')).href;
   const text = await readFile(join(ROOT, 'docs', 'sdk.md'), 'utf8');
   const snippets = [...text.matchAll(/```ts\n(.*?)```/gs)].map(([, code = '']) => code);
-  expect(snippets).toHaveLength(5);
+  expect(snippets).toHaveLength(6);
   const printedLines: (string | null)[] = [];
   for (const [n, snippet] of snippets.entries()) {
     const file = join(folder, `${n}.mjs`);
@@ -23,5 +23,10 @@ test('the snippets of docs/sdk.md run in order', async () => {
     printedLines.push(await child.nextLine());
     expect(await child.stderrText()).toBe('');
   }
-  expect(printedLines.slice(0, 3)).toEqual(['2 accepted, 0 refused', 'B-001-schema accepted', 'ACCEPTED']);
+  expect(printedLines.slice(0, 4)).toEqual([
+    '2 accepted, 0 refused',
+    '0 converged, 0 for a human',
+    'B-001-schema accepted',
+    'ACCEPTED',
+  ]);
 });

@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
 import { ApiClient } from './api-client.js';
 import type { ApiClientOptions } from './endpoint.js';
 import { defaultOutbox, Outbox, outboxFolder, type SubmitFinished, type SubmitOutcome } from './outbox.js';
 import { LeaseRenewals } from './renewals.js';
-import { isProblem } from './replies.js';
+import { submitFinished } from './submit-finished.js';
 import { WorkLoop } from './work-loop.js';
 import type { WorkHandler, WorkOptions, WorkSummary } from './work-options.js';
 
@@ -11,9 +10,6 @@ export interface GenesisOptions extends ApiClientOptions {
   /** Folder for finished results until the server has answered. Default: in the user's state folder. */
   readonly outbox?: string;
 }
-
-/** Larger results are sent as a blob, because a command has at most 1 MiB. */
-const INLINE_BYTES_MAX = 512 * 1024;
 
 /** The client: every call of the wire contract, and `work`, which runs an agent's loop. */
 export class Genesis extends ApiClient {
@@ -46,12 +42,5 @@ export class Genesis extends ApiClient {
     return this.outbox.outcomes();
   }
 
-  private readonly submitFinished: SubmitFinished = async (finished) => {
-    const { agent_id: _, finished_at: __, result_data, ...handle } = finished;
-    const bytes = Buffer.from(JSON.stringify(result_data));
-    if (bytes.length <= INLINE_BYTES_MAX) return this.submitResult({ ...handle, result_data });
-    const blob_sha256 = createHash('sha256').update(bytes).digest('hex');
-    const stored = await this.putBlob(blob_sha256, bytes);
-    return isProblem(stored) ? stored : this.submitResult({ ...handle, blob_sha256 });
-  };
+  private readonly submitFinished: SubmitFinished = (finished) => submitFinished(this, finished);
 }

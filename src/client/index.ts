@@ -8,4 +8,12 @@ export { ClaimLost } from './renewals.js';
 export * from './replies.js';
 export type * from './requests.js';
 export { publicKeyText, signCommand } from './sign-command.js';
-export type { EndedWork, Work, WorkContext, WorkHandler, WorkOptions, WorkSummary } from './work-options.js';
+export type {
+  EdgeResult,
+  EndedWork,
+  Work,
+  WorkContext,
+  WorkHandler,
+  WorkOptions,
+  WorkSummary,
+} from './work-options.js';

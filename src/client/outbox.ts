@@ -14,6 +14,8 @@ import { homedir, hostname } from 'node:os';
 import { basename, join } from 'node:path';
 import type { LeaseHandle } from './renewer.js';
 import { type ApiProblem, isProblem, type SubmissionReply } from './replies.js';
+import type { CheckReports } from './requests.js';
+import { isFinalProblem, refusalDetail } from './submission-refusal.js';
 
 /** A finished result to submit, identified by its request_id. */
 export interface FinishedResult extends LeaseHandle {
@@ -21,15 +23,22 @@ export interface FinishedResult extends LeaseHandle {
   readonly agent_id: string;
   readonly result_data: unknown;
   readonly metadata?: Readonly<Record<string, unknown>>;
+  /** The results of an edge's checks. */
+  readonly evaluators?: CheckReports;
   readonly finished_at: string;
 }
 
 /** The outcome of a result. There is one for every answered result that `work` produced. */
 export interface SubmitOutcome
-  extends Pick<FinishedResult, 'request_id' | 'task_id' | 'agent_id' | 'generation' | 'finished_at'> {
+  extends Pick<
+    FinishedResult,
+    'request_id' | 'task_id' | 'agent_id' | 'session_id' | 'generation' | 'finished_at'
+  > {
   readonly accepted: boolean;
   /** The server's reason, or the code of its problem with the request. */
   readonly reason: string;
+  /** What the reason does not say: the checks that have not passed, or what is wrong with the request. */
+  readonly detail: string | null;
   readonly late: boolean;
   readonly work_product_ref: string | null;
   /** Id of the refused result if the server keeps it. */
@@ -212,18 +221,15 @@ export class Outbox {
   private logPath = (suffix = '') => join(this.folder, `outcomes.jsonl${suffix}`);
 }
 
-/** Whether the result itself was refused, so that a retry is pointless. A wrong key or address can still be corrected. */
-const isFinalProblem = ({ status, code }: ApiProblem): boolean =>
-  (status === 400 || status === 409 || status === 413) && !/^(HTTP|SIGNATURE)_/.test(code);
-
 function outcomeOf(
   finished: FinishedResult,
   reply: SubmissionReply | ApiProblem,
   kept: string,
 ): SubmitOutcome {
-  const { request_id, task_id, agent_id, generation, finished_at } = finished;
+  const { request_id, task_id, agent_id, session_id, generation, finished_at } = finished;
   const answered_at = new Date().toISOString();
-  const common = { request_id, task_id, agent_id, generation, finished_at, answered_at };
+  const handle = { request_id, task_id, agent_id, session_id, generation };
+  const common = { ...handle, finished_at, answered_at, detail: refusalDetail(reply) };
   if (isProblem(reply)) {
     const refused = { accepted: false, late: false, work_product_ref: null, parked: null };
     return { ...common, ...refused, reason: reply.code, kept };

@@ -11,7 +11,7 @@ import {
   type RenewerMessage,
   type SendRenewal,
 } from './renewer.js';
-import type { LeasedClaim } from './replies.js';
+import { type GrantedClaim, hasLease } from './replies.js';
 
 /** The abort reason when a claim is lost or may be. */
 export class ClaimLost extends Error {
@@ -31,18 +31,20 @@ const SAFETY_MARGIN_MS_MAX = 2000;
 export class LeaseMonitor {
   readonly cell = new LeaseCell();
   private readonly lossController = new AbortController();
-  private readonly marginMs: number;
+  /** Null for a claim without a lease, which does not expire. */
+  private readonly marginMs: number | null = null;
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly claim: LeasedClaim,
+    private readonly claim: GrantedClaim,
     sentMs: number,
     private readonly onEnd: () => void,
   ) {
+    if (!hasLease(claim)) return;
     const leaseMs = claim.lease_duration_seconds * 1000;
     this.marginMs = Math.min(leaseMs * SAFETY_MARGIN_RATIO, SAFETY_MARGIN_MS_MAX);
     this.cell.ends_ms = sentMs + leaseMs;
-    this.scheduleCheck();
+    this.scheduleCheck(this.marginMs);
   }
 
   /** Aborts when the claim is lost or may be. */
@@ -52,7 +54,8 @@ export class LeaseMonitor {
 
   /** Correct even within a long synchronous turn, in which no signal fires. */
   isHeld(): boolean {
-    return !this.cell.isLost && monotonicMs() < this.cell.ends_ms - this.marginMs;
+    if (this.cell.isLost) return false;
+    return this.marginMs === null || monotonicMs() < this.cell.ends_ms - this.marginMs;
   }
 
   markLost(reason: string): void {
@@ -67,10 +70,10 @@ export class LeaseMonitor {
   }
 
   /** Renewals extend the lease without notifying this thread, so it checks again when the known end has come. */
-  private scheduleCheck(): void {
-    const leftMs = this.cell.ends_ms - this.marginMs - monotonicMs();
+  private scheduleCheck(marginMs: number): void {
+    const leftMs = this.cell.ends_ms - marginMs - monotonicMs();
     if (leftMs <= 0) this.markLost('LEASE_MAY_BE_OVER');
-    else this.timer = setTimeout(() => this.scheduleCheck(), Math.min(leftMs, 2 ** 31 - 1));
+    else this.timer = setTimeout(() => this.scheduleCheck(marginMs), Math.min(leftMs, 2 ** 31 - 1));
   }
 }
 
@@ -95,10 +98,10 @@ export class LeaseRenewals {
     return renewals;
   }
 
-  monitor(claim: LeasedClaim, sentMs: number): LeaseMonitor {
+  monitor(claim: GrantedClaim, sentMs: number): LeaseMonitor {
     const key = ++this.lastKey;
     const monitor: LeaseMonitor = new LeaseMonitor(claim, sentMs, () => this.stopRenewing(key));
-    if (monitor.signal.aborted) return monitor;
+    if (monitor.signal.aborted || !hasLease(claim)) return monitor;
     const { lease_duration_seconds: lease_seconds, expires_at } = claim;
     const lease = {
       key,

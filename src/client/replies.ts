@@ -41,10 +41,13 @@ export type { ClaimRefusal, RenewalRefusal, SubmissionRefusal } from '../core/co
 
 export type ClaimGranted = Extract<ClaimResult, { reason: 'GRANTED' }>;
 export type ClaimRefused = Exclude<ClaimResult, { reason: 'GRANTED' }>;
-/** A claim with a lease, as every task's claim has. In single-agent mode an edge's claim has none and never expires. */
+/** Reply to `next`. */
+export type NextReply = ClaimResult;
+/** A claim that expires. In single-agent mode an edge's claim has no lease: it is held until it is released. */
 export type LeasedClaim = GrantedClaim & {
   readonly lease_duration_seconds: number;
   readonly expires_at: string;
 };
-/** Reply to `next`. A grant is always a task, so it has a lease. */
-export type NextReply = (ClaimGranted & { readonly claim: LeasedClaim }) | ClaimRefused;
+
+export const hasLease = (claim: GrantedClaim): claim is LeasedClaim =>
+  claim.lease_duration_seconds !== null && claim.expires_at !== null;

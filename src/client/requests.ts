@@ -29,6 +29,10 @@ export type NextTaskRequest = WithEnvDefaults<Partial<BodyOf<'next'>>>;
 export type RenewLeaseRequest = RequestTo<'renew_lease'>;
 export type ReleaseClaimRequest = RequestTo<'release_claim'>;
 export type SubmitResultRequest = RequestTo<'submit_result'>;
+/** The results of an edge's checks, with their counts. */
+export type CheckReports = NonNullable<SubmitResultRequest['evaluators']>;
+/** The result of one check. */
+export type CheckReport = CheckReports['details'][number];
 export type AddNoteRequest = WithEnvDefaults<Omit<NoteBody, 'signature'>>;
 export type SuspendClaimRequest = RequestTo<'suspend_claim'>;
 export type ResumeClaimRequest = RequestTo<'resume_claim'>;

@@ -26,8 +26,8 @@ export class ResultDelivery {
     private readonly onAnswer: (outcome: SubmitOutcome) => void | Promise<void>,
   ) {}
 
-  /** Returns whether the result was accepted; null if it is not answered yet. */
-  async deliver(finished: FinishedResult, lease: LeaseMonitor): Promise<boolean | null> {
+  /** Returns null if the result is not answered yet. */
+  async deliver(finished: FinishedResult, lease: LeaseMonitor): Promise<SubmitOutcome | null> {
     const path = await this.outbox.put(finished).catch((error: unknown) => {
       const why = `cannot be written to ${this.outbox.folder} (${String(error)})`;
       const effect = 'It is submitted anyway, and lost if this process ends before the server responds.';
@@ -36,7 +36,7 @@ export class ResultDelivery {
     });
     for (let tried = 1; ; tried++) {
       const outcome = await this.send(finished, path);
-      if (!isProblem(outcome)) return outcome.accepted;
+      if (!isProblem(outcome)) return outcome;
       if (!lease.isHeld() || this.isStopped() || !isTransient(outcome)) break;
       await sleep(retryDelayMs(tried));
     }

@@ -163,7 +163,7 @@ test('proposes a lease from the durations of the track, within the limits of the
   const { genesis, direct } = await openClientHarness(planOf({ A: 2, B: 1 }), {
     max_lease_duration_seconds: 100,
   });
-  const leases: Record<string, number> = {};
+  const leases: Record<string, number | null> = {};
   const remember = (tracks: string[]) =>
     genesis.work({ ...AGENT, tracks }, async ({ task_id, claim }, { stop }) => {
       leases[task_id] = claim.lease_duration_seconds;
@@ -175,6 +175,28 @@ test('proposes a lease from the durations of the track, within the limits of the
   // Without past durations the default lease is proposed, which exceeds this tenant's limit.
   expect(leases).toEqual({ 'A-001-part': 100, 'A-002-part': 30, 'B-001-part': 100 });
   expect(expectNoProblem(await direct.tasks({ phase: 'OPEN' })).tasks).toEqual([]);
+});
+
+test('until idle, asks every track before it ends', async () => {
+  const { genesis, direct } = await openClientHarness(planOf({ A: 1, B: 1 }));
+  const other = { agent_id: 'agent-b', session_id: 'sess-b' };
+  expectNoProblem(await direct.claimTask({ task_id: 'A-001-part', ...other }));
+  const tracks = ['A', 'B'];
+  const summary = await genesis.work({ ...AGENT, tracks, until: 'idle' }, async ({ task_id }) => task_id);
+  expect(summary).toMatchObject({ accepted: 1, is_done: false, outcomes: [{ task_id: 'B-001-part' }] });
+});
+
+test('waits for work in a track without any: there is nothing that could be done', async () => {
+  const { genesis, direct, proxy } = await openClientHarness(planOf({ A: 1 }));
+  let polls = 0;
+  proxy.actionFor = (request) => {
+    // The second request shows that the first reply did not end the work.
+    if (request.endsWith('/next') && ++polls === 2)
+      void direct.addTasks([{ id: 'B-001-late', description: 'Added later' }]);
+    return 'pass';
+  };
+  const summary = await genesis.work({ ...AGENT, tracks: ['B'] }, async ({ task_id }) => task_id);
+  expect(summary).toMatchObject({ accepted: 1, is_done: true, outcomes: [{ task_id: 'B-001-late' }] });
 });
 
 test('signs every command of a session with a key, including renewals, and the log keeps the signatures', async () => {

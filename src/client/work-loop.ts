@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { subjectKindOf } from '../core/subject.js';
 import { withoutUndefined } from '../core/without-undefined.js';
+import { parseEdgeResult } from './edge-result.js';
 import { newRequestId, retryDelayMs, sharedSignal } from './http.js';
 import { monotonicMs } from './lease-cell.js';
 import { LeaseProposals } from './lease-proposals.js';
@@ -9,7 +11,9 @@ import type { SubmitOutcome } from './outbox.js';
 import { ClaimLost, type LeaseMonitor } from './renewals.js';
 import { handleOf, withExpectedGeneration } from './renewer.js';
 import { GenesisError, isProblem } from './replies.js';
+import type { CheckReports } from './requests.js';
 import { ResultDelivery } from './result-delivery.js';
+import { RELEASE_MESSAGE_CHARS_MAX } from './submit-finished.js';
 import { type ClaimAttempt, type GrantedWork, WorkClaimer } from './work-claimer.js';
 import type {
   EndedWork,
@@ -24,12 +28,12 @@ import { workerName } from './worker-name.js';
 
 interface HandlerResult {
   readonly result: unknown;
+  readonly evaluators: CheckReports | undefined;
   readonly metadata: Readonly<Record<string, unknown>> | undefined;
 }
 type SharedContext = Omit<WorkContext, 'setMetadata'>;
 
 const GRACE_MS = 5000;
-const MESSAGE_CHARS_MAX = 2000;
 
 /** An agent's loop: claim work, renew it while the handler runs, deliver the result. */
 export class WorkLoop {
@@ -58,7 +62,7 @@ export class WorkLoop {
       dependencies.outbox,
       dependencies.submit,
       () => this.isStopped,
-      (outcome) => this.options.onEnded?.(answeredWork(outcome)),
+      (outcome) => this.onAnswer(outcome),
     );
   }
 
@@ -76,7 +80,9 @@ export class WorkLoop {
       await Promise.all(slots.map((slot) => slot.catch((error) => this.failWith(error))));
       await this.delivery.flush();
       const pending = await this.delivery.pending();
-      if (this.isOwnSession && pending === 0) await client.closeSession(this.identity.session_id);
+      // Closing the session would release what waits for a human.
+      const isNeeded = pending > 0 || (this.claimer.hasEscalated && !this.isDone);
+      if (this.isOwnSession && !isNeeded) await client.closeSession(this.identity.session_id);
       if (this.failure !== undefined) throw this.failure;
       return this.summary(pending);
     } finally {
@@ -111,9 +117,9 @@ export class WorkLoop {
       const hasCapacity = await this.delivery.hasCapacity();
       const grant: ClaimAttempt = hasCapacity ? await this.claimer.claimNext(shouldWait) : 'later';
       // The first request does not wait: it shows at once whether all work is done.
-      shouldWait = grant === 'nothing';
-      if (grant === 'done') {
-        this.isDone = this.options.until !== 'idle';
+      shouldWait = grant === 'nothing' && this.options.until !== 'idle';
+      if (grant === 'done' || grant === 'idle') {
+        this.isDone ||= grant === 'done';
         return;
       }
       if (grant === 'later') {
@@ -131,9 +137,9 @@ export class WorkLoop {
     try {
       const ended = await this.runHandler(work, lease);
       if ('result' in ended) {
-        const isAccepted = await this.deliver(work, lease, ended);
-        if (isAccepted) await this.proposals.recordDuration(track, monotonicMs() - startedMs);
-        if (isAccepted === null) await this.reportEnd(work, 'pending', 'the server has not answered');
+        const outcome = await this.deliver(work, lease, ended);
+        if (outcome?.accepted) await this.proposals.recordDuration(track, monotonicMs() - startedMs);
+        if (outcome === null) await this.reportEnd(work, 'pending', 'the server has not answered');
       } else await this.releaseWork(work, lease, ended.error);
     } finally {
       lease.end();
@@ -169,8 +175,12 @@ export class WorkLoop {
     const setMetadata: WorkContext['setMetadata'] = (given) => {
       metadata = given;
     };
-    const result = await this.handler(work, { ...context, setMetadata });
-    return { result: JSON.stringify(result) === undefined ? null : result, metadata };
+    const returned = await this.handler(work, { ...context, setMetadata });
+    const isEdge = subjectKindOf(work.task_id) === 'edge';
+    const { result, evaluators } = isEdge ? parseEdgeResult(returned) : { result: returned };
+    // Throws if it is not JSON data, as for the result.
+    JSON.stringify(evaluators);
+    return { result: JSON.stringify(result) === undefined ? null : result, evaluators, metadata };
   }
 
   /** Throws when the grace period of a stop is over. */
@@ -191,11 +201,19 @@ export class WorkLoop {
     };
   }
 
-  private deliver({ claim }: Work, lease: LeaseMonitor, { result, metadata }: HandlerResult) {
+  private deliver({ claim }: Work, lease: LeaseMonitor, ended: HandlerResult) {
     const { agent_id } = this.identity;
-    const request = { request_id: newRequestId(), ...handleOf(claim), ...withoutUndefined({ metadata }) };
+    const { result, metadata, evaluators } = ended;
+    const optionalFields = withoutUndefined({ metadata, evaluators });
+    const request = { request_id: newRequestId(), ...handleOf(claim), ...optionalFields };
     const finished_at = new Date().toISOString();
     return this.delivery.deliver({ ...request, agent_id, result_data: result, finished_at }, lease);
+  }
+
+  private async onAnswer(outcome: SubmitOutcome): Promise<void> {
+    const isOwn = outcome.session_id === this.identity.session_id;
+    if (isOwn && isEscalated(outcome)) this.claimer.rememberEscalated(outcome.task_id);
+    await this.options.onEnded?.(answeredWork(outcome));
   }
 
   private async reportEnd({ claim }: Work, outcome: EndedWork['outcome'], message: string): Promise<void> {
@@ -209,7 +227,10 @@ export class WorkLoop {
     const outcome = isLost ? 'lost' : this.isStopped ? 'released' : 'failed';
     this.counts[outcome] += 1;
     lease.end();
-    const message = (error instanceof Error ? error.message : String(error)).slice(0, MESSAGE_CHARS_MAX);
+    const message = (error instanceof Error ? error.message : String(error)).slice(
+      0,
+      RELEASE_MESSAGE_CHARS_MAX,
+    );
     const isError = !isLost && !this.isStopped;
     // A claim that may be lost is released too: if it is lost, the server refuses and nothing happens.
     await this.dependencies.client.releaseClaim(
@@ -222,13 +243,19 @@ export class WorkLoop {
   private summary(pending: number): WorkSummary {
     const { outcomes } = this.delivery;
     const accepted = outcomes.filter((outcome) => outcome.accepted).length;
-    const refused = outcomes.length - accepted;
-    return { accepted, refused, ...this.counts, pending, is_done: this.isDone, outcomes };
+    const escalated = outcomes.filter(isEscalated).length;
+    const refused = outcomes.length - accepted - escalated;
+    return { accepted, escalated, refused, ...this.counts, pending, is_done: this.isDone, outcomes };
   }
 }
 
+const isEscalated = ({ reason }: SubmitOutcome): boolean => reason === 'ESCALATED';
+
 function answeredWork(submission: SubmitOutcome): EndedWork {
-  const { task_id, generation, accepted, reason, work_product_ref } = submission;
-  const outcome = accepted ? 'accepted' : 'refused';
-  return { task_id, generation, outcome, message: work_product_ref ?? reason, submission };
+  const { task_id, generation, accepted, reason, detail, work_product_ref } = submission;
+  const ended = { task_id, generation, submission };
+  if (accepted) return { ...ended, outcome: 'accepted', message: work_product_ref ?? reason };
+  if (isEscalated(submission))
+    return { ...ended, outcome: 'escalated', message: 'waits for a human: gen review' };
+  return { ...ended, outcome: 'refused', message: detail === null ? reason : `${reason}: ${detail}` };
 }

@@ -1,22 +1,26 @@
 import type { Briefing } from '../core/contract/claims.js';
+import type { WorkKind } from '../core/contract/values.js';
 import type { ApiClient } from './api-client.js';
 import type { Outbox, SubmitFinished, SubmitOutcome } from './outbox.js';
 import type { LeaseRenewals } from './renewals.js';
-import type { ApiProblem, LeasedClaim, NoteReply } from './replies.js';
+import type { ApiProblem, GrantedClaim, NoteReply } from './replies.js';
+import type { CheckReport } from './requests.js';
 
 export interface WorkOptions {
   /** Default: GENESIS_AGENT, or else the name of the program and a short id. */
   readonly agent_id?: string;
   /** Default: GENESIS_SESSION, or a new session that is closed at the end. */
   readonly session_id?: string;
-  /** Default: all tracks. */
+  /** Default: tasks only. */
+  readonly kinds?: readonly WorkKind[];
+  /** Only tasks of these tracks. Default: all tracks. */
   readonly tracks?: readonly string[];
   readonly agent_role?: string;
   /** Default: proposed from the past durations of the track. */
   readonly lease_duration_seconds?: number;
-  /** Maximum number of tasks worked on concurrently. */
+  /** Maximum number of tasks and edges worked on concurrently. */
   readonly concurrency?: number;
-  /** `done` (default): until all work of the tracks is complete. `idle`: until none is ready. `stopped`: until aborted. */
+  /** `done` (default): until all work of the kinds and tracks is complete. `idle`: until none is ready. `stopped`: until aborted. */
   readonly until?: 'done' | 'idle' | 'stopped';
   /** Stops the loop: handlers are aborted, their claims released, finished results submitted. */
   readonly signal?: AbortSignal;
@@ -28,17 +32,22 @@ export interface WorkOptions {
 export interface EndedWork {
   readonly task_id: string;
   readonly generation: number;
-  /** `lost`: the claim was lost before there was a result. `pending`: the result is in the outbox, unanswered. */
-  readonly outcome: 'accepted' | 'refused' | 'failed' | 'lost' | 'released' | 'pending';
-  /** The reference of the accepted result, the reason of a refusal or a loss, or the error. */
+  /**
+   * `escalated`: a human must decide on the result. `lost`: the claim was lost before there was a result. `pending`:
+   * the result is in the outbox, unanswered.
+   */
+  readonly outcome: 'accepted' | 'escalated' | 'refused' | 'failed' | 'lost' | 'released' | 'pending';
+  /** The reference of the accepted result, the reason of a refusal (with the failing checks) or a loss, or the error. */
   readonly message: string;
   /** The server's answer to the result; null if there is none. */
   readonly submission: SubmitOutcome | null;
 }
 
 export interface Work {
+  /** The id of the task, or `FEATURE#EDGE`. */
   readonly task_id: string;
-  readonly claim: LeasedClaim;
+  /** In single-agent mode an edge's claim has no lease. */
+  readonly claim: GrantedClaim;
   readonly briefing: Briefing | null;
 }
 
@@ -54,11 +63,21 @@ export interface WorkContext {
   readonly stop: () => void;
 }
 
+/** What a handler may return for an edge; any other value is the result, without results of checks. */
+export interface EdgeResult {
+  readonly result: unknown;
+  /** The results of the edge's checks (see the briefing). */
+  readonly evaluators: readonly CheckReport[] | undefined;
+}
+
+/** Returns the result as JSON data, for an edge optionally as an `EdgeResult`. */
 export type WorkHandler = (work: Work, context: WorkContext) => Promise<unknown>;
 
 export interface WorkSummary {
   /** Accepted results, including those finished by an earlier run. */
   readonly accepted: number;
+  /** Results that a human must decide on. */
+  readonly escalated: number;
   readonly refused: number;
   /** Handlers that threw while they held the claim. */
   readonly failed: number;
@@ -68,7 +87,7 @@ export interface WorkSummary {
   readonly released: number;
   /** Finished but unanswered results, in the outbox for the next run. */
   readonly pending: number;
-  /** Whether the loop ended because all work of its tracks is complete. */
+  /** Whether the loop ended because all work of its kinds and tracks is complete. */
   readonly is_done: boolean;
   readonly outcomes: readonly SubmitOutcome[];
 }

@@ -13,7 +13,7 @@ import {
   readFleetFile,
 } from '../fleet/fleet-file.js';
 import { runFleet } from '../fleet/run-fleet.js';
-import { collectOption, parseSecondsOption, parseWholeNumber } from '../option-parsers.js';
+import { collectOption, parseSecondsOption, parseWholeNumber, parseWorkKind } from '../option-parsers.js';
 import type { OptionsOf } from '../option-table.js';
 
 const FILE_DEFAULT = 'fleet.yml';
@@ -27,9 +27,10 @@ const FLEET_OPTIONS = {
   '--file <file>': `agents of different kinds (default without a command: ${FILE_DEFAULT})`,
   '--name <name>': 'name the agents NAME-1, NAME-2, … (default: the program and a short id)',
   '--track <track>': { about: 'only tasks of this track (repeatable)', parse: collectOption },
+  '--kind <kind>': { about: 'only tasks, or only edges of features', parse: parseWorkKind },
   '--role <role>': 'role to work in',
   '--lease <seconds>': {
-    about: 'lease duration in seconds (or 90s, 5m, 2h; default: from the duration of earlier tasks)',
+    about: 'lease duration in seconds (or 90s, 5m, 2h; default: from the duration of earlier work)',
     parse: parseSecondsOption,
   },
   '--restarts <n>': {
@@ -41,14 +42,15 @@ const FLEET_OPTIONS = {
 
 export const addFleet = command('fleet [command...]', {
   synopsis: '[options] -- <command...>\n       gen fleet [options] [--file fleet.yml]',
-  description: 'run several agents until all tasks are done',
+  description: 'run several agents until all work is done',
   options: FLEET_OPTIONS,
   help: `
-Each agent is a "gen run --loop" of its own: it claims a task, runs the command on it, submits the result, and repeats.
-The command gets the task in environment variables (see gen run --help): the most important are GENESIS_TASK_ID,
+Each agent is a "gen run --loop" of its own: it claims a task or an edge of a feature, runs the command on it, submits
+the result, and repeats. The command gets the work in environment variables (see gen run --help): the most important are GENESIS_TASK_ID,
 GENESIS_BRIEFING (a file with the briefing as JSON) and GENESIS_RESULT (the file to write the result to).
 In a git repository each agent has a worktree and a branch of its own (.genesis/fleet/AGENT, branch fleet/AGENT). At the
 end it is removed, unless it has commits or changes. Commit what the agents need before you start them.
+On an edge the command runs in a draft folder of the workspace, and writes the results of its checks to GENESIS_CHECKS.
 An agent that dies is started again after a growing pause. Ctrl-C stops all agents and releases their claims.
 
 Start your own, in two terminals:
@@ -65,10 +67,11 @@ A file fleet.yml for different kinds of agents, started with "gen fleet":
       tracks: [A, B]
     - name: checker
       command: ./check.sh "$GENESIS_TASK_ID"
+      kind: task
       role: reviewer
       environment: { LOG_LEVEL: debug }
 
-Exit codes: 0 all tasks are done, 1 tasks are left and all agents have ended, 130 stopped by Ctrl-C.`,
+Exit codes: 0 all work is done, 1 work is left and all agents have ended, 130 stopped by Ctrl-C.`,
   async run(context, programAndArguments, options) {
     const specs =
       programAndArguments.length > 0
@@ -81,21 +84,21 @@ Exit codes: 0 all tasks are done, 1 tasks are left and all agents have ended, 13
 type FleetCommandOptions = OptionsOf<typeof FLEET_OPTIONS>;
 
 function specsOfCommand(command: readonly string[], options: FleetCommandOptions): AgentSpec[] {
-  const { agents = 1, file, name, track: tracks = [], role = null } = options;
+  const { agents = 1, file, name, track: tracks = [], kind = null, role = null } = options;
   if (file !== undefined) throw wrongUsage('Pass either a command or --file, not both.');
   if (agents < 1 || agents > AGENTS_MAX)
     throw wrongUsage(`--agents: expected a number from 1 to ${AGENTS_MAX}.`);
   if (name !== undefined && !KIND_NAME_PATTERN.test(name))
     throw wrongUsage(`--name: expected letters, digits, _ and -, at most 60, not ${JSON.stringify(name)}.`);
   const names = name === undefined ? newNames(command[0] ?? '', agents) : numberedNames(name, agents);
-  return names.map((each) => ({ name: each, command, tracks, role, environment: {} }));
+  return names.map((each) => ({ name: each, command, tracks, kind, role, environment: {} }));
 }
 
 async function specsOfFile(context: CommandContext, options: FleetCommandOptions): Promise<AgentSpec[]> {
-  const { agents, name, track, role } = options;
-  if ([agents, name, track, role].some((given) => given !== undefined))
+  const { agents, name, track, kind, role } = options;
+  if ([agents, name, track, kind, role].some((given) => given !== undefined))
     throw wrongUsage(
-      '--agents, --name, --track and --role need a command after --. In a file each kind has its own.',
+      '--agents, --name, --track, --kind and --role need a command after --. In a file each kind has its own.',
     );
   const kinds = await readKinds(context, options.file);
   return kinds.flatMap(({ name, count, ...spec }) =>

@@ -1,41 +1,31 @@
-import { isUtf8 } from 'node:buffer';
-import { join, resolve } from 'node:path';
-import {
-  type EndedWork,
-  Genesis,
-  type Work,
-  type WorkContext,
-  type WorkSummary,
-} from '../../client/index.js';
+import { join } from 'node:path';
+import { type EndedWork, Genesis, type WorkSummary } from '../../client/index.js';
+import { WORK_KINDS, type WorkKind } from '../../core/contract/values.js';
+import { subjectKindOf } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
-import { rememberClaim } from '../claim-output.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
+import { removeWorktree } from '../edge/edge-grant.js';
 import { EXIT } from '../exit.js';
 import type { StopSignal } from '../io.js';
-import { jsonOrText } from '../json-or-text.js';
-import { collectOption, parseSecondsOption } from '../option-parsers.js';
+import { collectOption, parseSecondsOption, parseWorkKind } from '../option-parsers.js';
 import type { OptionsOf } from '../option-table.js';
-import { countText, truncate } from '../output/text.js';
+import { countText } from '../output/text.js';
 import { waitForReader } from '../output/wait-for-reader.js';
 import { unwrapReply } from '../replies.js';
-import { uploadBlob } from '../result.js';
 import { cliFolder } from '../state/cli-folder.js';
-import { readGitMetadata, readGitPosition } from '../worker/git-metadata.js';
-import { type GroupExit, type GroupOptions, runProcessGroup } from '../worker/process-group.js';
-import { PROGRAM_FILE_VARIABLE, removeProgramFile, writeProgramFile } from '../worker/program-file.js';
+import { workspaceOf } from '../worker/drafts.js';
+import { generationKey, runWork, type WorkerRun } from '../worker/run-work.js';
 import { assertRunnable } from '../worker/runnable.js';
-import { TaskWorkdir, type WorkTarget } from '../worker/task-workdir.js';
-
-const MESSAGE_CHARS_MAX = 1500;
-const COMMAND_CHARS_SHOWN = 200;
+import type { WorkTarget } from '../worker/workdir.js';
 
 const RUN_OPTIONS = {
-  '--loop': 'repeat until all tasks are done',
+  '--loop': 'repeat until all work is done',
   '--track <track>': { about: 'only tasks of this track (repeatable)', parse: collectOption },
+  '--kind <kind>': { about: 'only tasks, or only edges of features', parse: parseWorkKind },
   '--role <role>': 'role to work in',
   '--lease <seconds>': {
-    about: 'lease duration in seconds (or 90s, 5m, 2h; default: from the duration of earlier tasks)',
+    about: 'lease duration in seconds (or 90s, 5m, 2h; default: from the duration of earlier work)',
     parse: parseSecondsOption,
   },
   '--result <file>': 'file that the program writes its result to (default: $GENESIS_RESULT)',
@@ -43,7 +33,7 @@ const RUN_OPTIONS = {
 
 export const addRun = command('run <command...>', {
   synopsis: '[options] -- <command...>',
-  description: 'claim the next task, run a program on it, and submit its result',
+  description: 'claim the next task or edge, run a program on it, and submit its result',
   options: RUN_OPTIONS,
   help: `
 The program gets these environment variables: GENESIS_TASK_ID, GENESIS_GENERATION, GENESIS_CLAIM_ID,
@@ -52,13 +42,22 @@ the result to), GENESIS_URL, GENESIS_TENANT, GENESIS_PROJECT and, if the server 
 The claim is renewed while the program runs. If the claim is lost, the program and its child processes are
 stopped, except those that have started a session of their own (setsid).
 If the program exits with 0, its result file is submitted, or without one its exit code and the end of its output.
-Otherwise the task is released with the error. In a git repository the result carries metadata.git: the branch, the
+Otherwise the work is released with the error. In a git repository the result carries metadata.git: the branch, the
 commits at the claim and at the submission, and the number of changed files and lines between them.
-With --loop the exit code is 0 when all tasks are done, by this agent or others.
+
+On an edge of a feature in a workspace the program runs in its draft folder (also GENESIS_DRAFTS), so pass files in its
+arguments by absolute path. Without a result file, the files that it writes there are the result. It writes the results
+of the checks in the briefing to the file GENESIS_CHECKS: [{"name": "lint_passes", "result": "pass"}]. If a required
+check has not passed, the edge is released, and the next briefing says which. If a human must decide, see gen review:
+with --loop, requested changes come back to the program, with the comment in the briefing.
+
+Exit codes: 0 the result is accepted, or all work is done (by this agent or others), 1 otherwise, 3 if a human must
+decide on the result.
 
 Examples:
   gen run -- ./agent.sh
-  gen run --loop --track B --lease 5m -- python3 agent.py`,
+  gen run --loop --track B --lease 5m -- python3 agent.py
+  gen run --loop --kind edge --role full_stack -- "$PWD/agent.sh"`,
   run: runCommand,
 });
 
@@ -78,10 +77,12 @@ async function runCommand(
     receivedSignal = signal;
     stopController.abort();
   });
-  const { loop: isLoop = false, track: tracks, role: agent_role, lease: lease_duration_seconds } = options;
-  if (isLoop) context.printNotice(`Running tasks of ${target.project} until all are done.`);
+  const { loop: isLoop = false, track: tracks, kind, role: agent_role } = options;
+  const { lease: lease_duration_seconds } = options;
+  if (isLoop) context.printNotice(`Working on ${target.project} until all work is done.`);
   const stopWith = (): NodeJS.Signals => receivedSignal ?? 'SIGTERM';
-  const run = { context, target, genesis, command, options, stopWith };
+  const draftClaims = new Set<string>();
+  const run = { context, target, genesis, command, stopWith, resultFile: options.result, draftClaims };
   const session_id = context.explicitSession ?? undefined;
   const { signal } = stopController;
   try {
@@ -89,38 +90,43 @@ async function runCommand(
       {
         agent_id: await context.workerAgent(command[0] ?? ''),
         ...withoutUndefined({ session_id, tracks, agent_role, lease_duration_seconds }),
+        kinds: kind === undefined ? WORK_KINDS : [kind],
         until: isLoop ? 'done' : 'idle',
         signal,
         onEnded: async (ended) => {
           context.printNotice(endedText(ended));
-          // Nothing is claimed while nobody reads what became of the last task.
+          await cleanUpDrafts(run, ended);
+          // Nothing is claimed while nobody reads what became of the last work.
           await waitForReader(context.io.stderr, signal);
         },
       },
       (work, workContext) => {
         if (!isLoop) workContext.stop();
-        return runTask(run, work, workContext);
+        return runWork(run, work, workContext);
       },
     );
-    const isDone = summary.is_done || (!isLoop && isEmpty(summary) && (await isAllDone(genesis, tracks)));
-    finish(context, { ...summary, is_done: isDone }, isLoop, doneText(target.project, tracks));
+    finish(context, summary, isLoop, doneText(target.project, tracks, kind));
   } finally {
     removeStopListener();
   }
 }
 
-async function isAllDone(genesis: Genesis, tracks: readonly string[] = []): Promise<boolean> {
-  for (const track of tracks.length === 0 ? [undefined] : tracks) {
-    const open = await genesis.tasks({ phase: 'OPEN', limit: 1, ...withoutUndefined({ track }) });
-    if (unwrapReply(open).tasks.length > 0) return false;
-  }
-  return true;
+/** Removes the worktree of an accepted result that was made from it, as gen task submit --drafts does. */
+async function cleanUpDrafts({ context, draftClaims }: WorkerRun, ended: EndedWork): Promise<void> {
+  const isFromDrafts = draftClaims.delete(generationKey(ended));
+  const { task_id, generation, outcome, submission } = ended;
+  if (!isFromDrafts || outcome !== 'accepted' || submission === null) return;
+  const { agent_id } = submission;
+  await removeWorktree(context, { agent_id, task_id, generation }, workspaceOf(context.io));
 }
 
-const doneText = (project: string, tracks: readonly string[] = []): string =>
-  tracks.length === 0
-    ? `All tasks of ${project} are done.`
-    : `All tasks of ${tracks.length === 1 ? 'track' : 'tracks'} ${tracks.join(', ')} of ${project} are done.`;
+function doneText(project: string, tracks: readonly string[] = [], kind?: WorkKind): string {
+  if (tracks.length > 0) {
+    const name = tracks.length === 1 ? 'track' : 'tracks';
+    return `All tasks of ${name} ${tracks.join(', ')} of ${project} are done.`;
+  }
+  return kind === undefined ? `All work of ${project} is done.` : `All ${kind}s of ${project} are done.`;
+}
 
 /** A client with the SDK's default retries, and an outbox for finished results in the CLI's folder. */
 function workerGenesis({ io }: CommandContext, { token, ...target }: WorkTarget): Genesis {
@@ -128,71 +134,17 @@ function workerGenesis({ io }: CommandContext, { token, ...target }: WorkTarget)
   return new Genesis({ ...target, outbox, ...(token === null ? {} : { token }) });
 }
 
-interface WorkerRun extends Pick<GroupOptions, 'command' | 'stopWith'> {
-  readonly context: CommandContext;
-  readonly target: WorkTarget;
-  readonly genesis: Genesis;
-  readonly options: OptionsOf<typeof RUN_OPTIONS>;
-}
-
-/** Returns the program's result, or throws the reason with which the task is released. */
-async function runTask(run: WorkerRun, work: Work, { signal, stop, setMetadata }: WorkContext) {
-  const { context, target, genesis, command, options, stopWith } = run;
-  const { io } = context;
-  await rememberClaim(context, work.claim);
-  const shownCommand = truncate(command.join(' '), COMMAND_CHARS_SHOWN);
-  context.printNotice(`${work.task_id}, generation ${work.claim.generation}: ${shownCommand}`);
-  const resultFile = options.result === undefined ? null : resolve(io.cwd, options.result);
-  const workdir = await TaskWorkdir.open(work, resultFile);
-  const programFile = io.env[PROGRAM_FILE_VARIABLE];
-  try {
-    const gitAtClaim = await readGitPosition(io.cwd);
-    const env = workdir.environment(context, target, work);
-    const { cwd, stderr } = io;
-    const stdout = context.is_json ? stderr : io.stdout;
-    const onStart = (group: number): void => {
-      if (programFile !== undefined) writeProgramFile(programFile, group);
-    };
-    const group = { command, env, cwd, stdout, stderr, signal, stopWith, onStart };
-    const ended = await runProcessGroup(group).catch((error: NodeJS.ErrnoException) => {
-      // Every later task would fail the same way.
-      stop();
-      throw new Error(`${command[0]} cannot be run (${error.code ?? error.message})`);
-    });
-    if (ended.exit_code !== 0) throw new Error(failureText(ended));
-    const git = await readGitMetadata(io.cwd, gitAtClaim);
-    if (git !== null) setMetadata({ git });
-    const resultBytes = await workdir.readResult();
-    if (resultBytes !== null) return await resultData(genesis, resultBytes);
-    if (options.result !== undefined)
-      throw new Error(`exit code 0, but the program did not write ${options.result}`);
-    return ended;
-  } finally {
-    if (programFile !== undefined) await removeProgramFile(programFile);
-    await workdir.remove();
-  }
-}
-
-function failureText({ exit_code, stderr, stdout }: GroupExit): string {
-  const outputTail = (stderr.trim() || stdout.trim()).slice(-MESSAGE_CHARS_MAX);
-  return `exit code ${exit_code}${outputTail === '' ? '' : `: ${outputTail}`}`;
-}
-
-/** JSON or text inline; other bytes as a blob that the result refers to. */
-async function resultData(genesis: Genesis, bytes: Uint8Array): Promise<unknown> {
-  if (isUtf8(bytes)) return jsonOrText(Buffer.from(bytes).toString('utf8'));
-  return { ...(await uploadBlob(genesis, bytes)), size_bytes: bytes.byteLength };
-}
-
-const isEmpty = ({ accepted, refused, failed, lost, released, pending }: WorkSummary): boolean =>
-  accepted + refused + failed + lost + released + pending === 0;
+const isEmpty = ({ accepted, escalated, refused, failed, lost, released, pending }: WorkSummary): boolean =>
+  accepted + escalated + refused + failed + lost + released + pending === 0;
 
 /** One line on what became of a piece of work. */
 function endedText({ task_id, outcome, message, submission }: EndedWork): string {
   const keptAs = submission?.parked ?? submission?.kept ?? null;
   switch (outcome) {
     case 'accepted':
-      return `${task_id} is done: ${message}`;
+      return `${task_id} ${subjectKindOf(task_id) === 'edge' ? 'has converged' : 'is done'}: ${message}`;
+    case 'escalated':
+      return `${task_id} ${message}`;
     case 'refused':
       return `${task_id}: the result was refused (${message})${keptAs === null ? '' : `, kept as ${keptAs}`}`;
     case 'lost':
@@ -207,18 +159,21 @@ function endedText({ task_id, outcome, message, submission }: EndedWork): string
 }
 
 function finish(context: CommandContext, summary: WorkSummary, isLoop: boolean, doneText: string): void {
-  const { accepted, refused, failed, lost, released, pending, is_done } = summary;
+  const { accepted, escalated, refused, failed, lost, released, pending, is_done } = summary;
   if (context.is_json) context.printJson(summary);
   if (isLoop)
     context.printNotice(
-      `${accepted} accepted, ${refused} refused, ${failed} failed, ${lost} lost, ${released} released`,
+      `${accepted} accepted, ${escalated} for a human, ${refused} refused, ${failed} failed, ${lost} lost, ` +
+        `${released} released`,
     );
   if (pending > 0)
     context.printNotice(`${countText(pending, 'result')} not submitted yet. Run gen run again to submit.`);
   if (is_done) context.printNotice(doneText);
   else if (!isLoop && isEmpty(summary))
-    context.printNotice('NOTHING_READY: no task can be claimed now. For the reasons, see gen status.');
+    context.printNotice('NOTHING_READY: no work can be claimed now. For the reasons, see gen status.');
   const unsuccessful = refused + failed + lost + released + pending;
   if (is_done) return;
-  if (unsuccessful > 0 || (!isLoop && accepted === 0)) context.exit_code = EXIT.refused;
+  if (unsuccessful > 0) context.exit_code = EXIT.refused;
+  else if (!isLoop && escalated > 0) context.exit_code = EXIT.human;
+  else if (!isLoop && accepted === 0) context.exit_code = EXIT.refused;
 }

@@ -1,8 +1,10 @@
 import type { Genesis } from '../../client/index.js';
+import type { ResultManifest } from '../../core/methodology/definition/manifest.js';
 import { subjectKindOf } from '../../core/subject.js';
 import { collectDrafts } from '../../workspace/drafts/collect.js';
 import { isDraftRefusal } from '../../workspace/drafts/refusal.js';
 import { readProjectKey } from '../../workspace/project-file.js';
+import type { Workspace } from '../../workspace/workspace.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, EXIT, wrongUsage } from '../exit.js';
 import { singleLine } from '../output/text.js';
@@ -10,12 +12,22 @@ import { unwrapReply } from '../replies.js';
 import { resultBody } from '../result.js';
 import type { StoredHandle } from '../state/cli-state.js';
 
-/** Builds a result from the holder's drafts. Their bytes are uploaded as blobs before the result refers to them. */
+/** Builds the result of a submission from the holder's drafts. */
 export async function collectDraftResult(context: CommandContext, genesis: Genesis, handle: StoredHandle) {
-  const { task_id: subject, agent_id, generation } = handle;
-  if (subjectKindOf(subject) !== 'edge')
-    throw wrongUsage(`${subject} is not an edge; only edges have drafts. Pass --file RESULT or --data JSON.`);
-  const workspace = context.requireWorkspace();
+  const { task_id } = handle;
+  if (subjectKindOf(task_id) !== 'edge')
+    throw wrongUsage(`${task_id} is not an edge; only edges have drafts. Pass --file RESULT or --data JSON.`);
+  const manifest = await collectDraftManifest(context.requireWorkspace(), genesis, handle);
+  const result = await resultBody(genesis, Buffer.from(JSON.stringify(manifest)));
+  return { result, paths: manifest.files.map(({ path }) => path) };
+}
+
+/** The manifest of the holder's drafts. Their bytes are uploaded as blobs before anything refers to them. */
+export async function collectDraftManifest(
+  workspace: Workspace,
+  genesis: Genesis,
+  { task_id: subject, agent_id, generation }: Pick<StoredHandle, 'task_id' | 'agent_id' | 'generation'>,
+): Promise<ResultManifest> {
   const projectKey = await readProjectKey(workspace);
   const putDraftBlob = async (_: string, sha256: string, bytes: Uint8Array) => {
     unwrapReply(await genesis.putBlob(sha256, bytes));
@@ -27,6 +39,5 @@ export async function collectDraftResult(context: CommandContext, genesis: Genes
     const message = singleLine(`${refused}: ${says} ${next} Nothing was submitted.`);
     throw new CommandFailure(message, EXIT.refused, manifest);
   }
-  const result = await resultBody(genesis, Buffer.from(JSON.stringify(manifest)));
-  return { result, paths: manifest.files.map(({ path }) => path) };
+  return manifest;
 }

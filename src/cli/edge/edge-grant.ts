@@ -3,6 +3,7 @@ import type { EffectiveCheck } from '../../core/contract/tasks.js';
 import { subjectKindOf } from '../../core/subject.js';
 import { Workspace } from '../../workspace/workspace.js';
 import type { CommandContext } from '../context.js';
+import { CommandFailure } from '../exit.js';
 import { singleLine } from '../output/text.js';
 import { unwrapReply } from '../replies.js';
 
@@ -20,28 +21,40 @@ export async function edgeGrant(context: CommandContext, claim: GrantedClaim): P
   if (subjectKindOf(claim.task_id) !== 'edge') return null;
   const genesis = await context.genesis();
   const { title = null, checks = [] } = unwrapReply(await genesis.task(claim.task_id));
-  return { work: await createDraftFolder(context, claim), title, checks };
+  return { work: await draftFolderOrWarning(context, claim), title, checks };
 }
 
-async function createDraftFolder(context: CommandContext, claim: GrantedClaim): Promise<string | null> {
+async function draftFolderOrWarning(context: CommandContext, claim: GrantedClaim): Promise<string | null> {
   const workspace = Workspace.find(context.io.cwd);
   if (workspace === null) return null;
+  try {
+    return await createDraftFolder(workspace, claim);
+  } catch (error) {
+    if (!(error instanceof CommandFailure)) throw error;
+    context.warn(error.message);
+    return null;
+  }
+}
+
+type EdgeHolder = Pick<GrantedClaim, 'agent_id' | 'task_id' | 'generation'>;
+
+/** Creates the folder that the holder of an edge writes to. Returns it relative to the project's root. */
+export async function createDraftFolder(workspace: Workspace, holder: EdgeHolder): Promise<string> {
   // Lazy import: claims on tasks do not pay its load time.
   const { createGrantFolders } = await import('../../workspace/drafts/isolation.js');
   const { isDraftRefusal } = await import('../../workspace/drafts/refusal.js');
-  const { agent_id, task_id: subject, generation } = claim;
+  const { agent_id, task_id: subject, generation } = holder;
   const isolation = await createGrantFolders(workspace, { agent_id, subject, generation });
   if (!isDraftRefusal(isolation)) return isolation.work;
-  context.warn(`No draft folder was created: ${isolation.says} ${isolation.next}`);
-  return null;
+  throw new CommandFailure(`No draft folder was created: ${isolation.says} ${isolation.next}`);
 }
 
 /** Removes the worktree after its result was accepted. The bytes were stored before the submission. */
 export async function removeWorktree(
   context: CommandContext,
-  grant: { readonly agent_id: string; readonly task_id: string; readonly generation: number },
+  grant: EdgeHolder,
+  workspace = Workspace.find(context.io.cwd),
 ): Promise<void> {
-  const workspace = Workspace.find(context.io.cwd);
   if (workspace === null) return;
   const { removeGrantFolders } = await import('../../workspace/drafts/isolation.js');
   const refusal = await removeGrantFolders(workspace, { ...grant, subject: grant.task_id });

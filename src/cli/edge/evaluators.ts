@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import type { Genesis } from '../../client/index.js';
-import type { SubmitResultRequest } from '../../client/requests.js';
+import type { CheckReport, CheckReports } from '../../client/requests.js';
 import { closestNames } from '../../core/closest-names.js';
 import { CHECK_RESULTS } from '../../core/contract/values.js';
 import { withResultCounts } from '../../core/methodology/definition/convergence.js';
@@ -11,8 +11,7 @@ import { fileUnreadable, wrongUsage } from '../exit.js';
 import { jsonOrText } from '../json-or-text.js';
 import { unwrapReply } from '../replies.js';
 
-type Evaluators = NonNullable<SubmitResultRequest['evaluators']>;
-type CheckReport = Evaluators['details'][number];
+const EXPECTED = 'Expected JSON: [{"name": …, "result": "pass"}], or an object with that list under details.';
 
 /** Parses `NAME=RESULT`, given once per check. A name may contain `=`; a result does not. */
 export function parseCheckReport(text: string, before: readonly CheckReport[] = []): CheckReport[] {
@@ -28,21 +27,37 @@ export async function readEvaluators(
   context: CommandContext,
   check: readonly CheckReport[],
   file: string | undefined,
-): Promise<Evaluators | undefined> {
+): Promise<CheckReports | undefined> {
   if (file === undefined) return check.length === 0 ? undefined : withResultCounts(check);
   const text = await readFile(resolve(context.io.cwd, file), 'utf8').catch((error) => {
     throw fileUnreadable(file, error, 'Nothing was submitted.');
   });
   const parsed = jsonOrText(text) as { details?: unknown } | null;
-  const details = Array.isArray(parsed) ? parsed : parsed?.details;
-  if (!Array.isArray(details))
-    throw wrongUsage(
-      `${file} contains no check results. Expected JSON: [{"name": …, "result": "pass"}], or an object with ` +
-        'that list under details. Nothing was submitted.',
-    );
+  const details = detailsOf(parsed);
+  if (details === null)
+    throw wrongUsage(`${file} contains no check results. ${EXPECTED} Nothing was submitted.`);
   // The submission validates each report; this only counts results.
   const counted = withResultCounts([...(details as CheckReport[]), ...check]);
   return Array.isArray(parsed) ? counted : { ...parsed, ...counted };
+}
+
+function detailsOf(parsed: { readonly details?: unknown } | null): unknown[] | null {
+  const details = Array.isArray(parsed) ? parsed : parsed?.details;
+  return Array.isArray(details) ? details : null;
+}
+
+/** The results of checks in the text of a program's file. Throws if there are none, or one is not valid. */
+export function parseCheckReports(text: string): CheckReport[] {
+  const details = detailsOf(jsonOrText(text) as { details?: unknown } | null);
+  if (details?.every(isCheckReport)) return details;
+  throw new Error(`$GENESIS_CHECKS contains no valid check results. ${EXPECTED} ${RESULTS_TEXT}`);
+}
+
+const RESULTS_TEXT = `A result is ${CHECK_RESULTS.join(', ')}.`;
+
+function isCheckReport(value: unknown): value is CheckReport {
+  const { name, result } = (value ?? {}) as { name?: unknown; result?: unknown };
+  return typeof name === 'string' && CHECK_RESULTS.some((each) => each === result);
 }
 
 /** Fails if a check given by hand does not exist on the edge: it would otherwise be ignored silently. */

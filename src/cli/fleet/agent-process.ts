@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { WorkKind } from '../../core/contract/values.js';
 import { countText } from '../output/text.js';
 import { selfCommand } from '../self.js';
 import { PROGRAM_FILE_VARIABLE, readProgramFile, removeProgramFile } from '../worker/program-file.js';
@@ -13,6 +14,8 @@ export interface AgentSpec {
   readonly name: string;
   readonly command: readonly string[];
   readonly tracks: readonly string[];
+  /** Null: tasks and edges of features. */
+  readonly kind: WorkKind | null;
   readonly role: string | null;
   readonly environment: Readonly<Record<string, string>>;
 }
@@ -151,6 +154,7 @@ export class AgentProcess {
     const args = [
       ...['run', '--loop'],
       ...spec.tracks.flatMap((track) => ['--track', track]),
+      ...(spec.kind === null ? [] : ['--kind', spec.kind]),
       ...(spec.role === null ? [] : ['--role', spec.role]),
       ...(leaseSeconds === undefined ? [] : ['--lease', String(leaseSeconds)]),
       ...['--', ...spec.command],

@@ -1,5 +1,6 @@
 import { Genesis, isProblem } from '../../client/index.js';
-import type { WorkTarget } from '../worker/task-workdir.js';
+import type { TaskClaim } from '../../core/contract/claims.js';
+import type { WorkTarget } from '../worker/workdir.js';
 import type { AgentSessions } from './agent-process.js';
 
 /** The sessions of a fleet's agents. A dead agent's claims are released at once, not when their lease ends. */
@@ -14,7 +15,18 @@ export function agentSessions(genesis: Genesis, target: WorkTarget, outbox: stri
     async end(sessionId) {
       // A result that was finished but not sent counts only while its claim is held.
       await sender.flushOutbox();
-      await genesis.closeSession(sessionId);
+      const held = await genesis.sessionClaims(sessionId);
+      const claims = isProblem(held) ? [] : held.claims;
+      // Closing the session would release what waits for a human as well.
+      if (claims.some(({ state }) => state === 'SUSPENDED')) await releaseActive(genesis, claims);
+      else await genesis.closeSession(sessionId);
     },
   };
+}
+
+async function releaseActive(genesis: Genesis, claims: readonly TaskClaim[]): Promise<void> {
+  for (const { task_id, session_id, generation, state } of claims) {
+    if (state !== 'ACTIVE') continue;
+    await genesis.releaseClaim({ task_id, session_id, expected_generation: generation });
+  }
 }

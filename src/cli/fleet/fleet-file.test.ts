@@ -16,6 +16,7 @@ it('reads the kinds of agents with their defaults', () => {
     environment: { LOG_LEVEL: debug, RETRIES: 3 }
   - name: checker
     command: ./check.sh "$GENESIS_TASK_ID"
+    kind: task
 `;
   expect(readFleetFile('fleet.yml', text)).toEqual({
     ok: true,
@@ -25,6 +26,7 @@ it('reads the kinds of agents with their defaults', () => {
         command: ['claude', '-p', 'Do the task.'],
         count: 3,
         tracks: ['A', 'B'],
+        kind: null,
         role: 'implementer',
         environment: { LOG_LEVEL: 'debug', RETRIES: '3' },
       },
@@ -33,6 +35,7 @@ it('reads the kinds of agents with their defaults', () => {
         command: ['sh', '-c', './check.sh "$GENESIS_TASK_ID"'],
         count: 1,
         tracks: [],
+        kind: 'task',
         role: null,
         environment: {},
       },
@@ -44,7 +47,7 @@ it.each([
   [
     'an unknown field',
     'agents:\n  - name: a\n    command: b\n    cont: 2\n',
-    /^fleet\.yml:4:5: Unknown field "cont".* Expected one of name, command, count, tracks, role, environment\.$/,
+    /^fleet\.yml:4:5: Unknown field "cont".* Expected one of name, command, count, tracks, kind, role, environment\.$/,
   ],
   [
     'an unknown field of the file',
@@ -70,6 +73,16 @@ it.each([
     'a track that no plan can have',
     'agents:\n  - name: a\n    command: b\n    tracks: [A, b2]\n',
     /^fleet\.yml:4:17: .* Expected a list of tracks/,
+  ],
+  [
+    'a kind that does not exist',
+    'agents:\n  - name: a\n    command: b\n    kind: tasks\n',
+    /^fleet\.yml:4:5: "kind" is not valid.* Expected task or edge/,
+  ],
+  [
+    'edges of a track',
+    'agents:\n  - name: a\n    command: b\n    tracks: [A]\n    kind: edge\n',
+    /^fleet\.yml:5:5: Tracks have tasks only/,
   ],
   [
     'a name that is no file name',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { WORK_KINDS, type WorkKind } from '../../core/contract/values.js';
 import { TRACK_PATTERN } from '../../core/plan/task-id.js';
 import { checkJsonShape, parseWithSchema, type ShapeFaultSink } from '../../core/yaml/check-shape.js';
 import { readYamlText } from '../../core/yaml/read-yaml.js';
@@ -11,6 +12,8 @@ export interface AgentKind {
   readonly count: number;
   /** Empty: all tracks. */
   readonly tracks: readonly string[];
+  /** Null: tasks and edges of features. */
+  readonly kind: WorkKind | null;
   readonly role: string | null;
   readonly environment: Readonly<Record<string, string>>;
 }
@@ -35,6 +38,7 @@ const kindSchema = z.strictObject({
   command: z.union([argument.min(1), z.array(argument).min(1).max(1000)]),
   count: z.int().min(1).max(AGENTS_MAX).default(1),
   tracks: z.array(z.string().regex(TRACK_PATTERN)).min(1).max(100).optional(),
+  kind: z.enum(WORK_KINDS).optional(),
   role: z.string().min(1).max(64).optional(),
   environment: z
     .record(z.string().regex(VARIABLE_PATTERN), z.union([z.string().max(100_000), z.number(), z.boolean()]))
@@ -47,6 +51,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   command: 'a shell command as text, or a list of the program and its arguments',
   count: `a whole number from 1 to ${AGENTS_MAX}`,
   tracks: 'a list of tracks of the plan, such as [A, B]',
+  kind: `${WORK_KINDS.join(' or ')}; tracks have tasks only`,
   role: 'text of at most 64 characters',
   environment: 'a map of variables to text, none of which starts with GENESIS_',
 };
@@ -66,13 +71,15 @@ export function readFleetFile(file: string, text: string): FleetFileResult {
 
 type KindInput = z.output<typeof kindSchema>;
 
-function toKind({ name, command, count, tracks = [], role, environment = {} }: KindInput): AgentKind {
+function toKind(input: KindInput): AgentKind {
+  const { name, command, count, tracks = [], kind = null, role, environment = {} } = input;
   const variables = Object.entries(environment).map(([variable, value]) => [variable, String(value)]);
   return {
     name,
     command: typeof command === 'string' ? ['sh', '-c', command] : command,
     count,
     tracks,
+    kind,
     role: role ?? null,
     environment: Object.fromEntries(variables),
   };
@@ -81,7 +88,9 @@ function toKind({ name, command, count, tracks = [], role, environment = {} }: K
 /** What the schema of one kind cannot tell: names that are given twice, and too many agents together. */
 function checkAgents(kinds: readonly KindInput[], faults: FleetFaults): void {
   const names = new Set<string>();
-  for (const [at, { name }] of kinds.entries()) {
+  for (const [at, { name, kind, tracks }] of kinds.entries()) {
+    if (kind === 'edge' && tracks !== undefined)
+      faults.report(['agents', at, 'kind'], 'Tracks have tasks only: remove kind or tracks.');
     if (names.has(name)) faults.report(['agents', at, 'name'], `The name ${name} is used twice.`);
     names.add(name);
   }

@@ -66,7 +66,7 @@ export class LiveView {
     const table = this.context.table(rows, [
       { head: 'Agent', cell: ({ agent }) => agent.name },
       { head: 'State', cell: ({ agent }) => agent.state },
-      { head: 'Task', cell: ({ facts }) => facts.claim?.task_id ?? '', is_flexible: true },
+      { head: 'Work', cell: ({ facts }) => facts.claim?.task_id ?? '', is_flexible: true },
       { head: 'Generation', cell: ({ facts }) => String(facts.claim?.generation ?? '') },
       { head: 'Lease ends', cell: ({ facts }) => relativeTime(facts.claim?.expires_at ?? null, Date.now()) },
       { head: 'Done', cell: ({ facts }) => String(facts.accepted) },

@@ -4,20 +4,23 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Genesis } from '../../client/index.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
+import { Workspace } from '../../workspace/workspace.js';
 import type { CommandContext } from '../context.js';
 import { EXIT } from '../exit.js';
 import type { Io } from '../io.js';
 import { countText, joinFirst } from '../output/text.js';
 import { unwrapReply } from '../replies.js';
 import { cliFolder } from '../state/cli-folder.js';
+import { WORKSPACE_VARIABLE } from '../worker/drafts.js';
 import { assertRunnable } from '../worker/runnable.js';
-import type { WorkTarget } from '../worker/task-workdir.js';
+import type { WorkTarget } from '../worker/workdir.js';
 import { AgentLog, LOG_BYTES_MAX } from './agent-log.js';
 import { AgentProcess, type AgentSpec } from './agent-process.js';
 import { agentSessions } from './agent-sessions.js';
 import { LiveView } from './live-table.js';
+import { isNothingLeft, readOpenWork } from './open-work.js';
 import { ProjectFollower } from './project-follower.js';
-import { buildReport, reportText } from './report.js';
+import { agentsReport, reportText } from './report.js';
 import { WorkFacts } from './work-facts.js';
 import { AgentWorktree, findRepository, type KeptWorktree } from './worktree.js';
 
@@ -44,7 +47,7 @@ export async function runFleet(context: CommandContext, options: FleetOptions): 
   const shared = {
     leaseSeconds: options.leaseSeconds,
     env: io.env,
-    address: addressOf(io, target),
+    address: { ...addressOf(io, target), ...workspaceVariable(io) },
     sessions: agentSessions(genesis, target, join(cliFolder(io), 'outbox')),
     restartsMax: options.restartsMax,
     say: view.say,
@@ -64,7 +67,7 @@ export async function runFleet(context: CommandContext, options: FleetOptions): 
     }
     printStart(context, target.project, agents, folder, worktrees.length > 0);
     void follower.follow(cursor).then((reason) => {
-      if (reason !== null) view.say(`The tasks shown are out of date: the event stream ended (${reason})`);
+      if (reason !== null) view.say(`The work shown is out of date: the event stream ended (${reason})`);
     });
     view.start();
     await Promise.all(agents.map((agent) => agent.run()));
@@ -76,10 +79,14 @@ export async function runFleet(context: CommandContext, options: FleetOptions): 
     process.off('exit', terminateAll);
     for (const agent of agents) await agent.log.close();
   }
-  const report = await buildReport(genesis, agents, facts, await finishWorktrees(worktrees));
+  const report = {
+    ...agentsReport(agents, facts),
+    worktrees: await finishWorktrees(worktrees),
+    left: await readOpenWork(genesis, specs.some(takesEdges)),
+  };
   context.show(report, () => reportText(report, context));
   if (stopping.signals.stop.aborted) context.exit_code = EXIT.stopped;
-  else if (report.left?.total !== 0) context.exit_code = EXIT.refused;
+  else if (!isNothingLeft(report.left)) context.exit_code = EXIT.refused;
 }
 
 /** A relative path means a file of the current folder, also for an agent that starts in a worktree. */
@@ -88,6 +95,8 @@ function withResolvedProgram(io: Io, spec: AgentSpec): AgentSpec {
   assertRunnable({ ...io, env: { ...io.env, ...spec.environment } }, program);
   return program.includes('/') ? { ...spec, command: [resolve(io.cwd, program), ...args] } : spec;
 }
+
+const takesEdges = ({ kind, tracks }: AgentSpec): boolean => kind !== 'task' && tracks.length === 0;
 
 /** The cursor of now, from an event of a session that is opened for it. */
 async function currentCursor(genesis: Genesis): Promise<string> {
@@ -106,6 +115,12 @@ function addressOf(io: Io, { url, tenant, project, token }: WorkTarget): NodeJS.
     GENESIS_HOME: cliFolder(io),
     ...(token === null ? {} : { GENESIS_TOKEN: token }),
   };
+}
+
+/** The agents start in worktrees, but use the draft folders of this workspace. */
+function workspaceVariable({ cwd }: Io): NodeJS.ProcessEnv {
+  const workspace = Workspace.find(cwd);
+  return workspace === null ? {} : { [WORKSPACE_VARIABLE]: workspace.root };
 }
 
 /** The folder of logs and worktrees, which git ignores. */

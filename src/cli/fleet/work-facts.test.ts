@@ -38,12 +38,16 @@ it('counts what became of an agent’s work, and lists what was refused', () => 
     parked: true,
   };
   facts.apply(event('RESULT_REJECTED', 2, denied));
+  expect(facts.apply(event('RESULT_ESCALATED', 2, { reason: 'human_review_required' }))).toContain(
+    'gen review',
+  );
   facts.apply(event('CLAIM_RELEASED', 2, { reason: 'ERROR', message: 'no disk' }));
   facts.apply(event('CLAIM_RELEASED', 3, { reason: 'VOLUNTARY' }));
   facts.apply(event('RESULT_SUBMITTED', 4, {}));
   expect(facts.of('builder-1')).toEqual({
     claim: null,
     accepted: 1,
+    escalated: 1,
     refused: 1,
     failed: 1,
     lost: 1,
@@ -51,6 +55,16 @@ it('counts what became of an agent’s work, and lists what was refused', () => 
   });
   const refused = { agent: 'builder-1', task_id: 'A-001-schema', generation: 1 };
   expect(facts.refused).toEqual([{ ...refused, reason: 'STALE_GENERATION', parked: 'res_1' }]);
+});
+
+it('shows a claim again that comes back from a review', () => {
+  const facts = new WorkFacts(['builder-1']);
+  facts.apply(event('CLAIM_ACQUIRED', 1, { expires_at: '2026-01-01T00:05:00.000Z' }));
+  facts.apply(event('RESULT_ESCALATED', 1, { reason: 'human_review_required' }));
+  expect(facts.of('builder-1').claim).toBeNull();
+  const expires_at = '2026-01-01T00:09:00.000Z';
+  facts.apply(event('LEASE_RENEWED', 1, { expires_at }));
+  expect(facts.of('builder-1').claim).toEqual({ task_id: 'A-001-schema', generation: 1, expires_at });
 });
 
 it('ignores agents of others', () => {

@@ -20,6 +20,8 @@ export interface RefusedResult {
 export interface AgentFacts {
   claim: HeldClaim | null;
   accepted: number;
+  /** Results that a human must decide on. */
+  escalated: number;
   refused: number;
   failed: number;
   lost: number;
@@ -34,7 +36,7 @@ export class WorkFacts {
   private readonly agents: ReadonlyMap<string, AgentFacts>;
 
   constructor(names: readonly string[]) {
-    const none = { claim: null, accepted: 0, refused: 0, failed: 0, lost: 0, released: 0 };
+    const none = { claim: null, accepted: 0, escalated: 0, refused: 0, failed: 0, lost: 0, released: 0 };
     this.agents = new Map(names.map((name) => [name, { ...none }]));
   }
 
@@ -65,13 +67,18 @@ export class WorkFacts {
         agent.claim = { task_id, generation, expires_at: claimEvent.payload.expires_at };
         return `claimed, generation ${generation}`;
       case 'renewed':
-        if (agent.claim?.task_id === task_id)
-          agent.claim = { ...agent.claim, expires_at: claimEvent.payload.expires_at };
+        // A claim that comes back from a review is renewed at once, without a new grant.
+        if (agent.claim === null || agent.claim.task_id === task_id)
+          agent.claim = { task_id, generation, expires_at: claimEvent.payload.expires_at };
         return null;
       case 'accepted':
         endClaim();
         agent.accepted += 1;
         return `done, the result of generation ${generation} is accepted`;
+      case 'escalated':
+        endClaim();
+        agent.escalated += 1;
+        return `the result of generation ${generation} waits for a human: gen review`;
       case 'result_denied':
         endClaim();
         agent.refused += 1;

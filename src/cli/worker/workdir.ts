@@ -2,32 +2,42 @@ import { constants } from 'node:fs';
 import { mkdtemp, open, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { Work } from '../../client/index.js';
+import type { CheckReport, Work } from '../../client/index.js';
 import { RESULT_BYTES_MAX } from '../../core/contract/values.js';
+import { subjectKindOf } from '../../core/subject.js';
 import type { CommandContext } from '../context.js';
+import { parseCheckReports } from '../edge/evaluators.js';
 import { cliFolder } from '../state/cli-folder.js';
 import type { CliTarget } from '../state/cli-state.js';
+import { WORKSPACE_VARIABLE } from './drafts.js';
 import { PROGRAM_FILE_VARIABLE } from './program-file.js';
 
-/** Where tasks come from, and the server's token; null if it needs none. */
+/** Where work comes from, and the server's token; null if it needs none. */
 export interface WorkTarget extends CliTarget {
   readonly token: string | null;
 }
 
-/** A temporary folder for one task, with its briefing and the path of its result. */
-export class TaskWorkdir {
+/** The reports of an edge's checks have at most 64 KiB in a submission. */
+const CHECKS_BYTES_MAX = 1024 * 1024;
+
+/** A temporary folder for one piece of work, with its briefing and the paths of its result and its checks. */
+export class Workdir {
   private constructor(
     private readonly folder: string,
     private readonly resultFile: string,
-    /** The result file's stamp before the task ran. An unchanged file is not this task's result. */
+    /** The result file's stamp before the program ran. An unchanged file is not its result. */
     private readonly resultStampBefore: string,
   ) {}
 
-  static async open(work: Work, resultFile: string | null): Promise<TaskWorkdir> {
+  static async open(work: Work, resultFile: string | null): Promise<Workdir> {
     const folder = await mkdtemp(join(tmpdir(), 'gen-run-'));
     await writeFile(join(folder, 'briefing.json'), `${JSON.stringify(work.briefing)}\n`, { mode: 0o600 });
     const file = resultFile === null ? join(folder, 'result') : resolve(resultFile);
-    return new TaskWorkdir(folder, file, await fileStamp(file));
+    return new Workdir(folder, file, await fileStamp(file));
+  }
+
+  private get checksFile(): string {
+    return join(this.folder, 'checks.json');
   }
 
   /** Environment variables for the program: the handle, the briefing, and the server's address. */
@@ -35,7 +45,9 @@ export class TaskWorkdir {
     { io }: CommandContext,
     { url, token, tenant, project }: WorkTarget,
     { claim }: Work,
+    drafts: string | null,
   ): NodeJS.ProcessEnv {
+    const isEdge = subjectKindOf(claim.task_id) === 'edge';
     return {
       ...io.env,
       GENESIS_URL: url,
@@ -50,6 +62,9 @@ export class TaskWorkdir {
       GENESIS_CLAIM_ID: claim.id,
       GENESIS_BRIEFING: join(this.folder, 'briefing.json'),
       GENESIS_RESULT: this.resultFile,
+      GENESIS_CHECKS: isEdge ? this.checksFile : undefined,
+      GENESIS_DRAFTS: drafts ?? undefined,
+      [WORKSPACE_VARIABLE]: undefined,
       [PROGRAM_FILE_VARIABLE]: undefined,
     };
   }
@@ -57,23 +72,34 @@ export class TaskWorkdir {
   /** The result that the program wrote; null if it wrote none. */
   async readResult(): Promise<Uint8Array | null> {
     if ((await fileStamp(this.resultFile)) === this.resultStampBefore) return null;
-    // Opening a pipe would wait for a writer, while the claim is renewed for ever.
-    const file = await open(this.resultFile, constants.O_RDONLY | constants.O_NONBLOCK);
-    try {
-      const found = await file.stat();
-      if (!found.isFile()) throw new Error(`exit code 0, but ${this.resultFile} is not a regular file`);
-      if (found.size > RESULT_BYTES_MAX)
-        throw new Error(`exit code 0, but the result has ${found.size} bytes; at most ${RESULT_BYTES_MAX}`);
-      const bytes = Buffer.alloc(found.size);
-      const { bytesRead } = await file.read(bytes, 0, found.size, 0);
-      return bytes.subarray(0, bytesRead);
-    } finally {
-      await file.close();
-    }
+    return readRegularFile(this.resultFile, 'the result', RESULT_BYTES_MAX);
+  }
+
+  /** The results of the edge's checks that the program wrote; undefined if it wrote none. */
+  async readChecks(): Promise<CheckReport[] | undefined> {
+    if ((await fileStamp(this.checksFile)) === '') return undefined;
+    const bytes = await readRegularFile(this.checksFile, '$GENESIS_CHECKS', CHECKS_BYTES_MAX);
+    return parseCheckReports(bytes.toString('utf8'));
   }
 
   async remove(): Promise<void> {
     await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+async function readRegularFile(path: string, what: string, sizeMax: number): Promise<Buffer> {
+  // Opening a pipe would wait for a writer, while the claim is renewed for ever.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const found = await file.stat();
+    if (!found.isFile()) throw new Error(`exit code 0, but ${path} is not a regular file`);
+    if (found.size > sizeMax)
+      throw new Error(`exit code 0, but ${what} has ${found.size} bytes; at most ${sizeMax}`);
+    const bytes = Buffer.alloc(found.size);
+    const { bytesRead } = await file.read(bytes, 0, found.size, 0);
+    return bytes.subarray(0, bytesRead);
+  } finally {
+    await file.close();
   }
 }
 

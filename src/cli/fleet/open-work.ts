@@ -1,0 +1,72 @@
+import { type Genesis, isProblem } from '../../client/index.js';
+import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
+import { countText, joinFirst } from '../output/text.js';
+
+/** What is left when a fleet has ended. */
+export interface OpenWork {
+  /** Number of open tasks. */
+  readonly total: number;
+  readonly task_ids: readonly string[];
+  /** Number of edges that have not converged; 0 if no agent of the fleet takes edges. */
+  readonly edge_total: number;
+  /** The next edge of each open feature. */
+  readonly edges: readonly string[];
+  /** Subjects whose results wait for a human. */
+  readonly reviews: readonly string[];
+}
+
+const LISTED_MAX = 1000;
+const SHOWN_MAX = 20;
+
+/** Null if the server did not answer. */
+export async function readOpenWork(genesis: Genesis, hasEdges: boolean): Promise<OpenWork | null> {
+  const tasks = await readOpenTasks(genesis);
+  const edges = hasEdges ? await readOpenEdges(genesis) : { edge_total: 0, edges: [] };
+  const pending = await genesis.methodology.reviews();
+  if (tasks === null || edges === null || isProblem(pending)) return null;
+  return { ...tasks, ...edges, reviews: pending.reviews.map(({ task_id }) => task_id) };
+}
+
+async function readOpenTasks(genesis: Genesis): Promise<Pick<OpenWork, 'total' | 'task_ids'> | null> {
+  const status = await genesis.status();
+  const open = await genesis.tasks({ phase: 'OPEN', limit: LISTED_MAX });
+  if (isProblem(status) || isProblem(open)) return null;
+  const task_ids = open.tasks.map(({ task_id }) => task_id);
+  if (open.next === null) return { total: task_ids.length, task_ids };
+  return { total: status.total.in_progress + status.total.pending, task_ids };
+}
+
+async function readOpenEdges(genesis: Genesis): Promise<Pick<OpenWork, 'edge_total' | 'edges'> | null> {
+  const status = await genesis.methodology.status();
+  if (isProblem(status)) return status.status === 404 || status.status === 409 ? NO_EDGES : null;
+  const edges = status.features.flatMap(({ feature_id, current_edge }) =>
+    current_edge === null ? [] : [edgeSubject(feature_id, current_edge)],
+  );
+  return { edge_total: status.project.edges_remaining, edges: edges.slice(0, LISTED_MAX) };
+}
+
+const NO_EDGES = { edge_total: 0, edges: [] };
+
+export const isNothingLeft = (left: OpenWork | null): boolean =>
+  left !== null && left.total === 0 && left.edge_total === 0;
+
+export function leftText(left: OpenWork | null): string {
+  if (left === null) return 'What is left is unknown: the server did not answer.';
+  if (isNothingLeft(left)) return 'All work is done.';
+  const { total, task_ids, edge_total, edges, reviews } = left;
+  const parts = [
+    ...(total === 0 ? [] : [leftPart(countText(total, 'task is', 'tasks are'), task_ids)]),
+    ...(edge_total === 0 ? [] : [leftPart(countText(edge_total, 'edge is', 'edges are'), edges)]),
+  ];
+  const subjects = [...task_ids, ...edges];
+  const isAllForHumans = subjects.length > 0 && subjects.every((subject) => reviews.includes(subject));
+  if (isAllForHumans) return `${parts.join(' ')} All of it waits for a human: gen review.`;
+  const waiting =
+    reviews.length === 0
+      ? ''
+      : `${countText(reviews.length, 'result waits', 'results wait')} for a human: gen review. `;
+  return `${parts.join(' ')} ${waiting}For the reasons, see gen status.`;
+}
+
+const leftPart = (what: string, subjects: readonly string[]): string =>
+  `${what} left: ${joinFirst(subjects, SHOWN_MAX)}.`;

@@ -1,0 +1,32 @@
+import { type ApiProblem, isProblem, type SubmissionReply } from './replies.js';
+
+/** Refusals after which the claim is still its holder's. */
+const CLAIM_KEPT: ReadonlySet<string> = new Set([
+  'RESULT_TOO_LARGE',
+  'DEPENDENCY_CHANGED',
+  'OUTSIDE_AUTHORITY',
+  'NOT_CONVERGED',
+]);
+
+/** Whether the result itself was refused, so that a retry is pointless. A wrong key or address can still be corrected. */
+export const isFinalProblem = ({ status, code }: ApiProblem): boolean =>
+  (status === 400 || status === 409 || status === 413) && !/^(HTTP|SIGNATURE)_/.test(code);
+
+/** Why the holder should release its claim; null if the result is accepted, unanswered, waits for a human or has lost its claim. */
+export function releaseMessage(reply: SubmissionReply | ApiProblem): string | null {
+  const isKept = isProblem(reply) ? isFinalProblem(reply) : CLAIM_KEPT.has(reply.reason);
+  if (!isKept) return null;
+  const detail = refusalDetail(reply);
+  const code = isProblem(reply) ? reply.code : reply.reason;
+  return `the result was refused (${code})${detail === null ? '' : `: ${detail}`}`;
+}
+
+/** What the code does not say: the checks that have not passed, or what is wrong with the request. */
+export function refusalDetail(reply: SubmissionReply | ApiProblem): string | null {
+  if (isProblem(reply)) {
+    const faults = (reply.faults ?? []).map(({ path, message }) => ` ${path}: ${message}`);
+    return `${reply.detail}${faults.join(';')}`;
+  }
+  if (reply.reason !== 'NOT_CONVERGED') return null;
+  return reply.failing.map(({ name, says }) => `${name}: ${says}`).join('; ');
+}

@@ -1,0 +1,213 @@
+import { expect, test } from 'vitest';
+import { coordinationConfig } from '../../test/support/workspace-files.js';
+import type { Genesis } from './genesis.js';
+import { expectNoProblem, openClientHarness, planOf } from './testing/client-harness.js';
+import type { EdgeResult, EndedWork, Work } from './work-options.js';
+
+const FEATURE = 'REQ-F-AUTH-001';
+const FIRST = `${FEATURE}#intent_requirements`;
+const SECOND = `${FEATURE}#design_code`;
+const AGENT = { agent_id: 'agent-a', agent_role: 'full_stack' };
+const EDGES = { ...AGENT, kinds: ['edge'] } as const;
+
+const checklist = (edge: string, ...checks: string[]): string =>
+  `edge: "${edge}"\nchecklist:\n${checks.map((check) => `  - {${check}, required: true}\n`).join('')}`;
+const AGENT_CHECK = 'name: reads_well, type: agent, criterion: "A stranger can read it"';
+
+const VECTOR_FILE = `features/active/${FEATURE}.yml`;
+const VECTOR = `feature: ${FEATURE}\ntitle: Sign in\nprofile: minimal\nstatus: pending\ntrajectory: {}\n`;
+const ASKING_A_HUMAN = {
+  [VECTOR_FILE]: `${VECTOR}constraints:
+  acceptance_criteria:
+    - {id: wanted, evaluator: human, description: "It is what we want", required: true}
+`,
+};
+
+const FILES = {
+  [VECTOR_FILE]: VECTOR,
+  '../specification/INTENT.md': '# Sign in\n\nPeople sign in with a key.\n',
+  'graph/edges/intent_requirements.yml': checklist('intent→requirements', AGENT_CHECK),
+  'graph/edges/design_code.yml': checklist('design→code', AGENT_CHECK),
+  'context/project_constraints.yml': `constraint_dimensions:
+  ecosystem_compatibility: node
+  deployment_target: cloud
+  security_model: keys
+  build_system: npm
+`,
+  'coordination.yml': coordinationConfig({}),
+};
+
+/** A server with a plan of one task and a feature of two edges. */
+async function openWithFeature(changes: Readonly<Record<string, string>> = {}) {
+  const harness = await openClientHarness(planOf({ A: 1 }));
+  expectNoProblem(await harness.direct.methodology.init({ files: { ...FILES, ...changes } }));
+  return harness;
+}
+
+/** A result with a pass for each check that an agent reports. */
+function passed({ briefing }: Work, result: unknown): EdgeResult {
+  const reported = (briefing?.checks ?? []).filter(({ type }) => type !== 'human');
+  return { result, evaluators: reported.map(({ name }) => ({ name, result: 'pass' })) };
+}
+
+const resultsOf = async (genesis: Genesis, taskId: string) =>
+  expectNoProblem(await genesis.results(taskId)).results.map(({ result_data }) => result_data);
+
+test('works on edges, whose results carry the results of their checks, until all work of both kinds is done', async () => {
+  const { genesis, direct } = await openWithFeature();
+  const done: string[] = [];
+  const summary = await genesis.work({ ...AGENT, kinds: ['task', 'edge'] }, async (work) => {
+    done.push(work.task_id);
+    return passed(work, { made: work.task_id });
+  });
+  expect(done.sort()).toEqual(['A-001-part', SECOND, FIRST].sort());
+  expect(summary).toMatchObject({ accepted: 3, refused: 0, escalated: 0, failed: 0, is_done: true });
+  expect(await resultsOf(direct, FIRST)).toEqual([{ made: FIRST }]);
+  // The result of a task is what was returned, whatever its keys.
+  expect(await resultsOf(direct, 'A-001-part')).toEqual([{ result: { made: 'A-001-part' }, evaluators: [] }]);
+  const { events } = expectNoProblem(await direct.events({ type: 'edge_converged' }));
+  expect(events.map(({ payload }) => payload.evaluators)).toEqual([
+    expect.objectContaining({ passed: 1, total: 1 }),
+    expect.objectContaining({ passed: 1, total: 1 }),
+  ]);
+});
+
+test('asks for tasks only, unless it is told otherwise', async () => {
+  const { genesis } = await openWithFeature();
+  const summary = await genesis.work(AGENT, async ({ task_id }) => task_id);
+  expect(summary).toMatchObject({ accepted: 1, is_done: true, outcomes: [{ task_id: 'A-001-part' }] });
+});
+
+test('releases an edge whose checks have not passed, and the next holder learns which', async () => {
+  const { genesis } = await openWithFeature();
+  const ended: EndedWork[] = [];
+  const first = await genesis.work(
+    { ...EDGES, onEnded: (end) => void ended.push(end) },
+    async (_, { stop }) => {
+      stop();
+      return { result: 'a draft', evaluators: [{ name: 'reads_well', result: 'fail' }] };
+    },
+  );
+  expect(first).toMatchObject({ accepted: 0, refused: 1, failed: 0 });
+  expect(ended).toMatchObject([
+    { outcome: 'refused', message: expect.stringMatching(/^NOT_CONVERGED: reads_well: /) },
+  ]);
+  let predecessors: unknown;
+  const second = await genesis.work({ ...EDGES, agent_id: 'agent-b' }, async (work, { stop }) => {
+    predecessors = work.briefing?.predecessors;
+    stop();
+    return passed(work, 'better');
+  });
+  expect(second).toMatchObject({ accepted: 1, outcomes: [{ task_id: FIRST, generation: 2 }] });
+  expect(predecessors).toMatchObject([
+    { generation: 1, outcome: 'ERROR', message: expect.stringContaining('NOT_CONVERGED): reads_well: ') },
+  ]);
+});
+
+test('releases work whose result is refused as too large, or because the request is not valid', async () => {
+  const { client, direct } = await openWithFeature();
+  const invalid = async () => ({ result: 1, evaluators: [{ name: 'reads_well', result: 'fine' }] });
+  const summary = await client().work(EDGES, async (_, { stop }) => {
+    stop();
+    return invalid();
+  });
+  expect(summary).toMatchObject({ refused: 1, outcomes: [{ reason: 'INVALID_REQUEST' }] });
+  expectNoProblem(await direct.putLimits({ max_result_size_bytes: 1024 }));
+  const large = await client().work(AGENT, async (_, { stop }) => {
+    stop();
+    return 'x'.repeat(2048);
+  });
+  expect(large).toMatchObject({ refused: 1, outcomes: [{ reason: 'RESULT_TOO_LARGE' }] });
+  expect(expectNoProblem(await direct.status()).claims).toEqual([]);
+  for (const subject of [FIRST, 'A-001-part'])
+    expect(expectNoProblem(await direct.history(subject)).generations).toMatchObject([
+      { release_reason: 'ERROR' },
+    ]);
+});
+
+test('fails the work if evaluators is not a list', async () => {
+  const { genesis } = await openWithFeature();
+  const ended: EndedWork[] = [];
+  await genesis.work({ ...EDGES, onEnded: (end) => void ended.push(end) }, async (_, { stop }) => {
+    stop();
+    return { result: 1, evaluators: { reads_well: 'pass' } };
+  });
+  expect(ended).toMatchObject([
+    { outcome: 'failed', message: expect.stringContaining('evaluators: expected a list') },
+  ]);
+});
+
+/** Decides on the only result that waits for a human. */
+async function decide(genesis: Genesis, decision: 'approved' | 'refined', comment?: string) {
+  const [waiting] = expectNoProblem(await genesis.methodology.reviews()).reviews;
+  if (waiting === undefined) throw new Error('nothing waits for a human');
+  const { task_id, generation, iteration, candidate_sha256 } = waiting;
+  const reviewed = { task_id, generation, iteration, candidate_sha256 };
+  const reply = await genesis.methodology.review({
+    ...reviewed,
+    decision,
+    ...(comment === undefined ? {} : { comment }),
+  });
+  expect(expectNoProblem(reply).success).toBe(true);
+}
+
+test('performs an edge again when a human requests changes, and ends once the human has approved', async () => {
+  const { genesis, direct } = await openWithFeature(ASKING_A_HUMAN);
+  const ended: EndedWork[] = [];
+  const seen: unknown[] = [];
+  const onEnded = async (end: EndedWork) => {
+    ended.push(end);
+    if (end.outcome !== 'escalated') return;
+    if (ended.length === 1) await decide(direct, 'refined', 'name the key');
+    else await decide(direct, 'approved');
+  };
+  const summary = await genesis.work({ ...EDGES, onEnded }, async (work) => {
+    seen.push([work.task_id, work.claim.generation, work.briefing?.review?.comment]);
+    return passed(work, `draft ${seen.length}`);
+  });
+  expect(seen).toEqual([
+    [FIRST, 1, undefined],
+    [FIRST, 1, 'name the key'],
+    [SECOND, 1, undefined],
+  ]);
+  expect(ended.map(({ outcome }) => outcome)).toEqual(['escalated', 'escalated', 'escalated']);
+  expect(ended[0]?.message).toContain('gen review');
+  expect(summary).toMatchObject({ accepted: 0, escalated: 3, refused: 0, lost: 0, is_done: true });
+  expect(await resultsOf(direct, FIRST)).toContain('draft 2');
+});
+
+test('keeps its session open while a result waits for a human', async () => {
+  const { genesis, direct } = await openWithFeature(ASKING_A_HUMAN);
+  const summary = await genesis.work({ ...EDGES, until: 'idle' }, async (work) => passed(work, 'a draft'));
+  expect(summary).toMatchObject({ escalated: 1, is_done: false });
+  await decide(direct, 'approved');
+  expect(expectNoProblem(await direct.task(FIRST))).toMatchObject({ phase: 'COMPLETED' });
+});
+
+test('holds an edge without a lease in single-agent mode', async () => {
+  const { genesis } = await openWithFeature({ 'coordination.yml': coordinationConfig({ mode: 'single' }) });
+  const seen: unknown[] = [];
+  const summary = await genesis.work({ kinds: ['edge'], agent_id: 'primary' }, async (work, context) => {
+    const { lease_duration_seconds, expires_at } = work.claim;
+    seen.push({ lease_duration_seconds, expires_at, held: context.held(), aborted: context.signal.aborted });
+    return passed(work, 'done');
+  });
+  const unlimited = { lease_duration_seconds: null, expires_at: null, held: true, aborted: false };
+  expect(seen).toEqual([unlimited, unlimited]);
+  expect(summary).toMatchObject({ accepted: 2, lost: 0, is_done: true });
+});
+
+test('submits the results of checks with a result that an earlier run left in the outbox', async () => {
+  const { client, direct, proxy } = await openWithFeature();
+  const first = client({ retry: { tries: 1 } });
+  proxy.actionFor = (request) => (request.includes('/results') ? 'lose_request' : 'pass');
+  const stopping = new AbortController();
+  const interrupted = await first.work({ ...EDGES, signal: stopping.signal }, async (work) => {
+    stopping.abort();
+    return passed(work, 'finished before the crash');
+  });
+  expect(interrupted).toMatchObject({ accepted: 0, pending: 1 });
+  proxy.actionFor = () => 'pass';
+  expect(await client().flushOutbox()).toMatchObject([{ task_id: FIRST, accepted: true }]);
+  expect(await resultsOf(direct, FIRST)).toEqual(['finished before the crash']);
+});
