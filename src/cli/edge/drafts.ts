@@ -11,7 +11,11 @@ import { resultBody } from '../result.js';
 import type { StoredHandle } from '../state/cli-state.js';
 
 /** Builds a result from the holder's drafts. Their bytes are uploaded as blobs before the result refers to them. */
-export async function collectDraftResult(context: CommandContext, genesis: Genesis, handle: StoredHandle) {
+export async function collectDraftResult(
+  context: CommandContext,
+  genesis: Genesis,
+  handle: Pick<StoredHandle, 'task_id' | 'agent_id' | 'generation'>,
+) {
   const { task_id: subject, agent_id, generation } = handle;
   if (subjectKindOf(subject) !== 'edge')
     throw wrongUsage(`${subject} is not an edge; only edges have drafts. Pass --file RESULT or --data JSON.`);

@@ -23,7 +23,10 @@ export async function edgeGrant(context: CommandContext, claim: GrantedClaim): P
   return { work: await createDraftFolder(context, claim), title, checks };
 }
 
-async function createDraftFolder(context: CommandContext, claim: GrantedClaim): Promise<string | null> {
+export async function createDraftFolder(
+  context: CommandContext,
+  claim: GrantedClaim,
+): Promise<string | null> {
   const workspace = Workspace.find(context.io.cwd);
   if (workspace === null) return null;
   // Lazy import: claims on tasks do not pay its load time.
