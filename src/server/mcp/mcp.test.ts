@@ -280,18 +280,19 @@ test('a refused submission renews the lease too', async () => {
 test('reads the result of a generation that is on a later page of the list', async () => {
   const { harness, visit } = await startMcpServer();
   const alpha = new HarnessAgent(harness, 'alpha', 's1');
-  const generations = 102;
-  await harness.coordinator.settings.putLimits('acme', { max_generations_per_task: generations });
+  // More than the 4 MiB of a page.
+  const generations = 90;
+  const text = 't'.repeat(50_000);
   for (let generation = 1; generation <= generations; generation += 1) {
     await alpha.claims(A);
-    await alpha.submits(A, { of: generation });
+    await alpha.submits(A, { of: generation, text });
     await harness.coordinator.operate(P, A, 'reset', { expected_generation: generation, reason: 'again' });
   }
   const client = await visit();
   for (const generation of [1, 50, generations])
     expect(await callTool(client, 'result', { task_id: A, generation })).toMatchObject({
       generation,
-      result_data: { of: generation },
+      beginning: expect.stringContaining(`{"of":${generation},`),
     });
   expect(await callTool(client, 'result', { task_id: A, generation: generations + 1 })).toMatchObject({
     code: 'NOT_FOUND',
