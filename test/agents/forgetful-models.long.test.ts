@@ -101,13 +101,13 @@ class ModelRun {
     }
   }
 
-  /** It does not wait for work that it has itself. A candidate under review waits for a human. */
+  /** It is never told to wait while it holds work. A candidate under review waits for a human. */
   private async expectNoWaitForItself({ tool, args }: ScriptedCall, reply: ModelReply): Promise<void> {
-    const { reason, waiting_for = [] } = reply;
+    const { reason } = reply;
     if (reason === 'GRANTED') this.held.add(handleIn(reply)?.task_id ?? '');
     if (tool === 'submit' && reason !== 'NOT_CONVERGED') this.held.delete(handleIn(args)?.task_id ?? '');
     if (reason !== 'NOTHING_READY') return;
-    for (const subject of waiting_for.filter((each) => this.held.has(each)))
+    for (const subject of this.held)
       expect(await this.project.isHeldBy(subject, this.link.session_id), subject).toBe(false);
   }
 

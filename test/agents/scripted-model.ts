@@ -40,7 +40,6 @@ export interface ModelReply {
   readonly handle?: Handle;
   readonly checks?: readonly Check[];
   readonly failing?: readonly Check[];
-  readonly waiting_for?: readonly string[];
   readonly briefing?: {
     readonly handle?: Handle;
     readonly checks?: readonly Check[];
@@ -95,7 +94,7 @@ function workOn(handle: Handle, reply: ModelReply, instructions: Instructions): 
 
 const passed = ({ name }: Check) => ({ name, result: 'pass' });
 
-interface Work {
+interface FinishedWork {
   readonly evaluators?: readonly object[] | undefined;
   readonly draft_folder?: string | undefined;
   /** Of the review that asked for changes. */
@@ -105,7 +104,7 @@ interface Work {
 function submission(
   handle: Handle,
   { usesDrafts }: Instructions,
-  { evaluators = [], draft_folder, comment = null }: Work,
+  { evaluators = [], draft_folder, comment = null }: FinishedWork,
 ): ScriptedCall {
   const { task_id, generation } = handle;
   const checked = evaluators.length === 0 ? {} : { evaluators };
