@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +18,7 @@ import {
 import type { RunningServer } from '../server/server.js';
 import { startHarness } from './testing/cli-harness.js';
 import { gen } from './testing/terminal.js';
-import { createProject, FEATURE_ID } from './testing/workspace.js';
+import { createProject, FEATURE_ID, writeProjectFile } from './testing/workspace.js';
 
 const SCOPE = { tenant_id: 'default', project_id: 'shop' };
 
@@ -146,6 +147,90 @@ test('reports an unreachable server to the model as a tool error', async () => {
   const { server, client } = await startMcpClient(OLDER);
   await server.stop();
   expect(await callTool(client, 'status')).toMatchObject({ is_error: true, code: 'UNREACHABLE' });
+});
+
+const EDGE = `${FEATURE_ID}#intent_requirements`;
+const CHECKED = {
+  '.ai-workspace/graph/edges/intent_requirements.yml':
+    'edge: intent_requirements\nchecklist: [{name: reads_well, type: agent, criterion: Readable, required: true}]\n',
+};
+const PASSED = [{ name: 'reads_well', result: 'pass' }];
+
+/** `gen mcp` in a workspace, which it serves itself. */
+async function startInWorkspace(files: Record<string, string> = {}, folder = '.') {
+  const { cwd: root } = await createProject({ ...CHECKED, ...files });
+  const env = { PATH: process.env.PATH ?? '', GENESIS_HOME: join(root, '.home') };
+  const cwd = join(root, folder);
+  const transport = new StdioClientTransport({ command: process.execPath, args: ARGS, cwd, env });
+  return { root, client: await mcpClient(transport, OLDER) };
+}
+
+// req: WSP-002, WSP-009
+test('an edge’s files go from the draft folder of its briefing through submit into the project', async () => {
+  const { root, client } = await startInWorkspace({}, 'specification');
+  const granted = await callTool(client, 'claim', { task_id: EDGE, agent_role: 'architect' });
+  const { draft_folder } = granted.briefing as { draft_folder: string };
+  expect(draft_folder).toMatch(/^\.ai-workspace\/agents\/a-test-[0-9a-f]{4}\/drafts\//);
+  expect(granted.next).toContain('submit with drafts: true');
+  await writeProjectFile(root, `${draft_folder}/docs/login.md`, 'People log in.\n');
+  const again = await callTool(client, 'next', { agent_role: 'architect' });
+  expect(again).toMatchObject({ resumed: true, handle: granted.handle, briefing: { draft_folder } });
+  const { handle } = again;
+  const failed = await callTool(client, 'submit', { handle, drafts: true });
+  expect(failed).toMatchObject({
+    reason: 'NOT_CONVERGED',
+    failing: [{ name: 'reads_well' }],
+    handle,
+    next: expect.stringContaining('submit again'),
+  });
+  const done = await callTool(client, 'submit', { handle, drafts: true, evaluators: PASSED });
+  expect(done).toMatchObject({ accepted: true });
+  expect(await callTool(client, 'result', { task_id: EDGE })).toMatchObject({
+    result_data: { kind: 'files', files: [{ path: 'docs/login.md', base_sha256: null }] },
+  });
+  await client.close();
+  expect(await readFile(join(root, 'docs/login.md'), 'utf8')).toBe('People log in.\n');
+});
+
+test('refuses drafts that cannot be submitted, with the handle and the next step', async () => {
+  const { root, client } = await startInWorkspace();
+  const { handle, briefing } = await callTool(client, 'next', { agent_role: 'architect' });
+  const { draft_folder } = briefing as { draft_folder: string };
+  expect(await callTool(client, 'submit', { handle, drafts: true, evaluators: PASSED })).toEqual({
+    accepted: false,
+    reason: 'NO_DRAFTS',
+    says: expect.stringContaining(draft_folder),
+    handle,
+    next: expect.stringContaining('Write the files into the drafts folder'),
+  });
+  await writeProjectFile(root, `${draft_folder}/a.md`, 'a');
+  const both = await callTool(client, 'submit', { handle, drafts: true, result_data: 1 });
+  expect(both).toMatchObject({ is_error: true, handle, next: expect.stringContaining('not both') });
+  for (const neither of [{}, { drafts: false }])
+    expect(await callTool(client, 'submit', { handle, ...neither })).toMatchObject({
+      is_error: true,
+      handle,
+      next: expect.stringMatching(/No result is given\. .* or drafts: true/),
+    });
+  const task = { task_id: 'A-001-x', generation: 1, claim_id: 'c', session_id: 's' };
+  expect(await callTool(client, 'submit', { handle: task, drafts: true })).toMatchObject({
+    is_error: true,
+    handle: task,
+    next: expect.stringMatching(/only edges have drafts\. Call submit with result_data/),
+  });
+  const unknown = { ...(handle as object), generation: 7 };
+  expect(await callTool(client, 'submit', { handle: unknown, drafts: true })).toMatchObject({
+    is_error: true,
+    next: expect.stringContaining('Call next'),
+  });
+});
+
+test('lists eight tools in less than 6 KB with drafts', async () => {
+  const { client } = await startInWorkspace();
+  const { tools } = await client.listTools();
+  expect(tools).toHaveLength(8);
+  expect(tools.find(({ name }) => name === 'submit')?.inputSchema.properties).toHaveProperty('drafts');
+  expect(Buffer.byteLength(JSON.stringify(tools))).toBeLessThan(6 * 1024);
 });
 
 test('takes an edge from claim to convergence in a single-agent workspace without a server', async () => {

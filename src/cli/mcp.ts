@@ -3,9 +3,11 @@ import { once } from 'node:events';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { workerName } from '../client/worker-name.js';
 import { createMcpServer } from '../server/mcp/mcp-server.js';
+import { Workspace } from '../workspace/workspace.js';
 import { command } from './command.js';
 import { AutoRenewingClient, RENEW_FOR_SECONDS } from './mcp/auto-renewing-client.js';
 import { StrictJsonLines } from './mcp/strict-json-lines.js';
+import { workspaceDrafts } from './mcp/workspace-drafts.js';
 import { parseSecondsOption } from './option-parsers.js';
 import { abortOnStop } from './stop.js';
 
@@ -27,6 +29,7 @@ export const addMcp = command('mcp', {
       agent_id: (await context.fixedAgent()) ?? undefined,
       session_id: context.explicitSession ?? `mcp-${randomBytes(8).toString('hex')}`,
     };
+    const drafts = Workspace.findOwn(io.cwd, io.env) === null ? null : workspaceDrafts(context, client);
     const messages = io.stdin.pipe(new StrictJsonLines((line) => io.stdout.write(line)));
     const transport = new StdioServerTransport(messages, io.stdout);
     const served = serveStdio(
@@ -36,6 +39,7 @@ export const addMcp = command('mcp', {
           identity,
           nameAgent: workerName,
           isAllowed: () => true,
+          drafts,
           onCall: () => client.recordCall(),
         }),
       {

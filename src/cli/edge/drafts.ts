@@ -10,10 +10,10 @@ import { CommandFailure, EXIT, wrongUsage } from '../exit.js';
 import { singleLine } from '../output/text.js';
 import { unwrapReply } from '../replies.js';
 import { resultBody } from '../result.js';
-import type { StoredHandle } from '../state/cli-state.js';
+import type { EdgeHolder } from './edge-grant.js';
 
 /** Builds the result of a submission from the holder's drafts. */
-export async function collectDraftResult(context: CommandContext, genesis: Genesis, handle: StoredHandle) {
+export async function collectDraftResult(context: CommandContext, genesis: Genesis, handle: EdgeHolder) {
   const { task_id } = handle;
   if (subjectKindOf(task_id) !== 'edge')
     throw wrongUsage(`${task_id} is not an edge; only edges have drafts. Pass --file RESULT or --data JSON.`);
@@ -26,7 +26,7 @@ export async function collectDraftResult(context: CommandContext, genesis: Genes
 export async function collectDraftManifest(
   workspace: Workspace,
   genesis: Genesis,
-  { task_id: subject, agent_id, generation }: Pick<StoredHandle, 'task_id' | 'agent_id' | 'generation'>,
+  { task_id: subject, agent_id, generation }: EdgeHolder,
 ): Promise<ResultManifest> {
   const projectKey = await readProjectKey(workspace);
   const putDraftBlob = async (_: string, sha256: string, bytes: Uint8Array) => {

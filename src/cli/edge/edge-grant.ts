@@ -24,7 +24,11 @@ export async function edgeGrant(context: CommandContext, claim: GrantedClaim): P
   return { work: await draftFolderOrWarning(context, claim), title, checks };
 }
 
-async function draftFolderOrWarning(context: CommandContext, claim: GrantedClaim): Promise<string | null> {
+/** Null without a workspace, or if no folder can be created, which is warned of. */
+export async function draftFolderOrWarning(
+  context: CommandContext,
+  claim: GrantedClaim,
+): Promise<string | null> {
   const workspace = Workspace.find(context.io.cwd);
   if (workspace === null) return null;
   try {
@@ -36,7 +40,7 @@ async function draftFolderOrWarning(context: CommandContext, claim: GrantedClaim
   }
 }
 
-type EdgeHolder = Pick<GrantedClaim, 'agent_id' | 'task_id' | 'generation'>;
+export type EdgeHolder = Pick<GrantedClaim, 'agent_id' | 'task_id' | 'generation'>;
 
 /** Creates the folder that the holder of an edge writes to. Returns it relative to the project's root. */
 export async function createDraftFolder(workspace: Workspace, holder: EdgeHolder): Promise<string> {

@@ -7,11 +7,14 @@ const TEXT_CHARS_MIN = 100;
 /** Makes a briefing smaller, or returns null if it cannot. */
 type Reduction = (briefing: Briefing) => Briefing | null;
 
-/** Shortens a briefing until it fits into its limit: what can be read elsewhere goes first, the work itself last. */
-export function fitToLimit(full: Briefing): Briefing {
+/**
+ * Shortens a briefing until it fits into its limit: what can be read elsewhere goes first, the work itself last.
+ * `reservedBytes` are left free for what is added to it.
+ */
+export function fitToLimit(full: Briefing, reservedBytes = 0): Briefing {
   let briefing = full;
   for (const reduce of REDUCTIONS) {
-    while (sizeOf(briefing) > BRIEFING_BYTES_MAX) {
+    while (sizeOf(briefing) > BRIEFING_BYTES_MAX - reservedBytes) {
       const reduced = reduce(briefing);
       if (reduced === null) break;
       briefing = reduced;

@@ -22,7 +22,8 @@ interface WantedWork {
  */
 export function nothingReadyResult(view: DecisionView, wanted: WantedWork): ClaimResult {
   const { edges, hasTasks, track, session_id } = wanted;
-  const blockers = new Set([...(hasTasks ? blockingSubjects(view, track) : []), ...(edges?.open ?? [])]);
+  const blockingTasks = hasTasks ? blockingSubjects(view, track) : [];
+  const blockers = new Set([...blockingTasks, ...(edges?.open ?? [])]);
   const held = heldBySession(view, session_id, 'ACTIVE').map(({ subject }) => subject);
   const own = held.filter((subject) => blockers.has(subject));
   const others = [...blockers].filter((subject) => !own.includes(subject)).sort();
@@ -31,7 +32,9 @@ export function nothingReadyResult(view: DecisionView, wanted: WantedWork): Clai
     waiting_for: others.slice(0, BLOCKERS_LISTED_MAX),
     done: isWantedWorkDone(view, wanted, blockers),
   };
-  const next = ownWorkAdvice(own) ?? (others.length > 0 ? waitAdvice(wanted) : emptyAdvice(view, wanted));
+  // While tasks are open, one of them may become ready. Edges alone may wait for a human, and their advice says so.
+  const waitAdvice = blockingTasks.length === 0 ? (edges?.advice ?? null) : null;
+  const next = ownWorkAdvice(own) ?? (others.length > 0 ? waitAdvice : emptyAdvice(view, wanted));
   return next === null ? denied : { ...denied, next };
 }
 
@@ -45,10 +48,6 @@ function isWantedWorkDone(view: DecisionView, wanted: WantedWork, blockers: Read
   if (!hasPlannedTasks && !hasFeatures) return false;
   return (!hasPlannedTasks || isDone(view.state)) && (!hasFeatures || edges.open.length === 0);
 }
-
-/** Null: the usual advice. */
-const waitAdvice = ({ edges, hasTasks }: WantedWork): string | null =>
-  edges === null || edges.open.length === 0 || hasTasks ? null : edges.advice;
 
 /** Nothing can become ready. Says why, and whether there is other work to ask for. */
 function emptyAdvice(view: DecisionView, { track, hasTasks, edges }: WantedWork): string {

@@ -70,6 +70,17 @@ forEachStore('next with edges', (open) => {
     expect(late?.next).not.toMatch(/completed|no task/);
   });
 
+  test('says what open edges wait for, also to a caller that takes tasks, unless a task is open', async () => {
+    const { harness, agents } = await openConfigured();
+    for (const agent of agents) await agent.next(EDGES);
+    const late = new HarnessAgent(harness, 'late', 's-late');
+    const { next } = await late.next(EDGES);
+    expect(await late.next(BOTH)).toMatchObject({ reason: 'NOTHING_READY', next });
+    await harness.plan(planOf('A-001-x'));
+    await agents[0].claims('A-001-x');
+    expect((await late.next(BOTH)).next).toContain('Retry when a task in waiting_for is completed');
+  });
+
   test('wakes a waiter when an edge becomes free', async () => {
     const { harness, agents } = await openConfigured();
     const held: [HarnessAgent, string][] = [];

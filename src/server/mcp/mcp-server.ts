@@ -2,7 +2,9 @@ import { CLIENT_INFO_META_KEY, McpServer } from '@modelcontextprotocol/server';
 import type { ApiClient } from '../../client/api-client.js';
 import { type ApiProblem, isProblem } from '../../client/replies.js';
 import type { Action } from '../../core/contract/operation.js';
-import { type McpIdentity, problemToolResult, TOOLS } from './tools.js';
+import { type McpIdentity, problemToolResult } from './define-tool.js';
+import type { McpDrafts } from './drafts.js';
+import { toolsOf } from './tools.js';
 
 const INSTRUCTIONS = `Genesis Fleet assigns the tasks of a shared plan and the edges of features; each has one holder at a time.
 Loop: call next, follow its briefing, submit with the handle it returned. Every call about the work needs the handle; if you lost it, call next again.
@@ -22,13 +24,15 @@ export interface McpServerOptions {
   readonly nameAgent?: (clientName: string) => string;
   /** Tools that the caller may not use are not listed. */
   readonly isAllowed: (action: Action) => boolean;
+  /** Only where the server runs on the agent's machine, in a workspace. */
+  readonly drafts?: McpDrafts | null;
   /** The model has called a tool. */
   readonly onCall?: () => void;
 }
 
 /** An MCP server for one connection or request, without state between calls. */
 export function createMcpServer(options: McpServerOptions): McpServer {
-  const { client, identity, nameAgent, isAllowed, onCall } = options;
+  const { client, identity, nameAgent, isAllowed, onCall, drafts = null } = options;
   const cacheHint = { ttlMs: LISTS_TTL_MS, cacheScope: 'private' } as const;
   const server = new McpServer(
     { name: 'genesis-fleet', version: TOOLS_VERSION },
@@ -38,7 +42,7 @@ export function createMcpServer(options: McpServerOptions): McpServer {
       cacheHints: { 'tools/list': cacheHint, 'server/discover': cacheHint },
     },
   );
-  for (const { name, description, input, action, run } of TOOLS) {
+  for (const { name, description, input, action, run } of toolsOf(drafts !== null)) {
     if (!isAllowed(action)) continue;
     const annotations = { readOnlyHint: action === 'read' };
     server.registerTool(name, { description, inputSchema: input, annotations }, async (args, { mcpReq }) => {
@@ -46,7 +50,7 @@ export function createMcpServer(options: McpServerOptions): McpServer {
       if (isProblem(client)) return problemToolResult(client);
       const name = clientNameIn(mcpReq.envelope) ?? server.server.getClientVersion()?.name ?? 'mcp';
       const agent_id = identity.agent_id ?? nameAgent?.(name);
-      return run(client, args, { ...identity, agent_id });
+      return run({ client, identity: { ...identity, agent_id }, drafts }, args);
     });
   }
   return server;

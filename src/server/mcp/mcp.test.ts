@@ -1,5 +1,6 @@
 import { type Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { expect, onTestFinished, test } from 'vitest';
+import { HarnessAgent } from '../../../test/support/agent.js';
 import { CoordinatorHarness, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 import {
   callTool,
@@ -274,6 +275,56 @@ test('a refused submission renews the lease too', async () => {
   expect(refused).toMatchObject({ accepted: false, reason: 'RESULT_TOO_LARGE' });
   harness.advance(50);
   expect(await callTool(client, 'renew', { handle })).toMatchObject({ reason: 'RENEWED', handle });
+});
+
+test('reads the result of a generation that is on a later page of the list', async () => {
+  const { harness, visit } = await startMcpServer();
+  const alpha = new HarnessAgent(harness, 'alpha', 's1');
+  // More than the 4 MiB of a page.
+  const generations = 90;
+  const text = 't'.repeat(50_000);
+  for (let generation = 1; generation <= generations; generation += 1) {
+    await alpha.claims(A);
+    await alpha.submits(A, { of: generation, text });
+    await harness.coordinator.operate(P, A, 'reset', { expected_generation: generation, reason: 'again' });
+  }
+  const client = await visit();
+  for (const generation of [1, 50, generations])
+    expect(await callTool(client, 'result', { task_id: A, generation })).toMatchObject({
+      generation,
+      beginning: expect.stringContaining(`{"of":${generation},`),
+    });
+  expect(await callTool(client, 'result', { task_id: A, generation: generations + 1 })).toMatchObject({
+    code: 'NOT_FOUND',
+    next: expect.stringContaining('Call status with task_id'),
+  });
+});
+
+test('a refusal after which the claim continues returns its handle, and a call without a result too', async () => {
+  const { harness, visit } = await startMcpServer();
+  await harness.coordinator.settings.configure(P, { files: EDGE_FILES });
+  const client = await visit();
+  const { tools } = await client.listTools();
+  const submit = tools.find(({ name }) => name === 'submit')?.inputSchema.properties;
+  expect(submit).not.toHaveProperty('drafts');
+  const { handle } = await callTool(client, 'claim', {
+    task_id: `${F}#design_code`,
+    agent_role: 'architect',
+  });
+  const evaluators = [{ name: 'works', result: 'fail' }];
+  expect(await callTool(client, 'submit', { handle, result_data: 1, evaluators })).toMatchObject({
+    reason: 'NOT_CONVERGED',
+    failing: [{ name: 'works' }],
+    handle,
+    next: expect.stringContaining('submit again'),
+  });
+  expect(await callTool(client, 'submit', { handle, evaluators })).toEqual({
+    is_error: true,
+    success: false,
+    code: 'INVALID_REQUEST',
+    next: 'No result is given. Call submit with this handle and result_data.',
+    handle,
+  });
 });
 
 test('releases failed work with its error message', async () => {

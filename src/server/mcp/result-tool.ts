@@ -2,10 +2,13 @@ import type { ApiClient } from '../../client/api-client.js';
 import { type ApiProblem, isProblem } from '../../client/replies.js';
 import type { TaskResult } from '../../core/contract/tasks.js';
 import { resultOfGeneration } from '../../core/views/index.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
 import type { ToolContent } from './tool-content.js';
 
 /** A result is read into a model's context. */
 const RESULT_CHARS_MAX = 32 * 1024;
+
+const PAGES_MAX = 10;
 
 export interface WantedResult {
   readonly task_id: string;
@@ -29,10 +32,28 @@ async function resultIdOf(
     if (isProblem(state)) return state;
     return state.result?.result_id ?? noResult(`${task_id} has no accepted result yet.`);
   }
-  const listed = await client.results(task_id);
+  const listed = await resultsOf(client, task_id, generation);
   if (isProblem(listed)) return listed;
-  const found = resultOfGeneration(listed.results, generation);
+  const found = resultOfGeneration(listed, generation);
   return found?.id ?? noResult(`Generation ${generation} of ${task_id} has submitted no result.`);
+}
+
+/** The results of a generation. Reads a bounded number of pages: one beyond can be read by its id. */
+async function resultsOf(
+  client: ApiClient,
+  taskId: string,
+  generation: number,
+): Promise<TaskResult[] | ApiProblem> {
+  const results: TaskResult[] = [];
+  let after: string | undefined;
+  for (let page = 0; page < PAGES_MAX; page += 1) {
+    const listed = await client.results(taskId, withoutUndefined({ after }));
+    if (isProblem(listed)) return listed;
+    results.push(...listed.results.filter((result) => result.generation === generation));
+    if (listed.next === null) break;
+    after = listed.next;
+  }
+  return results;
 }
 
 const noResult = (detail: string): ApiProblem => ({

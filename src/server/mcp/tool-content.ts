@@ -1,5 +1,6 @@
 import { handleOf } from '../../client/renewer.js';
 import type { ApiProblem } from '../../client/replies.js';
+import { fitToLimit } from '../../coordinator/operations/fit-briefing.js';
 import type {
   Briefing,
   ClaimResult,
@@ -8,8 +9,10 @@ import type {
   RenewalResult,
   SubmissionResult,
 } from '../../core/contract/claims.js';
+import type { SubmissionRefusal } from '../../core/contract/codes.js';
 import type { ProjectStatus } from '../../core/contract/overview.js';
 import type { EffectiveCheck } from '../../core/contract/tasks.js';
+import type { DraftRefusal } from '../../workspace/drafts/refusal.js';
 import type { McpHandle } from './handle.js';
 
 /**
@@ -26,23 +29,47 @@ export interface Claimant {
 const LIST_ITEMS_MAX = 5;
 const TRACKS_MAX = 20;
 const FAULTS_MAX = 5;
+/** The draft folder's field in a briefing, without its value. */
+const DRAFT_FIELD_BYTES = Buffer.byteLength('"draft_folder":"",');
+
+/** Refusals after which the claim goes on, and whose next step needs its handle. */
+const CLAIM_CONTINUES = new Set<string>([
+  'RESULT_TOO_LARGE',
+  'DEPENDENCY_CHANGED',
+  'OUTSIDE_AUTHORITY',
+  'NOT_CONVERGED',
+] satisfies SubmissionRefusal[]);
 
 const NEXT_STEP = {
   GRANTED:
     'Do the work and call submit with this handle. Call renew before expires_at if it takes longer; add a note for the next agent.',
   CHECKED: 'Submit with the result of each check under evaluators; a review decides checks of type human.',
+  DRAFTS:
+    "Write each file to draft_folder (relative to the project's root), under its path in the project, then submit with drafts: true.",
   HELD: 'Continue the work, then call submit with this handle.',
   ACCEPTED: 'Done. Call next with this session_id for more work.',
   RELEASED: 'Released. Call next with this session_id for other work.',
 } as const;
 
-export function renderClaim(result: ClaimResult, { agent_id, session_id }: Claimant): ToolContent {
+/** `draftFolder`: where the holder writes; null if it submits data. */
+export function renderClaim(
+  result: ClaimResult,
+  { agent_id, session_id }: Claimant,
+  draftFolder: string | null,
+): ToolContent {
   if (!result.success) {
     const { success, reason, current_holder, ...rest } = result;
     return omitEmpty({ success, reason, ...rest, current_holder, agent_id, session_id });
   }
-  const { success, reason, resumed, claim, briefing, warnings } = result;
+  const { success, reason, resumed, claim, warnings } = result;
+  const reservedBytes = draftFolder === null ? 0 : DRAFT_FIELD_BYTES + Buffer.byteLength(draftFolder);
+  const briefing = result.briefing === undefined ? undefined : fitToLimit(result.briefing, reservedBytes);
   const checks = briefing?.checks ?? [];
+  const steps = [
+    NEXT_STEP.GRANTED,
+    ...(checks.length === 0 ? [] : [NEXT_STEP.CHECKED]),
+    ...(draftFolder === null ? [] : [NEXT_STEP.DRAFTS]),
+  ];
   return omitEmpty({
     success,
     reason,
@@ -50,22 +77,25 @@ export function renderClaim(result: ClaimResult, { agent_id, session_id }: Claim
     handle: handleOf(claim),
     agent_id: claim.agent_id,
     expires_at: claim.expires_at,
-    briefing: briefing === undefined ? undefined : renderBriefing(briefing),
+    briefing: briefing === undefined ? undefined : renderBriefing(briefing, draftFolder),
     warnings,
     checks: checks.filter(({ required }) => required).map(renderCheck),
-    next: checks.length === 0 ? NEXT_STEP.GRANTED : `${NEXT_STEP.GRANTED} ${NEXT_STEP.CHECKED}`,
+    next: steps.join(' '),
   });
 }
 
 /** Without what the reply says elsewhere. A result is read with a tool, not with a path. */
-function renderBriefing({ handle: _, checks: __, dependencies, ...briefing }: Briefing): ToolContent {
+function renderBriefing(
+  { handle: _, checks: __, dependencies, ...briefing }: Briefing,
+  draft_folder: string | null,
+): ToolContent {
   const rendered = dependencies.map((dependency) =>
     omitEmpty({
       ...dependency,
       read: dependency.read === undefined ? undefined : `Call result with task_id ${dependency.task_id}.`,
     }),
   );
-  return omitEmpty({ ...briefing, dependencies: rendered });
+  return omitEmpty({ ...briefing, dependencies: rendered, draft_folder });
 }
 
 const renderCheck = ({ name, type, criterion, command, skipped }: EffectiveCheck): ToolContent =>
@@ -79,13 +109,24 @@ export function renderHeld(result: RenewalResult | NoteResult, handle: McpHandle
 }
 
 /** The reply about work that ends, or that could not be ended. */
-export function renderEnd(
-  result: SubmissionResult | ReleaseResult,
-  { task_id, session_id }: McpHandle,
-): ToolContent {
+export function renderEnd(result: SubmissionResult | ReleaseResult, handle: McpHandle): ToolContent {
+  const { task_id, session_id } = handle;
   const next = 'next' in result ? result.next : NEXT_STEP[result.reason];
-  return omitEmpty({ task_id, ...result, session_id, next });
+  const holder = CLAIM_CONTINUES.has(result.reason) ? { handle } : { session_id };
+  return omitEmpty({ task_id, ...result, ...holder, next });
 }
+
+/** Nothing was submitted, and the claim is unchanged. */
+export const renderDraftRefusal = (
+  { refused, says, next }: DraftRefusal,
+  handle: McpHandle,
+): ToolContent => ({
+  accepted: false,
+  reason: refused,
+  says,
+  handle,
+  next,
+});
 
 export function renderStatus(status: ProjectStatus): ToolContent {
   const { project_id, total, tracks, counts, claims, waiting, parked } = status;
@@ -106,8 +147,8 @@ export function renderStatus(status: ProjectStatus): ToolContent {
   });
 }
 
-export const renderProblem = ({ code, detail, faults }: ApiProblem): ToolContent =>
-  omitEmpty({ success: false, code, next: detail, faults: faults?.slice(0, FAULTS_MAX) });
+export const renderProblem = ({ code, detail, faults }: ApiProblem, handle?: McpHandle): ToolContent =>
+  omitEmpty({ success: false, code, next: detail, faults: faults?.slice(0, FAULTS_MAX), handle });
 
 /** Omits empty fields, since every byte takes space in a model's context. */
 export function omitEmpty(fields: object): ToolContent {

@@ -1,43 +1,23 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import type { ApiClient } from '../../client/api-client.js';
 import { withExpectedGeneration } from '../../client/renewer.js';
 import { type ApiProblem, isProblem } from '../../client/replies.js';
-import { releaseBody } from '../../core/contract/claims.js';
-import type { Action } from '../../core/contract/operation.js';
-import { CHECK_RESULTS, WORK_KINDS } from '../../core/contract/values.js';
-import { withResultCounts } from '../../core/methodology/definition/convergence.js';
+import { type ClaimResult, releaseBody } from '../../core/contract/claims.js';
+import { WORK_KINDS } from '../../core/contract/values.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
+import { defineTool, type McpIdentity, type McpTool, type ToolResult, toToolResult } from './define-tool.js';
+import type { McpDrafts } from './drafts.js';
 import { handleArgument } from './handle.js';
 import { readResult, renderResult } from './result-tool.js';
+import { submitTool } from './submit-tool.js';
 import {
   type Claimant,
   omitEmpty,
   renderClaim,
   renderEnd,
   renderHeld,
-  renderProblem,
   renderStatus,
-  type ToolContent,
 } from './tool-content.js';
-
-/** The default agent and session, for calls that name none. */
-export type McpIdentity = { readonly [Field in keyof Claimant]?: Claimant[Field] | undefined };
-
-/** Said once, as text: every client shows that to its model. */
-const toolResult = (content: ToolContent) => ({
-  content: [{ type: 'text' as const, text: JSON.stringify(content) }],
-});
-/** `isError`: it reports a faulty call rather than a decision. */
-type ToolResult = ReturnType<typeof toolResult> & { readonly isError?: true };
-
-export interface McpTool {
-  readonly name: string;
-  readonly description: string;
-  readonly input: z.ZodType;
-  readonly action: Action;
-  readonly run: (client: ApiClient, args: unknown, identity: McpIdentity) => Promise<ToolResult>;
-}
 
 /**
  * The schemas contain only what a model needs for a call, because they stay in its context. The coordinator validates
@@ -45,27 +25,13 @@ export interface McpTool {
  */
 const handle = handleArgument.describe('As returned by the grant');
 const optionalSeconds = z.number().optional();
-/**
- * Each type is a schema of its own: some clients reject a schema without a type, or with a list of types. zod would
- * make a list of them, were all of them only types.
- */
-const anyJson = z.unknown().meta({
-  description: 'Any JSON',
-  anyOf: [
-    { type: 'object', additionalProperties: true },
-    ...['array', 'string', 'number', 'boolean', 'null'].map((type) => ({ type })),
-  ],
-});
-const evaluators = z
-  .array(z.strictObject({ name: z.string(), type: z.string().optional(), result: z.enum(CHECK_RESULTS) }))
-  .optional()
-  .describe('Results of the checks of an edge');
 const claimantFields = {
   agent_id: z.string().optional(),
   session_id: z.string().optional().describe('From your last reply'),
 };
 
-export const TOOLS: readonly McpTool[] = [
+/** `hasDrafts`: the server can reach the agent's files. */
+export const toolsOf = (hasDrafts: boolean): readonly McpTool[] => [
   defineTool(
     'next',
     'Claim the best ready work, or get back what you hold. Returns its briefing and the handle that every later call about it needs.',
@@ -79,12 +45,10 @@ export const TOOLS: readonly McpTool[] = [
       lease_duration_seconds: optionalSeconds,
       ...claimantFields,
     }),
-    async (client, { agent_id, session_id, ...request }, identity) => {
+    async ({ client, identity, drafts }, { agent_id, session_id, ...request }) => {
       const claimant = claimantOf({ agent_id, session_id }, identity);
       const wanted = { kinds: [...WORK_KINDS], resume: true, ...withoutUndefined(request) };
-      return toToolResult(await client.next({ ...wanted, ...claimant }), (result) =>
-        renderClaim(result, claimant),
-      );
+      return claimToolResult(await client.next({ ...wanted, ...claimant }), claimant, drafts);
     },
   ),
   defineTool(
@@ -99,10 +63,10 @@ export const TOOLS: readonly McpTool[] = [
       lease_duration_seconds: optionalSeconds,
       ...claimantFields,
     }),
-    async (client, { agent_id, session_id, ...request }, identity) => {
+    async ({ client, identity, drafts }, { agent_id, session_id, ...request }) => {
       const claimant = claimantOf({ agent_id, session_id }, identity);
       const reply = await client.claimTask({ ...request, ...claimant, resume: true, with_briefing: true });
-      return toToolResult(reply, (result) => renderClaim(result, claimant));
+      return claimToolResult(reply, claimant, drafts);
     },
   ),
   defineTool(
@@ -110,30 +74,14 @@ export const TOOLS: readonly McpTool[] = [
     'Renew the lease of work you hold. A refusal means that you lost it: stop.',
     'work',
     z.strictObject({ handle, lease_duration_seconds: optionalSeconds }),
-    async (client, { handle, lease_duration_seconds }) =>
+    async ({ client }, { handle, lease_duration_seconds }) =>
       toToolResult(
         await client.renewLease({ ...withExpectedGeneration(handle), lease_duration_seconds }),
         (result) => renderHeld(result, handle),
+        handle,
       ),
   ),
-  defineTool(
-    'submit',
-    'Submit the result of work you hold; for an edge, with the results of its checks. A refused result is kept if the reply contains parked.',
-    'work',
-    z.strictObject({
-      handle,
-      result_data: anyJson,
-      evaluators,
-      iteration: z.number().optional(),
-    }),
-    async (client, { handle, evaluators, ...submission }) => {
-      const evaluatorFields = evaluators === undefined ? {} : { evaluators: withResultCounts(evaluators) };
-      // A result refused for its form or size leaves the claim: there is a lease's time for a correction.
-      await client.renewLease(withExpectedGeneration(handle));
-      const reply = await client.submitResult({ ...handle, ...submission, ...evaluatorFields });
-      return toToolResult(reply, (result) => renderEnd(result, handle));
-    },
-  ),
+  submitTool(hasDrafts),
   defineTool(
     'release',
     'Release unfinished work: VOLUNTARY, or ERROR with a message if it failed.',
@@ -143,10 +91,11 @@ export const TOOLS: readonly McpTool[] = [
       reason: releaseBody.shape.reason.unwrap().optional(),
       message: z.string().optional(),
     }),
-    async (client, { handle, ...request }) =>
+    async ({ client }, { handle, ...request }) =>
       toToolResult(
         await client.releaseClaim(withoutUndefined({ ...withExpectedGeneration(handle), ...request })),
         (result) => renderEnd(result, handle),
+        handle,
       ),
   ),
   defineTool(
@@ -154,10 +103,11 @@ export const TOOLS: readonly McpTool[] = [
     'Leave a note on work you hold for its next holder (at most 4 KiB).',
     'work',
     z.strictObject({ handle, text: z.string() }),
-    async (client, { handle, text }) => {
+    async ({ client }, { handle, text }) => {
       // Nothing outlives a call, so no timer renews the claim: its holder's calls do.
       await client.renewLease(withExpectedGeneration(handle));
-      return toToolResult(await client.note({ ...handle, text }), (result) => renderHeld(result, handle));
+      const reply = await client.note({ ...handle, text });
+      return toToolResult(reply, (result) => renderHeld(result, handle), handle);
     },
   ),
   defineTool(
@@ -165,7 +115,7 @@ export const TOOLS: readonly McpTool[] = [
     'Get the project status: progress, claims, and what waits for a human. With task_id: why that work can or cannot be claimed now, and what to do next.',
     'read',
     z.strictObject({ task_id: z.string().optional(), session_id: claimantFields.session_id }),
-    async (client, { task_id, session_id }, identity) =>
+    async ({ client, identity }, { task_id, session_id }) =>
       task_id === undefined
         ? toToolResult(await client.status(), renderStatus)
         : toToolResult(await client.explain(task_id, session_id ?? identity.session_id), omitEmpty),
@@ -179,32 +129,20 @@ export const TOOLS: readonly McpTool[] = [
       generation: z.number().optional(),
       result_id: z.string().optional(),
     }),
-    async (client, wanted) => toToolResult(await readResult(client, wanted), renderResult),
+    async ({ client }, wanted) => toToolResult(await readResult(client, wanted), renderResult),
   ),
 ];
 
-function defineTool<Input extends z.ZodType>(
-  name: string,
-  description: string,
-  action: Action,
-  input: Input,
-  run: (client: ApiClient, args: z.infer<Input>, identity: McpIdentity) => Promise<ToolResult>,
-): McpTool {
-  // `input` has validated the arguments before `run` gets them.
-  return { name, description, action, input, run: run as McpTool['run'] };
+/** A grant tells its holder where to write. */
+async function claimToolResult(
+  reply: ClaimResult | ApiProblem,
+  claimant: Claimant,
+  drafts: McpDrafts | null,
+): Promise<ToolResult> {
+  const isGranted = !isProblem(reply) && reply.success;
+  const draftFolder = isGranted ? ((await drafts?.prepare(reply.claim)) ?? null) : null;
+  return toToolResult(reply, (result) => renderClaim(result, claimant, draftFolder));
 }
-
-function toToolResult<T extends object>(
-  reply: T | ApiProblem,
-  render: (result: T) => ToolContent,
-): ToolResult {
-  return isProblem(reply) ? problemToolResult(reply) : toolResult(render(reply));
-}
-
-export const problemToolResult = (problem: ApiProblem): ToolResult => ({
-  ...toolResult(renderProblem(problem)),
-  isError: true,
-});
 
 /** A caller without a session gets a new one, returned in the reply: agents sharing one would be indistinguishable. */
 function claimantOf(fromCall: McpIdentity, fallback: McpIdentity): Claimant {

@@ -1,0 +1,19 @@
+import type { ApiProblem } from '../../client/replies.js';
+import type { GrantedClaim } from '../../core/contract/claims.js';
+import type { DraftRefusal } from '../../workspace/drafts/refusal.js';
+
+/** The grant whose drafts are meant. */
+export type DraftGrant = Pick<GrantedClaim, 'task_id' | 'generation' | 'agent_id'>;
+
+/** The result fields of a submission. */
+export type DraftResult = { readonly result_data: unknown } | { readonly blob_sha256: string };
+
+/** Draft folders on the machine where the agent works. Only a server that runs there has them. */
+export interface McpDrafts {
+  /** The folder where the agent writes, relative to the project's root; null if the claim has none. */
+  readonly prepare: (claim: GrantedClaim) => Promise<string | null>;
+  /** The result made of the drafts, whose bytes are stored by then. */
+  readonly collect: (grant: DraftGrant) => Promise<DraftResult | DraftRefusal | ApiProblem>;
+  /** The result was accepted. */
+  readonly remove: (grant: DraftGrant) => Promise<void>;
+}

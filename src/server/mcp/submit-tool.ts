@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import type { ApiClient } from '../../client/api-client.js';
+import { withExpectedGeneration } from '../../client/renewer.js';
+import { type ApiProblem, isProblem } from '../../client/replies.js';
+import { CHECK_RESULTS } from '../../core/contract/values.js';
+import { withResultCounts } from '../../core/methodology/definition/convergence.js';
+import { subjectKindOf } from '../../core/subject.js';
+import { isDraftRefusal } from '../../workspace/drafts/refusal.js';
+import {
+  defineTool,
+  problemToolResult,
+  type ToolContext,
+  type ToolResult,
+  toolResult,
+} from './define-tool.js';
+import type { DraftGrant } from './drafts.js';
+import { handleArgument, type McpHandle } from './handle.js';
+import { renderDraftRefusal, renderEnd } from './tool-content.js';
+
+/**
+ * Each type is a schema of its own: some clients reject a schema without a type, or with a list of types. zod would
+ * make a list of them, were all of them only types.
+ */
+const anyJson = z.unknown().meta({
+  description: 'Any JSON',
+  anyOf: [
+    { type: 'object', additionalProperties: true },
+    ...['array', 'string', 'number', 'boolean', 'null'].map((type) => ({ type })),
+  ],
+});
+const submission = z.strictObject({
+  handle: handleArgument.describe('As returned by the grant'),
+  result_data: anyJson.optional(),
+  evaluators: z
+    .array(z.strictObject({ name: z.string(), type: z.string().optional(), result: z.enum(CHECK_RESULTS) }))
+    .optional()
+    .describe('Results of the checks of an edge'),
+  iteration: z.number().optional(),
+});
+const draftsSubmission = submission.extend({
+  drafts: z.boolean().optional().describe('Submit the files in draft_folder instead of result_data'),
+});
+
+const DESCRIPTION =
+  'Submit the result of work you hold; for an edge, with the results of its checks. A refused result is kept if the reply contains parked.';
+
+/** `drafts` is an argument only where there are draft folders. */
+export const submitTool = (hasDrafts: boolean) =>
+  hasDrafts
+    ? defineTool('submit', DESCRIPTION, 'work', draftsSubmission, submit)
+    : defineTool('submit', DESCRIPTION, 'work', submission, submit);
+
+async function submit(context: ToolContext, call: z.infer<typeof draftsSubmission>): Promise<ToolResult> {
+  const { client } = context;
+  const { handle, result_data, drafts: asDrafts = false, evaluators, iteration } = call;
+  const drafts = asDrafts ? context.drafts : null;
+  const fault = callFault(call, drafts !== null, context.drafts !== null);
+  if (fault !== null) return problemToolResult(invalidCall(fault), handle);
+  // A result refused for its form or size leaves the claim: there is a lease's time for a correction.
+  await client.renewLease(withExpectedGeneration(handle));
+  const grant = drafts === null ? null : await grantOf(client, handle);
+  if (isProblem(grant)) return problemToolResult(grant, handle);
+  const result = drafts === null || grant === null ? { result_data } : await drafts.collect(grant);
+  if (isProblem(result)) return problemToolResult(result, handle);
+  if (isDraftRefusal(result)) return toolResult(renderDraftRefusal(result, handle));
+  const evaluatorFields = evaluators === undefined ? {} : { evaluators: withResultCounts(evaluators) };
+  const reply = await client.submitResult({ ...handle, ...result, iteration, ...evaluatorFields });
+  if (isProblem(reply)) return problemToolResult(reply, handle);
+  if (reply.accepted && drafts !== null && grant !== null) await drafts.remove(grant);
+  return toolResult(renderEnd(reply, handle));
+}
+
+/** What is wrong with the arguments, and how to call instead; null if nothing is. */
+function callFault(
+  { handle, result_data }: z.infer<typeof draftsSubmission>,
+  isFromDrafts: boolean,
+  hasDrafts: boolean,
+): string | null {
+  const isEdge = subjectKindOf(handle.task_id) === 'edge';
+  if (isFromDrafts && result_data !== undefined)
+    return 'Both drafts and result_data are given. Pass drafts: true to submit the files of the draft folder, or result_data, not both.';
+  if (isFromDrafts && !isEdge)
+    return `${handle.task_id} is a task, and only edges have drafts. Call submit with result_data instead of drafts.`;
+  if (isFromDrafts || result_data !== undefined) return null;
+  const alternative = hasDrafts && isEdge ? ', or drafts: true for the files of the draft folder' : '';
+  return `No result is given. Call submit with this handle and result_data${alternative}.`;
+}
+
+const invalidCall = (detail: string): ApiProblem => ({ code: 'INVALID_REQUEST', status: 400, detail });
+
+/** The folder of drafts has the name of the agent, which is not in the handle. */
+async function grantOf(
+  client: ApiClient,
+  { task_id, generation }: McpHandle,
+): Promise<DraftGrant | ApiProblem> {
+  const lineage = await client.history(task_id);
+  if (isProblem(lineage)) return lineage;
+  const found = lineage.generations.find((grant) => grant.generation === generation);
+  if (found !== undefined) return { task_id, generation, agent_id: found.agent_id };
+  return invalidCall(`Generation ${generation} of ${task_id} is unknown. Call next to get a valid handle.`);
+}

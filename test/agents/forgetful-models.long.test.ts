@@ -1,0 +1,324 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type ClaimEventKind, claimEventKindOf } from '../../src/core/claims/claim-event-kinds.js';
+import type { EventEnvelope } from '../../src/core/events/envelope.js';
+import { SeededRandom } from '../support/seeded-random.js';
+import { type LinkTarget, linkOverHttp, linkOverMcp, type ModelLink } from './model-links.js';
+import {
+  fileOf,
+  handleIn,
+  type Instructions,
+  type ModelReply,
+  nextCall,
+  readReply,
+  type ScriptedCall,
+  textOf,
+} from './scripted-model.js';
+import { COMMENT, genIn, projectFolder, ServedProject } from './served-project.js';
+
+/** Short: of a model that dies or freezes, so that its work is soon given to another. */
+const SHORT_LEASE_SECONDS = 2;
+const FORGETS_PERCENT = 20;
+/** Ends a test that hangs. Files are copied after their result was accepted. */
+const PROMOTED_WITHIN_MS = 600_000;
+
+interface Model {
+  readonly name: string;
+  readonly fate: 'works on' | 'is killed' | 'freezes';
+  readonly instructions: Instructions;
+}
+
+const modelsWith = (common: Instructions): Model[] => {
+  const brief = { ...common, lease_duration_seconds: SHORT_LEASE_SECONDS };
+  return [
+    { name: 'ada', fate: 'works on', instructions: common },
+    { name: 'ben', fate: 'is killed', instructions: brief },
+    { name: 'cleo', fate: 'freezes', instructions: brief },
+  ];
+};
+
+/** When a model meets its fate. */
+interface Course {
+  /** With which grant one is killed and one freezes. */
+  readonly at_grant: number;
+  /** After how many replies the third waits until that has happened, so that work is left for them. */
+  readonly head_start: number;
+}
+
+/** What a model heard, in order. */
+interface Heard {
+  readonly model: Model;
+  readonly replies: ModelReply[];
+  /** The reply to the result of work that another model had been given meanwhile. */
+  readonly late: ModelReply[];
+}
+
+/** Lets one model work until it is told that all is done, or dies. What the model itself knows is in `text`. */
+class ModelRun {
+  readonly heard: Heard;
+  private grants = 0;
+  /** What it was granted and has not submitted. */
+  private readonly held = new Set<string>();
+  private meetFate = () => {};
+  private readonly fate = new Promise<void>((resolve) => {
+    this.meetFate = resolve;
+  });
+
+  constructor(
+    private readonly model: Model,
+    private readonly link: ModelLink,
+    private readonly project: ServedProject,
+    private readonly random: SeededRandom,
+  ) {
+    this.heard = { model, replies: [], late: [] };
+    if (model.fate === 'works on') this.meetFate();
+  }
+
+  async finish({ at_grant, head_start }: Course, others: readonly ModelRun[]): Promise<Heard> {
+    const { model, heard, random } = this;
+    let text: string | null = null;
+    for (;;) {
+      if (model.fate === 'works on' && heard.replies.length === head_start)
+        await Promise.all(others.map(({ fate }) => fate));
+      const call = nextCall(text, model.instructions);
+      if (call === null) return heard;
+      text = await this.link.call(call);
+      const reply = readReply(text);
+      heard.replies.push(reply);
+      await this.expectNoWaitForItself(call, reply);
+      if (reply.reason === 'GRANTED' && reply.resumed !== true) this.grants += 1;
+      if (model.fate !== 'works on' && reply.reason === 'GRANTED' && this.grants === at_grant) {
+        this.grants += 1;
+        this.meetFate();
+        if (model.fate === 'is killed') {
+          this.link.kill();
+          return heard;
+        }
+        text = await this.freezeAndSubmit(reply);
+      }
+      if (random.chance(FORGETS_PERCENT)) text = null;
+    }
+  }
+
+  /** It is never told to wait while it holds work. A candidate under review waits for a human. */
+  private async expectNoWaitForItself({ tool, args }: ScriptedCall, reply: ModelReply): Promise<void> {
+    const { reason } = reply;
+    if (reason === 'GRANTED') this.held.add(handleIn(reply)?.task_id ?? '');
+    if (tool === 'submit' && reason !== 'NOT_CONVERGED') this.held.delete(handleIn(args)?.task_id ?? '');
+    if (reason !== 'NOTHING_READY') return;
+    for (const subject of this.held)
+      expect(await this.project.isHeldBy(subject, this.link.session_id), subject).toBe(false);
+  }
+
+  /** Freezes until another model has its work, and submits all the same. */
+  private async freezeAndSubmit(granted: ModelReply): Promise<string> {
+    const { task_id = '', generation = 0 } = handleIn(granted) ?? {};
+    this.link.freeze();
+    await this.project.granted(task_id, generation + 1);
+    this.link.thaw();
+    // Resumed work is submitted without a note before it.
+    const call = nextCall(JSON.stringify({ ...granted, resumed: true }), this.model.instructions);
+    if (call?.tool !== 'submit') throw new Error('The model did not submit.');
+    const text = await this.link.call(call);
+    this.heard.late.push(readReply(text));
+    return text;
+  }
+}
+
+/** A model can continue: it has work, is told what to do, or is done. */
+const hasNextStep = (reply: ModelReply): boolean =>
+  handleIn(reply) !== undefined || (reply.next ?? '') !== '' || reply.done === true;
+
+/** Over HTTP a success says only that: which call comes next is known to the program that made it. */
+const isPlainSuccess = ({ accepted, success, reason }: ModelReply): boolean =>
+  (accepted === true && reason === 'ACCEPTED') || (success === true && reason === 'NOTED');
+
+async function runModels(
+  project: ServedProject,
+  link: (target: LinkTarget, name: string) => Promise<ModelLink>,
+  common: Instructions,
+  course: Course,
+): Promise<Heard[]> {
+  const runs = await Promise.all(
+    modelsWith(common).map(
+      async (model, seed) =>
+        new ModelRun(model, await link(project, model.name), project, new SeededRandom(seed + 1)),
+    ),
+  );
+  return Promise.all(runs.map((run) => run.finish(course, runs)));
+}
+
+function expectEveryReplyToLeadOn(heard: readonly Heard[], transport: string): void {
+  for (const { model, replies, late } of heard) {
+    for (const reply of [...replies, ...late]) {
+      const leadsOn = hasNextStep(reply) || (transport === 'HTTP' && isPlainSuccess(reply));
+      expect(leadsOn, JSON.stringify(reply)).toBe(true);
+    }
+    if (model.fate !== 'is killed') expect(replies.at(-1), model.name).toMatchObject({ done: true });
+    expect(late, model.name).toHaveLength(model.fate === 'freezes' ? 1 : 0);
+    for (const reply of late)
+      expect(reply).toMatchObject({
+        accepted: false,
+        reason: 'STALE_GENERATION',
+        parked: expect.stringMatching(/^res_/),
+      });
+  }
+}
+
+/** What the killed model held was given to another. */
+function expectTakeover(log: readonly EventEnvelope[], heard: readonly Heard[]): void {
+  const killed = heard.find(({ model }) => model.fate === 'is killed');
+  const { task_id, generation = 0 } = handleIn(killed?.replies.at(-1) ?? {}) ?? {};
+  const granted = eventsOf(log, 'granted').filter(({ subject }) => subject === task_id);
+  expect(granted.map((event) => event.generation)).toContain(generation + 1);
+}
+
+const eventsOf = (log: readonly EventEnvelope[], kind: ClaimEventKind): EventEnvelope[] =>
+  log.filter(({ event_type }) => claimEventKindOf(event_type) === kind);
+
+/** Generations rise by one per grant, and each subject has one accepted result: that of its last generation. */
+function expectNothingLostOrTwice(log: readonly EventEnvelope[], subjects: readonly string[]): void {
+  const generationsOf = (subject: string, kind: ClaimEventKind) =>
+    eventsOf(log, kind)
+      .filter((event) => event.subject === subject)
+      .map(({ generation }) => generation);
+  for (const subject of subjects) {
+    const granted = generationsOf(subject, 'granted');
+    expect(granted, subject).toEqual(granted.map((_, index) => index + 1));
+    expect(generationsOf(subject, 'accepted'), subject).toEqual([granted.length]);
+    expect(generationsOf(subject, 'adopted'), subject).toEqual([]);
+  }
+  const worked = new Set(eventsOf(log, 'granted').map(({ subject }) => subject));
+  expect([...worked].sort()).toEqual([...subjects].sort());
+}
+
+/** The edge of which changes were asked for was submitted again with them, by the claim that it had. */
+function expectChangesMade(log: readonly EventEnvelope[]): EventEnvelope {
+  const reviews = eventsOf(log, 'reviewed');
+  const [refined, ...others] = reviews.filter(({ payload }) => payload.decision === 'CHANGES_REQUESTED');
+  expect(others).toEqual([]);
+  const decisions = reviews
+    .filter(({ subject, generation }) => subject === refined?.subject && generation === refined?.generation)
+    .map(({ payload }) => payload.decision);
+  expect(decisions).toEqual(['CHANGES_REQUESTED', 'APPROVED']);
+  return refined as EventEnvelope;
+}
+
+/** 40 tasks in five tracks. Some wait for another track, and two have subtasks. */
+function planOfForty(): { text: string; subjects: string[] } {
+  const subjects: string[] = [];
+  const tracks = Object.fromEntries(
+    ['A', 'B', 'C', 'D', 'E'].map((track, at) => [
+      track,
+      Array.from({ length: 8 }, (_, index) => {
+        const id = `${track}-00${index + 1}-part`;
+        const parts = index === 3 && at < 2 ? [1, 2] : [];
+        subjects.push(id, ...parts.map((part) => `${id}::${part}`));
+        const isFree = index % 2 === 1;
+        const crossing = index === 4 && at > 0 ? { depends_on: [`${track}-004-part`, 'A-004-part'] } : {};
+        return {
+          id,
+          description: `Part ${index + 1} of ${track}`,
+          ...(isFree && index > 4 ? { depends_on: [] } : crossing),
+          ...(parts.length === 0 ? {} : { subtasks: parts.length }),
+        };
+      }),
+    ]),
+  );
+  return { text: JSON.stringify({ project: 'shop', tracks }), subjects };
+}
+
+const FEATURES = ['REQ-F-SHOP-001', 'REQ-F-SHOP-002', 'REQ-F-SHOP-003'];
+const EDGES = ['intent_requirements', 'design_code'];
+const gatedEdge = (edge: string): string => `edge: ${edge}
+checklist:
+  - {name: reads_well, type: agent, criterion: A stranger can read it, required: true}
+  - {name: owner_agrees, type: human, criterion: The owner has read it, required: true}
+`;
+
+async function replaceIn(path: string, what: string | RegExp, by: string): Promise<void> {
+  const before = await readFile(path, 'utf8');
+  const after = before.replace(what, by);
+  if (after === before) throw new Error(`${path} has no ${what}`);
+  await writeFile(path, after);
+}
+
+/** A workspace of three features. A human decides on each of their edges. */
+async function threeFeatures(): Promise<{ cwd: string; subjects: string[] }> {
+  const cwd = await projectFolder();
+  await genIn(cwd, 'init', '--name', 'shop', '--intent', 'Sell books');
+  await replaceIn(join(cwd, '.ai-workspace/coordination.yml'), 'on_ttl: hold', 'on_ttl: takeover');
+  await replaceIn(join(cwd, '.ai-workspace/profiles/minimal.yml'), '[agent]', '[agent, human]');
+  await replaceIn(
+    join(cwd, '.ai-workspace/context/project_constraints.yml'),
+    /(ecosystem_compatibility|deployment_target|security_model|build_system): ""/g,
+    '$1: decided',
+  );
+  for (const edge of EDGES)
+    await writeFile(join(cwd, `.ai-workspace/graph/edges/${edge}.yml`), gatedEdge(edge));
+  for (const id of FEATURES)
+    await genIn(
+      cwd,
+      'spawn',
+      '--type',
+      'feature',
+      '--id',
+      id,
+      '--profile',
+      'minimal',
+      '--reason',
+      'more sales',
+    );
+  return { cwd, subjects: FEATURES.flatMap((feature) => EDGES.map((edge) => `${feature}#${edge}`)) };
+}
+
+const TRANSPORTS = [
+  { transport: 'gen mcp', link: linkOverMcp, usesDrafts: true },
+  { transport: 'HTTP', link: linkOverHttp, usesDrafts: false },
+];
+
+describe.each(TRANSPORTS)('three models that forget everything, over $transport', (way) => {
+  const { transport, link, usesDrafts } = way;
+
+  test('finish a plan of 40 tasks, although one is killed and one freezes', async () => {
+    const cwd = await projectFolder();
+    const { text, subjects } = planOfForty();
+    const store = join(cwd, 'log');
+    const project = await ServedProject.start(cwd, store);
+    await writeFile(join(cwd, 'plan.json'), text);
+    await genIn(cwd, 'plan', 'import', 'plan.json', '--url', project.url);
+    project.follow();
+    const heard = await runModels(project, link, { usesDrafts }, { at_grant: 3, head_start: 20 });
+    expectEveryReplyToLeadOn(heard, transport);
+    const log = await project.wholeLog();
+    expectNothingLostOrTwice(log, subjects);
+    expectTakeover(log, heard);
+    await project.stop();
+    await genIn(cwd, 'verify', store);
+  });
+
+  test('finish three features whose gates a human answers, although one is killed and one freezes', async () => {
+    const { cwd, subjects } = await threeFeatures();
+    const project = await ServedProject.start(cwd);
+    project.follow();
+    void project.reviewAll((agent) => agent.endsWith('ada'));
+    const instructions = { usesDrafts, agent_role: 'full_stack' };
+    const heard = await runModels(project, link, instructions, { at_grant: 1, head_start: 0 });
+    expectEveryReplyToLeadOn(heard, transport);
+    const log = await project.wholeLog();
+    expectNothingLostOrTwice(log, subjects);
+    expectTakeover(log, heard);
+    const refined = expectChangesMade(log);
+    for (const { subject, generation, payload } of eventsOf(log, 'accepted')) {
+      const comment = subject === refined.subject ? COMMENT : null;
+      if (usesDrafts) {
+        const text = textOf({ task_id: subject ?? '', generation: generation ?? 0 }, comment);
+        const file = () => readFile(join(cwd, fileOf(subject ?? '')), 'utf8').catch(() => null);
+        await expect.poll(file, { timeout: PROMOTED_WITHIN_MS }).toBe(text);
+      } else expect(payload.result_data).toEqual({ task_id: subject, generation, comment });
+    }
+    await project.stop();
+    await genIn(cwd, 'verify');
+  });
+});

@@ -1,0 +1,118 @@
+/**
+ * A model that forgets everything between two calls: what it does next follows from the text of the last reply, and
+ * from its instructions, which never change. When in doubt it asks for work.
+ */
+
+/** What every model is told once. */
+export interface Instructions {
+  readonly lease_duration_seconds?: number;
+  readonly agent_role?: string;
+  /** It writes files, and submits its drafts. */
+  readonly usesDrafts: boolean;
+}
+
+export interface ScriptedCall {
+  readonly tool: 'next' | 'note' | 'submit';
+  readonly args: Readonly<Record<string, unknown>>;
+  /** Written before the call: a path from the project's root, and the text. */
+  readonly file?: readonly [path: string, text: string];
+}
+
+interface Handle {
+  readonly task_id: string;
+  readonly generation: number;
+}
+
+interface Check {
+  readonly name: string;
+  readonly type?: string;
+}
+
+/** The replies over MCP and over HTTP, as far as the model reads them. */
+export interface ModelReply {
+  readonly reason?: string;
+  readonly success?: boolean;
+  readonly accepted?: boolean;
+  readonly resumed?: boolean;
+  readonly done?: boolean;
+  readonly next?: string;
+  readonly parked?: string | null;
+  readonly handle?: Handle;
+  readonly checks?: readonly Check[];
+  readonly failing?: readonly Check[];
+  readonly briefing?: {
+    readonly handle?: Handle;
+    readonly checks?: readonly Check[];
+    readonly failed?: readonly Check[];
+    readonly review?: { readonly comment: string | null };
+    readonly draft_folder?: string;
+  };
+}
+
+export const readReply = (text: string): ModelReply => JSON.parse(text) as ModelReply;
+
+/** The work that a reply hands over, if it does. */
+export const handleIn = ({ handle, briefing }: ModelReply): Handle | undefined => handle ?? briefing?.handle;
+
+/** The file of a piece of work, under its path in the project. */
+export const fileOf = (taskId: string): string => `docs/${taskId.replace('#', '-')}.md`;
+
+export const textOf = ({ task_id, generation }: Handle, comment: string | null): string =>
+  `${task_id}, generation ${generation}${comment === null ? '' : `: ${comment}`}\n`;
+
+const WAIT_SECONDS = 5;
+
+/** The model's next call; null if all work is done. */
+export function nextCall(text: string | null, instructions: Instructions): ScriptedCall | null {
+  const reply = text === null ? {} : readReply(text);
+  if (reply.done === true) return null;
+  const handle = handleIn(reply);
+  if (handle === undefined) return askForWork(instructions);
+  if (reply.reason === 'GRANTED') return workOn(handle, reply, instructions);
+  // After a note the checks are forgotten. A reply that lists what fails has them.
+  const evaluators = reply.failing?.map(passed);
+  return handle.task_id.includes('#') && evaluators === undefined
+    ? askForWork(instructions)
+    : submission(handle, instructions, { evaluators });
+}
+
+function askForWork({ usesDrafts: _, ...wanted }: Instructions): ScriptedCall {
+  return { tool: 'next', args: { ...wanted, kinds: ['task', 'edge'], wait_seconds: WAIT_SECONDS } };
+}
+
+function workOn(handle: Handle, reply: ModelReply, instructions: Instructions): ScriptedCall {
+  const { briefing = {}, resumed = false } = reply;
+  const isEdge = handle.task_id.includes('#');
+  if (!isEdge && !resumed) return { tool: 'note', args: { handle, text: 'Half of it is done.' } };
+  const checks = reply.checks ?? briefing.checks ?? [];
+  // At first it reports no check, so that it hears which it must.
+  const isCareless = isEdge && !resumed && briefing.failed === undefined;
+  const evaluators = isCareless ? [] : checks.filter(({ type }) => type !== 'human').map(passed);
+  const { draft_folder, review } = briefing;
+  return submission(handle, instructions, { evaluators, draft_folder, comment: review?.comment ?? null });
+}
+
+const passed = ({ name }: Check) => ({ name, result: 'pass' });
+
+interface FinishedWork {
+  readonly evaluators?: readonly object[] | undefined;
+  readonly draft_folder?: string | undefined;
+  /** Of the review that asked for changes. */
+  readonly comment?: string | null;
+}
+
+function submission(
+  handle: Handle,
+  { usesDrafts }: Instructions,
+  { evaluators = [], draft_folder, comment = null }: FinishedWork,
+): ScriptedCall {
+  const { task_id, generation } = handle;
+  const checked = evaluators.length === 0 ? {} : { evaluators };
+  if (!usesDrafts || !task_id.includes('#')) {
+    const result_data = { task_id, generation, comment };
+    return { tool: 'submit', args: { handle, result_data, ...checked } };
+  }
+  const args = { handle, drafts: true, ...checked };
+  if (draft_folder === undefined) return { tool: 'submit', args };
+  return { tool: 'submit', args, file: [`${draft_folder}/${fileOf(task_id)}`, textOf(handle, comment)] };
+}

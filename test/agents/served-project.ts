@@ -1,0 +1,172 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { onTestFinished } from 'vitest';
+import { gen } from '../../src/cli/testing/terminal.js';
+import { Genesis } from '../../src/client/index.js';
+import { claimEventKindOf } from '../../src/core/claims/claim-event-kinds.js';
+import type { ReviewsReply } from '../../src/core/contract/methodology.js';
+import type { EventEnvelope } from '../../src/core/events/envelope.js';
+import { PROGRAM } from './model-links.js';
+
+/** What the human says of the first candidate. */
+export const COMMENT = 'Say for whom.';
+
+/** Runs `gen` in a folder; fails unless it exits with 0. */
+export async function genIn(cwd: string, ...args: string[]): Promise<void> {
+  const { code, err } = await gen({ cwd, env: environmentIn(cwd) }, ...args);
+  if (code !== 0) throw new Error(`gen ${args.join(' ')}: ${err}`);
+}
+
+const environmentIn = (cwd: string) => ({
+  PATH: process.env.PATH ?? '',
+  GENESIS_HOME: join(cwd, '.home'),
+  GENESIS_AUDIT_KEY: join(cwd, '.home', 'audit-key.pem'),
+  GENESIS_AGENT: 'operator',
+});
+
+export async function projectFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'models-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A project that `gen up` serves in a process of its own, and everything that its log says. */
+export class ServedProject {
+  readonly events: EventEnvelope[] = [];
+  private readonly waiting = new Set<() => void>();
+  private readonly following = new AbortController();
+  private readonly genesis: Genesis;
+  private isStopping = false;
+
+  private constructor(
+    readonly url: string,
+    readonly cwd: string,
+    private readonly endServer: () => Promise<void>,
+  ) {
+    this.genesis = new Genesis({ url, project: 'shop' });
+  }
+
+  /** `store`: a folder; absent: that of the workspace. */
+  static async start(cwd: string, store?: string): Promise<ServedProject> {
+    const where = store === undefined ? [] : ['--store', `file:${store}`];
+    const limit = ['--limit', 'min_lease_duration_seconds=1'];
+    const args = [PROGRAM, 'up', '--json', '--port', '0', ...where, ...limit];
+    const child = spawn(process.execPath, args, {
+      cwd,
+      env: environmentIn(cwd),
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const ended = once(child, 'exit');
+    const endServer = async () => {
+      child.kill('SIGTERM');
+      await ended;
+    };
+    onTestFinished(endServer);
+    const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
+    return new ServedProject((JSON.parse(line) as { url: string }).url, cwd, endServer);
+  }
+
+  async stop(): Promise<void> {
+    this.isStopping = true;
+    this.following.abort();
+    await this.endServer();
+  }
+
+  /** Reads the log from its beginning, and on as it grows. */
+  follow(): void {
+    onTestFinished(() => this.following.abort());
+    void (async () => {
+      for await (const { event } of this.genesis.follow({}, { signal: this.following.signal })) {
+        this.events.push(event);
+        for (const wake of this.waiting) wake();
+      }
+    })().catch(() => {});
+  }
+
+  /** Resolves when the log has an event. */
+  async happened(isWanted: (event: EventEnvelope) => boolean): Promise<void> {
+    for (let read = 0; ; ) {
+      while (read < this.events.length) if (isWanted(this.events[read++] as EventEnvelope)) return;
+      await new Promise<void>((resolve) => {
+        const wake = () => {
+          this.waiting.delete(wake);
+          resolve();
+        };
+        this.waiting.add(wake);
+      });
+    }
+  }
+
+  /** Resolves when somebody was granted the subject at this generation. */
+  granted(subject: string, generation: number): Promise<void> {
+    return this.happened(
+      (event) =>
+        event.subject === subject &&
+        event.generation === generation &&
+        claimEventKindOf(event.event_type) === 'granted',
+    );
+  }
+
+  /** Whether a session holds a subject now. */
+  async isHeldBy(subject: string, sessionId: string): Promise<boolean> {
+    const state = await this.genesis.task(subject);
+    return 'claim' in state && state.claim?.session_id === sessionId && state.claim.state === 'ACTIVE';
+  }
+
+  /** The whole log, once it has stopped growing. */
+  async wholeLog(): Promise<EventEnvelope[]> {
+    const events: EventEnvelope[] = [];
+    let after: string | undefined;
+    for (;;) {
+      const page = await this.genesis.events({ limit: 1000, ...(after === undefined ? {} : { after }) });
+      if (!('events' in page)) throw new Error(page.detail);
+      if (page.events.length === 0 || page.next === null) return [...events, ...page.events];
+      events.push(...page.events);
+      after = page.next;
+    }
+  }
+
+  /**
+   * A human who decides on each candidate as soon as it waits: asks for changes of the first one of an agent, and
+   * approves all others.
+   */
+  async reviewAll(isAskedForChanges: (agentId: string) => boolean): Promise<void> {
+    try {
+      await this.reviewEach(isAskedForChanges);
+    } catch (error) {
+      // A call that the end of the server has ended.
+      if (!this.isStopping) throw error;
+    }
+  }
+
+  private async reviewEach(isAskedForChanges: (agentId: string) => boolean): Promise<void> {
+    let hasAsked = false;
+    for (let escalations = 1; ; escalations += 1) {
+      await this.escalated(escalations);
+      const reply = await fetch(`${this.url}/api/review?project_id=shop`);
+      const { reviews } = (await reply.json()) as ReviewsReply;
+      for (const { task_id, generation, iteration, candidate_sha256, agent_id } of reviews) {
+        const candidate = { task_id, generation, iteration, candidate_sha256 };
+        const asksForChanges: boolean = !hasAsked && isAskedForChanges(agent_id);
+        hasAsked ||= asksForChanges;
+        await this.genesis.review(
+          asksForChanges
+            ? { ...candidate, decision: 'CHANGES_REQUESTED', comment: COMMENT }
+            : { ...candidate, decision: 'APPROVED' },
+        );
+      }
+    }
+  }
+
+  private escalated(times: number): Promise<void> {
+    let seen = 0;
+    return this.happened(({ event_type }) => {
+      if (claimEventKindOf(event_type) === 'escalated') seen += 1;
+      return seen === times;
+    });
+  }
+}
