@@ -167,7 +167,15 @@ it('a program under gen run gets the address and the token, and needs both', asy
       process.stdout.write('statuses ' + replies.map(({ status }) => status).join(' ')));`;
   await writeFile(join(terminal.cwd, 'agent.cjs'), script);
   const env = { ...terminal.env, GENESIS_TOKEN: 'a-token-for-another-server' };
-  const { code, out } = await gen({ ...terminal, env }, 'run', '--', process.execPath, 'agent.cjs');
+  const { code, out } = await gen(
+    { ...terminal, env },
+    'run',
+    '--kind',
+    'task',
+    '--',
+    process.execPath,
+    'agent.cjs',
+  );
   expect({ code, out }).toEqual({ code: 0, out: 'statuses 401 200' });
 });
 
