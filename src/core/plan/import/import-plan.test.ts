@@ -42,7 +42,7 @@ Some text that is no task.
 `;
 
 describe('a Markdown checklist', () => {
-  it('gives tracks by headings, tasks by items, subtasks by nested items, instructions by indented text', () => {
+  it('reads headings as tracks, items as tasks, nested items as subtasks, indented text as instructions', () => {
     const { input, mapping } = imported(CHECKLIST);
     expect(input).toEqual({
       tracks: {
@@ -243,7 +243,7 @@ describe('a list of issues', () => {
   });
 });
 
-it('makes ids of the grammar of any title', () => {
+it('makes a valid task id from any title', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 200 }), (title) => {
       expect(isTaskId(`A-001-${slugOf(title)}`)).toBe(true);
