@@ -139,7 +139,7 @@ it('shows the agents live on a terminal, and Ctrl-C stops them and their program
   expect(left).toEqual(['.gitignore', 'solo-1.log']);
 });
 
-it('runs the kinds of agents in fleet.yml, each with its tracks and its environment', async () => {
+it('runs the groups of agents in fleet.yml, each with its tracks and its environment', async () => {
   const harness = await startPlannedHarness();
   const { terminal } = harness;
   await writeFile(
@@ -180,7 +180,7 @@ it('has a help text whose examples work as they are', async () => {
   });
   const [, file = ''] = /started with "gen fleet":\n((?: {2}.*\n)+)/.exec(help) ?? [];
   const read = readFleetFile('fleet.yml', file.replace(/^ {2}/gm, ''));
-  expect(read).toMatchObject({ ok: true, kinds: [{ name: 'builder', count: 3 }, { name: 'checker' }] });
+  expect(read).toMatchObject({ ok: true, groups: [{ name: 'builder', count: 3 }, { name: 'checker' }] });
 });
 
 it('stops its agents if nobody reads its output any more', async () => {
@@ -220,6 +220,15 @@ it('refuses wrong usage before anything is started', async () => {
     err: expect.stringMatching(
       /^fleet\.yml:2:5: "command" is missing.*\nfleet\.yml:3:5: Unknown field "comand"/,
     ),
+  });
+  expect(await fleet('--file', '.')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('is not a regular file'),
+  });
+  await writeFile(join(terminal.cwd, 'large.yml'), '#'.repeat(257 * 1024));
+  expect(await fleet('--file', 'large.yml')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('large.yml has 257 KiB; at most 256'),
   });
   expect(await fleet('-n', '2')).toMatchObject({ code: 2, err: expect.stringContaining('need a command') });
   expect(existsSync(join(terminal.cwd, '.genesis', 'fleet'))).toBe(false);

@@ -231,6 +231,9 @@ describe('a list of issues', () => {
   it('names the line of each fault', () => {
     expect(faultsOf('[{"number":1}', 'issues')).toMatchObject([{ code: 'BAD_VALUE', line: 1 }]);
     expect(faultsOf('{"tracks":{}}', 'issues')).toMatchObject([{ code: 'BAD_VALUE' }]);
+    expect(faultsOf(' '.repeat(5 * 1024 * 1024 + 1), 'issues')).toMatchObject([
+      { code: 'BAD_VALUE', message: 'The file has over 5242880 characters. Import it in parts.' },
+    ]);
     const text =
       '[\n{"number":1,"title":"A"},\n{"number":2,"title":""},\n{"number":1,"title":"B","depends_on":["x"]}]';
     expect(faultsOf(text, 'issues')).toMatchObject([
