@@ -35,6 +35,7 @@ module.exports = {
         pathNot: [
           ours('client'),
           '^src/core/(signing|subject|without-undefined)\\.ts$',
+          '^src/core/contract/codes\\.ts$',
           '^src/core/methodology/definition/convergence\\.ts$',
         ],
         dependencyTypesNot: ['type-only'],

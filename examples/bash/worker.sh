@@ -79,8 +79,8 @@ fi
 tasks=$(curl --silent --show-error ${headers[@]+"${headers[@]}"} "$api/tasks?limit=1")
 [[ $tasks == *'"tasks":[]'* ]] && { echo "$project has no tasks. Check the project id, or run gen plan import." >&2; exit 2; }
 
-# keep HANDLE PID: renews the claim. If a renewal is refused, the claim is lost: stops the process that does the work.
-keep() {
+# renew_until_done HANDLE PID: renews the claim. If a renewal is refused, the claim is lost: stops the process that does the work.
+renew_until_done() {
   trap - EXIT
   while sleep $((lease / 3)); do
     reply=$(post /claims/renew <<<"$1") || continue
@@ -120,11 +120,11 @@ while :; do
   object briefing "$grant" >"$scratch/briefing"
   { trap - EXIT; work "$task" "$scratch/briefing"; } >"$scratch/result" 2>"$scratch/errors" &
   worker=$!
-  keep "{$handle,\"expected_generation\":$generation}" "$worker" >/dev/null 2>&1 &
-  keeper=$!
+  renew_until_done "{$handle,\"expected_generation\":$generation}" "$worker" >/dev/null 2>&1 &
+  renewal=$!
   status=0 reply='' error=''
   wait "$worker" || status=$?
-  kill "$keeper" 2>/dev/null || true
+  kill "$renewal" 2>/dev/null || true
   cat "$scratch/errors" >&2
 
   if [[ -e $scratch/lost ]]; then
@@ -134,7 +134,7 @@ while :; do
   else
     reply=$(submit "$handle" "$generation" "$scratch/result") || true
     # A problem is not a decision about the task: the request itself was wrong, for example the result is not JSON.
-    [[ $reply == *'"accepted":'* ]] || error="the result was not taken: ${reply:0:1500}"
+    [[ $reply == *'"accepted":'* ]] || error="the result was refused: ${reply:0:1500}"
   fi
   if [[ -n $error ]]; then
     post /claims/release >/dev/null \

@@ -66,7 +66,7 @@ def send(method, path, data, content_type):
     sys.exit(2)
 
 
-def keep(handle, lost, done):
+def renew_until_done(handle, lost, done):
     """Renews the claim until the work is done. Sets `lost` if a renewal is refused."""
     while not done.wait(LEASE_SECONDS / 3):
         if not call("POST", "/claims/renew", handle)["success"]:
@@ -82,7 +82,7 @@ def work(task_id, briefing, lost):
     return {"made": briefing["description"], "by": AGENT}
 
 
-def take():
+def claim_next():
     """Claims the next task and returns the grant; None if all work is done."""
     request = {"agent_id": AGENT, "session_id": SESSION, "lease_duration_seconds": LEASE_SECONDS, "wait_seconds": 5}
     while True:
@@ -108,14 +108,14 @@ def submit(handle, generation, result):
     return call("POST", "/results", {**handle, "generation": generation, **content})
 
 
-def do(grant):
+def perform(grant):
     """Works on a granted task. Returns what became of it; `ACCEPTED` if the result was accepted."""
     claim, briefing = grant["claim"], grant["briefing"]
     task_id, generation = claim["task_id"], claim["generation"]
     handle = {"task_id": task_id, "session_id": SESSION, "claim_id": claim["id"]}
-    held = {**handle, "expected_generation": generation}
+    renewal = {**handle, "expected_generation": generation}
     lost, done = threading.Event(), threading.Event()
-    threading.Thread(target=keep, args=(held, lost, done), daemon=True).start()
+    threading.Thread(target=renew_until_done, args=(renewal, lost, done), daemon=True).start()
     try:
         result = work(task_id, briefing, lost)
         if lost.is_set():
@@ -124,13 +124,13 @@ def do(grant):
         if "reason" in reply:
             return reply["reason"]
         # A problem is not a decision about the task: the request itself was wrong.
-        error = f"the result was not taken: {reply.get('detail')}"
+        error = f"the result was refused: {reply.get('detail')}"
     except Exception as failure:
         traceback.print_exc()
         error = f"{type(failure).__name__}: {failure}"
     finally:
         done.set()
-    call("POST", "/claims/release", {**held, "reason": "ERROR", "message": error[:1500]})
+    call("POST", "/claims/release", {**renewal, "reason": "ERROR", "message": error[:1500]})
     return f"released, {error}"
 
 
@@ -142,8 +142,8 @@ def main():
         report(f"{PROJECT} has no tasks. Check the project id, or run gen plan import.")
         return 2
     failed = 0
-    while (grant := take()) is not None:
-        outcome = do(grant)
+    while (grant := claim_next()) is not None:
+        outcome = perform(grant)
         claim = grant["claim"]
         print(f"{claim['task_id']} generation {claim['generation']}: {outcome}", flush=True)
         failed += outcome != "ACCEPTED"

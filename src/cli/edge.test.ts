@@ -42,8 +42,8 @@ const claim = (terminal: TerminalOptions, ...more: string[]) =>
 /** Claims the edge, and writes a draft to the folder in the reply. */
 async function drafting(terminal: TerminalOptions): Promise<string> {
   const { reply } = await json(terminal, 'task', 'claim', SUBJECT, '--role', 'architect');
-  await writeProjectFile(terminal.cwd, `${reply.work}/docs/login.md`, 'People log in.\n');
-  return String(reply.work);
+  await writeProjectFile(terminal.cwd, `${reply.draft_folder}/docs/login.md`, 'People log in.\n');
+  return String(reply.draft_folder);
 }
 
 const shared = ({ cwd }: TerminalOptions) => readFile(join(cwd, 'docs/login.md'), 'utf8').catch(() => null);
@@ -148,7 +148,7 @@ it('refuses missing drafts and drafts with symbolic links', async () => {
   expect(empty.code).toBe(1);
   expect(empty.err).toContain('NO_DRAFTS');
   expect(empty.err).toContain('Nothing was submitted');
-  await symlink('/etc/hostname', join(terminal.cwd, String(reply.work), 'stolen'));
+  await symlink('/etc/hostname', join(terminal.cwd, String(reply.draft_folder), 'stolen'));
   expect((await submit(terminal, '--drafts', ...PASSED)).err).toContain('SYMLINK');
 });
 

@@ -1,6 +1,6 @@
 import { singleLine } from './output/text.js';
 
-/** `stopped`: a fleet was stopped by a signal; by the shell's convention for Ctrl-C. */
+/** `stopped`: by a signal; by the shell's convention for Ctrl-C. */
 export const EXIT = { done: 0, refused: 1, usage: 2, human: 3, stopped: 130 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 

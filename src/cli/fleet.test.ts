@@ -55,7 +55,7 @@ it('runs the sample plan in worktrees, and starts an agent again that is killed 
   // The first agent on A-001-schema kills its worker, and would go on without a claim.
   const script = `
     if [ "$GENESIS_TASK_ID" = A-001-schema ] && [ ! -e "${cwd}/orphan" ]; then
-      until ls "${cwd}"/.genesis/fleet/worker-*.program; do sleep 0.1; done
+      until ls "${cwd}"/.genesis/fleet/worker-*.group; do sleep 0.1; done
       echo $$ > "${cwd}/orphan"; kill -9 $PPID; sleep 600
     fi
     echo "$GENESIS_TASK_ID" > "$GENESIS_TASK_ID.txt"
@@ -79,8 +79,8 @@ it('runs the sample plan in worktrees, and starts an agent again that is killed 
   await isGone(Number(await written(join(cwd, 'orphan'))));
 
   const report = JSON.parse(fleet.out) as FleetReport;
-  expect(report).toMatchObject({ left: { total: 0, task_ids: [] }, refused: [] });
-  expect(report.agents.map(({ agent, state }) => [agent, state])).toEqual([
+  expect(report).toMatchObject({ left: { task_total: 0, task_ids: [] }, refused: [] });
+  expect(report.agents.map(({ agent_id, state }) => [agent_id, state])).toEqual([
     ['worker-1', 'done'],
     ['worker-2', 'done'],
   ]);
@@ -110,13 +110,13 @@ it('runs the sample plan in worktrees, and starts an agent again that is killed 
     expect(await readFile(log, 'utf8')).toContain('All work of shop is done.');
 });
 
-it('gives an agent up that dies again and again, and says which tasks are left', async () => {
+it('gives up an agent that dies again and again, and says which tasks are left', async () => {
   const { terminal } = await startPlannedHarness();
   // Only once the fleet can know the program: it is stopped with its worker.
-  const dying = 'until ls .genesis/fleet/*.program; do sleep 0.1; done; kill -9 $PPID; sleep 600';
+  const dying = 'until ls .genesis/fleet/*.group; do sleep 0.1; done; kill -9 $PPID; sleep 600';
   const fleet = await gen(terminal, 'fleet', '--restarts', '1', '--', 'sh', '-c', dying);
   expect(fleet.out).toMatch(/sh-[0-9a-f]{4} ended \(SIGKILL\) and is given up after 1 restarts? in a row/);
-  expect(fleet.out).toMatch(/sh-[0-9a-f]{4} +given up +0 /);
+  expect(fleet.out).toMatch(/sh-[0-9a-f]{4} +gave up +0 /);
   expect(fleet.out).toContain('5 tasks are left: A-001-schema, ');
   expect(fleet.code).toBe(1);
 });
@@ -139,7 +139,7 @@ it('shows the agents live on a terminal, and Ctrl-C stops them and their program
   expect(left).toEqual(['.gitignore', 'solo-1.log']);
 });
 
-it('runs the kinds of agents in fleet.yml, each with its tracks and its environment', async () => {
+it('runs the groups of agents in fleet.yml, each with its tracks and its environment', async () => {
   const harness = await startPlannedHarness();
   const { terminal } = harness;
   await writeFile(
@@ -180,7 +180,7 @@ it('has a help text whose examples work as they are', async () => {
   });
   const [, file = ''] = /started with "gen fleet":\n((?: {2}.*\n)+)/.exec(help) ?? [];
   const read = readFleetFile('fleet.yml', file.replace(/^ {2}/gm, ''));
-  expect(read).toMatchObject({ ok: true, kinds: [{ name: 'builder', count: 3 }, { name: 'checker' }] });
+  expect(read).toMatchObject({ ok: true, groups: [{ name: 'builder', count: 3 }, { name: 'checker' }] });
 });
 
 it('stops its agents if nobody reads its output any more', async () => {
@@ -220,6 +220,15 @@ it('refuses wrong usage before anything is started', async () => {
     err: expect.stringMatching(
       /^fleet\.yml:2:5: "command" is missing.*\nfleet\.yml:3:5: Unknown field "comand"/,
     ),
+  });
+  expect(await fleet('--file', '.')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('is not a regular file'),
+  });
+  await writeFile(join(terminal.cwd, 'large.yml'), '#'.repeat(257 * 1024));
+  expect(await fleet('--file', 'large.yml')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('large.yml has 257 KiB; at most 256'),
   });
   expect(await fleet('-n', '2')).toMatchObject({ code: 2, err: expect.stringContaining('need a command') });
   expect(existsSync(join(terminal.cwd, '.genesis', 'fleet'))).toBe(false);

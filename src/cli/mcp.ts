@@ -13,7 +13,7 @@ import { abortOnStop } from './stop.js';
 
 /** Serves MCP on standard input and output until the input ends or a stop signal arrives. */
 export const addMcp = command('mcp', {
-  description: 'serve MCP on standard input and output, and renew claims made here while the client runs',
+  description: 'serve MCP on standard input and output, and renew the claims made here (see --renew-for)',
   options: {
     '--renew-for <seconds>': {
       about: 'how long to renew claims after the last call (or 90s, 5m, 2h)',

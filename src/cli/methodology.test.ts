@@ -346,7 +346,7 @@ it('status reports a project without events as not found', async () => {
   expect((await gen(terminal, 'status', '--project', 'shop')).code).toBe(0);
 });
 
-it('in a workspace, says that a server serves something else', async () => {
+it('in a workspace, says that a server has no project of its name', async () => {
   const { terminal: other } = await startPlannedHarness();
   const named = { '.ai-workspace/coordination.yml': 'project: {name: Office, project_id: office}\n' };
   const workspace = await createProject(named);
@@ -355,7 +355,7 @@ it('in a workspace, says that a server serves something else', async () => {
     const { code, err } = await gen(workspace, ...command, ...url);
     expect(code).toBe(1);
     expect(err).toContain('UNKNOWN_PROJECT');
-    expect(err.replace(/\s+/g, ' ')).toContain('serves something else than this workspace');
+    expect(err.replace(/\s+/g, ' ')).toContain("has no project of this workspace's name");
   }
   expect((await gen(workspace, 'agents', ...url, '--project', 'none')).err).not.toContain('something else');
   expect((await gen(workspace, 'agents')).code).toBe(0);

@@ -45,3 +45,14 @@ export function parseWorkKind(text: string): WorkKind {
 
 /** Collects the values of a repeatable option. */
 export const collectOption = (value: string, before: readonly string[] = []): string[] => [...before, value];
+
+/** What a worker claims, and for how long. */
+export const WORKER_OPTIONS = {
+  '--track <track>': { about: 'only tasks of this track (repeatable)', parse: collectOption },
+  '--kind <kind>': { about: 'only tasks, or only edges of features', parse: parseWorkKind },
+  '--role <role>': 'role to work in',
+  '--lease <seconds>': {
+    about: 'lease duration in seconds (or 90s, 5m, 2h; default: from the duration of earlier work)',
+    parse: parseSecondsOption,
+  },
+} as const;

@@ -6,7 +6,7 @@ import { CommandContext, GLOBAL_OPTIONS, type GlobalOptions } from './context.js
 import { CommandFailure, EXIT, type ExitCode, failureWithCode, wrongUsage } from './exit.js';
 import { type Io, type RawIo, sanitizedIo } from './io.js';
 import { addOptions } from './option-table.js';
-import { noticeOtherServer } from './other-server.js';
+import { printOtherServerNotice } from './other-server.js';
 import { wrapNotice } from './output/wrap.js';
 import { commandGroupsFor } from './registry.js';
 import { problemFailure } from './replies.js';
@@ -19,14 +19,14 @@ const EXAMPLES = `
 Examples:
   gen up                                  start the coordinator
   gen plan import plan.yaml               import a plan
-  gen next                                claim the best ready task
+  gen next                                claim the best ready work
   gen task submit A-001-schema --file out.json
   gen run --loop -- ./agent.sh            run a program as a worker
   gen fleet -n 3 -- ./agent.sh            run several agents
   gen status --watch                      watch the progress
   gen verify                              verify the log
 
-Exit codes: 0 success, 1 refused or not found, 2 wrong usage, 3 a human must act.
+Exit codes: 0 success, 1 refused or not found, 2 wrong usage, 3 a human must act, 130 stopped by a signal.
 Environment: GENESIS_URL, GENESIS_TOKEN, GENESIS_TENANT, GENESIS_PROJECT, GENESIS_AGENT, GENESIS_SESSION,
 GENESIS_STORE, GENESIS_BLOBS, GENESIS_HOME.`;
 
@@ -63,7 +63,7 @@ export function buildProgram(
         const { message, exitCode, body } = failureOf(error);
         if (context.is_json) context.printJson(body);
         context.printNotice(wrapNotice(message, io));
-        if ((body as { code?: unknown }).code === 'UNKNOWN_PROJECT') noticeOtherServer(context);
+        if ((body as { code?: unknown }).code === 'UNKNOWN_PROJECT') printOtherServerNotice(context);
         onExit(exitCode);
       } finally {
         await context.close();

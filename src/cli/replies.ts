@@ -1,7 +1,7 @@
 import { type ApiProblem, isProblem } from '../client/replies.js';
 import type { CommandContext } from './context.js';
 import { CommandFailure, exitFor } from './exit.js';
-import { noticeOtherServer } from './other-server.js';
+import { printOtherServerNotice } from './other-server.js';
 import { singleLine } from './output/text.js';
 import { wrapNotice } from './output/wrap.js';
 
@@ -54,6 +54,6 @@ export function reportRefusal(
   const parts = [`${reply.reason}${detail === '' ? '.' : `: ${singleLine(detail)}`}`, reply.next];
   if (context.is_json) context.printJson(reply);
   context.printNotice(wrapNotice(parts.filter((part) => part !== undefined).join(' '), context.io));
-  if (reply.reason === 'UNKNOWN_PROJECT') noticeOtherServer(context);
+  if (reply.reason === 'UNKNOWN_PROJECT') printOtherServerNotice(context);
   context.exit_code = exit;
 }

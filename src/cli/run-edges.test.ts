@@ -161,8 +161,8 @@ it('fleet works on edges in the workspace, also from the worktrees of its agents
   expect(fleet.code).toBe(0);
   const report = JSON.parse(fleet.out) as FleetReport;
   expect(report).toMatchObject({
-    agents: [{ agent: 'worker-1', state: 'done', accepted: 2, restarts: 0 }],
-    left: { total: 0, edge_total: 0, edges: [], reviews: [] },
+    agents: [{ agent_id: 'worker-1', state: 'done', accepted: 2, restarts: 0 }],
+    left: { task_total: 0, edge_total: 0, edges: [], reviews: [] },
   });
   // Not in the copy of the workspace that the agent's worktree has: it is as old as the last commit.
   const made = await readFile(join(terminal.cwd, 'docs', 'design_code.md'), 'utf8');

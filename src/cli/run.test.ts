@@ -79,7 +79,7 @@ it('run forwards stop signals, and submits a result that the program still compl
   const stopped = untidy.ended;
   const group = Number(await written(join(terminal.cwd, 'other')));
   untidy.stop('SIGTERM');
-  expect((await stopped).code).toBe(1);
+  expect((await stopped).code).toBe(130);
   await isGone(group);
   expect((await gen(terminal, 'task', 'history', 'B-001-api')).out).toContain('VOLUNTARY');
 });
@@ -107,6 +107,15 @@ it('run --loop says that all tasks are done and exits with 0, even if a task fai
     err: expect.stringMatching(/1 failed.*\nAll tasks of tracks A, B of shop are done\.\n$/),
   });
   expect(looped.err).toMatch(/failed: exit code 7: no disk/);
+});
+
+it('run --loop exits with 130 if a signal stops it while nothing is under way', async () => {
+  const { terminal } = await startPlannedHarness();
+  await gen(terminal, 'task', 'claim', 'A-001-schema');
+  const waiting = start(terminal, 'run', '--loop', '--track', 'A', '--', 'true');
+  await waiting.waitForErrorOutput('until all work is done');
+  waiting.stop('SIGINT');
+  expect(await waiting.ended).toMatchObject({ code: 130, err: expect.stringContaining('0 released') });
 });
 
 it('run --loop says what became of a task before it starts the next', async () => {

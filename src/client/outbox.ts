@@ -121,10 +121,9 @@ export class Outbox {
     if (text === null)
       return { code: 'TAKEN_OVER', detail: `${path} is being sent by another process.`, status: 0 };
     const finished = JSON.parse(text) as FinishedResult;
-    const reply = await submit(finished);
-    if (isProblem(reply) && !isFinalProblem(reply)) return reply;
     const refusedPath = join(this.folder, `${finished.request_id}${REFUSED_SUFFIX}`);
-    const outcome = outcomeOf(finished, reply, refusedPath);
+    const outcome = await sendOnce(finished, submit, refusedPath);
+    if (isProblem(outcome)) return outcome;
     await this.settle(path, outcome).catch((error: unknown) => {
       // The server has answered even if that cannot be recorded here: sent again, the result gets the same answer.
       const what = `The outcome of ${outcome.task_id} (${outcome.reason})`;
@@ -135,11 +134,9 @@ export class Outbox {
   }
 
   /** Sends a result that could not be written to disk. Its outcome is recorded if possible. */
-  async sendUnwritten(finished: FinishedResult, submit: SubmitFinished): Promise<SubmitOutcome | ApiProblem> {
-    const reply = await submit(finished);
-    if (isProblem(reply) && !isFinalProblem(reply)) return reply;
-    const outcome = { ...outcomeOf(finished, reply, ''), kept: null };
-    await this.appendToLog(outcome).catch(() => {});
+  async sendUnsaved(finished: FinishedResult, submit: SubmitFinished): Promise<SubmitOutcome | ApiProblem> {
+    const outcome = await sendOnce(finished, submit, null);
+    if (!isProblem(outcome)) await this.appendToLog(outcome).catch(() => {});
     return outcome;
   }
 
@@ -221,10 +218,21 @@ export class Outbox {
   private logPath = (suffix = '') => join(this.folder, `outcomes.jsonl${suffix}`);
 }
 
+/** A transient problem is returned as it is. `kept`: where a refused result is kept that the server does not keep. */
+async function sendOnce(
+  finished: FinishedResult,
+  submit: SubmitFinished,
+  kept: string | null,
+): Promise<SubmitOutcome | ApiProblem> {
+  const reply = await submit(finished);
+  if (isProblem(reply) && !isFinalProblem(reply)) return reply;
+  return outcomeOf(finished, reply, kept);
+}
+
 function outcomeOf(
   finished: FinishedResult,
   reply: SubmissionReply | ApiProblem,
-  kept: string,
+  kept: string | null,
 ): SubmitOutcome {
   const { request_id, task_id, agent_id, session_id, generation, finished_at } = finished;
   const answered_at = new Date().toISOString();

@@ -70,7 +70,7 @@ export class ResultDelivery {
   private async send(finished: FinishedResult, path: string | null): Promise<SubmitOutcome | ApiProblem> {
     const { outbox, submit } = this;
     const outcome =
-      path === null ? await outbox.sendUnwritten(finished, submit) : await outbox.send(path, submit);
+      path === null ? await outbox.sendUnsaved(finished, submit) : await outbox.send(path, submit);
     if (!isProblem(outcome)) await this.record(outcome);
     return outcome;
   }

@@ -1,12 +1,5 @@
+import { isClaimKept } from '../core/contract/codes.js';
 import { type ApiProblem, isProblem, type SubmissionReply } from './replies.js';
-
-/** Refusals after which the claim is still its holder's. */
-const CLAIM_KEPT: ReadonlySet<string> = new Set([
-  'RESULT_TOO_LARGE',
-  'DEPENDENCY_CHANGED',
-  'OUTSIDE_AUTHORITY',
-  'NOT_CONVERGED',
-]);
 
 /** Whether the result itself was refused, so that a retry is pointless. A wrong key or address can still be corrected. */
 export const isFinalProblem = ({ status, code }: ApiProblem): boolean =>
@@ -14,7 +7,7 @@ export const isFinalProblem = ({ status, code }: ApiProblem): boolean =>
 
 /** Why the holder should release its claim; null if the result is accepted, unanswered, waits for a human or has lost its claim. */
 export function releaseMessage(reply: SubmissionReply | ApiProblem): string | null {
-  const isKept = isProblem(reply) ? isFinalProblem(reply) : CLAIM_KEPT.has(reply.reason);
+  const isKept = isProblem(reply) ? isFinalProblem(reply) : isClaimKept(reply.reason);
   if (!isKept) return null;
   const detail = refusalDetail(reply);
   const code = isProblem(reply) ? reply.code : reply.reason;

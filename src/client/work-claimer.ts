@@ -1,7 +1,7 @@
 import { withoutUndefined } from '../core/without-undefined.js';
 import { newRequestId } from './http.js';
 import { monotonicMs } from './lease-cell.js';
-import type { LeaseProposals } from './lease-proposals.js';
+import type { LeaseEstimates } from './lease-estimates.js';
 import type { LeaseMonitor } from './renewals.js';
 import { handleOf } from './renewer.js';
 import {
@@ -53,7 +53,7 @@ export class WorkClaimer {
     private readonly dependencies: WorkDependencies,
     private readonly options: WorkOptions,
     private readonly identity: { readonly agent_id: string; readonly session_id: string },
-    private readonly proposals: LeaseProposals,
+    private readonly leaseEstimates: LeaseEstimates,
   ) {}
 
   async claimNext(shouldWait: boolean): Promise<ClaimAttempt> {
@@ -137,7 +137,7 @@ export class WorkClaimer {
   }
 
   private async leaseSeconds(track: string | undefined): Promise<number> {
-    return this.options.lease_duration_seconds ?? this.proposals.proposeFor(track);
+    return this.options.lease_duration_seconds ?? this.leaseEstimates.estimateFor(track);
   }
 
   private onRefused(refusal: ClaimRefused, track: string | undefined): 'nothing' | 'later' | 'idle' | 'done' {
@@ -145,13 +145,13 @@ export class WorkClaimer {
     if (reason === 'DENIED_LIMIT') return 'later';
     if (refusal.reason === 'NOTHING_READY') {
       this.emptyTracks.set(track, refusal.done);
-      return this.outlook();
+      return this.replyWhenNothingReady();
     }
     const detail = next ?? 'The server grants no work to this session.';
     throw new GenesisError({ code: reason, detail, status: 409 });
   }
 
-  private outlook(): 'nothing' | 'idle' | 'done' {
+  private replyWhenNothingReady(): 'nothing' | 'idle' | 'done' {
     const { until = 'done' } = this.options;
     if (until === 'stopped') return 'nothing';
     const lastReplies = this.tracks.map((track) => this.emptyTracks.get(track));

@@ -186,7 +186,7 @@ test('until idle, asks every track before it ends', async () => {
   expect(summary).toMatchObject({ accepted: 1, is_done: false, outcomes: [{ task_id: 'B-001-part' }] });
 });
 
-test('waits for work in a track without any: there is nothing that could be done', async () => {
+test('waits for work in a track without any', async () => {
   const { genesis, direct, proxy } = await openClientHarness(planOf({ A: 1 }));
   let polls = 0;
   proxy.actionFor = (request) => {

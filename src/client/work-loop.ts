@@ -6,7 +6,7 @@ import { withoutUndefined } from '../core/without-undefined.js';
 import { parseEdgeResult } from './edge-result.js';
 import { newRequestId, retryDelayMs, sharedSignal } from './http.js';
 import { monotonicMs } from './lease-cell.js';
-import { LeaseProposals } from './lease-proposals.js';
+import { LeaseEstimates } from './lease-estimates.js';
 import type { SubmitOutcome } from './outbox.js';
 import { ClaimLost, type LeaseMonitor } from './renewals.js';
 import { handleOf, withExpectedGeneration } from './renewer.js';
@@ -31,7 +31,6 @@ interface HandlerResult {
   readonly evaluators: CheckReports | undefined;
   readonly metadata: Readonly<Record<string, unknown>> | undefined;
 }
-type SharedContext = Omit<WorkContext, 'setMetadata'>;
 
 const GRACE_MS = 5000;
 
@@ -39,7 +38,7 @@ const GRACE_MS = 5000;
 export class WorkLoop {
   private readonly identity: { readonly agent_id: string; readonly session_id: string };
   private readonly isOwnSession: boolean;
-  private readonly proposals: LeaseProposals;
+  private readonly leaseEstimates: LeaseEstimates;
   private readonly stopping = new AbortController();
   private readonly counts = { failed: 0, lost: 0, released: 0 };
   private readonly delivery: ResultDelivery;
@@ -56,8 +55,8 @@ export class WorkLoop {
     const { agent_id = GENESIS_AGENT, session_id = GENESIS_SESSION } = options;
     this.isOwnSession = session_id === undefined;
     this.identity = { agent_id, session_id: session_id ?? `sess-${randomUUID()}` };
-    this.proposals = new LeaseProposals(dependencies.client);
-    this.claimer = new WorkClaimer(dependencies, options, this.identity, this.proposals);
+    this.leaseEstimates = new LeaseEstimates(dependencies.client);
+    this.claimer = new WorkClaimer(dependencies, options, this.identity, this.leaseEstimates);
     this.delivery = new ResultDelivery(
       dependencies.outbox,
       dependencies.submit,
@@ -112,23 +111,23 @@ export class WorkLoop {
 
   private async runSlot(): Promise<void> {
     let shouldWait = false;
-    for (let idle = 0; this.canTakeMore && !this.isStopped; ) {
+    for (let retryCount = 0; this.canTakeMore && !this.isStopped; ) {
       await this.delivery.flushEarlier();
       const hasCapacity = await this.delivery.hasCapacity();
-      const grant: ClaimAttempt = hasCapacity ? await this.claimer.claimNext(shouldWait) : 'later';
+      const attempt: ClaimAttempt = hasCapacity ? await this.claimer.claimNext(shouldWait) : 'later';
       // The first request does not wait: it shows at once whether all work is done.
-      shouldWait = grant === 'nothing' && this.options.until !== 'idle';
-      if (grant === 'done' || grant === 'idle') {
-        this.isDone ||= grant === 'done';
+      shouldWait = attempt === 'nothing' && this.options.until !== 'idle';
+      if (attempt === 'done' || attempt === 'idle') {
+        this.isDone ||= attempt === 'done';
         return;
       }
-      if (grant === 'later') {
-        idle += 1;
-        await sleep(retryDelayMs(idle), undefined, { signal: this.stopping.signal }).catch(() => {});
+      if (attempt === 'later') {
+        retryCount += 1;
+        await sleep(retryDelayMs(retryCount), undefined, { signal: this.stopping.signal }).catch(() => {});
         continue;
       }
-      idle = 0;
-      if (grant !== 'nothing') await this.perform(grant);
+      retryCount = 0;
+      if (attempt !== 'nothing') await this.perform(attempt);
     }
   }
 
@@ -138,7 +137,7 @@ export class WorkLoop {
       const ended = await this.runHandler(work, lease);
       if ('result' in ended) {
         const outcome = await this.deliver(work, lease, ended);
-        if (outcome?.accepted) await this.proposals.recordDuration(track, monotonicMs() - startedMs);
+        if (outcome?.accepted) await this.leaseEstimates.recordDuration(track, monotonicMs() - startedMs);
         if (outcome === null) await this.reportEnd(work, 'pending', 'the server has not answered');
       } else await this.releaseWork(work, lease, ended.error);
     } finally {
@@ -158,8 +157,8 @@ export class WorkLoop {
     const over = new AbortController();
     try {
       if (handlerAbort.signal.aborted) return { error: handlerAbort.signal.reason };
-      const context = this.contextFor(work, lease, handlerAbort.signal);
-      return await Promise.race([this.handlerResult(work, context), this.graceElapsed(over.signal)]);
+      const result = this.handlerResult(work, lease, handlerAbort.signal);
+      return await Promise.race([result, this.graceElapsed(over.signal)]);
     } catch (error) {
       return { error };
     } finally {
@@ -170,12 +169,12 @@ export class WorkLoop {
   }
 
   /** The result must be JSON data; otherwise the handler fails. */
-  private async handlerResult(work: Work, context: SharedContext): Promise<HandlerResult> {
+  private async handlerResult(work: Work, lease: LeaseMonitor, signal: AbortSignal): Promise<HandlerResult> {
     let metadata: HandlerResult['metadata'];
-    const setMetadata: WorkContext['setMetadata'] = (given) => {
+    const context = this.contextFor(work, lease, signal, (given) => {
       metadata = given;
-    };
-    const returned = await this.handler(work, { ...context, setMetadata });
+    });
+    const returned = await this.handler(work, context);
     const isEdge = subjectKindOf(work.task_id) === 'edge';
     const { result, evaluators } = isEdge ? parseEdgeResult(returned) : { result: returned };
     // Throws if it is not JSON data, as for the result.
@@ -190,9 +189,15 @@ export class WorkLoop {
     throw new Error('the work loop was stopped');
   }
 
-  private contextFor({ claim }: Work, lease: LeaseMonitor, signal: AbortSignal): SharedContext {
+  private contextFor(
+    { claim }: Work,
+    lease: LeaseMonitor,
+    signal: AbortSignal,
+    setMetadata: WorkContext['setMetadata'],
+  ): WorkContext {
     return {
       signal,
+      setMetadata,
       held: () => lease.isHeld(),
       note: (text) => this.dependencies.client.note({ ...handleOf(claim), text }),
       stop: () => {

@@ -396,7 +396,7 @@ export class Coordinator {
     if (isProblem(fields)) return fields;
     const events = parseImportedEvents(projectKey, fields);
     if (isProblem(events)) return events;
-    return this.projects.withNewProject(projectKey, (project) =>
+    return this.projects.withProjectOrCreate(projectKey, (project) =>
       catchStoreErrors(async () => {
         const counts = await commitImported(this.store, projectKey, clampTimestamps(events, project.now()));
         await project.refresh();

@@ -7,13 +7,13 @@ import { newNames, numberedNames } from '../fleet/agent-name.js';
 import type { AgentSpec } from '../fleet/agent-process.js';
 import {
   AGENTS_MAX,
-  type AgentKind,
+  type AgentGroup,
   FLEET_FILE_BYTES_MAX,
-  KIND_NAME_PATTERN,
+  GROUP_NAME_PATTERN,
   readFleetFile,
 } from '../fleet/fleet-file.js';
 import { runFleet } from '../fleet/run-fleet.js';
-import { collectOption, parseSecondsOption, parseWholeNumber, parseWorkKind } from '../option-parsers.js';
+import { parseWholeNumber, WORKER_OPTIONS } from '../option-parsers.js';
 import type { OptionsOf } from '../option-table.js';
 
 const FILE_DEFAULT = 'fleet.yml';
@@ -24,15 +24,9 @@ const FLEET_OPTIONS = {
     about: `number of agents, at most ${AGENTS_MAX} (default: 1)`,
     parse: parseWholeNumber,
   },
-  '--file <file>': `agents of different kinds (default without a command: ${FILE_DEFAULT})`,
+  '--file <file>': `YAML file that describes the agents (default without a command: ${FILE_DEFAULT})`,
   '--name <name>': 'name the agents NAME-1, NAME-2, … (default: the program and a short id)',
-  '--track <track>': { about: 'only tasks of this track (repeatable)', parse: collectOption },
-  '--kind <kind>': { about: 'only tasks, or only edges of features', parse: parseWorkKind },
-  '--role <role>': 'role to work in',
-  '--lease <seconds>': {
-    about: 'lease duration in seconds (or 90s, 5m, 2h; default: from the duration of earlier work)',
-    parse: parseSecondsOption,
-  },
+  ...WORKER_OPTIONS,
   '--restarts <n>': {
     about: 'restarts of an agent in a row without an accepted result, after which it is given up',
     parse: parseWholeNumber,
@@ -46,20 +40,21 @@ export const addFleet = command('fleet [command...]', {
   options: FLEET_OPTIONS,
   help: `
 Each agent is a "gen run --loop" of its own: it claims a task or an edge of a feature, runs the command on it, submits
-the result, and repeats. The command gets the work in environment variables (see gen run --help): the most important are GENESIS_TASK_ID,
-GENESIS_BRIEFING (a file with the briefing as JSON) and GENESIS_RESULT (the file to write the result to).
+the result, and repeats. The command gets the work in environment variables (see gen run --help): the most important are
+GENESIS_TASK_ID, GENESIS_BRIEFING (a file with the briefing as JSON) and GENESIS_RESULT (the file to write the result
+to).
 In a git repository each agent has a worktree and a branch of its own (.genesis/fleet/AGENT, branch fleet/AGENT). At the
 end it is removed, unless it has commits or changes. Commit what the agents need before you start them.
 On an edge the command runs in a draft folder of the workspace, and writes the results of its checks to GENESIS_CHECKS.
 An agent that dies is started again after a growing pause. Ctrl-C stops all agents and releases their claims.
 
-Start your own, in two terminals:
+To start a fleet, in two terminals:
   gen up
   gen plan import plan.yaml
   gen fleet -n 3 -- sh -c 'echo "I did $GENESIS_TASK_ID" > "$GENESIS_RESULT"'
   gen fleet -n 5 -- claude -p 'Do the task that the JSON file $GENESIS_BRIEFING describes. Commit your work.'
 
-A file fleet.yml for different kinds of agents, started with "gen fleet":
+A file fleet.yml with two groups of agents, started with "gen fleet":
   agents:
     - name: builder
       command: [claude, -p, "Do the task in the file $GENESIS_BRIEFING."]
@@ -88,7 +83,7 @@ function specsOfCommand(command: readonly string[], options: FleetCommandOptions
   if (file !== undefined) throw wrongUsage('Pass either a command or --file, not both.');
   if (agents < 1 || agents > AGENTS_MAX)
     throw wrongUsage(`--agents: expected a number from 1 to ${AGENTS_MAX}.`);
-  if (name !== undefined && !KIND_NAME_PATTERN.test(name))
+  if (name !== undefined && !GROUP_NAME_PATTERN.test(name))
     throw wrongUsage(`--name: expected letters, digits, _ and -, at most 60, not ${JSON.stringify(name)}.`);
   const names = name === undefined ? newNames(command[0] ?? '', agents) : numberedNames(name, agents);
   return names.map((each) => ({ name: each, command, tracks, kind, role, environment: {} }));
@@ -98,15 +93,15 @@ async function specsOfFile(context: CommandContext, options: FleetCommandOptions
   const { agents, name, track, kind, role } = options;
   if ([agents, name, track, kind, role].some((given) => given !== undefined))
     throw wrongUsage(
-      '--agents, --name, --track, --kind and --role need a command after --. In a file each kind has its own.',
+      '--agents, --name, --track, --kind and --role need a command after --. In a file each group has its own.',
     );
-  const kinds = await readKinds(context, options.file);
-  return kinds.flatMap(({ name, count, ...spec }) =>
+  const groups = await readGroups(context, options.file);
+  return groups.flatMap(({ name, count, ...spec }) =>
     numberedNames(name, count).map((each) => ({ ...spec, name: each })),
   );
 }
 
-async function readKinds({ io }: CommandContext, given: string | undefined): Promise<readonly AgentKind[]> {
+async function readGroups({ io }: CommandContext, given: string | undefined): Promise<readonly AgentGroup[]> {
   const file = given ?? FILE_DEFAULT;
   const path = resolve(io.cwd, file);
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => error);
@@ -117,9 +112,12 @@ async function readKinds({ io }: CommandContext, given: string | undefined): Pro
       );
     throw fileUnreadable(file, found, 'No agent was started.');
   }
-  if (!found.isFile() || found.size > FLEET_FILE_BYTES_MAX)
-    throw wrongUsage(`${file} is not a file of at most ${FLEET_FILE_BYTES_MAX / 1024} KiB.`);
+  if (!found.isFile()) throw wrongUsage(`${file} is not a regular file. No agent was started.`);
+  if (found.size > FLEET_FILE_BYTES_MAX)
+    throw wrongUsage(
+      `${file} has ${Math.ceil(found.size / 1024)} KiB; at most ${FLEET_FILE_BYTES_MAX / 1024}. No agent was started.`,
+    );
   const result = readFleetFile(file, await readFile(path, 'utf8'));
-  if (result.ok) return result.kinds;
+  if (result.ok) return result.groups;
   throw new CommandFailure(result.faults.join('\n'), EXIT.usage);
 }

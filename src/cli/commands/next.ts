@@ -20,7 +20,7 @@ export const addNext = command('next', {
     },
   },
   help: `
-If the session holds work already, that comes back: the same claim, with its handle.
+If the session holds work already, it is returned: the same claim, with its handle.
 
 Examples:
   gen next --wait 30
@@ -36,8 +36,8 @@ Examples:
     const reply = unwrapReply(await genesis.next({ ...wanted, kinds, resume, ...identity }));
     if (reply.success || reply.reason !== 'NOTHING_READY') return showClaimReply(context, reply);
     const isStuck = needsHuman(unwrapReply(await genesis.status()).counts);
-    const outlook = isStuck ? 'A human must act first: see gen status.' : '';
-    const detail = `${claimRefusalText(reply)} ${outlook}`.trim();
+    const advice = isStuck ? 'A human must act first: see gen status.' : '';
+    const detail = `${claimRefusalText(reply)} ${advice}`.trim();
     reportRefusal(context, reply, detail, isStuck ? EXIT.human : EXIT.refused);
   },
 });

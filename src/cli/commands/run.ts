@@ -1,33 +1,25 @@
-import { join } from 'node:path';
-import { type EndedWork, Genesis, type WorkSummary } from '../../client/index.js';
+import type { EndedWork, WorkOptions, WorkSummary } from '../../client/index.js';
 import { WORK_KINDS, type WorkKind } from '../../core/contract/values.js';
 import { subjectKindOf } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { removeWorktree } from '../edge/edge-grant.js';
-import { EXIT } from '../exit.js';
-import type { StopSignal } from '../io.js';
-import { collectOption, parseSecondsOption, parseWorkKind } from '../option-parsers.js';
+import { EXIT, type ExitCode } from '../exit.js';
+import type { Io, StopSignal } from '../io.js';
+import { WORKER_OPTIONS } from '../option-parsers.js';
 import type { OptionsOf } from '../option-table.js';
 import { countText } from '../output/text.js';
 import { waitForReader } from '../output/wait-for-reader.js';
 import { unwrapReply } from '../replies.js';
-import { cliFolder } from '../state/cli-folder.js';
 import { workspaceOf } from '../worker/drafts.js';
 import { generationKey, runWork, type WorkerRun } from '../worker/run-work.js';
 import { assertRunnable } from '../worker/runnable.js';
-import type { WorkTarget } from '../worker/workdir.js';
+import { workerGenesis } from '../worker/work-target.js';
 
 const RUN_OPTIONS = {
   '--loop': 'repeat until all work is done',
-  '--track <track>': { about: 'only tasks of this track (repeatable)', parse: collectOption },
-  '--kind <kind>': { about: 'only tasks, or only edges of features', parse: parseWorkKind },
-  '--role <role>': 'role to work in',
-  '--lease <seconds>': {
-    about: 'lease duration in seconds (or 90s, 5m, 2h; default: from the duration of earlier work)',
-    parse: parseSecondsOption,
-  },
+  ...WORKER_OPTIONS,
   '--result <file>': 'file that the program writes its result to (default: $GENESIS_RESULT)',
 } as const;
 
@@ -52,7 +44,7 @@ check has not passed, the edge is released, and the next briefing says which. If
 with --loop, requested changes come back to the program, with the comment in the briefing.
 
 Exit codes: 0 the result is accepted, or all work is done (by this agent or others), 1 otherwise, 3 if a human must
-decide on the result.
+decide on the result, 130 if a signal such as Ctrl-C stopped it before that.
 
 Examples:
   gen run -- ./agent.sh
@@ -61,54 +53,63 @@ Examples:
   run: runCommand,
 });
 
-async function runCommand(
-  context: CommandContext,
-  command: string[],
-  options: OptionsOf<typeof RUN_OPTIONS>,
-): Promise<void> {
+type RunOptions = OptionsOf<typeof RUN_OPTIONS>;
+
+async function runCommand(context: CommandContext, command: string[], options: RunOptions): Promise<void> {
   assertRunnable(context.io, command[0] ?? '');
   const target = { ...(await context.target()), ...(await context.server()) };
   // A worker retries while the server is unreachable. Check once first, so that a missing server is reported.
   unwrapReply(await (await context.genesis()).status());
-  const genesis = workerGenesis(context, target);
-  const stopController = new AbortController();
-  let receivedSignal: StopSignal | null = null;
-  const removeStopListener = context.io.onStop((signal) => {
-    receivedSignal = signal;
-    stopController.abort();
-  });
-  const { loop: isLoop = false, track: tracks, kind, role: agent_role } = options;
-  const { lease: lease_duration_seconds } = options;
+  const genesis = workerGenesis(context.io, target);
+  const stopping = listenForStop(context.io);
+  const { loop: isLoop = false, track: tracks, kind, result: resultFile } = options;
   if (isLoop) context.printNotice(`Working on ${target.project} until all work is done.`);
-  const stopWith = (): NodeJS.Signals => receivedSignal ?? 'SIGTERM';
   const draftClaims = new Set<string>();
-  const run = { context, target, genesis, command, stopWith, resultFile: options.result, draftClaims };
-  const session_id = context.explicitSession ?? undefined;
-  const { signal } = stopController;
+  const run = { context, target, genesis, command, stopWith: stopping.stopWith, resultFile, draftClaims };
   try {
     const summary = await genesis.work(
-      {
-        agent_id: await context.workerAgent(command[0] ?? ''),
-        ...withoutUndefined({ session_id, tracks, agent_role, lease_duration_seconds }),
-        kinds: kind === undefined ? WORK_KINDS : [kind],
-        until: isLoop ? 'done' : 'idle',
-        signal,
-        onEnded: async (ended) => {
-          context.printNotice(endedText(ended));
-          await cleanUpDrafts(run, ended);
-          // Nothing is claimed while nobody reads what became of the last work.
-          await waitForReader(context.io.stderr, signal);
-        },
-      },
+      await workOptions(run, options, stopping.signal),
       (work, workContext) => {
         if (!isLoop) workContext.stop();
         return runWork(run, work, workContext);
       },
     );
-    finish(context, summary, isLoop, doneText(target.project, tracks, kind));
+    printSummary(context, summary, isLoop, doneText(target.project, tracks, kind));
+    context.exit_code = exitCodeOf(summary, isLoop, stopping.signal.aborted);
   } finally {
-    removeStopListener();
+    stopping.end();
   }
+}
+
+/** `stopWith`: the signal that was received, for the program. */
+function listenForStop(io: Io) {
+  const controller = new AbortController();
+  let received: StopSignal | null = null;
+  const end = io.onStop((signal) => {
+    received = signal;
+    controller.abort();
+  });
+  return { signal: controller.signal, stopWith: (): NodeJS.Signals => received ?? 'SIGTERM', end };
+}
+
+async function workOptions(run: WorkerRun, options: RunOptions, signal: AbortSignal): Promise<WorkOptions> {
+  const { context, command } = run;
+  const { loop: isLoop = false, track: tracks, kind, role: agent_role } = options;
+  const { lease: lease_duration_seconds } = options;
+  const session_id = context.explicitSession ?? undefined;
+  return {
+    agent_id: await context.workerAgent(command[0] ?? ''),
+    ...withoutUndefined({ session_id, tracks, agent_role, lease_duration_seconds }),
+    kinds: kind === undefined ? WORK_KINDS : [kind],
+    until: isLoop ? 'done' : 'idle',
+    signal,
+    onEnded: async (ended) => {
+      context.printNotice(endedText(ended));
+      await cleanUpDrafts(run, ended);
+      // Nothing is claimed while nobody reads what became of the last work.
+      await waitForReader(context.io.stderr, signal);
+    },
+  };
 }
 
 /** Removes the worktree of an accepted result that was made from it, as gen task submit --drafts does. */
@@ -126,12 +127,6 @@ function doneText(project: string, tracks: readonly string[] = [], kind?: WorkKi
     return `All tasks of ${name} ${tracks.join(', ')} of ${project} are done.`;
   }
   return kind === undefined ? `All work of ${project} is done.` : `All ${kind}s of ${project} are done.`;
-}
-
-/** A client with the SDK's default retries, and an outbox for finished results in the CLI's folder. */
-function workerGenesis({ io }: CommandContext, { token, ...target }: WorkTarget): Genesis {
-  const outbox = join(cliFolder(io), 'outbox');
-  return new Genesis({ ...target, outbox, ...(token === null ? {} : { token }) });
 }
 
 const isEmpty = ({ accepted, escalated, refused, failed, lost, released, pending }: WorkSummary): boolean =>
@@ -158,7 +153,12 @@ function endedText({ task_id, outcome, message, submission }: EndedWork): string
   }
 }
 
-function finish(context: CommandContext, summary: WorkSummary, isLoop: boolean, doneText: string): void {
+function printSummary(
+  context: CommandContext,
+  summary: WorkSummary,
+  isLoop: boolean,
+  textWhenDone: string,
+): void {
   const { accepted, escalated, refused, failed, lost, released, pending, is_done } = summary;
   if (context.is_json) context.printJson(summary);
   if (isLoop)
@@ -168,12 +168,20 @@ function finish(context: CommandContext, summary: WorkSummary, isLoop: boolean, 
     );
   if (pending > 0)
     context.printNotice(`${countText(pending, 'result')} not submitted yet. Run gen run again to submit.`);
-  if (is_done) context.printNotice(doneText);
+  if (is_done) context.printNotice(textWhenDone);
   else if (!isLoop && isEmpty(summary))
     context.printNotice('NOTHING_READY: no work can be claimed now. For the reasons, see gen status.');
+}
+
+function exitCodeOf(summary: WorkSummary, isLoop: boolean, isStopped: boolean): ExitCode {
+  const { accepted, escalated, refused, failed, lost, released, pending, is_done } = summary;
   const unsuccessful = refused + failed + lost + released + pending;
-  if (is_done) return;
-  if (unsuccessful > 0) context.exit_code = EXIT.refused;
-  else if (!isLoop && escalated > 0) context.exit_code = EXIT.human;
-  else if (!isLoop && accepted === 0) context.exit_code = EXIT.refused;
+  if (is_done) return EXIT.done;
+  // The one result of a single run was decided in spite of the signal.
+  const isDecided = !isLoop && unsuccessful === 0 && accepted + escalated > 0;
+  if (isStopped && !isDecided) return EXIT.stopped;
+  if (unsuccessful > 0) return EXIT.refused;
+  if (isLoop) return EXIT.done;
+  if (escalated > 0) return EXIT.human;
+  return accepted > 0 ? EXIT.done : EXIT.refused;
 }

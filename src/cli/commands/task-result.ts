@@ -11,9 +11,9 @@ import { parseWholeNumber } from '../option-parsers.js';
 import { formatUtc } from '../output/text.js';
 import { unwrapReply } from '../replies.js';
 import {
+  adoptableResults,
   allResults,
   describeOutcome,
-  parkedResults,
   requireGeneration,
   resultsText,
   resultWithId,
@@ -28,8 +28,8 @@ const result = command('result <id>', {
     '--output <file>': 'write the exact bytes to this file',
   },
   help: `
-Text and JSON up to 1 MiB are printed; a larger or binary result is described. What is known of the result goes to standard
-error, so that standard output has its content only.
+Text and JSON up to 1 MiB are printed; a larger or binary result is described. A one-line description of the result goes
+to standard error, so that standard output has its content only.
 
 Examples:
   gen task result A-001-schema
@@ -104,7 +104,7 @@ Examples:
     const genesis = await context.genesis();
     const results = await allResults(genesis, taskId);
     const before = comparedResult(results, from, acceptedResult(results), '--from', 'accepted');
-    const after = comparedResult(results, to, parkedResults(results).at(-1), '--to', 'parked');
+    const after = comparedResult(results, to, adoptableResults(results).at(-1), '--to', 'parked');
     const [beforeContent, afterContent] = [
       await shownContent(genesis, before),
       await shownContent(genesis, after),

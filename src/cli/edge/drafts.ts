@@ -2,6 +2,7 @@ import type { Genesis } from '../../client/index.js';
 import type { ResultManifest } from '../../core/methodology/definition/manifest.js';
 import { subjectKindOf } from '../../core/subject.js';
 import { collectDrafts } from '../../workspace/drafts/collect.js';
+import type { DraftGrant } from '../../workspace/drafts/draft-grant.js';
 import { isDraftRefusal } from '../../workspace/drafts/refusal.js';
 import { readProjectKey } from '../../workspace/project-file.js';
 import type { Workspace } from '../../workspace/workspace.js';
@@ -10,14 +11,13 @@ import { CommandFailure, EXIT, wrongUsage } from '../exit.js';
 import { singleLine } from '../output/text.js';
 import { unwrapReply } from '../replies.js';
 import { resultBody } from '../result.js';
-import type { EdgeHolder } from './edge-grant.js';
 
 /** Builds the result of a submission from the holder's drafts. */
-export async function collectDraftResult(context: CommandContext, genesis: Genesis, handle: EdgeHolder) {
-  const { task_id } = handle;
+export async function collectDraftResult(context: CommandContext, genesis: Genesis, grant: DraftGrant) {
+  const { task_id } = grant;
   if (subjectKindOf(task_id) !== 'edge')
     throw wrongUsage(`${task_id} is not an edge; only edges have drafts. Pass --file RESULT or --data JSON.`);
-  const manifest = await collectDraftManifest(context.requireWorkspace(), genesis, handle);
+  const manifest = await collectDraftManifest(context.requireWorkspace(), genesis, grant);
   const result = await resultBody(genesis, Buffer.from(JSON.stringify(manifest)));
   return { result, paths: manifest.files.map(({ path }) => path) };
 }
@@ -26,14 +26,14 @@ export async function collectDraftResult(context: CommandContext, genesis: Genes
 export async function collectDraftManifest(
   workspace: Workspace,
   genesis: Genesis,
-  { task_id: subject, agent_id, generation }: EdgeHolder,
+  grant: DraftGrant,
 ): Promise<ResultManifest> {
   const projectKey = await readProjectKey(workspace);
   const putDraftBlob = async (_: string, sha256: string, bytes: Uint8Array) => {
     unwrapReply(await genesis.putBlob(sha256, bytes));
   };
-  const grant = { agent_id, subject, generation };
-  const manifest = await collectDrafts(workspace, { blobs: { put: putDraftBlob }, key: projectKey }, grant);
+  const scope = { ...grant, subject: grant.task_id };
+  const manifest = await collectDrafts(workspace, { blobs: { put: putDraftBlob }, key: projectKey }, scope);
   if (isDraftRefusal(manifest)) {
     const { refused, says, next } = manifest;
     const message = singleLine(`${refused}: ${says} ${next} Nothing was submitted.`);

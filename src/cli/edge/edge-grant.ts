@@ -1,6 +1,7 @@
 import type { GrantedClaim } from '../../core/contract/claims.js';
 import type { EffectiveCheck } from '../../core/contract/tasks.js';
 import { subjectKindOf } from '../../core/subject.js';
+import type { DraftGrant } from '../../workspace/drafts/draft-grant.js';
 import { Workspace } from '../../workspace/workspace.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure } from '../exit.js';
@@ -10,7 +11,7 @@ import { unwrapReply } from '../replies.js';
 /** What the grant of an edge carries in addition to the claim. */
 export interface EdgeGrant {
   /** Where the agent writes, relative to the project's root; null without a workspace or a folder. */
-  readonly work: string | null;
+  readonly draft_folder: string | null;
   /** The feature's title; null if the project has none. */
   readonly title: string | null;
   readonly checks: readonly EffectiveCheck[];
@@ -21,7 +22,7 @@ export async function edgeGrant(context: CommandContext, claim: GrantedClaim): P
   if (subjectKindOf(claim.task_id) !== 'edge') return null;
   const genesis = await context.genesis();
   const { title = null, checks = [] } = unwrapReply(await genesis.task(claim.task_id));
-  return { work: await draftFolderOrWarning(context, claim), title, checks };
+  return { draft_folder: await draftFolderOrWarning(context, claim), title, checks };
 }
 
 /** Null without a workspace, or if no folder can be created, which is warned of. */
@@ -40,14 +41,12 @@ export async function draftFolderOrWarning(
   }
 }
 
-export type EdgeHolder = Pick<GrantedClaim, 'agent_id' | 'task_id' | 'generation'>;
-
 /** Creates the folder that the holder of an edge writes to. Returns it relative to the project's root. */
-export async function createDraftFolder(workspace: Workspace, holder: EdgeHolder): Promise<string> {
+export async function createDraftFolder(workspace: Workspace, grant: DraftGrant): Promise<string> {
   // Lazy import: claims on tasks do not pay its load time.
   const { createGrantFolders } = await import('../../workspace/drafts/isolation.js');
   const { isDraftRefusal } = await import('../../workspace/drafts/refusal.js');
-  const { agent_id, task_id: subject, generation } = holder;
+  const { agent_id, task_id: subject, generation } = grant;
   const isolation = await createGrantFolders(workspace, { agent_id, subject, generation });
   if (!isDraftRefusal(isolation)) return isolation.work;
   throw new CommandFailure(`No draft folder was created: ${isolation.says} ${isolation.next}`);
@@ -56,7 +55,7 @@ export async function createDraftFolder(workspace: Workspace, holder: EdgeHolder
 /** Removes the worktree after its result was accepted. The bytes were stored before the submission. */
 export async function removeWorktree(
   context: CommandContext,
-  grant: EdgeHolder,
+  grant: DraftGrant,
   workspace = Workspace.find(context.io.cwd),
 ): Promise<void> {
   if (workspace === null) return;
@@ -68,16 +67,16 @@ export async function removeWorktree(
 /** The title, the draft folder, the checks, and how to submit. */
 export function edgeGrantLines(
   context: CommandContext,
-  { work, title, checks }: EdgeGrant,
+  { draft_folder, title, checks }: EdgeGrant,
   taskId: string,
 ): string[] {
   const { paint } = context;
   const lines = title === null ? [''] : [...context.wrap(title, 2), ''];
-  lines.push(`  Write to   ${work ?? 'any folder: there is no workspace here'}`);
-  if (work !== null) lines.push(...context.labelled('', PATHS_HINT, 13).map(paint.dim));
+  lines.push(`  Write to   ${draft_folder ?? 'any folder: there is no workspace here'}`);
+  if (draft_folder !== null) lines.push(...context.labelled('', PATHS_HINT, 13).map(paint.dim));
   if (checks.length > 0) lines.push('', '  Checks:');
   lines.push(...checks.flatMap((check) => checkLines(check, context)));
-  const result = work === null ? '--file RESULT' : '--drafts';
+  const result = draft_folder === null ? '--file RESULT' : '--drafts';
   const report = checks.some(({ type }) => type !== 'human') ? ' --check NAME=pass …' : '';
   return [
     ...lines,

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { basename } from 'node:path';
-import { KIND_NAME_PATTERN } from './fleet-file.js';
+import { workerName } from '../../client/worker-name.js';
 
 /** Names for `count` agents: `NAME-1`, `NAME-2`, … */
 export const numberedNames = (name: string, count: number): string[] =>
@@ -8,16 +7,11 @@ export const numberedNames = (name: string, count: number): string[] =>
 
 /** Names that no earlier fleet has: the program and a short id, such as `claude-1a2b`. */
 export function newNames(program: string, count: number): string[] {
-  const name = programName(program);
   const names = new Set<string>();
-  while (names.size < count) names.add(`${name}-${randomBytes(2).toString('hex')}`);
+  while (names.size < count) names.add(newName(program));
   return [...names];
 }
 
-function programName(program: string): string {
-  const name = basename(program)
-    .replace(/\.[A-Za-z]+$/, '')
-    .replace(/[^A-Za-z0-9_-]+/g, '-')
-    .slice(0, 60);
-  return KIND_NAME_PATTERN.test(name) ? name : 'agent';
-}
+/** A branch has the name too, and git does not allow all characters of an agent id. */
+const newName = (program: string): string =>
+  workerName(program, randomBytes(2).toString('hex')).replace(/[^A-Za-z0-9_-]+/g, '-');

@@ -6,7 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkKind } from '../../core/contract/values.js';
 import { countText } from '../output/text.js';
 import { selfCommand } from '../self.js';
-import { PROGRAM_FILE_VARIABLE, readProgramFile, removeProgramFile } from '../worker/program-file.js';
+import {
+  PROCESS_GROUP_FILE_VARIABLE,
+  readProcessGroupFile,
+  removeProcessGroupFile,
+} from '../worker/process-group-file.js';
+import { HAS_GROUPS, signalGroup } from '../worker/signal-group.js';
 import type { AgentLog } from './agent-log.js';
 
 /** One agent of a fleet: its name, and what its worker is started with. */
@@ -33,26 +38,28 @@ export interface AgentOptions {
   readonly folder: string;
   readonly log: AgentLog;
   /** While the program runs, this file has its process group. */
-  readonly programFile: string;
+  readonly processGroupFile: string;
   readonly leaseSeconds: number | undefined;
   readonly env: NodeJS.ProcessEnv;
   /** Variables with the server's address and the CLI's folder. */
   readonly address: NodeJS.ProcessEnv;
   readonly sessions: AgentSessions;
   readonly restartsMax: number;
-  readonly say: (line: string) => void;
+  readonly printLine: (line: string) => void;
   /** Aborts when the fleet must stop. */
   readonly stop: AbortSignal;
   /** Aborts when it must stop at once. */
   readonly kill: AbortSignal;
 }
 
-export type AgentState = 'starting' | 'running' | 'restarting' | 'done' | 'given up' | 'stopped';
+export type AgentState = 'starting' | 'running' | 'restarting' | 'done' | 'gave_up' | 'stopped';
+
+/** The state for a person. */
+export const stateText = (state: AgentState): string => state.replace('_', ' ');
 
 const BACKOFF_MS = { first: 500, most: 60_000 };
 /** A worker gives its program 3 seconds, then releases the claim. This is ample for both. */
 const STOP_GRACE_MS = 15_000;
-const HAS_GROUPS = process.platform !== 'win32';
 
 /** Delay before the nth restart in a row. */
 export const backoffMs = (restartsInRow: number): number =>
@@ -75,7 +82,7 @@ export class AgentProcess {
   }
 
   /** An accepted result shows that the agent works: the count of restarts in a row begins again. */
-  noteAccepted(): void {
+  recordAccepted(): void {
     this.restartsInRow = 0;
   }
 
@@ -86,7 +93,7 @@ export class AgentProcess {
 
   /** Resolves when the agent is done, given up or stopped. */
   async run(): Promise<void> {
-    const { stop, say, restartsMax } = this.options;
+    const { stop, printLine, restartsMax } = this.options;
     while (!stop.aborted) {
       const ended = await this.runOnce();
       if (stop.aborted) break;
@@ -95,16 +102,16 @@ export class AgentProcess {
         return;
       }
       if (this.restartsInRow >= restartsMax) {
-        this.state = 'given up';
+        this.state = 'gave_up';
         const restarts = countText(restartsMax, 'restart');
         const limit = `after ${restarts} in a row without an accepted result`;
-        return say(`${this.name} ended (${ended}) and is given up ${limit}. Its log: ${this.log.path}`);
+        return printLine(`${this.name} ended (${ended}) and is given up ${limit}. Its log: ${this.log.path}`);
       }
       this.restarts += 1;
       this.restartsInRow += 1;
       this.state = 'restarting';
       const delayMs = backoffMs(this.restartsInRow);
-      say(
+      printLine(
         `${this.name} ended (${ended}). Restart ${this.restartsInRow} of ${restartsMax} in ${delayMs / 1000} s`,
       );
       await sleep(delayMs, undefined, { signal: stop }).catch(() => {});
@@ -114,11 +121,11 @@ export class AgentProcess {
 
   /** Runs the worker once. Returns how it died; null if it ended because all work is done. */
   private async runOnce(): Promise<string | null> {
-    const { sessions, programFile } = this.options;
+    const { sessions, processGroupFile } = this.options;
     const sessionId = `fleet-${this.name}-${randomUUID().slice(0, 8)}`;
     const refusal = await sessions.open(sessionId);
     if (refusal !== null) return refusal;
-    await removeProgramFile(programFile);
+    await removeProcessGroupFile(processGroupFile);
     try {
       return await this.runWorker(sessionId);
     } catch (error) {
@@ -149,7 +156,7 @@ export class AgentProcess {
   }
 
   private startWorker(sessionId: string): ChildProcess {
-    const { spec, folder, programFile, leaseSeconds, env, address } = this.options;
+    const { spec, folder, processGroupFile, leaseSeconds, env, address } = this.options;
     const [program, ...words] = selfCommand();
     const args = [
       ...['run', '--loop'],
@@ -162,7 +169,7 @@ export class AgentProcess {
     const identity = {
       GENESIS_AGENT: this.name,
       GENESIS_SESSION: sessionId,
-      [PROGRAM_FILE_VARIABLE]: programFile,
+      [PROCESS_GROUP_FILE_VARIABLE]: processGroupFile,
     };
     return spawn(program, [...words, ...args], {
       cwd: folder,
@@ -195,18 +202,9 @@ export class AgentProcess {
 
   /** A worker that was killed leaves its program running, without a claim. */
   private async endProgram(): Promise<void> {
-    const { programFile } = this.options;
-    const group = await readProgramFile(programFile);
+    const { processGroupFile } = this.options;
+    const group = await readProcessGroupFile(processGroupFile);
     if (group !== null) signalGroup(group, 'SIGKILL');
-    await removeProgramFile(programFile);
-  }
-}
-
-function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(HAS_GROUPS ? -pid : pid, signal);
-  } catch {
-    // It has ended already.
+    await removeProcessGroupFile(processGroupFile);
   }
 }

@@ -1,12 +1,12 @@
-import { Genesis, isProblem } from '../../client/index.js';
+import { type Genesis, isProblem } from '../../client/index.js';
 import type { TaskClaim } from '../../core/contract/claims.js';
-import type { WorkTarget } from '../worker/workdir.js';
+import type { Io } from '../io.js';
+import { type WorkTarget, workerGenesis } from '../worker/work-target.js';
 import type { AgentSessions } from './agent-process.js';
 
 /** The sessions of a fleet's agents. A dead agent's claims are released at once, not when their lease ends. */
-export function agentSessions(genesis: Genesis, target: WorkTarget, outbox: string): AgentSessions {
-  const { token, ...address } = target;
-  const sender = new Genesis({ ...address, outbox, ...(token === null ? {} : { token }) });
+export function agentSessions(io: Io, genesis: Genesis, target: WorkTarget): AgentSessions {
+  const sender = workerGenesis(io, target);
   return {
     async open(session_id) {
       const opened = await genesis.openSession({ session_id });

@@ -6,7 +6,7 @@ const faultsOf = (text: string): readonly string[] => {
   return result.ok ? [] : result.faults;
 };
 
-it('reads the kinds of agents with their defaults', () => {
+it('reads the groups of agents with their defaults', () => {
   const text = `agents:
   - name: builder
     command: [claude, -p, "Do the task."]
@@ -20,7 +20,7 @@ it('reads the kinds of agents with their defaults', () => {
 `;
   expect(readFleetFile('fleet.yml', text)).toEqual({
     ok: true,
-    kinds: [
+    groups: [
       {
         name: 'builder',
         command: ['claude', '-p', 'Do the task.'],

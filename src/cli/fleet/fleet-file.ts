@@ -5,8 +5,8 @@ import { checkJsonShape, parseWithSchema, type ShapeFaultSink } from '../../core
 import { readYamlText } from '../../core/yaml/read-yaml.js';
 import type { DocumentPath, LocatePath, SourcePosition } from '../../core/yaml/source-position.js';
 
-/** Agents of one kind: the program they run, and the work they take. */
-export interface AgentKind {
+/** Agents that run the same program and take the same work. */
+export interface AgentGroup {
   readonly name: string;
   readonly command: readonly string[];
   readonly count: number;
@@ -19,7 +19,7 @@ export interface AgentKind {
 }
 
 export type FleetFileResult =
-  | { readonly ok: true; readonly kinds: readonly AgentKind[] }
+  | { readonly ok: true; readonly groups: readonly AgentGroup[] }
   /** One `FILE:LINE:COLUMN: message` per fault. */
   | { readonly ok: false; readonly faults: readonly string[] };
 
@@ -29,12 +29,12 @@ const FAULTS_MAX = 100;
 const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 /** Agent names become file names, branches and parts of session ids. */
-export const KIND_NAME_PATTERN = /^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$/;
+export const GROUP_NAME_PATTERN = /^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$/;
 const VARIABLE_PATTERN = /^(?!GENESIS_)[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 
 const argument = z.string().max(100_000);
-const kindSchema = z.strictObject({
-  name: z.string().regex(KIND_NAME_PATTERN),
+const groupSchema = z.strictObject({
+  name: z.string().regex(GROUP_NAME_PATTERN),
   command: z.union([argument.min(1), z.array(argument).min(1).max(1000)]),
   count: z.int().min(1).max(AGENTS_MAX).default(1),
   tracks: z.array(z.string().regex(TRACK_PATTERN)).min(1).max(100).optional(),
@@ -44,9 +44,9 @@ const kindSchema = z.strictObject({
     .record(z.string().regex(VARIABLE_PATTERN), z.union([z.string().max(100_000), z.number(), z.boolean()]))
     .optional(),
 });
-const fleetSchema = z.strictObject({ agents: z.array(kindSchema).min(1).max(AGENTS_MAX) });
+const fleetSchema = z.strictObject({ agents: z.array(groupSchema).min(1).max(AGENTS_MAX) });
 const FIELDS: Readonly<Record<string, string>> = {
-  agents: 'a list with at least one kind of agents',
+  agents: 'a list with at least one group of agents',
   name: 'letters, digits, _ and -, at most 60',
   command: 'a shell command as text, or a list of the program and its arguments',
   count: `a whole number from 1 to ${AGENTS_MAX}`,
@@ -66,12 +66,12 @@ export function readFleetFile(file: string, text: string): FleetFileResult {
   if (parsed === null) return faults.result();
   checkAgents(parsed.agents, faults);
   if (!faults.isEmpty) return faults.result();
-  return { ok: true, kinds: parsed.agents.map(toKind) };
+  return { ok: true, groups: parsed.agents.map(toGroup) };
 }
 
-type KindInput = z.output<typeof kindSchema>;
+type GroupInput = z.output<typeof groupSchema>;
 
-function toKind(input: KindInput): AgentKind {
+function toGroup(input: GroupInput): AgentGroup {
   const { name, command, count, tracks = [], kind = null, role, environment = {} } = input;
   const variables = Object.entries(environment).map(([variable, value]) => [variable, String(value)]);
   return {
@@ -85,16 +85,16 @@ function toKind(input: KindInput): AgentKind {
   };
 }
 
-/** What the schema of one kind cannot tell: names that are given twice, and too many agents together. */
-function checkAgents(kinds: readonly KindInput[], faults: FleetFaults): void {
+/** What the schema of one group cannot tell: names that are given twice, and too many agents together. */
+function checkAgents(groups: readonly GroupInput[], faults: FleetFaults): void {
   const names = new Set<string>();
-  for (const [at, { name, kind, tracks }] of kinds.entries()) {
+  for (const [at, { name, kind, tracks }] of groups.entries()) {
     if (kind === 'edge' && tracks !== undefined)
       faults.report(['agents', at, 'kind'], 'Tracks have tasks only: remove kind or tracks.');
     if (names.has(name)) faults.report(['agents', at, 'name'], `The name ${name} is used twice.`);
     names.add(name);
   }
-  const total = kinds.reduce((sum, { count }) => sum + count, 0);
+  const total = groups.reduce((sum, { count }) => sum + count, 0);
   if (total > AGENTS_MAX)
     faults.report(['agents'], `The file has ${total} agents; at most ${AGENTS_MAX} run together.`);
 }
@@ -132,10 +132,10 @@ class FleetFaults implements ShapeFaultSink {
 }
 
 function expectedAt(code: string, path: DocumentPath): string {
-  const { agents, ...kindFields } = FIELDS;
+  const { agents, ...groupFields } = FIELDS;
   if (code === 'UNKNOWN_FIELD')
-    return path.length > 1 ? `one of ${Object.keys(kindFields).join(', ')}` : 'agents';
+    return path.length > 1 ? `one of ${Object.keys(groupFields).join(', ')}` : 'agents';
   const field = path.filter((step) => typeof step === 'string').at(path.includes('environment') ? 1 : -1);
-  if (path.length === 2) return `a map with ${Object.keys(kindFields).join(', ')}`;
+  if (path.length === 2) return `a map with ${Object.keys(groupFields).join(', ')}`;
   return FIELDS[field ?? 'agents'] ?? String(agents);
 }

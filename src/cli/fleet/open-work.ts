@@ -5,7 +5,7 @@ import { countText, joinFirst } from '../output/text.js';
 /** What is left when a fleet has ended. */
 export interface OpenWork {
   /** Number of open tasks. */
-  readonly total: number;
+  readonly task_total: number;
   readonly task_ids: readonly string[];
   /** Number of edges that have not converged; 0 if no agent of the fleet takes edges. */
   readonly edge_total: number;
@@ -17,23 +17,24 @@ export interface OpenWork {
 
 const LISTED_MAX = 1000;
 const SHOWN_MAX = 20;
+const NO_EDGES = { edge_total: 0, edges: [] };
 
 /** Null if the server did not answer. */
-export async function readOpenWork(genesis: Genesis, hasEdges: boolean): Promise<OpenWork | null> {
+export async function readOpenWork(genesis: Genesis, shouldReadEdges: boolean): Promise<OpenWork | null> {
   const tasks = await readOpenTasks(genesis);
-  const edges = hasEdges ? await readOpenEdges(genesis) : { edge_total: 0, edges: [] };
+  const edges = shouldReadEdges ? await readOpenEdges(genesis) : NO_EDGES;
   const pending = await genesis.methodology.reviews();
   if (tasks === null || edges === null || isProblem(pending)) return null;
   return { ...tasks, ...edges, reviews: pending.reviews.map(({ task_id }) => task_id) };
 }
 
-async function readOpenTasks(genesis: Genesis): Promise<Pick<OpenWork, 'total' | 'task_ids'> | null> {
+async function readOpenTasks(genesis: Genesis): Promise<Pick<OpenWork, 'task_total' | 'task_ids'> | null> {
   const status = await genesis.status();
   const open = await genesis.tasks({ phase: 'OPEN', limit: LISTED_MAX });
   if (isProblem(status) || isProblem(open)) return null;
   const task_ids = open.tasks.map(({ task_id }) => task_id);
-  if (open.next === null) return { total: task_ids.length, task_ids };
-  return { total: status.total.in_progress + status.total.pending, task_ids };
+  if (open.next === null) return { task_total: task_ids.length, task_ids };
+  return { task_total: status.total.in_progress + status.total.pending, task_ids };
 }
 
 async function readOpenEdges(genesis: Genesis): Promise<Pick<OpenWork, 'edge_total' | 'edges'> | null> {
@@ -45,17 +46,15 @@ async function readOpenEdges(genesis: Genesis): Promise<Pick<OpenWork, 'edge_tot
   return { edge_total: status.project.edges_remaining, edges: edges.slice(0, LISTED_MAX) };
 }
 
-const NO_EDGES = { edge_total: 0, edges: [] };
-
 export const isNothingLeft = (left: OpenWork | null): boolean =>
-  left !== null && left.total === 0 && left.edge_total === 0;
+  left !== null && left.task_total === 0 && left.edge_total === 0;
 
 export function leftText(left: OpenWork | null): string {
   if (left === null) return 'What is left is unknown: the server did not answer.';
   if (isNothingLeft(left)) return 'All work is done.';
-  const { total, task_ids, edge_total, edges, reviews } = left;
+  const { task_total, task_ids, edge_total, edges, reviews } = left;
   const parts = [
-    ...(total === 0 ? [] : [leftPart(countText(total, 'task is', 'tasks are'), task_ids)]),
+    ...(task_total === 0 ? [] : [leftPart(countText(task_total, 'task is', 'tasks are'), task_ids)]),
     ...(edge_total === 0 ? [] : [leftPart(countText(edge_total, 'edge is', 'edges are'), edges)]),
   ];
   const subjects = [...task_ids, ...edges];

@@ -1,14 +1,14 @@
 import type { CommandContext } from '../context.js';
 import { countText, firstLines, section } from '../output/text.js';
-import type { AgentProcess, AgentState } from './agent-process.js';
+import { type AgentProcess, type AgentState, stateText } from './agent-process.js';
+import type { AgentProgress, FleetProgress, RefusedResult } from './fleet-progress.js';
 import { leftText, type OpenWork } from './open-work.js';
-import type { AgentFacts, RefusedResult, WorkFacts } from './work-facts.js';
 import type { KeptWorktree } from './worktree.js';
 
 /** Who did what, what was refused, what is left. */
 export interface FleetReport {
-  readonly agents: readonly (Omit<AgentFacts, 'claim'> & {
-    readonly agent: string;
+  readonly agents: readonly (Omit<AgentProgress, 'claim'> & {
+    readonly agent_id: string;
     readonly state: AgentState;
     readonly restarts: number;
     readonly log: string;
@@ -23,20 +23,20 @@ const SHOWN_MAX = 20;
 
 export const agentsReport = (
   agents: readonly AgentProcess[],
-  facts: WorkFacts,
+  progress: FleetProgress,
 ): Pick<FleetReport, 'agents' | 'refused'> => ({
   agents: agents.map(({ name, state, restarts, log }) => {
-    const { claim: _, ...counts } = facts.of(name);
-    return { agent: name, state, ...counts, restarts, log: log.path };
+    const { claim: _, ...counts } = progress.of(name);
+    return { agent_id: name, state, ...counts, restarts, log: log.path };
   }),
-  refused: facts.refused,
+  refused: progress.refused,
 });
 
 export function reportText(report: FleetReport, { paint, table }: CommandContext): string {
   const { agents, refused, worktrees, left } = report;
   const rows = table(agents, [
-    { head: 'Agent', cell: ({ agent }) => agent },
-    { head: 'State', cell: ({ state }) => state },
+    { head: 'Agent', cell: ({ agent_id }) => agent_id },
+    { head: 'State', cell: ({ state }) => stateText(state) },
     { head: 'Accepted', cell: ({ accepted }) => String(accepted) },
     { head: 'For a human', cell: ({ escalated }) => String(escalated) },
     { head: 'Refused', cell: ({ refused }) => String(refused) },
@@ -56,8 +56,8 @@ export function reportText(report: FleetReport, { paint, table }: CommandContext
   ].join('\n');
 }
 
-const refusedText = ({ agent, task_id, generation, reason, parked }: RefusedResult): string =>
-  `${task_id}  ${agent}, generation ${generation}: ${reason}${parked === null ? '' : `, kept as ${parked}`}`;
+const refusedText = ({ agent_id, task_id, generation, reason, parked }: RefusedResult): string =>
+  `${task_id}  ${agent_id}, generation ${generation}: ${reason}${parked === null ? '' : `, kept as ${parked}`}`;
 
 function worktreeText({ folder, branch, commits, has_uncommitted_changes }: KeptWorktree): string {
   const changes = has_uncommitted_changes ? ', uncommitted changes' : '';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { Genesis } from '../../client/index.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { Workspace } from '../../workspace/workspace.js';
@@ -12,16 +12,16 @@ import { countText, joinFirst } from '../output/text.js';
 import { unwrapReply } from '../replies.js';
 import { cliFolder } from '../state/cli-folder.js';
 import { WORKSPACE_VARIABLE } from '../worker/drafts.js';
-import { assertRunnable } from '../worker/runnable.js';
-import type { WorkTarget } from '../worker/workdir.js';
+import { assertRunnable, resolveProgram } from '../worker/runnable.js';
+import { targetEnvironment } from '../worker/work-target.js';
 import { AgentLog, LOG_BYTES_MAX } from './agent-log.js';
 import { AgentProcess, type AgentSpec } from './agent-process.js';
 import { agentSessions } from './agent-sessions.js';
-import { LiveView } from './live-table.js';
+import { FleetProgress } from './fleet-progress.js';
+import { LiveView } from './live-view.js';
 import { isNothingLeft, readOpenWork } from './open-work.js';
 import { ProjectFollower } from './project-follower.js';
 import { agentsReport, reportText } from './report.js';
-import { WorkFacts } from './work-facts.js';
 import { AgentWorktree, findRepository, type KeptWorktree } from './worktree.js';
 
 export interface FleetOptions {
@@ -40,47 +40,34 @@ export async function runFleet(context: CommandContext, options: FleetOptions): 
   const folder = await createFolder(io);
   const worktrees = await openWorktrees(io, specs, folder);
   const stopping = listenForStop(io);
-  const facts = new WorkFacts(specs.map(({ name }) => name));
+  const progress = new FleetProgress(specs.map(({ name }) => name));
   const agents: AgentProcess[] = [];
-  const view = new LiveView(context, agents, facts);
-  const follower = new ProjectFollower(genesis, (event) => onEvent(event, agents, facts, view));
+  const view = new LiveView(context, agents, progress);
   const shared = {
     leaseSeconds: options.leaseSeconds,
     env: io.env,
-    address: { ...addressOf(io, target), ...workspaceVariable(io) },
-    sessions: agentSessions(genesis, target, join(cliFolder(io), 'outbox')),
+    address: { ...targetEnvironment(io, target), ...workspaceVariable(io) },
+    sessions: agentSessions(io, genesis, target),
     restartsMax: options.restartsMax,
-    say: view.say,
+    printLine: view.printLine,
     ...stopping.signals,
   };
-  // If this process ends early, for example because nobody reads its output any more, the agents end too.
-  const terminateAll = (): void => {
-    for (const agent of agents) agent.terminate();
-  };
-  process.once('exit', terminateAll);
   try {
     for (const [at, spec] of specs.entries()) {
       const log = await AgentLog.open(join(folder, `${spec.name}.log`));
-      const programFile = join(folder, `${spec.name}.${process.pid}.program`);
+      const processGroupFile = join(folder, `${spec.name}.${process.pid}.group`);
       const workFolder = worktrees[at]?.startFolder ?? io.cwd;
-      agents.push(new AgentProcess({ ...shared, spec, folder: workFolder, log, programFile }));
+      agents.push(new AgentProcess({ ...shared, spec, folder: workFolder, log, processGroupFile }));
     }
     printStart(context, target.project, agents, folder, worktrees.length > 0);
-    void follower.follow(cursor).then((reason) => {
-      if (reason !== null) view.say(`The work shown is out of date: the event stream ended (${reason})`);
-    });
-    view.start();
-    await Promise.all(agents.map((agent) => agent.run()));
-    await follower.catchUp();
+    const follower = new ProjectFollower(genesis, (event) => onEvent(event, agents, progress, view));
+    await runAgents(agents, view, follower, cursor);
   } finally {
-    follower.stop();
-    view.stop();
     stopping.end();
-    process.off('exit', terminateAll);
     for (const agent of agents) await agent.log.close();
   }
   const report = {
-    ...agentsReport(agents, facts),
+    ...agentsReport(agents, progress),
     worktrees: await finishWorktrees(worktrees),
     left: await readOpenWork(genesis, specs.some(takesEdges)),
   };
@@ -89,11 +76,37 @@ export async function runFleet(context: CommandContext, options: FleetOptions): 
   else if (!isNothingLeft(report.left)) context.exit_code = EXIT.refused;
 }
 
-/** A relative path means a file of the current folder, also for an agent that starts in a worktree. */
+/** Runs the agents, and shows their work meanwhile. Resolves when all have ended. */
+async function runAgents(
+  agents: readonly AgentProcess[],
+  view: LiveView,
+  follower: ProjectFollower,
+  cursor: string,
+): Promise<void> {
+  // If this process ends early, for example because nobody reads its output any more, the agents end too.
+  const terminateAll = (): void => {
+    for (const agent of agents) agent.terminate();
+  };
+  process.once('exit', terminateAll);
+  try {
+    void follower.follow(cursor).then((reason) => {
+      if (reason !== null)
+        view.printLine(`The work shown is out of date: the event stream ended (${reason})`);
+    });
+    view.start();
+    await Promise.all(agents.map((agent) => agent.run()));
+    await follower.catchUp();
+  } finally {
+    follower.stop();
+    view.stop();
+    process.off('exit', terminateAll);
+  }
+}
+
+/** The agents may start in worktrees. */
 function withResolvedProgram(io: Io, spec: AgentSpec): AgentSpec {
-  const [program = '', ...args] = spec.command;
-  assertRunnable({ ...io, env: { ...io.env, ...spec.environment } }, program);
-  return program.includes('/') ? { ...spec, command: [resolve(io.cwd, program), ...args] } : spec;
+  assertRunnable({ ...io, env: { ...io.env, ...spec.environment } }, spec.command[0] ?? '');
+  return { ...spec, command: resolveProgram(spec.command, io.cwd) };
 }
 
 const takesEdges = ({ kind, tracks }: AgentSpec): boolean => kind !== 'task' && tracks.length === 0;
@@ -105,16 +118,6 @@ async function currentCursor(genesis: Genesis): Promise<string> {
   const { next } = unwrapReply(await genesis.events({ session_id, limit: 1 }));
   await genesis.closeSession(session_id);
   return next;
-}
-
-function addressOf(io: Io, { url, tenant, project, token }: WorkTarget): NodeJS.ProcessEnv {
-  return {
-    GENESIS_URL: url,
-    GENESIS_TENANT: tenant,
-    GENESIS_PROJECT: project,
-    GENESIS_HOME: cliFolder(io),
-    ...(token === null ? {} : { GENESIS_TOKEN: token }),
-  };
 }
 
 /** The agents start in worktrees, but use the draft folders of this workspace. */
@@ -166,15 +169,15 @@ function listenForStop(io: Io) {
 function onEvent(
   event: EventEnvelope,
   agents: readonly AgentProcess[],
-  facts: WorkFacts,
+  progress: FleetProgress,
   view: LiveView,
 ): void {
   const agent = agents.find(({ name }) => name === event.agent_id);
   if (agent === undefined) return;
-  const { accepted } = facts.of(agent.name);
-  const line = facts.apply(event);
-  if (facts.of(agent.name).accepted > accepted) agent.noteAccepted();
-  if (line !== null) view.say(line);
+  const { accepted } = progress.of(agent.name);
+  const line = progress.apply(event);
+  if (progress.of(agent.name).accepted > accepted) agent.recordAccepted();
+  if (line !== null) view.printLine(line);
 }
 
 const NAMES_SHOWN = 10;

@@ -45,7 +45,7 @@ it('is kept if it holds commits or changes, and used again with them', async () 
   const { repository, folder } = await createRepository();
   const worktree = await AgentWorktree.open(repository, 'builder-1', folder);
   git(folder, 'commit', '--quiet', '--allow-empty', '-m', 'work');
-  const kept = { agent: 'builder-1', folder, branch: 'fleet/builder-1', commits: 1 };
+  const kept = { agent_id: 'builder-1', folder, branch: 'fleet/builder-1', commits: 1 };
   expect(await worktree.finish()).toEqual({ ...kept, has_uncommitted_changes: false });
   const again = await AgentWorktree.open(repository, 'builder-1', folder);
   await writeFile(join(folder, 'new.txt'), 'new\n');
@@ -65,6 +65,6 @@ it('uses the branch again if only its folder is gone', async () => {
 it('refuses a folder of that name that is something else, and leaves it as it is', async () => {
   const { repository, folder } = await createRepository();
   await mkdir(folder, { recursive: true });
-  await expect(AgentWorktree.open(repository, 'builder-1', folder)).rejects.toThrow('is no worktree');
+  await expect(AgentWorktree.open(repository, 'builder-1', folder)).rejects.toThrow('is not a worktree');
   expect(existsSync(folder)).toBe(true);
 });

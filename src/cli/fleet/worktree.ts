@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { runGit } from '../../workspace/git.js';
+import { gitText, runGit } from '../../workspace/git.js';
 import { CommandFailure } from '../exit.js';
 
 /** The repository that contains a folder. */
@@ -12,7 +12,7 @@ export interface Repository {
 }
 
 export interface KeptWorktree {
-  readonly agent: string;
+  readonly agent_id: string;
   readonly folder: string;
   readonly branch: string;
   /** Commits that the current branch of the repository does not have. */
@@ -22,10 +22,10 @@ export interface KeptWorktree {
 
 /** Null outside a work tree, and in a repository without a commit to start from. */
 export async function findRepository(folder: string): Promise<Repository | null> {
-  const root = await gitText(folder, 'rev-parse', '--show-toplevel');
-  const commit = await gitText(folder, 'rev-parse', '--verify', '--quiet', 'HEAD^{commit}');
+  const root = await gitText(folder, ['rev-parse', '--show-toplevel']);
+  const commit = await gitText(folder, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
   if (root === null || root === '' || commit === null) return null;
-  return { root, prefix: (await gitText(folder, 'rev-parse', '--show-prefix')) ?? '' };
+  return { root, prefix: (await gitText(folder, ['rev-parse', '--show-prefix'])) ?? '' };
 }
 
 /** The folder in which one agent works, with a branch of its own. */
@@ -34,15 +34,15 @@ export class AgentWorktree {
 
   private constructor(
     private readonly repository: Repository,
-    private readonly agent: string,
+    private readonly agentId: string,
     readonly folder: string,
   ) {
-    this.branch = `fleet/${agent}`;
+    this.branch = `fleet/${agentId}`;
   }
 
   /** Creates it at the current commit. An existing worktree or branch of that name is used as it is. */
-  static async open(repository: Repository, agent: string, folder: string): Promise<AgentWorktree> {
-    const worktree = new AgentWorktree(repository, agent, folder);
+  static async open(repository: Repository, agentId: string, folder: string): Promise<AgentWorktree> {
+    const worktree = new AgentWorktree(repository, agentId, folder);
     if (existsSync(folder)) await worktree.assertUsable();
     else await worktree.add();
     return worktree;
@@ -57,15 +57,15 @@ export class AgentWorktree {
   /** Removes it if it has nothing that the repository does not have. Otherwise says what it has. */
   async finish(): Promise<KeptWorktree | null> {
     const { root } = this.repository;
-    const changes = await gitText(this.folder, 'status', '--porcelain');
-    const commits = Number(await gitText(root, 'rev-list', '--count', `HEAD..refs/heads/${this.branch}`));
+    const changes = await gitText(this.folder, ['status', '--porcelain']);
+    const commits = Number(await gitText(root, ['rev-list', '--count', `HEAD..refs/heads/${this.branch}`]));
     const isRemovable = changes === '' && commits === 0;
     if (isRemovable && (await runGit(root, ['worktree', 'remove', '--', this.folder])).ok) {
       await runGit(root, ['branch', '--quiet', '-D', '--', this.branch]);
       return null;
     }
-    const { agent, folder, branch } = this;
-    return { agent, folder, branch, commits, has_uncommitted_changes: changes !== '' };
+    const { agentId: agent_id, folder, branch } = this;
+    return { agent_id, folder, branch, commits, has_uncommitted_changes: changes !== '' };
   }
 
   private async add(): Promise<void> {
@@ -79,21 +79,16 @@ export class AgentWorktree {
   }
 
   private async assertUsable(): Promise<void> {
-    const top = await gitText(this.folder, 'rev-parse', '--show-toplevel');
-    const branch = await gitText(this.folder, 'symbolic-ref', '--quiet', '--short', 'HEAD');
-    if (top !== (await realpath(this.folder))) throw this.failure('the folder exists and is no worktree');
+    const top = await gitText(this.folder, ['rev-parse', '--show-toplevel']);
+    const branch = await gitText(this.folder, ['symbolic-ref', '--quiet', '--short', 'HEAD']);
+    if (top !== (await realpath(this.folder))) throw this.failure('the folder exists and is not a worktree');
     if (branch !== this.branch) throw this.failure(`it is on branch ${branch ?? '(none)'}`);
   }
 
   private failure(reason: string): CommandFailure {
     return new CommandFailure(
-      `${this.agent} gets no worktree in ${this.folder}, branch ${this.branch}: ${reason}. ` +
+      `${this.agentId} gets no worktree in ${this.folder}, branch ${this.branch}: ${reason}. ` +
         'Remove the folder, or name the agents differently. No agent was started.',
     );
   }
-}
-
-async function gitText(folder: string, ...args: string[]): Promise<string | null> {
-  const result = await runGit(folder, args);
-  return result.ok ? result.out.toString('utf8').trimEnd() : null;
 }

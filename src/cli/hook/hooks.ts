@@ -74,4 +74,4 @@ const heldSentence = ({ handle }: HeldHandle): string =>
 
 const lostSentence = ({ task_id, generation }: McpHandle): string =>
   `You no longer hold ${task_id} (generation ${generation}). Stop working on it. ` +
-  'Call explain for the reason, or next for other work.';
+  'Call status with task_id for the reason, or next for other work.';

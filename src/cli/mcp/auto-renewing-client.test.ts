@@ -46,7 +46,7 @@ it('stops renewing two hours after the last call', async () => {
   client.stop();
 });
 
-it('renews as long as it is told to', async () => {
+it('renews for the given time after the last call', async () => {
   const { client, renewals } = connected(LEASE_SECONDS);
   await client.next({ agent_id: 'a', session_id: 's1' });
   await vi.advanceTimersByTimeAsync(HOUR_MS);

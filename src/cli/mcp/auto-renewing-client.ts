@@ -17,13 +17,13 @@ interface ScheduledRenewal {
   readonly lease_seconds: number;
 }
 
-/** A client that has made no call for this long has forgotten its work. */
+/** Renewals stop this long after the last call. */
 export const RENEW_FOR_SECONDS = 2 * 3600;
 
 /**
- * Renews the claims granted through it while its client lives, because a model that thinks for ten minutes makes no
- * calls. It stops some time after the last call: a client may live on for days after its model has gone. When the server
- * refuses a renewal, it drops the claim.
+ * Renews the claims granted through it while the MCP client runs, because a model that thinks for ten minutes makes no
+ * calls. It stops some time after the last call: an MCP client may run for days after its model has stopped. When the
+ * server refuses a renewal, it drops the claim.
  */
 export class AutoRenewingClient extends Genesis {
   private readonly renewals = new Map<string, ScheduledRenewal>();
@@ -37,12 +37,12 @@ export class AutoRenewingClient extends Genesis {
     super(options);
   }
 
-  /** The client's model has made a call. */
+  /** The model of the MCP client has made a call. */
   recordCall(): void {
     this.lastCallMs = performance.now();
   }
 
-  /** The user of the tools is gone: its claims expire with their leases. */
+  /** The MCP client is gone: its claims expire with their leases. */
   stop(): void {
     this.isStopped = true;
     for (const { timer } of this.renewals.values()) clearTimeout(timer);
@@ -88,36 +88,36 @@ export class AutoRenewingClient extends Genesis {
   }
 
   /** Uses the lease's duration, not its end: the server's clock may differ from ours. */
-  private scheduleRenewal(holder: Holder, leaseDurationSeconds?: number): void {
-    const known = this.renewals.get(keyOf(holder))?.lease_seconds;
+  private scheduleRenewal(handle: RenewalHandle, leaseDurationSeconds?: number): void {
+    const known = this.renewals.get(keyOf(handle))?.lease_seconds;
     const leaseSeconds = leaseDurationSeconds ?? known ?? LEASE_SECONDS_UNKNOWN;
     const delayMs = Math.min(leaseSeconds * 1000 * RENEW_AT_LEASE_FRACTION, RENEW_DELAY_MS_MAX);
-    this.renewAfter(holder, leaseSeconds, delayMs);
+    this.renewAfter(handle, leaseSeconds, delayMs);
   }
 
-  private renewAfter(holder: Holder, lease_seconds: number, delayMs: number): void {
-    this.cancelRenewal(holder);
+  private renewAfter(handle: RenewalHandle, lease_seconds: number, delayMs: number): void {
+    this.cancelRenewal(handle);
     if (this.isStopped) return;
-    const { task_id, session_id, claim_id, expected_generation } = holder;
+    const { task_id, session_id, claim_id, expected_generation } = handle;
     const renewal = withoutUndefined({ task_id, session_id, claim_id, expected_generation });
     const timer = setTimeout(async () => {
       if (performance.now() - this.lastCallMs >= this.renewForSeconds * 1000)
-        return this.cancelRenewal(holder);
+        return this.cancelRenewal(handle);
       const reply = await this.renewLease(renewal).catch(() => null);
-      const isCurrent = this.renewals.get(keyOf(holder))?.timer === timer;
+      const isCurrent = this.renewals.get(keyOf(handle))?.timer === timer;
       if ((reply === null || isProblem(reply)) && isCurrent)
-        this.renewAfter(holder, lease_seconds, RETRY_AFTER_MS);
+        this.renewAfter(handle, lease_seconds, RETRY_AFTER_MS);
     }, delayMs);
-    this.renewals.set(keyOf(holder), { timer, lease_seconds });
+    this.renewals.set(keyOf(handle), { timer, lease_seconds });
   }
 
-  private cancelRenewal(holder: Holder): void {
-    clearTimeout(this.renewals.get(keyOf(holder))?.timer);
-    this.renewals.delete(keyOf(holder));
+  private cancelRenewal(handle: RenewalHandle): void {
+    clearTimeout(this.renewals.get(keyOf(handle))?.timer);
+    this.renewals.delete(keyOf(handle));
   }
 }
 
-type Holder = Pick<RenewLeaseRequest, 'task_id' | 'session_id' | 'claim_id' | 'expected_generation'>;
+type RenewalHandle = Pick<RenewLeaseRequest, 'task_id' | 'session_id' | 'claim_id' | 'expected_generation'>;
 
-const keyOf = ({ task_id, expected_generation, claim_id = '' }: Holder): string =>
+const keyOf = ({ task_id, expected_generation, claim_id = '' }: RenewalHandle): string =>
   `${task_id} ${expected_generation} ${claim_id}`;

@@ -26,7 +26,7 @@ export interface WrittenFile {
   readonly made_folder: string | null;
 }
 
-export type FileChange = 'wrote' | 'left' | 'removed' | 'restored';
+export type FileChange = 'wrote' | 'unchanged' | 'removed' | 'restored' | 'section_removed';
 
 /** A write that is planned before anything is written. */
 export interface PlannedWrite extends WrittenFile {
@@ -50,7 +50,7 @@ export async function planSection(
 export async function writePlanned(planned: PlannedWrite): Promise<[FileChange, WrittenFile]> {
   const { about: _, current, ...written } = planned;
   const { path, after } = written;
-  if (after === current) return ['left', written];
+  if (after === current) return ['unchanged', written];
   const made_folder = (await mkdir(dirname(path), { recursive: true })) ?? written.made_folder;
   await writeFile(path, after);
   return ['wrote', { ...written, made_folder }];
@@ -61,14 +61,14 @@ export async function removeSection(
   known: readonly WrittenFile[],
 ): Promise<FileChange> {
   const current = await readTextOrNull(section.path);
-  if (current === null) return 'left';
+  if (current === null) return 'unchanged';
   const ownWrite = findUnchangedWrite(section.path, current, known);
   const after = ownWrite === undefined ? section.remove(current) : ownWrite.before;
-  if (after === current) return 'left';
+  if (after === current) return 'unchanged';
   const created = known.find(({ path, before }) => path === section.path && before === null);
   if (after !== null && (created === undefined || !section.isEmpty(after))) {
     await writeFile(section.path, after);
-    return 'restored';
+    return ownWrite === undefined ? 'section_removed' : 'restored';
   }
   await rm(section.path);
   return 'removed';

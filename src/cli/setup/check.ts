@@ -4,7 +4,7 @@ import { countText } from '../output/text.js';
 import { type ConfigSection, readTextOrNull } from './apply.js';
 import { MCP_SERVER_NAME } from './clients.js';
 import { configuredServer } from './configured-server.js';
-import { shakeHands } from './handshake.js';
+import { performHandshake } from './handshake.js';
 import { connectTo } from './mcp-connection.js';
 
 interface Finding {
@@ -48,7 +48,7 @@ async function checkServer(
   const name = server.url ?? [server.command, ...(server.args ?? [])].join(' ');
   const connection = connectTo(io, server);
   try {
-    const { tools, problem } = await shakeHands(connection);
+    const { tools, problem } = await performHandshake(connection);
     const listed: Finding = {
       state: 'ok',
       what: `handshake: ${countText(tools.length, 'tool')} from ${name}`,

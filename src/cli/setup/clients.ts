@@ -41,10 +41,10 @@ export const CLIENT_SECTIONS: Readonly<
 > = {
   claude: (environment) => {
     const { scope, folder, home } = environment;
-    const user = scope === 'user';
-    const settings = join(user ? home : folder, '.claude', 'settings.json');
+    const isUserScope = scope === 'user';
+    const settings = join(isUserScope ? home : folder, '.claude', 'settings.json');
     return [
-      jsonSection(user ? join(home, '.claude.json') : join(folder, '.mcp.json'), 'the MCP server', [
+      jsonSection(isUserScope ? join(home, '.claude.json') : join(folder, '.mcp.json'), 'the MCP server', [
         mcpServerEntry({ type: 'stdio', ...mcpCommand(environment) }),
       ]),
       jsonSection(settings, 'hooks that renew claims and restore handles, and permission for its tools', [
@@ -52,10 +52,10 @@ export const CLIENT_SECTIONS: Readonly<
         hookEntry('SessionStart', {}, { command: hookCommand('claude', environment, 'handles') }),
         // Without these a run without a terminal stops at the first question.
         itemEntry(['permissions', 'allow'], `mcp__${MCP_SERVER_NAME}__*`),
-        ...(user ? [] : [itemEntry(['enabledMcpjsonServers'], MCP_SERVER_NAME)]),
+        ...(isUserScope ? [] : [itemEntry(['enabledMcpjsonServers'], MCP_SERVER_NAME)]),
       ]),
-      guideSection(user ? join(home, '.claude', 'CLAUDE.md') : join(folder, 'CLAUDE.md')),
-      ...(user ? [] : [guideSection(join(folder, 'AGENTS.md'))]),
+      guideSection(isUserScope ? join(home, '.claude', 'CLAUDE.md') : join(folder, 'CLAUDE.md')),
+      ...(isUserScope ? [] : [guideSection(join(folder, 'AGENTS.md'))]),
     ];
   },
   codex: (environment) => {
@@ -67,7 +67,7 @@ export const CLIENT_SECTIONS: Readonly<
   },
   gemini: (environment) => {
     const { scope, folder, home } = environment;
-    const user = scope === 'user';
+    const isUserScope = scope === 'user';
     const env = environment.has_token ? { env: { [TOKEN_VARIABLE]: `$${TOKEN_VARIABLE}` } } : {};
     const hook = (verb: HookVerb) => ({
       name: `genesis-${verb}`,
@@ -75,15 +75,19 @@ export const CLIENT_SECTIONS: Readonly<
       timeout: HOOK_SECONDS_MAX * 1000,
     });
     return [
-      jsonSection(join(user ? home : folder, '.gemini', 'settings.json'), 'the MCP server and its hooks', [
-        // Trusted: its tools run without a question, which nobody would answer in a run without a terminal.
-        mcpServerEntry({ ...mcpCommand(environment), ...env, trust: true }),
-        hookEntry('AfterTool', { matcher: '.*' }, hook('renew')),
-        hookEntry('SessionStart', {}, hook('handles')),
-        hookEntry('PreCompress', {}, hook('handles')),
-      ]),
-      guideSection(user ? join(home, '.gemini', 'GEMINI.md') : join(folder, 'GEMINI.md')),
-      ...(user ? [] : [guideSection(join(folder, 'AGENTS.md'))]),
+      jsonSection(
+        join(isUserScope ? home : folder, '.gemini', 'settings.json'),
+        'the MCP server and its hooks',
+        [
+          // Trusted: its tools run without a question, which nobody would answer in a run without a terminal.
+          mcpServerEntry({ ...mcpCommand(environment), ...env, trust: true }),
+          hookEntry('AfterTool', { matcher: '.*' }, hook('renew')),
+          hookEntry('SessionStart', {}, hook('handles')),
+          hookEntry('PreCompress', {}, hook('handles')),
+        ],
+      ),
+      guideSection(isUserScope ? join(home, '.gemini', 'GEMINI.md') : join(folder, 'GEMINI.md')),
+      ...(isUserScope ? [] : [guideSection(join(folder, 'AGENTS.md'))]),
     ];
   },
 };

@@ -11,7 +11,7 @@ export interface Handshake {
 }
 
 /** Connects as a client does: initialize, list the tools, call one that reaches the project. Throws if it cannot. */
-export async function shakeHands(connection: McpConnection): Promise<Handshake> {
+export async function performHandshake(connection: McpConnection): Promise<Handshake> {
   const clientInfo = { name: 'gen-setup-check', version: '1' };
   await connection.request('initialize', { protocolVersion: PROTOCOL_VERSION, capabilities: {}, clientInfo });
   await connection.notify('notifications/initialized');

@@ -1,6 +1,6 @@
 import { JSON_DEPTH_MAX } from '../../core/strict-json.js';
 
-/** A value of a JSON text that may contain comments and trailing commas, with its place in the text. */
+/** A value of a JSON text that may contain comments and trailing commas, with its position in the text. */
 export interface JsonNode {
   readonly start: number;
   /** The position after its last character. */

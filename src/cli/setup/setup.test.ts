@@ -196,7 +196,13 @@ test('undo keeps later changes by the user and removes only its own part', async
   const settings = JSON.parse(after['folder/.claude/settings.json'] ?? '');
   await write('folder/.claude/settings.json', JSON.stringify({ ...settings, model: 'opus' }));
   await write('folder/.codex/config.toml', `model = "o"\n${after['folder/.codex/config.toml']}`);
-  await setup('claude', '--undo');
+  const undone = await setup('claude', '--undo', '--json');
+  expect(JSON.parse(undone.out).changes).toEqual([
+    { change: 'removed', path: '.mcp.json' },
+    { change: 'section_removed', path: join('.claude', 'settings.json') },
+    { change: 'removed', path: 'CLAUDE.md' },
+    { change: 'unchanged', path: 'AGENTS.md' },
+  ]);
   expect(JSON.parse((await files())['folder/.claude/settings.json'] ?? '')).toEqual({ model: 'opus' });
   // Codex still uses it.
   expect((await files())['folder/AGENTS.md']).toBe(after['folder/AGENTS.md']);

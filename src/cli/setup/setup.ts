@@ -109,7 +109,7 @@ async function undoSetup(
   const changes: ChangeReport[] = [];
   for (const section of sections) {
     const isShared = others.some(({ path }) => path === section.path);
-    const change = isShared ? 'left' : await removeSection(section, own);
+    const change = isShared ? 'unchanged' : await removeSection(section, own);
     const about = isShared ? ', used by another client' : '';
     changes.push({ change, path: displayPath(context.io, section.path), about });
   }
@@ -136,9 +136,10 @@ function printChanges(
 
 const CHANGE_LABELS: Readonly<Record<FileChange, string>> = {
   wrote: 'wrote    ',
-  left: 'unchanged',
+  unchanged: 'unchanged',
   removed: 'removed  ',
   restored: 'restored ',
+  section_removed: 'removed our section from',
 };
 const CLIENT_NAMES: Readonly<Record<ClientName, string>> = {
   claude: 'Claude Code',

@@ -23,7 +23,7 @@ export async function allResults(genesis: Genesis, taskId: string): Promise<Task
 }
 
 /** Parked results that nobody adopted, oldest first. */
-export const parkedResults = (results: readonly TaskResult[]): TaskResult[] => {
+export const adoptableResults = (results: readonly TaskResult[]): TaskResult[] => {
   const acceptedIds = new Set(results.filter(({ accepted }) => accepted).map(({ id }) => id));
   return results.filter(({ id, parked }) => parked && !acceptedIds.has(id));
 };

@@ -29,7 +29,7 @@ export async function openDrafts(io: Io, claim: GrantedClaim): Promise<Drafts | 
   return { workspace, folder: join(workspace.root, await createDraftFolder(workspace, claim)) };
 }
 
-export async function collectDrafts({ workspace }: Drafts, genesis: Genesis, claim: GrantedClaim) {
+export async function manifestOfDrafts({ workspace }: Drafts, genesis: Genesis, claim: GrantedClaim) {
   // Lazy import: work on tasks does not pay its load time.
   const { collectDraftManifest } = await import('../edge/drafts.js');
   return collectDraftManifest(workspace, genesis, claim);

@@ -1,4 +1,4 @@
-import { runGit } from '../../workspace/git.js';
+import { gitText } from '../../workspace/git.js';
 
 /** Where a folder of a git repository is: null fields if HEAD is detached, or there is no commit yet. */
 export interface GitPosition {
@@ -30,9 +30,9 @@ const COMMIT = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
 /** Null outside a work tree, and where git is missing or fails: a result does not depend on it. */
 export async function readGitPosition(folder: string): Promise<GitPosition | null> {
   const [isInside, branch, commit] = await Promise.all([
-    gitLine(folder, 'rev-parse', '--is-inside-work-tree'),
-    gitLine(folder, 'symbolic-ref', '--quiet', '--short', 'HEAD'),
-    gitLine(folder, 'rev-parse', '--verify', '--quiet', 'HEAD^{commit}'),
+    gitText(folder, ['rev-parse', '--is-inside-work-tree'], GIT_TIME),
+    gitText(folder, ['symbolic-ref', '--quiet', '--short', 'HEAD'], GIT_TIME),
+    gitText(folder, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], GIT_TIME),
   ]);
   if (isInside !== 'true') return null;
   return {
@@ -59,7 +59,7 @@ async function readDiffstat(
   head: string | null,
 ): Promise<Diffstat | null> {
   if (base === null || head === null) return null;
-  const text = await gitLine(folder, 'diff', '--shortstat', '--no-textconv', base, head, '--');
+  const text = await gitText(folder, ['diff', '--shortstat', '--no-textconv', base, head, '--'], GIT_TIME);
   if (text === null) return null;
   const countOf = (what: RegExp): number => Number(what.exec(text)?.[1] ?? 0);
   return {
@@ -67,9 +67,4 @@ async function readDiffstat(
     insertions: countOf(/(\d+) insertions?\(/),
     deletions: countOf(/(\d+) deletions?\(/),
   };
-}
-
-async function gitLine(folder: string, ...args: string[]): Promise<string | null> {
-  const result = await runGit(folder, args, GIT_TIME);
-  return result.ok ? result.out.toString('utf8').trim() : null;
 }

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { HAS_GROUPS, signalGroup } from './signal-group.js';
 
 export interface GroupOptions {
   readonly command: readonly string[];
@@ -27,7 +28,6 @@ export interface GroupExit {
 const TAIL_BYTES = 16 * 1024;
 const GRACE_MS = 3000;
 const POLL_INTERVAL_MS = 20;
-const HAS_GROUPS = process.platform !== 'win32';
 
 /**
  * Runs a program in its own process group, and resolves when the whole group has ended. Processes that the program
@@ -87,22 +87,17 @@ async function stopGroup(
   signal: NodeJS.Signals,
   ended: Promise<unknown>,
 ): Promise<void> {
-  signalGroup(child, signal);
+  signalGroupOf(child, signal);
   const endMs = performance.now() + GRACE_MS;
   while (isAlive(child) && performance.now() < endMs) await sleep(POLL_INTERVAL_MS);
-  if (isAlive(child)) signalGroup(child, 'SIGKILL');
+  if (isAlive(child)) signalGroupOf(child, 'SIGKILL');
   await ended.catch(() => {});
 }
 
-const isAlive = (child: ChildProcess): boolean => signalGroup(child, 0);
+const isAlive = (child: ChildProcess): boolean => signalGroupOf(child, 0);
 
-/** Returns false if no process is left. */
-function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
-  if (child.pid === undefined) return false;
-  if (!HAS_GROUPS) return child.exitCode === null && child.signalCode === null && child.kill(signal);
-  try {
-    return process.kill(-child.pid, signal);
-  } catch {
-    return false;
-  }
+/** Returns false if no process is left. Without groups, the id of an ended process may be another one's already. */
+function signalGroupOf(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
+  const isOver = child.exitCode !== null || child.signalCode !== null;
+  return (HAS_GROUPS || !isOver) && signalGroup(child.pid, signal);
 }

@@ -7,11 +7,17 @@ import type { CommandContext } from '../context.js';
 import { jsonOrText } from '../json-or-text.js';
 import { truncate } from '../output/text.js';
 import { uploadBlob } from '../result.js';
-import { collectDrafts, type Drafts, openDrafts } from './drafts.js';
+import { type Drafts, manifestOfDrafts, openDrafts } from './drafts.js';
 import { readGitMetadata, readGitPosition } from './git-metadata.js';
 import { type GroupExit, type GroupOptions, runProcessGroup } from './process-group.js';
-import { PROGRAM_FILE_VARIABLE, removeProgramFile, writeProgramFile } from './program-file.js';
-import { Workdir, type WorkTarget } from './workdir.js';
+import {
+  PROCESS_GROUP_FILE_VARIABLE,
+  removeProcessGroupFile,
+  writeProcessGroupFile,
+} from './process-group-file.js';
+import { resolveProgram } from './runnable.js';
+import { WorkFiles } from './work-files.js';
+import type { WorkTarget } from './work-target.js';
 
 const MESSAGE_CHARS_MAX = 1500;
 const COMMAND_CHARS_SHOWN = 200;
@@ -39,22 +45,22 @@ export async function runWork(run: WorkerRun, work: Work, workContext: WorkConte
   context.printNotice(`${work.task_id}, generation ${work.claim.generation}: ${shownCommand}`);
   const drafts = await openDrafts(io, work.claim);
   const resultFile = run.resultFile === undefined ? null : resolve(io.cwd, run.resultFile);
-  const workdir = await Workdir.open(work, resultFile);
+  const workFiles = await WorkFiles.open(work, resultFile);
   try {
-    const ended = await runProgram(run, work, workContext, { workdir, drafts });
+    const ended = await runProgram(run, work, workContext, { workFiles, drafts });
     if (ended.exit_code !== 0) throw new Error(failureText(ended));
     if (subjectKindOf(work.task_id) !== 'edge')
-      return await readResult(run, work, ended, { workdir, drafts });
-    const evaluators = await workdir.readChecks();
-    const result = await readResult(run, work, ended, { workdir, drafts });
+      return await readResult(run, work, ended, { workFiles, drafts });
+    const evaluators = await workFiles.readChecks();
+    const result = await readResult(run, work, ended, { workFiles, drafts });
     return { result, evaluators } satisfies EdgeResult;
   } finally {
-    await workdir.remove();
+    await workFiles.remove();
   }
 }
 
 interface WorkFolders {
-  readonly workdir: Workdir;
+  readonly workFiles: WorkFiles;
   readonly drafts: Drafts | null;
 }
 
@@ -63,20 +69,20 @@ async function runProgram(
   { context, target, command, stopWith }: WorkerRun,
   work: Work,
   { signal, stop, setMetadata }: WorkContext,
-  { workdir, drafts }: WorkFolders,
+  { workFiles, drafts }: WorkFolders,
 ): Promise<GroupExit> {
   const { io } = context;
-  const programFile = io.env[PROGRAM_FILE_VARIABLE];
+  const processGroupFile = io.env[PROCESS_GROUP_FILE_VARIABLE];
   const cwd = drafts?.folder ?? io.cwd;
   const gitAtClaim = await readGitPosition(cwd);
-  const env = workdir.environment(context, target, work, drafts?.folder ?? null);
+  const env = workFiles.environment(context, target, work, drafts?.folder ?? null);
   const { stderr } = io;
   const stdout = context.is_json ? stderr : io.stdout;
   const onStart = (group: number): void => {
-    if (programFile !== undefined) writeProgramFile(programFile, group);
+    if (processGroupFile !== undefined) writeProcessGroupFile(processGroupFile, group);
   };
   const group = {
-    command: resolvedCommand(command, io.cwd),
+    command: resolveProgram(command, io.cwd),
     env,
     cwd,
     stdout,
@@ -95,13 +101,8 @@ async function runProgram(
     if (git !== null) setMetadata({ git });
     return ended;
   } finally {
-    if (programFile !== undefined) await removeProgramFile(programFile);
+    if (processGroupFile !== undefined) await removeProcessGroupFile(processGroupFile);
   }
-}
-
-/** A relative path means a file of the current folder, also for a program that starts in a draft folder. */
-function resolvedCommand([program = '', ...args]: readonly string[], folder: string): readonly string[] {
-  return [program.includes('/') ? resolve(folder, program) : program, ...args];
 }
 
 /** The file that the program wrote; otherwise its drafts, or its exit code and the end of its output. */
@@ -109,14 +110,14 @@ async function readResult(
   { genesis, resultFile, draftClaims }: WorkerRun,
   { claim }: Work,
   ended: GroupExit,
-  { workdir, drafts }: WorkFolders,
+  { workFiles, drafts }: WorkFolders,
 ): Promise<unknown> {
-  const bytes = await workdir.readResult();
+  const bytes = await workFiles.readResult();
   if (bytes !== null) return resultData(genesis, bytes);
   if (resultFile !== undefined) throw new Error(`exit code 0, but the program did not write ${resultFile}`);
   if (drafts === null) return ended;
   draftClaims.add(generationKey(claim));
-  return collectDrafts(drafts, genesis, claim);
+  return manifestOfDrafts(drafts, genesis, claim);
 }
 
 function failureText({ exit_code, stderr, stdout }: GroupExit): string {

@@ -23,4 +23,10 @@ export function assertRunnable(io: Io, program: string): void {
   throw wrongUsage(`${where}. Pass the program to run after --. No work was claimed.`);
 }
 
+/** A relative path means a file of the current folder, also for a program that starts in another one. */
+export const resolveProgram = (
+  [program = '', ...args]: readonly string[],
+  folder: string,
+): readonly string[] => [program.includes('/') ? resolve(folder, program) : program, ...args];
+
 const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;

@@ -107,7 +107,7 @@ export class AuditService {
 
   /** Records that history was lost. Without a signature it does not count for an auditor. */
   acceptLoss(projectKey: ProjectKey, lost: AcceptedLoss): AsyncReply<LossOfHistory> {
-    return this.projects.withNewProject(projectKey, (project) =>
+    return this.projects.withProjectOrCreate(projectKey, (project) =>
       catchStoreErrors(async () => {
         const highest = await highestGeneration(project.store, projectKey);
         const loss = await this.signRecord(

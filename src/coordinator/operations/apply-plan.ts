@@ -25,7 +25,7 @@ export type ComputedChange =
 
 /** A requested plan change, computed against the current plan. */
 export interface PlanUpdate {
-  /** Precomputes the slow part, yielding to other work. Null if `propose` can run within a decision. */
+  /** Precomputes the slow part, yielding to other work. Null if `changeFor` can run within a decision. */
   preparation?(plan: Plan): (() => Promise<void>) | null;
   changeFor(plan: Plan, startedTasks: StartedTasks): ComputedChange;
 }

@@ -2,7 +2,7 @@ import { claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
 import type { Briefing, FailingCheck } from '../../core/contract/claims.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { FAILED_RESULTS } from '../../core/methodology/progress/evolve-iteration.js';
-import { lineageOf, resultsOf } from '../../core/views/index.js';
+import { acceptedResult, lineageOf, resultsOf } from '../../core/views/index.js';
 import type { ProjectKey } from '../../stores/store.js';
 
 /** A result up to this size is in the briefing itself. */
@@ -20,9 +20,7 @@ export function dependencyBriefing(
 ): Pick<Dependency, 'result' | 'read' | 'notes'> {
   const notes = notesFrom(events).slice(-DEPENDENCY_NOTES_MAX);
   const noteFields = notes.length === 0 ? {} : { notes };
-  const accepted = resultsOf(events)
-    .filter((result) => result.accepted)
-    .at(-1);
+  const accepted = acceptedResult(resultsOf(events));
   if (accepted === undefined) return noteFields;
   const isInline =
     accepted.blob_sha256 === null &&

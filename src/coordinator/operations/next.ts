@@ -106,14 +106,14 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
     const { agent_id, session_id, track, resume } = this.body;
     if (resume === true) for (const { subject } of heldBySession(view, session_id, 'ACTIVE')) yield subject;
     const tasks = wantsTasks(this.body) ? readyWork(view, agent_id, track) : [];
-    const waitingEdges = [...(edges?.ready ?? [])];
+    const remainingEdges = [...(edges?.ready ?? [])];
     for (const id of tasks) {
       const priority = view.state.plan.get(id)?.task.priority ?? 0;
-      while ((waitingEdges[0]?.priority ?? Number.NEGATIVE_INFINITY) > priority)
-        yield waitingEdges.shift()?.subject ?? '';
+      while ((remainingEdges[0]?.priority ?? Number.NEGATIVE_INFINITY) > priority)
+        yield remainingEdges.shift()?.subject ?? '';
       yield id;
     }
-    for (const { subject } of waitingEdges) yield subject;
+    for (const { subject } of remainingEdges) yield subject;
   }
 
   /** Null if it was denied, and other work may be granted. */
@@ -122,8 +122,8 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
     if (this.deniedSubjects.has(subject) || this.fullTracks.has(trackOf(view, subject))) return null;
     this.lastTrack = trackOf(view, subject);
     const attempt = attemptClaim(view, { subject, body: claim }, this.context.caller, null);
-    const granted = 'success' in attempt.reply && attempt.reply.success;
-    if (granted || isFinal(attempt.reply)) {
+    const isGranted = 'success' in attempt.reply && attempt.reply.success;
+    if (isGranted || isFinal(attempt.reply)) {
       const requests =
         this.request === null ? [] : [{ ...this.request, keep: attempt.transaction.swaps.length > 0 }];
       return { reply: attempt.reply, transaction: { ...attempt.transaction, requests } };
@@ -134,7 +134,7 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
 
   private nothingReady(view: DecisionView, edges: EdgeQueue | null): ClaimResult {
     const { track, session_id } = this.body;
-    return nothingReadyResult(view, { track, session_id, hasTasks: wantsTasks(this.body), edges });
+    return nothingReadyResult(view, { track, session_id, wantsTasks: wantsTasks(this.body), edges });
   }
 
   private async readMethodology(): Promise<void> {

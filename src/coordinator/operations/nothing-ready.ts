@@ -12,7 +12,7 @@ const BLOCKERS_LISTED_MAX = 20;
 interface WantedWork {
   readonly session_id: string;
   readonly track: string | undefined;
-  readonly hasTasks: boolean;
+  readonly wantsTasks: boolean;
   /** Null if no edges were asked for, or the project has none. */
   readonly edges: EdgeQueue | null;
 }
@@ -22,8 +22,8 @@ interface WantedWork {
  * left. A session never waits for itself.
  */
 export function nothingReadyResult(view: DecisionView, wanted: WantedWork): ClaimResult {
-  const { edges, hasTasks, track, session_id } = wanted;
-  const blockingTasks = hasTasks ? blockingSubjects(view, track) : [];
+  const { edges, wantsTasks, track, session_id } = wanted;
+  const blockingTasks = wantsTasks ? blockingSubjects(view, track) : [];
   const blockers = new Set([...blockingTasks, ...(edges?.open ?? [])]);
   const held = heldBySession(view, session_id, 'ACTIVE').map(({ subject }) => subject);
   const own = held.filter((subject) => blockers.has(subject));
@@ -45,22 +45,22 @@ export function nothingReadyResult(view: DecisionView, wanted: WantedWork): Clai
 /** Without any work of the wanted kinds there is nothing that could be done, and some may still be added. */
 function isWantedWorkDone(view: DecisionView, wanted: WantedWork, blockers: ReadonlySet<string>): boolean {
   const { plan } = view.state;
-  const { track, hasTasks, edges } = wanted;
+  const { track, wantsTasks, edges } = wanted;
   if (track !== undefined) return plan.tasksOf(track).length > 0 && blockers.size === 0;
-  const hasPlannedTasks = hasTasks && plan.task_count > 0;
+  const hasPlannedTasks = wantsTasks && plan.task_count > 0;
   const hasFeatures = edges !== null && edges.feature_count > 0;
   if (!hasPlannedTasks && !hasFeatures) return false;
   return (!hasPlannedTasks || isDone(view.state)) && (!hasFeatures || edges.open.length === 0);
 }
 
 /** Nothing can become ready. Says why, and whether there is other work to ask for. */
-function emptyAdvice(view: DecisionView, { track, hasTasks, edges }: WantedWork): string {
+function emptyAdvice(view: DecisionView, { track, wantsTasks, edges }: WantedWork): string {
   const { plan } = view.state;
   const hasPlan = plan.task_count > 0;
   if (edges !== null && !hasPlan) return edges.advice;
   const where = track === undefined ? 'the plan' : `track ${track}`;
   const isEmpty = track === undefined ? !hasPlan : plan.tasksOf(track).length === 0;
-  if (!hasTasks && edges === null)
+  if (!wantsTasks && edges === null)
     return 'This project has no features, so it has no edges. Ask for tasks: kinds: ["task"].';
   if (edges === null && !hasPlan && view.methodology !== null)
     return 'There is no task in the plan, but the project has features. Ask for their edges: kinds: ["edge"].';

@@ -12,7 +12,7 @@ export function heldBySession(view: DecisionView, sessionId: string, state: Clai
     .sort((a, b) => (a.claim?.claimed_at_ms ?? 0) - (b.claim?.claimed_at_ms ?? 0));
 }
 
-/** What a session does that asks for work and waits for its own; null if it holds none of it. */
+/** Advice for a session that waits only for work it holds itself; null if it holds none. */
 export function ownWorkAdvice([first, ...rest]: readonly string[]): string | null {
   if (first === undefined) return null;
   const others = rest.length === 0 ? '' : ` and ${rest.length} more`;

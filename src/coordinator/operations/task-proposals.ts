@@ -28,6 +28,7 @@ export function proposeTasks(
   caller: Caller,
 ): PlanResult | Problem {
   const { view } = transaction;
+  // Of a large body only the digest is here: it is over the limit.
   const text = Array.isArray(tasks) ? canonicalJson(tasks) : null;
   if (text === null || text.length > PROPOSAL_CHARS_MAX)
     return fieldProblem('tasks', `a proposal has at most ${PROPOSAL_CHARS_MAX} characters; propose in parts`);
@@ -96,14 +97,14 @@ function decide(
 }
 
 /** Proposals that wait for a human, longest wait first. */
-export function pendingProposals({ state }: DecisionView): PendingProposal[] {
+export function pendingProposals(view: DecisionView): PendingProposal[] {
   const pending: PendingProposal[] = [];
-  for (const { subject, value } of state.records.values()) {
+  for (const { subject, value } of view.state.records.values()) {
     if (!subject.startsWith(PREFIX)) continue;
-    const { state: outcome, tasks, proposed_by, proposed_at } = taskProposalSchema.parse(value);
+    const { state, tasks, proposed_by, proposed_at } = taskProposalSchema.parse(value);
     const proposal_id = subject.slice(PREFIX.length);
     const next = genCommand('review', '--proposal', proposal_id);
-    if (outcome === 'pending') pending.push({ proposal_id, tasks, proposed_by, since: proposed_at, next });
+    if (state === 'pending') pending.push({ proposal_id, tasks, proposed_by, since: proposed_at, next });
   }
   return pending.sort((a, b) => (a.since < b.since ? -1 : 1));
 }

@@ -23,7 +23,7 @@ interface ProjectsOptions {
   readonly is_audited: boolean;
 }
 
-/** Turns the problem of an unknown project into the refusal of a command that has one of its own. */
+/** Lets a command reply to an unknown project with its own refusal. */
 type RefuseUnknown<T> = (unknown: Problem) => T | Problem;
 
 /** State shared by a store's projects. Tenants may have their own stores, and each store has its own clock. */
@@ -142,8 +142,8 @@ export class Projects {
     return project === undefined ? this.withRefreshedProject(projectKey, work, refuseUnknown) : work(project);
   }
 
-  /** The same for a command that makes the project if there is none. */
-  withNewProject<T>(projectKey: ProjectKey, work: (project: Project) => AsyncReply<T>): AsyncReply<T> {
+  /** The same for a command that creates the project if there is none. */
+  withProjectOrCreate<T>(projectKey: ProjectKey, work: (project: Project) => AsyncReply<T>): AsyncReply<T> {
     const project = this.activeProject(projectKey);
     return project === undefined ? this.withReference(projectKey, work) : work(project);
   }

@@ -114,7 +114,7 @@ export class PlanService {
     const operation = new PlanOperation({ verb, if_match, request_id, ...read }, caller);
     const run = (project: Project) => project.run(operation, caller);
     return verb === 'put_plan'
-      ? this.projects.withNewProject(projectKey, run)
+      ? this.projects.withProjectOrCreate(projectKey, run)
       : this.projects.withProject(projectKey, run);
   }
 

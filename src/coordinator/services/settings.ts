@@ -105,7 +105,7 @@ export class SettingsService {
     if (document.kind !== 'methodology') throw new Error(`expected a methodology, got ${document.kind}`);
     const { methodology, warnings, digest } = document;
     const features = await runInSlices(listFromChunks<FeatureVector>(document.chunks), this.environment);
-    return this.projects.withNewProject(projectKey, async (project) => {
+    return this.projects.withProjectOrCreate(projectKey, async (project) => {
       const changed = await runInSlices(changedFeatures(features, project.view()), this.environment);
       const fields = { methodology, warnings, feature_count: features.length, request_id, digest };
       return configureInParts(project, { ...fields, changed }, caller);

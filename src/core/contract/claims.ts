@@ -429,7 +429,7 @@ export const claimOperations = {
   },
   next: command(
     `${PROJECT_PATH}/next`,
-    'Claim the best ready task, with its briefing',
+    'Claim the best ready work: a task, or an edge, with its briefing',
     nextBody,
     claimResult,
   ),

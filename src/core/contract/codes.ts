@@ -91,6 +91,14 @@ export type ClaimRefusal = (typeof CLAIM_REFUSALS)[number];
 export type HandleRefusal = (typeof HANDLE_REFUSALS)[number];
 export type RenewalRefusal = (typeof RENEWAL_REFUSALS)[number];
 export type SubmissionRefusal = (typeof SUBMISSION_REFUSALS)[number];
+/** Refusals of a result after which the claim is still its holder's. */
+const CLAIM_KEPT: ReadonlySet<string> = new Set([
+  'RESULT_TOO_LARGE',
+  'DEPENDENCY_CHANGED',
+  'OUTSIDE_AUTHORITY',
+  'NOT_CONVERGED',
+] satisfies SubmissionRefusal[]);
+export const isClaimKept = (reason: string): boolean => CLAIM_KEPT.has(reason);
 export type GateRefusal = (typeof GATE_REFUSALS)[number];
 export type OperatorRefusal = (typeof OPERATOR_REFUSALS)[number];
 export type AppendRefusal = (typeof APPEND_REFUSALS)[number];
@@ -138,7 +146,7 @@ const ADVICE = {
   DENIED_BATCH:
     'Another claim of this all_or_nothing batch was refused, so none was granted. Retry without that claim, or with mode partial.',
   NOTHING_READY:
-    'No task is ready. Retry when a task in waiting_for is completed, or wait for one: pass wait_seconds, or gen next --wait.',
+    'No work is ready. Retry when work in waiting_for is completed, or wait for some: pass wait_seconds, or gen next --wait.',
   NO_CLAIM: 'Nobody holds this task now. To continue work on it, claim it again.',
   GENERATION_MISMATCH:
     'The task is now at another generation. Agent: stop, keep your drafts and claim other work. Operator: read the task (gen task show) and retry with its generation.',

@@ -652,7 +652,7 @@ export const methodologyOperations = {
   },
   pending_reviews: view(
     '/api/review',
-    'List pending reviews, with the fields that a decision must name',
+    'List pending reviews and proposed tasks, with the fields that a decision must name',
     z.object({}),
     reviewsReply,
   ),

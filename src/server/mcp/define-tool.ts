@@ -18,7 +18,7 @@ export interface ToolContext {
 }
 
 /** `isError`: it reports a faulty call rather than a decision. */
-export type ToolResult = ReturnType<typeof toolResult> & { readonly isError?: true };
+export type ToolResult = ReturnType<typeof successResult> & { readonly isError?: true };
 
 export interface McpTool {
   readonly name: string;
@@ -39,21 +39,21 @@ export function defineTool<Input extends z.ZodType>(
   return { name, description, action, input, run: run as McpTool['run'] };
 }
 
-/** Said once, as text: every client shows that to its model. */
-export const toolResult = (content: ToolContent) => ({
+/** Only as text: every client shows that to its model. */
+export const successResult = (content: ToolContent) => ({
   content: [{ type: 'text' as const, text: JSON.stringify(content) }],
 });
 
-export function toToolResult<T extends object>(
+export function replyResult<T extends object>(
   reply: T | ApiProblem,
   render: (result: T) => ToolContent,
   handle?: McpHandle,
 ): ToolResult {
-  return isProblem(reply) ? problemToolResult(reply, handle) : toolResult(render(reply));
+  return isProblem(reply) ? problemToolResult(reply, handle) : successResult(render(reply));
 }
 
 /** `handle`: that of a faulty call. Its claim is unchanged, and the model may remember only this reply. */
 export const problemToolResult = (problem: ApiProblem, handle?: McpHandle): ToolResult => ({
-  ...toolResult(renderProblem(problem, handle)),
+  ...successResult(renderProblem(problem, handle)),
   isError: true,
 });

@@ -1,9 +1,7 @@
 import type { ApiProblem } from '../../client/replies.js';
 import type { GrantedClaim } from '../../core/contract/claims.js';
+import type { DraftGrant } from '../../workspace/drafts/draft-grant.js';
 import type { DraftRefusal } from '../../workspace/drafts/refusal.js';
-
-/** The grant whose drafts are meant. */
-export type DraftGrant = Pick<GrantedClaim, 'task_id' | 'generation' | 'agent_id'>;
 
 /** The result fields of a submission. */
 export type DraftResult = { readonly result_data: unknown } | { readonly blob_sha256: string };
@@ -14,6 +12,6 @@ export interface McpDrafts {
   readonly prepare: (claim: GrantedClaim) => Promise<string | null>;
   /** The result made of the drafts, whose bytes are stored by then. */
   readonly collect: (grant: DraftGrant) => Promise<DraftResult | DraftRefusal | ApiProblem>;
-  /** The result was accepted. */
+  /** Removes the worktree after its result was accepted. */
   readonly remove: (grant: DraftGrant) => Promise<void>;
 }

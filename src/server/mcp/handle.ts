@@ -16,10 +16,9 @@ const HANDLE_ADVICE =
 export type McpHandle = z.infer<typeof handleSchema>;
 
 /** As an argument. Some models pass an object as a string of JSON: one that contains exactly a handle is accepted. */
-export const handleArgument = z.preprocess(
-  (given) => (typeof given === 'string' ? (parseObject(given) ?? given) : given),
-  handleSchema,
-);
+export const handleArgument = z
+  .preprocess((given) => (typeof given === 'string' ? (parseObject(given) ?? given) : given), handleSchema)
+  .describe('As returned by the grant');
 
 function parseObject(text: string): object | null {
   const parsed = readStrictJson(text);

@@ -12,7 +12,7 @@ import { createMcpServer, type McpServerOptions } from './mcp-server.js';
  * lists never change, so there are no subscriptions, and every response is complete.
  */
 const handler = createMcpHandler(
-  ({ authInfo }) => createMcpServer(authInfo?.extra?.visit as McpServerOptions),
+  ({ authInfo }) => createMcpServer(authInfo?.extra?.serverOptions as McpServerOptions),
   {
     maxSubscriptions: 0,
   },
@@ -62,7 +62,7 @@ async function handleMcpMessage(call: ApiCall, clientSignal: AbortSignal): Promi
   };
   const headers = call.connection.headers();
   const webRequest = new Request('http://localhost/mcp', { method: 'POST', headers, signal: clientSignal });
-  const authInfo = { token: '', clientId: principal.id, scopes: [], extra: { visit: serverOptions } };
+  const authInfo = { token: '', clientId: principal.id, scopes: [], extra: { serverOptions } };
   const response = await handler.fetch(webRequest, { authInfo, parsedBody: body });
   const reply = textResponse(await response.text(), 'application/json');
   const { status } = response;

@@ -5,21 +5,21 @@ import { type ApiProblem, isProblem } from '../../client/replies.js';
 import { CHECK_RESULTS } from '../../core/contract/values.js';
 import { withResultCounts } from '../../core/methodology/definition/convergence.js';
 import { subjectKindOf } from '../../core/subject.js';
+import type { DraftGrant } from '../../workspace/drafts/draft-grant.js';
 import { isDraftRefusal } from '../../workspace/drafts/refusal.js';
 import {
   defineTool,
   problemToolResult,
+  successResult,
   type ToolContext,
   type ToolResult,
-  toolResult,
 } from './define-tool.js';
-import type { DraftGrant } from './drafts.js';
 import { handleArgument, type McpHandle } from './handle.js';
 import { renderDraftRefusal, renderEnd, renderHeld } from './tool-content.js';
 
 /**
- * Each type is a schema of its own: some clients reject a schema without a type, or with a list of types. zod would
- * make a list of them, were all of them only types.
+ * Each type is a schema of its own: some clients reject a schema without a type, or with a list of types. If all were
+ * plain types, zod would merge them into a list.
  */
 const anyJson = z.unknown().meta({
   description: 'Any JSON',
@@ -29,7 +29,7 @@ const anyJson = z.unknown().meta({
   ],
 });
 const submission = z.strictObject({
-  handle: handleArgument.describe('As returned by the grant'),
+  handle: handleArgument,
   result_data: anyJson.optional(),
   evaluators: z
     .array(z.strictObject({ name: z.string(), type: z.string().optional(), result: z.enum(CHECK_RESULTS) }))
@@ -52,25 +52,25 @@ export const submitTool = (hasDrafts: boolean) =>
 
 async function submit(context: ToolContext, call: z.infer<typeof draftsSubmission>): Promise<ToolResult> {
   const { client } = context;
-  const { handle, result_data, drafts: asDrafts = false, evaluators, iteration } = call;
-  const drafts = asDrafts ? context.drafts : null;
+  const { handle, result_data, drafts: isFromDrafts = false, evaluators, iteration } = call;
+  const drafts = isFromDrafts ? context.drafts : null;
   const fault = callFault(call, drafts !== null, context.drafts !== null);
   if (fault !== null) return problemToolResult(invalidCall(fault), handle);
-  // A result refused for its form or size leaves the claim: there is a lease's time for a correction.
+  // Renew first: a result refused for its form or size keeps its claim, and the holder gets a full lease to correct it.
   const renewed = await client.renewLease(withExpectedGeneration(handle));
   // A handle that was never granted must not touch the drafts of the agent that it names.
   if (drafts !== null && !isProblem(renewed) && renewed.reason === 'SESSION_MISMATCH')
-    return toolResult(renderHeld(renewed, handle));
+    return successResult(renderHeld(renewed, handle));
   const grant = drafts === null ? null : await grantOf(client, handle);
   if (isProblem(grant)) return problemToolResult(grant, handle);
   const result = drafts === null || grant === null ? { result_data } : await drafts.collect(grant);
   if (isProblem(result)) return problemToolResult(result, handle);
-  if (isDraftRefusal(result)) return toolResult(renderDraftRefusal(result, handle));
+  if (isDraftRefusal(result)) return successResult(renderDraftRefusal(result, handle));
   const evaluatorFields = evaluators === undefined ? {} : { evaluators: withResultCounts(evaluators) };
   const reply = await client.submitResult({ ...handle, ...result, iteration, ...evaluatorFields });
   if (isProblem(reply)) return problemToolResult(reply, handle);
   if (reply.accepted && drafts !== null && grant !== null) await drafts.remove(grant);
-  return toolResult(renderEnd(reply, handle));
+  return successResult(renderEnd(reply, handle));
 }
 
 /** What is wrong with the arguments, and how to call instead; null if nothing is. */

@@ -9,7 +9,7 @@ import type {
   RenewalResult,
   SubmissionResult,
 } from '../../core/contract/claims.js';
-import type { SubmissionRefusal } from '../../core/contract/codes.js';
+import { isClaimKept } from '../../core/contract/codes.js';
 import type { ProjectStatus } from '../../core/contract/overview.js';
 import type { EffectiveCheck } from '../../core/contract/tasks.js';
 import type { DraftRefusal } from '../../workspace/drafts/refusal.js';
@@ -31,14 +31,6 @@ const TRACKS_MAX = 20;
 const FAULTS_MAX = 5;
 /** The draft folder's field in a briefing, without its value. */
 const DRAFT_FIELD_BYTES = Buffer.byteLength('"draft_folder":"",');
-
-/** Refusals after which the claim goes on, and whose next step needs its handle. */
-const CLAIM_CONTINUES = new Set<string>([
-  'RESULT_TOO_LARGE',
-  'DEPENDENCY_CHANGED',
-  'OUTSIDE_AUTHORITY',
-  'NOT_CONVERGED',
-] satisfies SubmissionRefusal[]);
 
 const NEXT_STEP = {
   GRANTED:
@@ -112,8 +104,8 @@ export function renderHeld(result: RenewalResult | NoteResult, handle: McpHandle
 export function renderEnd(result: SubmissionResult | ReleaseResult, handle: McpHandle): ToolContent {
   const { task_id, session_id } = handle;
   const next = 'next' in result ? result.next : NEXT_STEP[result.reason];
-  const holder = CLAIM_CONTINUES.has(result.reason) ? { handle } : { session_id };
-  return omitEmpty({ task_id, ...result, ...holder, next });
+  const handleOrSession = isClaimKept(result.reason) ? { handle } : { session_id };
+  return omitEmpty({ task_id, ...result, ...handleOrSession, next });
 }
 
 /** Nothing was submitted, and the claim is unchanged. */

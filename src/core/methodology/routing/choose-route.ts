@@ -8,7 +8,7 @@ import type { FeatureStep } from '../progress/feature-progress.js';
 import type { EdgeClaim, RouteInput } from '../progress/feature-state.js';
 import { type ProjectProgress, projectProgressOf } from '../progress/project-progress.js';
 import { escalationsOf } from './escalations.js';
-import { rankedCandidates } from './ranked-candidates.js';
+import { routeCandidates } from './route-candidates.js';
 import type { RouteCandidate } from './route-edge.js';
 import { openClaims, overlappingWork } from './route-overlap.js';
 import { rankingReason } from './route-ranking.js';
@@ -129,7 +129,7 @@ const joinNames = (names: readonly string[]): string =>
     : names.slice(0, NAMES_SHOWN_MAX).join(', ') + (names.length > NAMES_SHOWN_MAX ? ' …' : '');
 
 function chooseCandidate(base: RouteAdvice, project: ProjectProgress): RouteAdvice {
-  const { ranked, available, overlapping, skipped } = rankedCandidates(project);
+  const { ranked, available, overlapping, skipped } = routeCandidates(project);
   const [best] = available;
   if (best === undefined)
     return routeWithoutCandidate({ ...base, skipped, parallel: overlapping }, project.request);

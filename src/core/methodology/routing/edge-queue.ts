@@ -5,7 +5,7 @@ import { unconvergedSteps } from '../progress/feature-progress.js';
 import type { RouteInput } from '../progress/feature-state.js';
 import { projectProgressOf } from '../progress/project-progress.js';
 import { chooseRoute } from './choose-route.js';
-import { rankedCandidates } from './ranked-candidates.js';
+import { routeCandidates } from './route-candidates.js';
 import type { RouteCandidate } from './route-edge.js';
 
 /** An edge that an agent could claim now. */
@@ -20,24 +20,29 @@ export interface EdgeQueue {
   readonly feature_count: number;
   /** Best first. Advisory: only a claim decides. */
   readonly ready: readonly ReadyEdge[];
-  /** Where the open features stand: what an agent without ready work waits for. */
+  /** The next edge of each open feature: what an agent without ready work waits for. */
   readonly open: readonly string[];
   /** Why nothing is ready, and what to do. */
   readonly advice: string;
 }
 
-const PRIORITY_OF_TASKS: Readonly<Record<Priority, number>> = { critical: 2, high: 1, medium: 0, low: -1 };
+const TASK_PRIORITY_OF_FEATURE: Readonly<Record<Priority, number>> = {
+  critical: 2,
+  high: 1,
+  medium: 0,
+  low: -1,
+};
 
 export function edgeQueue(input: RouteInput, agentRole: string | null): EdgeQueue {
   const project = projectProgressOf(input);
   const open = [...project.features.values()].filter(({ isComplete }) => !isComplete);
   const route = chooseRoute(input, project);
-  const candidates = route.feature === null ? [] : rankedCandidates(project).available;
+  const candidates = route.feature === null ? [] : routeCandidates(project).available;
   return {
     feature_count: project.features.size,
-    ready: withinAuthority(input, candidates, agentRole).map(({ progress, step }) => ({
+    ready: orderByAuthority(input, candidates, agentRole).map(({ progress, step }) => ({
       subject: edgeSubject(progress.row.vector.feature_id, step.edge),
-      priority: PRIORITY_OF_TASKS[progress.row.vector.priority],
+      priority: TASK_PRIORITY_OF_FEATURE[progress.row.vector.priority],
     })),
     open: open.flatMap((progress) => {
       const [first] = unconvergedSteps(progress);
@@ -48,7 +53,7 @@ export function edgeQueue(input: RouteInput, agentRole: string | null): EdgeQueu
 }
 
 /** Edges that the role may converge come first; results for the others need a human, or are refused. */
-function withinAuthority(
+function orderByAuthority(
   { methodology }: RouteInput,
   candidates: readonly RouteCandidate[],
   agentRole: string | null,

@@ -20,7 +20,7 @@ export function resolveDependencies(
     if (item.references.length > 0)
       dependencies.set(item, namedTasks(document, item, find, idByItem, warnings));
     else if (!is_ordered) dependencies.set(item, []);
-    // An item that was inserted later has a higher sequence than its place in the file.
+    // An item that was inserted later has a higher sequence than its position in the file.
     else if (previous !== previousBySequence.get(id))
       dependencies.set(item, previous === undefined ? [] : [previous]);
   }
@@ -61,7 +61,7 @@ function namedTasks(
   return [...named];
 }
 
-/** Finds an item by its id, its task id or its text; in a checklist also by its place (`#3`). */
+/** Finds an item by its id, its task id or its text; in a checklist also by its position (`#3`). */
 function itemFinder(
   items: readonly SourceItem[],
   idByItem: ReadonlyMap<SourceItem, string>,
@@ -77,7 +77,7 @@ function itemFinder(
   for (const item of items) addName(item.title, item);
   return (text) => {
     const name = text.replace(/^#/, '').toLowerCase();
-    const place = isOrdered && /^\d{1,6}$/.test(name) ? items[Number(name) - 1] : undefined;
-    return byName.get(name) ?? byName.get(text.toLowerCase()) ?? place ?? null;
+    const atPosition = isOrdered && /^\d{1,6}$/.test(name) ? items[Number(name) - 1] : undefined;
+    return byName.get(name) ?? byName.get(text.toLowerCase()) ?? atPosition ?? null;
   };
 }

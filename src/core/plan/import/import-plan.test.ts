@@ -42,7 +42,7 @@ Some text that is no task.
 `;
 
 describe('a Markdown checklist', () => {
-  it('gives tracks by headings, tasks by items, subtasks by nested items, instructions by indented text', () => {
+  it('reads headings as tracks, items as tasks, nested items as subtasks, indented text as instructions', () => {
     const { input, mapping } = imported(CHECKLIST);
     expect(input).toEqual({
       tracks: {
@@ -231,6 +231,9 @@ describe('a list of issues', () => {
   it('names the line of each fault', () => {
     expect(faultsOf('[{"number":1}', 'issues')).toMatchObject([{ code: 'BAD_VALUE', line: 1 }]);
     expect(faultsOf('{"tracks":{}}', 'issues')).toMatchObject([{ code: 'BAD_VALUE' }]);
+    expect(faultsOf(' '.repeat(5 * 1024 * 1024 + 1), 'issues')).toMatchObject([
+      { code: 'BAD_VALUE', message: 'The file has over 5242880 characters. Import it in parts.' },
+    ]);
     const text =
       '[\n{"number":1,"title":"A"},\n{"number":2,"title":""},\n{"number":1,"title":"B","depends_on":["x"]}]';
     expect(faultsOf(text, 'issues')).toMatchObject([
@@ -243,7 +246,7 @@ describe('a list of issues', () => {
   });
 });
 
-it('makes ids of the grammar of any title', () => {
+it('makes a valid task id from any title', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 200 }), (title) => {
       expect(isTaskId(`A-001-${slugOf(title)}`)).toBe(true);

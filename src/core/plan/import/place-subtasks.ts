@@ -2,8 +2,8 @@ import type { SubtaskInput, TaskInput } from '../task-schema.js';
 import type { SourceSubtask } from './source-item.js';
 
 /**
- * The subtasks of a task. Their numbers are their places, and claims and results refer to them: a subtask of the plan
- * keeps its place, a new text takes over the place of one that is gone, and the others follow at the end.
+ * The subtasks of a task. Their numbers are their positions, and claims and results refer to them: a subtask of the
+ * plan keeps its position, a new text gets the position of one that is gone, and the others follow at the end.
  */
 export function placeSubtasks(
   source: readonly SourceSubtask[],

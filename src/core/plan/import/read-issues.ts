@@ -35,8 +35,9 @@ const issuesSchema = z.union([
 
 /** Reads a JSON list of issues, as `gh issue list --json number,title,body,labels,state` prints it. */
 export function readIssues(json: string): SourceDocument {
-  const isTooLong = json.length > PLAN_TEXT_LENGTH_MAX;
-  const parsed = isTooLong ? { fault: `over ${PLAN_TEXT_LENGTH_MAX} characters` } : readStrictJson(json);
+  if (json.length > PLAN_TEXT_LENGTH_MAX)
+    return withFault(`The file has over ${PLAN_TEXT_LENGTH_MAX} characters. Import it in parts.`);
+  const parsed = readStrictJson(json);
   if ('fault' in parsed) return withFault(`The file is not a JSON list of issues: ${parsed.fault}.`);
   const list = issuesSchema.safeParse(parsed.value);
   if (!list.success)
@@ -61,7 +62,11 @@ export function readIssues(json: string): SourceDocument {
     }
     const item = sourceItem(issue.data, at);
     if (idsSeen.has(item.original_id))
-      faults.add('DUPLICATE_ID', [at], `The id ${JSON.stringify(item.original_id)} occurs twice.`);
+      faults.add(
+        'DUPLICATE_ID',
+        [at],
+        `The id ${JSON.stringify(item.original_id)} occurs twice. Give each issue its own id.`,
+      );
     idsSeen.add(item.original_id);
     items.push(item);
   }

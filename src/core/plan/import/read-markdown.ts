@@ -13,12 +13,12 @@ const LEADING_ID = /^[*_`[]{0,3}(#?[A-Za-z0-9][A-Za-z0-9_-]{0,79})[*_`\]]{0,3}([
 const NO_HEADING: TrackGroup = { name: '', track: null };
 
 /** An item whose lines are still being read. */
-interface OpenItem {
+interface ChecklistItem {
   readonly indent: number;
   readonly line: number;
   readonly group: TrackGroup;
   readonly is_done: boolean;
-  readonly head: string;
+  readonly titleLine: string;
   readonly text: string[];
   readonly subtasks: SourceSubtask[];
 }
@@ -56,9 +56,9 @@ export function readMarkdown(markdown: string): SourceDocument {
 }
 
 class ChecklistReader {
-  readonly items: OpenItem[] = [];
+  readonly items: ChecklistItem[] = [];
   private group = NO_HEADING;
-  private open: OpenItem | null = null;
+  private open: ChecklistItem | null = null;
   private isFenced = false;
 
   readLine(line: string, number: number): void {
@@ -84,14 +84,22 @@ class ChecklistReader {
     this.open = null;
   }
 
-  private readItem([, indentText = '', box = ' ', head = '']: RegExpExecArray, line: number): void {
+  private readItem([, indentText = '', box = ' ', titleLine = '']: RegExpExecArray, line: number): void {
     const indent = indentText.length;
     const is_done = box !== ' ';
     if (this.open !== null && indent > this.open.indent) {
-      this.open.subtasks.push({ title: head.trim(), is_done });
+      this.open.subtasks.push({ title: titleLine.trim(), is_done });
       return;
     }
-    this.open = { indent, line, group: this.group, is_done, head: head.trim(), text: [], subtasks: [] };
+    this.open = {
+      indent,
+      line,
+      group: this.group,
+      is_done,
+      titleLine: titleLine.trim(),
+      text: [],
+      subtasks: [],
+    };
     this.items.push(this.open);
   }
 }
@@ -102,8 +110,8 @@ function trackNamedBy(heading: string): string | null {
   return TRACK_PATTERN.test(word) ? word : null;
 }
 
-function sourceItem({ head, text, line, group, is_done, subtasks }: OpenItem): SourceItem {
-  const { rest, references } = splitReferences(head);
+function sourceItem({ titleLine, text, line, group, is_done, subtasks }: ChecklistItem): SourceItem {
+  const { rest, references } = splitReferences(titleLine);
   const { task_id, original_id, title } = identify(rest);
   const body = readBody(text);
   return {

@@ -8,7 +8,7 @@ export interface HeldClaim {
 }
 
 export interface RefusedResult {
-  readonly agent: string;
+  readonly agent_id: string;
   readonly task_id: string;
   readonly generation: number;
   readonly reason: string;
@@ -17,7 +17,7 @@ export interface RefusedResult {
 }
 
 /** What the log says about one agent since the fleet started. */
-export interface AgentFacts {
+export interface AgentProgress {
   claim: HeldClaim | null;
   accepted: number;
   /** Results that a human must decide on. */
@@ -31,19 +31,19 @@ export interface AgentFacts {
 const REFUSED_LISTED_MAX = 1000;
 
 /** What the agents of a fleet have done, folded from the events of the project. */
-export class WorkFacts {
+export class FleetProgress {
   readonly refused: RefusedResult[] = [];
-  private readonly agents: ReadonlyMap<string, AgentFacts>;
+  private readonly agents: ReadonlyMap<string, AgentProgress>;
 
   constructor(names: readonly string[]) {
     const none = { claim: null, accepted: 0, escalated: 0, refused: 0, failed: 0, lost: 0, released: 0 };
     this.agents = new Map(names.map((name) => [name, { ...none }]));
   }
 
-  of(name: string): AgentFacts {
-    const facts = this.agents.get(name);
-    if (facts === undefined) throw new Error(`${name} is not an agent of this fleet.`);
-    return facts;
+  of(name: string): AgentProgress {
+    const progress = this.agents.get(name);
+    if (progress === undefined) throw new Error(`${name} is not an agent of this fleet.`);
+    return progress;
   }
 
   /** Returns a line about the event; null if it is not about this fleet's work. */
@@ -55,7 +55,7 @@ export class WorkFacts {
     return text === null ? null : `${event.agent_id}  ${subjectOf(event)}: ${text}`;
   }
 
-  private applyTo(agent: AgentFacts, claimEvent: ClaimEvent): string | null {
+  private applyTo(agent: AgentProgress, claimEvent: ClaimEvent): string | null {
     const { event } = claimEvent;
     const { generation = 0 } = event;
     const task_id = subjectOf(event);
@@ -103,7 +103,7 @@ export class WorkFacts {
   private addRefused(event: EventEnvelope, payload: ClaimEvent<'result_denied'>['payload']): string {
     const { submitted_generation: generation, rejection_reason: reason, result_id } = payload;
     const parked = payload.parked ? result_id : null;
-    const refused = { agent: event.agent_id, task_id: subjectOf(event), generation, reason, parked };
+    const refused = { agent_id: event.agent_id, task_id: subjectOf(event), generation, reason, parked };
     if (this.refused.length < REFUSED_LISTED_MAX) this.refused.push(refused);
     return `the result of generation ${generation} is refused (${reason})`;
   }

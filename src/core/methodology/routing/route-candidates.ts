@@ -5,17 +5,17 @@ import { openClaims, overlappingWork } from './route-overlap.js';
 import { rankCandidates } from './route-ranking.js';
 
 /** The features that can continue, each at its next step. */
-export interface RankedCandidates {
+export interface RouteCandidates {
   /** Best first, whether or not their modules are in use. */
   readonly ranked: readonly RouteCandidate[];
-  /** Those that a claim would not be refused for because of shared modules. */
+  /** Those that shared modules do not block. */
   readonly available: readonly RouteCandidate[];
   /** The work of others that keeps the remaining ones back. */
   readonly overlapping: readonly OverlappingWork[];
   readonly skipped: RouteAdvice['skipped'];
 }
 
-export function rankedCandidates(project: ProjectProgress): RankedCandidates {
+export function routeCandidates(project: ProjectProgress): RouteCandidates {
   const { request, methodology, features } = project;
   const skipped: RouteAdvice['skipped'][number][] = [];
   const candidates: RouteCandidate[] = [];

@@ -7,21 +7,15 @@ import { RESULT_BYTES_MAX } from '../../core/contract/values.js';
 import { subjectKindOf } from '../../core/subject.js';
 import type { CommandContext } from '../context.js';
 import { parseCheckReports } from '../edge/evaluators.js';
-import { cliFolder } from '../state/cli-folder.js';
-import type { CliTarget } from '../state/cli-state.js';
 import { WORKSPACE_VARIABLE } from './drafts.js';
-import { PROGRAM_FILE_VARIABLE } from './program-file.js';
+import { PROCESS_GROUP_FILE_VARIABLE } from './process-group-file.js';
+import { targetEnvironment, type WorkTarget } from './work-target.js';
 
-/** Where work comes from, and the server's token; null if it needs none. */
-export interface WorkTarget extends CliTarget {
-  readonly token: string | null;
-}
-
-/** The reports of an edge's checks have at most 64 KiB in a submission. */
+/** Bounds the memory. A submission has at most 64 KiB of reports; white space may make the file larger. */
 const CHECKS_BYTES_MAX = 1024 * 1024;
 
 /** A temporary folder for one piece of work, with its briefing and the paths of its result and its checks. */
-export class Workdir {
+export class WorkFiles {
   private constructor(
     private readonly folder: string,
     private readonly resultFile: string,
@@ -29,11 +23,11 @@ export class Workdir {
     private readonly resultStampBefore: string,
   ) {}
 
-  static async open(work: Work, resultFile: string | null): Promise<Workdir> {
+  static async open(work: Work, resultFile: string | null): Promise<WorkFiles> {
     const folder = await mkdtemp(join(tmpdir(), 'gen-run-'));
     await writeFile(join(folder, 'briefing.json'), `${JSON.stringify(work.briefing)}\n`, { mode: 0o600 });
     const file = resultFile === null ? join(folder, 'result') : resolve(resultFile);
-    return new Workdir(folder, file, await fileStamp(file));
+    return new WorkFiles(folder, file, await fileStamp(file));
   }
 
   private get checksFile(): string {
@@ -43,18 +37,14 @@ export class Workdir {
   /** Environment variables for the program: the handle, the briefing, and the server's address. */
   environment(
     { io }: CommandContext,
-    { url, token, tenant, project }: WorkTarget,
+    target: WorkTarget,
     { claim }: Work,
-    drafts: string | null,
+    draftFolder: string | null,
   ): NodeJS.ProcessEnv {
     const isEdge = subjectKindOf(claim.task_id) === 'edge';
     return {
       ...io.env,
-      GENESIS_URL: url,
-      ...(token === null ? {} : { GENESIS_TOKEN: token }),
-      GENESIS_TENANT: tenant,
-      GENESIS_PROJECT: project,
-      GENESIS_HOME: cliFolder(io),
+      ...targetEnvironment(io, target),
       GENESIS_AGENT: claim.agent_id,
       GENESIS_SESSION: claim.session_id,
       GENESIS_TASK_ID: claim.task_id,
@@ -63,9 +53,9 @@ export class Workdir {
       GENESIS_BRIEFING: join(this.folder, 'briefing.json'),
       GENESIS_RESULT: this.resultFile,
       GENESIS_CHECKS: isEdge ? this.checksFile : undefined,
-      GENESIS_DRAFTS: drafts ?? undefined,
+      GENESIS_DRAFTS: draftFolder ?? undefined,
       [WORKSPACE_VARIABLE]: undefined,
-      [PROGRAM_FILE_VARIABLE]: undefined,
+      [PROCESS_GROUP_FILE_VARIABLE]: undefined,
     };
   }
 

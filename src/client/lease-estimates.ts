@@ -5,23 +5,23 @@ import { isProblem } from './replies.js';
 import type { CallReply } from './requests.js';
 
 const DEFAULT_LEASE_SECONDS = 300;
-/** Minimum proposed lease, however short the work, so that a server restart within it costs no claim. */
+/** Minimum estimated lease, however short the work, so that a server restart within it costs no claim. */
 const LEASE_SECONDS_MIN = 30;
 const DURATIONS_MAX = 200;
 const SAMPLE_TASKS_MAX = 100;
 const DURATION_PERCENTILE = 0.9;
 
 /**
- * Proposes lease durations: about the 90th percentile of the track's past durations. A task then needs a few
+ * Estimates lease durations: about the 90th percentile of the track's past durations. A task then needs a few
  * renewals, and a crashed agent delays others by about one task.
  */
-export class LeaseProposals {
+export class LeaseEstimates {
   private readonly durations = new Map<string, Promise<number[]>>();
   private limits: CallReply<Limits> | null = null;
 
   constructor(private readonly client: ApiClient) {}
 
-  async proposeFor(track: string | undefined): Promise<number> {
+  async estimateFor(track: string | undefined): Promise<number> {
     this.limits ??= this.client.limits();
     const limits = await this.limits;
     if (isProblem(limits)) return DEFAULT_LEASE_SECONDS;

@@ -1,8 +1,8 @@
 import type { CommandContext } from '../context.js';
 import { markSequences } from '../output/sanitize.js';
 import { countText, relativeTime } from '../output/text.js';
-import type { AgentProcess } from './agent-process.js';
-import type { WorkFacts } from './work-facts.js';
+import { type AgentProcess, stateText } from './agent-process.js';
+import type { FleetProgress } from './fleet-progress.js';
 
 const CLEAR = markSequences('\u001b[H\u001b[2J\u001b[3J');
 const REDRAW_MS = 500;
@@ -19,7 +19,7 @@ export class LiveView {
   constructor(
     private readonly context: CommandContext,
     private readonly agents: readonly AgentProcess[],
-    private readonly facts: WorkFacts,
+    private readonly progress: FleetProgress,
   ) {
     this.isScreen = context.io.columns !== null && !context.is_json;
   }
@@ -33,16 +33,16 @@ export class LiveView {
     if (this.isScreen) this.draw();
   }
 
-  readonly say = (line: string): void => {
+  readonly printLine = (line: string): void => {
     const text = `${new Date().toISOString().slice(11, 19)}  ${line}`;
     this.messages.push(text);
     if (this.messages.length > MESSAGES_SHOWN) this.messages.shift();
     if (this.isScreen) this.draw();
-    else this.printLine(text);
+    else this.writeLine(text);
   };
 
   /** Lines that nobody reads are counted instead of collected. */
-  private printLine(text: string): void {
+  private writeLine(text: string): void {
     const { io, is_json } = this.context;
     const output = is_json ? io.stderr : io.stdout;
     if (output.writableNeedDrain) {
@@ -62,14 +62,17 @@ export class LiveView {
   }
 
   private tableText(): string {
-    const rows = this.agents.map((agent) => ({ agent, facts: this.facts.of(agent.name) }));
+    const rows = this.agents.map((agent) => ({ agent, progress: this.progress.of(agent.name) }));
     const table = this.context.table(rows, [
       { head: 'Agent', cell: ({ agent }) => agent.name },
-      { head: 'State', cell: ({ agent }) => agent.state },
-      { head: 'Work', cell: ({ facts }) => facts.claim?.task_id ?? '', is_flexible: true },
-      { head: 'Generation', cell: ({ facts }) => String(facts.claim?.generation ?? '') },
-      { head: 'Lease ends', cell: ({ facts }) => relativeTime(facts.claim?.expires_at ?? null, Date.now()) },
-      { head: 'Done', cell: ({ facts }) => String(facts.accepted) },
+      { head: 'State', cell: ({ agent }) => stateText(agent.state) },
+      { head: 'Work', cell: ({ progress }) => progress.claim?.task_id ?? '', is_flexible: true },
+      { head: 'Generation', cell: ({ progress }) => String(progress.claim?.generation ?? '') },
+      {
+        head: 'Lease ends',
+        cell: ({ progress }) => relativeTime(progress.claim?.expires_at ?? null, Date.now()),
+      },
+      { head: 'Done', cell: ({ progress }) => String(progress.accepted) },
       { head: 'Last line', cell: ({ agent }) => agent.log.lastLine, is_flexible: true },
     ]);
     return [table, '', ...this.messages.flatMap((message) => this.context.wrap(message, 0))].join('\n');
