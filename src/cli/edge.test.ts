@@ -304,6 +304,30 @@ it('takes an edge from claim to convergence through a server on the workspace', 
   expect((await up.ended).code).toBe(0);
 });
 
+it('promotes accepted files and follows the configuration while a long command holds the log', async () => {
+  const terminal = await createProject(CONFIGURED);
+  const following = start(terminal, 'events', '--follow', '--json');
+  const address = join(terminal.cwd, '.ai-workspace/events/server.json');
+  await expect.poll(() => stat(address).catch(() => null), { timeout: 600_000 }).not.toBeNull();
+  await drafting(terminal);
+  await following.waitForOutput(/edge_started/);
+  expect((await submit(terminal, '--drafts', ...PASSED)).code).toBe(0);
+  await expect.poll(() => shared(terminal), { timeout: 600_000 }).toBe('People log in.\n');
+  const added = 'REQ-F-PAY-001';
+  const explain = () => gen(terminal, 'task', 'explain', `${added}#${EDGE}`);
+  expect((await explain()).code).toBe(1);
+  const vector = VECTOR.replaceAll(FEATURE_ID, added);
+  await writeProjectFile(terminal.cwd, `.ai-workspace/features/active/${added}.yml`, vector);
+  await following.waitForOutput(new RegExp(added));
+  expect((await explain()).code).toBe(0);
+  // gen init hands the files to the process that holds the log.
+  await writeProjectFile(terminal.cwd, `.ai-workspace/features/active/${added}.yml`, 'feature: [');
+  const faulty = await gen(terminal, 'init');
+  expect(faulty).toMatchObject({ code: 1, err: expect.stringMatching(/REQ-F-PAY-001\.yml:\d+:\d+/) });
+  following.stop('SIGTERM');
+  await following.ended;
+});
+
 it('shows the reviewer every file, its draft, the reason and the checks', async () => {
   const terminal = await createProject(ASKING_A_HUMAN);
   const work = await drafting(terminal);

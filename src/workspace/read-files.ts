@@ -25,12 +25,13 @@ export async function readWorkspaceFiles(workspace: Workspace): Promise<Map<stri
     if (files.size >= FILES_MAX || totalBytes > TOTAL_BYTES_MAX) throw sizeLimitError(workspace);
     files.set(name, bytes.toString('utf8'));
   };
-  for (const name of await yamlFiles(workspace)) addFile(name, workspace.path(name));
+  for (const name of await configurationFiles(workspace)) addFile(name, workspace.path(name));
   addFile(INTENT_FILE, join(workspace.root, INTENT_FILE));
   return files;
 }
 
-async function yamlFiles(workspace: Workspace): Promise<string[]> {
+/** The names of the YAML files, relative to `.ai-workspace/`, sorted. */
+export async function configurationFiles(workspace: Workspace): Promise<string[]> {
   const names: string[] = [];
   const walk = async (within: string, depth: number): Promise<void> => {
     if (depth > DEPTH_MAX) throw sizeLimitError(workspace);

@@ -3,6 +3,7 @@ import { ACCEPTING_EVENTS, promoteAccepted } from './drafts/promote-accepted.js'
 import type { WorkspaceContext } from './inbox/execute-command.js';
 import { Serialiser } from './inbox/serialiser.js';
 import { type WatchOptions, watchInboxes } from './inbox/watch.js';
+import { watchConfiguration } from './watch-configuration.js';
 import type { Workspace } from './workspace.js';
 
 interface ServeOptions extends Omit<WatchOptions, 'events' | 'serialiser'> {
@@ -10,17 +11,29 @@ interface ServeOptions extends Omit<WatchOptions, 'events' | 'serialiser'> {
   readonly context: WorkspaceContext;
   /** False for a single-agent project, which uses no inbox. */
   readonly has_inboxes: boolean;
+  /** Loads the configuration files into the log. */
+  readonly reload: () => Promise<void>;
 }
 
-/** Serves a workspace while its process runs: its inboxes, and the promotion of accepted files. */
+/** Serves a workspace while its process runs: its inboxes and its files. */
 export async function serveWorkspace(options: ServeOptions): Promise<void> {
-  const { workspace, context } = options;
+  const { workspace } = options;
   await Promise.all([
     options.has_inboxes
       ? watchInboxes({ ...options, events: workspace.events, serialiser: serialiserOf(options) })
       : null,
-    promoteContinuously(context, options.signal),
+    serveFiles(options),
   ]);
+}
+
+/** Promotes accepted files, and loads the configuration again when it changes. */
+export async function serveFiles({
+  workspace,
+  context,
+  reload,
+  signal,
+}: Pick<ServeOptions, 'workspace' | 'context' | 'reload' | 'signal'>): Promise<void> {
+  await Promise.all([promoteContinuously(context, signal), watchConfiguration(workspace, reload, signal)]);
 }
 
 export const workspaceContextOf = (

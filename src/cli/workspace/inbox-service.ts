@@ -5,7 +5,7 @@ import { serveWorkspace, workspaceContextOf } from '../../workspace/serve.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import type { CommandContext } from '../context.js';
 import type { OpenedCoordinator } from '../open-store.js';
-import { configure } from './configure.js';
+import { configure, reloadConfiguration } from './configure.js';
 
 /** Loads a workspace's files into its log, and serves its inboxes while the server runs. */
 export async function startInboxService(
@@ -21,7 +21,8 @@ export async function startInboxService(
   const has_inboxes = !(await isSingleAgent(workspace));
   const { signal } = stopController;
   const { warn } = context;
-  const served = serveWorkspace({ workspace, context: inboxRuntime, warn, has_inboxes, signal });
+  const reload = reloadConfiguration(warn, workspace, runtime.coordinator);
+  const served = serveWorkspace({ workspace, context: inboxRuntime, warn, has_inboxes, reload, signal });
   return {
     /** Rejects when the workspace can no longer be served. */
     failed: new Promise<never>((_, reject) => served.catch(reject)),

@@ -2,16 +2,19 @@ import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import type { ReadStream } from 'node:tty';
+import { isProblem } from '../../client/replies.js';
 import { hasIntent } from '../../core/methodology/definition/intent.js';
+import { readAddress } from '../../workspace/address.js';
 import { type DetectedTools, detectTools } from '../../workspace/detect-tools.js';
 import { type InitAnswers, type InitReport, initWorkspace } from '../../workspace/init.js';
 import { PROJECT_KINDS } from '../../workspace/project-kinds.js';
+import { readWorkspaceFiles } from '../../workspace/read-files.js';
 import { INTENT_FILE, Workspace } from '../../workspace/workspace.js';
 import type { CommandContext } from '../context.js';
 import { EXIT } from '../exit.js';
 import { withCoordinator } from '../open-store.js';
 import { countText } from '../output/text.js';
-import { configure } from './configure.js';
+import { configure, warnOfFindings } from './configure.js';
 
 type InitOptions = Partial<Omit<InitAnswers, 'test_runner'> & { testRunner: string; force: true }>;
 
@@ -74,9 +77,17 @@ async function promptForAnswers({ io }: CommandContext, defaults: InitAnswers): 
   }
 }
 
-/** Returns false if the files are invalid, or if another process holds the log: it loads them at its next start. */
+/** Returns false if the files are invalid. If a server holds the log, it loads them. */
 async function configureLog(context: CommandContext, workspace: Workspace): Promise<boolean> {
+  const { warn } = context;
   try {
+    const address = await readAddress(workspace);
+    if (address !== null && !('untrusted' in address)) {
+      const files = Object.fromEntries(await readWorkspaceFiles(workspace));
+      const reply = await (await context.genesis()).methodology.init({ files });
+      warnOfFindings(warn, reply);
+      return !isProblem(reply);
+    }
     return await withCoordinator(
       context,
       `workspace:${workspace.root}`,

@@ -10,7 +10,7 @@ import { CommandFailure, EXIT, failureWithCode } from '../exit.js';
 import { type OpenedCoordinator, withCoordinator } from '../open-store.js';
 import { countText } from '../output/text.js';
 import { abortOnStop } from '../stop.js';
-import { configure } from './configure.js';
+import { configure, reloadConfiguration } from './configure.js';
 
 /** Runs one pass over this workspace's inboxes, or continuous passes until a stop signal. */
 export async function serialiseHere(context: CommandContext, watch: boolean): Promise<void> {
@@ -63,7 +63,8 @@ async function serveInboxes(
     total.add(totals);
     if (!context.is_json) context.print(tallyText(totals));
   };
-  await serveWorkspace({ workspace, context: inboxRuntime, warn, signal, onPass, has_inboxes: true });
+  const reload = reloadConfiguration(warn, workspace, opened.coordinator);
+  await serveWorkspace({ workspace, context: inboxRuntime, warn, signal, onPass, reload, has_inboxes: true });
   if (context.is_json) context.printJson(total);
 }
 
