@@ -134,7 +134,7 @@ const ADVICE = {
     'Other agents work on the same modules. Claim an edge of a feature that shares none, or retry when the listed holders have finished.',
   DENIED_BACKOFF: 'The last attempt failed. Retry at retry_at, or claim another task.',
   DENIED_LIMIT:
-    'A limit is reached. Release a claim or close a session that you no longer need, or have an admin raise the limit.',
+    'The limit that the reply names is reached. Release a claim or close a session that you no longer need, or have an admin raise the limit.',
   DENIED_BATCH:
     'Another claim of this all_or_nothing batch was refused, so none was granted. Retry without that claim, or with mode partial.',
   NOTHING_READY:
@@ -150,8 +150,7 @@ const ADVICE = {
   STALE_GENERATION:
     'The task has since been granted again. Stop work on it. If parked has an id, an operator can adopt your result (gen task adopt).',
   TASK_ALREADY_COMPLETED: 'Another result was already accepted for this task. Claim another task.',
-  RESULT_TOO_LARGE:
-    'The result exceeds max_result_size_bytes. Make it smaller, or have an admin raise the limit.',
+  RESULT_TOO_LARGE: 'Make the result smaller, or have an admin raise max_result_size_bytes (gen limits).',
   LEASE_EXPIRED:
     'The result came after the lease expired. Claim the task again, or have an operator adopt the parked result (gen task adopt).',
   DEPENDENCY_CHANGED:

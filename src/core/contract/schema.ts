@@ -31,6 +31,8 @@ export const count = z.number().int().min(0);
 export const jsonRecord = z.record(z.string(), z.unknown());
 /** Present on every refusal. */
 export const next = z.string().describe('what to do next');
+/** The limit that a refusal is due to, and its value. */
+export const limitFields = { limit: z.string(), limit_value: count.nullable() };
 /** Null on the last page. */
 export const nextPage = z.string().nullable();
 /** The log position that a reply is based on. */
