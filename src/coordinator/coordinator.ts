@@ -132,7 +132,7 @@ export class Coordinator {
     this.history = new EventHistory(store, environment);
     const readScheduler = new ReadScheduler(environment);
     this.documents = documentReaderOf(options);
-    this.plans = new PlanService(projects, this.documents, readScheduler, environment);
+    this.plans = new PlanService(projects, this.documents, readScheduler, this.history, environment);
     this.settings = new SettingsService(projects, this.documents, environment);
     this.sessions = new SessionService(projects, this.history, readScheduler, environment);
     this.keys = new KeyService(projects, environment);
@@ -141,6 +141,7 @@ export class Coordinator {
     this.methodology = new MethodologyService({
       projects,
       readScheduler,
+      history: this.history,
       recordReview: (scope, body, caller) => this.recordReview(scope, body, caller),
     });
     this.audit = new AuditService(projects, environment, options.audit ?? null);

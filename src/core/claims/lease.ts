@@ -34,6 +34,13 @@ export const finiteOrNull = (atMs: number): number | null => (Number.isFinite(at
 export const isOpenClaim = (claim: LastClaim): boolean =>
   claim.state === 'ACTIVE' || claim.state === 'SUSPENDED';
 
+/** When the lease of unfinished work ends or has ended; null if it has none, or the claim has ended in another way. */
+export function leaseEndMsOf({ phase, claim }: Head): number | null {
+  if (phase === 'COMPLETED' || claim === null) return null;
+  if (claim.state === 'SUSPENDED') return claim.suspended_until_ms;
+  return claim.state === 'ACTIVE' || claim.state === 'EXPIRED' ? claim.expires_at_ms : null;
+}
+
 /** Whether the lease has run out for its holder. */
 export function isLapsed(head: Head, nowMs: number, rules: Rules): boolean {
   const claim = head.claim;

@@ -134,7 +134,7 @@ const ADVICE = {
     'Other agents work on the same modules. Claim an edge of a feature that shares none, or retry when the listed holders have finished.',
   DENIED_BACKOFF: 'The last attempt failed. Retry at retry_at, or claim another task.',
   DENIED_LIMIT:
-    'The limit that the reply names is reached. Release a claim or close a session that you no longer need, or have an admin raise the limit.',
+    'A limit is reached. Release a claim or close a session that you no longer need, or have an admin raise the limit.',
   DENIED_BATCH:
     'Another claim of this all_or_nothing batch was refused, so none was granted. Retry without that claim, or with mode partial.',
   NOTHING_READY:

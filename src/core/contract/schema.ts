@@ -70,6 +70,11 @@ export const pageQuery = z.strictObject({
   limit: pageLimit,
 });
 export type PageQuery = z.output<typeof pageQuery>;
+/** The position of the log whose state a view shows; absent: the present. */
+export const atField = { at: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).exactOptional() };
+/** Query of a view of the present or the past. */
+export const atQuery = z.strictObject(atField);
+export type AtQuery = z.output<typeof atQuery>;
 /** Query of a list that keeps the latest items and omits the oldest. */
 export const latestQuery = z.strictObject({ limit: pageLimit });
 
