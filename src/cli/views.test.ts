@@ -17,6 +17,9 @@ it('shows the past with --at: status, agents, plan, task and its history', async
   ).toMatchObject({
     generations: [],
   });
+  await gen(terminal, 'task', 'submit', 'A-001-schema', '--file', 'plan.yaml');
+  expect((await gen(terminal, 'task', 'result', 'A-001-schema')).out).toContain('project: shop');
+  expect((await gen(terminal, 'task', 'result', 'A-001-schema', ...at)).code).toBe(1);
   const ahead = await gen(terminal, 'status', '--at', '9999');
   expect([ahead.code, ahead.err]).toEqual([1, expect.stringContaining('CURSOR_AHEAD')]);
   expect((await gen(terminal, 'status', '--at', 'now')).code).toBe(2);

@@ -338,10 +338,10 @@ describe('queries and settings', () => {
       new Set(['second', 'shop']),
     );
     const parts: EventEnvelope[] = [];
-    for (let after: string | null = ''; after !== null; ) {
-      const page = (
-        await served.get(`${url}&limit=1${after === '' ? '' : `&after=${encodeURIComponent(after)}`}`)
-      ).body;
+    let after: string | null = '';
+    while (after !== null) {
+      const cursor: string = after === '' ? '' : `&after=${encodeURIComponent(after)}`;
+      const page: AnyJson = (await served.get(`${url}&limit=1${cursor}`)).body;
       parts.push(...page.events);
       after = page.next;
     }
