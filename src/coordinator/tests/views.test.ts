@@ -118,6 +118,9 @@ forEachStore('the views', (open) => {
     const at = await harness.position();
     await beta.claims(A);
     expect(idsOf(await expired())).toEqual([EDGE]);
+    await beta.releases(A);
+    harness.advance(3600);
+    expect(idsOf(await expired())).toEqual([EDGE]);
     expect(idsOf(await expired({ at }))).toEqual([A, EDGE]);
   });
 
