@@ -3,7 +3,7 @@ import type { Limits } from '../../src/core/claims/policy.js';
 import { type EventEnvelope, msOf } from '../../src/core/events/envelope.js';
 import type { AnyHead } from '../../src/core/fold.js';
 import { isJsonEqual } from '../../src/core/json-equal.js';
-import { inputsOf, openDependenciesOf } from '../../src/core/plan/index.js';
+import { inputsOf, maxAgentsIn, openDependenciesOf } from '../../src/core/plan/index.js';
 import { planPositionOf } from '../../src/core/views/index.js';
 import type { CommitOutcome, ProjectKey, StoredHead, Transaction } from '../../src/stores/store.js';
 import type { SimWorld } from '../world/world.js';
@@ -240,8 +240,8 @@ export class CommitMonitor {
   }
 
   private checkTracks(projectMonitor: ProjectMonitor, nowMs: number): void {
-    const max = projectMonitor.currentPolicy.max_agents_per_track;
-    if (max === null) return;
+    const { max_agents_per_track } = projectMonitor.currentPolicy;
+    if (max_agents_per_track === null) return;
     const inTrack = new Map<string, Set<string>>();
     for (const [subject, untilMs] of projectMonitor.permitUntilMs) {
       const { track } = planPositionOf(subject);
@@ -252,7 +252,8 @@ export class CommitMonitor {
       inTrack.set(track, (inTrack.get(track) ?? new Set<string>()).add(grant.agent_id));
     }
     for (const [track, agents] of inTrack) {
-      if (agents.size <= max) continue;
+      const max = maxAgentsIn(track, max_agents_per_track);
+      if (max === null || agents.size <= max) continue;
       this.world.violate('INV-15', `${agents.size} agents in track ${track}; the limit is ${max}`);
     }
   }

@@ -37,8 +37,6 @@ export function claimRefusalText(reply: ClaimRefused): string {
       return `${reply.hold_reason}.`;
     case 'DENIED_BACKOFF':
       return `Available from ${formatUtc(reply.retry_at)} UTC.`;
-    case 'DENIED_LIMIT':
-      return `The limit ${reply.limit} is reached.`;
     default:
       return '';
   }

@@ -29,6 +29,10 @@ export const LEASE_OPTION = {
   '--lease <seconds>': { about: 'lease duration in seconds (or 90s, 5m, 2h)', parse: parseSecondsOption },
 } as const;
 
+export const AT_OPTION = {
+  '--at <position>': { about: 'show the state at this position of the log', parse: parseWholeNumber },
+} as const;
+
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
 export function parseWaitSeconds(text: string): number {

@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import type { Genesis } from '../client/index.js';
 import { isProblem } from '../client/replies.js';
 import type { PlanInput } from '../core/contract/plan.js';
+import type { AtQuery } from '../core/contract/schema.js';
 import type { TaskState } from '../core/contract/tasks.js';
 import {
   type CurrentPlan,
@@ -99,11 +100,11 @@ export async function currentPlanOf(genesis: Genesis): Promise<CurrentPlan & { r
   return { plan, version, isStarted: (taskId) => started.has(taskId) };
 }
 
-export async function allTasks(genesis: Genesis): Promise<Map<string, TaskState>> {
+export async function allTasks(genesis: Genesis, options: AtQuery = {}): Promise<Map<string, TaskState>> {
   const states = new Map<string, TaskState>();
   let after: string | undefined;
   do {
-    const filter = { limit: PAGE_SIZE, ...withoutUndefined({ after }) };
+    const filter = { ...options, limit: PAGE_SIZE, ...withoutUndefined({ after }) };
     const { tasks, next } = unwrapReply(await genesis.tasks(filter));
     for (const state of tasks) states.set(state.task_id, state);
     after = next ?? undefined;

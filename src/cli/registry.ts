@@ -45,6 +45,10 @@ const COMMANDS_BY_HEADING: Readonly<Record<string, readonly CommandGroup[]>> = {
   Operate: [
     { names: ['verify'], load: async () => (await import('./commands/verify.js')).addVerify },
     { names: ['audit'], load: async () => (await import('./commands/audit.js')).addAudit },
+    {
+      names: ['limits', 'policy'],
+      load: async () => (await import('./commands/settings.js')).addSettings,
+    },
     { names: ['key'], load: async () => (await import('./commands/key.js')).addKey },
     { names: ['migrate'], load: async () => (await import('./commands/migrate.js')).addMigrate },
     { names: ['sync'], load: async () => (await import('./commands/sync.js')).addSync },

@@ -1,7 +1,8 @@
-import type { EventFilter } from '../core/contract/events.js';
+import type { AgentEventFilter, EventFilter } from '../core/contract/events.js';
 import type { OperationId } from '../core/contract/operations.js';
+import type { ExpiredClaimsQuery } from '../core/contract/overview.js';
 import type { PlanInput, PlanView } from '../core/contract/plan.js';
-import type { PageQuery } from '../core/contract/schema.js';
+import type { AtQuery, PageQuery } from '../core/contract/schema.js';
 import type { OperatorVerb, TaskFilter, TaskState } from '../core/contract/tasks.js';
 import type { TaskInput } from '../core/plan/index.js';
 import { withoutUndefined } from '../core/without-undefined.js';
@@ -101,8 +102,8 @@ export class ApiClient extends ProjectEndpoint {
 
   // Tasks, results and history
 
-  task(taskId: string): OperationReply<'get_task_state'> {
-    return this.read(this.taskPath(taskId));
+  task(taskId: string, options: AtQuery = {}): OperationReply<'get_task_state'> {
+    return this.read(this.taskPath(taskId), options);
   }
 
   tasks(filter: TaskFilter = {}): OperationReply<'list_tasks'> {
@@ -113,11 +114,11 @@ export class ApiClient extends ProjectEndpoint {
     return this.http.json({ method: 'POST', path: this.path('/tasks/batch_get'), body: { task_ids } });
   }
 
-  history(taskId: string): OperationReply<'get_claim_history'> {
-    return this.read(this.taskPath(taskId, '/history'));
+  history(taskId: string, options: AtQuery = {}): OperationReply<'get_claim_history'> {
+    return this.read(this.taskPath(taskId, '/history'), options);
   }
 
-  results(taskId: string, page: PageQuery = {}): OperationReply<'list_results'> {
+  results(taskId: string, page: PageQuery & AtQuery = {}): OperationReply<'list_results'> {
     return this.read(this.taskPath(taskId, '/results'), { ...page });
   }
 
@@ -141,12 +142,17 @@ export class ApiClient extends ProjectEndpoint {
     return this.http.bytes({ method: 'GET', path: this.path(`/blobs/${sha256}`) }, options.bytes_max);
   }
 
-  status(options: { at?: number } = {}): OperationReply<'status'> {
+  status(options: AtQuery = {}): OperationReply<'status'> {
     return this.read(this.path('/status'), options);
   }
 
-  agents(options: { at?: number } = {}): OperationReply<'agents'> {
+  agents(options: AtQuery = {}): OperationReply<'agents'> {
     return this.read(this.path('/agents'), options);
+  }
+
+  /** Claims whose lease has ended and whose work nobody has taken over. */
+  expiredClaims(query: ExpiredClaimsQuery = {}): OperationReply<'list_expired_claims'> {
+    return this.read(this.path('/claims/expired'), { ...query });
   }
 
   projects(page: PageQuery = {}): OperationReply<'list_projects'> {
@@ -191,8 +197,8 @@ export class ApiClient extends ProjectEndpoint {
 
   // Plan and settings
 
-  plan(): CallReply<PlanView> {
-    return this.read(this.path('/plan'));
+  plan(options: AtQuery = {}): CallReply<PlanView> {
+    return this.read(this.path('/plan'), options);
   }
 
   /** The plan as YAML text or as data. `if_match` is the version it replaces. */
@@ -272,6 +278,11 @@ export class ApiClient extends ProjectEndpoint {
 
   events(filter: EventFilter = {}): OperationReply<'events'> {
     return this.read(this.path('/events'), { ...filter });
+  }
+
+  /** Events of an agent in all projects of the tenant. */
+  agentEvents(filter: AgentEventFilter): OperationReply<'agent_events'> {
+    return this.read(this.tenantPath('/events'), { ...filter });
   }
 
   /** Appends a methodology event. */

@@ -6,7 +6,7 @@ import type {
   ZoomBody,
 } from '../core/contract/methodology-views.js';
 import type { OperationId } from '../core/contract/operations.js';
-import type { LogPosition } from '../core/contract/schema.js';
+import type { AtQuery, LogPosition } from '../core/contract/schema.js';
 import { withRequestId } from './endpoint.js';
 import type { HttpRequest } from './http.js';
 import type { BodyOf, CallReply, OperationReply } from './requests.js';
@@ -34,18 +34,18 @@ export class MethodologyClient {
   }
 
   /** `agent_id`: the agent whose next step is shown. */
-  status(request: { agent_id?: string } = {}): ReplyWithPosition<MethodologyStatus> {
+  status(request: { agent_id?: string } & AtQuery = {}): ReplyWithPosition<MethodologyStatus> {
     return this.get('/api/status', request);
   }
-  feature(feature: string): ReplyWithPosition<FeatureView> {
-    return this.get('/api/status', { feature });
+  feature(feature: string, options: AtQuery = {}): ReplyWithPosition<FeatureView> {
+    return this.get('/api/status', { feature, ...options });
   }
-  health(): ReplyWithPosition<HealthReport> {
-    return this.get('/api/status', { health: 'true' });
+  health(options: AtQuery = {}): ReplyWithPosition<HealthReport> {
+    return this.get('/api/status', { health: 'true', ...options });
   }
   /** A Gantt chart as Mermaid text. */
-  gantt(): ReplyWithPosition<{ gantt: string }> {
-    return this.get('/api/status', { gantt: 'true' });
+  gantt(options: AtQuery = {}): ReplyWithPosition<{ gantt: string }> {
+    return this.get('/api/status', { gantt: 'true', ...options });
   }
   zoom(request: ZoomBody = {}): OperationReply<'zoom'> {
     return this.get('/api/zoom', { ...request });
@@ -79,8 +79,8 @@ export class MethodologyClient {
   gaps(request: ProjectBody<'validate_gaps'>): OperationReply<'validate_gaps'> {
     return this.post('/api/gaps', request);
   }
-  gapsFound(): OperationReply<'known_gaps'> {
-    return this.get('/api/gaps');
+  gapsFound(options: AtQuery = {}): OperationReply<'known_gaps'> {
+    return this.get('/api/gaps', options);
   }
   release(request: ProjectBody<'release'>): OperationReply<'release'> {
     return this.post('/api/release', request);
@@ -91,7 +91,10 @@ export class MethodologyClient {
     return this.send({ method: 'POST', path, body });
   }
 
-  private get<T>(path: string, query: Readonly<Record<string, string | undefined>> = {}): CallReply<T> {
+  private get<T>(
+    path: string,
+    query: Readonly<Record<string, string | number | undefined>> = {},
+  ): CallReply<T> {
     return this.send({ method: 'GET', path, query: { project_id: this.projectId, ...query } });
   }
 }

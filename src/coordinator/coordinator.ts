@@ -1,5 +1,5 @@
 import type { SubjectCommand } from '../core/claims/commands.js';
-import { DEFAULT_LIMITS, type Limits } from '../core/claims/policy.js';
+import { DEFAULT_LIMITS, ENTERPRISE_LIMITS, type Limits } from '../core/claims/policy.js';
 import {
   type ClaimResult,
   type GateResult,
@@ -63,7 +63,7 @@ import { ReadScheduler } from './queries/read-scheduler.js';
 import type { DecisionView } from './queue/decision-view.js';
 import type { Operation } from './queue/operation.js';
 import type { Project } from './queue/project.js';
-import { Projects } from './queue/projects.js';
+import { type DefaultLimits, Projects } from './queue/projects.js';
 import { type Environment, systemEnvironment } from './runtime/environment.js';
 import { sha256Hex } from './runtime/identity.js';
 import { noopObserver, type Observer } from './runtime/observer.js';
@@ -88,6 +88,8 @@ export interface CoordinatorOptions {
   readonly environment?: Environment;
   /** Default limits of a tenant; an admin can override them per tenant. */
   readonly limits?: Partial<Limits>;
+  /** While it returns true, the defaults are the enterprise limits. Called for every command. */
+  readonly has_enterprise_limits?: () => boolean;
   /** Allowed clock difference between coordinators, for stores without a clock of their own. */
   readonly skew_margin_ms?: number;
   /** Is notified of every reply and every commit. */
@@ -130,7 +132,7 @@ export class Coordinator {
     this.history = new EventHistory(store, environment);
     const readScheduler = new ReadScheduler(environment);
     this.documents = documentReaderOf(options);
-    this.plans = new PlanService(projects, this.documents, readScheduler, environment);
+    this.plans = new PlanService(projects, this.documents, readScheduler, this.history, environment);
     this.settings = new SettingsService(projects, this.documents, environment);
     this.sessions = new SessionService(projects, this.history, readScheduler, environment);
     this.keys = new KeyService(projects, environment);
@@ -139,6 +141,7 @@ export class Coordinator {
     this.methodology = new MethodologyService({
       projects,
       readScheduler,
+      history: this.history,
       recordReview: (scope, body, caller) => this.recordReview(scope, body, caller),
     });
     this.audit = new AuditService(projects, environment, options.audit ?? null);
@@ -153,7 +156,7 @@ export class Coordinator {
     const projects = await Projects.open({
       store: options.store,
       environment: options.environment ?? systemEnvironment,
-      default_limits: { ...DEFAULT_LIMITS, ...options.limits },
+      default_limits: defaultLimitsOf(options),
       skew_margin_ms: options.skew_margin_ms,
       observer: options.observer ?? noopObserver,
       is_audited: options.audit !== undefined,
@@ -491,6 +494,12 @@ export class Coordinator {
       throw error;
     }
   }
+}
+
+function defaultLimitsOf({ limits, has_enterprise_limits }: CoordinatorOptions): DefaultLimits {
+  const defaults = { ...DEFAULT_LIMITS, ...limits };
+  const enterprise = { ...ENTERPRISE_LIMITS, ...limits };
+  return () => (has_enterprise_limits?.() === true ? enterprise : defaults);
 }
 
 /** An embedder with its own environment, such as a simulator, has no threads. */

@@ -1,5 +1,6 @@
+import { z } from 'zod';
 import { parseBody } from '../coordinator/operations/parse-body.js';
-import { isProblem, problemFromStoreError } from '../coordinator/wire/problem.js';
+import { fieldProblem, isProblem, problemFromStoreError } from '../coordinator/wire/problem.js';
 import { LogDamaged, StoreBroken, StoreUnavailable } from '../stores/store.js';
 import type { Authenticator } from './auth/authenticator.js';
 import type { RateLimiter } from './auth/rate-limit.js';
@@ -110,13 +111,21 @@ async function handle(call: ApiCall, dependencies: AppDependencies): Promise<Htt
 }
 
 function readQuery(call: ApiCall): HttpResponse | null {
-  const { query } = call.route;
+  const { query, action } = call.route;
+  // A view of the present must not be taken for one of the past.
+  if (action === 'read' && call.request.search !== '' && !takesPosition(query) && 'at' in call.queryFields())
+    return toResponse(fieldProblem('at', NO_PAST_MESSAGE));
   if (query === undefined) return null;
   const fields = parseBody(query, call.queryFields(), 'query');
   if (isProblem(fields)) return toResponse(fields);
   call.query = fields;
   return null;
 }
+
+const NO_PAST_MESSAGE =
+  'this call cannot show the state at a position; it is about the present. Leave at out.';
+
+const takesPosition = (query: Route['query']): boolean => query instanceof z.ZodObject && 'at' in query.shape;
 
 /** Adds the request id to a problem, so that a client with many requests can match it. */
 function withRequestId(response: HttpResponse, body: unknown): HttpResponse {

@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { EventEnvelope } from '../core/contract/events.js';
+import { OPERATION_LIST } from '../core/contract/operations.js';
 import { ROUTES } from './routes.js';
 import { type AnyJson, PROJECT_URL, TENANT_URL, TestServer } from './testing/test-server.js';
 
@@ -276,6 +279,80 @@ describe('queries and settings', () => {
     const { projects } = (await served.get(`${TENANT_URL}/projects`)).body;
     expect(projects).toMatchObject([{ project_id: 'shop', position: now.body.position }]);
     expect((await served.get('/api/tenants/nobody/projects')).body).toEqual({ projects: [], next: null });
+  });
+
+  test('every view either takes a position or refuses it with 400', async () => {
+    const views = OPERATION_LIST.filter(({ method, action }) => method === 'GET' && action === 'read');
+    const takesPosition = views.filter(({ query }) => query instanceof z.ZodObject && 'at' in query.shape);
+    expect(takesPosition.map(({ id }) => id).sort()).toEqual([
+      'agents',
+      'get_claim_history',
+      'get_plan',
+      'get_result',
+      'get_task_state',
+      'known_gaps',
+      'list_expired_claims',
+      'list_results',
+      'list_tasks',
+      'methodology_status',
+      'status',
+      'trace',
+      'zoom',
+    ]);
+    for (const { id, path } of views.filter((each) => !takesPosition.includes(each))) {
+      const url = path
+        .replace('{tenant_id}', 'acme')
+        .replace('{project_id}', 'shop')
+        .replace(/\{\w+\}/g, 'A-001-x');
+      const reply = await served.get(`${url}?at=1&project_id=shop`);
+      expect([id, reply.status, reply.body.detail]).toEqual([
+        id,
+        400,
+        expect.stringMatching(/^at: .*present/),
+      ]);
+    }
+    expect((await served.get(`${PROJECT_URL}/tasks/A-001-x?at=1`)).body).toMatchObject({ generation: 0 });
+    expect((await served.get(`${PROJECT_URL}/plan?at=1`)).body).toMatchObject({ version: 1 });
+    expect((await served.get(`${PROJECT_URL}/tasks?at=1000001`)).status).toBe(409);
+    expect((await served.get(`${PROJECT_URL}/tasks?at=-1`)).status).toBe(400);
+  });
+
+  test('claims with an ended lease are listed, up to a time', async () => {
+    const reply = await served.get(`${PROJECT_URL}/claims/expired`);
+    expect(reply).toMatchObject({ status: 200, body: { claims: [], next: null } });
+    for (const query of ['before=yesterday', 'limit=0', 'colour=red'])
+      expect((await served.get(`${PROJECT_URL}/claims/expired?${query}`)).status).toBe(400);
+  });
+
+  test('events of an agent are listed across the projects of the tenant', async () => {
+    const other = `${TENANT_URL}/projects/second`;
+    const plan = { tracks: { A: [{ id: 'A-001-x', description: 'x' }] } };
+    await served.request('PUT', `${other}/plan`, plan);
+    const claim = { task_id: 'A-001-x', agent_id: 'traveller', session_id: 's-travel' };
+    await served.post(`${other}/claims`, claim);
+    await served.post(`${PROJECT_URL}/claims`, claim);
+    const url = `${TENANT_URL}/events?agent_id=traveller`;
+    const whole = (await served.get(url)).body;
+    const placeOf = ({ project_id, position, agent_id }: EventEnvelope) => [project_id, position, agent_id];
+    expect(new Set(whole.events.map((each: EventEnvelope) => each.project_id))).toEqual(
+      new Set(['second', 'shop']),
+    );
+    const parts: EventEnvelope[] = [];
+    let after: string | null = '';
+    while (after !== null) {
+      const cursor: string = after === '' ? '' : `&after=${encodeURIComponent(after)}`;
+      const page: AnyJson = (await served.get(`${url}&limit=1${cursor}`)).body;
+      parts.push(...page.events);
+      after = page.next;
+    }
+    expect(parts.map(placeOf)).toEqual(whole.events.map(placeOf));
+    expect(parts.every(({ agent_id }) => agent_id === 'traveller')).toBe(true);
+    for (const query of ['', '?agent_id=traveller&after=x', '?agent_id=traveller&limit=1001'])
+      expect((await served.get(`${TENANT_URL}/events${query}`)).status).toBe(400);
+    expect((await served.get('/api/tenants/nobody/events?agent_id=traveller')).body).toEqual({
+      events: [],
+      next: null,
+    });
   });
 
   test('sessions are opened, listed, read and closed with their claims', async () => {

@@ -1,7 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import type { AuditOptions } from '../coordinator/audit/signer.js';
 import { Coordinator } from '../coordinator/coordinator.js';
-import { ENTERPRISE_LIMITS, type Limits } from '../core/claims/policy.js';
+import type { KeyRing } from '../coordinator/index.js';
+import type { Limits } from '../core/claims/policy.js';
 import { withoutUndefined } from '../core/without-undefined.js';
 import type { Blobs } from '../stores/blobs.js';
 import type { Store } from '../stores/store.js';
@@ -71,12 +72,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 async function serve(options: ServerOptions): Promise<RunningServer> {
   const { store, host = '127.0.0.1', port = DEFAULT_PORT } = options;
   const metrics = new Metrics(options.metrics_prefix);
+  let keys: KeyRing | null = null;
   const isInOpenMode = await isInOpenModeAtStart({ ...options.auth, store, host });
   const coordinator = await Coordinator.open({
     store,
     observer: metrics,
     ...withoutUndefined({ blobs: options.blobs, audit: options.audit }),
-    limits: { ...(isInOpenMode ? ENTERPRISE_LIMITS : {}), ...options.limits },
+    ...withoutUndefined({ limits: options.limits }),
+    has_enterprise_limits: () => isInOpenMode && keys?.hasAnyKey !== true,
   });
   const feeds = new ProjectFeeds(coordinator.feed, store);
   let listening: HttpListener | null = null;
@@ -95,7 +98,7 @@ async function serve(options: ServerOptions): Promise<RunningServer> {
   // Every waiting call and stream listens to it; Node warns of a leak from the eleventh listener on.
   setMaxListeners(0, stopping.signal);
   try {
-    const keys = await coordinator.keys.openKeyRing();
+    keys = await coordinator.keys.openKeyRing();
     const authenticator = await openAuthenticator({ ...options.auth, keys, host });
     const rateLimiter = new RateLimiter(options.auth?.rate_limits);
     const context = {

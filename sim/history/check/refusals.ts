@@ -1,6 +1,7 @@
 import type { ClaimIdOf, Decision, SubjectCommand } from '../../../src/core/claims/commands.js';
 import { decide } from '../../../src/core/claims/decide.js';
 import { lapsesAtMs } from '../../../src/core/claims/lease.js';
+import type { GrantLimit } from '../../../src/core/claims/reached-limit.js';
 import { isoTime } from '../../../src/core/events/envelope.js';
 import type { HistoryRequest, RecordedCall, RecordedReplyFields } from '../history.js';
 import type { ClaimLimitCheck } from './claim-limit.js';
@@ -72,7 +73,7 @@ function justifies(
   const toMs = clock.atMost(
     Math.min(call.returned_ms, timeline.latestMs[state.to] ?? Number.POSITIVE_INFINITY),
   );
-  const limits = wasFull(state, window, evidence) ? [null, LIMIT_NAME] : [null];
+  const limits = wasFull(state, window, evidence) ? ([null, LIMIT_NAME] as const) : [null];
   return decisiveTimesMs(state, fromMs, toMs).some((now_ms) =>
     limits.some((full) => {
       const command = commandOf(call.request, full);
@@ -135,7 +136,7 @@ function matchesRefusal({ ok, code, details, head }: Decision, { answer }: Recor
  * The command as the coordinator passes it to the rules. The plan of a run has no dependencies, and its sessions stay
  * open.
  */
-export function commandOf(request: HistoryRequest, full: string | null): SubjectCommand {
+export function commandOf(request: HistoryRequest, full: GrantLimit | null): SubjectCommand {
   const { operation, agent_id, session_id, lease_seconds, request_id, claim_id } = request;
   const handle = { generation: request.generation ?? 0, session_id, claim_id };
   switch (operation) {

@@ -28,9 +28,9 @@ export const RULE_MUTANTS: readonly Mutant[] = [
   {
     name: 'renew-under-any-generation',
     file: HOLDER_COMMANDS,
-    find: "return refuse(head, 'INVALID_LEASE');\n  const fault = handleFault(head, command.handle, context);",
+    find: '  }\n  const fault = handleFault(head, command.handle, context);',
     replace:
-      "return refuse(head, 'INVALID_LEASE');\n  const fault = handleFault(head, { ...command.handle, generation: head.generation }, context);",
+      '  }\n  const fault = handleFault(head, { ...command.handle, generation: head.generation }, context);',
     why: 'A zombie renews the lease of its successor.',
   },
   {
@@ -117,8 +117,8 @@ export const RULE_MUTANTS: readonly Mutant[] = [
   {
     name: 'grant-when-full',
     file: CLAIM,
-    find: 'if (facts.reached_limit !== null) return',
-    replace: `if (facts.reached_limit === '') return`,
+    find: 'if (facts.reached_limit !== null) {',
+    replace: `if (facts.reached_limit === 'max_active_sessions') {`,
     why: 'A claim is granted beyond the limit that the store reported, or is retried for ever.',
   },
   {

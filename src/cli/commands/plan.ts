@@ -3,9 +3,11 @@ import type { PlanInput, PlanResult } from '../../core/contract/plan.js';
 import { projectIdSchema } from '../../core/ids.js';
 import { type ImportedPlan, PLAN_FORMATS, type PlanFormat } from '../../core/plan/import/index.js';
 import { plannedTask, subtaskCount } from '../../core/plan/task.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { wrongUsage } from '../exit.js';
+import { AT_OPTION } from '../option-parsers.js';
 import { drawPlan } from '../output/plan.js';
 import { startProgress } from '../output/progress.js';
 import { countText } from '../output/text.js';
@@ -103,12 +105,14 @@ const check = command('check <file>', {
 
 const show = command('show', {
   description: 'draw the tracks and dependencies, with the state of each task',
-  async run(context) {
+  options: AT_OPTION,
+  async run(context, { at }) {
     const genesis = await context.genesis();
-    const reply = unwrapReply(await genesis.plan());
+    const past = withoutUndefined({ at });
+    const reply = unwrapReply(await genesis.plan(past));
     if (context.is_json) return context.printJson(reply);
     const spinner = startProgress(context.io, 'reading the plan');
-    const states = await allTasks(genesis).finally(() => spinner.stop());
+    const states = await allTasks(genesis, past).finally(() => spinner.stop());
     context.print(drawPlan(genesis.project, reply, states, context));
   },
 });

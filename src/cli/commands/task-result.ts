@@ -4,10 +4,11 @@ import type { Genesis } from '../../client/index.js';
 import type { TaskResult } from '../../core/contract/tasks.js';
 import { unifiedDiff } from '../../core/line-diff.js';
 import { acceptedResult } from '../../core/views/index.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
 import { command, commands } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { failureWithCode, wrongUsage } from '../exit.js';
-import { parseWholeNumber } from '../option-parsers.js';
+import { AT_OPTION, parseWholeNumber } from '../option-parsers.js';
 import { formatUtc } from '../output/text.js';
 import { unwrapReply } from '../replies.js';
 import {
@@ -26,6 +27,7 @@ const result = command('result <id>', {
     '--generation <n>': { about: 'the result of this generation', parse: parseWholeNumber },
     '--parked <id>': 'this parked result (see gen task history)',
     '--output <file>': 'write the exact bytes to this file',
+    ...AT_OPTION,
   },
   help: `
 Text and JSON up to 1 MiB are printed; a larger or binary result is described. A one-line description of the result goes
@@ -35,11 +37,11 @@ Examples:
   gen task result A-001-schema
   gen task result A-001-schema --generation 2 --output schema.sql
   gen task result A-001-schema --parked res_0123456789abcdef01234567`,
-  async run(context, taskId, { generation, parked, output }) {
+  async run(context, taskId, { generation, parked, output, at }) {
     if (generation !== undefined && parked !== undefined)
       throw wrongUsage('--generation and --parked select one result each. Pass only one of them.');
     const genesis = await context.genesis();
-    const results = await allResults(genesis, taskId);
+    const results = await allResults(genesis, taskId, withoutUndefined({ at }));
     const found = selectResult(taskId, results, generation, parked);
     if (output !== undefined) return writeResult(context, genesis, found, output);
     if (context.is_json)

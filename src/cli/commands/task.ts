@@ -4,7 +4,8 @@ import { withoutUndefined } from '../../core/without-undefined.js';
 import { showClaimReply } from '../claim-output.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
-import { LEASE_OPTION } from '../option-parsers.js';
+import { AT_OPTION, LEASE_OPTION, parseWholeNumber } from '../option-parsers.js';
+import { expiredText } from '../output/expired.js';
 import { lineageText } from '../output/lineage.js';
 import { taskText } from '../output/task.js';
 import { formatUtc } from '../output/text.js';
@@ -51,20 +52,23 @@ async function ownClaimText(context: CommandContext, taskId: string): Promise<st
 }
 
 const show = command('show <id>', {
-  description: 'show the current state',
-  async run(context, taskId) {
+  description: 'show the state',
+  options: AT_OPTION,
+  async run(context, taskId, { at }) {
     const genesis = await context.genesis();
-    const state = unwrapReply(await genesis.task(taskId));
+    const past = withoutUndefined({ at });
+    const state = unwrapReply(await genesis.task(taskId, past));
     if (context.is_json) return context.printJson(state);
-    const lineage = unwrapReply(await genesis.history(taskId));
+    const lineage = unwrapReply(await genesis.history(taskId, past));
     context.print(taskText(state, lineage, context));
   },
 });
 
 const history = command('history <id>', {
   description: 'show the lineage: every generation, its holder and its outcome',
-  async run(context, taskId) {
-    const lineage = unwrapReply(await (await context.genesis()).history(taskId));
+  options: AT_OPTION,
+  async run(context, taskId, { at }) {
+    const lineage = unwrapReply(await (await context.genesis()).history(taskId, withoutUndefined({ at })));
     context.show(lineage, () => lineageText(lineage, lineageTable(lineage), context));
   },
 });
@@ -83,6 +87,22 @@ const explain = command('explain <id>', {
   },
 });
 
+const expired = command('expired', {
+  description: 'list the claims whose lease has ended, and whose work nobody has taken over',
+  options: {
+    '--before <time>': 'only leases that ended before this time (ISO-8601; default: now)',
+    '--after <id>': 'continue after this task of an earlier reply',
+    '--limit <n>': { about: 'maximum number of claims (default: 1000)', parse: parseWholeNumber },
+    ...AT_OPTION,
+  },
+  help: '\nExamples:\n  gen task expired\n  gen task expired --before 2026-01-31T12:00:00Z --json',
+  async run(context, options) {
+    const genesis = await context.genesis();
+    const reply = unwrapReply(await genesis.expiredClaims(withoutUndefined(options)));
+    context.show(reply, ({ claims, next }) => expiredText(claims, next, context));
+  },
+});
+
 export const addTask = command('task', {
   description: 'claim, submit, inspect and manage a task',
   subcommands: [
@@ -94,6 +114,7 @@ export const addTask = command('task', {
     show,
     history,
     explain,
+    expired,
     addTaskResult,
     addTaskProof,
     addTaskAdd,

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../core/without-undefined.js';
 import { emptyLocations, locationsByKey } from '../../workspace/scan/coverage.js';
 import { commitsWithKeys } from '../../workspace/scan/git-ref.js';
 import { isReqKey, withoutVersion } from '../../workspace/scan/req-key.js';
@@ -5,6 +6,7 @@ import { scanTags } from '../../workspace/scan/tags.js';
 import { command } from '../command.js';
 import { CommandFailure, wrongUsage } from '../exit.js';
 import { withMethodology } from '../methodology/project-connection.js';
+import { AT_OPTION } from '../option-parsers.js';
 import { type TraceResult, traceText } from '../output/trace.js';
 import { unwrapReply } from '../replies.js';
 
@@ -16,24 +18,28 @@ export const addTrace = command('trace <req>', {
       choices: ['forward', 'backward', 'both'],
       default: 'both',
     },
+    ...AT_OPTION,
   },
   help: `
 Examples:
   gen trace REQ-F-AUTH-001
   gen trace REQ-F-AUTH-001 --direction backward
   gen trace REQ-COORD-001 --json | jq .places.implements`,
-  async run(context, req, { direction }) {
+  async run(context, req, { direction, at }) {
     const isKey = isReqKey(req);
     const key = isKey ? withoutVersion(req) : req;
     await withMethodology(context, 'read', async ({ calls, workspace }) => {
-      const recorded = unwrapReply(await calls.trace({ req: key, direction }));
+      const recorded = unwrapReply(await calls.trace({ req: key, direction, ...withoutUndefined({ at }) }));
       if (!isKey && recorded.features.length === 0) {
         throw wrongUsage(
           `${req} is not a requirement key such as REQ-F-AUTH-001, and not a feature of this project. Features: gen status`,
         );
       }
-      // Files and commits are tagged with requirement keys only.
-      const inFiles = workspace === null || !isKey ? NO_FILE_TRACES : await traceInFiles(workspace.root, key);
+      // Files and commits are tagged with requirement keys only, and files show the present.
+      const inFiles =
+        workspace === null || !isKey || at !== undefined
+          ? NO_FILE_TRACES
+          : await traceInFiles(workspace.root, key);
       const gaps = [...recorded.gaps, ...missingTraces(inFiles, key)];
       const traced = { ...recorded, ...inFiles, gaps };
       if (hasNoTrace(traced)) {

@@ -1,6 +1,7 @@
 import type { Genesis } from '../../client/index.js';
 import type { MethodologyClient } from '../../client/methodology.js';
 import type { ProjectStatus } from '../../core/contract/overview.js';
+import type { AtQuery } from '../../core/contract/schema.js';
 import { unwrapReply } from '../replies.js';
 
 /** The methodology calls, independent of where the project is stored. */
@@ -16,7 +17,7 @@ export interface OpenedProject<Calls = ProjectCalls> {
   readonly calls: Calls;
   readonly title: string;
   /** The plan's status; null if the project has no plan and works by features alone. */
-  plan(): Promise<ProjectStatus | null>;
+  plan(options?: AtQuery): Promise<ProjectStatus | null>;
   close(): Promise<void>;
 }
 
@@ -24,8 +25,8 @@ export interface OpenedProject<Calls = ProjectCalls> {
 export const openedProject = (genesis: Genesis, close = async () => {}): OpenedProject => ({
   calls: genesis.methodology,
   title: genesis.project,
-  plan: async () => {
-    const status = unwrapReply(await genesis.status());
+  plan: async (options = {}) => {
+    const status = unwrapReply(await genesis.status(options));
     return Object.keys(status.tracks).length === 0 ? null : status;
   },
   close,

@@ -1,3 +1,4 @@
+import type { AtQuery } from '../../core/contract/schema.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
 import { UNRECORDED_REDACTION } from '../../stores/file/redacted-lines.js';
@@ -72,7 +73,9 @@ async function openCoordinatorCopy(workspace: Workspace, user: string | null): P
   return openInProcess(await readWorkspaceFiles(workspace), { store, key: projectKey, user });
 }
 
-/** Answers status from the projection, and opens a coordinator only for other calls. */
+type StatusRequest = { agent_id?: string } & AtQuery;
+
+/** Answers the current status from the projection, and opens a coordinator only for other calls. */
 function withLazyCoordinator(
   projection: StatusProjection,
   open: () => Promise<OpenedProject>,
@@ -80,14 +83,18 @@ function withLazyCoordinator(
   let opened: Promise<OpenedProject> | null = null;
   const openOnce = () => (opened ??= open());
   const calls = new Proxy({} as ProjectCalls, {
-    get: (_, name: keyof ProjectCalls) =>
-      name === 'status'
-        ? async (request: { agent_id?: string }) => projection.status(request)
-        : async (request: never) => ((await openOnce()).calls[name] as (request: never) => unknown)(request),
+    get:
+      (_, name: keyof ProjectCalls) =>
+      async (...args: never[]) => {
+        const [request = {}] = args as StatusRequest[];
+        if (name === 'status' && request.at === undefined) return projection.status(request);
+        return ((await openOnce()).calls[name] as (...args: never[]) => unknown)(...args);
+      },
   });
   return {
     calls,
-    plan: () => projection.plan(),
+    plan: async (options = {}) =>
+      options.at === undefined ? projection.plan() : (await openOnce()).plan(options),
     title: projection.title,
     close: async () => (await opened)?.close(),
   };

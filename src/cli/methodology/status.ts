@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import type { MethodologyStatus } from '../../core/contract/methodology-views.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, EXIT, failureWithCode, wrongUsage } from '../exit.js';
+import { AT_OPTION } from '../option-parsers.js';
 import type { OptionsOf } from '../option-table.js';
 import { featureText } from '../output/feature.js';
 import { healthText } from '../output/health.js';
@@ -21,6 +23,7 @@ export const STATUS_OPTIONS = {
   '--health': 'list current and imminent problems; exit code 1 if there are any',
   '--gantt': 'print the features over time as a Mermaid diagram',
   '--write': 'with --gantt: write to .ai-workspace/STATUS.md',
+  ...AT_OPTION,
   '--log <file>': 'show the status from the log of a related tool, which is not changed',
 } as const;
 type StatusOptions = OptionsOf<typeof STATUS_OPTIONS>;
@@ -46,21 +49,22 @@ export async function methodologyStatus(context: CommandContext, options: Status
 
 async function renderStatus(
   context: CommandContext,
-  { feature, health }: StatusOptions,
+  { feature, health, at }: StatusOptions,
   { calls, plan, title, workspace }: ReadConnection,
 ): Promise<RenderedView> {
+  const past = withoutUndefined({ at });
   if (feature !== undefined) {
-    const view = unwrapReply(await calls.feature(feature));
+    const view = unwrapReply(await calls.feature(feature, past));
     return { json: view, text: featureText(view, context) };
   }
   if (health) {
-    const found = unwrapReply(await calls.health());
+    const found = unwrapReply(await calls.health(past));
     context.exit_code = found.healthy ? EXIT.done : EXIT.refused;
     return { json: found, text: healthText(found, context) };
   }
-  const routed = unwrapReply(await calls.status({ agent_id: await context.agent() }));
+  const routed = unwrapReply(await calls.status({ agent_id: await context.agent(), ...past }));
   const current = workspace === null ? routed : withDraftCommands(routed);
-  const tasks = await plan();
+  const tasks = await plan(past);
   const text = methodologyStatusText(current, title, context);
   if (tasks === null) return { json: current, text };
   return { json: { ...current, plan: tasks }, text: `${text}\n\n${statusText(tasks, context)}` };
@@ -81,10 +85,10 @@ const withDraftCommands = (status: MethodologyStatus): MethodologyStatus => ({
 
 async function showGantt(
   context: CommandContext,
-  { write }: StatusOptions,
+  { write, at }: StatusOptions,
   { calls, workspace }: ReadConnection,
 ): Promise<void> {
-  const reply = unwrapReply(await calls.gantt());
+  const reply = unwrapReply(await calls.gantt(withoutUndefined({ at })));
   if (!write) return context.show(reply, ({ gantt }) => gantt);
   const path = await writeStatusPage(workspace, reply.gantt);
   context.show({ ...reply, path }, () => path);

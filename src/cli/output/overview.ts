@@ -1,5 +1,6 @@
 import type { AgentView, ProjectStatus } from '../../core/contract/overview.js';
 import type { SessionRecord } from '../../core/contract/sessions.js';
+import { trackPurpose } from '../../core/plan/index.js';
 import type { CommandContext } from '../context.js';
 import { paintState } from './paint.js';
 import { countText, formatUtc, section, singleLine } from './text.js';
@@ -15,6 +16,7 @@ export function statusText(status: ProjectStatus, context: CommandContext): stri
     '',
     table(progress, [
       { head: 'Track', cell: ([track]) => track },
+      { head: 'Purpose', cell: ([track]) => trackPurpose(track) ?? '', is_flexible: true },
       { head: 'Completed', cell: ([, { completed }]) => String(completed) },
       { head: 'In progress', cell: ([, { in_progress }]) => String(in_progress) },
       { head: 'Pending', cell: ([, { pending }]) => String(pending) },

@@ -1,7 +1,7 @@
 import type { PlanInput } from '../../core/contract/plan.js';
 import type { TaskState } from '../../core/contract/tasks.js';
 import type { Readiness } from '../../core/contract/values.js';
-import { subtaskDescription, subtaskIds, type TaskInput } from '../../core/plan/index.js';
+import { subtaskDescription, subtaskIds, type TaskInput, trackMeaning } from '../../core/plan/index.js';
 import { plannedTask } from '../../core/plan/task.js';
 import type { CommandContext } from '../context.js';
 import { paintState } from './paint.js';
@@ -36,7 +36,7 @@ export function drawPlan(
     `${context.paint.bold(project)}  version ${version}, ${countText(tasks.length, 'task')}, ${done} completed`,
   ];
   for (const [track, inputs] of Object.entries(plan.tracks)) {
-    lines.push('', context.paint.bold(`Track ${track}`));
+    lines.push('', trackHeading(track, context));
     const width = Math.max(...inputs.map(({ id }) => id.length), 0);
     for (const [at, input] of inputs.entries()) {
       const { depends_on } = input;
@@ -47,6 +47,14 @@ export function drawPlan(
     }
   }
   return lines.join('\n');
+}
+
+function trackHeading(track: string, { io, paint }: CommandContext): string {
+  const heading = `Track ${track}`;
+  const meaning = trackMeaning(track);
+  if (meaning === null) return paint.bold(heading);
+  const text = truncate(`${heading}  ${meaning}`, io.columns);
+  return `${paint.bold(heading)}${text.slice(heading.length)}`;
 }
 
 function taskLines(

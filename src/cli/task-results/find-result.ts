@@ -1,4 +1,5 @@
 import type { Genesis } from '../../client/index.js';
+import type { AtQuery } from '../../core/contract/schema.js';
 import type { TaskResult } from '../../core/contract/tasks.js';
 import { resultOfGeneration } from '../../core/views/index.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
@@ -11,11 +12,15 @@ const RESULTS_MAX = 10_000;
 const NAMES_MAX = 5;
 
 /** All results of a task: accepted, refused and parked, oldest first. */
-export async function allResults(genesis: Genesis, taskId: string): Promise<TaskResult[]> {
+export async function allResults(
+  genesis: Genesis,
+  taskId: string,
+  options: AtQuery = {},
+): Promise<TaskResult[]> {
   const results: TaskResult[] = [];
   let after: string | undefined;
   do {
-    const page = unwrapReply(await genesis.results(taskId, withoutUndefined({ after })));
+    const page = unwrapReply(await genesis.results(taskId, { ...options, ...withoutUndefined({ after }) }));
     results.push(...page.results);
     after = page.next ?? undefined;
   } while (after !== undefined && results.length < RESULTS_MAX);

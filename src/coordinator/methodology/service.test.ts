@@ -552,6 +552,33 @@ forEachStore('the read-only views', (open) => {
     expect(await methodology.zoom(P, {})).toMatchObject({ ...seen, edge: null, unknown_edge: null });
   });
 
+  test('show status, feature, health, Gantt chart, edges, trace and gaps at an earlier position', async () => {
+    const harness = await openConfigured(open);
+    await converge(harness, F, 'intent_requirements');
+    const at = await harness.position();
+    const read = async (query: { at?: number }) => {
+      const { methodology } = harness.coordinator;
+      return {
+        status: unwrap(await methodology.status(P, query)),
+        feature: unwrap(await methodology.feature(P, { feature: F, ...query })),
+        health: unwrap(await methodology.health(P, query)),
+        gantt: unwrap(await methodology.gantt(P, query)),
+        zoom: unwrap(await methodology.zoom(P, { edge: 'design→code', ...query })),
+        trace: unwrap(await methodology.trace(P, { req: F, ...query })),
+        gaps: unwrap(await methodology.gapsFound(P, query)),
+      };
+    };
+    const then = await read({});
+    await converge(harness, F, 'requirements_design');
+    const now = await read({});
+    for (const [name, view] of Object.entries(await read({ at }))) {
+      expect([name, view]).toEqual([name, then[name as keyof typeof then]]);
+      expect([name, view]).not.toEqual([name, now[name as keyof typeof now]]);
+    }
+    const ahead = await harness.coordinator.methodology.status(P, { at: (await harness.position()) + 1 });
+    expect(ahead).toMatchObject({ problem: 'CURSOR_AHEAD' });
+  });
+
   // req: STL-002, STL-004
   test('show a claimed edge as held, and as stale when its holder is inactive', async () => {
     const harness = await openConfigured(open);

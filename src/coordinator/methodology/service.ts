@@ -28,7 +28,7 @@ import {
   type ZoomView,
   zoomBody,
 } from '../../core/contract/methodology-views.js';
-import type { LogPosition } from '../../core/contract/schema.js';
+import type { AtQuery, LogPosition } from '../../core/contract/schema.js';
 import { evolveMethodology } from '../../core/methodology/progress/evolve.js';
 import {
   emptyMethodologyState,
@@ -47,6 +47,8 @@ import type { ProjectKey } from '../../stores/store.js';
 import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
 import { parseBody, subjectOfBody } from '../operations/parse-body.js';
 import { pendingProposals } from '../operations/task-proposals.js';
+import type { EventHistory } from '../queries/history.js';
+import { pastProject } from '../queries/past.js';
 import type { ReadScheduler } from '../queries/read-scheduler.js';
 import { EventProjection } from '../queue/event-projection.js';
 import type { Operation } from '../queue/operation.js';
@@ -64,6 +66,7 @@ import { viewInputOf } from './view-input.js';
 interface MethodologyDependencies {
   readonly projects: Projects;
   readonly readScheduler: ReadScheduler;
+  readonly history: EventHistory;
   /** Records a decision on a candidate. It belongs to the claim, so the claim rules decide it. */
   readonly recordReview: (scope: ProjectKey, body: unknown, caller: Caller) => AsyncReply<GateResult>;
 }
@@ -86,31 +89,35 @@ export class MethodologyService {
     if (isProblem(read)) return read;
     const { dry_run: _, request_id: __, ...fields } = read;
     const constraints = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-    return this.readView(projectKey, (input) => {
+    return this.readView(projectKey, undefined, (input) => {
       const { reasons, ...chosen } = chooseRoute({ ...input, request: constraints });
       return { execution_id: null, ...chosen, reasons, routing_reason: reasons.join('; ') };
     });
   }
 
   /** With the next step of an agent: it continues a claim that it holds. */
-  status(projectKey: ProjectKey, agent_id?: string): AsyncReply<MethodologyStatus> {
+  status(
+    projectKey: ProjectKey,
+    { agent_id, at }: { agent_id?: string } & AtQuery = {},
+  ): AsyncReply<MethodologyStatus> {
     const request = withoutUndefined({ agent_id });
-    return this.readView(projectKey, (input) => statusView({ ...input, request }));
+    return this.readView(projectKey, at, (input) => statusView({ ...input, request }));
   }
-  health(projectKey: ProjectKey): AsyncReply<HealthReport & LogPosition> {
-    return this.readView(projectKey, healthView);
+  health(projectKey: ProjectKey, { at }: AtQuery = {}): AsyncReply<HealthReport & LogPosition> {
+    return this.readView(projectKey, at, healthView);
   }
   /** A Gantt chart as Mermaid text. */
-  gantt(projectKey: ProjectKey): AsyncReply<{ gantt: string } & LogPosition> {
-    return this.readView(projectKey, (input) => ({ gantt: ganttText(input) }));
+  gantt(projectKey: ProjectKey, { at }: AtQuery = {}): AsyncReply<{ gantt: string } & LogPosition> {
+    return this.readView(projectKey, at, (input) => ({ gantt: ganttText(input) }));
   }
 
   async feature(projectKey: ProjectKey, body: unknown): AsyncReply<FeatureView & LogPosition> {
     const fields = parseBody(featureBody, body);
     if (isProblem(fields)) return fields;
-    const { feature } = fields;
+    const { feature, at } = fields;
     return this.readView(
       projectKey,
+      at,
       (input) => featureView(input, feature) ?? unknownFeatureProblem(feature),
     );
   }
@@ -118,8 +125,8 @@ export class MethodologyService {
   async zoom(projectKey: ProjectKey, body: unknown): AsyncReply<ZoomView & LogPosition> {
     const fields = parseBody(zoomBody, body);
     if (isProblem(fields)) return fields;
-    const { edge = null, feature } = fields;
-    return this.readView(projectKey, (input) => {
+    const { edge = null, feature, at } = fields;
+    return this.readView(projectKey, at, (input) => {
       const isSelected = (id: string) => feature === undefined || feature === id;
       const rows = input.rows.filter(({ vector }) => isSelected(vector.feature_id));
       if (feature !== undefined && rows.length === 0) return unknownFeatureProblem(feature);
@@ -130,8 +137,8 @@ export class MethodologyService {
   async trace(projectKey: ProjectKey, body: unknown): AsyncReply<TraceReply> {
     const fields = parseBody(traceBody, body);
     if (isProblem(fields)) return fields;
-    const { req, direction } = fields;
-    return this.readView(projectKey, (input) => {
+    const { req, direction, at } = fields;
+    return this.readView(projectKey, at, (input) => {
       const trace = traceView(input, req);
       const features = trace.features.map((feature) => limitToDirection(feature, direction));
       return { ...trace, direction, features };
@@ -184,11 +191,10 @@ export class MethodologyService {
   }
 
   /** The last recorded gaps and their open intents. Does not search for new ones. */
-  gapsFound(projectKey: ProjectKey): AsyncReply<GapsFoundReply> {
-    return this.scheduleRead(projectKey, async ({ state }) => ({
+  gapsFound(projectKey: ProjectKey, { at }: AtQuery = {}): AsyncReply<GapsFoundReply> {
+    return this.readView(projectKey, at, ({ state }) => ({
       last: state.last_gaps,
       open: [...state.signals.values()].filter(({ id }) => id.startsWith('INT-GAP-')),
-      ...logPositionOf(state),
     }));
   }
 
@@ -230,14 +236,33 @@ export class MethodologyService {
     return this.projection.stateOf(project);
   }
 
+  /** A view of the project now, or at a position of its log. */
   private readView<T extends object>(
     projectKey: ProjectKey,
+    at: number | undefined,
     view: (input: RouteInput) => T | Problem,
   ): AsyncReply<T & LogPosition> {
     return this.scheduleRead(projectKey, async ({ project, state }) => {
-      const found = view(viewInputOf(project.state, state, project.view()));
-      return isProblem(found) ? found : { ...found, ...logPositionOf(state) };
+      const input =
+        at === undefined
+          ? viewInputOf(project.state, state, project.view())
+          : await this.pastInput(project, at);
+      if (isProblem(input)) return input;
+      const found = view(input);
+      return isProblem(found) ? found : { ...found, ...logPositionOf(input.state) };
     });
+  }
+
+  private async pastInput(project: Project, at: number): Promise<RouteInput | Problem> {
+    const { history } = this.dependencies;
+    const past = await pastProject(history, project, at);
+    if (isProblem(past)) return past;
+    const state = emptyMethodologyState();
+    await history.forEach(project.key, { until_position: at }, (event) => {
+      evolveMethodology(state, event);
+      return true;
+    });
+    return viewInputOf(past.state, state, past.context);
   }
 }
 

@@ -11,6 +11,7 @@ import {
   subtaskCount,
   subtaskId,
 } from '../../core/plan/index.js';
+import type { RecordHead } from '../../core/record.js';
 import { PLAN_SUBJECT } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { actorOf, type Caller } from '../authentication/caller.js';
@@ -68,8 +69,11 @@ export function applyPlanUpdate(
 export const unchangedPlan = (view: DecisionView): PlanResult =>
   planResult(view.state.plan, { added: [], changed: [], removed: [] }, planVersionOf(view));
 
-export const planVersionOf = (view: DecisionView): number =>
-  (view.record(PLAN_SUBJECT)?.value.version as number) ?? 0;
+export const planVersionOf = (view: DecisionView): number => planVersionIn(view.record(PLAN_SUBJECT));
+
+/** The version in the record of a plan; 0 if there is none yet. */
+export const planVersionIn = (record: RecordHead | null | undefined): number =>
+  (record?.value.version as number | undefined) ?? 0;
 
 function planResult(plan: Plan, change: PlanChange, version: number): PlanResult {
   const [added, changed, removed] = [change.added.length, change.changed.length, change.removed.length];

@@ -3,6 +3,7 @@ import type { ClaimCommand, Decision } from '../../core/claims/commands.js';
 import { decide } from '../../core/claims/decide.js';
 import { evolve } from '../../core/claims/evolve.js';
 import { emptyHead } from '../../core/claims/head.js';
+import { omittedLeaseSeconds } from '../../core/claims/lease.js';
 import type { ClaimBody, ClaimResult } from '../../core/contract/claims.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { RecordHead } from '../../core/record.js';
@@ -29,7 +30,6 @@ type ClaimFields = Omit<ClaimBody, 'task_id' | 'feature_id' | 'edge' | 'with_bri
 
 /** A refusal over open dependencies checks at most this many of them. */
 const CHECKED_DEPENDENCIES_MAX = 20;
-const DEFAULT_LEASE_SECONDS = 300;
 
 export function claimOperation(claim: ClaimRequest, caller: Caller): Operation<ClaimResult | Problem> {
   const { request_id } = claim.body;
@@ -155,9 +155,8 @@ export function claimCommand(
   { subject, body }: ClaimRequest,
   caller: Caller,
 ): ClaimCommand {
-  const isEdge = subjectKindOf(subject) === 'edge';
-  const isSingleAgent = isEdge && isSingleAgentProject(view.methodology);
-  const defaultLeaseSeconds = isEdge ? view.policy.claim_ttl_seconds : DEFAULT_LEASE_SECONDS;
+  const kind = subjectKindOf(subject);
+  const isSingleAgent = kind === 'edge' && isSingleAgentProject(view.methodology);
   const session = view.lookUpSession(body.session_id).record;
   const clientFields = caller.client_ip === null ? null : { client_ip: caller.client_ip };
   const metadata =
@@ -171,7 +170,9 @@ export function claimCommand(
     user_id: caller.user_id ?? sessionUserOf(session, caller),
     ...principalFields(session, caller, body.resume === true),
     // In single-agent mode nobody competes for the work, so the lease does not expire.
-    lease_seconds: isSingleAgent ? null : (body.lease_duration_seconds ?? defaultLeaseSeconds),
+    lease_seconds: isSingleAgent
+      ? null
+      : (body.lease_duration_seconds ?? omittedLeaseSeconds(kind, view.rulesOf(subject))),
     request_id: body.request_id ?? null,
     metadata,
     facts: claimFacts(view, subject, { agent_id: body.agent_id, agent_role }, session),

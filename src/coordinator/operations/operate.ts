@@ -109,7 +109,7 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
   }
 
   private render(view: DecisionView, decision: Decision): OperatorResult | Problem {
-    if (decision.code === 'INVALID_LEASE') return invalidLeaseProblem();
+    if (decision.code === 'INVALID_LEASE') return invalidLeaseProblem(decision);
     const parkedCount = parkedResults(this.history ?? []).length - (decision.code === 'ADOPTED' ? 1 : 0);
     const state = taskStateOf(view, decision.next, Math.max(parkedCount, 0));
     if (decision.ok) return { success: true, reason: decision.code as OperatorSuccess, ...state };

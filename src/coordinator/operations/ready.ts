@@ -1,5 +1,5 @@
 import { canTakeOver, permitHeldUntilMs } from '../../core/claims/lease.js';
-import { agentsByTrack, compareRank, type Rank, trackCapacity } from '../../core/plan/index.js';
+import { agentsByTrack, compareRank, maxAgentsIn, type Rank, trackCapacity } from '../../core/plan/index.js';
 import { readinessOf } from '../../core/views/index.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import { openDependencies } from './facts.js';
@@ -13,7 +13,11 @@ export function* readyWork(view: DecisionView, agentId: string, track: string | 
   // An agent is given the tracks it has worked in first.
   const ownTracks = view.state.tracksByAgent.get(agentId);
   const preference = (name: string): number => {
-    const capacity = trackCapacity(agents.get(name), agentId, view.policy.max_agents_per_track);
+    const capacity = trackCapacity(
+      agents.get(name),
+      agentId,
+      maxAgentsIn(name, view.policy.max_agents_per_track),
+    );
     if (capacity === 'full') return 3;
     if (ownTracks?.has(name)) return 0;
     return capacity === 'free' ? 1 : 2;

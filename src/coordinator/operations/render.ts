@@ -22,7 +22,7 @@ import {
 import { isoTime } from '../../core/events/envelope.js';
 import { planPositionOf } from '../../core/views/index.js';
 import type { ProjectKey } from '../../stores/store.js';
-import { type Problem, problem } from '../wire/problem.js';
+import { fieldProblem, type Problem } from '../wire/problem.js';
 
 /** Renders decisions as the wire contract defines them. Nothing is decided here. */
 
@@ -76,7 +76,9 @@ export function claimResult(
       ...(warnings === undefined ? {} : { warnings }),
     };
   }
-  return decision.code === 'INVALID_LEASE' ? invalidLeaseProblem() : claimRefusal(decision, session_id);
+  return decision.code === 'INVALID_LEASE'
+    ? invalidLeaseProblem(decision)
+    : claimRefusal(decision, session_id);
 }
 
 const OWN_CLAIM_ADVICE =
@@ -107,7 +109,7 @@ function claimRefusal({ code, details, head }: Decision, sessionId: string): Cla
     case 'DENIED_BACKOFF':
       return { ...denied, reason, retry_at: isoTime(details.retry_at_ms ?? 0) };
     case 'DENIED_LIMIT':
-      return { ...denied, reason, limit: details.limit ?? '' };
+      return { ...denied, reason, limit: details.limit ?? '', limit_value: details.limit_value ?? null };
     case 'DENIED_PARALLEL':
       return { ...denied, reason, ...sharedModulesFields(details.shared ?? []) };
     default:
@@ -129,22 +131,15 @@ export const unknownProjectResult = ({ detail }: Problem) => ({
   next: detail,
 });
 
-const LEASE_EXPECTED =
-  'expected a value from min_lease_duration_seconds to max_lease_duration_seconds of the tenant';
-
-export const invalidLeaseProblem = (): Problem =>
-  problem(
-    'INVALID_LEASE',
-    'The lease duration is outside the limits of the tenant. Request one within them.',
-    [{ path: 'lease_duration_seconds', message: LEASE_EXPECTED }],
-  );
+export const invalidLeaseProblem = ({ details }: Decision): Problem =>
+  fieldProblem('lease_duration_seconds', details.says ?? '', 'INVALID_LEASE');
 
 /** The code of a refusal and what to do next. `decide` returns only codes of the command's own refusals. */
 const refusal = <Code extends RefusalCode>({ code }: Decision) =>
   ({ success: false, reason: code as Code, next: adviceFor(code as Code) }) as const;
 
 export function renewalResult(decision: Decision): RenewalResult | Problem {
-  if (decision.code === 'INVALID_LEASE') return invalidLeaseProblem();
+  if (decision.code === 'INVALID_LEASE') return invalidLeaseProblem(decision);
   if (!decision.ok) return { ...refusal<RenewalRefusal>(decision), new_expiry: null };
   return { success: true, reason: 'RENEWED', new_expiry: timeOrNull(decision.details.expires_at_ms) };
 }

@@ -1,3 +1,4 @@
+import { reachedLimit } from '../../core/claims/reached-limit.js';
 import { adviceFor } from '../../core/contract/codes.js';
 import type { SessionRecord, SessionResult } from '../../core/contract/sessions.js';
 import { isoTime } from '../../core/events/envelope.js';
@@ -47,8 +48,11 @@ export const openSession = (
 function openedResult(view: DecisionView, opening: SessionRequest): SessionResult {
   const session = sessionRecord(view, opening.session_id);
   if (session === null) {
-    const limit = view.exhaustedLimit ?? 'max_active_sessions';
-    return { success: false, reason: 'DENIED_LIMIT', session, limit, next: adviceFor('DENIED_LIMIT') };
+    const { says: next, ...reached } = reachedLimit(view.exhaustedLimit ?? 'max_active_sessions', null, {
+      ...view.policy,
+      ...view.limits,
+    });
+    return { success: false, reason: 'DENIED_LIMIT', session, ...reached, next };
   }
   const reason = reopeningRefusal(session, opening);
   if (reason === null) return { success: true, reason: 'OPENED', session };

@@ -1,6 +1,7 @@
 import type { Decision } from '../../core/claims/commands.js';
 import type { Head } from '../../core/claims/head.js';
 import { permitHeldUntilMs } from '../../core/claims/lease.js';
+import { maxAgentsIn } from '../../core/plan/index.js';
 import type { Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Operation, RequestKey } from '../queue/operation.js';
@@ -78,11 +79,12 @@ export function shortenSessionPermit(transaction: TransactionBuilder, head: Head
 /** Updates the agents' permits in the track, where agents per track are limited. */
 export function updateTrackPermits(transaction: TransactionBuilder, decision: Decision): void {
   const { view } = transaction;
-  const max = view.policy.max_agents_per_track;
+  const { max_agents_per_track } = view.policy;
   const { claim, subject } = decision.next;
-  if (max === null || claim === null || decision.events.length === 0) return;
+  if (max_agents_per_track === null || claim === null || decision.events.length === 0) return;
   const task = view.state.plan.get(subject)?.task;
-  if (task === undefined) return;
+  const max = maxAgentsIn(task?.track ?? null, max_agents_per_track);
+  if (task === undefined || max === null) return;
   const scope = trackScope(task.track);
   // An agent that loses the work by this decision gives up its permit, whatever session it was in.
   for (const agentId of new Set([decision.head.claim?.agent_id ?? claim.agent_id, claim.agent_id])) {

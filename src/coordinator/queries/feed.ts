@@ -1,4 +1,4 @@
-import type { EventFilter } from '../../core/contract/events.js';
+import type { AgentEventFilter, EventFilter } from '../../core/contract/events.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { canonicalEdge } from '../../core/methodology/definition/edge-name.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
@@ -15,6 +15,8 @@ import type { ReadScheduler } from './read-scheduler.js';
 const PAGE_EVENTS_MAX = 1000;
 /** Number of events that are read first; their size decides how many are read next. */
 const FIRST_CHUNK_EVENTS = 50;
+/** Number of projects that are searched for one page of an agent's events. */
+const PROJECTS_SEARCHED_MAX = 100;
 /** Number of events read at a time while following the log: some stores decode them at once. */
 const FOLLOWED_EVENTS = 100;
 
@@ -49,6 +51,38 @@ export class EventFeed {
       return { events, next: cursorAt(events.at(-1)?.position ?? after) };
     };
     return catchStoreErrors(() => this.readScheduler.run(projectKey.tenant_id, readPage));
+  }
+
+  /**
+   * Events of an agent in all projects of the tenant, ordered by project, then position. The cursor is
+   * `project_id/position`. A page may be short: its cursor continues the search.
+   */
+  agentPage(tenant_id: string, filter: AgentEventFilter) {
+    const { after = '/0', limit = 100, type, ...rest } = filter;
+    const [, firstProject, position] = /^([^/]*)\/(\d{1,15})$/.exec(after) ?? [];
+    if (firstProject === undefined) return Promise.resolve(INVALID_CURSOR);
+    const readPage = async () => {
+      const projectIds = (await this.projects.projectIdsOf(tenant_id)).sort();
+      const remaining = projectIds.filter((project_id) => project_id >= firstProject);
+      const events: EventEnvelope[] = [];
+      for (const [index, project_id] of remaining.entries()) {
+        if (index === PROJECTS_SEARCHED_MAX) return { events, next: `${project_id}/0` };
+        const start = project_id === firstProject ? Number(position) : 0;
+        const query = {
+          ...rest,
+          ...(type === undefined ? {} : { types: [type] }),
+          after: start,
+          limit: limit - events.length,
+        };
+        const found = await this.read({ tenant_id, project_id }, query);
+        events.push(...found);
+        if (found.length === query.limit || lengthOf(events) >= PAGE_CHARS_MAX)
+          return { events, next: `${project_id}/${found.at(-1)?.position ?? start}` };
+        await this.environment.yieldToEventLoop();
+      }
+      return { events, next: null };
+    };
+    return catchStoreErrors(() => this.readScheduler.run(tenant_id, readPage));
   }
 
   /** The end of the log if it is before the position; null if the position is within the log. */
@@ -116,6 +150,9 @@ export class EventFeed {
     }
   }
 }
+
+const lengthOf = (events: readonly EventEnvelope[]): number =>
+  events.reduce((sum, { payload }) => sum + JSON.stringify(payload).length, 0);
 
 function waitUntilBeyond(project: Project, position: number, signal: AbortSignal): Promise<void> {
   if (project.state.position > position) return Promise.resolve();

@@ -1,20 +1,19 @@
 import { claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
-import type { ProjectEntry, ProjectStatus } from '../../core/contract/overview.js';
-import { PAGE_MAX, type PageQuery } from '../../core/contract/schema.js';
+import type { ExpiredClaimsQuery, ProjectEntry, ProjectStatus } from '../../core/contract/overview.js';
+import { type AtQuery, PAGE_MAX, type PageQuery } from '../../core/contract/schema.js';
 import type { Explanation, Lineage, TaskFilter, TaskResult, TaskState } from '../../core/contract/tasks.js';
-import { type EventEnvelope, isoTime, msOf } from '../../core/events/envelope.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
 import { readStrictJson } from '../../core/strict-json.js';
-import { LOSS_SUBJECT, POLICY_SUBJECT, TENANT_PROJECT } from '../../core/subject.js';
+import { TENANT_PROJECT } from '../../core/subject.js';
 import {
   type AgentStats,
   agentViews,
-  type FoldContext,
   lineageOf,
   type ParkedIds,
-  type ProjectState,
   parkedResults,
   resultsOf,
   statusSteps,
+  taskStateIn,
   updateAgentStats,
   updateParked,
 } from '../../core/views/index.js';
@@ -26,17 +25,18 @@ import { EventProjection } from '../queue/event-projection.js';
 import { CLAIMS_SCOPE } from '../queue/permit-limits.js';
 import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
-import { ProjectRules } from '../queue/rules-cache.js';
 import type { Environment } from '../runtime/environment.js';
 import { runInSlices } from '../runtime/run-in-slices.js';
 import { type AsyncReply, fieldProblem, isProblem, type Problem, problem } from '../wire/problem.js';
 import { tenantProblem } from '../wire/scope.js';
 import { cursorAheadProblem, cursorAt, INVALID_CURSOR, positionOfCursor } from './cursor.js';
+import { expiredClaims } from './expired-claims.js';
 import { explain } from './explain.js';
 import type { EventHistory } from './history.js';
 import { firstNames, LatestItems, limitOf, PAGE_CHARS_MAX, pageOf } from './page.js';
+import { pastProject } from './past.js';
 import type { ReadScheduler } from './read-scheduler.js';
-import { detailedStateOf, statesOf, subjectProblem, tasksIn } from './tasks.js';
+import { detailedStateOf, statesOf, subjectProblem, tasksIn, type ViewedProject } from './tasks.js';
 
 /** Number of events a lineage is built from, in addition to its refused results. */
 const LINEAGE_EVENTS_MAX = 10_000;
@@ -88,10 +88,25 @@ export class Queries {
     });
   }
 
-  getTaskState(projectKey: ProjectKey, taskId: string): AsyncReply<TaskState> {
+  getTaskState(projectKey: ProjectKey, taskId: string, { at }: AtQuery = {}): AsyncReply<TaskState> {
+    if (at !== undefined) return this.pastTaskState(projectKey, taskId, at);
     return this.withSubject(projectKey, taskId, async (view, subject) => {
       const parked = parkedResults(await this.history.ofSubject(projectKey, subject)).length;
       return detailedStateOf(view, subject, parked);
+    });
+  }
+
+  /** Without the checks of an edge, which follow from today's configuration. */
+  private async pastTaskState(projectKey: ProjectKey, taskId: string, at: number): AsyncReply<TaskState> {
+    const subject = parseSubject(taskId);
+    if (isProblem(subject)) return subject;
+    return this.scheduleRead(projectKey, async (project) => {
+      const past = await pastProject(this.history, project, at);
+      if (isProblem(past)) return past;
+      const { plan, heads } = past.state;
+      if (plan.get(subject) === undefined && !heads.has(subject))
+        return problem('NOT_FOUND', `${subject} was not in the project at position ${at}.`);
+      return taskStateIn(past.state, subject, past.context);
     });
   }
 
@@ -104,20 +119,25 @@ export class Queries {
     });
   }
 
-  listTasks(projectKey: ProjectKey, filter: TaskFilter = {}) {
+  listTasks(projectKey: ProjectKey, { at, ...filter }: TaskFilter = {}) {
     return this.scheduleRead(projectKey, async (project) => {
-      const { parked } = await this.tallies.stateOf(project);
-      const page = await runInSlices(tasksIn(project, filter, parked), this.environment);
-      return { ...page, position: project.state.position };
+      const viewed = await this.viewed(project, at);
+      if (isProblem(viewed)) return viewed;
+      const page = await runInSlices(tasksIn(viewed, filter), this.environment);
+      return { ...page, position: viewed.state.position };
     });
   }
 
-  getClaimHistory(projectKey: ProjectKey, taskId: string, query: PageQuery = {}): AsyncReply<Lineage> {
+  getClaimHistory(
+    projectKey: ProjectKey,
+    taskId: string,
+    { at, ...query }: PageQuery & AtQuery = {},
+  ): AsyncReply<Lineage> {
     const max = limitOf(query);
-    return this.scheduleSubjectRead(projectKey, taskId, async (_view, subject) => {
+    return this.scheduleSubjectRead(projectKey, taskId, at, async (subject, untilAt) => {
       const lineageEvents = new LatestItems<EventEnvelope>(LINEAGE_EVENTS_MAX);
       const refused = new LatestItems<EventEnvelope>(max);
-      await this.history.forEach(projectKey, { subject }, (event) => {
+      await this.history.forEach(projectKey, { subject, ...untilAt }, (event) => {
         if (claimEventKindOf(event.event_type) === 'result_denied')
           refused.push(event, JSON.stringify(event).length);
         else if (LINEAGE_EVENT_KINDS.has(claimEventKindOf(event.event_type) ?? '')) lineageEvents.push(event);
@@ -139,14 +159,14 @@ export class Queries {
     });
   }
 
-  listResults(projectKey: ProjectKey, taskId: string, query: PageQuery = {}) {
+  listResults(projectKey: ProjectKey, taskId: string, { at, ...query }: PageQuery & AtQuery = {}) {
     const after = positionOfCursor(query.after ?? '');
     if (after === null) return Promise.resolve(INVALID_CURSOR);
-    return this.scheduleSubjectRead(projectKey, taskId, async (_view, subject) => {
+    return this.scheduleSubjectRead(projectKey, taskId, at, async (subject, untilAt) => {
       const results: TaskResult[] = [];
       let chars = 0;
       let next: string | null = null;
-      await this.history.forEach(projectKey, { subject, after }, (event) => {
+      await this.history.forEach(projectKey, { subject, after, ...untilAt }, (event) => {
         const [result] = resultsOf([event]);
         if (result === undefined) return true;
         results.push(result);
@@ -160,10 +180,15 @@ export class Queries {
   }
 
   /** One result with its data, including refused and parked ones. Large data is read from its blob. */
-  getResult(projectKey: ProjectKey, taskId: string, resultId: string): AsyncReply<TaskResult> {
-    return this.scheduleSubjectRead(projectKey, taskId, async (_view, subject) => {
+  getResult(
+    projectKey: ProjectKey,
+    taskId: string,
+    resultId: string,
+    { at }: AtQuery = {},
+  ): AsyncReply<TaskResult> {
+    return this.scheduleSubjectRead(projectKey, taskId, at, async (subject, untilAt) => {
       let found: TaskResult | undefined;
-      await this.history.forEach(projectKey, { subject }, (event) => {
+      await this.history.forEach(projectKey, { subject, ...untilAt }, (event) => {
         const [result] = resultsOf([event]);
         if (result?.id === resultId && (found === undefined || result.accepted)) found = result;
         return found?.accepted !== true;
@@ -201,22 +226,30 @@ export class Queries {
   /** The project's status, now or at a position of its log. */
   status(projectKey: ProjectKey, at?: number): AsyncReply<ProjectStatus> {
     return this.scheduleRead(projectKey, async (project) => {
-      if (at !== undefined) {
-        const state = await this.stateAt(project, at);
-        if (isProblem(state)) return state;
-        return runInSlices(statusSteps(state, foldContextAt(project, state)), this.environment);
-      }
-      const { parked } = await this.tallies.stateOf(project);
-      return runInSlices(statusSteps({ ...project.state, parked }, project.view()), this.environment);
+      const viewed = await this.viewed(project, at);
+      if (isProblem(viewed)) return viewed;
+      return runInSlices(statusSteps(viewed.state, viewed.contextNow()), this.environment);
+    });
+  }
+
+  expiredClaims(projectKey: ProjectKey, { at, before, ...page }: ExpiredClaimsQuery = {}) {
+    return this.scheduleRead(projectKey, async (project) => {
+      const viewed = await this.viewed(project, at);
+      if (isProblem(viewed)) return viewed;
+      const { state } = viewed;
+      const context = viewed.contextNow();
+      const beforeMs = before === undefined ? context.now_ms : Date.parse(before);
+      const found = await runInSlices(expiredClaims(state, context, beforeMs, page), this.environment);
+      return { ...found, position: state.position, last_updated: state.last_updated };
     });
   }
 
   agents(projectKey: ProjectKey, at?: number, query: PageQuery = {}) {
     return this.scheduleRead(projectKey, async (project) => {
-      const past = at === undefined ? null : await this.stateAt(project, at);
+      const past = at === undefined ? null : await pastProject(this.history, project, at);
       if (isProblem(past)) return past;
-      const { agents: tallied } = past ?? (await this.tallies.stateOf(project));
-      const state = past ?? project.state;
+      const { agents: tallied } = past?.state ?? (await this.tallies.stateOf(project));
+      const state = past?.state ?? project.state;
       const limit = limitOf(query);
       const agentIds = await runInSlices(
         firstNames(tallied.keys(), query.after ?? '', limit + 1),
@@ -228,8 +261,14 @@ export class Queries {
     });
   }
 
-  private async stateAt({ key, state }: Project, at: number): Promise<ProjectState | Problem> {
-    return at > state.position ? cursorAheadProblem('at', at, state.position) : this.history.stateAt(key, at);
+  /** The project now or at a position, as views read it. */
+  private async viewed(project: Project, at: number | undefined): Promise<ViewedProject | Problem> {
+    if (at === undefined) {
+      const { parked } = await this.tallies.stateOf(project);
+      return { state: { ...project.state, parked }, contextNow: () => project.view() };
+    }
+    const past = await pastProject(this.history, project, at);
+    return isProblem(past) ? past : { state: past.state, contextNow: () => past.context };
   }
 
   private async entryOf(projectKey: ProjectKey): Promise<ProjectEntry> {
@@ -251,12 +290,22 @@ export class Queries {
     });
   }
 
+  /** Reads the events of a subject, up to a position if one is given. */
   private scheduleSubjectRead<T>(
     projectKey: ProjectKey,
     taskId: string,
-    query: SubjectQuery<T>,
+    at: number | undefined,
+    query: (subject: string, untilAt: { until_position?: number }) => AsyncReply<T>,
   ): AsyncReply<T> {
-    return this.readScheduler.run(projectKey.tenant_id, () => this.withSubject(projectKey, taskId, query));
+    return this.readScheduler.run(projectKey.tenant_id, () =>
+      this.withSubject(projectKey, taskId, async (view, subject) => {
+        if (at === undefined) return query(subject, {});
+        const { position } = view.state;
+        return at > position
+          ? cursorAheadProblem('at', at, position)
+          : query(subject, { until_position: at });
+      }),
+    );
   }
 
   /** Queues a potentially slow read with the read scheduler. */
@@ -283,15 +332,6 @@ const emptyTallies = () => ({
 function evolveTallies({ agents, parked }: ReturnType<typeof emptyTallies>, event: EventEnvelope): void {
   updateAgentStats(agents, event);
   updateParked(parked, event);
-}
-
-/** The fold context of the past: the time and policy of then, but today's tenant limits. */
-function foldContextAt({ key, limits, services }: Project, state: ProjectState): FoldContext {
-  const policy = state.records.get(POLICY_SUBJECT) ?? null;
-  const loss = state.records.get(LOSS_SUBJECT) ?? null;
-  const rules = new ProjectRules({ policy, loss }, limits, services.skew_margin_ms);
-  const now_ms = msOf(state.last_updated ?? isoTime(0));
-  return { key, now_ms, rulesOf: rules.of };
 }
 
 function liveClaims(project: Project): number {

@@ -4,7 +4,13 @@ import { effectiveChecklist } from '../../core/methodology/definition/checklist.
 import { subtaskIds } from '../../core/plan/index.js';
 import type { StepGenerator } from '../../core/steps.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
-import { type ParkedIds, taskState } from '../../core/views/index.js';
+import {
+  type FoldContext,
+  type ParkedIds,
+  taskState,
+  taskStateIn,
+  type WorkWithParked,
+} from '../../core/views/index.js';
 import { isKnownSubject, openDependencies, unknownSubjectProblem } from '../operations/facts.js';
 import { parseSubject } from '../operations/parse-body.js';
 import type { DecisionView } from '../queue/decision-view.js';
@@ -58,31 +64,37 @@ export function* statesOf(project: Project, taskIds: readonly string[], parked: 
   return states;
 }
 
+/** A project as a view reads it, now or in the past. */
+export interface ViewedProject {
+  readonly state: WorkWithParked;
+  /** The time and rules at the moment of the call. */
+  contextNow(): FoldContext;
+}
+
 /** A page of tasks by id, which orders them by track and sequence. */
 export function* tasksIn(
-  project: Project,
-  filter: TaskFilter,
-  parked: ParkedIds,
+  { state, contextNow }: ViewedProject,
+  filter: Omit<TaskFilter, 'at'>,
 ): StepGenerator<{ tasks: TaskState[]; next: string | null }> {
   const limit = limitOf({ limit: filter.limit ?? 100 });
   const tasks: TaskState[] = [];
-  let view = project.view();
+  let context = contextNow();
   let seen = 0;
   let last = '';
-  for (const subject of subjectsAfter(project, filter.after ?? '')) {
+  for (const subject of subjectsAfter(state, filter.after ?? '')) {
     if (tasks.length === limit || seen === SUBJECTS_SCANNED_MAX) return { tasks, next: last };
     last = subject;
     seen += 1;
-    const state = taskStateOf(view, view.head(subject), parked.get(subject)?.size ?? 0);
-    if (matchesFilter(project, state, filter)) tasks.push(state);
+    const found = taskStateIn(state, subject, context);
+    if (matchesFilter(state, found, filter)) tasks.push(found);
     if (seen % SUBJECTS_PER_STEP !== 0) continue;
     yield;
-    view = project.view();
+    context = contextNow();
   }
   return { tasks, next: null };
 }
 
-function* subjectsAfter({ state: { plan } }: Project, after: string): Generator<string> {
+function* subjectsAfter({ plan }: WorkWithParked, after: string): Generator<string> {
   for (const track of plan.tracks()) {
     // No id of this track sorts after `<track>.`, because the hyphen that ends a track's name sorts before the dot.
     if (`${track}.` < after) continue;
@@ -94,8 +106,12 @@ function* subjectsAfter({ state: { plan } }: Project, after: string): Generator<
   }
 }
 
-function matchesFilter(project: Project, state: TaskState, filter: TaskFilter): boolean {
-  if (filter.phase !== undefined && state.phase !== filter.phase) return false;
-  if (filter.readiness !== undefined && state.readiness !== filter.readiness) return false;
-  return filter.track === undefined || project.state.plan.get(state.task_id)?.task.track === filter.track;
+function matchesFilter(
+  { plan }: WorkWithParked,
+  { task_id, phase, readiness }: TaskState,
+  filter: Omit<TaskFilter, 'at'>,
+): boolean {
+  if (filter.phase !== undefined && phase !== filter.phase) return false;
+  if (filter.readiness !== undefined && readiness !== filter.readiness) return false;
+  return filter.track === undefined || plan.get(task_id)?.task.track === filter.track;
 }

@@ -1,4 +1,5 @@
 import type { Limits } from '../../core/claims/policy.js';
+import type { GrantLimit } from '../../core/claims/reached-limit.js';
 import type { WorkState } from '../../core/views/index.js';
 import type { CompletedRequest, DurableListener, Store, StoreMeta, Transaction } from '../../stores/store.js';
 import type { Caller } from '../authentication/caller.js';
@@ -18,7 +19,7 @@ export interface OperationJob {
   readonly resolve: (reply: unknown) => void;
   readonly reject: (bug: unknown) => void;
   tries: number;
-  exhaustedLimit: string | null;
+  exhaustedLimit: GrantLimit | null;
 }
 
 export interface ProjectServices {

@@ -2,6 +2,7 @@ import type { ClaimIdOf, DecisionContext } from '../../core/claims/commands.js';
 import { emptyHead, type Head } from '../../core/claims/head.js';
 import { isLive, permitHeldUntilMs } from '../../core/claims/lease.js';
 import type { Limits, Policy, Rules } from '../../core/claims/policy.js';
+import type { GrantLimit } from '../../core/claims/reached-limit.js';
 import type { AnyHead } from '../../core/fold.js';
 import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
 import type { RecordHead } from '../../core/record.js';
@@ -61,7 +62,7 @@ export class DecisionView {
   private cachedPermitLimits: readonly PermitLimit[] | null = null;
   private cachedSession: SessionLookup | null = null;
   /** The limit that the store reported as exhausted for the current operation. */
-  exhaustedLimit: string | null = null;
+  exhaustedLimit: GrantLimit | null = null;
 
   constructor(
     private readonly source: DecisionSource,
@@ -110,7 +111,7 @@ export class DecisionView {
   }
 
   /** Starts the next operation. `exhaustedLimit` is the limit that the store reported as exhausted for it. */
-  beginOperation(exhaustedLimit: string | null): void {
+  beginOperation(exhaustedLimit: GrantLimit | null): void {
     this.exhaustedLimit = exhaustedLimit;
     this.cachedSession = null;
     if (this.readSet.size > 0) this.readSet.clear();

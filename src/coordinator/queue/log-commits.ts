@@ -1,3 +1,4 @@
+import type { GrantLimit } from '../../core/claims/reached-limit.js';
 import { applyOwnCommit, applyPlanEvent, emptyWork } from '../../core/views/index.js';
 import {
   type CompletedRequest,
@@ -107,7 +108,7 @@ export class LogCommits implements CommitPath {
   /** Decides one command and applies it. Null: it has no reply yet, or has it already. */
   private decide(log: WritableLog, view: DecisionView, job: OperationJob): DecidedJob | null {
     const { project } = this;
-    for (let exhaustedLimit: string | null = null; ; ) {
+    for (let exhaustedLimit: GrantLimit | null = null; ; ) {
       view.beginOperation(exhaustedLimit);
       const attempt = job.operation.attempt(view);
       if ('needs' in attempt) {

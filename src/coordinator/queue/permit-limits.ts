@@ -1,4 +1,5 @@
 import type { Limits } from '../../core/claims/policy.js';
+import type { GrantLimit } from '../../core/claims/reached-limit.js';
 import type { PermitLimit } from '../../stores/store.js';
 
 /** The scopes in which a store counts permits, one per limit. */
@@ -12,7 +13,7 @@ export const tenantPermitLimits = (limits: Limits): readonly PermitLimit[] => [
   { scope: SESSIONS_SCOPE, max: limits.max_active_sessions },
 ];
 
-export function limitNameOfScope(scope: string): string {
+export function limitNameOfScope(scope: string): GrantLimit {
   if (scope === CLAIMS_SCOPE) return 'max_concurrent_claims';
   return scope === SESSIONS_SCOPE ? 'max_active_sessions' : 'max_agents_per_track';
 }

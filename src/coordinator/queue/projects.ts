@@ -13,10 +13,13 @@ import type { ProjectServices } from './commit-path.js';
 import { Project } from './project.js';
 import { StoreTime, skewMarginMs } from './store-time.js';
 
+/** The limits of a tenant that has set none. The same object until they change. */
+export type DefaultLimits = () => Limits;
+
 interface ProjectsOptions {
   readonly store: Store;
   readonly environment: Environment;
-  readonly default_limits: Limits;
+  readonly default_limits: DefaultLimits;
   /** Undefined: the default of each store. */
   readonly skew_margin_ms: number | undefined;
   readonly observer: Observer;
@@ -33,22 +36,31 @@ type StoreRuntime = Pick<ProjectServices, 'meta' | 'storeTime' | 'backoff'>;
 export class TenantLimits {
   private limitsRecord: RecordHead | undefined;
   private limits: Limits;
+  private defaults: Limits;
 
   constructor(
     readonly project: Project,
-    private readonly defaultLimits: Limits,
+    private readonly defaultLimits: DefaultLimits,
   ) {
-    this.limits = defaultLimits;
+    this.defaults = defaultLimits();
+    this.limits = this.defaults;
   }
 
-  /** Called for every command, so the limits are rebuilt only after their record changed. */
+  /** Called for every command, so the limits are rebuilt only after their record or the defaults changed. */
   currentLimits(): Limits {
     const record = this.project.state.records.get(LIMITS_SUBJECT);
-    if (record !== this.limitsRecord) {
+    const defaults = this.defaultLimits();
+    if (record !== this.limitsRecord || defaults !== this.defaults) {
       this.limitsRecord = record;
-      this.limits = { ...this.defaultLimits, ...(record?.value as Partial<Limits> | undefined) };
+      this.defaults = defaults;
+      this.limits = { ...defaults, ...this.changedLimits() };
     }
     return this.limits;
+  }
+
+  /** What an admin has set. */
+  changedLimits(): Partial<Limits> {
+    return (this.project.state.records.get(LIMITS_SUBJECT)?.value as Partial<Limits> | undefined) ?? {};
   }
 }
 
@@ -90,7 +102,7 @@ export class Projects {
   tenantLimits(tenant_id: string): Promise<TenantLimits> {
     return memoizedLoad(this.tenantPromises, tenant_id, async () => {
       const { default_limits } = this.options;
-      const project = await this.load({ tenant_id, project_id: TENANT_PROJECT }, () => default_limits);
+      const project = await this.load({ tenant_id, project_id: TENANT_PROJECT }, default_limits);
       return new TenantLimits(project, default_limits);
     });
   }

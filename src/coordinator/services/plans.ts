@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { decideProposalBody, type PlanInput, type PlanResult } from '../../core/contract/plan.js';
-import { mutationFields } from '../../core/contract/schema.js';
+import { type AtQuery, mutationFields } from '../../core/contract/schema.js';
 import {
   locateInSourceMap,
   type ParsedPlanDocument,
@@ -10,16 +10,19 @@ import {
   renderPlanSteps,
   validTaskItems,
 } from '../../core/plan/index.js';
+import { PLAN_SUBJECT } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
 import { type DocumentReader, LARGE_YAML_CHARS, malformedProblem } from '../documents/documents.js';
 import { type DocumentJob, listFromChunks, type ParsedDocument, planFromChunks } from '../documents/job.js';
 import { JsonText } from '../documents/json-text.js';
-import { type PlanUpdate, planAdditions, planVersionOf } from '../operations/apply-plan.js';
+import { type PlanUpdate, planAdditions, planVersionIn, planVersionOf } from '../operations/apply-plan.js';
 import { parseBody } from '../operations/parse-body.js';
 import { invalidPlan, PlanOperation, PlanReplacement, type PlanRequest } from '../operations/plan.js';
 import { decideProposal } from '../operations/task-proposals.js';
+import type { EventHistory } from '../queries/history.js';
+import { pastProject } from '../queries/past.js';
 import type { ReadScheduler } from '../queries/read-scheduler.js';
 import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
@@ -47,15 +50,29 @@ export class PlanService {
     private readonly projects: Projects,
     private readonly documentReader: DocumentReader,
     private readonly readScheduler: ReadScheduler,
+    private readonly history: EventHistory,
     private readonly environment: Environment,
   ) {}
 
-  get(projectKey: ProjectKey): AsyncReply<{ version: number; plan: PlanInput }> {
+  get(projectKey: ProjectKey, { at }: AtQuery = {}): AsyncReply<{ version: number; plan: PlanInput }> {
     return this.readScheduler.run(projectKey.tenant_id, () =>
       this.projects.withProject(projectKey, (project) =>
-        project.readDurable(() => this.renderConsistent(project)),
+        project.readDurable(() =>
+          at === undefined ? this.renderConsistent(project) : this.renderPast(project, at),
+        ),
       ),
     );
+  }
+
+  private async renderPast(project: Project, at: number): AsyncReply<{ version: number; plan: PlanInput }> {
+    const past = await pastProject(this.history, project, at);
+    if (isProblem(past)) return past;
+    const { plan, records } = past.state;
+    const version = planVersionIn(records.get(PLAN_SUBJECT));
+    return {
+      version,
+      plan: await runInSlices(renderPlanSteps(plan, project.key.project_id), this.environment),
+    };
   }
 
   /** The plan with its version, rendered again if the plan changed meanwhile. */

@@ -1,10 +1,12 @@
-import type { Limits, Policy } from '../../core/claims/policy.js';
+import { changedPolicy, isTrackCountAllowed, type Limits, type Policy } from '../../core/claims/policy.js';
 import { type ConfigureResult, configureBody } from '../../core/contract/methodology.js';
-import { limitsBody, type PolicyBody, policyBody } from '../../core/contract/settings.js';
+import { limitsBody, policyBody } from '../../core/contract/settings.js';
 import { projectIdSchema } from '../../core/ids.js';
 import { changedFeatures } from '../../core/methodology/definition/config-diff.js';
 import type { FeatureVector } from '../../core/methodology/definition/methodology.js';
+import { LIMITED_TRACKS_MAX } from '../../core/plan/index.js';
 import { LIMITS_SUBJECT, POLICY_SUBJECT } from '../../core/subject.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
 import { type DocumentReader, malformedProblem } from '../documents/documents.js';
@@ -23,7 +25,7 @@ import type { Projects } from '../queue/projects.js';
 import { policyFromRecord } from '../queue/rules-cache.js';
 import type { Environment } from '../runtime/environment.js';
 import { runInSlices } from '../runtime/run-in-slices.js';
-import { type AsyncReply, catchStoreErrors, isProblem } from '../wire/problem.js';
+import { type AsyncReply, catchStoreErrors, fieldProblem, isProblem } from '../wire/problem.js';
 import { tenantProblem } from '../wire/scope.js';
 
 /** A project's policy and methodology, and its tenant's limits. */
@@ -43,8 +45,11 @@ export class SettingsService {
   async putPolicy(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<Policy> {
     const fields = parseBody(policyBody, body);
     if (isProblem(fields)) return fields;
-    const changed = (view: DecisionView): Policy =>
-      applyPolicyChanges(policyFromRecord(view.record(POLICY_SUBJECT)), fields);
+    const { request_id: _, signature: __, ...change } = fields;
+    const changed = (view: DecisionView) => {
+      const settings = changedPolicy(policyFromRecord(view.record(POLICY_SUBJECT)), change);
+      return isTrackCountAllowed(settings) ? { record: settings, settings } : tooManyTracksProblem();
+    };
     const operation = changeSettings(POLICY_SUBJECT, 'POLICY_CHANGED', changed, caller, fields);
     return this.projects.withProject(projectKey, (project) => project.run(operation, caller));
   }
@@ -67,7 +72,11 @@ export class SettingsService {
     const { request_id: _, signature: __, ...change } = fields;
     return catchStoreErrors(async () => {
       const tenant = await this.projects.tenantLimits(tenantId);
-      const changed = (): Limits => ({ ...tenant.currentLimits(), ...change }) as Limits;
+      // Only what was set is recorded, so that the rest follows the defaults of the server.
+      const changed = () => {
+        const record = { ...tenant.changedLimits(), ...withoutUndefined(change) };
+        return { record, settings: { ...tenant.currentLimits(), ...record } };
+      };
       const operation = changeSettings(LIMITS_SUBJECT, 'LIMITS_CHANGED', changed, caller, fields);
       return tenant.project.run(operation, caller);
     });
@@ -115,12 +124,11 @@ export class SettingsService {
 
 const configureExtraFields = configureBody.omit({ files: true }).extend({ project_id: projectIdSchema });
 
-function applyPolicyChanges(policy: Policy, changes: PolicyBody): Policy {
-  const { request_id: _, signature: __, stale_policy, ...rest } = changes;
-  const stalePolicyChange =
-    typeof stale_policy === 'string' ? { task: stale_policy, edge: stale_policy } : stale_policy;
-  return { ...policy, ...rest, stale_policy: { ...policy.stale_policy, ...stalePolicyChange } } as Policy;
-}
+const tooManyTracksProblem = () =>
+  fieldProblem(
+    'max_agents_per_track',
+    `expected at most ${LIMITED_TRACKS_MAX} tracks with a value of their own. Remove one: null as its value.`,
+  );
 
 /** Writes the features in transactions of limited size until all are written. */
 async function configureInParts(

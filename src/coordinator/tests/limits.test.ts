@@ -87,6 +87,55 @@ forEachStore('limits', (open) => {
     expect(await harness.coordinator.renewLease(P, renewal)).toMatchObject({ problem: 'INVALID_LEASE' });
   });
 
+  test('bound the lease of a claim that asks for none: the smaller of default and maximum', async () => {
+    const harness = await open({ limits: { max_lease_duration_seconds: 120 } });
+    await harness.plan(planOf(A, 'B-001-data'));
+    const alpha = new HarnessAgent(harness, 'alpha', 's1');
+    expect(await alpha.claims(A)).toMatchObject({ claim: { lease_duration_seconds: 120 } });
+    expect(await alpha.claims('REQ-F-1#design_code')).toMatchObject({
+      claim: { lease_duration_seconds: 120 },
+    });
+    const bounds = { min_lease_duration_seconds: 400, max_lease_duration_seconds: 7200 };
+    await harness.coordinator.settings.putLimits('acme', bounds);
+    expect(await alpha.claims('B-001-data')).toMatchObject({ claim: { lease_duration_seconds: 400 } });
+    expect(await alpha.claims('REQ-F-2#design_code')).toMatchObject({
+      claim: { lease_duration_seconds: 3600 },
+    });
+  });
+
+  test('name themselves and their value in every refusal', async () => {
+    const limits = { max_concurrent_claims: 1, max_active_sessions: 1, max_result_size_bytes: 10 };
+    const harness = await open({ limits: { ...limits, max_generations_per_task: 1 } });
+    const [one, two] = numbered(2) as [string, string];
+    await harness.plan(planOf(one, two));
+    const alpha = new HarnessAgent(harness, 'alpha', 's1');
+    const says = (text: string) => ({ next: expect.stringContaining(text) });
+    await alpha.claims(one);
+    const claims = { limit: 'max_concurrent_claims', limit_value: 1 };
+    expect(await alpha.claims(two)).toMatchObject({ ...claims, ...says('max_concurrent_claims is 1') });
+    const opening = { session_id: 's2', user_id: 'u', project_id: 'shop' };
+    expect(await harness.coordinator.sessions.open('acme', opening)).toMatchObject({
+      limit: 'max_active_sessions',
+      limit_value: 1,
+      ...says('max_active_sessions is 1'),
+    });
+    expect(await alpha.submits(one, 'x'.repeat(20))).toMatchObject({
+      reason: 'RESULT_TOO_LARGE',
+      ...says('The result has 22 bytes, and max_result_size_bytes is 10.'),
+    });
+    await alpha.releases(one);
+    expect(await alpha.claims(one)).toMatchObject({
+      limit: 'max_generations_per_task',
+      ...says('max_generations_per_task is 1'),
+    });
+    const lease =
+      'lease_duration_seconds: 29 is outside the limits of the tenant: min_lease_duration_seconds is 30, max_lease_duration_seconds is 3600';
+    expect(await alpha.tryClaim(two, { lease_duration_seconds: 29 })).toMatchObject({ detail: lease });
+    await alpha.claims(two);
+    const renewal = { ...alpha.expectedHandle(two), lease_duration_seconds: 29 };
+    expect(await harness.coordinator.renewLease(P, renewal)).toMatchObject({ detail: lease });
+  });
+
   test('of claims refuse one claim too many with the name of the limit, until a claim expires', async () => {
     const harness = await open({ limits: { max_concurrent_claims: 2 } });
     const [one, two, three] = numbered(3) as [string, string, string];

@@ -44,6 +44,51 @@ forEachStore('the policy', (open) => {
     expect(wrong).toMatchObject({ problem: 'INVALID_REQUEST' });
   });
 
+  test('takes max_agents_per_track for all tracks or by track, and a refusal names track and value', async () => {
+    const harness = await open();
+    await harness.plan(planOf('A-001-x', 'A-002-x', 'B-001-x', 'B-002-x'));
+    const { settings } = harness.coordinator;
+    const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
+    const maxAgents = async (max_agents_per_track: unknown) =>
+      unwrap(await settings.putPolicy(P, { max_agents_per_track })).max_agents_per_track;
+    expect(await maxAgents(3)).toBe(3);
+    expect(await maxAgents({ A: 1, C: 5 })).toEqual({ A: 1, C: 5 });
+    expect(await maxAgents({ C: null, D: 2 })).toEqual({ A: 1, D: 2 });
+    await alpha.claims('A-001-x');
+    await alpha.claims('B-001-x');
+    const refused = await beta.claims('A-002-x');
+    expect(refused).toMatchObject({ reason: 'DENIED_LIMIT', limit: 'max_agents_per_track', limit_value: 1 });
+    expect(refused).toMatchObject({ next: expect.stringContaining('max_agents_per_track is 1 in track A') });
+    expect((await beta.claims('B-002-x')).reason).toBe('GRANTED');
+    expect(await maxAgents({ A: null, D: null })).toBe(null);
+    expect((await beta.claims('A-002-x')).reason).toBe('GRANTED');
+    for (const [wrong, bound] of [
+      [0, '>=1'],
+      [10_001, '<=10000'],
+      [{ A: 0 }, '>=1'],
+      [{ a: 1 }, ''],
+      ['many', '1 to 10000'],
+    ] as const) {
+      const fault = await settings.putPolicy(P, { max_agents_per_track: wrong });
+      expect(fault).toMatchObject({ problem: 'INVALID_REQUEST', detail: expect.stringContaining(bound) });
+    }
+  });
+
+  test('limits at most 100 tracks by name, however many changes name them', async () => {
+    const { coordinator } = await openWithPlan();
+    const letters = [...'ABCDEFGHIJ'];
+    const tracks = letters.flatMap((first) => letters.map((second) => [`${first}${second}`, 1] as const));
+    const change = (max_agents_per_track: object) =>
+      coordinator.settings.putPolicy(P, { max_agents_per_track });
+    unwrap(await change(Object.fromEntries(tracks)));
+    const refused = await change({ Z: 1 });
+    expect(refused).toMatchObject({
+      problem: 'INVALID_REQUEST',
+      detail: expect.stringContaining('100 tracks'),
+    });
+    expect(unwrap(await change({ AA: null, Z: 1 })).max_agents_per_track).toHaveProperty('Z', 1);
+  });
+
   test('decides per kind whether an expired claim can be taken over', async () => {
     const { harness, coordinator, alpha, beta } = await openWithPlan();
     await coordinator.settings.putPolicy(P, { stale_policy: { task: 'hold', edge: 'takeover' } });

@@ -7,6 +7,8 @@ import {
   planOf,
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
+import type { TaskClaim } from '../../core/contract/claims.js';
+import type { ExpiredClaimsQuery } from '../../core/contract/overview.js';
 
 const [A, B] = ['A-001-core', 'B-001-data'] as const;
 
@@ -59,6 +61,69 @@ forEachStore('the views', (open) => {
   });
 
   // req: EVT-015, PRJ-004
+  test('of tasks, results and the plan report the state at an earlier position', async () => {
+    const { harness, alpha, beta } = await openWithPlan();
+    const { queries, plans } = harness.coordinator;
+    await alpha.claims(A);
+    const at = await harness.position();
+    const read = async (query: { at?: number }) => ({
+      tasks: unwrap(await queries.listTasks(P, query)),
+      task: unwrap(await queries.getTaskState(P, A, query)),
+      history: unwrap(await queries.getClaimHistory(P, A, query)),
+      results: unwrap(await queries.listResults(P, A, query)),
+      plan: unwrap(await plans.get(P, query)),
+    });
+    const then = await read({});
+    harness.advance(3600);
+    await beta.claims(A);
+    await beta.submits(A);
+    await harness.plan(planOf(A, B, 'C-001-more'));
+    expect(await read({ at })).toEqual(then);
+    expect(await read({})).not.toEqual(then);
+    const later = { at: (await harness.position()) + 1 };
+    for (const reply of [
+      await queries.listTasks(P, later),
+      await queries.getTaskState(P, A, later),
+      await queries.getClaimHistory(P, A, later),
+      await queries.listResults(P, A, later),
+      await plans.get(P, later),
+      await queries.expiredClaims(P, later),
+    ])
+      expect(reply).toMatchObject({ problem: 'CURSOR_AHEAD' });
+    expect(await queries.getTaskState(P, 'C-001-more', { at })).toMatchObject({ problem: 'NOT_FOUND' });
+  });
+
+  // req: QRY-009
+  test('list the claims whose lease has ended before a time, until someone takes over', async () => {
+    const { harness, alpha, beta } = await openWithPlan();
+    const { queries } = harness.coordinator;
+    const EDGE = 'REQ-F-1#design_code';
+    const expired = async (query: ExpiredClaimsQuery = {}) => unwrap(await queries.expiredClaims(P, query));
+    const idsOf = ({ claims }: { claims: readonly TaskClaim[] }) => claims.map(({ task_id }) => task_id);
+    const { claim } = await alpha.claims(A, { lease_duration_seconds: 60 });
+    await alpha.claims(EDGE, { lease_duration_seconds: 60 });
+    harness.advance(60);
+    const end = claim?.expires_at ?? '';
+    expect(await expired()).toMatchObject({ claims: [], next: null });
+    harness.advance(1);
+    // The lease of an edge has ended too, though nobody may take it over.
+    expect(idsOf(await expired())).toEqual([A, EDGE]);
+    expect((await expired()).claims).toMatchObject([{ state: 'EXPIRED' }, { state: 'ACTIVE' }]);
+    expect(idsOf(await expired({ before: end }))).toEqual([]);
+    const first = await expired({ limit: 1 });
+    expect([idsOf(first), first.next]).toEqual([[A], A]);
+    expect(await expired({ limit: 1, after: A })).toMatchObject({ claims: [{ task_id: EDGE }], next: null });
+    await harness.coordinator.sweep();
+    expect(idsOf(await expired())).toEqual([A, EDGE]);
+    const at = await harness.position();
+    await beta.claims(A);
+    expect(idsOf(await expired())).toEqual([EDGE]);
+    await beta.releases(A);
+    harness.advance(3600);
+    expect(idsOf(await expired())).toEqual([EDGE]);
+    expect(idsOf(await expired({ at }))).toEqual([A, EDGE]);
+  });
+
   test('are the same after a restart', async () => {
     const { harness, alpha, beta } = await openWithPlan();
     await alpha.claims(A);

@@ -12,6 +12,7 @@ import {
 } from '../../core/events/catalogue.js';
 import { type EventEnvelope, msOf, type NewEvent } from '../../core/events/envelope.js';
 import { type AnyHead, fold } from '../../core/fold.js';
+import { maxAgentsIn } from '../../core/plan/index.js';
 import { HISTORY_SUBJECT, POLICY_SUBJECT } from '../../core/subject.js';
 import { emptyWork, evolveWork, type WorkState } from '../../core/views/index.js';
 import type { Blobs } from '../../stores/blobs.js';
@@ -234,7 +235,7 @@ function permitsOf(state: WorkState): Permit[] {
     addPermit({ scope: CLAIMS_SCOPE, member: subject, until_ms: untilMs, on_head: true });
     addPermit({ scope: SESSIONS_SCOPE, member: head.claim.session_id, until_ms: untilMs });
     const track = state.plan.get(subject)?.task.track;
-    if (policy.max_agents_per_track !== null && track !== undefined) {
+    if (track !== undefined && maxAgentsIn(track, policy.max_agents_per_track) !== null) {
       addPermit({ scope: trackScope(track), member: head.claim.agent_id, until_ms: untilMs });
     }
   }

@@ -10,6 +10,7 @@ import type {
 import type { EventDraft } from '../events/envelope.js';
 import type { Head, LastClaim, ReviewDecision, SubmittedResult } from './head.js';
 import type { Rules } from './policy.js';
+import type { GrantLimit } from './reached-limit.js';
 
 /** Handle of a grant. The caller sends it with every later command on the claim. */
 export interface ClaimHandle {
@@ -49,8 +50,8 @@ export interface ClaimFacts {
   readonly waiting_for: readonly string[];
   /** Digest of the results this work depends on; null if it depends on none. */
   readonly inputs: string | null;
-  /** Name of the limit that has no permit left. */
-  readonly reached_limit: string | null;
+  /** The limit that has no permit left. */
+  readonly reached_limit: GrantLimit | null;
   /** Facts about an edge of a configured project. Absent for a task, and in a project that was never configured. */
   readonly edge?: EdgeFacts;
 }
@@ -187,7 +188,8 @@ export interface DecisionDetails {
   readonly waiting_for?: readonly string[];
   readonly hold_reason?: string;
   readonly retry_at_ms?: number;
-  readonly limit?: string;
+  readonly limit?: GrantLimit;
+  readonly limit_value?: number | null;
   readonly work_lost?: boolean;
   readonly parked?: string | null;
   readonly expires_at_ms?: number | null;

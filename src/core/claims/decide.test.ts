@@ -62,7 +62,7 @@ const failedUntil = (at: number, retryAt: number): PastEventBuilder =>
   released(at, { reason: 'ERROR', message: 'broken', retry_at: isoAt(retryAt) });
 
 const waiting = { waiting_for: ['A-000-before'] };
-const full = { reached_limit: 'max_concurrent_claims' };
+const full = { reached_limit: 'max_concurrent_claims' } as const;
 const edge = {
   unknown_message: null,
   second_agent: false,

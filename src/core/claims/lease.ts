@@ -1,6 +1,25 @@
+import type { SubjectKind } from '../subject.js';
 import type { Decision } from './commands.js';
 import type { Head, LastClaim } from './head.js';
 import type { Rules } from './policy.js';
+
+/** Lease of a task's claim that does not ask for one; an edge has `claim_ttl_seconds`. */
+const DEFAULT_LEASE_SECONDS = 300;
+
+/** Lease of a claim that does not ask for one: the default, within the limits of the tenant. */
+export function omittedLeaseSeconds(kind: SubjectKind, rules: Rules): number {
+  const seconds = kind === 'edge' ? rules.claim_ttl_seconds : DEFAULT_LEASE_SECONDS;
+  return Math.min(Math.max(seconds, rules.min_lease_duration_seconds), rules.max_lease_duration_seconds);
+}
+
+export function isLeaseAllowed(leaseSeconds: number | null, rules: Rules): boolean {
+  if (leaseSeconds === null) return true;
+  return leaseSeconds >= rules.min_lease_duration_seconds && leaseSeconds <= rules.max_lease_duration_seconds;
+}
+
+/** Why a lease is not allowed: the two limits with their values. */
+export const leaseBoundsText = (leaseSeconds: number | null, rules: Rules): string =>
+  `${leaseSeconds} is outside the limits of the tenant: min_lease_duration_seconds is ${rules.min_lease_duration_seconds}, max_lease_duration_seconds is ${rules.max_lease_duration_seconds}`;
 
 /** Time at which a claim lapses without further activity. Under `hold` only `max_hold` ends it. */
 export function lapsesAtMs(claim: LastClaim, rules: Rules): number {
@@ -14,6 +33,13 @@ export const finiteOrNull = (atMs: number): number | null => (Number.isFinite(at
 
 export const isOpenClaim = (claim: LastClaim): boolean =>
   claim.state === 'ACTIVE' || claim.state === 'SUSPENDED';
+
+/** When the lease of unfinished work ends or has ended; null if it has none, or the claim has ended in another way. */
+export function leaseEndMsOf({ phase, claim }: Head): number | null {
+  if (phase === 'COMPLETED' || claim === null) return null;
+  if (claim.state === 'SUSPENDED') return claim.suspended_until_ms;
+  return claim.state === 'ACTIVE' || claim.state === 'EXPIRED' ? claim.expires_at_ms : null;
+}
 
 /** Whether the lease has run out for its holder. */
 export function isLapsed(head: Head, nowMs: number, rules: Rules): boolean {

@@ -1,5 +1,7 @@
-import type { Limits, Policy, StalePolicy } from '../contract/settings.js';
+import type { Limits, Policy, PolicyBody, StalePolicy } from '../contract/settings.js';
+import { LIMITED_TRACKS_MAX, type MaxAgentsPerTrack } from '../plan/track-capacity.js';
 import { type SubjectKind, subjectKindOf } from '../subject.js';
+import { withoutUndefined } from '../without-undefined.js';
 
 export type { Limits, Policy };
 
@@ -38,6 +40,40 @@ export const ENTERPRISE_LIMITS: Limits = {
   max_result_size_bytes: 100 * 1024 * 1024,
   max_active_sessions: 500,
 };
+
+type PolicyChange = Omit<PolicyBody, 'request_id' | 'signature'>;
+
+/** The policy after a change; omitted fields keep their values, and so do omitted kinds and tracks within one. */
+export function changedPolicy(policy: Policy, change: PolicyChange): Policy {
+  const { stale_policy, max_agents_per_track, ...rest } = change;
+  const staleChange =
+    typeof stale_policy === 'string' ? { task: stale_policy, edge: stale_policy } : (stale_policy ?? {});
+  return {
+    ...policy,
+    ...withoutUndefined(rest),
+    stale_policy: { ...policy.stale_policy, ...withoutUndefined(staleChange) },
+    max_agents_per_track: changedMaxAgents(policy.max_agents_per_track, max_agents_per_track),
+  };
+}
+
+/** A value by track replaces one for all tracks. */
+function changedMaxAgents(
+  current: MaxAgentsPerTrack,
+  change: PolicyChange['max_agents_per_track'],
+): Policy['max_agents_per_track'] {
+  if (change === undefined) return current;
+  if (change === null || typeof change === 'number') return change;
+  const known = typeof current === 'number' || current === null ? {} : current;
+  const byTrack = Object.entries({ ...known, ...change }).filter(
+    (entry): entry is [string, number] => entry[1] !== null,
+  );
+  return byTrack.length === 0 ? null : Object.fromEntries(byTrack);
+}
+
+/** Whether the record of the policy stays small. */
+export const isTrackCountAllowed = ({ max_agents_per_track }: Policy): boolean =>
+  typeof max_agents_per_track !== 'object' ||
+  Object.keys(max_agents_per_track ?? {}).length <= LIMITED_TRACKS_MAX;
 
 /** Input of `decide` in addition to the head: the policy that applies to the subject, and the limits. */
 export interface Rules extends Omit<Policy, 'stale_policy'>, Limits {

@@ -17,6 +17,7 @@ import {
   generation,
   iteration,
   jsonRecord,
+  limitFields,
   mutationFields,
   named,
   namedObject,
@@ -292,7 +293,7 @@ export const claimResult = namedResult('ClaimResult', [
   }),
   z.object({ reason: z.literal('DENIED_HELD'), ...denied, hold_reason: z.string() }),
   z.object({ reason: z.literal('DENIED_BACKOFF'), ...denied, retry_at: time }),
-  z.object({ reason: z.literal('DENIED_LIMIT'), ...denied, limit: z.string() }),
+  z.object({ reason: z.literal('DENIED_LIMIT'), ...denied, ...limitFields }),
   z.object({
     reason: z.literal('DENIED_PARALLEL'),
     ...denied,

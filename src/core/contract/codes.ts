@@ -158,8 +158,7 @@ const ADVICE = {
   STALE_GENERATION:
     'The task has since been granted again. Stop work on it. If parked has an id, an operator can adopt your result (gen task adopt).',
   TASK_ALREADY_COMPLETED: 'Another result was already accepted for this task. Claim another task.',
-  RESULT_TOO_LARGE:
-    'The result exceeds max_result_size_bytes. Make it smaller, or have an admin raise the limit.',
+  RESULT_TOO_LARGE: 'Make the result smaller, or have an admin raise max_result_size_bytes (gen limits).',
   LEASE_EXPIRED:
     'The result came after the lease expired. Claim the task again, or have an operator adopt the parked result (gen task adopt).',
   DEPENDENCY_CHANGED:

@@ -3,7 +3,7 @@ import { isoTimestamp } from '../events/fields.js';
 import { agentIdSchema, sessionIdSchema } from '../ids.js';
 import { BATCH_ITEMS_MAX } from './claims.js';
 import { APPEND_REFUSALS } from './codes.js';
-import { type ApiOperations, command, json, PROJECT_PATH, read } from './operation.js';
+import { type ApiOperations, command, json, PROJECT_PATH, read, TENANT_PATH } from './operation.js';
 import {
   boundedText,
   claimId,
@@ -14,6 +14,7 @@ import {
   namedObject,
   namedResult,
   next,
+  nextPage,
   pageLimit,
   plainObject,
   type ReplyOf,
@@ -63,6 +64,15 @@ const filterFields = {
   since: timeFilter,
   until: timeFilter,
 };
+/** Of one agent, in all projects of a tenant. */
+const agentEventQuery = z.strictObject({
+  agent_id: agentIdSchema,
+  type: textFilter,
+  since: timeFilter,
+  until: timeFilter,
+  after: cursor,
+  limit: pageLimit,
+});
 const eventQuery = z.strictObject({ after: cursor, limit: pageLimit, ...filterFields });
 
 /** An event in logs, feeds and pages. */
@@ -96,6 +106,7 @@ const importResult = z.object({ written: z.int(), already_there: z.int() });
 
 export type AppendBody = z.infer<typeof appendBody>;
 export type ImportBody = z.infer<typeof importBody>;
+export type AgentEventFilter = z.infer<typeof agentEventQuery>;
 export type EventFilter = z.infer<typeof eventQuery>;
 /** Mutable: whoever writes an event builds it field by field. */
 export type EventEnvelope = z.output<typeof event>;
@@ -109,6 +120,11 @@ export const eventOperations = {
     EVENTS_PATH,
     'List the events of the project, paginated; `next` is the cursor of the next page',
     { query: eventQuery, reply: z.object({ events: z.array(event), next: z.string() }) },
+  ),
+  agent_events: read(
+    `${TENANT_PATH}/events`,
+    'List the events of an agent in all projects of the tenant, by project and position, paginated',
+    { query: agentEventQuery, reply: z.object({ events: z.array(event), next: nextPage }) },
   ),
   append_event: {
     ...command(

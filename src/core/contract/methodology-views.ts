@@ -12,7 +12,16 @@ import {
   view,
 } from './methodology.js';
 import type { ApiOperations } from './operation.js';
-import { count, jsonRecord, named, positionFields, type ReplyOf, time } from './schema.js';
+import {
+  type AtQuery,
+  atField,
+  count,
+  jsonRecord,
+  named,
+  positionFields,
+  type ReplyOf,
+  time,
+} from './schema.js';
 import { BANDS, EXPIRY_ACTIONS, FEATURE_STATUSES, WORKSPACE_STATES } from './values.js';
 
 const text = z.string();
@@ -248,11 +257,15 @@ const zoomView = z.object({
 });
 const zoomReply = named('Zoom', zoomView.extend(positionFields));
 /** One edge, or the whole graph if omitted; of one feature, or of all. */
-export const zoomBody = z.strictObject({ edge: edgeName.optional(), feature: featureId.optional() });
+export const zoomBody = z.strictObject({
+  edge: edgeName.optional(),
+  feature: featureId.optional(),
+  ...atField,
+});
 export type BandView = ReplyOf<typeof bandView>;
 export type EdgeView = ReplyOf<typeof edgeView>;
 export type ZoomView = ReplyOf<typeof zoomView>;
-export type ZoomBody = z.input<typeof zoomBody>;
+export type ZoomBody = z.output<typeof zoomBody>;
 
 // Traces
 
@@ -265,6 +278,7 @@ const tracedId = z
 export const traceBody = z.strictObject({
   req: tracedId,
   direction: z.enum(TRACE_DIRECTIONS).default('both'),
+  ...atField,
 });
 const traceStep = z.object({
   edge: text,
@@ -299,7 +313,7 @@ const traceReply = named(
   'Trace',
   requirementTrace.extend({ direction: z.enum(TRACE_DIRECTIONS), ...positionFields }),
 );
-export type TraceBody = z.input<typeof traceBody>;
+export type TraceBody = Omit<z.input<typeof traceBody>, 'at'> & AtQuery;
 export type TraceStep = ReplyOf<typeof traceStep>;
 export type TracedFeature = ReplyOf<typeof tracedFeature>;
 export type RequirementTrace = ReplyOf<typeof requirementTrace>;
@@ -307,7 +321,7 @@ export type TraceReply = ReplyOf<typeof traceReply>;
 
 // Operations
 
-export const featureBody = z.strictObject({ feature: featureId });
+export const featureBody = z.strictObject({ feature: featureId, ...atField });
 const booleanText = z.enum(['true', 'false']).exactOptional();
 const statusQuery = z.strictObject({
   feature: featureId.exactOptional(),
@@ -316,6 +330,7 @@ const statusQuery = z.strictObject({
   agent_id: agentIdSchema
     .exactOptional()
     .describe('whose next step to show: a holder continues its own claim'),
+  ...atField,
 });
 
 export const methodologyViewOperations = {

@@ -13,6 +13,7 @@ import { type Action, type ApiOperations, json, withProject } from './operation.
 import { decideProposalBody, planResult } from './plan.js';
 import { configFault } from './problem.js';
 import {
+  atQuery,
   boundedText,
   count,
   iteration,
@@ -659,7 +660,7 @@ export const methodologyOperations = {
   known_gaps: view(
     '/api/gaps',
     'Get the gaps of the last report; searches and writes nothing',
-    z.object({}),
+    atQuery,
     gapsFoundReply,
   ),
 } as const satisfies ApiOperations;

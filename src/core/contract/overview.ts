@@ -1,7 +1,17 @@
 import { z } from 'zod';
 import { projectFields, taskClaim } from './claims.js';
 import { type ApiOperations, PROJECT_PATH, read, TENANT_PATH } from './operation.js';
-import { count, namedObject, nextPage, pageQuery, positionFields, type ReplyOf, time } from './schema.js';
+import {
+  atField,
+  atQuery,
+  count,
+  namedObject,
+  nextPage,
+  pageQuery,
+  positionFields,
+  type ReplyOf,
+  time,
+} from './schema.js';
 import { progressCounts } from './sessions.js';
 import { READINESS } from './values.js';
 
@@ -42,11 +52,15 @@ export type ProjectStatus = ReplyOf<typeof projectStatus>;
 export type ProjectEntry = ReplyOf<typeof projectEntry>;
 export type AgentView = ReplyOf<typeof agentView>;
 
-const atField = { at: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).exactOptional() };
+const expiredClaimsQuery = pageQuery.extend({
+  ...atField,
+  before: z.iso.datetime({ offset: true }).exactOptional(),
+});
+export type ExpiredClaimsQuery = z.output<typeof expiredClaimsQuery>;
 
 export const overviewOperations = {
   status: read(`${PROJECT_PATH}/status`, 'Get the status of the project, now or at a log position', {
-    query: z.strictObject(atField),
+    query: atQuery,
     reply: projectStatus,
   }),
   agents: read(
@@ -55,6 +69,14 @@ export const overviewOperations = {
     {
       query: pageQuery.extend(atField),
       reply: z.object({ agents: z.array(agentView), next: nextPage, ...positionFields }),
+    },
+  ),
+  list_expired_claims: read(
+    `${PROJECT_PATH}/claims/expired`,
+    'List the claims whose lease has ended before a time, by default now, and whose work nobody has taken over, paginated',
+    {
+      query: expiredClaimsQuery,
+      reply: z.object({ claims: z.array(taskClaim), next: nextPage, ...positionFields }),
     },
   ),
   list_projects: read(`${TENANT_PATH}/projects`, 'List the projects of the tenant, paginated', {

@@ -3,7 +3,7 @@ import { requestIdSchema } from '../ids.js';
 import { taskProposalSchema } from '../plan/task-proposal.js';
 import { taskInputSchema } from '../plan/task-schema.js';
 import { type ApiOperations, PROJECT_PATH, read } from './operation.js';
-import { boundedText, count, mutationFields, named, namedObject, type ReplyOf } from './schema.js';
+import { atQuery, boundedText, count, mutationFields, named, namedObject, type ReplyOf } from './schema.js';
 
 const planFields = {
   project: z.string().exactOptional(),
@@ -61,7 +61,10 @@ export type PlanView = z.output<typeof planView>;
 const PLAN_PATH = `${PROJECT_PATH}/plan` as const;
 
 export const planOperations = {
-  get_plan: read(PLAN_PATH, 'Get the plan, with its version as ETag', { reply: planView }),
+  get_plan: read(PLAN_PATH, 'Get the plan, now or at a log position, with its version as ETag', {
+    query: atQuery,
+    reply: planView,
+  }),
   put_plan: {
     method: 'PUT',
     path: PLAN_PATH,

@@ -31,6 +31,8 @@ export const count = z.number().int().min(0);
 export const jsonRecord = z.record(z.string(), z.unknown());
 /** Present on every refusal. */
 export const next = z.string().describe('what to do next');
+/** The limit that a refusal is due to, and its value. */
+export const limitFields = { limit: z.string(), limit_value: count.nullable() };
 /** Null on the last page. */
 export const nextPage = z.string().nullable();
 /** The log position that a reply is based on. */
@@ -68,6 +70,11 @@ export const pageQuery = z.strictObject({
   limit: pageLimit,
 });
 export type PageQuery = z.output<typeof pageQuery>;
+/** The position of the log whose state a view shows; absent: the present. */
+export const atField = { at: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).exactOptional() };
+/** Query of a view of the present or the past. */
+export const atQuery = z.strictObject(atField);
+export type AtQuery = z.output<typeof atQuery>;
 /** Query of a list that keeps the latest items and omits the oldest. */
 export const latestQuery = z.strictObject({ limit: pageLimit });
 

@@ -7,6 +7,7 @@ import {
   count,
   jsonRecord,
   latestQuery,
+  limitFields,
   mutationFields,
   namedObject,
   namedResult,
@@ -46,7 +47,7 @@ const sessionResult = namedResult('SessionResult', [
     success: z.literal(false),
     reason: z.literal('DENIED_LIMIT'),
     session: z.null(),
-    limit: z.string(),
+    ...limitFields,
     next,
   }),
   z.object({

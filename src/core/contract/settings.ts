@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { TRACK_PATTERN } from '../plan/task-id.js';
+import { LIMITED_TRACKS_MAX } from '../plan/track-capacity.js';
 import { type ApiOperations, json, PROJECT_PATH, read, TENANT_PATH } from './operation.js';
 import { count, mutationFields, namedObject } from './schema.js';
 import { RESULT_BYTES_MAX } from './values.js';
@@ -11,16 +13,17 @@ const seconds = (max: number) => z.number().int().min(1).max(max);
 
 /** Limits of a tenant, with the names and values of specification 004 §7.2. */
 const limits = namedObject('Limits', {
-  max_concurrent_claims: count,
-  max_lease_duration_seconds: count,
-  min_lease_duration_seconds: count,
-  max_generations_per_task: count,
-  claim_history_retention_days: count,
-  max_result_size_bytes: count,
-  max_active_sessions: count,
-  session_idle_seconds: count,
-  /** Every command of a session must be signed with the key that opened the session. */
-  require_signatures: z.boolean(),
+  max_concurrent_claims: count.describe('claims that a tenant holds at the same time'),
+  max_lease_duration_seconds: count.describe('longest lease that a claim or a renewal may ask for'),
+  min_lease_duration_seconds: count.describe('shortest lease that a claim or a renewal may ask for'),
+  max_generations_per_task: count.describe('how often one task may be granted'),
+  claim_history_retention_days: count.describe('days after which the history of ended claims is redacted'),
+  max_result_size_bytes: count.describe('size of one result, or of one blob'),
+  max_active_sessions: count.describe('sessions that are active at the same time'),
+  session_idle_seconds: count.describe('how long a session without a claim counts as active'),
+  require_signatures: z
+    .boolean()
+    .describe('whether each command of a session must be signed with the key that opened it'),
 });
 export const limitsBody = z.strictObject({
   max_concurrent_claims: upTo(10_000_000).optional(),
@@ -38,33 +41,41 @@ export const limitsBody = z.strictObject({
 const stalePolicy = z.enum(['takeover', 'hold']);
 const lateSubmit = z.enum(['accept', 'reject']);
 const taskProposals = z.enum(['review', 'allow']);
+const track = z.string().regex(TRACK_PATTERN, { error: 'expected a track: 1 to 8 capital letters' });
+const AGENTS_MAX = 10_000;
+const agentsMax = z.number().int().min(1).max(AGENTS_MAX);
+const withinTracks = [
+  (byTrack: object) => Object.keys(byTrack).length <= LIMITED_TRACKS_MAX,
+  `expected at most ${LIMITED_TRACKS_MAX} tracks`,
+] as const;
 const complianceProfile = z.enum(['hipaa', 'soc2', 'pci']).nullable();
 /** Policy of a project. */
 const policy = namedObject('Policy', {
-  /** What an expired lease means, per kind of subject: anybody may take over, or the claim stays held. */
-  stale_policy: z.object({ task: stalePolicy, edge: stalePolicy }),
-  /** Whether a result after expiry is accepted as late or refused, if nobody has taken over. */
-  late_submit: lateSubmit,
-  /** Maximum duration of a claim, including renewals; after that, anybody may take over. */
-  max_hold_seconds: z.number().nullable(),
-  /** Under `hold`: inactivity after which a claim is reported stale. */
-  stale_threshold_seconds: count,
-  /** Lease of an edge claim that does not ask for one. */
-  claim_ttl_seconds: count,
-  sweep_interval_seconds: count,
-  /** Maximum time for which a human gate stays open. */
-  suspend_max_seconds: count,
-  /** Consecutive generations that may end in error or expiry before a human must act. */
-  max_attempts: count,
-  /** Maximum number of agents working in one track; null: unlimited. */
-  max_agents_per_track: count.nullable(),
-  /** Whether tasks that an agent adds wait for a human's yes. */
-  task_proposals: taskProposals,
-  compliance_profile: complianceProfile,
+  stale_policy: z
+    .object({ task: stalePolicy, edge: stalePolicy })
+    .describe('after a lease has ended: anybody may take over (takeover), or the claim stays held (hold)'),
+  late_submit: lateSubmit.describe('whether a late result is accepted if nobody has taken over'),
+  max_hold_seconds: z
+    .number()
+    .nullable()
+    .describe('longest time one claim is held, with renewals; null: unlimited'),
+  stale_threshold_seconds: count.describe('under hold: inactivity after which a claim is reported as stale'),
+  claim_ttl_seconds: count.describe('lease of an edge whose claim does not ask for one'),
+  sweep_interval_seconds: count.describe('how often ended leases are recorded'),
+  suspend_max_seconds: count.describe('how long a claim waits for a human at most'),
+  max_attempts: count.describe('generations in a row that may fail before a human must act'),
+  max_agents_per_track: z
+    .union([count, z.record(track, count)])
+    .nullable()
+    .describe('agents that work in one track: for all tracks, or by track; null: unlimited'),
+  task_proposals: taskProposals.describe('whether tasks that an agent adds wait for a human'),
+  compliance_profile: complianceProfile.describe('rules of a regulation that apply in addition'),
 });
 export const policyBody = z.strictObject({
   stale_policy: z
-    .union([stalePolicy, z.strictObject({ task: stalePolicy.optional(), edge: stalePolicy.optional() })])
+    .union([stalePolicy, z.strictObject({ task: stalePolicy.optional(), edge: stalePolicy.optional() })], {
+      error: `expected takeover or hold, or one of them for task and for edge`,
+    })
     .optional(),
   late_submit: lateSubmit.optional(),
   max_hold_seconds: seconds(YEAR_SECONDS).nullable().optional(),
@@ -73,11 +84,23 @@ export const policyBody = z.strictObject({
   sweep_interval_seconds: seconds(24 * 3600).optional(),
   suspend_max_seconds: seconds(YEAR_SECONDS).optional(),
   max_attempts: z.number().int().min(1).max(1000).optional(),
-  max_agents_per_track: z.number().int().min(1).max(10_000).nullable().optional(),
+  /** By track: tracks that are left out keep their value, and null removes one. */
+  max_agents_per_track: z
+    .union([agentsMax, z.record(track, agentsMax.nullable()).refine(...withinTracks)], {
+      error: `expected a whole number from 1 to ${AGENTS_MAX}, or one per track for at most ${LIMITED_TRACKS_MAX} tracks`,
+    })
+    .nullable()
+    .optional(),
   task_proposals: taskProposals.optional(),
   compliance_profile: complianceProfile.optional(),
   ...mutationFields,
 });
+
+/** The meaning of each setting, by its name. */
+const meaningsOf = (shape: Readonly<Record<string, z.ZodType>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(shape).map(([name, { description = '' }]) => [name, description]));
+export const LIMIT_MEANINGS = meaningsOf(limits.shape);
+export const POLICY_MEANINGS = meaningsOf(policy.shape);
 
 export type Limits = z.output<typeof limits>;
 export type LimitsBody = z.infer<typeof limitsBody>;

@@ -15,6 +15,8 @@ import { CLAIM_REFUSALS, OPERATOR_REFUSALS, OPERATOR_SUCCESSES } from './codes.j
 import { type ApiOperations, command, json, PROJECT_PATH, read } from './operation.js';
 import { problemDocument } from './problem.js';
 import {
+  atField,
+  atQuery,
   boundedText,
   count,
   generation,
@@ -55,6 +57,7 @@ const taskQuery = z.strictObject({
   track: z.string().max(100).exactOptional(),
   after: z.string().max(200).exactOptional(),
   limit: pageLimit,
+  ...atField,
 });
 
 /** `session_id`: for which session. It is told what it holds itself. */
@@ -188,10 +191,14 @@ const operator = <Verb extends OperatorVerb>(verb: Verb, summary: string) =>
   }) as const;
 
 export const taskOperations = {
-  list_tasks: read(`${PROJECT_PATH}/tasks`, 'List the tasks of the plan with their state, paginated', {
-    query: taskQuery,
-    reply: z.object({ tasks: z.array(taskState), next: nextPage, position: count }),
-  }),
+  list_tasks: read(
+    `${PROJECT_PATH}/tasks`,
+    'List the tasks of the plan with their state, now or at a log position, paginated',
+    {
+      query: taskQuery,
+      reply: z.object({ tasks: z.array(taskState), next: nextPage, position: count }),
+    },
+  ),
   batch_get_states: {
     method: 'POST',
     path: `${PROJECT_PATH}/tasks/batch_get`,
@@ -200,7 +207,10 @@ export const taskOperations = {
     body: json(taskIdsBody),
     reply: z.object({ tasks: z.array(z.union([taskState, problemDocument])), next: z.null() }),
   },
-  get_task_state: read(TASK_PATH, 'Get the state of a task', { reply: taskState }),
+  get_task_state: read(TASK_PATH, 'Get the state of a task, now or at a log position', {
+    query: atQuery,
+    reply: taskState,
+  }),
   note: command(
     `${TASK_PATH}/notes`,
     'Leave a note for the next holder of a task',
@@ -210,14 +220,17 @@ export const taskOperations = {
   get_claim_history: read(
     `${TASK_PATH}/history`,
     'Get the generations and refused results of a task, the latest of each',
-    { query: latestQuery, reply: lineage },
+    { query: latestQuery.extend(atField), reply: lineage },
   ),
   list_results: read(
     `${TASK_PATH}/results`,
     'List the results of a task: accepted, refused and parked, paginated',
-    { query: pageQuery, reply: z.object({ results: z.array(taskResult), next: nextPage }) },
+    { query: pageQuery.extend(atField), reply: z.object({ results: z.array(taskResult), next: nextPage }) },
   ),
-  get_result: read(`${TASK_PATH}/results/{result_id}`, 'Get a result with its data', { reply: taskResult }),
+  get_result: read(`${TASK_PATH}/results/{result_id}`, 'Get a result with its data', {
+    query: atQuery,
+    reply: taskResult,
+  }),
   explain: read(`${TASK_PATH}/explain`, 'Explain why a task can or cannot be claimed now', {
     query: explainQuery,
     reply: explanation,

@@ -33,6 +33,12 @@ export function parseTaskId(text: string): TaskIdParseResult {
   return { ok: true, id };
 }
 
+/** The track in a task's id; null if it is no task. */
+export function trackOfTask(text: string): string | null {
+  const parsed = parseTaskId(text);
+  return parsed.ok ? parsed.id.track : null;
+}
+
 export const isTaskId = (text: string): boolean =>
   text.length <= TASK_ID_LENGTH_MAX && TASK_ID_PATTERN.test(text);
 

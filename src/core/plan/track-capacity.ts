@@ -1,4 +1,17 @@
-import { parseTaskId } from './task-id.js';
+import { trackOfTask } from './task-id.js';
+
+/** Maximum number of agents in each track, or one number for all; null: unlimited. */
+export type MaxAgentsPerTrack = number | Readonly<Record<string, number>> | null;
+
+/** Maximum number of tracks with a value of their own. Bounds the record: a plan rarely has that many tracks. */
+export const LIMITED_TRACKS_MAX = 100;
+
+/** Maximum number of agents in this track; null: unlimited. Work outside the plan is in no track. */
+export function maxAgentsIn(track: string | null, max: MaxAgentsPerTrack): number | null {
+  if (track === null) return null;
+  if (max === null || typeof max === 'number') return max;
+  return Object.hasOwn(max, track) ? (max[track] ?? null) : null;
+}
 
 /** Advised number of agents per track if the policy sets none. Never a reason to refuse. */
 export const AGENTS_PER_TRACK_ADVISED = 1;
@@ -12,9 +25,8 @@ export interface TrackClaim {
 export function agentsByTrack(claims: Iterable<TrackClaim>): Map<string, Set<string>> {
   const tracks = new Map<string, Set<string>>();
   for (const { subject, agent_id } of claims) {
-    const parsed = parseTaskId(subject);
-    if (!parsed.ok) continue;
-    const { track } = parsed.id;
+    const track = trackOfTask(subject);
+    if (track === null) continue;
     tracks.set(track, (tracks.get(track) ?? new Set()).add(agent_id));
   }
   return tracks;
@@ -27,9 +39,9 @@ export type TrackCapacity = 'free' | 'crowded' | 'full';
 export function trackCapacity(
   agents: ReadonlySet<string> | undefined,
   agentId: string,
-  maxAgentsPerTrack: number | null,
+  agentsMax: number | null,
 ): TrackCapacity {
   if (agents === undefined || agents.has(agentId)) return 'free';
-  if (maxAgentsPerTrack !== null) return agents.size >= maxAgentsPerTrack ? 'full' : 'free';
+  if (agentsMax !== null) return agents.size >= agentsMax ? 'full' : 'free';
   return agents.size >= AGENTS_PER_TRACK_ADVISED ? 'crowded' : 'free';
 }

@@ -11,4 +11,11 @@ export const KNOWN_TRACKS = new Map([
   ['Z', { purpose: 'Maintenance', typical_work: 'Bug fixes, tech debt, refactoring' }],
 ]);
 
-export const trackPurpose = (track: string): string => KNOWN_TRACKS.get(track)?.purpose ?? `Track ${track}`;
+/** The conventional purpose of a track; null if it has none. A plan gives its tracks no titles. */
+export const trackPurpose = (track: string): string | null => KNOWN_TRACKS.get(track)?.purpose ?? null;
+
+/** The purpose and the typical work of a track, as text; null if it has no conventional meaning. */
+export function trackMeaning(track: string): string | null {
+  const known = KNOWN_TRACKS.get(track);
+  return known === undefined ? null : `${known.purpose}: ${known.typical_work}`;
+}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { KNOWN_TRACKS, trackPurpose } from './tracks.js';
+import { KNOWN_TRACKS, trackMeaning, trackPurpose } from './tracks.js';
 import { workProductRef } from './work-product.js';
 
 const sha256 = '7f3a2b9c4e1d'.padEnd(64, '0');
@@ -18,6 +18,7 @@ describe('tracks', () => {
   it('have nine known purposes, and a default purpose for any other track', () => {
     expect([...KNOWN_TRACKS.keys()].join('')).toBe('ABCDEFGXZ');
     expect(trackPurpose('B')).toBe('Data Layer');
-    expect(trackPurpose('PAY')).toBe('Track PAY');
+    expect(trackMeaning('B')).toBe('Data Layer: Database, storage, caching');
+    expect([trackPurpose('PAY'), trackMeaning('PAY')]).toEqual([null, null]);
   });
 });

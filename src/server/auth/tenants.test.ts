@@ -52,6 +52,8 @@ const MAY: Readonly<Record<string, string>> = {
   get_policy: ALL,
   status: ALL,
   agents: ALL,
+  list_expired_claims: ALL,
+  agent_events: ALL,
   list_projects: ALL,
   events: ALL,
   audit_head: ALL,

@@ -36,6 +36,7 @@ type StatusQuery = {
   health?: string;
   gantt?: string;
   agent_id?: string;
+  at?: number;
 };
 
 const configure = command(({ settings }, project, body, caller) =>
@@ -57,13 +58,16 @@ export const methodologyHandlers = jsonHandlers({
   validate_gaps: command(({ methodology }, ...request) => methodology.gaps(...request)),
   release: command(({ methodology }, ...request) => methodology.release(...request)),
 
-  methodology_status: view<StatusQuery>((service, project, { feature, health, gantt, agent_id }) => {
-    if (health === 'true') return service.health(project);
-    if (gantt === 'true') return service.gantt(project);
-    return feature === undefined ? service.status(project, agent_id) : service.feature(project, { feature });
+  methodology_status: view<StatusQuery>((service, project, { feature, health, gantt, ...query }) => {
+    const { agent_id: _, ...at } = query;
+    if (health === 'true') return service.health(project, at);
+    if (gantt === 'true') return service.gantt(project, at);
+    return feature === undefined
+      ? service.status(project, query)
+      : service.feature(project, { feature, ...at });
   }),
   zoom: view((service, project, query) => service.zoom(project, query)),
   trace: view((service, project, query) => service.trace(project, query)),
   pending_reviews: view((service, project) => service.reviews(project)),
-  known_gaps: view((service, project) => service.gapsFound(project)),
+  known_gaps: view((service, project, query) => service.gapsFound(project, query)),
 });

@@ -18,5 +18,6 @@ export const overviewHandlers = jsonHandlers({
 
   status: ({ coordinator, project, query }) => coordinator.queries.status(project, query.at),
   agents: ({ coordinator, project, query }) => coordinator.queries.agents(project, query.at, query),
+  list_expired_claims: ({ coordinator, project, query }) => coordinator.queries.expiredClaims(project, query),
   list_projects: ({ coordinator, tenant, query }) => coordinator.queries.listProjects(tenant, query),
 });

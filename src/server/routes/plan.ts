@@ -34,7 +34,7 @@ function splitRequestId(body: unknown): { plan: unknown; request_id?: string } |
 }
 
 export const planHandlers = {
-  get_plan: async ({ coordinator, project }) => withEtag(await coordinator.plans.get(project)),
+  get_plan: async ({ coordinator, project, query }) => withEtag(await coordinator.plans.get(project, query)),
 
   put_plan: async ({ coordinator, project, query, body, caller, connection }) => {
     const parsed = splitRequestId(body);

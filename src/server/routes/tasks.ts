@@ -29,7 +29,8 @@ export const taskHandlers = {
       return isProblem(found) ? found : { ...withProblemDocuments(found, 'tasks'), next: null };
     },
 
-    get_task_state: (call) => call.coordinator.queries.getTaskState(call.project, call.param('subject')),
+    get_task_state: (call) =>
+      call.coordinator.queries.getTaskState(call.project, call.param('subject'), call.query),
 
     note: async (call) => {
       const note = withPathSubject(call.body, call.param('subject'));
@@ -57,7 +58,9 @@ export const taskHandlers = {
 
   get_result: async (call) => {
     const [subject, resultId] = [call.param('subject'), call.param('result_id')];
-    return toOkResponse(await call.coordinator.queries.getResult(call.project, subject, resultId));
+    return toOkResponse(
+      await call.coordinator.queries.getResult(call.project, subject, resultId, call.query),
+    );
   },
 
   get_blob: async (call) => {

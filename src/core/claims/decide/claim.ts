@@ -11,8 +11,17 @@ import type {
 } from '../commands.js';
 import { isExhausted, nextGeneration } from '../generation.js';
 import type { Head } from '../head.js';
-import { finiteOrNull, holdReason, isLive, isStale, lapsesAtMs } from '../lease.js';
+import {
+  finiteOrNull,
+  holdReason,
+  isLeaseAllowed,
+  isLive,
+  isStale,
+  lapsesAtMs,
+  leaseBoundsText,
+} from '../lease.js';
 import type { Rules } from '../policy.js';
+import { reachedLimit } from '../reached-limit.js';
 import { DecisionBuilder, draftEvent, type EventActor, refuse, replay } from './decision-builder.js';
 
 type ClaimDenial = { code: DecisionCode; details?: DecisionDetails };
@@ -72,7 +81,9 @@ export function grantDenial(
   { lease_seconds, facts }: GrantRequest,
   rules: Rules,
 ): ClaimDenial | null {
-  if (!isLeaseAllowed(lease_seconds, rules)) return { code: 'INVALID_LEASE' };
+  if (!isLeaseAllowed(lease_seconds, rules)) {
+    return { code: 'INVALID_LEASE', details: { says: leaseBoundsText(lease_seconds, rules) } };
+  }
   if (!facts.known) return unknownSubjectDenial(facts);
   if (facts.session_closed) return { code: 'SESSION_CLOSED' };
   if (facts.edge?.second_agent) return { code: 'DENIED_SINGLE_AGENT' };
@@ -98,20 +109,20 @@ export function readinessDenial(
     return { code: 'DENIED_BACKOFF', details: { retry_at_ms: head.retry_at_ms } };
   }
   if (isExhausted(head.generation, context.rules)) {
-    return { code: 'DENIED_LIMIT', details: { limit: 'max_generations_per_task' } };
+    return {
+      code: 'DENIED_LIMIT',
+      details: reachedLimit('max_generations_per_task', head.subject, context.rules),
+    };
   }
-  if (facts.reached_limit !== null) return { code: 'DENIED_LIMIT', details: { limit: facts.reached_limit } };
+  if (facts.reached_limit !== null) {
+    return { code: 'DENIED_LIMIT', details: reachedLimit(facts.reached_limit, head.subject, context.rules) };
+  }
   return null;
 }
 
 function unknownSubjectDenial({ edge }: ClaimFacts): ClaimDenial {
   const message = edge?.unknown_message ?? null;
   return message === null ? { code: 'UNKNOWN_TASK' } : { code: 'UNKNOWN_TASK', details: { says: message } };
-}
-
-export function isLeaseAllowed(leaseSeconds: number | null, rules: Rules): boolean {
-  if (leaseSeconds === null) return true;
-  return leaseSeconds >= rules.min_lease_duration_seconds && leaseSeconds <= rules.max_lease_duration_seconds;
 }
 
 /** Denials caused by the request itself are not recorded; all others are, once per agent and generation. */

@@ -1,8 +1,8 @@
 import { isoTime } from '../../events/envelope.js';
 import type { Decision, DecisionContext, SubjectCommand } from '../commands.js';
 import type { Head, LastClaim } from '../head.js';
-import { finiteOrNull, isLapsed, lapsesAtMs } from '../lease.js';
-import { isLeaseAllowed, leaseEndMs } from './claim.js';
+import { finiteOrNull, isLapsed, isLeaseAllowed, lapsesAtMs, leaseBoundsText } from '../lease.js';
+import { leaseEndMs } from './claim.js';
 import {
   DecisionBuilder,
   draftEvent,
@@ -18,7 +18,9 @@ export function decideRenew(
   command: SubjectCommand<'renew'>,
   context: DecisionContext,
 ): Decision {
-  if (!isLeaseAllowed(command.lease_seconds, context.rules)) return refuse(head, 'INVALID_LEASE');
+  if (!isLeaseAllowed(command.lease_seconds, context.rules)) {
+    return refuse(head, 'INVALID_LEASE', { says: leaseBoundsText(command.lease_seconds, context.rules) });
+  }
   const fault = handleFault(head, command.handle, context);
   if (fault !== null) return refuse(head, fault);
   const claim = head.claim as LastClaim;

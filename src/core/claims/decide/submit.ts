@@ -183,8 +183,7 @@ function refuseSubmission(
   const work_lost = WORK_LOST_CODES.has(code);
   const grant = verifiedGrantOf(head, command, context);
   if (!work_lost || grant === null || code === 'SESSION_MISMATCH') {
-    const failing = code === 'NOT_CONVERGED' ? { failing: command.facts.convergence?.failing ?? [] } : {};
-    return refuse(head, code, { work_lost, parked: null, ...failing });
+    return refuse(head, code, { work_lost, parked: null, ...refusalDetails(command, context, code) });
   }
   const parked = !command.facts.parking_full;
   const rejectionEvent = draftEvent(
@@ -206,6 +205,14 @@ function refuseSubmission(
   const details = { work_lost, parked: parked ? command.result.result_id : null };
   const refusal = refuse(head, code, details, parked ? [rejectionEvent] : []);
   return code === 'LEASE_EXPIRED' ? withExpiryBound(refusal, context) : refusal;
+}
+
+/** What a refusal says beyond its code. */
+function refusalDetails({ facts, result }: SubmitCommand, { rules }: DecisionContext, code: DecisionCode) {
+  if (code === 'NOT_CONVERGED') return { failing: facts.convergence?.failing ?? [] };
+  if (code !== 'RESULT_TOO_LARGE') return {};
+  const says = `The result has ${result.size_bytes} bytes, and max_result_size_bytes is ${rules.max_result_size_bytes}.`;
+  return { says };
 }
 
 /** The grant that the handle names; null if the handle does not match it. */

@@ -1,0 +1,40 @@
+import { closestNames } from '../../core/closest-names.js';
+import { wrongUsage } from '../exit.js';
+
+/** A change of settings as the API takes it. */
+type SettingsChange = Record<string, unknown>;
+
+/**
+ * Reads `NAME=VALUE` and, for the settings that have parts, `NAME.PART=VALUE`. Null if nothing is given. An unknown
+ * name is wrong usage; whether a value is allowed is for the server to say.
+ */
+export function parseSettings(
+  given: readonly string[],
+  names: readonly string[],
+  namesWithParts: readonly string[],
+): SettingsChange | null {
+  const change: SettingsChange = {};
+  for (const text of given) {
+    const [, name = '', part, value = ''] = /^([^=.]*)(?:\.([^=]+))?=(.*)$/s.exec(text) ?? [];
+    if (name === '') throw wrongUsage(`${text}: expected NAME=VALUE.`);
+    if (!names.includes(name)) throw wrongUsage(unknownNameText(name, names));
+    if (part === undefined) {
+      change[name] = parseValue(value);
+      continue;
+    }
+    if (!namesWithParts.includes(name)) throw wrongUsage(`${name} has one value: ${name}=VALUE.`);
+    const parts = change[name];
+    change[name] = { ...(typeof parts === 'object' ? parts : {}), [part]: parseValue(value) };
+  }
+  return given.length === 0 ? null : change;
+}
+
+function unknownNameText(name: string, names: readonly string[]): string {
+  const near = closestNames(name, names);
+  const known =
+    near.length === 0 ? `The names are ${names.join(', ')}.` : `Did you mean ${near.join(' or ')}?`;
+  return `${name} is not a setting. ${known}`;
+}
+
+const parseValue = (text: string): unknown =>
+  /^(-?(0|[1-9]\d{0,15})|true|false|null)$/.test(text) ? JSON.parse(text) : text;

@@ -1,0 +1,47 @@
+import { leaseEndMsOf } from '../../core/claims/lease.js';
+import type { TaskClaim } from '../../core/contract/claims.js';
+import type { PageQuery } from '../../core/contract/schema.js';
+import type { StepGenerator } from '../../core/steps.js';
+import { type FoldContext, taskStateIn, type WorkWithParked } from '../../core/views/index.js';
+import { limitOf } from './page.js';
+
+const SUBJECTS_PER_STEP = 200;
+
+/** Claims whose lease has ended before a time, and whose work nobody has taken over, ordered by task id. */
+export function* expiredClaims(
+  state: WorkWithParked,
+  context: FoldContext,
+  beforeMs: number,
+  query: PageQuery,
+): StepGenerator<{ claims: TaskClaim[]; next: string | null }> {
+  const limit = limitOf(query);
+  const subjects = yield* firstExpired(
+    state,
+    Math.min(beforeMs, context.now_ms),
+    query.after ?? '',
+    limit + 1,
+  );
+  const page = subjects.slice(0, limit);
+  const claims = page.flatMap((subject) => taskStateIn(state, subject, context).claim ?? []);
+  return { claims, next: subjects.length > limit ? (page.at(-1) ?? null) : null };
+}
+
+/** The first of these subjects after `after`, without sorting all of them. */
+function* firstExpired(
+  { heads }: WorkWithParked,
+  beforeMs: number,
+  after: string,
+  count: number,
+): StepGenerator<string[]> {
+  let found: string[] = [];
+  let seen = 0;
+  for (const subject of heads.keys()) {
+    const head = subject > after ? heads.get(subject) : undefined;
+    const endMs = head === undefined ? null : leaseEndMsOf(head);
+    if (endMs !== null && endMs < beforeMs) found.push(subject);
+    if (found.length >= 4 * count) found = found.sort().slice(0, count);
+    seen += 1;
+    if (seen % SUBJECTS_PER_STEP === 0) yield;
+  }
+  return found.sort().slice(0, count);
+}

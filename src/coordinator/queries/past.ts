@@ -1,0 +1,47 @@
+import { isoTime, msOf } from '../../core/events/envelope.js';
+import { LOSS_SUBJECT, POLICY_SUBJECT } from '../../core/subject.js';
+import type { FoldContext, ProjectState } from '../../core/views/index.js';
+import type { Project } from '../queue/project.js';
+import { ProjectRules } from '../queue/rules-cache.js';
+import { fieldProblem, type Problem } from '../wire/problem.js';
+import { cursorAheadProblem } from './cursor.js';
+import type { EventHistory } from './history.js';
+
+/** The past is folded from the first event on, so a view of it reads at most this many. */
+export const PAST_EVENTS_MAX = 1_000_000;
+
+/** A project as it was at a position of its log. */
+export interface PastProject {
+  readonly state: ProjectState;
+  readonly context: FoldContext;
+}
+
+export async function pastProject(
+  history: EventHistory,
+  project: Project,
+  at: number,
+): Promise<PastProject | Problem> {
+  const fault = positionProblem(project, at);
+  if (fault !== null) return fault;
+  const state = await history.stateAt(project.key, at);
+  return { state, context: foldContextAt(project, state) };
+}
+
+/** Why the state at a position cannot be shown; null if it can. */
+export function positionProblem({ state }: Project, at: number): Problem | null {
+  if (at > state.position) return cursorAheadProblem('at', at, state.position);
+  if (at <= PAST_EVENTS_MAX) return null;
+  return fieldProblem(
+    'at',
+    `expected at most ${PAST_EVENTS_MAX}: a view of the past reads every event up to it. Leave it out for the present.`,
+  );
+}
+
+/** The time and policy of then, but today's tenant limits. */
+function foldContextAt({ key, limits, services }: Project, state: ProjectState): FoldContext {
+  const policy = state.records.get(POLICY_SUBJECT) ?? null;
+  const loss = state.records.get(LOSS_SUBJECT) ?? null;
+  const rules = new ProjectRules({ policy, loss }, limits, services.skew_margin_ms);
+  const now_ms = msOf(state.last_updated ?? isoTime(0));
+  return { key, now_ms, rulesOf: rules.of };
+}
