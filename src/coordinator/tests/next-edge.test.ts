@@ -78,7 +78,7 @@ forEachStore('next with edges', (open) => {
     expect(await late.next(BOTH)).toMatchObject({ reason: 'NOTHING_READY', next });
     await harness.plan(planOf('A-001-x'));
     await agents[0].claims('A-001-x');
-    expect((await late.next(BOTH)).next).toContain('Retry when a task in waiting_for is completed');
+    expect((await late.next(BOTH)).next).toContain('Retry when work in waiting_for is completed');
   });
 
   test('wakes a waiter when an edge becomes free', async () => {
