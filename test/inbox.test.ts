@@ -126,6 +126,7 @@ const reviewOf = ({ decision, result, iteration }: Record<string, unknown>) => (
 
 async function prepare(coordinator: Coordinator, files: Record<string, string>): Promise<void> {
   if (Object.keys(files).length > 0) unwrap(await coordinator.settings.configure(KEY, { files }));
+  else unwrap(await coordinator.plans.put(KEY, { tracks: {} }));
 }
 
 async function throughTheInbox(time: FrozenTime, files: Record<string, string>): Promise<InboxRun> {

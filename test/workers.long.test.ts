@@ -98,7 +98,7 @@ function describeWorker(name: string, start: ExampleWorker['start']): void {
     const mistyped = run(program, args, { env: { ...env, GENESIS_PROJECT: 'shopp' } });
     await expect(mistyped).rejects.toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('has no tasks'),
+      stderr: expect.stringContaining('There is no project shopp. Did you mean shop?'),
     });
     const { stdout } = await run(program, args, { env });
     expect(stdout.match(/ generation 1: ACCEPTED$/gm)).toHaveLength(task_count);

@@ -76,8 +76,8 @@ if ! reach; then
   reach --retry 5 --retry-connrefused || { echo "$url does not respond." >&2; exit 2; }
 fi
 
-tasks=$(curl --silent --show-error ${headers[@]+"${headers[@]}"} "$api/tasks?limit=1")
-[[ $tasks == *'"tasks":[]'* ]] && { echo "$project has no tasks. Check the project id, or run gen plan import." >&2; exit 2; }
+status=$(curl --silent --show-error ${headers[@]+"${headers[@]}"} "$api/status")
+[[ $(field code "$status") == UNKNOWN_PROJECT ]] && { field detail "$status" >&2; exit 2; }
 
 # renew_until_done HANDLE PID: renews the claim. If a renewal is refused, the claim is lost: stops the process that does the work.
 renew_until_done() {

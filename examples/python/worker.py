@@ -138,8 +138,9 @@ def main():
     if not PROJECT:
         report("GENESIS_PROJECT is not set. Set it to a project id, for example GENESIS_PROJECT=shop.")
         return 2
-    if call("GET", "/tasks?limit=1").get("tasks") == []:
-        report(f"{PROJECT} has no tasks. Check the project id, or run gen plan import.")
+    status = call("GET", "/status")
+    if status.get("code") == "UNKNOWN_PROJECT":
+        report(status["detail"])
         return 2
     failed = 0
     while (grant := claim_next()) is not None:

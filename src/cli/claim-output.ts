@@ -53,7 +53,8 @@ function grantText(context: CommandContext, granted: ClaimGranted, edge: EdgeGra
   const lines = [head, ...warnings.map((message) => paint.yellow(`  ${singleLine(message)}`))];
   if (edge !== null) return [...lines, ...edgeGrantLines(context, edge, claim.task_id)].join('\n');
   if (briefing !== undefined) lines.push(...briefingLines(briefing));
-  return [...lines, `When done: gen task submit ${claim.task_id} --file RESULT`].join('\n');
+  const options = context.repeatedOptions();
+  return [...lines, `When done: gen task submit ${claim.task_id} --file RESULT${options}`].join('\n');
 }
 
 function dependencyLines({ task_id, work_product_ref, result, read, notes = [] }: Dependency): string[] {

@@ -92,6 +92,13 @@ export class CommandContext {
     return this.cliState;
   }
 
+  /** The options that a later command about the same work must repeat, with a space before them. */
+  repeatedOptions(): string {
+    const { url, tenant, project, agent, session } = this.options;
+    const given = Object.entries({ url, tenant, project, agent, session });
+    return given.flatMap(([name, value]) => (value === undefined ? [] : ` --${name} ${value}`)).join('');
+  }
+
   /** The calling agent: the one given explicitly, else the workspace's sole agent, else the user. */
   async agent(): Promise<string> {
     return (await this.fixedAgent()) ?? userAgent(this.io);

@@ -39,7 +39,7 @@ export async function resolveHandle(
   throw (
     (await alreadyCompletedFailure(context, task_id)) ??
     new CommandFailure(
-      `No handle for ${task_id} is stored for session ${session_id}. Claim it first (gen task claim ${task_id}), ` +
+      `No handle for ${task_id} of project ${(await context.target()).project} is stored for session ${session_id}. Claim it first (gen task claim ${task_id}), ` +
         'pass the session that holds it with --session, or pass the handle with --generation and --claim-id.',
     )
   );

@@ -1,8 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from './testing/cli-harness.js';
 import { gen } from './testing/terminal.js';
+import { writeProjectFile } from './testing/workspace.js';
 
 const read = (cwd: string, ...parts: string[]): Promise<string> =>
   readFile(join(cwd, '.ai-workspace', ...parts), 'utf8');
@@ -25,7 +27,7 @@ it('creates a workspace in an empty folder, and prints the next step', async () 
   expect(await read(cwd, 'context', 'project_constraints.yml')).toContain('default_profile: full');
   expect(await readFile(join(cwd, 'specification', 'INTENT.md'), 'utf8')).toContain('Sell books');
   expect(await readdir(join(cwd, '.ai-workspace', 'profiles'))).toHaveLength(6);
-  expect(await readFile(join(cwd, '.genesis', '.gitignore'), 'utf8')).toBe('*\n');
+  expect(await readFile(join(cwd, '.genesis', '.gitignore'), 'utf8')).toMatch(/^log\/\nhandles\/$/m);
   const [first = ''] =
     (await read(cwd, 'events', 'events.jsonl')).match(/"event_type":"[^"]+"/g)?.slice(-1) ?? [];
   expect(first).toBe('"event_type":"project_initialized"');
@@ -58,6 +60,31 @@ it('changes nothing the second time, and overwrites only graph/ with --force', a
   expect(forced.kept).toContain('.ai-workspace/agent_roles.yml');
   expect(await read(cwd, 'graph', 'graph_topology.yml')).toBe(topology);
   expect(await read(cwd, 'agent_roles.yml')).toMatch(/# mine\n$/);
+});
+
+it('changes as little as it can in an existing workspace, and hides no file of another tool from git', async () => {
+  const cwd = await temporaryFolder();
+  const topology =
+    'asset_types:\n  idea: {description: I}\n  text: {description: T}\ntransitions:\n  - {name: Idea → Text, source: idea, target: text}\n';
+  const files = {
+    '.ai-workspace/graph/graph_topology.yml': topology,
+    '.ai-workspace/.gitignore': 'mine/\n',
+    '.genesis/.gitignore': '*\n',
+    '.genesis/genesis/engine.py': 'print(1)\n',
+    'specification/core/INTENT.md': '# Write\n',
+  };
+  for (const [path, text] of Object.entries(files)) await writeProjectFile(cwd, path, text);
+  execFileSync('git', ['init', '-q'], { cwd });
+  const made = await gen({ cwd }, 'init', '--name', 'shop');
+  expect(made, made.err).toMatchObject({ code: 0 });
+  const added = execFileSync('git', ['status', '--short', '-uall'], { cwd, encoding: 'utf8' });
+  expect(added.split('\n').map((line) => line.slice(3))).toEqual(
+    expect.arrayContaining(['.genesis/genesis/engine.py', '.ai-workspace/coordination.yml']),
+  );
+  expect(added).not.toMatch(/profiles|agent_roles|edges|constraints|store\.json/);
+  expect(await read(cwd, '.gitignore')).toMatch(/^mine\/\nevents\/store\.json$/m);
+  expect(await gen({ cwd }, 'status')).toMatchObject({ code: 0 });
+  expect((await gen({ cwd }, 'zoom')).out).toContain('text');
 });
 
 it('asks five questions at a terminal, and uses the detected values as defaults', async () => {

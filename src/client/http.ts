@@ -206,7 +206,9 @@ function noAnswerFailure(url: string, error: unknown, isTimedOut: boolean): Atte
   const cause = (error as { cause?: { code?: string } }).cause;
   const why = isTimedOut ? 'timed out' : causeText(error);
   const detail = `No response from ${url} (${why}). The outcome is unknown: retry with the same request_id.`;
-  const may_have_happened = !NEVER_SENT_CODES.has(cause?.code ?? '');
+  // A port that fetch blocks has no code.
+  const isNeverSent = NEVER_SENT_CODES.has(cause?.code ?? '') || causeText(error) === 'bad port';
+  const may_have_happened = !isNeverSent;
   return { problem: { code: 'UNKNOWN', detail, status: 0 }, may_have_happened, retry_after_ms: null };
 }
 

@@ -343,6 +343,8 @@ export class Coordinator {
       projectKey,
       { command: 'next', body },
       async (project) => {
+        const fault = roleProblem(project, [{ body: fields }], caller);
+        if (fault !== null) return fault;
         const readMethodology = () => this.methodology.stateOf(project);
         const context = { caller, project, signal, readMethodology };
         const tryNext = () => project.run(new NextOperation(claimFields, context), caller);

@@ -7,4 +7,6 @@ it('finds the names within a typo’s distance, nearest first', () => {
   expect(closestNames('typecheck', names)).toEqual(['type_check', 'type_checks']);
   expect(closestNames('lint', names)).toEqual([]);
   expect(closestNames('x', [])).toEqual([]);
+  const many = Array.from({ length: 20_000 }, (_, index) => `project-${index}`);
+  expect(closestNames('projekt-19', many)[0]).toBe('project-19');
 });

@@ -5,14 +5,20 @@ const COMPARISONS_MAX = 500;
 /** The names closest to `word` by edit distance, nearest first; none when none is close enough to be a typo. */
 export function closestNames(word: string, names: readonly string[]): string[] {
   const distanceMax = Math.max(2, Math.floor(word.length / 3));
-  return names
-    .filter((name) => Math.abs(name.length - word.length) <= distanceMax)
+  return byLengthDifference(word, names, distanceMax)
     .slice(0, COMPARISONS_MAX)
     .map((name) => ({ name, distance: editDistance(word, name) }))
     .filter(({ distance }) => distance <= distanceMax)
     .sort((a, b) => a.distance - b.distance)
     .slice(0, NAMES_MAX)
     .map(({ name }) => name);
+}
+
+/** Names of a similar length, the most similar first: a typo seldom changes the length. */
+function byLengthDifference(word: string, names: readonly string[], differenceMax: number): string[] {
+  const buckets: string[][] = Array.from({ length: differenceMax + 1 }, () => []);
+  for (const name of names) buckets[Math.abs(name.length - word.length)]?.push(name);
+  return buckets.flat();
 }
 
 /** Levenshtein distance. */

@@ -1,4 +1,5 @@
-import { rename, writeFile } from 'node:fs/promises';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { readRegularFile } from './regular-file.js';
 import { type Workspace, WorkspaceError } from './workspace.js';
 
@@ -26,26 +27,48 @@ const IGNORED_PATHS: readonly string[] = [
 ];
 const FILE_BYTES_MAX = 256 * 1024;
 
-export const IGNORE_TEXT = `# Files of this machine only. Some are secret.\n${IGNORED_PATHS.join('\n')}\n`;
+/**
+ * Paths of the CLI's own folder, `.genesis`. Each by name: other tools keep files there too, which git must see.
+ */
+const IGNORED_CLI_PATHS: readonly string[] = [
+  // The embedded log and its secret.
+  'log/',
+  'handles/',
+  'sessions/',
+  'projects/',
+  'outbox/',
+  'fleet/',
+];
+/** Written by earlier versions: it hides the files of other tools as well. */
+const HIDES_EVERYTHING = '*\n';
+const HEADING = '# Files of this machine only. Some are secret.\n';
 
 /** The lines missing from the workspace's `.gitignore`. */
-export const missingIgnores = (workspace: Workspace): string[] => missingPathsIn(ignoreFileText(workspace));
+export const missingIgnores = (workspace: Workspace): string[] =>
+  missingLines(ignoreFileText(workspace.path('.gitignore')), IGNORED_PATHS);
 
 /** Appends the missing lines and leaves existing ones unchanged. Returns what it added. */
-export async function addMissingIgnores(workspace: Workspace): Promise<string[]> {
-  const text = ignoreFileText(workspace);
-  const missing = missingPathsIn(text);
+export const addMissingIgnores = (workspace: Workspace): Promise<string[]> =>
+  addLines(workspace.path('.gitignore'), IGNORED_PATHS);
+
+/** The same for the `.gitignore` of the CLI's folder. */
+export const addMissingCliIgnores = (cliFolder: string): Promise<string[]> =>
+  addLines(join(cliFolder, '.gitignore'), IGNORED_CLI_PATHS);
+
+async function addLines(path: string, lines: readonly string[]): Promise<string[]> {
+  const found = ignoreFileText(path);
+  const text = found === HIDES_EVERYTHING || found === '' ? HEADING : found;
+  const missing = missingLines(text, lines);
   if (missing.length === 0) return [];
-  const separator = text === '' || text.endsWith('\n') ? '' : '\n';
-  const path = workspace.path('.gitignore');
+  const separator = text.endsWith('\n') ? '' : '\n';
+  await mkdir(dirname(path), { recursive: true });
   // Replace instead of writing in place: the name may have become a link since it was read.
   await writeFile(`${path}.tmp`, `${text}${separator}${missing.join('\n')}\n`);
   await rename(`${path}.tmp`, path);
   return missing;
 }
 
-function ignoreFileText(workspace: Workspace): string {
-  const path = workspace.path('.gitignore');
+function ignoreFileText(path: string): string {
   const bytes = readRegularFile(path, FILE_BYTES_MAX);
   if (bytes === 'missing') return '';
   if (typeof bytes !== 'string') return bytes.toString('utf8');
@@ -55,7 +78,7 @@ function ignoreFileText(workspace: Workspace): string {
   );
 }
 
-function missingPathsIn(text: string): string[] {
+function missingLines(text: string, wanted: readonly string[]): string[] {
   const lines = new Set(text.split('\n').map((line) => line.trim()));
-  return IGNORED_PATHS.filter((path) => !lines.has(path));
+  return wanted.filter((path) => !lines.has(path));
 }

@@ -45,14 +45,14 @@ export function runGit(
   });
 }
 
-/** What git prints, without white space at the ends; null if it fails. */
+/** What git prints, without white space at the end; null if it fails. */
 export async function gitText(
   cwd: string,
   args: readonly string[],
   options?: GitOptions,
 ): Promise<string | null> {
   const result = await runGit(cwd, args, options);
-  return result.ok ? result.out.toString('utf8').trim() : null;
+  return result.ok ? result.out.toString('utf8').trimEnd() : null;
 }
 
 /** Removes `GIT_*` variables: when a git hook calls us, they point to another repository. */

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { parseDocument } from 'yaml';
 import { DEFAULT_FILES } from '../core/methodology/definition/defaults.generated.js';
 import type { DetectedTools } from './detect-tools.js';
-import { IGNORE_TEXT } from './git-ignore.js';
+import { addMissingCliIgnores, addMissingIgnores } from './git-ignore.js';
 import { COORDINATION_FILE, idFromName } from './project-file.js';
 import type { ProjectKind } from './project-kinds.js';
 import { INTENT_FILE, Workspace, WorkspaceError } from './workspace.js';
@@ -25,38 +25,70 @@ export interface InitReport {
   readonly renewed: string[];
 }
 
+/** Folders in which agents and the serialiser write. */
+const WORK_FOLDERS = ['features/active', 'events/inbox', 'events/outcome', 'events/broken', 'agents'];
 const FOLDERS = [
+  ...WORK_FOLDERS,
   'context',
-  'features/active',
   'features/completed',
   'features/fold-back',
-  'events/inbox',
-  'events/outcome',
-  'events/broken',
-  'agents',
   'snapshots',
   'reviews',
 ];
 
-/** Creates a workspace, or the missing parts of one. Never changes files that a person may have edited. */
+/**
+ * Creates a workspace. In an existing one it adds only what identifies the project and what was asked for: everything
+ * else applies from the program, and a default in a file could contradict the project's own topology. Never changes
+ * files that a person may have edited.
+ */
 export async function initWorkspace(
   root: string,
   answers: InitAnswers,
   guess: DetectedTools,
   force: boolean,
+  /** The files whose content was given by an option. */
+  given: ReadonlySet<string>,
 ): Promise<InitReport> {
   const workspace = new Workspace(root);
   const existing = await lstat(workspace.folder).catch(() => null);
   if (existing !== null && !existing.isDirectory()) {
     throw new WorkspaceError(`${workspace.folder} is not a folder. Move it away, then run gen init again.`);
   }
-  for (const folder of FOLDERS) await mkdir(workspace.path(folder), { recursive: true });
+  const isNew = existing === null;
+  for (const folder of isNew ? FOLDERS : WORK_FOLDERS)
+    await mkdir(workspace.path(folder), { recursive: true });
   const report: InitReport = { made: [], kept: [], renewed: [] };
   for (const [name, text] of filesFor(answers, guess)) {
     const renew = force && name.startsWith('.ai-workspace/graph/');
-    report[await writeIfAbsent(join(root, name), text, renew)].push(name);
+    const isWanted = isNew || renew || given.has(name) || name === IDENTITY_FILE;
+    if (isWanted) report[await writeIfAbsent(join(root, name), text, renew)].push(name);
+    else if (await pathExists(join(root, name))) report.kept.push(name);
   }
+  await ignoreOwnFiles(workspace, report);
   return report;
+}
+
+const pathExists = (path: string): Promise<boolean> =>
+  lstat(path).then(
+    () => true,
+    () => false,
+  );
+
+const IDENTITY_FILE = `.ai-workspace/${COORDINATION_FILE}`;
+
+/** Git must not see secrets and handles. Existing lines stay. */
+async function ignoreOwnFiles(workspace: Workspace, report: InitReport): Promise<void> {
+  const cliFolder = join(workspace.root, '.genesis');
+  const ignoreFiles = [
+    { name: '.ai-workspace/.gitignore', add: () => addMissingIgnores(workspace) },
+    { name: '.genesis/.gitignore', add: () => addMissingCliIgnores(cliFolder) },
+  ];
+  for (const { name, add } of ignoreFiles) {
+    const isNew = !(await pathExists(join(workspace.root, name)));
+    const added = await add();
+    if (added.length > 0) report[isNew ? 'made' : 'renewed'].push(name);
+    else report.kept.push(name);
+  }
 }
 
 /** File contents by path relative to the project's root. */
@@ -65,9 +97,6 @@ function filesFor(answers: InitAnswers, guess: DetectedTools): Map<string, strin
   const coordination = DEFAULT_FILES.get(COORDINATION_FILE) ?? '';
   files.set(`.ai-workspace/${COORDINATION_FILE}`, `${projectText(answers.name)}\n${coordination}`);
   files.set('.ai-workspace/context/project_constraints.yml', constraintsText(answers, guess));
-  files.set('.ai-workspace/.gitignore', IGNORE_TEXT);
-  // The CLI's own state: handles, sessions, unsent results.
-  files.set('.genesis/.gitignore', '*\n');
   files.set(INTENT_FILE, intentText(answers));
   return files;
 }

@@ -8,7 +8,7 @@ const EDGE = 'REQ-F-AUTH-001#design_code';
 
 forEachStore('the edges of specifications 000 and 002', (open) => {
   async function openTimeline() {
-    const harness = await open();
+    const harness = await open({ home: P });
     const events = () => harness.store.events(P, { after: 0, limit: 100, subject: EDGE });
     return { harness, timeline: new Timeline(harness), queries: harness.coordinator.queries, events };
   }

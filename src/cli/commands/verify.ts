@@ -1,8 +1,9 @@
 import { relative, resolve } from 'node:path';
 import type { Anchor } from '../../core/audit/checkpoint.js';
+import { closestNames } from '../../core/closest-names.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
-import { CommandFailure, EXIT } from '../exit.js';
+import { CommandFailure, EXIT, failureWithCode } from '../exit.js';
 import type { Io } from '../io.js';
 import { trackedWarning } from '../key-warnings.js';
 import { withStore } from '../open-store.js';
@@ -38,7 +39,8 @@ export const addVerify = command('verify [log]', {
       if (events % REPORT_EVERY_EVENTS === 0) spinner.update(`${events} events`);
     };
     const verify = isUrl(path) ? verifyInStore : verifyFiles;
-    const found = await verify(context, path, onEvent, anchorOptions).finally(() => spinner.stop());
+    const all = await verify(context, path, onEvent, anchorOptions).finally(() => spinner.stop());
+    const found = logsOfProject(context, path, all);
     const logs = [...found, ...missingLogs(found, anchors)];
     if (!isUrl(path)) context.warnAll(await trackedWarning(context.io, resolve(context.io.cwd, path)));
     const isSound = logs.every(({ breaks }) => breaks.length === 0);
@@ -82,6 +84,21 @@ function verifyInStore(
     }
     return logs;
   });
+}
+
+/** The logs of the project that was named. A project without a log is not sound: nothing of it was read. */
+function logsOfProject(
+  { explicitProject }: CommandContext,
+  path: string,
+  logs: readonly LogReport[],
+): readonly LogReport[] {
+  if (explicitProject === null) return logs;
+  const found = logs.filter(({ project_id, events }) => project_id === explicitProject && events > 0);
+  if (found.length > 0) return found;
+  const known = logs.flatMap(({ project_id }) => project_id ?? []);
+  const near = closestNames(explicitProject, known);
+  const suggestion = near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`;
+  throw failureWithCode('UNKNOWN_PROJECT', `${path} has no log of project ${explicitProject}.${suggestion}`);
 }
 
 /** Projects that an anchor is about, and that have no log any more. */

@@ -78,7 +78,11 @@ export function edgeGrantLines(
   lines.push(...checks.flatMap((check) => checkLines(check, context)));
   const result = draft_folder === null ? '--file RESULT' : '--drafts';
   const report = checks.some(({ type }) => type !== 'human') ? ' --check NAME=pass …' : '';
-  return [...lines, '', `When done: gen task submit ${taskId} ${result}${report}`];
+  return [
+    ...lines,
+    '',
+    `When done: gen task submit ${taskId} ${result}${report}${context.repeatedOptions()}`,
+  ];
 }
 
 const PATHS_HINT =

@@ -11,7 +11,7 @@ import { WORKSPACE_VARIABLE } from './drafts.js';
 import { PROCESS_GROUP_FILE_VARIABLE } from './process-group-file.js';
 import { targetEnvironment, type WorkTarget } from './work-target.js';
 
-/** Bounds the memory. White space and longer spellings make the file larger than its 64 KiB in a submission. */
+/** Bounds the memory. A submission has at most 64 KiB of reports; white space may make the file larger. */
 const CHECKS_BYTES_MAX = 1024 * 1024;
 
 /** A temporary folder for one piece of work, with its briefing and the paths of its result and its checks. */

@@ -20,7 +20,7 @@ export async function initHere(context: CommandContext, options: InitOptions): P
   const root = context.io.cwd;
   const guess = await detectTools(root);
   const answers = await answersFor(context, options, guess);
-  const report = await initWorkspace(root, answers, guess, options.force === true);
+  const report = await initWorkspace(root, answers, guess, options.force === true, filesGiven(options));
   for (const notice of ignoredOptions(options, report)) context.printNotice(notice);
   const configured = await configureLog(context, new Workspace(root));
   // The intent may have been written now or earlier.
@@ -97,6 +97,9 @@ const WRITTEN_TO = [
   ['--intent', 'intent', 'specification/INTENT.md'],
 ] as const;
 
+const filesGiven = (options: InitOptions): ReadonlySet<string> =>
+  new Set(WRITTEN_TO.filter(([, name]) => options[name] !== undefined).map(([, , file]) => file));
+
 /** Existing files are kept, so options that would have changed them are reported as ignored. */
 function ignoredOptions(options: InitOptions, { kept }: InitReport): string[] {
   return WRITTEN_TO.filter(([, name, file]) => options[name] !== undefined && kept.includes(file)).map(
@@ -111,7 +114,7 @@ function reportLines(
   isIntended: boolean,
 ): string[] {
   const lines = [`${countText(made.length, 'file')} added to .ai-workspace/, .genesis/ and specification/.`];
-  if (renewed.length > 0) lines.push('Rewritten:', ...renewed.map((file) => `  ${file}`));
+  if (renewed.length > 0) lines.push('Changed:', ...renewed.map((file) => `  ${file}`));
   if (kept.length > 0) lines.push('Already existed, left unchanged:', ...kept.map((file) => `  ${file}`));
   if (!isConfigured)
     lines.push('The files are not in the log yet. Fix the problem above, then run: gen init');

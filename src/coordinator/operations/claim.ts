@@ -55,8 +55,23 @@ export function atomicClaimOperation(
     kind: 'batch_claim',
     request,
     attempt: (view) => attemptAtomicClaim(view, claims, caller, request),
-    replay: (events, view) => claims.map(({ subject }) => replayClaim(events, view, subject)),
+    replay: (events, view) =>
+      claims.map((claim) =>
+        events.some((event) => event.subject === claim.subject)
+          ? replayClaim(events, view, claim.subject)
+          : replayResumption(view, claim, caller),
+      ),
   };
+}
+
+/** A claim that came back with the batch left no event: it comes back again, if it is still held. */
+function replayResumption(view: DecisionView, claim: ClaimRequest, caller: Caller): ClaimResult | Problem {
+  const { subject, body } = claim;
+  const command = claimCommand(view, claim, caller);
+  const decision = decide(view.head(subject), command, view.decisionContext(subject));
+  if (decision.details.replayed === true) return renderClaim(view, decision, body.session_id);
+  const next = `The claim on ${subject} came back with this batch and has ended since. Claim it again.`;
+  return { ...deniedClaimResult('DENIED_BATCH'), next };
 }
 
 function attemptAtomicClaim(

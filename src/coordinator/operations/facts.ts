@@ -1,5 +1,6 @@
 import type { ClaimFacts } from '../../core/claims/commands.js';
 import type { Head } from '../../core/claims/head.js';
+import { closestNames } from '../../core/closest-names.js';
 import { dependenciesOf, inputsOf, openDependenciesOf } from '../../core/plan/index.js';
 import type { RecordHead } from '../../core/record.js';
 import { subjectKindOf } from '../../core/subject.js';
@@ -41,8 +42,21 @@ export function unknownReason(view: DecisionView, subject: string): string | nul
   return view.state.plan.get(subject) === undefined ? `${subject} is not in the plan of this project.` : null;
 }
 
-export const unknownSubjectProblem = (view: DecisionView, subject: string): Problem =>
-  problem('NOT_FOUND', unknownReason(view, subject) ?? `${subject} has no history yet.`);
+export function unknownSubjectProblem(view: DecisionView, subject: string): Problem {
+  const reason = unknownReason(view, subject);
+  if (reason === null) return problem('NOT_FOUND', `${subject} has no history yet.`);
+  if (subjectKindOf(subject) === 'edge') return problem('NOT_FOUND', reason);
+  const track = subject.slice(0, subject.indexOf('-'));
+  const near = closestNames(
+    subject,
+    view.state.plan.tasksOf(track).map(({ id }) => id),
+  );
+  const suggestion = near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`;
+  return problem(
+    'NOT_FOUND',
+    `${subject} is not in the plan of project ${view.key.project_id}.${suggestion} List its tasks: gen plan show.`,
+  );
+}
 
 export function openDependencies(view: DecisionView, subject: string): readonly string[] {
   return openDependenciesOf(view.state.plan, subject, (id) => view.peekHead(id).phase === 'COMPLETED');

@@ -58,6 +58,9 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
     if (signal?.aborted) return new TransactionBuilder(view).answer(null, this.nothingReady(view, null));
     const missing = this.missingState(view);
     if (missing !== null) return missing;
+    // What the session holds may have been granted by another coordinator a moment ago.
+    if (this.body.resume === true && view.hasOtherWriters && !this.hasRefreshed)
+      return { needs: () => this.refreshAndReset() };
     if (view.exhaustedLimit === 'max_agents_per_track') {
       // Only this track is full: continue with the others.
       this.fullTracks.add(this.lastTrack);

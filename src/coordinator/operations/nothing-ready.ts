@@ -5,6 +5,7 @@ import type { DecisionView } from '../queue/decision-view.js';
 import { openDependencies } from './facts.js';
 import { deniedClaimResult } from './render.js';
 import { heldBySession, ownWorkAdvice } from './session-claims.js';
+import { stuckAdvice } from './stuck-advice.js';
 
 const BLOCKERS_LISTED_MAX = 20;
 
@@ -33,7 +34,10 @@ export function nothingReadyResult(view: DecisionView, wanted: WantedWork): Clai
     done: isWantedWorkDone(view, wanted, blockers),
   };
   // While tasks are open, one of them may become ready. Edges alone may wait for a human, and their advice says so.
-  const waitAdvice = blockingTasks.length === 0 ? (edges?.advice ?? null) : null;
+  const waitAdvice =
+    blockingTasks.length === 0
+      ? (edges?.advice ?? null)
+      : stuckAdvice(view, [...new Set(blockingTasks)].sort());
   const next = ownWorkAdvice(own) ?? (others.length > 0 ? waitAdvice : emptyAdvice(view, wanted));
   return next === null ? denied : { ...denied, next };
 }

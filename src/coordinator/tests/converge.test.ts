@@ -215,6 +215,10 @@ forEachStore('an edge of a configured project', (open) => {
     expect(await coordinator.batchClaim(P, { claims: [claim] }, agent)).toMatchObject({
       problem: 'FORBIDDEN',
     });
+    const { task_id: _, ...next } = claim;
+    expect(await coordinator.next(P, { ...next, kinds: ['edge'] }, agent)).toMatchObject({
+      problem: 'FORBIDDEN',
+    });
     const payload = { intent_id: 'INT-1', trigger: 'x', signal_source: 'gap' };
     const intent = { event_type: 'intent_raised', agent_id: 'alpha', session_id: 's1', payload };
     expect(await coordinator.appendEvent(P, { ...intent, agent_role: 'human' }, agent)).toMatchObject({

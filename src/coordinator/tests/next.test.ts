@@ -86,6 +86,19 @@ forEachStore('next', (open) => {
     expect(done.next).toContain('Every task in the plan is completed');
   });
 
+  test('says when all that is left waits for a human, or for the pause after a failure', async () => {
+    const { harness, alpha, beta } = await openWithPlan(planOf('A-001-x', 'B-001-x'));
+    await alpha.claims('A-001-x');
+    await alpha.releases('A-001-x', { reason: 'ERROR', message: 'it broke' });
+    const hold = { expected_generation: 0, reason: 'wait' };
+    unwrap(await harness.coordinator.operate(P, 'B-001-x', 'hold', hold));
+    expect((await beta.next()).next).toMatch(/The last attempt at A-001-x failed\. .* at 2026-/);
+    unwrap(await harness.coordinator.operate(P, 'A-001-x', 'hold', { ...hold, expected_generation: 1 }));
+    expect((await beta.next()).next).toBe(
+      'All work that is left waits for a human: A-001-x is held, B-001-x is held. See gen status.',
+    );
+  });
+
   test('stays in the requested track', async () => {
     const { alpha, beta } = await openWithPlan(planOf('A-001-x', 'B-001-x'));
     expect(await taken(alpha, { track: 'B' })).toBe('B-001-x');

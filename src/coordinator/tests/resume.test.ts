@@ -80,13 +80,35 @@ forEachStore('a claim that its session asks for again', (open) => {
     expect(await claim('A-001-x', admin)).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
   });
 
-  test('comes back in a batch of all or nothing', async () => {
-    const { alpha } = await opened();
+  test('is not given to another agent of the same session', async () => {
+    const { harness, alpha } = await opened();
+    await alpha.claims('A-001-x');
+    const other = new HarnessAgent(harness, 'beta', 's1');
+    expect(await other.next({ resume: true })).toMatchObject({ claim: { task_id: 'B-001-x' } });
+    expect(await other.claims('A-001-x', { resume: true })).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM' });
+    expect(await alpha.next({ resume: true })).toMatchObject({ resumed: true });
+  });
+
+  test('comes back in a batch of all or nothing, also when the batch is sent again', async () => {
+    const { harness, alpha } = await opened();
     await alpha.claims('A-001-x');
     const replies = await alpha.claimsBatch(['A-001-x', 'B-001-x'], { resume: true }, 'all_or_nothing');
     expect(replies).toMatchObject([
       { reason: 'GRANTED', resumed: true, claim: { generation: 1 } },
       { reason: 'GRANTED', claim: { generation: 1 } },
     ]);
+    const who = { agent_id: 'alpha', session_id: 's1', resume: true };
+    const claims = ['A-001-x', 'C-001-x'].map((task_id) => ({ task_id, ...who }));
+    const batch = { mode: 'all_or_nothing', claims, request_id: 'r1' };
+    const first = unwrap(await harness.coordinator.batchClaim(P, batch));
+    expect(first.results).toMatchObject([{ resumed: true }, { reason: 'GRANTED' }]);
+    expect(await harness.coordinator.batchClaim(P, batch)).toEqual(first);
+    await alpha.releases('A-001-x');
+    expect(await harness.coordinator.batchClaim(P, batch)).toMatchObject({
+      results: [
+        { reason: 'DENIED_BATCH', next: expect.stringContaining('Claim it again') },
+        { success: true },
+      ],
+    });
   });
 });

@@ -27,6 +27,17 @@ describe('two coordinators over one store', () => {
     expect(await second.next(P, by('beta'))).toMatchObject({ reason: 'NOTHING_READY', waiting_for: [A] });
   });
 
+  test('give a forgotten claim back at once, whichever of them granted it', async () => {
+    const { first, second } = await openTwoCoordinators(planOf(A, B));
+    await second.claimTask(P, { task_id: 'Z-001-none', ...by('alpha') });
+    const granted = await first.next(P, { ...by('alpha'), track: 'B' });
+    expect(granted).toMatchObject({ claim: { task_id: B } });
+    expect(await second.next(P, { ...by('alpha'), resume: true })).toMatchObject({
+      resumed: true,
+      claim: { task_id: B, generation: 1 },
+    });
+  });
+
   test('see dependencies that were completed or reset through the other', async () => {
     const { first, second } = await openTwoCoordinators(planOf(A, { id: B, depends_on: [A] }));
     const handle = { task_id: A, session_id: 's-alpha', generation: 1 };

@@ -15,7 +15,7 @@ import {
   type ToolResult,
 } from './define-tool.js';
 import { handleArgument, type McpHandle } from './handle.js';
-import { renderDraftRefusal, renderEnd } from './tool-content.js';
+import { renderDraftRefusal, renderEnd, renderHeld } from './tool-content.js';
 
 /**
  * Each type is a schema of its own: some clients reject a schema without a type, or with a list of types. If all were
@@ -57,7 +57,10 @@ async function submit(context: ToolContext, call: z.infer<typeof draftsSubmissio
   const fault = callFault(call, drafts !== null, context.drafts !== null);
   if (fault !== null) return problemToolResult(invalidCall(fault), handle);
   // Renew first: a result refused for its form or size keeps its claim, and the holder gets a full lease to correct it.
-  await client.renewLease(withExpectedGeneration(handle));
+  const renewed = await client.renewLease(withExpectedGeneration(handle));
+  // A handle that was never granted must not touch the drafts of the agent that it names.
+  if (drafts !== null && !isProblem(renewed) && renewed.reason === 'SESSION_MISMATCH')
+    return successResult(renderHeld(renewed, handle));
   const grant = drafts === null ? null : await grantOf(client, handle);
   if (isProblem(grant)) return problemToolResult(grant, handle);
   const result = drafts === null || grant === null ? { result_data } : await drafts.collect(grant);

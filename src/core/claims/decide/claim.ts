@@ -31,14 +31,16 @@ export function decideClaim(head: Head, command: ClaimCommand, context: Decision
   return builder.build('GRANTED', details, { not_after_ms: expires_at_ms });
 }
 
-/** Whether the session asks for a claim that it holds already. A closed session holds none. */
+/** Whether an agent asks for a claim that it holds already, in the same session. A closed session holds none. */
 function isResumption(
   head: Head,
-  { resume, session_id, facts }: ClaimCommand,
+  { resume, session_id, agent_id, facts }: ClaimCommand,
   context: DecisionContext,
 ): boolean {
   const { claim } = head;
   if (resume === undefined || claim === null || claim.session_id !== session_id) return false;
+  // Several agents may share a session: none is given the work of another.
+  if (claim.agent_id !== agent_id) return false;
   const takenBy = claim.principal ?? resume.session_principal;
   if (takenBy !== resume.principal || facts.session_closed) return false;
   const { now_ms, rules } = context;

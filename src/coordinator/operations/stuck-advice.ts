@@ -1,0 +1,38 @@
+import type { TaskState } from '../../core/contract/tasks.js';
+import { isoTime } from '../../core/events/envelope.js';
+import { taskStateOf } from '../queries/tasks.js';
+import type { DecisionView } from '../queue/decision-view.js';
+
+const EXAMINED_MAX = 1000;
+const NAMED_MAX = 3;
+/** States that only a human ends. */
+const HUMAN_STATES: ReadonlySet<TaskState['readiness']> = new Set([
+  'held',
+  'suspended',
+  'stale',
+  'exhausted',
+]);
+
+/** Why none of these tasks can be claimed, if no agent works on any of them; otherwise null. */
+export function stuckAdvice(view: DecisionView, taskIds: readonly string[]): string | null {
+  if (taskIds.length === 0 || taskIds.length > EXAMINED_MAX) return null;
+  const states = taskIds.map((id) => taskStateOf(view, view.peekHead(id), 0));
+  const failed = states.filter(({ readiness }) => readiness === 'backoff');
+  const forHuman = states.filter(({ readiness }) => HUMAN_STATES.has(readiness));
+  if (failed.length + forHuman.length < states.length) return null;
+  return failed.length === 0 ? humanAdvice(forHuman) : retryAdvice(view, failed);
+}
+
+function humanAdvice(states: readonly TaskState[]): string {
+  const named = states.slice(0, NAMED_MAX).map(({ task_id, readiness }) => `${task_id} is ${readiness}`);
+  const more = states.length > NAMED_MAX ? ` and ${states.length - NAMED_MAX} more` : '';
+  return `All work that is left waits for a human: ${named.join(', ')}${more}. See gen status.`;
+}
+
+function retryAdvice(view: DecisionView, states: readonly TaskState[]): string {
+  const [first] = states
+    .map(({ task_id }) => ({ task_id, retry_at_ms: view.peekHead(task_id).retry_at_ms ?? 0 }))
+    .sort((a, b) => a.retry_at_ms - b.retry_at_ms);
+  const at = isoTime(first?.retry_at_ms ?? 0);
+  return `The last attempt at ${first?.task_id} failed. It can be claimed again at ${at}: retry then, or pass wait_seconds.`;
+}
