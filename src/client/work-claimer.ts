@@ -50,6 +50,8 @@ export class WorkClaimer {
   private nextTrackIndex = 0;
   /** Tracks whose last reply was that nothing is ready, and whether it said that their work is done. */
   private readonly emptyTracks = new Map<string | undefined, boolean>();
+  /** The last advice per track while nothing was ready. */
+  private readonly advice = new Map<string | undefined, string>();
 
   constructor(
     private readonly dependencies: WorkDependencies,
@@ -155,10 +157,17 @@ export class WorkClaimer {
     if (reason === 'DENIED_LIMIT') return 'later';
     if (refusal.reason === 'NOTHING_READY') {
       this.emptyTracks.set(track, refusal.done);
+      if (!refusal.done) this.reportIdle(track, next ?? 'no work is ready.');
       return this.replyWhenNothingReady();
     }
     const detail = next ?? 'The server grants no work to this session.';
     throw new GenesisError({ code: reason, detail, status: 409 });
+  }
+
+  private reportIdle(track: string | undefined, advice: string): void {
+    if (this.advice.get(track) === advice) return;
+    this.advice.set(track, advice);
+    this.options.onIdle?.(advice);
   }
 
   private replyWhenNothingReady(): 'nothing' | 'idle' | 'done' {
