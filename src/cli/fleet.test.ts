@@ -206,7 +206,8 @@ it('is refused while another fleet has agents of the same names, whose worktrees
   const { cwd } = terminal;
   git(cwd, 'init', '--quiet', '--initial-branch', 'main');
   git(cwd, 'commit', '--quiet', '--allow-empty', '-m', 'begin');
-  const script = `touch "${cwd}/started"; until [ -e "${cwd}/go" ]; do sleep 0.05; done; ls "$PWD"`;
+  const script = `touch "${cwd}/started"; until [ -e "${cwd}/go" ]; do sleep 0.05; done
+    git -c user.name=a -c user.email=a@example.org commit -q --allow-empty -m "$GENESIS_TASK_ID"`;
   const first = start(terminal, 'fleet', '--name', 'worker', '--', 'sh', '-c', script);
   await first.waitForOutput('worker-1  A-001-schema: claimed');
   const second = await gen(terminal, 'fleet', '-n', '2', '--name', 'worker', '--', 'true');
@@ -218,7 +219,10 @@ it('is refused while another fleet has agents of the same names, whose worktrees
   );
   expect(existsSync(join(cwd, '.genesis', 'fleet', 'worker-1'))).toBe(true);
   await writeFile(join(cwd, 'go'), '');
-  expect((await first.ended).code).toBe(0);
+  const { code, out } = await first.ended;
+  expect(code).toBe(0);
+  expect(out).toContain('branch fleet/worker-1: 5 commits');
+  expect(out).toMatch(/^ *git merge fleet\/worker-1$/m);
   // The names are free again.
   expect((await gen(terminal, 'fleet', '--name', 'worker', '--', 'true')).code).toBe(0);
 });
