@@ -10,7 +10,7 @@ import { readFleetFile } from './fleet/fleet-file.js';
 import type { FleetReport } from './fleet/report.js';
 import { unwrapReply } from './replies.js';
 import { selfCommand } from './self.js';
-import { type CliHarness, startHarness, startPlannedHarness } from './testing/cli-harness.js';
+import { type CliHarness, PLAN, startHarness, startPlannedHarness } from './testing/cli-harness.js';
 import { gen, start } from './testing/terminal.js';
 
 const SAMPLE_PLAN = new URL('../../examples/plan.yaml', import.meta.url).pathname;
@@ -104,7 +104,7 @@ it('runs the sample plan in worktrees, and starts an agent again that is killed 
   const commits = report.worktrees.reduce((total, kept) => total + kept.commits, 0);
   expect(commits).toBe(SAMPLE_TASKS);
   for (const { folder, branch } of report.worktrees)
-    expect(git(folder, 'symbolic-ref', '--short', 'HEAD')).toBe(branch);
+    expect(git(folder ?? '', 'symbolic-ref', '--short', 'HEAD')).toBe(branch);
   expect(git(cwd, 'status', '--porcelain')).not.toContain('fleet');
   for (const { log } of report.agents)
     expect(await readFile(log, 'utf8')).toContain('All work of shop is done.');
@@ -136,7 +136,7 @@ it('shows the agents live on a terminal, and Ctrl-C stops them and their program
   await isGone(program);
   expect(await genesisOf(harness).status()).toMatchObject({ claims: [], counts: { claimed: 0 } });
   const left = (await readdir(join(terminal.cwd, '.genesis', 'fleet'))).sort();
-  expect(left).toEqual(['.gitignore', 'solo-1.log']);
+  expect(left).toEqual(['.gitignore', 'solo-1.lock', 'solo-1.log']);
 });
 
 it('runs the groups of agents in fleet.yml, each with its tracks and its environment', async () => {
@@ -199,6 +199,95 @@ it('stops its agents if nobody reads its output any more', async () => {
   await gen(terminal, 'task', 'force-release', 'A-001-schema', '--reason', 'a test');
   await ended;
   await isGone(group);
+});
+
+it('is refused while another fleet has agents of the same names, whose worktrees stay', async () => {
+  const { terminal } = await startPlannedHarness();
+  const { cwd } = terminal;
+  git(cwd, 'init', '--quiet', '--initial-branch', 'main');
+  git(cwd, 'commit', '--quiet', '--allow-empty', '-m', 'begin');
+  const script = `touch "${cwd}/started"; until [ -e "${cwd}/go" ]; do sleep 0.05; done
+    git -c user.name=a -c user.email=a@example.org commit -q --allow-empty -m "$GENESIS_TASK_ID"`;
+  const first = start(terminal, 'fleet', '--name', 'worker', '--', 'sh', '-c', script);
+  await first.waitForOutput('worker-1  A-001-schema: claimed');
+  const second = await gen(terminal, 'fleet', '-n', '2', '--name', 'worker', '--', 'true');
+  expect(second.code).not.toBe(0);
+  expect(second.err).toMatch(
+    new RegExp(
+      `Another gen fleet \\(process ${process.pid}\\) has an agent with the name worker-1 .* --name`,
+    ),
+  );
+  expect(existsSync(join(cwd, '.genesis', 'fleet', 'worker-1'))).toBe(true);
+  await writeFile(join(cwd, 'go'), '');
+  const { code, out } = await first.ended;
+  expect(code).toBe(0);
+  expect(out).toContain('branch fleet/worker-1: 5 commits');
+  expect(out).toMatch(/^ *git merge fleet\/worker-1$/m);
+  // The names are free again.
+  expect((await gen(terminal, 'fleet', '--name', 'worker', '--', 'true')).code).toBe(0);
+});
+
+it('stops its agents if it is killed itself, and they release their claims', async () => {
+  const harness = await startPlannedHarness();
+  const { terminal } = harness;
+  const [program, ...words] = selfCommand();
+  // Output that nobody reads must not end the worker before it has released its claim.
+  const script = 'echo $PPID > worker; echo $$ > started; while :; do echo busy; sleep 0.05; done';
+  const fleet = spawn(program, [...words, 'fleet', '--', 'sh', '-c', script], {
+    cwd: terminal.cwd,
+    env: { PATH: process.env.PATH, ...terminal.env },
+    stdio: 'ignore',
+  });
+  const ended = once(fleet, 'exit');
+  const group = Number(await written(join(terminal.cwd, 'started')));
+  const worker = Number(await written(join(terminal.cwd, 'worker')));
+  fleet.kill('SIGKILL');
+  await ended;
+  await isGone(group);
+  await isGone(worker);
+  expect(await genesisOf(harness).status()).toMatchObject({ claims: [], counts: { claimed: 0 } });
+  expect((await gen(terminal, 'task', 'history', 'A-001-schema')).out).toContain('VOLUNTARY');
+});
+
+it('gives up agents whose command no shell can run, and says why', async () => {
+  const { terminal } = await startPlannedHarness();
+  await writeFile(join(terminal.cwd, 'fleet.yml'), 'agents:\n  - name: typo\n    command: ./nosuch.sh\n');
+  const fleet = await gen(terminal, 'fleet', '--restarts', '1');
+  expect(fleet.code).toBe(1);
+  expect(fleet.out).toMatch(
+    /typo-1 ended \(exit code 1\) and is given up after 1 restarts? .* Its last line: No more work is claimed: .*nosuch\.sh cannot be run \(exit code 127/,
+  );
+  expect(fleet.out).toMatch(/typo-1 +gave up +0 +0 +0 +2 /);
+  await writeFile(join(terminal.cwd, 'fleet.yml'), 'agents:\n  - name: typo\n    command: [./nosuch.sh]\n');
+  expect(await gen(terminal, 'fleet')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('Program not found: ./nosuch.sh'),
+  });
+});
+
+it('counts only its own results, also when no session can be opened', async () => {
+  const harness = await startPlannedHarness();
+  const { terminal } = harness;
+  expect((await gen(terminal, 'fleet', '--name', 'worker', '--', 'true')).code).toBe(0);
+  await writeFile(join(terminal.cwd, 'more.yaml'), `${PLAN}    - id: B-002-more\n      description: More\n`);
+  expect((await gen(terminal, 'plan', 'import', 'more.yaml')).code).toBe(0);
+  unwrapReply(await genesisOf(harness).putLimits({ max_active_sessions: 1 }));
+  unwrapReply(await genesisOf(harness).openSession({ session_id: 'the-only-one' }));
+  const fleet = await gen(terminal, 'fleet', '--name', 'worker', '--restarts', '0', '--json', '--', 'true');
+  expect(fleet.err).toMatch(/worker-1 ended \(DENIED_LIMIT: /);
+  expect(JSON.parse(fleet.out)).toMatchObject({ agents: [{ accepted: 0, state: 'gave_up' }] });
+  expect(fleet.code).toBe(1);
+});
+
+it('says once why its agents wait', async () => {
+  const { terminal } = await startPlannedHarness();
+  await gen(terminal, 'task', 'claim', 'A-001-schema');
+  const fleet = start(terminal, 'fleet', '-n', '2', '--name', 'worker', '--', 'true');
+  await fleet.waitForOutput('No work can be claimed now: No work is ready.');
+  await gen(terminal, 'task', 'release', 'A-001-schema');
+  const { code, out } = await fleet.ended;
+  expect(code).toBe(0);
+  expect(out.match(/No work can be claimed now/g)).toHaveLength(1);
 });
 
 it('refuses wrong usage before anything is started', async () => {

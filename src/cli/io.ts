@@ -14,7 +14,7 @@ export interface RawIo {
   /** Whether standard error is a terminal. */
   readonly stderr_is_terminal: boolean;
   readonly user: string;
-  /** Calls back on a stop signal; returns a function that removes the listener. */
+  /** Calls back on a stop signal, and when a parent with a channel to this process has ended; returns a function that removes the listener. */
   onStop(listener: (signal: StopSignal) => void): () => void;
   /** Starts the program again in the same process with this flag of Node, unless it has it. Null where that is impossible. */
   readonly restartWith: ((nodeFlag: string) => void) | null;
@@ -42,8 +42,9 @@ export function processIo(): RawIo {
   const { stdin, env } = process;
   // A reader that closes the pipe early is not an error.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(0);
-    throw error;
+    if (error.code !== 'EPIPE') throw error;
+    // A child that lost its parent stops in order (see onStop).
+    if (process.connected === undefined) process.exit(0);
   });
   // Continue if the reader of standard error closes it.
   process.stderr.on('error', () => {});
@@ -67,9 +68,14 @@ export function processIo(): RawIo {
     stderr_is_terminal: process.stderr.isTTY === true,
     user: userName(),
     onStop(listener) {
+      // The parent that started this process with a channel, such as gen fleet, has ended.
+      const onDisconnect = (): void => listener('SIGTERM');
       for (const signal of STOP_SIGNALS) process.on(signal, listener);
+      process.on('disconnect', onDisconnect);
+      if (process.connected === false) setImmediate(onDisconnect);
       return () => {
         for (const signal of STOP_SIGNALS) process.off(signal, listener);
+        process.off('disconnect', onDisconnect);
       };
     },
     restartWith: restarter(),

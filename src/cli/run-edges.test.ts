@@ -41,7 +41,8 @@ constraints:
 const AGENT = `
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 const { GENESIS_BRIEFING, GENESIS_CHECKS, GENESIS_DRAFTS, GENESIS_TASK_ID } = process.env;
-const { checks } = JSON.parse(readFileSync(GENESIS_BRIEFING, 'utf8'));
+const { checks, review } = JSON.parse(readFileSync(GENESIS_BRIEFING, 'utf8'));
+console.log('review: ' + (review?.comment ?? 'none') + ' worker: ' + process.ppid);
 mkdirSync('docs', { recursive: true });
 writeFileSync('docs/' + GENESIS_TASK_ID.split('#')[1] + '.md', 'Made in ' + process.cwd() + '\\n' + GENESIS_DRAFTS);
 const reported = checks.filter(({ type }) => type !== 'human');
@@ -129,6 +130,48 @@ it('run exits with 3 when a human must decide, and the result survives its end',
   const review = ['review', '--feature', FEATURE_ID, '--edge', 'intent_requirements', '--approve'];
   expect((await gen(terminal, ...review)).code).toBe(0);
   expect(existsSync(join(terminal.cwd, 'docs', 'intent_requirements.md'))).toBe(true);
+});
+
+const reviewOf = (...decision: string[]): string[] => [
+  ...['review', '--feature', FEATURE_ID, '--edge', 'intent_requirements'],
+  ...decision,
+];
+
+it('run performs an edge again if changes were requested after the earlier run had ended', async () => {
+  const terminal = await createProject(ASKING_A_HUMAN);
+  const program = await agentProgram();
+  expect(await gen(terminal, 'run', ...program)).toMatchObject({
+    code: 3,
+    out: expect.stringContaining('review: none'),
+  });
+  expect(await gen(terminal, 'run', ...program)).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/^NOTHING_READY\. .*human/),
+  });
+  expect((await gen(terminal, ...reviewOf('--refine', '--comment', 'name the key'))).code).toBe(0);
+  const again = await gen(terminal, 'run', ...program);
+  expect(again).toMatchObject({ code: 3, out: expect.stringContaining('review: name the key') });
+  expect((await gen(terminal, ...reviewOf('--approve'))).code).toBe(0);
+  expect((await gen(terminal, 'task', 'show', FIRST)).out).toMatch(/completed.*, generation 1/);
+});
+
+it('fleet performs an edge again if the agent that escalated it was killed before changes were requested', async () => {
+  const terminal = await createProject(ASKING_A_HUMAN);
+  const program = await agentProgram();
+  const { cwd, env = {} } = terminal;
+  const fleet = start({ cwd, env }, 'fleet', '--name', 'worker', ...program);
+  await fleet.waitForOutput(/the result of generation 1 waits for a human/);
+  const log = join(terminal.cwd, '.home', 'fleet', 'worker-1.log');
+  const [, worker] = /worker: (\d+)/.exec(await readFile(log, 'utf8')) ?? [];
+  process.kill(Number(worker), 'SIGKILL');
+  await fleet.waitForOutput(/worker-1 ended \(SIGKILL\)\. Restart 1/);
+  expect((await gen(terminal, ...reviewOf('--refine', '--comment', 'name the key'))).code).toBe(0);
+  await fleet.waitForOutput(/waits for a human: gen review[\s\S]*waits for a human: gen review/);
+  expect(await readFile(log, 'utf8')).toContain('review: name the key');
+  expect((await gen(terminal, ...reviewOf('--approve'))).code).toBe(0);
+  await fleet.waitForOutput(`worker-1  ${SECOND}: claimed`);
+  fleet.stop('SIGINT');
+  expect((await fleet.ended).code).toBe(130);
 });
 
 it('run removes the worktree of an edge after its result is accepted, and the result has metadata.git', async () => {

@@ -9,6 +9,8 @@ import type { WorkHandler, WorkOptions, WorkSummary } from './work-options.js';
 export interface GenesisOptions extends ApiClientOptions {
   /** Folder for finished results until the server has answered. Default: in the user's state folder. */
   readonly outbox?: string;
+  /** Identifies the server in the outbox, for one whose address changes. Default: its URL. */
+  readonly outbox_server?: string;
 }
 
 /** The client: every call of the wire contract, and `work`, which runs an agent's loop. */
@@ -18,7 +20,8 @@ export class Genesis extends ApiClient {
   constructor(options: GenesisOptions = {}) {
     super(options);
     const root = options.outbox ?? defaultOutbox();
-    this.outbox = new Outbox(outboxFolder(root, this.url, this.tenant, this.project));
+    const { outbox_server = this.url } = options;
+    this.outbox = new Outbox(outboxFolder(root, outbox_server, this.tenant, this.project));
   }
 
   /** Claims work and passes it to `handler` until none is left, renewing each claim meanwhile. */

@@ -157,3 +157,23 @@ test('returns an outcome even if it cannot be recorded', async () => {
   await mkdir(join(outbox.folder, 'outcomes.jsonl'));
   expect(await outbox.send(path, async () => ACCEPTED)).toMatchObject({ accepted: true });
 });
+
+test('sets a broken file aside with a warning, and submits the others', async () => {
+  const folder = await tempFolder();
+  const outbox = new Outbox(folder);
+  await writeFile(join(folder, 'r-0.json'), '{"request_id": "r-0", "task');
+  await writeFile(join(folder, 'r-00.json'), JSON.stringify({ ...FINISHED, request_id: '../elsewhere' }));
+  await outbox.returnToPending(await outbox.put(FINISHED));
+  const warnings: string[] = [];
+  const listen = ({ message }: Error) => void warnings.push(message);
+  process.on('warning', listen);
+  onTestFinished(() => void process.off('warning', listen));
+  expect(await outbox.flush(async () => ACCEPTED)).toMatchObject([{ request_id: 'r-1', accepted: true }]);
+  expect(await outbox.flush(async () => ACCEPTED)).toEqual([]);
+  expect((await readdir(folder)).sort()).toEqual(['outcomes.jsonl', 'r-0.broken', 'r-00.broken']);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(warnings).toEqual([
+    expect.stringContaining('r-0.broken is not a finished result'),
+    expect.stringContaining('r-00.broken is not a finished result'),
+  ]);
+});

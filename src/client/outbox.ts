@@ -1,17 +1,10 @@
-import { createHash, randomUUID } from 'node:crypto';
-import {
-  appendFile,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  rename,
-  stat,
-  unlink,
-  writeFile,
-} from 'node:fs/promises';
-import { homedir, hostname } from 'node:os';
-import { basename, join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { appendFile, readFile, rename, stat, unlink } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { withoutUndefined } from '../core/without-undefined.js';
+import { EscalatedClaims } from './escalated-claims.js';
+import { ignoreMissing, OwnedFiles, removeAbandonedTemps, removeOldest } from './owned-files.js';
 import type { LeaseHandle } from './renewer.js';
 import { type ApiProblem, isProblem, type SubmissionReply } from './replies.js';
 import type { CheckReports } from './requests.js';
@@ -21,6 +14,7 @@ import { isFinalProblem, refusalDetail } from './submission-refusal.js';
 export interface FinishedResult extends LeaseHandle {
   readonly request_id: string;
   readonly agent_id: string;
+  readonly agent_role?: string;
   readonly result_data: unknown;
   readonly metadata?: Readonly<Record<string, unknown>>;
   /** The results of an edge's checks. */
@@ -53,16 +47,10 @@ export type SubmitFinished = (finished: FinishedResult) => Promise<SubmissionRep
 export const PENDING_MAX = 1000;
 const REFUSED_MAX = 1000;
 const LOG_BYTES_MAX = 4 * 1024 * 1024;
-/** A file owned by a process for longer than this without a change counts as abandoned, even if that process seems alive. */
-const OWNED_MS_MAX = 10 * 60 * 1000;
+const BROKEN_MAX = 100;
 
-const PENDING_SUFFIX = '.json';
-const OWNED_SUFFIX = '.taken';
 const REFUSED_SUFFIX = '.refused';
-const TEMP_SUFFIX = '.tmp';
-const HOST = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
-/** Identifies this process, and not an earlier one with the same pid. */
-const OWNER = `${HOST}-${process.pid}-${randomUUID().slice(0, 8)}`;
+const BROKEN_SUFFIX = '.broken';
 
 export function defaultOutbox(): string {
   const { XDG_STATE_HOME, LOCALAPPDATA } = process.env;
@@ -79,33 +67,35 @@ export const outboxFolder = (root: string, ...scope: readonly string[]): string 
  * renaming it to its own name; a result sent twice still counts once, by its request_id.
  */
 export class Outbox {
-  constructor(readonly folder: string) {}
+  /** The claims whose results wait for a human. */
+  readonly escalated: EscalatedClaims;
+  private readonly files: OwnedFiles;
+
+  constructor(readonly folder: string) {
+    this.files = new OwnedFiles(folder, '.json', '.taken');
+    this.escalated = new EscalatedClaims(folder);
+  }
 
   /** Writes the result durably, owned by this process. */
-  async put(finished: FinishedResult): Promise<string> {
-    await mkdir(this.folder, { recursive: true, mode: 0o700 });
-    const path = this.ownedPath(finished.request_id);
-    await writeFile(`${path}${TEMP_SUFFIX}`, JSON.stringify(finished), { mode: 0o600, flush: true });
-    await rename(`${path}${TEMP_SUFFIX}`, path);
-    await syncFolder(this.folder);
-    return path;
+  put(finished: FinishedResult): Promise<string> {
+    return this.files.write(finished.request_id, JSON.stringify(finished), true);
   }
 
   async pending(): Promise<number> {
-    return (await this.names(PENDING_SUFFIX, OWNED_SUFFIX)).length;
+    return (await this.files.names()).length;
   }
 
   /** Whether there are results that no process is sending. */
   async hasUnsent(): Promise<boolean> {
-    return (await this.names(PENDING_SUFFIX)).length > 0;
+    return (await this.files.names()).some(this.files.isFree);
   }
 
   /** Sends the results that no other process is sending. Returns the outcomes of those with a final answer. */
   async flush(submit: SubmitFinished): Promise<SubmitOutcome[]> {
     const outcomes: SubmitOutcome[] = [];
     await this.cleanUp();
-    for (const name of await this.names(PENDING_SUFFIX, OWNED_SUFFIX)) {
-      const path = await this.takeOwnership(name);
+    for (const name of await this.files.names()) {
+      const path = await this.files.takeOwnership(name);
       if (path === null) continue;
       const outcome = await this.send(path, submit);
       if (isProblem(outcome)) await this.returnToPending(path);
@@ -120,11 +110,12 @@ export class Outbox {
     // If the file is gone, another process took this one for dead and sends it.
     if (text === null)
       return { code: 'TAKEN_OVER', detail: `${path} is being sent by another process.`, status: 0 };
-    const finished = JSON.parse(text) as FinishedResult;
+    const finished = parseFinished(text, this.files.idOf(path));
+    if (finished === null) return this.setAside(path);
     const refusedPath = join(this.folder, `${finished.request_id}${REFUSED_SUFFIX}`);
     const outcome = await sendOnce(finished, submit, refusedPath);
     if (isProblem(outcome)) return outcome;
-    await this.settle(path, outcome).catch((error: unknown) => {
+    await this.settle(path, finished, outcome).catch((error: unknown) => {
       // The server has answered even if that cannot be recorded here: sent again, the result gets the same answer.
       const what = `The outcome of ${outcome.task_id} (${outcome.reason})`;
       const why = `cannot be written to ${this.folder} (${String(error)})`;
@@ -136,18 +127,38 @@ export class Outbox {
   /** Sends a result that could not be written to disk. Its outcome is recorded if possible. */
   async sendUnsaved(finished: FinishedResult, submit: SubmitFinished): Promise<SubmitOutcome | ApiProblem> {
     const outcome = await sendOnce(finished, submit, null);
-    if (!isProblem(outcome)) await this.appendToLog(outcome).catch(() => {});
+    if (isProblem(outcome)) return outcome;
+    await this.keepEscalated(finished, outcome).catch(() => {});
+    await this.appendToLog(outcome).catch(() => {});
     return outcome;
   }
 
-  private async settle(path: string, outcome: SubmitOutcome): Promise<void> {
+  /** The result is removed last: after a crash on the way it is sent again, and gets the same answer. */
+  private async settle(path: string, finished: FinishedResult, outcome: SubmitOutcome): Promise<void> {
+    await this.keepEscalated(finished, outcome);
     if (outcome.kept !== null) await rename(path, outcome.kept);
     await this.appendToLog(outcome);
     if (outcome.kept === null) await unlink(path);
   }
 
+  private async keepEscalated(finished: FinishedResult, outcome: SubmitOutcome): Promise<void> {
+    if (!isEscalated(outcome)) return;
+    const { request_id, task_id, session_id, agent_id, generation, agent_role } = finished;
+    const claim = { task_id, session_id, agent_id, generation, ...withoutUndefined({ agent_role }) };
+    await this.escalated.add(request_id, claim);
+  }
+
+  /** One file that cannot be read must not stop the others. It is kept for a person to look at. */
+  private async setAside(path: string): Promise<ApiProblem> {
+    const broken = join(this.folder, `${this.files.idOf(path)}${BROKEN_SUFFIX}`);
+    await rename(path, broken).catch(ignoreMissing);
+    const detail = `${broken} is not a finished result: it cannot be submitted.`;
+    process.emitWarning(detail, 'GenesisWarning');
+    return { code: 'BROKEN_FILE', detail, status: 0 };
+  }
+
   async returnToPending(path: string): Promise<void> {
-    await rename(path, join(this.folder, `${requestIdOf(path)}${PENDING_SUFFIX}`)).catch(ignoreMissing);
+    await this.files.giveBack(path);
   }
 
   /** All recorded outcomes, oldest first, one per result. */
@@ -163,44 +174,11 @@ export class Outbox {
     return [...known.values()];
   }
 
-  /** Null if another process is sending it or has sent it. */
-  private async takeOwnership(name: string): Promise<string | null> {
-    if (name.endsWith(OWNED_SUFFIX) && !(await this.isAbandoned(name))) return null;
-    const path = this.ownedPath(requestIdOf(name));
-    return rename(join(this.folder, name), path).then(
-      () => path,
-      () => null,
-    );
-  }
-
-  private async isAbandoned(name: string): Promise<boolean> {
-    const owner = ownerOf(name);
-    if (owner === OWNER) return false;
-    const [host, pid] = owner.split('-');
-    if (host === HOST && (Number(pid) === process.pid || !isAlive(Number(pid)))) return true;
-    return Date.now() - (await this.changedAt(name)) > OWNED_MS_MAX;
-  }
-
-  /** Removes abandoned temporary files, and the oldest refused results beyond the limit. */
+  /** Removes abandoned temporary files, and the oldest refused and broken results beyond the limit. */
   private async cleanUp(): Promise<void> {
-    for (const name of await this.names(TEMP_SUFFIX)) {
-      if (await this.isAbandoned(name.slice(0, -TEMP_SUFFIX.length))) await this.remove(name);
-    }
-    const refused = await this.names(REFUSED_SUFFIX);
-    if (refused.length <= REFUSED_MAX) return;
-    const aged = await Promise.all(
-      refused.map(async (name) => ({ name, at_ms: await this.changedAt(name) })),
-    );
-    aged.sort((a, b) => a.at_ms - b.at_ms);
-    for (const { name } of aged.slice(0, -REFUSED_MAX)) await this.remove(name);
-  }
-
-  private remove(name: string): Promise<void> {
-    return unlink(join(this.folder, name)).catch(ignoreMissing);
-  }
-
-  private async changedAt(name: string): Promise<number> {
-    return (await stat(join(this.folder, name)).catch(() => null))?.ctimeMs ?? Number.POSITIVE_INFINITY;
+    await removeAbandonedTemps(this.folder);
+    await removeOldest(this.folder, REFUSED_SUFFIX, REFUSED_MAX);
+    await removeOldest(this.folder, BROKEN_SUFFIX, BROKEN_MAX);
   }
 
   private async appendToLog(outcome: SubmitOutcome): Promise<void> {
@@ -209,12 +187,6 @@ export class Outbox {
     await appendFile(this.logPath(), `${JSON.stringify(outcome)}\n`, { mode: 0o600, flush: true });
   }
 
-  private async names(...suffixes: readonly string[]): Promise<string[]> {
-    const names = await readdir(this.folder).catch(() => [] as string[]);
-    return names.filter((name) => suffixes.some((suffix) => name.endsWith(suffix))).sort();
-  }
-
-  private ownedPath = (requestId: string) => join(this.folder, `${requestId}~${OWNER}${OWNED_SUFFIX}`);
   private logPath = (suffix = '') => join(this.folder, `outcomes.jsonl${suffix}`);
 }
 
@@ -256,25 +228,15 @@ function parseOutcome(line: string): SubmitOutcome | null {
   }
 }
 
-const requestIdOf = (path: string): string => basename(path).replace(/(~[^~]*\.taken|\.json)$/, '');
-const ownerOf = (name: string): string => name.slice(name.lastIndexOf('~') + 1, -OWNED_SUFFIX.length);
-
-function isAlive(pid: number): boolean {
+/** Null if the text is not a result, or not the one that its file is named after. */
+function parseFinished(text: string, requestId: string): FinishedResult | null {
   try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+    const finished = JSON.parse(text) as FinishedResult | null;
+    return finished?.request_id === requestId && typeof finished.task_id === 'string' ? finished : null;
+  } catch {
+    return null;
   }
 }
 
-/** Ignores failures: systems that cannot sync a folder persist its names by themselves. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r').catch(() => null);
-  await handle?.sync().catch(() => {});
-  await handle?.close();
-}
-
-function ignoreMissing(error: unknown): void {
-  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-}
+/** Whether a human must decide on the result. */
+export const isEscalated = ({ reason }: SubmitOutcome): boolean => reason === 'ESCALATED';

@@ -27,7 +27,7 @@ export async function submitFinished(
 }
 
 async function submit(client: ApiClient, finished: FinishedResult): Promise<SubmissionReply | ApiProblem> {
-  const { agent_id: _, finished_at: __, result_data, ...fields } = finished;
+  const { agent_id: _, agent_role: __, finished_at: ___, result_data, ...fields } = finished;
   const bytes = Buffer.from(JSON.stringify(result_data));
   if (bytes.length <= INLINE_BYTES_MAX) return client.submitResult({ ...fields, result_data });
   const blob_sha256 = createHash('sha256').update(bytes).digest('hex');

@@ -1,4 +1,6 @@
 import { withoutUndefined } from '../core/without-undefined.js';
+import type { OwnedEscalation } from './escalated-claims.js';
+import type { EscalatedWork } from './escalated-work.js';
 import { newRequestId } from './http.js';
 import { monotonicMs } from './lease-cell.js';
 import type { LeaseEstimates } from './lease-estimates.js';
@@ -26,6 +28,8 @@ export interface GrantedWork {
   readonly work: Work;
   readonly track: string | undefined;
   readonly lease: LeaseMonitor;
+  /** If changes were requested to an earlier result: the claim that waited for it. */
+  readonly escalation?: OwnedEscalation;
 }
 
 /** Maximum wait of one poll. A stop does not abort a poll, whose grant would go unnoticed, so it may take this long. */
@@ -34,8 +38,8 @@ const WAIT_SECONDS_PER_TRACK = 1;
 /** A grant that took longer than this part of its lease is renewed at once, to know when it ends. */
 const LATE_GRANT_RATIO = 0.1;
 
-/** Maximum number of subjects that are asked for again after a review. The oldest beyond it are left to their lease. */
-const ESCALATED_MAX = 1000;
+/** How many claims that wait for a human are asked for before new work is. */
+const ESCALATED_ASKED_MAX = 20;
 
 /** `nothing`: no work now. `later`: retry after a pause. `idle`: no track has work now. `done`: all work is complete. */
 export type ClaimAttempt = GrantedWork | 'nothing' | 'later' | 'idle' | 'done';
@@ -44,60 +48,68 @@ export type ClaimAttempt = GrantedWork | 'nothing' | 'later' | 'idle' | 'done';
 export class WorkClaimer {
   private readonly unanswered: PendingNextRequest[] = [];
   private nextTrackIndex = 0;
-  /** Subjects of this session whose results wait for a human. */
-  private readonly escalated: string[] = [];
   /** Tracks whose last reply was that nothing is ready, and whether it said that their work is done. */
   private readonly emptyTracks = new Map<string | undefined, boolean>();
+  /** The last advice per track while nothing was ready. */
+  private readonly advice = new Map<string | undefined, string>();
 
   constructor(
     private readonly dependencies: WorkDependencies,
     private readonly options: WorkOptions,
     private readonly identity: { readonly agent_id: string; readonly session_id: string },
     private readonly leaseEstimates: LeaseEstimates,
+    private readonly escalated: EscalatedWork,
   ) {}
 
   async claimNext(shouldWait: boolean): Promise<ClaimAttempt> {
     return (await this.resumeReviewed()) ?? this.claimReady(shouldWait);
   }
 
-  rememberEscalated(taskId: string): void {
-    this.escalated.push(taskId);
-    if (this.escalated.length > ESCALATED_MAX) this.escalated.shift();
-  }
-
-  get hasEscalated(): boolean {
-    return this.escalated.length > 0;
-  }
-
-  /** Asks for one subject that waited for a human: if changes were requested, it is this session's again. Otherwise null. */
+  /** Asks for work that waits for a human: if changes were requested, it is returned. Otherwise null. */
   private async resumeReviewed(): Promise<GrantedWork | 'later' | null> {
-    const task_id = this.escalated.shift();
-    if (task_id === undefined) return null;
+    await this.escalated.takeOver();
+    for (let left = Math.min(this.escalated.waitingCount, ESCALATED_ASKED_MAX); left > 0; left--) {
+      const escalation = await this.escalated.next();
+      const attempt = escalation === null ? null : await this.resumeOne(escalation);
+      if (attempt !== null) return attempt;
+    }
+    return null;
+  }
+
+  /** The claim belongs to the session that escalated it, which may be that of a worker that has ended. */
+  private async resumeOne(escalation: OwnedEscalation): Promise<GrantedWork | 'later' | null> {
+    const { task_id, session_id, agent_id } = escalation.claim;
     const { agent_role } = this.options;
     const sentMs = monotonicMs();
     const reply = await this.dependencies.client.claimTask({
       task_id,
-      ...this.identity,
+      session_id,
+      agent_id,
       ...withoutUndefined({ agent_role }),
       lease_duration_seconds: await this.leaseSeconds(undefined),
       resume: true,
       with_briefing: true,
     });
     if (isProblem(reply)) {
-      if (!isTransient(reply)) throw new GenesisError(reply);
-      this.rememberEscalated(task_id);
+      // A session that this worker may not use is left to others: it is given back when the loop ends.
+      if (!isTransient(reply)) return null;
+      this.escalated.keep(escalation);
       return 'later';
     }
-    // It is completed or held, or somebody else has it.
-    if (!reply.success) return null;
-    if (reply.claim.state === 'SUSPENDED') {
-      this.rememberEscalated(task_id);
+    if (!reply.success && reply.reason !== 'DENIED_LIMIT') {
+      // It is completed or held, or somebody else has it.
+      await this.escalated.remove(escalation);
+      return null;
+    }
+    if (!reply.success || reply.claim.state === 'SUSPENDED') {
+      this.escalated.keep(escalation);
       return null;
     }
     // A resumed lease began at an unknown time before this request: it may end now.
     const { lease_duration_seconds } = reply.claim;
     const beganMs = reply.resumed === true ? sentMs - (lease_duration_seconds ?? 0) * 1000 : sentMs;
-    return { work: workOf(reply), track: undefined, lease: await this.startMonitor(reply.claim, beganMs) };
+    const lease = await this.startMonitor(reply.claim, beganMs);
+    return { work: workOf(reply), track: undefined, lease, escalation };
   }
 
   private async claimReady(shouldWait: boolean): Promise<ClaimAttempt> {
@@ -145,10 +157,17 @@ export class WorkClaimer {
     if (reason === 'DENIED_LIMIT') return 'later';
     if (refusal.reason === 'NOTHING_READY') {
       this.emptyTracks.set(track, refusal.done);
+      if (!refusal.done) this.reportIdle(track, next ?? 'no work is ready.');
       return this.replyWhenNothingReady();
     }
     const detail = next ?? 'The server grants no work to this session.';
     throw new GenesisError({ code: reason, detail, status: 409 });
+  }
+
+  private reportIdle(track: string | undefined, advice: string): void {
+    if (this.advice.get(track) === advice) return;
+    this.advice.set(track, advice);
+    this.options.onIdle?.(advice);
   }
 
   private replyWhenNothingReady(): 'nothing' | 'idle' | 'done' {
@@ -156,7 +175,8 @@ export class WorkClaimer {
     if (until === 'stopped') return 'nothing';
     const lastReplies = this.tracks.map((track) => this.emptyTracks.get(track));
     if (lastReplies.every((isDone) => isDone === true)) return 'done';
-    return until === 'idle' && !lastReplies.includes(undefined) ? 'idle' : 'nothing';
+    const isIdle = !lastReplies.includes(undefined) && !this.escalated.hasUnasked;
+    return until === 'idle' && isIdle ? 'idle' : 'nothing';
   }
 
   private async startMonitor(claim: GrantedClaim, sentMs: number): Promise<LeaseMonitor> {

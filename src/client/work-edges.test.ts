@@ -211,3 +211,32 @@ test('submits the results of checks with a result that an earlier run left in th
   expect(await client().flushOutbox()).toMatchObject([{ task_id: FIRST, accepted: true }]);
   expect(await resultsOf(direct, FIRST)).toEqual(['finished before the crash']);
 });
+
+test('another worker performs an edge again when the one that escalated it has ended', async () => {
+  const { client, direct } = await openWithFeature(ASKING_A_HUMAN);
+  const first = await client().work({ ...EDGES, until: 'idle' }, async (work) => passed(work, 'draft 1'));
+  expect(first).toMatchObject({ escalated: 1, is_done: false });
+  const seen: unknown[] = [];
+  const perform = async (work: Work) => {
+    const { session_id, agent_id, generation } = work.claim;
+    seen.push([work.task_id, session_id, agent_id, generation, work.briefing?.review?.comment]);
+    return passed(work, 'draft 2');
+  };
+  const other = { ...EDGES, agent_id: 'agent-b', until: 'idle' } as const;
+  // It still waits, so that it is kept for the next.
+  expect(await client().work(other, perform)).toMatchObject({ escalated: 0, is_done: false });
+  await decide(direct, 'refined', 'name the key');
+  expect(await client().work({ ...other, agent_role: 'reviewer' }, perform)).toMatchObject({ escalated: 0 });
+  expect(await client().work({ ...other, kinds: ['task'] }, async () => 'a task')).toMatchObject({
+    accepted: 1,
+  });
+  expect(seen).toEqual([]);
+  // Of several workers one performs it.
+  const both = await Promise.all([client().work(other, perform), client().work(other, perform)]);
+  expect(both.map(({ escalated }) => escalated).sort()).toEqual([0, 1]);
+  const session = first.outcomes[0]?.session_id;
+  expect(seen).toEqual([[FIRST, session, 'agent-a', 1, 'name the key']]);
+  await decide(direct, 'approved');
+  expect(expectNoProblem(await direct.task(FIRST))).toMatchObject({ phase: 'COMPLETED' });
+  expect(await resultsOf(direct, FIRST)).toContain('draft 2');
+});

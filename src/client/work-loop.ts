@@ -4,10 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { subjectKindOf } from '../core/subject.js';
 import { withoutUndefined } from '../core/without-undefined.js';
 import { parseEdgeResult } from './edge-result.js';
+import { EscalatedWork } from './escalated-work.js';
 import { newRequestId, retryDelayMs, sharedSignal } from './http.js';
 import { monotonicMs } from './lease-cell.js';
 import { LeaseEstimates } from './lease-estimates.js';
-import type { SubmitOutcome } from './outbox.js';
+import { isEscalated, type SubmitOutcome } from './outbox.js';
 import { ClaimLost, type LeaseMonitor } from './renewals.js';
 import { handleOf, withExpectedGeneration } from './renewer.js';
 import { GenesisError, isProblem } from './replies.js';
@@ -42,6 +43,7 @@ export class WorkLoop {
   private readonly stopping = new AbortController();
   private readonly counts = { failed: 0, lost: 0, released: 0 };
   private readonly delivery: ResultDelivery;
+  private readonly escalated: EscalatedWork;
   private readonly claimer: WorkClaimer;
   private canTakeMore = true;
   private isDone = false;
@@ -56,7 +58,9 @@ export class WorkLoop {
     this.isOwnSession = session_id === undefined;
     this.identity = { agent_id, session_id: session_id ?? `sess-${randomUUID()}` };
     this.leaseEstimates = new LeaseEstimates(dependencies.client);
-    this.claimer = new WorkClaimer(dependencies, options, this.identity, this.leaseEstimates);
+    this.escalated = new EscalatedWork(dependencies.outbox.escalated, options);
+    const { identity, leaseEstimates, escalated } = this;
+    this.claimer = new WorkClaimer(dependencies, options, identity, leaseEstimates, escalated);
     this.delivery = new ResultDelivery(
       dependencies.outbox,
       dependencies.submit,
@@ -72,6 +76,7 @@ export class WorkLoop {
     sharedSignal(this.stopping.signal);
     sharedSignal(signal)?.addEventListener('abort', stop);
     if (signal?.aborted) stop();
+    this.escalated.start();
     try {
       await this.delivery.flush();
       await this.openSession();
@@ -80,11 +85,12 @@ export class WorkLoop {
       await this.delivery.flush();
       const pending = await this.delivery.pending();
       // Closing the session would release what waits for a human.
-      const isNeeded = pending > 0 || (this.claimer.hasEscalated && !this.isDone);
+      const isNeeded = pending > 0 || (this.escalated.hasClaimOf(this.identity.session_id) && !this.isDone);
       if (this.isOwnSession && !isNeeded) await client.closeSession(this.identity.session_id);
       if (this.failure !== undefined) throw this.failure;
       return this.summary(pending);
     } finally {
+      await this.escalated.end(this.isDone);
       signal?.removeEventListener('abort', stop);
     }
   }
@@ -131,7 +137,7 @@ export class WorkLoop {
     }
   }
 
-  private async perform({ work, track, lease }: GrantedWork): Promise<void> {
+  private async perform({ work, track, lease, escalation }: GrantedWork): Promise<void> {
     const startedMs = monotonicMs();
     try {
       const ended = await this.runHandler(work, lease);
@@ -140,6 +146,8 @@ export class WorkLoop {
         if (outcome?.accepted) await this.leaseEstimates.recordDuration(track, monotonicMs() - startedMs);
         if (outcome === null) await this.reportEnd(work, 'pending', 'the server has not answered');
       } else await this.releaseWork(work, lease, ended.error);
+      // An unanswered result is in the outbox, and if it is escalated again, so is its claim.
+      if (escalation !== undefined) await this.escalated.remove(escalation);
     } finally {
       lease.end();
     }
@@ -207,17 +215,17 @@ export class WorkLoop {
   }
 
   private deliver({ claim }: Work, lease: LeaseMonitor, ended: HandlerResult) {
-    const { agent_id } = this.identity;
+    const { agent_id } = claim;
+    const { agent_role } = this.options;
     const { result, metadata, evaluators } = ended;
-    const optionalFields = withoutUndefined({ metadata, evaluators });
+    const optionalFields = withoutUndefined({ agent_role, metadata, evaluators });
     const request = { request_id: newRequestId(), ...handleOf(claim), ...optionalFields };
     const finished_at = new Date().toISOString();
     return this.delivery.deliver({ ...request, agent_id, result_data: result, finished_at }, lease);
   }
 
   private async onAnswer(outcome: SubmitOutcome): Promise<void> {
-    const isOwn = outcome.session_id === this.identity.session_id;
-    if (isOwn && isEscalated(outcome)) this.claimer.rememberEscalated(outcome.task_id);
+    if (isEscalated(outcome)) await this.escalated.takeOver();
     await this.options.onEnded?.(answeredWork(outcome));
   }
 
@@ -253,8 +261,6 @@ export class WorkLoop {
     return { accepted, escalated, refused, ...this.counts, pending, is_done: this.isDone, outcomes };
   }
 }
-
-const isEscalated = ({ reason }: SubmitOutcome): boolean => reason === 'ESCALATED';
 
 function answeredWork(submission: SubmitOutcome): EndedWork {
   const { task_id, generation, accepted, reason, detail, work_product_ref } = submission;

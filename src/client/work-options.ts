@@ -26,6 +26,8 @@ export interface WorkOptions {
   readonly signal?: AbortSignal;
   /** Called as soon as it is known what became of a piece of work, before the next is claimed. */
   readonly onEnded?: (ended: EndedWork) => void | Promise<void>;
+  /** Called when no work can be claimed, with the server's advice, and again when the advice changes. */
+  readonly onIdle?: (advice: string) => void;
 }
 
 /** What became of one piece of work. */

@@ -44,9 +44,11 @@ the result, and repeats. The command gets the work in environment variables (see
 GENESIS_TASK_ID, GENESIS_BRIEFING (a file with the briefing as JSON) and GENESIS_RESULT (the file to write the result
 to).
 In a git repository each agent has a worktree and a branch of its own (.genesis/fleet/AGENT, branch fleet/AGENT). At the
-end it is removed, unless it has commits or changes. Commit what the agents need before you start them.
+end it is removed, unless it has commits or changes. Commit what the agents need before you start them. A task does not see
+the commits of another agent's branch, only the results of its dependencies, in the briefing. At the end, merge the
+branches: git merge fleet/AGENT.
 On an edge the command runs in a draft folder of the workspace, and writes the results of its checks to GENESIS_CHECKS.
-An agent that dies is started again after a growing pause. Ctrl-C stops all agents and releases their claims.
+An agent that dies is started again after a growing pause. If this command dies, its agents stop. Ctrl-C stops all agents and releases their claims.
 
 To start a fleet, in two terminals:
   gen up

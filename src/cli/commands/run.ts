@@ -13,9 +13,10 @@ import { countText } from '../output/text.js';
 import { waitForReader } from '../output/wait-for-reader.js';
 import { unwrapReply } from '../replies.js';
 import { workspaceOf } from '../worker/drafts.js';
+import { IDLE_PREFIX } from '../worker/idle-text.js';
 import { generationKey, runWork, type WorkerRun } from '../worker/run-work.js';
 import { assertRunnable } from '../worker/runnable.js';
-import { workerGenesis } from '../worker/work-target.js';
+import { workerGenesis, workTargetOf } from '../worker/work-target.js';
 
 const RUN_OPTIONS = {
   '--loop': 'repeat until all work is done',
@@ -41,7 +42,8 @@ On an edge of a feature in a workspace the program runs in its draft folder (als
 arguments by absolute path. Without a result file, the files that it writes there are the result. It writes the results
 of the checks in the briefing to the file GENESIS_CHECKS: [{"name": "lint_passes", "result": "pass"}]. If a required
 check has not passed, the edge is released, and the next briefing says which. If a human must decide, see gen review:
-with --loop, requested changes come back to the program, with the comment in the briefing.
+requested changes come back to the program, now with --loop or in a later gen run with the same --role, with the
+comment in the briefing. If a shell cannot run its command (exit code 127 or 126), no more work is claimed.
 
 Exit codes: 0 the result is accepted, or all work is done (by this agent or others), 1 otherwise, 3 if a human must
 decide on the result, 130 if a signal such as Ctrl-C stopped it before that.
@@ -57,7 +59,7 @@ type RunOptions = OptionsOf<typeof RUN_OPTIONS>;
 
 async function runCommand(context: CommandContext, command: string[], options: RunOptions): Promise<void> {
   assertRunnable(context.io, command[0] ?? '');
-  const target = { ...(await context.target()), ...(await context.server()) };
+  const target = await workTargetOf(context);
   // A worker retries while the server is unreachable. Check once first, so that a missing server is reported.
   unwrapReply(await (await context.genesis()).status());
   const genesis = workerGenesis(context.io, target);
@@ -65,20 +67,36 @@ async function runCommand(context: CommandContext, command: string[], options: R
   const { loop: isLoop = false, track: tracks, kind, result: resultFile } = options;
   if (isLoop) context.printNotice(`Working on ${target.project} until all work is done.`);
   const draftClaims = new Set<string>();
-  const run = { context, target, genesis, command, stopWith: stopping.stopWith, resultFile, draftClaims };
+  const notes: RunNotes = { advice: null, whyNotRunnable: null };
+  const onNotRunnable = (why: string): void => {
+    notes.whyNotRunnable = why;
+  };
+  const { stopWith } = stopping;
+  const run = { context, target, genesis, command, stopWith, resultFile, draftClaims, onNotRunnable };
+  const onIdle = (advice: string): void => {
+    notes.advice = advice;
+    if (isLoop) context.printNotice(`${IDLE_PREFIX}${advice}`);
+  };
   try {
     const summary = await genesis.work(
-      await workOptions(run, options, stopping.signal),
+      { ...(await workOptions(run, options, stopping.signal)), onIdle },
       (work, workContext) => {
         if (!isLoop) workContext.stop();
         return runWork(run, work, workContext);
       },
     );
-    printSummary(context, summary, isLoop, doneText(target.project, tracks, kind));
+    printSummary(context, summary, isLoop, doneText(target.project, tracks, kind), notes);
     context.exit_code = exitCodeOf(summary, isLoop, stopping.signal.aborted);
   } finally {
     stopping.end();
   }
+}
+
+/** What is learned on the way, for the last lines. */
+interface RunNotes {
+  /** Why no work can be claimed, in the words of the server. */
+  advice: string | null;
+  whyNotRunnable: string | null;
 }
 
 /** `stopWith`: the signal that was received, for the program. */
@@ -158,6 +176,7 @@ function printSummary(
   summary: WorkSummary,
   isLoop: boolean,
   textWhenDone: string,
+  { advice, whyNotRunnable }: RunNotes,
 ): void {
   const { accepted, escalated, refused, failed, lost, released, pending, is_done } = summary;
   if (context.is_json) context.printJson(summary);
@@ -170,7 +189,8 @@ function printSummary(
     context.printNotice(`${countText(pending, 'result')} not submitted yet. Run gen run again to submit.`);
   if (is_done) context.printNotice(textWhenDone);
   else if (!isLoop && isEmpty(summary))
-    context.printNotice('NOTHING_READY: no work can be claimed now. For the reasons, see gen status.');
+    context.printNotice(`NOTHING_READY. ${advice ?? 'For the reasons, see gen status.'}`);
+  if (whyNotRunnable !== null) context.printNotice(`No more work is claimed: ${whyNotRunnable}`);
 }
 
 function exitCodeOf(summary: WorkSummary, isLoop: boolean, isStopped: boolean): ExitCode {

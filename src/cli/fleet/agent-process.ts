@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkKind } from '../../core/contract/values.js';
 import { countText } from '../output/text.js';
 import { selfCommand } from '../self.js';
+import { IDLE_PREFIX } from '../worker/idle-text.js';
 import {
   PROCESS_GROUP_FILE_VARIABLE,
   readProcessGroupFile,
@@ -46,6 +47,8 @@ export interface AgentOptions {
   readonly sessions: AgentSessions;
   readonly restartsMax: number;
   readonly printLine: (line: string) => void;
+  /** Called with the worker's line about why it waits. */
+  readonly onIdle: (line: string) => void;
   /** Aborts when the fleet must stop. */
   readonly stop: AbortSignal;
   /** Aborts when it must stop at once. */
@@ -105,7 +108,9 @@ export class AgentProcess {
         this.state = 'gave_up';
         const restarts = countText(restartsMax, 'restart');
         const limit = `after ${restarts} in a row without an accepted result`;
-        return printLine(`${this.name} ended (${ended}) and is given up ${limit}. Its log: ${this.log.path}`);
+        const lastLine = this.log.lastLine === '' ? '' : ` Its last line: ${this.log.lastLine}`;
+        const given = `${this.name} ended (${ended}) and is given up ${limit}.`;
+        return printLine(`${given} Its log: ${this.log.path}${lastLine}`);
       }
       this.restarts += 1;
       this.restartsInRow += 1;
@@ -176,13 +181,20 @@ export class AgentProcess {
       env: { ...env, ...spec.environment, ...address, ...identity },
       // A group of its own: Ctrl-C reaches only the fleet, which then stops all agents in order.
       detached: HAS_GROUPS,
-      stdio: ['ignore', 'pipe', 'pipe'],
+      // The channel closes when this process ends, however it ends. The worker stops then.
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
   }
 
   /** Reads no faster than the log is written. */
   private async copyToLog(output: Readable): Promise<void> {
-    for await (const chunk of output) await this.log.write(chunk as Buffer);
+    let shownLine = '';
+    for await (const chunk of output) {
+      await this.log.write(chunk as Buffer);
+      const { lastLine } = this.log;
+      if (lastLine !== shownLine && lastLine.startsWith(IDLE_PREFIX)) this.options.onIdle(lastLine);
+      shownLine = lastLine;
+    }
   }
 
   /** SIGTERM when the fleet stops, SIGKILL after the grace period or a second signal. */

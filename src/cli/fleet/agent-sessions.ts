@@ -10,7 +10,8 @@ export function agentSessions(io: Io, genesis: Genesis, target: WorkTarget): Age
   return {
     async open(session_id) {
       const opened = await genesis.openSession({ session_id });
-      return isProblem(opened) ? `${opened.code}: ${opened.detail}` : null;
+      if (isProblem(opened)) return `${opened.code}: ${opened.detail}`;
+      return opened.success ? null : `${opened.reason}: ${opened.next ?? 'the server opens no session'}`;
     },
     async end(sessionId) {
       // A result that was finished but not sent counts only while its claim is held.

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { closestNames } from '../../core/closest-names.js';
 import { WORK_KINDS, type WorkKind } from '../../core/contract/values.js';
 import { TRACK_PATTERN } from '../../core/plan/task-id.js';
 import { checkJsonShape, parseWithSchema, type ShapeFaultSink } from '../../core/yaml/check-shape.js';
@@ -111,7 +112,13 @@ class FleetFaults implements ShapeFaultSink {
   ) {}
 
   add(code: 'BAD_VALUE' | 'UNKNOWN_FIELD', path: DocumentPath, message: string): void {
-    this.report(path, `${message} Expected ${expectedAt(code, path)}.`);
+    // Without the words of the validator: what is expected says more.
+    const plain = message
+      .replace(/ is not valid: .*$/s, ' is not valid.')
+      .replace('; check its spelling', '');
+    const near = code === 'UNKNOWN_FIELD' ? closestNames(String(path.at(-1)), fieldsAt(path)) : [];
+    const hint = near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`;
+    this.report(path, `${plain}${hint} Expected ${expectedAt(code, path)}.`);
   }
 
   report(path: DocumentPath, message: string, known?: SourcePosition): void {
@@ -131,10 +138,15 @@ class FleetFaults implements ShapeFaultSink {
   }
 }
 
+/** The fields that are allowed beside the one at the path. */
+function fieldsAt(path: DocumentPath): string[] {
+  const { agents: _, ...groupFields } = FIELDS;
+  return path.length > 1 ? Object.keys(groupFields) : ['agents'];
+}
+
 function expectedAt(code: string, path: DocumentPath): string {
   const { agents, ...groupFields } = FIELDS;
-  if (code === 'UNKNOWN_FIELD')
-    return path.length > 1 ? `one of ${Object.keys(groupFields).join(', ')}` : 'agents';
+  if (code === 'UNKNOWN_FIELD') return `${path.length > 1 ? 'one of ' : ''}${fieldsAt(path).join(', ')}`;
   const field = path.filter((step) => typeof step === 'string').at(path.includes('environment') ? 1 : -1);
   if (path.length === 2) return `a map with ${Object.keys(groupFields).join(', ')}`;
   return FIELDS[field ?? 'agents'] ?? String(agents);

@@ -1,23 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Genesis, isProblem } from '../../client/index.js';
+import { cursorAt } from '../../coordinator/queries/cursor.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 
 /** Bounds the wait for the last events, if the stream has broken. */
 const CATCH_UP_MS = 10_000;
 
-/** Passes on each event of the project after a cursor, once and in order. */
+/** Passes on each event of the project after a position, once and in order. */
 export class ProjectFollower {
-  private position = 0;
   private readonly ending = new AbortController();
   private onPosition = (): void => {};
 
   constructor(
     private readonly genesis: Genesis,
+    private position: number,
     private readonly onEvent: (event: EventEnvelope) => void,
   ) {}
 
   /** Follows until `stop`. Returns why the stream ended before that; null if it did not. */
-  async follow(after: string): Promise<string | null> {
+  async follow(): Promise<string | null> {
+    const after = cursorAt(this.position);
     try {
       for await (const { event } of this.genesis.follow({ after }, { signal: this.ending.signal })) {
         this.onEvent(event);

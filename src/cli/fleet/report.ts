@@ -51,6 +51,7 @@ export function reportText(report: FleetReport, { paint, table }: CommandContext
     rows,
     ...section(paint.bold('Refused results'), firstLines(refused, SHOWN_MAX, refusedText)),
     ...section(paint.bold('Worktrees that are kept'), worktrees.map(worktreeText)),
+    ...section(paint.bold('To bring the branches together'), mergeCommands(worktrees)),
     '',
     leftText(left),
   ].join('\n');
@@ -61,5 +62,8 @@ const refusedText = ({ agent_id, task_id, generation, reason, parked }: RefusedR
 
 function worktreeText({ folder, branch, commits, has_uncommitted_changes }: KeptWorktree): string {
   const changes = has_uncommitted_changes ? ', uncommitted changes' : '';
-  return `${folder}  branch ${branch}: ${countText(commits, 'commit')}${changes}`;
+  return `${folder ?? '(removed)'}  branch ${branch}: ${countText(commits, 'commit')}${changes}`;
 }
+
+const mergeCommands = (worktrees: readonly KeptWorktree[]): string[] =>
+  worktrees.filter(({ commits }) => commits > 0).map(({ branch }) => `git merge ${branch}`);

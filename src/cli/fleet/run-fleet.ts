@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +12,13 @@ import { unwrapReply } from '../replies.js';
 import { cliFolder } from '../state/cli-folder.js';
 import { WORKSPACE_VARIABLE } from '../worker/drafts.js';
 import { assertRunnable, resolveProgram } from '../worker/runnable.js';
-import { targetEnvironment } from '../worker/work-target.js';
+import {
+  OUTBOX_SERVER_VARIABLE,
+  targetEnvironment,
+  type WorkTarget,
+  workTargetOf,
+} from '../worker/work-target.js';
+import { AgentLocks } from './agent-locks.js';
 import { AgentLog, LOG_BYTES_MAX } from './agent-log.js';
 import { AgentProcess, type AgentSpec } from './agent-process.js';
 import { agentSessions } from './agent-sessions.js';
@@ -34,10 +39,33 @@ export interface FleetOptions {
 export async function runFleet(context: CommandContext, options: FleetOptions): Promise<void> {
   const { io } = context;
   const specs = options.specs.map((spec) => withResolvedProgram(io, spec));
-  const target = { ...(await context.target()), ...(await context.server()) };
+  const target = await workTargetOf(context);
   const genesis = await context.genesis();
-  const cursor = await currentCursor(genesis);
+  const { position } = unwrapReply(await genesis.status());
   const folder = await createFolder(io);
+  const names = specs.map(({ name }) => name);
+  const locks = await AgentLocks.acquire(folder, names);
+  try {
+    await runLocked(context, { ...options, specs }, { genesis, target, position, folder });
+  } finally {
+    await locks.release();
+  }
+}
+
+interface FleetPlace {
+  readonly genesis: Genesis;
+  readonly target: WorkTarget;
+  /** The position of the log before the fleet does anything. */
+  readonly position: number;
+  readonly folder: string;
+}
+
+async function runLocked(
+  context: CommandContext,
+  { specs, ...options }: FleetOptions,
+  { genesis, target, position, folder }: FleetPlace,
+): Promise<void> {
+  const { io } = context;
   const worktrees = await openWorktrees(io, specs, folder);
   const stopping = listenForStop(io);
   const progress = new FleetProgress(specs.map(({ name }) => name));
@@ -46,10 +74,15 @@ export async function runFleet(context: CommandContext, options: FleetOptions): 
   const shared = {
     leaseSeconds: options.leaseSeconds,
     env: io.env,
-    address: { ...targetEnvironment(io, target), ...workspaceVariable(io) },
+    address: {
+      ...targetEnvironment(io, target),
+      ...workspaceVariable(io),
+      [OUTBOX_SERVER_VARIABLE]: target.outbox_server,
+    },
     sessions: agentSessions(io, genesis, target),
     restartsMax: options.restartsMax,
     printLine: view.printLine,
+    onIdle: onceInARow(view.printLine),
     ...stopping.signals,
   };
   try {
@@ -60,8 +93,8 @@ export async function runFleet(context: CommandContext, options: FleetOptions): 
       agents.push(new AgentProcess({ ...shared, spec, folder: workFolder, log, processGroupFile }));
     }
     printStart(context, target.project, agents, folder, worktrees.length > 0);
-    const follower = new ProjectFollower(genesis, (event) => onEvent(event, agents, progress, view));
-    await runAgents(agents, view, follower, cursor);
+    const show = (event: EventEnvelope) => onEvent(event, agents, progress, view);
+    await runAgents(agents, view, new ProjectFollower(genesis, position, show));
   } finally {
     stopping.end();
     for (const agent of agents) await agent.log.close();
@@ -81,7 +114,6 @@ async function runAgents(
   agents: readonly AgentProcess[],
   view: LiveView,
   follower: ProjectFollower,
-  cursor: string,
 ): Promise<void> {
   // If this process ends early, for example because nobody reads its output any more, the agents end too.
   const terminateAll = (): void => {
@@ -89,7 +121,7 @@ async function runAgents(
   };
   process.once('exit', terminateAll);
   try {
-    void follower.follow(cursor).then((reason) => {
+    void follower.follow().then((reason) => {
       if (reason !== null)
         view.printLine(`The work shown is out of date: the event stream ended (${reason})`);
     });
@@ -111,13 +143,13 @@ function withResolvedProgram(io: Io, spec: AgentSpec): AgentSpec {
 
 const takesEdges = ({ kind, tracks }: AgentSpec): boolean => kind !== 'task' && tracks.length === 0;
 
-/** The cursor of now, from an event of a session that is opened for it. */
-async function currentCursor(genesis: Genesis): Promise<string> {
-  const session_id = `fleet-${randomUUID().slice(0, 8)}`;
-  unwrapReply(await genesis.openSession({ session_id }));
-  const { next } = unwrapReply(await genesis.events({ session_id, limit: 1 }));
-  await genesis.closeSession(session_id);
-  return next;
+/** Several agents wait for the same reason: it is printed once. */
+function onceInARow(printLine: (line: string) => void): (line: string) => void {
+  let last = '';
+  return (line) => {
+    if (line !== last) printLine(line);
+    last = line;
+  };
 }
 
 /** The agents start in worktrees, but use the draft folders of this workspace. */

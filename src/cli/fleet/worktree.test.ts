@@ -68,3 +68,15 @@ it('refuses a folder of that name that is something else, and leaves it as it is
   await expect(AgentWorktree.open(repository, 'builder-1', folder)).rejects.toThrow('is not a worktree');
   expect(existsSync(folder)).toBe(true);
 });
+
+it('is not called kept if somebody has removed its folder', async () => {
+  const { repository, folder } = await createRepository();
+  const empty = await AgentWorktree.open(repository, 'builder-1', folder);
+  execFileSync('rm', ['-r', folder]);
+  expect(await empty.finish()).toBeNull();
+  expect(git(repository.root, 'branch', '--list', 'fleet/*')).toBe('');
+  const used = await AgentWorktree.open(repository, 'builder-1', folder);
+  git(folder, 'commit', '--quiet', '--allow-empty', '-m', 'work');
+  execFileSync('rm', ['-r', folder]);
+  expect(await used.finish()).toMatchObject({ folder: null, commits: 1, has_uncommitted_changes: false });
+});

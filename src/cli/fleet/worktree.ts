@@ -13,7 +13,8 @@ export interface Repository {
 
 export interface KeptWorktree {
   readonly agent_id: string;
-  readonly folder: string;
+  /** Null if somebody has removed it, and only the branch is kept. */
+  readonly folder: string | null;
   readonly branch: string;
   /** Commits that the current branch of the repository does not have. */
   readonly commits: number;
@@ -57,15 +58,24 @@ export class AgentWorktree {
   /** Removes it if it has nothing that the repository does not have. Otherwise says what it has. */
   async finish(): Promise<KeptWorktree | null> {
     const { root } = this.repository;
-    const changes = await gitText(this.folder, ['status', '--porcelain']);
+    const hasFolder = existsSync(this.folder);
+    if (!hasFolder) await runGit(root, ['worktree', 'prune']);
+    const changes = hasFolder ? await gitText(this.folder, ['status', '--porcelain']) : '';
     const commits = Number(await gitText(root, ['rev-list', '--count', `HEAD..refs/heads/${this.branch}`]));
     const isRemovable = changes === '' && commits === 0;
-    if (isRemovable && (await runGit(root, ['worktree', 'remove', '--', this.folder])).ok) {
+    const remove = ['worktree', 'remove', '--', this.folder];
+    if (isRemovable && (!hasFolder || (await runGit(root, remove)).ok)) {
       await runGit(root, ['branch', '--quiet', '-D', '--', this.branch]);
       return null;
     }
-    const { agentId: agent_id, folder, branch } = this;
-    return { agent_id, folder, branch, commits, has_uncommitted_changes: changes !== '' };
+    const { agentId: agent_id, branch } = this;
+    return {
+      agent_id,
+      folder: hasFolder ? this.folder : null,
+      branch,
+      commits,
+      has_uncommitted_changes: changes !== '',
+    };
   }
 
   private async add(): Promise<void> {

@@ -15,7 +15,7 @@ import {
   removeProcessGroupFile,
   writeProcessGroupFile,
 } from './process-group-file.js';
-import { resolveProgram } from './runnable.js';
+import { isNotFoundByShell, resolveProgram } from './runnable.js';
 import { WorkFiles } from './work-files.js';
 import type { WorkTarget } from './work-target.js';
 
@@ -29,6 +29,8 @@ export interface WorkerRun extends Pick<GroupOptions, 'command' | 'stopWith'> {
   readonly genesis: Genesis;
   /** File that the program writes its result to; undefined: a temporary one. */
   readonly resultFile: string | undefined;
+  /** Called if the program cannot be started: all later work would fail the same way. */
+  readonly onNotRunnable: (why: string) => void;
   /** The claims whose results were made from drafts, by `generationKey`. */
   readonly draftClaims: Set<string>;
 }
@@ -66,7 +68,7 @@ interface WorkFolders {
 
 /** Runs the program in the draft folder of an edge, otherwise in the current folder. */
 async function runProgram(
-  { context, target, command, stopWith }: WorkerRun,
+  { context, target, command, stopWith, onNotRunnable }: WorkerRun,
   work: Work,
   { signal, stop, setMetadata }: WorkContext,
   { workFiles, drafts }: WorkFolders,
@@ -81,6 +83,12 @@ async function runProgram(
   const onStart = (group: number): void => {
     if (processGroupFile !== undefined) writeProcessGroupFile(processGroupFile, group);
   };
+  const notRunnable = (program: string, why: string): Error => {
+    const message = `${program} cannot be run (${why})`;
+    onNotRunnable(message);
+    stop();
+    return new Error(message);
+  };
   const group = {
     command: resolveProgram(command, io.cwd),
     env,
@@ -93,10 +101,10 @@ async function runProgram(
   };
   try {
     const ended = await runProcessGroup(group).catch((error: NodeJS.ErrnoException) => {
-      // All later work would fail the same way.
-      stop();
-      throw new Error(`${command[0]} cannot be run (${error.code ?? error.message})`);
+      throw notRunnable(command[0] ?? '', error.code ?? error.message);
     });
+    if (isNotFoundByShell(command, ended.exit_code))
+      throw notRunnable(truncate(command.join(' '), COMMAND_CHARS_SHOWN), failureText(ended));
     const git = ended.exit_code === 0 ? await readGitMetadata(cwd, gitAtClaim) : null;
     if (git !== null) setMetadata({ git });
     return ended;

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { delimiter, resolve } from 'node:path';
+import { basename, delimiter, resolve } from 'node:path';
 import { wrongUsage } from '../exit.js';
 import type { Io } from '../io.js';
 import { isExecutable } from '../self.js';
@@ -28,5 +28,13 @@ export const resolveProgram = (
   [program = '', ...args]: readonly string[],
   folder: string,
 ): readonly string[] => [program.includes('/') ? resolve(folder, program) : program, ...args];
+
+const SHELLS: ReadonlySet<string> = new Set(['sh', 'ash', 'bash', 'dash', 'ksh', 'zsh']);
+/** A shell ends with these if the command is not found, or is not executable. */
+const NOT_RUN_CODES: ReadonlySet<number> = new Set([126, 127]);
+
+/** Whether a shell could not run the command that it was started for. */
+export const isNotFoundByShell = ([program = '']: readonly string[], exitCode: number): boolean =>
+  NOT_RUN_CODES.has(exitCode) && SHELLS.has(basename(program));
 
 const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;

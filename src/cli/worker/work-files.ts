@@ -9,7 +9,7 @@ import type { CommandContext } from '../context.js';
 import { parseCheckReports } from '../edge/evaluators.js';
 import { WORKSPACE_VARIABLE } from './drafts.js';
 import { PROCESS_GROUP_FILE_VARIABLE } from './process-group-file.js';
-import { targetEnvironment, type WorkTarget } from './work-target.js';
+import { OUTBOX_SERVER_VARIABLE, targetEnvironment, type WorkTarget } from './work-target.js';
 
 /** Bounds the memory. A submission has at most 64 KiB of reports; white space may make the file larger. */
 const CHECKS_BYTES_MAX = 1024 * 1024;
@@ -55,6 +55,7 @@ export class WorkFiles {
       GENESIS_CHECKS: isEdge ? this.checksFile : undefined,
       GENESIS_DRAFTS: draftFolder ?? undefined,
       [WORKSPACE_VARIABLE]: undefined,
+      [OUTBOX_SERVER_VARIABLE]: undefined,
       [PROCESS_GROUP_FILE_VARIABLE]: undefined,
     };
   }

@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 import { Genesis } from '../../client/index.js';
+import { Workspace } from '../../workspace/workspace.js';
+import type { CommandContext } from '../context.js';
 import type { Io } from '../io.js';
 import { cliFolder } from '../state/cli-folder.js';
 import type { CliTarget } from '../state/cli-state.js';
@@ -7,6 +9,19 @@ import type { CliTarget } from '../state/cli-state.js';
 /** Where work comes from, and the server's token; null if it needs none. */
 export interface WorkTarget extends CliTarget {
   readonly token: string | null;
+  /** Identifies the server in the outbox: its URL, or its workspace, whose server has another URL in each command. */
+  readonly outbox_server: string;
+}
+
+/** Passes `outbox_server` on to the workers of `gen fleet`. */
+export const OUTBOX_SERVER_VARIABLE = 'GENESIS_OUTBOX_SERVER';
+
+export async function workTargetOf(context: CommandContext): Promise<WorkTarget> {
+  const { explicitUrl, io } = context;
+  const workspace = explicitUrl === null ? Workspace.find(io.cwd) : null;
+  const target = { ...(await context.target()), ...(await context.server()) };
+  const server = workspace === null ? io.env[OUTBOX_SERVER_VARIABLE] : `workspace:${workspace.root}`;
+  return { ...target, outbox_server: server || target.url };
 }
 
 /** Environment variables that make `gen` in a child process use the same server, project and folder. */

@@ -1,0 +1,80 @@
+import { readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { OwnedFiles, remove, removeOldest } from './owned-files.js';
+
+/** A claim whose result waits for a human. If changes are requested, whoever has its session and agent can continue it. */
+export interface EscalatedClaim {
+  readonly task_id: string;
+  readonly session_id: string;
+  readonly agent_id: string;
+  readonly generation: number;
+  /** Only workers of the same role continue it. */
+  readonly agent_role?: string;
+}
+
+/** One of the files, owned by this process. */
+export interface OwnedEscalation {
+  readonly path: string;
+  readonly claim: EscalatedClaim;
+}
+
+const SUFFIX = '.escalated';
+export const ESCALATED_MAX = 1000;
+
+/** The claims that wait for a human, as files that outlive the worker. A process owns a file while it asks for its claim. */
+export class EscalatedClaims {
+  private readonly files: OwnedFiles;
+
+  constructor(folder: string) {
+    this.files = new OwnedFiles(folder, SUFFIX, SUFFIX);
+  }
+
+  /** Keeps a claim, in place of an earlier file about it: two would be performed twice. */
+  async add(requestId: string, claim: EscalatedClaim): Promise<void> {
+    for (const name of await this.files.names()) {
+      const known = await this.read(name);
+      if (known?.task_id === claim.task_id && known.session_id === claim.session_id)
+        await remove(join(this.files.folder, name));
+    }
+    await this.files.write(requestId, JSON.stringify(claim), false);
+    await removeOldest(this.files.folder, SUFFIX, ESCALATED_MAX);
+  }
+
+  /** Takes the files that no living process owns and whose claim is accepted. */
+  async take(accepts: (claim: EscalatedClaim) => boolean): Promise<OwnedEscalation[]> {
+    const taken: OwnedEscalation[] = [];
+    for (const name of await this.files.names()) {
+      if (!(await this.files.isAvailable(name))) continue;
+      const claim = await this.read(name);
+      if (claim === null || !accepts(claim)) continue;
+      const path = await this.files.takeOwnership(name);
+      if (path !== null) taken.push({ path, claim });
+    }
+    return taken;
+  }
+
+  /** False if another process has taken it over. */
+  keepOwnership = ({ path }: OwnedEscalation): Promise<boolean> => this.files.keepOwnership(path);
+  giveBack = ({ path }: OwnedEscalation): Promise<void> => this.files.giveBack(path);
+  remove = ({ path }: OwnedEscalation): Promise<void> => remove(path);
+
+  /** Null if the file is gone or broken. A broken one says nothing that could be continued, and is removed. */
+  private async read(name: string): Promise<EscalatedClaim | null> {
+    const path = join(this.files.folder, basename(name));
+    const text = await readFile(path, 'utf8').catch(() => null);
+    if (text === null) return null;
+    const claim = parseClaim(text);
+    if (claim === null) await remove(path);
+    return claim;
+  }
+}
+
+function parseClaim(text: string): EscalatedClaim | null {
+  try {
+    const { task_id, session_id, agent_id } = JSON.parse(text) as EscalatedClaim;
+    const isComplete = [task_id, session_id, agent_id].every((each) => typeof each === 'string');
+    return isComplete ? (JSON.parse(text) as EscalatedClaim) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,96 @@
+import { subjectKindOf } from '../core/subject.js';
+import {
+  ESCALATED_MAX,
+  type EscalatedClaim,
+  type EscalatedClaims,
+  type OwnedEscalation,
+} from './escalated-claims.js';
+import type { WorkOptions } from './work-options.js';
+
+/** Well below the time after which an unchanged file counts as abandoned. */
+const KEEP_INTERVAL_MS = 60_000;
+
+/**
+ * The claims that wait for a human and that one work loop asks for again, because the human may request changes. It
+ * takes over those of workers that have ended.
+ */
+export class EscalatedWork {
+  /** Also those that are being performed. */
+  private readonly owned = new Set<OwnedEscalation>();
+  private readonly waiting: OwnedEscalation[] = [];
+  private readonly unasked = new Set<OwnedEscalation>();
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly claims: EscalatedClaims,
+    private readonly options: WorkOptions,
+  ) {}
+
+  start(): void {
+    this.timer = setInterval(() => void this.keepAll(), KEEP_INTERVAL_MS).unref();
+  }
+
+  /** Takes the claims that no living worker has and that this one may perform. */
+  async takeOver(): Promise<void> {
+    if (this.owned.size >= ESCALATED_MAX) return;
+    for (const escalation of await this.claims.take((claim) => this.mayPerform(claim))) {
+      this.owned.add(escalation);
+      this.unasked.add(escalation);
+      this.waiting.push(escalation);
+    }
+  }
+
+  get waitingCount(): number {
+    return this.waiting.length;
+  }
+
+  /** Whether there are claims that were not asked for yet. */
+  get hasUnasked(): boolean {
+    return this.unasked.size > 0;
+  }
+
+  hasClaimOf(sessionId: string): boolean {
+    return [...this.owned].some(({ claim }) => claim.session_id === sessionId);
+  }
+
+  /** The one to ask for next; null if there is none. It is asked for by nobody else until it is returned with `keep`. */
+  async next(): Promise<OwnedEscalation | null> {
+    for (let escalation = this.waiting.shift(); escalation !== undefined; escalation = this.waiting.shift()) {
+      this.unasked.delete(escalation);
+      if (await this.claims.keepOwnership(escalation)) return escalation;
+      this.owned.delete(escalation);
+    }
+    return null;
+  }
+
+  /** It still waits. */
+  keep(escalation: OwnedEscalation): void {
+    this.waiting.push(escalation);
+  }
+
+  /** It does not wait any more: it was performed, decided, or is somebody else's. */
+  async remove(escalation: OwnedEscalation): Promise<void> {
+    this.owned.delete(escalation);
+    await this.claims.remove(escalation);
+  }
+
+  /** Leaves the rest to other workers. If all work is done, nothing waits any more. */
+  async end(isDone: boolean): Promise<void> {
+    clearInterval(this.timer);
+    for (const escalation of this.owned)
+      await (isDone ? this.claims.remove(escalation) : this.claims.giveBack(escalation));
+    this.owned.clear();
+  }
+
+  private mayPerform({ task_id, agent_role }: EscalatedClaim): boolean {
+    const { kinds = ['task'], tracks = [] } = this.options;
+    const kind = subjectKindOf(task_id);
+    if (kind === 'record' || !kinds.includes(kind) || agent_role !== this.options.agent_role) return false;
+    // Tracks have tasks only.
+    return kind === 'task' || tracks.length === 0;
+  }
+
+  private async keepAll(): Promise<void> {
+    for (const escalation of this.owned) await this.claims.keepOwnership(escalation);
+  }
+}
