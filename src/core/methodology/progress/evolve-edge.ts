@@ -17,7 +17,9 @@ export const edgeHandlers = {
   result_adopted: onConverged,
   convergence_escalated: onEscalated,
   review_completed: onReviewed,
-  // Names that later Genesis tools use.
+  // Names that other Genesis tools use.
+  convergence_achieved: onConverged,
+  human_review_completed: onReviewed,
   review_approved: onReviewed,
   review_rejected: onReviewed,
   edge_held: onHeld,
@@ -131,8 +133,8 @@ function onReviewed(context: EventContext): void {
   const { event, payload } = context;
   edge.review = {
     // In the payload or in the event type.
-    decision: (shortTextIn(payload, 'decision') ?? event.event_type.replace('review_', '')).toUpperCase(),
-    reviewer: shortTextIn(payload, 'reviewer') ?? event.agent_id,
+    decision: (shortTextIn(payload, 'decision') ?? event.event_type.replace(/^.*review_/, '')).toUpperCase(),
+    reviewer: shortTextIn(payload, 'reviewer', 'actor') ?? event.agent_id,
     comment: longTextIn(payload, 'comment', 'feedback'),
     at: event.timestamp,
   };
