@@ -1,6 +1,9 @@
-import { createReadStream } from 'node:fs';
-import { resolve } from 'node:path';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { pipeline } from 'node:stream/promises';
 import type { ArchiveLine } from '../../coordinator/transfer/archive.js';
 import { canonicalJson } from '../../core/canonical-json.js';
 import { command, commands } from '../command.js';
@@ -57,7 +60,7 @@ const importCommand = command('import [file]', {
     '--foreign <log>': 'import the events.jsonl of a related tool instead',
     '--dry-run': 'with --foreign: only report what would be imported',
   },
-  help: '\nFILE is the output of gen export; without FILE, standard input is read. An interrupted import continues when it is\nrepeated. A project that already has its own history in the store is not changed.\n\nA foreign log is imported into the given store or server, or else into this workspace: every line exactly once, however\noften it is imported. A foreign log at the path of the workspace’s own log is moved to events/foreign/ first.\n\nExamples:\n  gen import shop.jsonl --store postgres://fleet@db/fleet\n  gen import --foreign .ai-workspace/events/events.jsonl\n  gen import --foreign old/events.jsonl --dry-run',
+  help: '\nFILE is the output of gen export; without FILE, standard input is read. All of it is checked before anything is\nwritten. An interrupted import continues when it is repeated. A project that already has its own history in the store is not changed.\n\nA foreign log is imported into the given store or server, or else into this workspace: every line exactly once, however\noften it is imported. A foreign log at the path of the workspace’s own log is moved to events/foreign/ first.\n\nExamples:\n  gen import shop.jsonl --store postgres://fleet@db/fleet\n  gen import --foreign .ai-workspace/events/events.jsonl\n  gen import --foreign old/events.jsonl --dry-run',
   async run(context, file, { store: url, foreign, dryRun = false }) {
     if (foreign !== undefined) {
       if (file !== undefined) throw wrongUsage('Pass either an archive or --foreign LOG, not both.');
@@ -65,25 +68,58 @@ const importCommand = command('import [file]', {
       return importForeignFile(context, foreign, url, dryRun);
     }
     if (dryRun) throw wrongUsage('--dry-run requires --foreign LOG.');
-    const { importProject } = await import('../../coordinator/transfer/import-project.js');
-    await withStore(context, url ?? defaultStore(context.io), async ({ store, blobs }) => {
-      const spinner = startProgress(context.io, 'writing');
-      const imported = await importProject(store, blobs, linesOf(context, file), (position) => {
-        if (position % REPORT_EVERY_EVENTS === 0) spinner.update(countText(position, 'event'));
-      }).finally(() => spinner.stop());
-      if ('refused' in imported) throw new CommandFailure(imported.detail, undefined, imported);
-      context.show(imported, ({ tenant_id, project_id, events, found }) => {
-        const alreadyPresentText = found === 0 ? '' : ` (${found} already present)`;
-        return `${tenant_id}/${project_id} imported: ${countText(events, 'event')}${alreadyPresentText}.`;
-      });
-    });
+    await withArchiveFile(context, file, (archive) => importArchive(context, archive, url));
   },
 });
 
+/** Reads the archive twice: all of it is checked before the first event is written. */
+async function importArchive(context: CommandContext, archive: string, url: string | undefined) {
+  const { archiveRefusal, importProject } = await import('../../coordinator/transfer/import-project.js');
+  await withStore(context, url ?? defaultStore(context.io), async ({ store, blobs }) => {
+    const withProgress = async <T>(
+      what: string,
+      work: (onEvent: (position: number) => void) => Promise<T>,
+    ) => {
+      const spinner = startProgress(context.io, what);
+      return work((position) => {
+        if (position % REPORT_EVERY_EVENTS === 0) spinner.update(countText(position, 'event'));
+      }).finally(() => spinner.stop());
+    };
+    const lines = () => linesOf(archive);
+    const refusal = await withProgress('checking', (onEvent) => archiveRefusal(store, lines(), onEvent));
+    if (refusal !== null) throw new CommandFailure(refusal.detail, undefined, refusal);
+    const imported = await withProgress('writing', (onEvent) =>
+      importProject(store, blobs, lines(), onEvent),
+    );
+    if ('refused' in imported) throw new CommandFailure(imported.detail, undefined, imported);
+    context.show(imported, ({ tenant_id, project_id, events, found }) => {
+      const alreadyPresentText = found === 0 ? '' : ` (${found} already present)`;
+      return `${tenant_id}/${project_id} imported: ${countText(events, 'event')}${alreadyPresentText}.`;
+    });
+  });
+}
+
+/** Standard input can be read only once, so it is kept in a file meanwhile. */
+async function withArchiveFile(
+  { io }: CommandContext,
+  file: string | undefined,
+  work: (archive: string) => Promise<void>,
+): Promise<void> {
+  if (file !== undefined && file !== '-') return work(resolve(io.cwd, file));
+  const folder = await mkdtemp(join(tmpdir(), 'genesis-import-'));
+  try {
+    const archive = join(folder, 'archive.jsonl');
+    await pipeline(io.stdin, createWriteStream(archive, { mode: 0o600 }));
+    await work(archive);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
 export const addTransfer = commands(exportCommand, importCommand);
 
-async function* linesOf({ io }: CommandContext, file: string | undefined): AsyncGenerator<ArchiveLine> {
-  const input = file === undefined || file === '-' ? io.stdin : createReadStream(resolve(io.cwd, file));
+async function* linesOf(archive: string): AsyncGenerator<ArchiveLine> {
+  const input = createReadStream(archive);
   let lineNumber = 0;
   try {
     for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
@@ -92,7 +128,7 @@ async function* linesOf({ io }: CommandContext, file: string | undefined): Async
     }
   } catch (error) {
     if (error instanceof CommandFailure) throw error;
-    throw fileUnreadable(file ?? 'standard input', error);
+    throw fileUnreadable(archive, error);
   }
 }
 
@@ -100,6 +136,6 @@ function parseLine(line: string, lineNumber: number): ArchiveLine {
   const parsed = jsonOrText(line);
   if (typeof parsed === 'object' && parsed !== null) return parsed as ArchiveLine;
   throw new CommandFailure(
-    `Line ${lineNumber} is not a valid archive line. Nothing from this line on was imported. Pass the output of gen export.`,
+    `Line ${lineNumber} is not a valid archive line. Nothing was imported. Pass the output of gen export.`,
   );
 }
