@@ -22,9 +22,14 @@ const STORE_OPTION = {
 
 const exportCommand = command('export', {
   description: 'export a project: its whole history, and the blobs it refers to',
-  options: STORE_OPTION,
-  help: '\nWrites one line of JSON per event to standard output. Live claims move with the project, but their leases keep\nrunning: stop the fleet first.\n\nExamples:\n  gen export --project shop > shop.jsonl\n  gen export --project shop --store file:./log | gen import --store postgres://fleet@db/fleet',
-  async run(context, { store: url = defaultStore(context.io) }) {
+  options: {
+    ...STORE_OPTION,
+    '--format <name>': 'archive (default), or family: the flat log that the tools of the Genesis family read',
+  },
+  help: '\nWrites one line of JSON per event to standard output. Live claims move with the project, but their leases keep\nrunning: stop the fleet first.\n\nThe format family has what happened to features, edges and tasks, without blobs, plan, settings and keys. It cannot be\nimported as a project, only as a foreign log.\n\nExamples:\n  gen export --project shop > shop.jsonl\n  gen export --project shop --format family > events.jsonl\n  gen export --project shop --store file:./log | gen import --store postgres://fleet@db/fleet',
+  async run(context, { store: url = defaultStore(context.io), format = 'archive' }) {
+    if (format !== 'archive' && format !== 'family')
+      throw wrongUsage(`Unknown format ${JSON.stringify(format)}. Pass --format archive or --format family.`);
     const { tenant: tenant_id, project: project_id } = await context.target();
     const projectKey = { tenant_id, project_id };
     const { exportProject } = await import('../../coordinator/transfer/export-project.js');
@@ -35,9 +40,11 @@ const exportCommand = command('export', {
         );
       }
       const spinner = startProgress(context.io, 'reading');
+      // Canonical JSON: the archive of a project is identical whatever store it comes from.
+      const textOf = format === 'family' ? await familyText() : canonicalJson;
       for await (const line of exportProject(store, blobs, projectKey)) {
-        // Canonical JSON: the export of a project is identical whatever store it comes from.
-        await writeWithBackpressure(context, `${canonicalJson(line)}\n`);
+        const text = textOf(line);
+        if (text !== null) await writeWithBackpressure(context, `${text}\n`);
         if ('event' in line && line.event.position % REPORT_EVERY_EVENTS === 0) {
           spinner.update(countText(line.event.position, 'event'));
         }
@@ -46,6 +53,16 @@ const exportCommand = command('export', {
     });
   },
 });
+
+/** The lines of the family's format; null for what has no line there. */
+async function familyText(): Promise<(line: ArchiveLine) => string | null> {
+  const { FamilyLogWriter } = await import('../../core/methodology/family-log.js');
+  const { parseMethodology } = await import('../../core/methodology/definition/read-methodology.js');
+  const builtIn = parseMethodology(new Map());
+  if (!builtIn.ok) throw new Error('the built-in methodology is not valid');
+  const writer = new FamilyLogWriter(builtIn.methodology.topology);
+  return (line) => ('event' in line ? writer.lineOf(line.event) : null);
+}
 
 /** Writes to standard output, and waits for `drain` when the reader is slow. */
 function writeWithBackpressure({ io }: CommandContext, text: string): Promise<void> {

@@ -1,4 +1,5 @@
 import type { EventEnvelope } from '../../events/envelope.js';
+import { isImported } from '../../events/known-event.js';
 import { type EventContext, statusWithoutReview } from './event-context.js';
 import { parseCheckCounts } from './evolve-iteration.js';
 import { clearClaimSignals, clearStaleSignal, raiseEscalation, raiseStaleSignal } from './evolve-signal.js';
@@ -58,6 +59,7 @@ function onConverged(context: EventContext): void {
   edge.converged_at = event.timestamp;
   edge.positions.converged = event.position;
   edge.started_unseen = edge.started_at === null;
+  edge.imported = event.subject === undefined && isImported(payload);
   edge.unproven = false;
   edge.blocked_by = null;
   edge.hold = null;
