@@ -22,7 +22,7 @@ export async function readStart(path: string, bytesMax: number): Promise<Buffer>
 export const FIRST_LINES_BYTES = 1024 * 1024;
 
 /** Whether a log exists that another program started. Once our log has begun, it may append to it. */
-async function isForeign({ events }: Workspace): Promise<boolean> {
+export async function isForeign({ events }: Workspace): Promise<boolean> {
   if (isOwnLog(await readStart(join(events, ACTIVE_FILE), FIRST_LINES_BYTES))) return false;
   return (await sealedPositions(nodeDisk, events)).length === 0;
 }

@@ -147,13 +147,6 @@ describe('a fault', () => {
       'is not a valid duration',
     ],
     [
-      'an unknown edge of a role',
-      'agent_roles.yml',
-      'roles:\n  pilot:\n    converge_edges: [uat_tests]\n',
-      'roles.pilot.converge_edges[0] 3:22',
-      'no edge "uat_tests"',
-    ],
-    [
       'an unknown action',
       'agent_roles.yml',
       'roles: {}\nauthority:\n  outside_authority_action: shrug\n',
@@ -282,10 +275,10 @@ describe('a fault', () => {
     const faults = faultsOf({
       'profiles/b.yml': 'graph:\n  include: [moon]\niteration: { time_box: { duration: soon } }\n',
       'profiles/c.yml': 'graph:\n  include: all\niteration: { time_box: { duration: soon } }\n',
-      'agent_roles.yml': 'roles:\n  a: { converge_edges: [moon] }\n',
+      'agent_roles.yml': 'roles: 7\n',
     });
     expect(faults.map(at)).toEqual([
-      'agent_roles.yml roles.a.converge_edges[0] 2:25',
+      'agent_roles.yml roles 1:1',
       'profiles/b.yml graph.include 2:3',
       'profiles/c.yml iteration.time_box.duration 3:26',
     ]);
@@ -469,6 +462,16 @@ describe('a profile that does not fit', () => {
     );
     expect(methodology.profiles.a).toMatchObject({ include: ['design_code'] });
     expect(methodology.profiles.a?.evaluators).toEqual(['deterministic', 'agent', 'human']);
+  });
+
+  it('is like a role that names an edge that does not exist: a warning names it', () => {
+    const { methodology, warnings } = parseValidMethodology({
+      'agent_roles.yml': 'roles:\n  pilot:\n    converge_edges: [uat_tests, design→code]\n',
+    });
+    expect(warnings).toMatchObject([
+      { path: 'roles.pilot.converge_edges[0]', message: expect.stringContaining('"uat_tests"') },
+    ]);
+    expect(methodology.roles.roles.pilot?.converge_edges).toEqual(['design_code']);
   });
 
   it('is named with the edges that it is trimmed by, also if it is built in', () => {

@@ -59,10 +59,8 @@ export function parseProfile(
   if (parsed === null) return null;
   const { graph, convergence, vector_types } = parsed;
   const isAll = graph.include === 'all' || (graph.include.length === 1 && graph.include[0] === 'all');
-  const resolveAll = (key: 'include' | 'skip' | 'optional', listed: readonly string[]): string[] => {
-    const edges = listed.map((edge, at) => names.resolveOrWarn(edge, file, ['graph', key, at]));
-    return [...new Set(edges.filter((edge) => edge !== null))];
-  };
+  const resolveAll = (key: 'include' | 'skip' | 'optional', listed: readonly string[]): string[] =>
+    names.resolveAllOrWarn(listed, file, ['graph', key]);
   const included = isAll ? [] : (graph.include as string[]);
   const include = isAll ? 'all' : resolveAll('include', included);
   if (include.length === 0) {
