@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { isObject } from '../../../events/plain-data.js';
 import { ownValue } from '../../../own-value.js';
-import { isFields } from '../../progress/payload.js';
 import type { EdgeConfig, Methodology, ProjectConstraints } from '../methodology.js';
 import { parseChecks } from './edge-config.js';
 import type { EdgeNameIndex } from './edge-names.js';
@@ -51,7 +51,7 @@ const READ_KEYS: ReadonlySet<string> = new Set([...Object.keys(schema.shape), 'c
  */
 function canonicalConstraints(file: YamlFile, dimensionNames: readonly string[]): unknown {
   const raw = file.value;
-  if (!isFields(raw)) return raw;
+  if (!isObject(raw)) return raw;
   const nested = dimensionRecord(raw, 'constraints', file);
   const fromConstraints = Object.entries(nested).filter(([name]) => !Object.hasOwn(schema.shape, name));
   const isDimension = (name: string): boolean => dimensionNames.includes(name);
@@ -73,7 +73,7 @@ const withoutNull = (fields: RawFields): RawFields =>
 /** Dimensions by name, from a record or from a list of entries with a name. What is neither is reported. */
 function dimensionRecord(raw: RawFields, key: string, file: YamlFile): RawFields {
   const value = raw[key] ?? {};
-  if (isFields(value)) return value;
+  if (isObject(value)) return value;
   if (!Array.isArray(value)) {
     file.fault([key], 'expected the dimensions by name, or a list of them');
     return {};
@@ -93,7 +93,7 @@ const VALUE_KEYS = ['value', 'decision', 'resolution'] as const;
 
 /** `{ name: build_system, tool: npm }`, `{ dimension: build_system, value: npm }` or `{ build_system: npm }`. */
 function dimensionEntry(entry: unknown): [string, unknown] | null {
-  if (!isFields(entry)) return null;
+  if (!isObject(entry)) return null;
   const nameKey = NAME_KEYS.find((key) => typeof entry[key] === 'string');
   const keys = Object.keys(entry);
   if (nameKey === undefined) {

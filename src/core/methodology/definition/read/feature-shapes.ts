@@ -1,4 +1,4 @@
-import { isFields } from '../../progress/payload.js';
+import { isObject } from '../../../events/plain-data.js';
 import { textOrNull } from './fields.js';
 
 type RawFields = Readonly<Record<string, unknown>>;
@@ -8,10 +8,10 @@ type RawFields = Readonly<Record<string, unknown>>;
  * `id` or `feature_id`, keep the criteria outside `constraints`, and write criteria with a `key:` or as prose.
  */
 export function canonicalFeature(raw: unknown): unknown {
-  if (!isFields(raw)) return raw;
+  if (!isObject(raw)) return raw;
   const { feature, ...rest } = raw;
-  const fields: RawFields = isFields(feature) ? { ...feature, ...rest } : raw;
-  const ids = [isFields(feature) ? feature.feature : feature, fields.feature_id, fields.id, fields.key];
+  const fields: RawFields = isObject(feature) ? { ...feature, ...rest } : raw;
+  const ids = [isObject(feature) ? feature.feature : feature, fields.feature_id, fields.id, fields.key];
   const { constraints = null, parent_id = null } = fields;
   return {
     ...fields,
@@ -22,7 +22,7 @@ export function canonicalFeature(raw: unknown): unknown {
 }
 
 function canonicalCriteria(constraints: unknown, outside: unknown): unknown {
-  if (constraints !== null && !isFields(constraints)) return constraints;
+  if (constraints !== null && !isObject(constraints)) return constraints;
   const inside = constraints?.acceptance_criteria ?? null;
   const listed = [inside, outside].filter((list) => list != null);
   if (listed.some((list) => !Array.isArray(list))) return { ...constraints, acceptance_criteria: listed[0] };
@@ -31,11 +31,11 @@ function canonicalCriteria(constraints: unknown, outside: unknown): unknown {
 
 /** YAML reads the prose `Tests cover: login` as a record with one field. */
 function canonicalCriterion(entry: unknown): unknown {
-  if (!isFields(entry)) return entry;
+  if (!isObject(entry)) return entry;
   const id = entry.id ?? entry.key ?? entry.name;
   if (id !== undefined) return { ...entry, id, description: entry.description ?? entry.criterion };
   const [only] = Object.entries(entry);
-  const isProse = only !== undefined && Object.keys(entry).length === 1 && !isFields(only[1]);
+  const isProse = only !== undefined && Object.keys(entry).length === 1 && !isObject(only[1]);
   return isProse ? `${only[0]}: ${proseOf(only[1])}` : entry;
 }
 
