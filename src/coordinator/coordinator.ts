@@ -19,6 +19,7 @@ import {
 import { type AppendResult, appendBody, type ImportedCount, importBody } from '../core/contract/events.js';
 import { noteBody, type OperatorVerb, operatorBodies } from '../core/contract/tasks.js';
 import type { EventEnvelope } from '../core/events/envelope.js';
+import { importedConvergenceWarning } from '../core/methodology/progress/imported-convergence.js';
 import { subjectKindOf } from '../core/subject.js';
 import { type Blobs, MemoryBlobs } from '../stores/blobs.js';
 import type { ProjectKey, Store } from '../stores/store.js';
@@ -184,7 +185,7 @@ export class Coordinator {
       (project) => {
         const fault = roleProblem(project, [claim], caller);
         if (fault !== null) return Promise.resolve(fault);
-        const reply = project.run(claimOperation(claim, caller), caller);
+        const reply = this.runClaim(project, claim, caller);
         return claim.with_briefing
           ? reply.then((granted) => this.withBriefing(projectKey, project, granted))
           : reply;
@@ -215,7 +216,7 @@ export class Coordinator {
         const fault = roleProblem(project, claims, caller);
         if (fault !== null) return fault;
         if (mode === 'partial') {
-          const run = (claim: ClaimRequest) => project.run(claimOperation(claim, caller), caller);
+          const run = (claim: ClaimRequest) => this.runClaim(project, claim, caller);
           const replies = claims.map((claim, index) =>
             withSignatureCheck(project, sessionCommands[index]!, () => run(claim)),
           );
@@ -481,6 +482,20 @@ export class Coordinator {
     const fields = parseBody(itemsBody, body);
     if (isProblem(fields)) return fields;
     return scopeProblem(projectKey) ?? { results: await Promise.all(fields.items.map(run)) };
+  }
+
+  private runClaim(project: Project, claim: ClaimRequest, caller: Caller): AsyncReply<ClaimResult> {
+    return subjectKindOf(claim.subject) === 'edge'
+      ? this.claimEdge(project, claim, caller)
+      : project.run(claimOperation(claim, caller), caller);
+  }
+
+  /** Warns if an imported log says that the edge has converged. Read before the claim, which starts the edge again. */
+  private async claimEdge(project: Project, claim: ClaimRequest, caller: Caller): AsyncReply<ClaimResult> {
+    const warning = importedConvergenceWarning(await this.methodology.stateOf(project), claim.subject);
+    const reply = await project.run(claimOperation(claim, caller), caller);
+    if (warning === null || isProblem(reply) || reply.reason !== 'GRANTED') return reply;
+    return { ...reply, warnings: [warning, ...(reply.warnings ?? [])] };
   }
 
   private async withBriefing(projectKey: ProjectKey, project: Project, reply: ClaimResult | Problem) {

@@ -22,7 +22,7 @@ export async function readStart(path: string, bytesMax: number): Promise<Buffer>
 export const FIRST_LINES_BYTES = 1024 * 1024;
 
 /** Whether a log exists that another program started. Once our log has begun, it may append to it. */
-async function isForeign({ events }: Workspace): Promise<boolean> {
+export async function isForeign({ events }: Workspace): Promise<boolean> {
   if (isOwnLog(await readStart(join(events, ACTIVE_FILE), FIRST_LINES_BYTES))) return false;
   return (await sealedPositions(nodeDisk, events)).length === 0;
 }
@@ -38,21 +38,33 @@ export async function refuseForeign(workspace: Workspace): Promise<void> {
   );
 }
 
-/**
- * Moves another tool's log, unchanged, from the path of ours to `events/foreign/`, named by its digest. Returns
- * every log that was moved there, now or earlier.
- */
-export async function moveForeignLogAside(workspace: Workspace): Promise<string[]> {
+export interface MovedForeignLogs {
+  /** Every log in `events/foreign/`, moved there now or earlier. */
+  readonly logs: readonly string[];
+  /** Moves the log back, for an import that failed before a log of ours was begun in its place. */
+  readonly undo: () => Promise<void>;
+}
+
+/** Moves another tool's log, unchanged, from the path of ours to `events/foreign/`, named by its digest. */
+export async function moveForeignLogAside(workspace: Workspace): Promise<MovedForeignLogs> {
   const log = join(workspace.events, ACTIVE_FILE);
   const folder = join(workspace.events, 'foreign');
+  let undo = async (): Promise<void> => {};
   if (await isForeign(workspace)) {
     await nodeDisk.makeFolder(folder);
-    await nodeDisk.rename(log, join(folder, `${await digestOf(log)}.jsonl`));
-    await nodeDisk.syncFolder(folder);
-    await nodeDisk.syncFolder(workspace.events);
+    const kept = join(folder, `${await digestOf(log)}.jsonl`);
+    const move = async (from: string, to: string): Promise<void> => {
+      await nodeDisk.rename(from, to);
+      await nodeDisk.syncFolder(folder);
+      await nodeDisk.syncFolder(workspace.events);
+    };
+    await move(log, kept);
+    undo = async () => {
+      if ((await readStart(log, 1)).length === 0) await move(kept, log);
+    };
   }
   const names = (await nodeDisk.list(folder)).filter((name) => name.endsWith('.jsonl'));
-  return names.sort().map((name) => join(folder, name));
+  return { logs: names.sort().map((name) => join(folder, name)), undo };
 }
 
 async function digestOf(path: string): Promise<string> {

@@ -1,6 +1,9 @@
-import { createReadStream } from 'node:fs';
-import { resolve } from 'node:path';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { pipeline } from 'node:stream/promises';
 import type { ArchiveLine } from '../../coordinator/transfer/archive.js';
 import { canonicalJson } from '../../core/canonical-json.js';
 import { command, commands } from '../command.js';
@@ -19,9 +22,14 @@ const STORE_OPTION = {
 
 const exportCommand = command('export', {
   description: 'export a project: its whole history, and the blobs it refers to',
-  options: STORE_OPTION,
-  help: '\nWrites one line of JSON per event to standard output. Live claims move with the project, but their leases keep\nrunning: stop the fleet first.\n\nExamples:\n  gen export --project shop > shop.jsonl\n  gen export --project shop --store file:./log | gen import --store postgres://fleet@db/fleet',
-  async run(context, { store: url = defaultStore(context.io) }) {
+  options: {
+    ...STORE_OPTION,
+    '--format <name>': 'archive (default), or family: the flat log that the tools of the Genesis family read',
+  },
+  help: '\nWrites one line of JSON per event to standard output. Live claims move with the project, but their leases keep\nrunning: stop the fleet first.\n\nThe format family has what happened to features, edges and tasks, without blobs, plan, settings and keys. It cannot be\nimported as a project, only as a foreign log.\n\nExamples:\n  gen export --project shop > shop.jsonl\n  gen export --project shop --format family > events.jsonl\n  gen export --project shop --store file:./log | gen import --store postgres://fleet@db/fleet',
+  async run(context, { store: url = defaultStore(context.io), format = 'archive' }) {
+    if (format !== 'archive' && format !== 'family')
+      throw wrongUsage(`Unknown format ${JSON.stringify(format)}. Pass --format archive or --format family.`);
     const { tenant: tenant_id, project: project_id } = await context.target();
     const projectKey = { tenant_id, project_id };
     const { exportProject } = await import('../../coordinator/transfer/export-project.js');
@@ -32,9 +40,11 @@ const exportCommand = command('export', {
         );
       }
       const spinner = startProgress(context.io, 'reading');
+      // Canonical JSON: the archive of a project is identical whatever store it comes from.
+      const textOf = format === 'family' ? await familyText() : canonicalJson;
       for await (const line of exportProject(store, blobs, projectKey)) {
-        // Canonical JSON: the export of a project is identical whatever store it comes from.
-        await writeWithBackpressure(context, `${canonicalJson(line)}\n`);
+        const text = textOf(line);
+        if (text !== null) await writeWithBackpressure(context, `${text}\n`);
         if ('event' in line && line.event.position % REPORT_EVERY_EVENTS === 0) {
           spinner.update(countText(line.event.position, 'event'));
         }
@@ -43,6 +53,16 @@ const exportCommand = command('export', {
     });
   },
 });
+
+/** The lines of the family's format; null for what has no line there. */
+async function familyText(): Promise<(line: ArchiveLine) => string | null> {
+  const { FamilyLogWriter } = await import('../../core/methodology/family-log.js');
+  const { parseMethodology } = await import('../../core/methodology/definition/read-methodology.js');
+  const builtIn = parseMethodology(new Map());
+  if (!builtIn.ok) throw new Error('the built-in methodology is not valid');
+  const writer = new FamilyLogWriter(builtIn.methodology.topology);
+  return (line) => ('event' in line ? writer.lineOf(line.event) : null);
+}
 
 /** Writes to standard output, and waits for `drain` when the reader is slow. */
 function writeWithBackpressure({ io }: CommandContext, text: string): Promise<void> {
@@ -57,7 +77,7 @@ const importCommand = command('import [file]', {
     '--foreign <log>': 'import the events.jsonl of a related tool instead',
     '--dry-run': 'with --foreign: only report what would be imported',
   },
-  help: '\nFILE is the output of gen export; without FILE, standard input is read. An interrupted import continues when it is\nrepeated. A project that already has its own history in the store is not changed.\n\nA foreign log is imported into the given store or server, or else into this workspace: every line exactly once, however\noften it is imported. A foreign log at the path of the workspace’s own log is moved to events/foreign/ first.\n\nExamples:\n  gen import shop.jsonl --store postgres://fleet@db/fleet\n  gen import --foreign .ai-workspace/events/events.jsonl\n  gen import --foreign old/events.jsonl --dry-run',
+  help: '\nFILE is the output of gen export; without FILE, standard input is read. All of it is checked before anything is\nwritten. An interrupted import continues when it is repeated. A project that already has its own history in the store is not changed.\n\nA foreign log is imported into the given store or server, or else into this workspace: every line exactly once, however\noften it is imported. A foreign log at the path of the workspace’s own log is moved to events/foreign/ first.\n\nExamples:\n  gen import shop.jsonl --store postgres://fleet@db/fleet\n  gen import --foreign .ai-workspace/events/events.jsonl\n  gen import --foreign old/events.jsonl --dry-run',
   async run(context, file, { store: url, foreign, dryRun = false }) {
     if (foreign !== undefined) {
       if (file !== undefined) throw wrongUsage('Pass either an archive or --foreign LOG, not both.');
@@ -65,25 +85,58 @@ const importCommand = command('import [file]', {
       return importForeignFile(context, foreign, url, dryRun);
     }
     if (dryRun) throw wrongUsage('--dry-run requires --foreign LOG.');
-    const { importProject } = await import('../../coordinator/transfer/import-project.js');
-    await withStore(context, url ?? defaultStore(context.io), async ({ store, blobs }) => {
-      const spinner = startProgress(context.io, 'writing');
-      const imported = await importProject(store, blobs, linesOf(context, file), (position) => {
-        if (position % REPORT_EVERY_EVENTS === 0) spinner.update(countText(position, 'event'));
-      }).finally(() => spinner.stop());
-      if ('refused' in imported) throw new CommandFailure(imported.detail, undefined, imported);
-      context.show(imported, ({ tenant_id, project_id, events, found }) => {
-        const alreadyPresentText = found === 0 ? '' : ` (${found} already present)`;
-        return `${tenant_id}/${project_id} imported: ${countText(events, 'event')}${alreadyPresentText}.`;
-      });
-    });
+    await withArchiveFile(context, file, (archive) => importArchive(context, archive, url));
   },
 });
 
+/** Reads the archive twice: all of it is checked before the first event is written. */
+async function importArchive(context: CommandContext, archive: string, url: string | undefined) {
+  const { archiveRefusal, importProject } = await import('../../coordinator/transfer/import-project.js');
+  await withStore(context, url ?? defaultStore(context.io), async ({ store, blobs }) => {
+    const withProgress = async <T>(
+      what: string,
+      work: (onEvent: (position: number) => void) => Promise<T>,
+    ) => {
+      const spinner = startProgress(context.io, what);
+      return work((position) => {
+        if (position % REPORT_EVERY_EVENTS === 0) spinner.update(countText(position, 'event'));
+      }).finally(() => spinner.stop());
+    };
+    const lines = () => linesOf(archive);
+    const refusal = await withProgress('checking', (onEvent) => archiveRefusal(store, lines(), onEvent));
+    if (refusal !== null) throw new CommandFailure(refusal.detail, undefined, refusal);
+    const imported = await withProgress('writing', (onEvent) =>
+      importProject(store, blobs, lines(), onEvent),
+    );
+    if ('refused' in imported) throw new CommandFailure(imported.detail, undefined, imported);
+    context.show(imported, ({ tenant_id, project_id, events, found }) => {
+      const alreadyPresentText = found === 0 ? '' : ` (${found} already present)`;
+      return `${tenant_id}/${project_id} imported: ${countText(events, 'event')}${alreadyPresentText}.`;
+    });
+  });
+}
+
+/** Standard input can be read only once, so it is kept in a file meanwhile. */
+async function withArchiveFile(
+  { io }: CommandContext,
+  file: string | undefined,
+  work: (archive: string) => Promise<void>,
+): Promise<void> {
+  if (file !== undefined && file !== '-') return work(resolve(io.cwd, file));
+  const folder = await mkdtemp(join(tmpdir(), 'genesis-import-'));
+  try {
+    const archive = join(folder, 'archive.jsonl');
+    await pipeline(io.stdin, createWriteStream(archive, { mode: 0o600 }));
+    await work(archive);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
 export const addTransfer = commands(exportCommand, importCommand);
 
-async function* linesOf({ io }: CommandContext, file: string | undefined): AsyncGenerator<ArchiveLine> {
-  const input = file === undefined || file === '-' ? io.stdin : createReadStream(resolve(io.cwd, file));
+async function* linesOf(archive: string): AsyncGenerator<ArchiveLine> {
+  const input = createReadStream(archive);
   let lineNumber = 0;
   try {
     for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
@@ -92,7 +145,7 @@ async function* linesOf({ io }: CommandContext, file: string | undefined): Async
     }
   } catch (error) {
     if (error instanceof CommandFailure) throw error;
-    throw fileUnreadable(file ?? 'standard input', error);
+    throw fileUnreadable(archive, error);
   }
 }
 
@@ -100,6 +153,6 @@ function parseLine(line: string, lineNumber: number): ArchiveLine {
   const parsed = jsonOrText(line);
   if (typeof parsed === 'object' && parsed !== null) return parsed as ArchiveLine;
   throw new CommandFailure(
-    `Line ${lineNumber} is not a valid archive line. Nothing from this line on was imported. Pass the output of gen export.`,
+    `Line ${lineNumber} is not a valid archive line. Nothing was imported. Pass the output of gen export.`,
   );
 }

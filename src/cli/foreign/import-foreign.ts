@@ -11,7 +11,7 @@ import { parseMethodology } from '../../core/methodology/definition/read-methodo
 import type { OpenedStore } from '../../server/store-url.js';
 import { ACTIVE_FILE } from '../../stores/file/layout.js';
 import type { ProjectKey } from '../../stores/store.js';
-import { moveForeignLogAside } from '../../workspace/foreign.js';
+import { type MovedForeignLogs, moveForeignLogAside } from '../../workspace/foreign.js';
 import { readProjectKey } from '../../workspace/project-file.js';
 import { readWorkspaceFiles } from '../../workspace/read-files.js';
 import { Workspace } from '../../workspace/workspace.js';
@@ -34,10 +34,10 @@ export async function importForeignFile(
   const { io } = context;
   const workspace = Workspace.find(io.cwd);
   const projectKey = await resolveProjectKey(context, workspace);
-  const files = await prepareLogFiles(resolve(io.cwd, foreign), workspace, dryRun);
+  const { logs, undo } = await prepareLogFiles(resolve(io.cwd, foreign), workspace, dryRun);
   const known_edges = await readKnownEdges(workspace);
   const importTo = (target: ForeignTarget | null) =>
-    importFiles(io, files, target, { ...projectKey, known_edges });
+    importFiles(io, logs, target, { ...projectKey, known_edges });
   const importToStore = ({ store, blobs }: OpenedStore) =>
     importTo({
       put: (events) => commitImported(store, projectKey, events),
@@ -45,10 +45,16 @@ export async function importForeignFile(
     });
   const storeUrl = url ?? (workspace === null ? defaultStore(io) : `workspace:${workspace.root}`);
   const isToServer = url === undefined && context.explicitUrl !== null;
-  const target = dryRun || !isToServer ? null : await serverTarget(context, projectKey);
-  const reports = await (dryRun || isToServer
-    ? importTo(target)
-    : withStore(context, storeUrl, importToStore));
+  const importAll = async (): Promise<ForeignReport[]> => {
+    if (dryRun) return importTo(null);
+    return isToServer
+      ? importTo(await serverTarget(context, projectKey))
+      : withStore(context, storeUrl, importToStore);
+  };
+  const reports = await importAll().catch(async (error: unknown) => {
+    await undo();
+    throw error;
+  });
   context.show(reports.length === 1 ? reports[0] : reports, () =>
     reports.flatMap((report) => reportLines(report, dryRun)),
   );
@@ -96,11 +102,11 @@ async function prepareLogFiles(
   file: string,
   workspace: Workspace | null,
   dryRun: boolean,
-): Promise<string[]> {
+): Promise<MovedForeignLogs> {
   const isOwnLog = workspace !== null && file === join(workspace.events, ACTIVE_FILE);
   if (isOwnLog && !dryRun) {
     const moved = await moveForeignLogAside(workspace);
-    if (moved.length > 0) return moved;
+    if (moved.logs.length > 0) return moved;
     throw new CommandFailure(
       `${singleLine(file)} is this workspace’s own log. Pass the log of another tool to --foreign.`,
     );
@@ -108,7 +114,7 @@ async function prepareLogFiles(
   const found = await stat(file).catch(() => null);
   if (found?.isFile() !== true)
     throw failureWithCode('FILE_UNREADABLE', `File not found: ${singleLine(file)}. Check --foreign.`);
-  return [file];
+  return { logs: [file], undo: async () => {} };
 }
 
 async function resolveProjectKey(context: CommandContext, workspace: Workspace | null): Promise<ProjectKey> {
@@ -125,18 +131,26 @@ async function readKnownEdges(workspace: Workspace | null): Promise<ReadonlySet<
   return new Set(methodology.topology.transitions.map(({ edge }) => edge));
 }
 
+/** Maximum number of entries per list in the text; the JSON has more. */
+const SHOWN_MAX = 20;
+
 function reportLines(report: ForeignReport, isDry: boolean): string[] {
-  const { source, read, written, already_there, unplaced, unplaced_count } = report;
+  const { source, read, written, already_there, unplaced, unplaced_count, not_listed } = report;
   const done = isDry ? 'nothing was written' : `${written} written, ${already_there} already present`;
   const lines = [`${singleLine(source)}: ${countText(read, 'line')} read, ${done}.`];
-  const pushCounts = (title: string, counts: Readonly<Record<string, number>>) => {
-    const names = Object.entries(counts).map(([name, times]) => `${singleLine(name)} (${times})`);
-    if (names.length > 0) lines.push(`  ${title}: ${names.slice(0, 20).join(', ')}`);
+  const pushCounts = (title: string, list: 'unknown_types' | 'edges_unknown' | 'projects_seen') => {
+    const counts = Object.entries(report[list]);
+    const shown = counts.slice(0, SHOWN_MAX).map(([name, times]) => `${singleLine(name)} (${times})`);
+    const rest = counts.slice(SHOWN_MAX).reduce((sum, [, times]) => sum + times, not_listed[list]);
+    if (rest > 0) shown.push(`and others (${rest})`);
+    if (shown.length > 0) lines.push(`  ${title}: ${shown.join(', ')}`);
   };
-  pushCounts('unknown types', report.unknown_types);
-  pushCounts('edges not in the graph', report.edges_unknown);
-  pushCounts('projects in the log', report.projects_seen);
+  pushCounts('unknown types', 'unknown_types');
+  pushCounts('edges not in the graph', 'edges_unknown');
+  pushCounts('projects in the log', 'projects_seen');
   if (unplaced_count > 0) lines.push(`  ${unplaced_count} kept unchanged, because they are not events:`);
-  for (const { line, why } of unplaced.slice(0, 20)) lines.push(`    line ${line}: ${singleLine(why)}`);
+  for (const { line, why } of unplaced.slice(0, SHOWN_MAX))
+    lines.push(`    line ${line}: ${singleLine(why)}`);
+  if (unplaced_count > SHOWN_MAX) lines.push(`    and ${unplaced_count - SHOWN_MAX} more`);
   return lines;
 }

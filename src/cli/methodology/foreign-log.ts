@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
+import { foreignEventIdFor } from '../../coordinator/runtime/identity.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { foreignEvents } from '../../core/events/foreign-log.js';
 import { isOwnLog } from '../../stores/file/own-log.js';
@@ -80,7 +80,7 @@ async function readEvents(file: string): Promise<EventEnvelope[]> {
   const bytes = await readFile(file);
   if (isOwnLog(bytes.subarray(0, FIRST_LINES_BYTES))) return readOwnEvents(file);
   const log = { ...FOREIGN_PROJECT_KEY, source: basename(file), now_ms: Date.now() };
-  return [...foreignEvents(bytes.toString('utf8').split('\n'), log, lineId)];
+  return [...foreignEvents(bytes.toString('utf8').split('\n'), log, foreignEventIdFor(log))];
 }
 
 async function readOwnEvents(file: string): Promise<EventEnvelope[]> {
@@ -89,7 +89,3 @@ async function readOwnEvents(file: string): Promise<EventEnvelope[]> {
   if (damage !== null) throw new CommandFailure(`${file}, ${linesText(damage)}: ${damage.why}.`);
   return events;
 }
-
-/** An id that only tells lines apart: nothing read here is ever written. */
-const lineId = (text: string, occurrence: number): string =>
-  createHash('sha256').update(`${occurrence}\n${text}`).digest('hex').slice(0, 32);

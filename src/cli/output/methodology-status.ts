@@ -63,11 +63,13 @@ function nextStepText({ start_would: { feature, edge, iteration, reasons } }: Me
 
 function featureLines(feature: FeatureSummary, { io, paint, wrap }: CommandContext): string[] {
   const { feature_id, title, status, waits_for, you_are_here, edges_converged, edges_total } = feature;
+  const off = joinFirst(feature.off_profile, FEATURES_SHOWN_MAX);
   const done = `${edges_converged}/${edges_total}`;
   const head = truncate(`  ${feature_id}  ${done}  ${status}  ${title}`, io.columns);
   return [
     head.replace(feature_id, paint.bold(feature_id)).replace(status, paintStatus(status, paint)),
     ...stopLines(you_are_here, io.columns).map((line) => paintMarks(line, paint)),
+    ...(off === '' ? [] : wrap(`converged outside the profile: ${off}`, 4).map(paint.dim)),
     ...(waits_for === null ? [] : wrap(`waits: ${waits_for}`, 4).map(paint.yellow)),
   ];
 }

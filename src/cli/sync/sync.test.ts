@@ -120,6 +120,33 @@ describe('gen import --foreign', () => {
     expect(await gen({ cwd }, 'verify', '.ai-workspace/events')).toMatchObject({ code: 0 });
   });
 
+  it('changes nothing if it cannot reach its target', async () => {
+    const cwd = await temporaryFolder();
+    const { events } = await createWorkspace(cwd);
+    const log = join(events, 'events.jsonl');
+    await writeFile(log, LOG);
+    await writeFile(join(cwd, 'a-file'), '');
+    for (const target of [
+      ['--url', 'http://127.0.0.1:1'],
+      ['--store', `file:${join(cwd, 'a-file', 'log')}`],
+    ]) {
+      const { code } = await gen({ cwd }, 'import', '--foreign', log, ...target);
+      expect(code, target.join(' ')).not.toBe(0);
+      expect(await readFile(log, 'utf8')).toBe(LOG);
+    }
+    expect((await gen({ cwd }, 'import', '--foreign', log)).out).toContain('4 written, 0 already present.');
+  });
+
+  it('says how much of a list it leaves out', async () => {
+    const cwd = await temporaryFolder();
+    const line = (at: number) => `{"event_type":"type_${at}","timestamp":"2026-02-01"}\nnot json ${at}\n`;
+    await writeFile(join(cwd, 'old.jsonl'), Array.from({ length: 130 }, (_, at) => line(at)).join(''));
+    const { out } = await gen({ cwd }, 'import', '--foreign', 'old.jsonl', '--project', 'p', '--dry-run');
+    expect(out).toMatch(/type_19 \(1\), and others \(110\)/);
+    expect(out).toContain('130 kept unchanged');
+    expect(out).toContain('    and 110 more');
+  });
+
   it('imports to a server or into a store, and refuses a call without a project, a file or a log', async () => {
     const cwd = await temporaryFolder();
     await writeFile(join(cwd, 'old.jsonl'), LOG);
@@ -145,5 +172,26 @@ describe('gen import --foreign', () => {
     expect(await gen({ cwd }, 'import', '--foreign', 'old.jsonl')).toMatchObject({ code: 2 });
     expect(await gen({ cwd }, 'import', '--foreign', 'nowhere', '--project', 'p')).toMatchObject({ code: 1 });
     expect(await gen({ cwd }, 'import', '--dry-run')).toMatchObject({ code: 2 });
+  });
+});
+
+describe('gen import of an archive', () => {
+  it('imports all of it or nothing', async () => {
+    const cwd = await temporaryFolder();
+    await writeFile(join(cwd, 'old.jsonl'), LOG.repeat(300));
+    const store = `file:${join(cwd, 'log')}`;
+    const target = `file:${join(cwd, 'target')}`;
+    await gen({ cwd }, 'import', '--foreign', 'old.jsonl', '--project', 'shop', '--store', store);
+    const { out: archive } = await gen({ cwd }, 'export', '--project', 'shop', '--store', store);
+    const lines = archive.trimEnd().split('\n');
+    for (const broken of [lines.slice(0, -1), [...lines.slice(0, -1), 'not json']]) {
+      await writeFile(join(cwd, 'broken.jsonl'), broken.join('\n'));
+      expect(await gen({ cwd }, 'import', 'broken.jsonl', '--store', target)).toMatchObject({ code: 1 });
+      const exported = await gen({ cwd }, 'export', '--project', 'shop', '--store', target);
+      expect(exported.err).toContain('no project shop');
+    }
+    await writeFile(join(cwd, 'whole.jsonl'), archive);
+    expect(await gen({ cwd }, 'import', 'whole.jsonl', '--store', target)).toMatchObject({ code: 0 });
+    expect((await gen({ cwd }, 'export', '--project', 'shop', '--store', target)).out).toBe(archive);
   });
 });

@@ -4,8 +4,10 @@ import { createInterface } from 'node:readline/promises';
 import type { ReadStream } from 'node:tty';
 import { isProblem } from '../../client/replies.js';
 import { hasIntent } from '../../core/methodology/definition/intent.js';
+import { ACTIVE_FILE } from '../../stores/file/layout.js';
 import { readAddress } from '../../workspace/address.js';
 import { type DetectedTools, detectTools } from '../../workspace/detect-tools.js';
+import { isForeign } from '../../workspace/foreign.js';
 import { type InitAnswers, type InitReport, initWorkspace } from '../../workspace/init.js';
 import { PROJECT_KINDS } from '../../workspace/project-kinds.js';
 import { readWorkspaceFiles } from '../../workspace/read-files.js';
@@ -13,7 +15,7 @@ import { INTENT_FILE, Workspace } from '../../workspace/workspace.js';
 import type { CommandContext } from '../context.js';
 import { EXIT } from '../exit.js';
 import { withCoordinator } from '../open-store.js';
-import { countText } from '../output/text.js';
+import { countText, singleLine } from '../output/text.js';
 import { configure, warnOfFindings } from './configure.js';
 
 type InitOptions = Partial<Omit<InitAnswers, 'test_runner'> & { testRunner: string; force: true }>;
@@ -25,11 +27,16 @@ export async function initHere(context: CommandContext, options: InitOptions): P
   const answers = await answersFor(context, options, guess);
   const report = await initWorkspace(root, answers, guess, options.force === true, filesGiven(options));
   for (const notice of ignoredOptions(options, report)) context.printNotice(notice);
-  const configured = await configureLog(context, new Workspace(root));
+  const workspace = new Workspace(root);
+  const foreignLog = (await isForeign(workspace)) ? join(workspace.events, ACTIVE_FILE) : null;
+  const configured = foreignLog === null && (await configureLog(context, workspace));
   // The intent may have been written now or earlier.
   const isIntended = hasIntent(await readFile(join(root, INTENT_FILE), 'utf8').catch(() => ''));
-  context.show({ ...report, configured }, () => reportLines(context, report, configured, isIntended));
-  if (!configured) context.exit_code = EXIT.refused;
+  context.show({ ...report, configured }, () =>
+    reportLines(context, report, { isConfigured: configured, isIntended, foreignLog }),
+  );
+  // The log of another tool is imported first, and then has the files.
+  if (!configured && foreignLog === null) context.exit_code = EXIT.refused;
 }
 
 async function answersFor(
@@ -118,18 +125,28 @@ function ignoredOptions(options: InitOptions, { kept }: InitReport): string[] {
   );
 }
 
+interface InitOutcome {
+  readonly isConfigured: boolean;
+  readonly isIntended: boolean;
+  /** The log of another tool at the path of ours. */
+  readonly foreignLog: string | null;
+}
+
 function reportLines(
   { paint }: CommandContext,
   { made, kept, renewed }: InitReport,
-  isConfigured: boolean,
-  isIntended: boolean,
+  { isConfigured, isIntended, foreignLog }: InitOutcome,
 ): string[] {
   const lines = [`${countText(made.length, 'file')} added to .ai-workspace/, .genesis/ and specification/.`];
   if (renewed.length > 0) lines.push('Changed:', ...renewed.map((file) => `  ${file}`));
   if (kept.length > 0) lines.push('Already existed, left unchanged:', ...kept.map((file) => `  ${file}`));
-  if (!isConfigured)
+  if (!isConfigured && foreignLog === null)
     lines.push('The files are not in the log yet. Fix the problem above, then run: gen init');
   lines.push('Next:');
+  if (foreignLog !== null)
+    lines.push(
+      `  ${paint.bold(`gen import --foreign ${singleLine(foreignLog)}`)}   import the log of another tool`,
+    );
   if (!isIntended) lines.push(`  ${paint.bold('write specification/INTENT.md')}   what the project is for`);
   return [
     ...lines,

@@ -64,6 +64,7 @@ describe.each(STORES)('an imported foreign log (%s store)', (name) => {
       unknown_types: { brand_new: 1 },
       projects_seen: { shop: 1, 'shop-of-old': 3 },
       edges_unknown: { closure: 1 },
+      not_listed: { unplaced: 0, unknown_types: 0, projects_seen: 0, edges_unknown: 0 },
     });
     const events = await harness.events();
     expect(
@@ -200,4 +201,36 @@ test('any log is imported with every line counted, without duplicates, for every
     }),
     { numRuns: 40 },
   );
+});
+
+describe('the report of an import', () => {
+  const reportOf = (lines: readonly string[]) =>
+    importForeign(bytesOf(lines.join('\n')), null, importOptions);
+
+  test('does not call review_approved, intent_resolved and other types that are folded unknown', async () => {
+    const types = ['review_approved', 'intent_resolved', 'convergence_achieved', 'feature_spawned'];
+    const report = await reportOf(types.map((event_type) => flat({ event_type })));
+    expect(report).toMatchObject({ read: 4, unknown_types: {} });
+  });
+
+  test('says how many lines each list leaves out', async () => {
+    const lines = Array.from({ length: 103 }, (_, at) => [
+      flat({ event_type: `type_${at}`, edge: `edge_${at}`, project: `project-${at}` }),
+      `not json ${at}`,
+    ]).flat();
+    const report = await reportOf(lines);
+    expect(report.not_listed).toEqual({ unplaced: 3, unknown_types: 3, projects_seen: 3, edges_unknown: 3 });
+    expect([report.unplaced.length, Object.keys(report.unknown_types).length]).toEqual([100, 100]);
+  });
+
+  test('names a line that only the coordinator may write, and the lines after it are imported', async () => {
+    const harness = await CoordinatorHarness.open('memory');
+    const lines = [flat({ event_type: 'PLAN_CHANGED' }), flat({ event_type: 'edge_started' })].join('\n');
+    const report = await importForeign(bytesOf(lines), intoStore(harness), importOptions);
+    expect(report).toMatchObject({ read: 2, written: 2, unplaced: [{ line: 1 }] });
+    expect((await harness.events()).map(({ event_type }) => event_type)).toEqual([
+      'foreign_line',
+      'edge_started',
+    ]);
+  });
 });

@@ -8,8 +8,8 @@ import { foreignLines, type StoreBlob } from './foreign-lines.js';
 
 const BATCH_EVENTS = 256;
 /** A batch must fit into one request. */
-const BATCH_CHARS = 384 * 1024;
-/** Maximum number of reported faults, since every line may have the same one. */
+const BATCH_BYTES = 384 * 1024;
+/** Maximum number of entries in each list of the report, since every line may have one of its own. */
 const REPORTED_MAX = 100;
 
 /** Where the events are written. Null for a dry run. */
@@ -37,7 +37,11 @@ export interface ForeignReport {
   readonly unknown_types: Record<string, number>;
   readonly projects_seen: Record<string, number>;
   readonly edges_unknown: Record<string, number>;
+  /** Per list: the number of lines that it leaves out, because it has its maximum number of entries. */
+  readonly not_listed: Record<ReportList, number>;
 }
+
+type ReportList = 'unplaced' | 'unknown_types' | 'projects_seen' | 'edges_unknown';
 
 /**
  * Imports the log of another tool: one event per line, in order. Ids derive from the lines, so a repeated or resumed
@@ -53,7 +57,7 @@ export async function importForeign(
   const storeBlob: StoreBlob =
     target === null ? async () => {} : (sha256, bytes) => target.putBlob(sha256, bytes);
   let batch: NewEvent[] = [];
-  let chars = 0;
+  let bytes = 0;
   const flush = async (): Promise<void> => {
     if (batch.length > 0 && target !== null) {
       const { written, already_there } = await target.put(batch);
@@ -61,17 +65,17 @@ export async function importForeign(
       report.already_there += already_there;
     }
     batch = [];
-    chars = 0;
+    bytes = 0;
     options.onRead?.(report.read);
   };
   for await (const line of foreignLines(input, storeBlob)) {
     const taken = reader.readLine(line);
     if (taken === null) continue;
     addToReport(report, taken, options.known_edges);
-    const size = JSON.stringify(taken.event).length;
-    if (batch.length === BATCH_EVENTS || chars + size > BATCH_CHARS) await flush();
+    const size = Buffer.byteLength(JSON.stringify(taken.event));
+    if (batch.length === BATCH_EVENTS || bytes + size > BATCH_BYTES) await flush();
     batch.push(taken.event);
-    chars += size;
+    bytes += size;
   }
   await flush();
   return report;
@@ -86,18 +90,21 @@ function addToReport(
   if (why !== null) {
     report.unplaced_count += 1;
     if (report.unplaced.length < REPORTED_MAX) report.unplaced.push({ line, why });
+    else report.not_listed.unplaced += 1;
   }
   const { event_type, edge, payload } = event;
   if (event_type !== FOREIGN_LINE && !isKnownEventType(event_type))
-    increment(report.unknown_types, event_type);
-  if (edge !== undefined && edges !== null && !edges.has(edge)) increment(report.edges_unknown, edge);
+    increment(report, 'unknown_types', event_type);
+  if (edge !== undefined && edges !== null && !edges.has(edge)) increment(report, 'edges_unknown', edge);
   const { project } = payload.imported as { project?: string };
-  if (project !== undefined) increment(report.projects_seen, project);
+  if (project !== undefined) increment(report, 'projects_seen', project);
 }
 
-function increment(counts: Record<string, number>, name: string): void {
-  if (!Object.hasOwn(counts, name) && Object.keys(counts).length >= REPORTED_MAX) return;
-  counts[name] = (Object.hasOwn(counts, name) ? (counts[name] ?? 0) : 0) + 1;
+function increment(report: ForeignReport, list: Exclude<ReportList, 'unplaced'>, name: string): void {
+  const counts = report[list];
+  if (Object.hasOwn(counts, name)) counts[name] = (counts[name] ?? 0) + 1;
+  else if (Object.keys(counts).length < REPORTED_MAX) counts[name] = 1;
+  else report.not_listed[list] += 1;
 }
 
 const emptyReport = (source: string): ForeignReport => ({
@@ -110,4 +117,5 @@ const emptyReport = (source: string): ForeignReport => ({
   unknown_types: {},
   projects_seen: {},
   edges_unknown: {},
+  not_listed: { unplaced: 0, unknown_types: 0, projects_seen: 0, edges_unknown: 0 },
 });

@@ -42,11 +42,29 @@ export interface ImportedProject extends ProjectKey {
  * Imports a project unchanged: every event at its position, every head at its generation, every permit. Repeated, it
  * resumes; a project with a history of its own is refused.
  */
-export async function importProject(
+export const importProject = (
   store: Store,
   blobs: Blobs,
   lines: AsyncIterable<ArchiveLine>,
   onEvent: (position: number) => void = () => {},
+): Promise<ImportedProject | ImportRefusal> => readArchive(store, blobs, lines, onEvent);
+
+/** Why `importProject` would refuse an archive; null if it would not. Reads all of it and writes nothing. */
+export async function archiveRefusal(
+  store: Store,
+  lines: AsyncIterable<ArchiveLine>,
+  onEvent: (position: number) => void = () => {},
+): Promise<ImportRefusal | null> {
+  const read = await readArchive(store, null, lines, onEvent);
+  return 'refused' in read ? read : null;
+}
+
+/** Without `blobs`, nothing is written. */
+async function readArchive(
+  store: Store,
+  blobs: Blobs | null,
+  lines: AsyncIterable<ArchiveLine>,
+  onEvent: (position: number) => void,
 ): Promise<ImportedProject | ImportRefusal> {
   const reading = lines[Symbol.asyncIterator]();
   const first = await reading.next();
@@ -55,7 +73,7 @@ export async function importProject(
   const fault = scopeProblem(header);
   if (fault !== null)
     return brokenArchive(`Its header names an invalid project, ${projectText(header)}: ${fault.detail}.`);
-  const projectImport = new ProjectImport(store, header);
+  const projectImport = new ProjectImport(store, header, blobs === null);
   await projectImport.begin();
   let lineNumber = 1;
   for (let line = await reading.next(); line.done !== true; line = await reading.next()) {
@@ -67,7 +85,12 @@ export async function importProject(
   return projectImport.end();
 }
 
-async function importLine(projectImport: ProjectImport, blobs: Blobs, line: ArchiveLine, lineNumber: number) {
+async function importLine(
+  projectImport: ProjectImport,
+  blobs: Blobs | null,
+  line: ArchiveLine,
+  lineNumber: number,
+) {
   if ('event' in line) return projectImport.event(line.event);
   if (!('blob_sha256' in line)) {
     return brokenArchive(`Line ${lineNumber} (empty lines not counted) is neither an event nor a blob.`);
@@ -77,7 +100,7 @@ async function importLine(projectImport: ProjectImport, blobs: Blobs, line: Arch
   if (createHash('sha256').update(bytes).digest('hex') !== line.blob_sha256) {
     return brokenArchive(`The contents of blob ${line.blob_sha256} do not match its hash.`);
   }
-  await blobs.put(projectImport.header.tenant_id, line.blob_sha256, bytes);
+  await blobs?.put(projectImport.header.tenant_id, line.blob_sha256, bytes);
   return null;
 }
 
@@ -97,6 +120,7 @@ class ProjectImport {
   constructor(
     private readonly store: Store,
     readonly header: ArchiveHeader,
+    private readonly isDry: boolean,
   ) {}
 
   async begin(): Promise<void> {
@@ -191,7 +215,7 @@ class ProjectImport {
   private async flush(): Promise<ImportRefusal | null> {
     const { transactions } = this;
     this.transactions = [];
-    if (transactions.length === 0) return null;
+    if (transactions.length === 0 || this.isDry) return null;
     const outcomes = await this.store.commit(transactions);
     return outcomes.every(({ kind }) => kind === 'committed') ? null : this.projectExistsRefusal();
   }

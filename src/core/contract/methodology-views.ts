@@ -54,6 +54,8 @@ const featureFields = {
   you_are_here: z.array(trackStop),
   edges_converged: count,
   edges_total: count,
+  /** Edges outside the profile that have converged, as an imported log may say. */
+  off_profile: z.array(text),
   /** Why the feature cannot continue; null if it can. */
   waits_for: text.nullable(),
   time_box: z.object({ status: text, elapsed: z.number().describe('elapsed part of the time box') }),
@@ -139,6 +141,8 @@ const trajectoryEntry = z.object({
   started_at: text.nullable(),
   converged_at: text.nullable(),
   convergence_type: text.nullable(),
+  /** The convergence was read from the log of another tool. */
+  imported: z.boolean(),
   agent_id: text.nullable(),
   agent_role: text.nullable(),
   blocked_by: text.nullable(),

@@ -6,7 +6,7 @@ import type { EventEnvelope } from './envelope.js';
 import { foreignEvents } from './foreign-log.js';
 import { isObject, type JsonObject } from './plain-data.js';
 import type { ForeignLogContext } from './read-flat.js';
-import { snakeCase } from './read-open-lineage.js';
+import { snakeCase } from './snake-case.js';
 import { foreignLogArbitrary, leafValuesOf } from './testing/foreign-log-arbitrary.js';
 
 const context: ForeignLogContext = {
@@ -83,6 +83,45 @@ describe('an OpenLineage line', () => {
     expect(event.payload).not.toHaveProperty('delta');
   });
 
+  it.each<[string, JsonObject, string]>([
+    ['sdlc_req_keys', { sdlc_req_keys: { feature_id: 'REQ-F-9', edge: 'design→code' } }, 'evaluate'],
+    ['sdlc:req_keys', { 'sdlc:req_keys': { feature_id: 'REQ-F-9', edge: 'design→code' } }, 'METHODOLOGY'],
+    ['sdlc:universal', { 'sdlc:universal': { instance_id: 'REQ-F-9', actor: 'a' } }, 'design→code'],
+    ['job.name', {}, 'REQ-F-9:design→code'],
+  ])('takes its feature and edge from %s', (_, facets, name) => {
+    const typed = { 'sdlc:event_type': { type: 'ConvergenceAchieved' }, ...facets };
+    const event = only({ eventType: 'COMPLETE', eventTime: time, run: { facets: typed }, job: { name } });
+    expect(event).toMatchObject({
+      event_type: 'convergence_achieved',
+      feature_id: 'REQ-F-9',
+      edge: 'design_code',
+    });
+  });
+
+  it('prefers the feature and edge of its payload to those of the facets and the job', () => {
+    const facets = {
+      'sdlc:payload': { feature: 'REQ-F-1', edge: 'design→code' },
+      sdlc_req_keys: { feature_id: 'REQ-F-2', edge: 'code→cicd' },
+    };
+    const event = only({ ...lineage({ run: { facets } }), job: { name: 'REQ-F-3:intent→requirements' } });
+    expect(event).toMatchObject({ feature_id: 'REQ-F-1', edge: 'design_code' });
+  });
+
+  it.each(['unknown:design→code', 'SENSORY_PROBE:artifact', 'SPAWN:REQ-F-1', 'SPEC_EVOLUTION'])(
+    'finds no feature in the job %s, nor in an instance that is a project',
+    (name) => {
+      const facets = {
+        sdlc_req_keys: { feature_id: 'unknown', edge: '' },
+        'sdlc:universal': { instance_id: 'shop_of_old' },
+      };
+      const event = only(lineage({ run: { facets }, job: { name } }));
+      expect([event.feature_id, event.edge]).toEqual([
+        undefined,
+        name.includes('→') ? 'design_code' : undefined,
+      ]);
+    },
+  );
+
   it('that was migrated becomes its original event', () => {
     const original_data = {
       event_type: 'spawn_created',
@@ -145,6 +184,14 @@ describe('a hybrid of both dialects', () => {
 });
 
 describe('a foreign log', () => {
+  it('reads a type in camel case as the same type in snake case, and keeps the original', () => {
+    const line = { event_type: 'ConvergenceAchieved', timestamp: time, feature: 'F', edge: 'design→code' };
+    expect(only(line)).toMatchObject({
+      event_type: 'convergence_achieved',
+      payload: { imported: { original_type: 'ConvergenceAchieved' } },
+    });
+  });
+
   it('counts identical lines and gives each a stable id', () => {
     const line = { event_type: 'edge_started', timestamp: time, project: 'p' };
     const otherOrder = { project: 'p', timestamp: time, event_type: 'edge_started' };

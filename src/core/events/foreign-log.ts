@@ -1,5 +1,6 @@
 import { canonicalJson } from '../canonical-json.js';
 import { type EventEnvelope, isoTime, type NewEvent } from './envelope.js';
+import { importedEventFault } from './imported-event.js';
 import { isObject, plainDataFault } from './plain-data.js';
 import { type ForeignLogContext, type ForeignParseResult, parseFlatLine } from './read-flat.js';
 import { flattenOpenLineage, isOpenLineage } from './read-open-lineage.js';
@@ -51,8 +52,9 @@ export class ForeignLogReader {
       notInline === undefined ? parseJsonLine(text) : { value: null, why: notInline.why };
     const parsed = why ?? parseForeignLine(value, this.log, line);
     const event_id = this.nextId(notInline?.sha256 ?? (why === null ? canonicalJson(value) : text));
-    if (typeof parsed !== 'string') return { line, event: { event_id, ...parsed }, why: null };
-    return { line, event: { event_id, ...this.unplacedEvent(foreignLine, parsed) }, why: parsed };
+    const event = typeof parsed === 'string' ? parsed : importable({ event_id, ...parsed });
+    if (typeof event !== 'string') return { line, event, why: null };
+    return { line, event: { event_id, ...this.unplacedEvent(foreignLine, event) }, why: event };
   }
 
   private nextId(identity: string): string {
@@ -74,6 +76,12 @@ export class ForeignLogReader {
       payload: { line, reason, raw: text, ...apart, imported: { source, line } },
     };
   }
+}
+
+/** The event, or why it cannot be imported: one such event would stop the import after those before it. */
+function importable(event: NewEvent): NewEvent | string {
+  const fault = importedEventFault(event);
+  return fault === null ? event : `it cannot be imported: ${fault.path}: ${fault.message}`;
 }
 
 /** Reads a foreign log as events without writing them; positions count its non-empty lines. */

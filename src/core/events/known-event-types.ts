@@ -50,14 +50,23 @@ const FOREIGN_TYPES = [
   'affect_triage',
   'artifact_modified',
   'command_error',
+  'convergence_achieved',
   'draft_proposal',
   'escalation_timeout',
   'exteroceptive_signal',
+  'feature_converged',
   'feature_proposal',
+  'feature_spawned',
   'foreign_line',
   'gap_detected',
+  'human_review_completed',
+  'intent_resolved',
   'interoceptive_signal',
+  'iteration_failed',
+  'iteration_started',
   'observer_signal',
+  'review_approved',
+  'review_rejected',
 ] as const;
 
 const KNOWN_TYPES: ReadonlySet<string> = new Set([...CATALOGUE_TYPES, ...FOREIGN_TYPES]);

@@ -4,6 +4,7 @@ import { envelopeSchema } from './catalogue.js';
 import { isoTime, msOf, type NewEvent } from './envelope.js';
 import { normalizeToUtc } from './normalize-time.js';
 import { isObject, type JsonObject } from './plain-data.js';
+import { snakeCase } from './snake-case.js';
 
 /** Values that a line of a foreign log does not contain. */
 export interface ForeignLogContext {
@@ -59,19 +60,19 @@ export function parseFlatLine(
   log: ForeignLogContext,
   lineNumber: number,
 ): ForeignParseResult {
-  const { event_type, timestamp, ...rest } = line;
-  if (!type.safeParse(event_type).success) return 'it has no type';
-  if (isCommandType(event_type as string)) {
-    return `${event_type} is a command, not something that happened`;
-  }
+  const { event_type: writtenType, timestamp, ...rest } = line;
+  if (!type.safeParse(writtenType).success) return 'it has no type';
+  const event_type = snakeCase(writtenType as string);
+  if (isCommandType(event_type)) return `${writtenType} is a command, not something that happened`;
   const timestampUtc = normalizeToUtc(timestamp);
   if (timestampUtc === null) return 'it has no time that can be read';
   const layers = fieldLayersOf(rest);
   const imported: JsonObject = { source: log.source, line: lineNumber, original_timestamp: timestamp };
+  if (event_type !== writtenType) imported.original_type = writtenType;
   Object.assign(imported, takeFields(layers, ORIGIN_FIELDS));
   const envelope = { ...takeFields(layers, ENVELOPE_FIELDS), ...liftEdge(layers, imported) };
   return {
-    event_type: event_type as string,
+    event_type,
     timestamp: isoTime(Math.min(msOf(timestampUtc), log.now_ms)),
     tenant_id: log.tenant_id,
     project_id: log.project_id,

@@ -2,6 +2,7 @@ import { canonicalJson } from '../canonical-json.js';
 import { withoutUndefined } from '../without-undefined.js';
 import { normalizeToUtc } from './normalize-time.js';
 import { isObject, type JsonObject } from './plain-data.js';
+import { snakeCase } from './snake-case.js';
 
 /** Whether a line is OpenLineage: it has an `eventType`. */
 export const isOpenLineage = (line: Readonly<JsonObject>): boolean => 'eventType' in line;
@@ -74,15 +75,6 @@ function eventTypeOf(line: Readonly<JsonObject>, facets: JsonObject, original: u
   return found === undefined ? null : snakeCase(found as string);
 }
 
-/** `IterationCompleted` and `iteration_completed` are one type; an all-caps type such as `CLAIM_ACQUIRED` is unchanged. */
-export function snakeCase(type: string): string {
-  if (!/[a-z]/.test(type)) return type;
-  return type
-    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
-    .replace(/([A-Z]+)([A-Z][a-z])/g, '$1_$2')
-    .toLowerCase();
-}
-
 /** Adds the fields of a source that are missing. Returns those that differ; undefined if there are none. */
 function addMissingFields(flat: JsonObject, source: JsonObject): JsonObject | undefined {
   const differingFields: JsonObject = {};
@@ -110,18 +102,60 @@ function addPayloadFields(flat: JsonObject, payload: JsonObject): JsonObject | u
   return Object.keys(rest).length === 0 ? undefined : rest;
 }
 
-/** Fills in edge, project, actor and delta from the job and the facets, if the line has none. */
+/** Fills in feature, edge, project, actor and delta from the job and the facets, if the line has none. */
 function addJobFields(flat: JsonObject, job: unknown, facets: JsonObject): void {
   const inner = isObject(flat.data) ? flat.data : {};
+  const has = (field: string): boolean => hasText(flat[field]) || hasText(inner[field]);
   const fill = (field: string, value: unknown): void => {
-    if (flat[field] == null && inner[field] == null && value != null && value !== '') flat[field] = value;
+    if (!has(field) && value != null && value !== '') flat[field] = value;
   };
   const { name, namespace }: JsonObject = isObject(job) ? job : {};
-  fill('edge', typeof name === 'string' ? name : null);
+  const named = jobNameParts(name);
+  const reqKeys = objectFacet(facets, 'req_keys');
+  const universal = objectFacet(facets, 'universal');
+  fill('edge', hasText(reqKeys.edge) ? reqKeys.edge : named.edge);
   fill('project', typeof namespace === 'string' ? namespace.replace(NAMESPACE, '') : null);
-  const universal = facet(facets, 'universal');
-  fill('agent_id', isObject(universal) ? universal.actor : null);
+  if (!has('feature_id')) {
+    const features = [
+      knownFeature(reqKeys.feature_id),
+      named.feature,
+      instanceFeature(universal.instance_id),
+    ];
+    fill(
+      'feature',
+      features.find((feature) => feature !== null),
+    );
+  }
+  fill('agent_id', universal.actor);
   const delta = facet(facets, 'delta');
   const value = isObject(delta) ? (delta.delta ?? delta.value) : delta;
-  fill('delta', typeof value === 'number' ? value : null);
+  if (flat.delta == null && inner.delta == null && typeof value === 'number') flat.delta = value;
 }
+
+const hasText = (value: unknown): boolean => value != null && value !== '';
+
+function objectFacet(facets: JsonObject, name: string): JsonObject {
+  const found = facet(facets, name);
+  return isObject(found) ? found : {};
+}
+
+const FEATURE_AND_EDGE = /^([^:\s]+):(.+)$/;
+const ARROW = /[→↔⇒⇔⟶⟷]|->/;
+/** A job that is no edge: `SPAWN`, `SENSORY_PROBE:artifact`. */
+const ACTIVITY = /^[A-Z][A-Z0-9_]*(:|$)/;
+/** An instance is a feature, a run or a project; only a feature is spelt in this way. */
+const FEATURE_INSTANCE = /^[A-Z]{2,}(-[A-Z0-9]+)+$/;
+
+/** Some writers name a job after its edge, others `feature:edge`, and others after an activity that is no edge. */
+function jobNameParts(name: unknown): { readonly edge: string | null; readonly feature: string | null } {
+  if (typeof name !== 'string') return { edge: null, feature: null };
+  const [, left = '', right = ''] = FEATURE_AND_EDGE.exec(name) ?? [];
+  if (ARROW.test(right) || FEATURE_INSTANCE.test(left)) return { edge: right, feature: knownFeature(left) };
+  return { edge: ACTIVITY.test(name) && !ARROW.test(name) ? null : name, feature: null };
+}
+
+const knownFeature = (value: unknown): string | null =>
+  typeof value === 'string' && value !== '' && value !== 'unknown' ? value : null;
+
+const instanceFeature = (value: unknown): string | null =>
+  typeof value === 'string' && FEATURE_INSTANCE.test(value) ? value : null;

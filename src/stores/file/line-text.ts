@@ -85,11 +85,19 @@ const sharedFieldsText = ({ event_type, timestamp, tenant_id, project_id }: Shar
   `"event_type":"${escapeJson(event_type)}","timestamp":"${escapeJson(timestamp)}"` +
   `,"tenant_id":"${escapeJson(tenant_id)}","project_id":"${escapeJson(project_id)}"`;
 
-/** Repeats the ids as `project` and `feature`: other tools of the methodology read these names. */
-const otherNamesText = ({ feature_id, project_id }: NewEvent): string =>
+/**
+ * Repeats the ids as `project` and `feature`, and the iteration and delta of the payload beside them: other tools of
+ * the methodology look for these there.
+ */
+const otherNamesText = ({ feature_id, project_id, payload }: NewEvent): string =>
   feature_id === undefined
     ? ''
-    : `,"project":"${escapeJson(project_id)}","feature":"${escapeJson(feature_id)}"`;
+    : `,"project":"${escapeJson(project_id)}","feature":"${escapeJson(feature_id)}"` +
+      numberText('iteration', payload.iteration) +
+      numberText('delta', payload.delta);
+
+const numberText = (name: string, value: unknown): string =>
+  Number.isSafeInteger(value) ? `,"${name}":${value}` : '';
 
 function recordFieldsText(record: TransactionRecord): string {
   let text = '';

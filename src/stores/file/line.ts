@@ -78,12 +78,18 @@ export interface DecodedLine {
 
 export const NOT_OURS = 'it is not a line of this log';
 
-/** A line as JSON: the envelope, and copies of two of its fields for other tools of the family. */
-export type ParsedLine = EventEnvelope & { log: LineLog; project?: unknown; feature?: unknown };
+/** A line as JSON: the envelope, and copies of some of its fields for other tools of the family. */
+export type ParsedLine = EventEnvelope & {
+  log: LineLog;
+  project?: unknown;
+  feature?: unknown;
+  iteration?: unknown;
+  delta?: unknown;
+};
 
 /** Reads a transaction line from its text and the JSON in it. A string is the reason why it is none. */
 export function transactionLineOf(bytes: Buffer, parsed: ParsedLine): DecodedLine | string {
-  const { log, project: _, feature: __, ...event } = parsed;
+  const { log, project: _, feature: __, iteration: ___, delta: ____, ...event } = parsed;
   if (!isObject(log)) return NOT_OURS;
   const isRecord = Object.keys(event).length === 0;
   if (isRecord) return { event: null, isRedacted: false, log };

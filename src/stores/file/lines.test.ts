@@ -90,6 +90,14 @@ it('has project and feature beside the edge for other tools, and not in the even
   expect(decoded(line).event).toEqual(event);
 });
 
+it('has the iteration and the delta of its payload where the monitor of the family looks, and not in the event', () => {
+  const payload = { iteration: 3, delta: 2, status: 'iterating' };
+  const event = { ...EVENT, feature_id: 'REQ-F-1', edge: 'design_code', payload };
+  const [line = ''] = linesOf(batchText([[[event], {}]]));
+  expect(JSON.parse(line)).toMatchObject({ feature: 'REQ-F-1', edge: 'design_code', iteration: 3, delta: 2 });
+  expect(decoded(line).event).toEqual(event);
+});
+
 it('keeps the record of a transaction: permits without expiry, and replies that look like payloads', () => {
   const record = {
     rules_seq: 3,

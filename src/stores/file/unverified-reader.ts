@@ -102,7 +102,12 @@ function addLines(check: LineCheck, text: string): boolean {
 }
 
 /** With copies of two fields for other tools. */
-type ParsedEvent = EventEnvelope & { readonly project?: unknown; readonly feature?: unknown };
+type ParsedEvent = EventEnvelope & {
+  readonly project?: unknown;
+  readonly feature?: unknown;
+  readonly iteration?: unknown;
+  readonly delta?: unknown;
+};
 
 function addLine(check: LineCheck, skimmed: SkimmedLine, parsed: ParsedEvent | null): boolean {
   if (skimmed.kind === 'seal') return check.addSeal(skimmed.seal, null, null) === null;
@@ -118,7 +123,7 @@ const NO_BYTES = Buffer.alloc(0);
 
 function envelopeOf(parsed: ParsedEvent): EventEnvelope {
   if (parsed.project === undefined) return parsed;
-  const { project: _, feature: __, ...event } = parsed;
+  const { project: _, feature: __, iteration: ___, delta: ____, ...event } = parsed;
   return event;
 }
 

@@ -73,6 +73,8 @@ const profile = z.strictObject({
   description: text,
   /** Canonical edge ids; `all`: every edge of the topology. */
   include: z.union([z.literal('all'), texts]),
+  /** Edges that the profile names and the topology does not have: no feature with this profile converges. */
+  missing_edges: texts.exactOptional(),
   skip: texts,
   optional: texts,
   evaluators: z.array(checkType),

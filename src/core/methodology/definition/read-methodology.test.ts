@@ -140,46 +140,11 @@ describe('a fault', () => {
     ],
     ['a profile without a graph', 'profiles/a.yml', 'profile: a\n', 'graph 1:1', 'is missing'],
     [
-      'an unknown edge of a profile',
-      'profiles/a.yml',
-      'graph:\n  include:\n    - design→code\n    - code→moon\n',
-      'graph.include[1] 4:7',
-      'no edge "code→moon"',
-    ],
-    [
-      'an unknown skipped edge',
-      'profiles/a.yml',
-      `${graph}  skip: [moon]\n`,
-      'graph.skip[0] 3:10',
-      'no edge "moon"',
-    ],
-    [
-      'an override of an unknown edge',
-      'profiles/a.yml',
-      `${graph}evaluators:\n  overrides:\n    moon: [agent]\n`,
-      'evaluators.overrides.moon 5:5',
-      'no edge "moon"',
-    ],
-    [
-      'an unknown evaluator',
-      'profiles/a.yml',
-      `${graph}evaluators:\n  default: [oracle]\n`,
-      'evaluators.default[0] 4:13',
-      '"deterministic"|"agent"|"human"',
-    ],
-    [
       'an invalid duration',
       'profiles/a.yml',
       `${graph}iteration:\n  time_box:\n    duration: a while\n`,
       'iteration.time_box.duration 5:5',
       'is not a valid duration',
-    ],
-    [
-      'an unknown edge of a role',
-      'agent_roles.yml',
-      'roles:\n  pilot:\n    converge_edges: [uat_tests]\n',
-      'roles.pilot.converge_edges[0] 3:22',
-      'no edge "uat_tests"',
     ],
     [
       'an unknown action',
@@ -308,13 +273,14 @@ describe('a fault', () => {
 
   it('is reported together with all others, in the order of the files', () => {
     const faults = faultsOf({
-      'profiles/b.yml': 'graph:\n  include: [moon, sun]\n',
-      'agent_roles.yml': 'roles:\n  a: { converge_edges: [moon] }\n',
+      'profiles/b.yml': 'graph:\n  include: [moon]\niteration: { time_box: { duration: soon } }\n',
+      'profiles/c.yml': 'graph:\n  include: all\niteration: { time_box: { duration: soon } }\n',
+      'agent_roles.yml': 'roles: 7\n',
     });
     expect(faults.map(at)).toEqual([
-      'agent_roles.yml roles.a.converge_edges[0] 2:25',
-      'profiles/b.yml graph.include[0] 2:13',
-      'profiles/b.yml graph.include[1] 2:19',
+      'agent_roles.yml roles 1:1',
+      'profiles/b.yml graph.include 2:3',
+      'profiles/c.yml iteration.time_box.duration 3:26',
     ]);
   });
 
@@ -469,6 +435,171 @@ thresholds: { test_coverage_minimum: 0.9 }
       thresholds: { test_coverage_minimum: 0.9, max_function_lines: 50 },
       constraint_dimensions: { security_model: null, build_system: { tool: 'npm' } },
     });
+  });
+});
+
+describe('a profile that does not fit', () => {
+  const graph = 'graph:\n  include: [design→code]\n';
+  it.each([
+    [
+      'an edge',
+      'graph:\n  include:\n    - design→code\n    - code→moon\n',
+      'graph.include[1]',
+      '"code→moon"',
+    ],
+    ['a skipped edge', `${graph}  skip: [moon]\n`, 'graph.skip[0]', '"moon"'],
+    [
+      'an override',
+      `${graph}evaluators:\n  overrides:\n    moon: [agent]\n`,
+      'evaluators.overrides.moon',
+      '"moon"',
+    ],
+    ['an evaluator', `${graph}evaluators:\n  default: [oracle]\n`, 'evaluators.default[0]', '"oracle"'],
+  ])('is used without %s that does not exist, and a warning names it', (_, text, path, name) => {
+    const { methodology, warnings } = parseValidMethodology({ 'profiles/a.yml': text });
+    expect(warnings).toContainEqual(
+      expect.objectContaining({ file: 'profiles/a.yml', path, message: expect.stringContaining(name) }),
+    );
+    expect(methodology.profiles.a).toMatchObject({ include: ['design_code'] });
+    expect(methodology.profiles.a?.evaluators).toEqual(['deterministic', 'agent', 'human']);
+  });
+
+  it('is like a role that names an edge that does not exist: a warning names it', () => {
+    const { methodology, warnings } = parseValidMethodology({
+      'agent_roles.yml': 'roles:\n  pilot:\n    converge_edges: [uat_tests, design→code]\n',
+    });
+    expect(warnings).toMatchObject([
+      { path: 'roles.pilot.converge_edges[0]', message: expect.stringContaining('"uat_tests"') },
+    ]);
+    expect(methodology.roles.roles.pilot?.converge_edges).toEqual(['design_code']);
+  });
+
+  it('is named with the edges that it is trimmed by, also if it is built in', () => {
+    const { methodology, warnings } = parseValidMethodology({
+      'graph/graph_topology.yml': `asset_types: { intent: {}, requirements: {}, design: {}, code: {}, unit_tests: {} }
+transitions:
+  - { source: intent, target: requirements }
+  - { source: requirements, target: design }
+  - { source: code, target: unit_tests, bidirectional: true, edge_type: tdd }
+`,
+    });
+    expect(methodology.profiles.standard?.missing_edges).toContain('design_code');
+    expect(warnings.map(({ message }) => message)).toContainEqual(
+      expect.stringMatching(
+        /^The profile standard names edges that the topology does not have: .*design_code/,
+      ),
+    );
+  });
+});
+
+describe('constraints in the spellings of other installers', () => {
+  const dimensionsOf = (text: string, path = 'context/project_constraints.yml') => {
+    const { methodology, warnings } = parseValidMethodology({ [path]: text });
+    return { constraints: methodology.constraints, warnings };
+  };
+  it.each([
+    ['constraints:', 'constraints: { build_system: { tool: npm } }\n'],
+    ['dimensions:', 'dimensions: { build_system: { tool: npm } }\n'],
+    ['top-level keys', 'build_system: { tool: npm }\n'],
+    ['a list with names', 'constraint_dimensions:\n  - { name: build_system, tool: npm }\n'],
+    ['a list of records', 'dimensions:\n  - build_system: { tool: npm }\n'],
+    ['a list of values', 'constraints:\n  - { dimension: build_system, value: { tool: npm } }\n'],
+    [
+      'an empty template beside a decision',
+      'constraint_dimensions: { build_system: { tool: "" } }\nbuild_system: { tool: npm }\n',
+    ],
+  ])('are read from %s', (_, text) => {
+    const { constraints, warnings } = dimensionsOf(text);
+    expect(constraints.constraint_dimensions).toEqual({ build_system: { tool: 'npm' } });
+    expect(warnings).toEqual([]);
+  });
+
+  it('are read with tools from constraints:, and from the file of an implementation', () => {
+    const text =
+      'project: { language: python }\nconstraints: { tools: { linter: { command: ruff } }, build_system: { tool: pip } }\n';
+    for (const path of [
+      'fastapi_genesis/project_constraints.yml',
+      'claude/context/project_constraints.yml',
+    ]) {
+      const { constraints } = dimensionsOf(text, path);
+      expect(constraints).toMatchObject({
+        language: 'python',
+        tools: { linter: { command: 'ruff' } },
+        constraint_dimensions: { build_system: { tool: 'pip' } },
+      });
+      expect(constraints.constraint_dimensions).not.toHaveProperty('tools');
+    }
+  });
+
+  it('are not ignored in silence: what is not used is named, and what cannot be read is refused', () => {
+    expect(dimensionsOf('structure: { policy: reject }\n').warnings).toMatchObject([
+      { message: 'These keys of the file are not used: structure.' },
+    ]);
+    expect(dimensionsOf('constraints:\n  - Python only\n').warnings).toMatchObject([
+      { path: 'constraints[0]', message: expect.stringContaining('not used') },
+    ]);
+    expect(faultsOf({ 'context/project_constraints.yml': 'dimensions: all\n' })).toMatchObject([
+      { path: 'dimensions' },
+    ]);
+  });
+});
+
+describe('a feature vector in an older shape', () => {
+  const featureOf = (text: string, path = 'features/active/a.yml') =>
+    parseValidMethodology({ [path]: text }).features[0];
+
+  it('is read with its fields nested under feature:', () => {
+    const text = `feature: { id: REQ-F-A-001, title: A, profile: full, acceptance_criteria: [It works] }\nstatus: pending\n`;
+    expect(featureOf(text)).toMatchObject({
+      feature_id: 'REQ-F-A-001',
+      title: 'A',
+      profile: 'full',
+      acceptance_criteria: [{ description: 'It works', evaluator: 'agent', required: true }],
+    });
+  });
+
+  it('is read from vectors/ with an id: and a parent_vector_id:', () => {
+    const text = 'id: REQ-F-B-001\nparent_vector_id: REQ-F-A-001\nvector_type: feature\n';
+    expect(featureOf(text, 'vectors/active/b.yml')).toMatchObject({
+      feature_id: 'REQ-F-B-001',
+      parent: { feature: 'REQ-F-A-001' },
+    });
+    const { features, warnings } = parseValidMethodology({
+      'features/active/b.yml': 'feature: REQ-F-B-001\ntitle: new\n',
+      'vectors/active/b.yml': text,
+    });
+    expect(features).toMatchObject([{ title: 'new' }]);
+    expect(warnings).toMatchObject([{ file: 'vectors/active/b.yml' }]);
+  });
+
+  it('is read with criteria that have a key: or are prose, and names an evaluator that does not exist', () => {
+    const text = `feature: REQ-F-A-001
+constraints:
+  acceptance_criteria:
+    - { key: REQ-A-1, criterion: It starts, priority: high }
+    - Tests cover: login and logout
+    - A sentence
+    - { id: AC-X, description: D, evaluator: F_H }
+    - { id: AC-Y, description: D, evaluator: oracle }
+`;
+    const { features, warnings } = parseValidMethodology({ 'features/active/a.yml': text });
+    expect(features[0]?.acceptance_criteria.map((one) => [one.id, one.description, one.evaluator])).toEqual([
+      ['REQ-A-1', 'It starts', 'agent'],
+      ['AC-2', 'Tests cover: login and logout', 'agent'],
+      ['AC-3', 'A sentence', 'agent'],
+      ['AC-X', 'D', 'human'],
+      ['AC-Y', 'D', 'agent'],
+    ]);
+    expect(warnings).toMatchObject([
+      { path: 'constraints.acceptance_criteria[4].evaluator', message: expect.stringContaining('"oracle"') },
+    ]);
+  });
+
+  it('is refused with the reason if a criterion has neither an id nor a key', () => {
+    const text = 'feature: REQ-F-A-001\nconstraints: { acceptance_criteria: [{ a: 1, b: 2 }] }\n';
+    expect(faultsOf({ 'features/active/a.yml': text })).toMatchObject([
+      { path: expect.stringContaining('acceptance_criteria[0]') },
+    ]);
   });
 });
 

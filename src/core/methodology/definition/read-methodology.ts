@@ -10,6 +10,7 @@ import {
   type Methodology,
   type ParsedMethodology,
   type Profile,
+  type Topology,
 } from './methodology.js';
 import { builtInEdgeFile, builtInFile, builtInProfiles } from './read/built-in.js';
 import { applyEdgeOverrides, type ParsedConstraints, parseConstraints } from './read/constraints.js';
@@ -63,10 +64,11 @@ function parseFiles(
   const graph = topologyFile && parseTopology(topologyFile);
   if (graph === null) return null;
   const { topology, names } = graph;
-  const constraints = constraintsOf(files);
+  const constraints = constraintsOf(files, topology);
   const coordinationFile = files.fileOrBuiltIn('coordination', 'coordination.yml');
   const coordination = coordinationFile && parseCoordination(coordinationFile);
   const profiles = profilesOf(files, names);
+  warnAboutMissingEdges(profiles, graph);
   const edges = edgesOf(files, graph);
   const rolesFile = files.fileOrBuiltIn('roles', 'agent_roles.yml');
   const roles = rolesFile && parseRoles(rolesFile, names);
@@ -90,11 +92,24 @@ function parseFiles(
   return { methodology, features };
 }
 
-function constraintsOf(files: WorkspaceFiles): ParsedConstraints | null {
+function constraintsOf(files: WorkspaceFiles, topology: Topology): ParsedConstraints | null {
   const path = 'context/project_constraints.yml';
-  const builtIn = parseConstraints(builtInFile(path), null);
+  const builtIn = parseConstraints(builtInFile(path), null, []);
   const file = files.fileOrBuiltIn('constraints', path);
-  return file && parseConstraints(file, builtIn?.constraints ?? null);
+  const known = [
+    ...Object.keys(builtIn?.constraints.constraint_dimensions ?? {}),
+    ...topology.constraint_dimensions.map(({ name }) => name),
+  ];
+  return file && parseConstraints(file, builtIn?.constraints ?? null, known);
+}
+
+/** A profile without some of its edges would let a feature converge with its middle missing. */
+function warnAboutMissingEdges(profiles: Readonly<Record<string, Profile>>, { file }: ParsedTopology): void {
+  for (const { name, missing_edges = [] } of Object.values(profiles)) {
+    if (missing_edges.length === 0) continue;
+    const message = `The profile ${name} names edges that the topology does not have: ${missing_edges.join(', ')}. Features with this profile cannot converge: add the edges, or write profiles/${name}.yml with edges of this topology.`;
+    file.warn(['transitions'], message);
+  }
 }
 
 /** The built-in profiles and those of the workspace. A workspace profile replaces the built-in one of the same name. */

@@ -1,4 +1,5 @@
 import type { EventEnvelope } from '../../events/envelope.js';
+import { isImported } from '../../events/known-event.js';
 import { type EventContext, statusWithoutReview } from './event-context.js';
 import { parseCheckCounts } from './evolve-iteration.js';
 import { clearClaimSignals, clearStaleSignal, raiseEscalation, raiseStaleSignal } from './evolve-signal.js';
@@ -17,7 +18,9 @@ export const edgeHandlers = {
   result_adopted: onConverged,
   convergence_escalated: onEscalated,
   review_completed: onReviewed,
-  // Names that later Genesis tools use.
+  // Names that other Genesis tools use.
+  convergence_achieved: onConverged,
+  human_review_completed: onReviewed,
   review_approved: onReviewed,
   review_rejected: onReviewed,
   edge_held: onHeld,
@@ -56,6 +59,7 @@ function onConverged(context: EventContext): void {
   edge.converged_at = event.timestamp;
   edge.positions.converged = event.position;
   edge.started_unseen = edge.started_at === null;
+  edge.imported = event.subject === undefined && isImported(payload);
   edge.unproven = false;
   edge.blocked_by = null;
   edge.hold = null;
@@ -131,8 +135,8 @@ function onReviewed(context: EventContext): void {
   const { event, payload } = context;
   edge.review = {
     // In the payload or in the event type.
-    decision: (shortTextIn(payload, 'decision') ?? event.event_type.replace('review_', '')).toUpperCase(),
-    reviewer: shortTextIn(payload, 'reviewer') ?? event.agent_id,
+    decision: (shortTextIn(payload, 'decision') ?? event.event_type.replace(/^.*review_/, '')).toUpperCase(),
+    reviewer: shortTextIn(payload, 'reviewer', 'actor') ?? event.agent_id,
     comment: longTextIn(payload, 'comment', 'feedback'),
     at: event.timestamp,
   };

@@ -6,21 +6,27 @@ import { resolveIntents } from './evolve-signal.js';
 import type { EdgeState, FeatureState } from './feature-state.js';
 import { edgeIn, isFields, longTextIn, payloadField, shortTextIn } from './payload.js';
 
-export const spawnHandlers = { spawn_created: onSpawnCreated, spawn_folded_back: onFoldedBack };
+export const spawnHandlers = {
+  spawn_created: onSpawnCreated,
+  // The name that other Genesis tools use.
+  feature_spawned: onSpawnCreated,
+  spawn_folded_back: onFoldedBack,
+};
 
 /** Records the child, and blocks the parent's edge until the child folds back. */
 function onSpawnCreated(context: EventContext): void {
   resolveIntents(context);
   const { payload, event } = context;
-  const parentId = shortTextIn(payload, 'parent') ?? context.feature_id;
-  const childId = shortTextIn(payload, 'child');
+  const parentId = shortTextIn(payload, 'parent', 'parent_vector', 'parent_feature') ?? context.feature_id;
+  // An event without a child is about the feature that was spawned.
+  const childId = shortTextIn(payload, 'child', 'child_vector', 'child_feature') ?? context.feature_id;
   if (childId === null) return;
   const edge = edgeIn(payload, 'triggered_at_edge') ?? context.edge_id;
   const vector_type = shortTextIn(payload, 'vector_type') ?? 'feature';
   const child = context.ensureFeature(childId);
   child.vector_type = vector_type;
   child.profile = shortTextIn(payload, 'profile');
-  child.title = longTextIn(payload, 'title', 'reason');
+  child.title = longTextIn(payload, 'title', 'description', 'question', 'reason');
   child.time_box = timeBoxIn(context, vector_type);
   child.folded_back = null;
   child.last_event_at = event.timestamp;

@@ -2,9 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EventEnvelope } from '../../events/envelope.js';
 import { parseForeignLine } from '../../events/foreign-log.js';
+import { isKnownEventType } from '../../events/known-event-types.js';
 import { EventLogBuilder, foldAll } from '../testing/event-log-builder.js';
-import { evolveMethodology } from './evolve.js';
+import { EVENT_HANDLERS, evolveMethodology } from './evolve.js';
 import { type EdgeState, emptyMethodologyState, type MethodologyState } from './feature-state.js';
+import { featureRows } from './rows.js';
 
 const F = 'REQ-F-AUTH-001';
 const edgeOf = (state: MethodologyState, edge: string, feature = F): EdgeState | undefined =>
@@ -241,6 +243,54 @@ describe('a spawn', () => {
     );
     expect(state.features.get(F)?.edges.size).toBe(0);
     expect(state.features.get('X')?.parent).toBeNull();
+  });
+});
+
+describe('an event under the name that other Genesis tools use', () => {
+  it('converges an edge with convergence_achieved', () => {
+    const state = stateAfter((log) =>
+      log
+        .append('edge_started', F, 'design_code')
+        .append('convergence_achieved', F, 'design_code', { delta: 0 }),
+    );
+    expect(edgeOf(state, 'design_code')).toMatchObject({ status: 'converged', delta: 0 });
+  });
+
+  it('records a feature with feature_spawned, with and without a parent', () => {
+    const state = stateAfter((log) =>
+      log
+        .append('feature_spawned', null, null, { parent_vector: F, child_vector: 'REQ-F-B-001' })
+        .append('feature_spawned', 'REQ-F-C-001', null, { title: 'C', profile: 'full', parent: F })
+        .append('feature_spawned', 'REQ-F-D-001', null, { vector_type: 'spike', parent: null }),
+    );
+    expect([...(state.features.get(F)?.children.keys() ?? [])]).toEqual(['REQ-F-B-001', 'REQ-F-C-001']);
+    expect(state.features.get('REQ-F-C-001')).toMatchObject({ title: 'C', profile: 'full' });
+    const rows = featureRows([], state, () => null).map(({ vector }) => vector.feature_id);
+    expect(rows).toEqual(['REQ-F-B-001', 'REQ-F-C-001', 'REQ-F-D-001']);
+  });
+
+  it('records a review with human_review_completed and review_approved', () => {
+    const reviewed = (type: string, payload: object) =>
+      edgeOf(
+        stateAfter((log) =>
+          log.append('edge_started', F, 'design_code').append(type, F, 'design_code', payload),
+        ),
+        'design_code',
+      )?.review;
+    const decision = { reviewer: 'ann', decision: 'approved', feedback: 'good' };
+    expect(reviewed('human_review_completed', decision)).toMatchObject({
+      decision: 'APPROVED',
+      reviewer: 'ann',
+      comment: 'good',
+    });
+    expect(reviewed('review_approved', { actor: 'ann' })).toMatchObject({
+      decision: 'APPROVED',
+      reviewer: 'ann',
+    });
+  });
+
+  it('has a known type, as has every event that is folded', () => {
+    expect([...EVENT_HANDLERS.keys()].filter((type) => !isKnownEventType(type))).toEqual([]);
   });
 });
 

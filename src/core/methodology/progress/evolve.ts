@@ -9,7 +9,7 @@ import { spawnHandlers } from './evolve-spawn.js';
 import type { MethodologyState } from './feature-state.js';
 
 /** Handler per event type. Our own events and foreign ones of the same type are treated alike. */
-const EVENT_HANDLERS: ReadonlyMap<string, (context: EventContext) => void> = new Map(
+export const EVENT_HANDLERS: ReadonlyMap<string, (context: EventContext) => void> = new Map(
   Object.entries({
     ...edgeHandlers,
     iteration_completed: onIterationCompleted,

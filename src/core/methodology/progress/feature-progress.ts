@@ -40,7 +40,7 @@ export function featureProgressOf(
     profile,
     steps,
     time_box: timeBoxStatus(effectiveTimeBox(row), nowMs),
-    isComplete: isFoldedBack || (steps.length > 0 && open.length === 0),
+    isComplete: isFoldedBack || (steps.length > 0 && open.length === 0 && missingEdges(profile).length === 0),
   };
 }
 
@@ -49,6 +49,9 @@ export const isCountedStep = ({ optional, state }: FeatureStep): boolean => !opt
 
 export const unconvergedSteps = ({ steps }: Pick<FeatureProgress, 'steps'>): FeatureStep[] =>
   steps.filter((step) => isCountedStep(step) && step.status !== 'converged');
+
+/** Edges that the profile prescribes and nobody can work on: without them the feature is not complete. */
+export const missingEdges = ({ missing_edges = [] }: Profile): readonly string[] => missing_edges;
 
 export function effectiveTimeBox({ vector, state }: FeatureRow) {
   const fromLog = state?.time_box ?? null;

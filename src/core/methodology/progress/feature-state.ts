@@ -20,6 +20,8 @@ export const newEpisode = () => ({
   converged_at: null as string | null,
   /** Converged without an earlier `edge_started`, as in foreign logs. */
   started_unseen: false,
+  /** The convergence was read from the log of another tool. */
+  imported: false,
   /** An iteration reported convergence, but there is no `edge_converged`. */
   unproven: false,
   convergence_type: null as string | null,

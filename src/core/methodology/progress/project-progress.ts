@@ -5,13 +5,14 @@ import {
   type FeatureProgress,
   type FeatureStep,
   featureProgressOf,
+  missingEdges,
   unconvergedSteps,
 } from './feature-progress.js';
 import type { RouteInput } from './feature-state.js';
 
 /** What prevents everybody from working on an edge. A claim is none: its holder may work. */
 export interface Obstacle {
-  readonly kind: 'review' | 'spawn' | 'hold' | 'reported' | 'source' | 'dependency' | 'time_box';
+  readonly kind: 'review' | 'spawn' | 'hold' | 'reported' | 'source' | 'dependency' | 'time_box' | 'profile';
   readonly message: string;
 }
 
@@ -75,7 +76,10 @@ function featureObstacle(progress: FeatureProgress, features: ProjectProgress['f
     const message = missingDependency(dependency, features);
     if (message !== null) return { kind: 'dependency', message };
   }
-  return null;
+  const missing = missingEdges(progress.profile);
+  if (missing.length === 0 || unconvergedSteps(progress).length > 0) return null;
+  const message = `its profile ${progress.profile.name} names edges that the topology does not have: ${missing.join(', ')}`;
+  return { kind: 'profile', message };
 }
 
 /** Why a dependency is not met. It is met when every edge up to the required asset has converged, not just one. */
@@ -89,6 +93,8 @@ function missingDependency(
   const upTo = progress.steps.findLastIndex(({ transition }) => transition.target === asset);
   const requiredSteps = upTo === -1 ? progress.steps : progress.steps.slice(0, upTo + 1);
   const open = requiredSteps.find((step) => !step.optional && step.status !== 'converged');
+  if (open === undefined && upTo === -1 && missingEdges(progress.profile).length > 0)
+    return `it depends on ${feature}, whose profile ${progress.profile.name} does not fit the topology`;
   if (open === undefined) return null;
   const what = asset === null ? feature : `the ${asset} of ${feature}`;
   return `it depends on ${what}, where ${open.edge} has not converged`;

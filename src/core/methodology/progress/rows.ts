@@ -15,7 +15,8 @@ export function featureRows(
   const defined = new Set(features.map(({ feature_id }) => feature_id));
   const logOnlyVectors = [...state.features.values()]
     .filter(
-      ({ feature_id, parent, edges }) => !defined.has(feature_id) && (parent !== null || edges.size > 0),
+      ({ feature_id, vector_type, edges }) =>
+        !defined.has(feature_id) && (vector_type !== null || edges.size > 0),
     )
     .map(vectorFromLog);
   return [...features, ...logOnlyVectors].map((vector) => {

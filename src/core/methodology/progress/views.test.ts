@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { findCycles } from '../definition/cycles.js';
 import { DEFAULT_FILES } from '../definition/defaults.generated.js';
+import type { Profile } from '../definition/methodology.js';
 import { parseMethodology } from '../definition/read-methodology.js';
 import { EventLogBuilder, START_MS } from '../testing/event-log-builder.js';
 import {
@@ -44,6 +45,26 @@ const project: TestProject = {
     .append('intent_raised', null, null, { intent_id: 'INT-9', trigger: 'slow', severity: 'high' }),
   claims: { 'ALPHA#code_unit_tests': testClaim('ada', 'stale') },
 };
+
+describe('a feature whose profile names an edge that the topology does not have', () => {
+  const built = testMethodology();
+  const standard = { ...built.profiles.standard, missing_edges: ['design_moon'] } as Profile;
+  const input = routeInputOf({
+    ...project,
+    methodology: { ...built, profiles: { ...built.profiles, standard } },
+  });
+
+  it('has not converged when every other edge has, and says why', () => {
+    expect(statusView(input).features.find(({ id }) => id === 'BETA')).toMatchObject({
+      status: 'blocked',
+      waits_for: 'its profile standard names edges that the topology does not have: design_moon',
+    });
+  });
+
+  it('can still be worked on', () => {
+    expect(statusView(input).features.find(({ id }) => id === 'DELTA')?.status).toBe('pending');
+  });
+});
 
 describe('the status', () => {
   const status = statusView(routeInputOf(project));

@@ -39,6 +39,7 @@ function trajectoryEntry({ edge, optional, status, stuck, state }: FeatureStep):
     started_at: state?.started_at ?? null,
     converged_at: state?.converged_at ?? null,
     convergence_type: state?.convergence_type ?? null,
+    imported: state?.imported ?? false,
     agent_id: state?.agent_id ?? null,
     agent_role: state?.agent_role ?? null,
     blocked_by: state?.blocked_by ?? null,

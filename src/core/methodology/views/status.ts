@@ -16,6 +16,7 @@ import {
   unconvergedSteps,
 } from '../progress/feature-progress.js';
 import type { RouteInput } from '../progress/feature-state.js';
+import { convergedOffProfile } from '../progress/imported-convergence.js';
 import { type ProjectProgress, projectProgressOf, stepObstacle } from '../progress/project-progress.js';
 import { chooseRoute } from '../routing/choose-route.js';
 
@@ -82,6 +83,7 @@ export function featureSummary(progress: FeatureProgress, project: ProjectProgre
     you_are_here: progress.steps.map(trackStop),
     edges_converged: total - open.length,
     edges_total: total,
+    off_profile: convergedOffProfile(progress),
     waits_for: waitReason(progress, project),
     time_box: progress.time_box,
   };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isObject } from '../../../events/plain-data.js';
 import { ownValue } from '../../../own-value.js';
 import type { EdgeConfig, Methodology, ProjectConstraints } from '../methodology.js';
 import { parseChecks } from './edge-config.js';
@@ -18,7 +19,11 @@ import type { YamlFile } from './yaml-file.js';
 
 const edgeOverride = z.object({ evaluators: checkTypes.nullish(), additional_checks: checksSchema });
 const schema = z.object({
-  project: section({ name: optionalText, default_profile: shortText.nullish() }),
+  project: section({
+    name: optionalText,
+    default_profile: shortText.nullish(),
+    language: longText.nullish(),
+  }),
   language: z.union([longText, z.object({ primary: longText.nullish() })]).nullish(),
   tools: openRecord,
   thresholds: openRecord,
@@ -35,18 +40,93 @@ export interface ParsedConstraints {
   readonly overrides: Readonly<Record<string, z.infer<typeof edgeOverride>>>;
 }
 
+type RawFields = Readonly<Record<string, unknown>>;
+
+/** Keys of the file that are read. */
+const READ_KEYS: ReadonlySet<string> = new Set([...Object.keys(schema.shape), 'constraints', 'dimensions']);
+
+/**
+ * The content of a file in the spelling that is parsed. Installers of other Genesis tools write the dimensions under
+ * `constraints:` (with tools, or without), under `dimensions:`, as keys of the file itself, or as a list.
+ */
+function canonicalConstraints(file: YamlFile, dimensionNames: readonly string[]): unknown {
+  const raw = file.value;
+  if (!isObject(raw)) return raw;
+  const nested = dimensionRecord(raw, 'constraints', file);
+  const fromConstraints = Object.entries(nested).filter(([name]) => !Object.hasOwn(schema.shape, name));
+  const isDimension = (name: string): boolean => dimensionNames.includes(name);
+  const constraint_dimensions = mergeDecided([
+    dimensionRecord(raw, 'constraint_dimensions', file),
+    dimensionRecord(raw, 'dimensions', file),
+    Object.fromEntries(fromConstraints),
+    Object.fromEntries(Object.entries(raw).filter(([name]) => isDimension(name))),
+  ]);
+  const unused = Object.keys(raw).filter((name) => !READ_KEYS.has(name) && !isDimension(name));
+  if (unused.length > 0) file.warn([], `These keys of the file are not used: ${unused.join(', ')}.`);
+  const settings = Object.entries(nested).filter(([name]) => Object.hasOwn(schema.shape, name));
+  return { ...Object.fromEntries(settings), ...withoutNull(raw), constraint_dimensions };
+}
+
+const withoutNull = (fields: RawFields): RawFields =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+
+/** Dimensions by name, from a record or from a list of entries with a name. What is neither is reported. */
+function dimensionRecord(raw: RawFields, key: string, file: YamlFile): RawFields {
+  const value = raw[key] ?? {};
+  if (isObject(value)) return value;
+  if (!Array.isArray(value)) {
+    file.fault([key], 'expected the dimensions by name, or a list of them');
+    return {};
+  }
+  const entries = value.map((entry: unknown, at) => {
+    const named = dimensionEntry(entry);
+    if (named === null) {
+      file.warn([key, at], `The entry is not used: expected a dimension with a "name" and its values.`);
+    }
+    return named;
+  });
+  return Object.fromEntries(entries.filter((entry) => entry !== null));
+}
+
+const NAME_KEYS = ['name', 'dimension', 'id', 'key'] as const;
+const VALUE_KEYS = ['value', 'decision', 'resolution'] as const;
+
+/** `{ name: build_system, tool: npm }`, `{ dimension: build_system, value: npm }` or `{ build_system: npm }`. */
+function dimensionEntry(entry: unknown): [string, unknown] | null {
+  if (!isObject(entry)) return null;
+  const nameKey = NAME_KEYS.find((key) => typeof entry[key] === 'string');
+  const keys = Object.keys(entry);
+  if (nameKey === undefined) {
+    const [only = ''] = keys;
+    return keys.length === 1 ? [only, entry[only]] : null;
+  }
+  const { [nameKey]: name, ...values } = entry;
+  const valueKey = VALUE_KEYS.find((key) => Object.hasOwn(values, key));
+  return [String(name), valueKey === undefined ? values : values[valueKey]];
+}
+
+/** Of several spellings of a dimension, the first that has a decision counts. */
+function mergeDecided(sources: readonly RawFields[]): RawFields {
+  const merged = new Map<string, unknown>();
+  for (const [name, value] of sources.flatMap((source) => Object.entries(source))) {
+    if (!hasDecision(merged.get(name))) merged.set(name, value);
+  }
+  return Object.fromEntries(merged);
+}
+
 /** Parses the project's constraints. Tools and thresholds that the file does not name keep their built-in values. */
 export function parseConstraints(
   file: YamlFile,
   builtIn: ProjectConstraints | null,
+  dimensionNames: readonly string[],
 ): ParsedConstraints | null {
-  const parsed = file.parse(schema);
+  const parsed = file.parse(schema, canonicalConstraints(file, dimensionNames));
   if (parsed === null) return null;
   const { language, project } = parsed;
   const dimensions = Object.entries(parsed.constraint_dimensions);
   const constraints: ProjectConstraints = {
     project_name: project.name,
-    language: textOrNull(typeof language === 'string' ? language : language?.primary),
+    language: textOrNull(typeof language === 'string' ? language : (language?.primary ?? project.language)),
     tools: { ...builtIn?.tools, ...parsed.tools },
     thresholds: { ...builtIn?.thresholds, ...parsed.thresholds },
     standards: { ...builtIn?.standards, ...parsed.standards },
@@ -75,7 +155,7 @@ export function applyEdgeOverrides(
   const changed = { ...edges };
   for (const [name, { evaluators, additional_checks }] of Object.entries(overrides)) {
     const path = ['evaluator_overrides', 'edges', name];
-    const edge = names.resolve(name, file, path);
+    const edge = names.resolveOrWarn(name, file, path);
     const config = edge === null ? undefined : ownValue(changed, edge);
     if (edge === null || config === undefined) continue;
     const extraChecks = parseChecks(additional_checks, [...path, 'additional_checks'], file, 'project');

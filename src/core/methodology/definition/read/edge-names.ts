@@ -21,19 +21,21 @@ export class EdgeNameIndex {
     return this.#byName.get(canonicalEdge(name)) ?? null;
   }
 
-  /** Null if the topology has no such edge, which is reported as a fault of the file that names it. */
-  resolve(name: string, file: YamlFile, path: DocumentPath): string | null {
+  /** Null if the topology has no such edge: the rest of the file is used, and a warning names the edge. */
+  resolveOrWarn(name: string, file: YamlFile, path: DocumentPath): string | null {
     const edge = this.find(name);
-    if (edge === null && !file.isBuiltIn) {
-      const known = [...new Set(this.#byName.values())].join(', ');
-      file.fault(path, `The topology has no edge ${JSON.stringify(name)}; known edges: ${known}.`);
-    }
+    if (edge === null && !file.isBuiltIn) file.warn(path, `${this.#unknownMessage(name)} It is left out.`);
     return edge;
   }
 
-  resolveAll(listed: readonly string[], file: YamlFile, path: DocumentPath): string[] {
-    const edges = listed.map((name, index) => this.resolve(name, file, [...path, index]));
+  resolveAllOrWarn(listed: readonly string[], file: YamlFile, path: DocumentPath): string[] {
+    const edges = listed.map((name, index) => this.resolveOrWarn(name, file, [...path, index]));
     return [...new Set(edges.filter((edge) => edge !== null))];
+  }
+
+  #unknownMessage(name: string): string {
+    const known = [...new Set(this.#byName.values())].join(', ');
+    return `The topology has no edge ${JSON.stringify(name)}; known edges: ${known}.`;
   }
 
   #add(name: string, edge: string): void {

@@ -5,9 +5,10 @@ import { canonicalEdge } from '../edge-name.js';
 import type { AcceptanceCriterion, FeatureVector } from '../methodology.js';
 import { parseChecks } from './edge-config.js';
 import { fileStem } from './edge-names.js';
+import { canonicalFeature } from './feature-shapes.js';
 import {
   checksSchema,
-  checkType,
+  knownCheckTypes,
   longText,
   openRecord,
   optionalText,
@@ -34,7 +35,7 @@ const featureId = z
 const criterion = z.object({
   id: shortText,
   description: longText.nullish(),
-  evaluator: orElse(checkType, 'agent'),
+  evaluator: shortText.nullish(),
   check: longText.nullish(),
   required: orElse(z.boolean(), true),
 });
@@ -82,7 +83,7 @@ type ParsedFeatureFile = z.infer<typeof schema>;
 
 /** Parses a vector file; the profile is empty if the file names none. */
 export function parseFeature(file: YamlFile): FeatureVector | null {
-  const parsed = file.parse(schema);
+  const parsed = file.parse(schema, canonicalFeature(file.value));
   if (parsed === null) return null;
   const feature_id = idOf(parsed, file);
   if (feature_id === null) return null;
@@ -104,7 +105,7 @@ export function parseFeature(file: YamlFile): FeatureVector | null {
     parent: parentOf(parsed),
     dependencies: dependenciesOf(parsed),
     requirements: [...new Set([feature_id, ...named])],
-    acceptance_criteria: constraints.acceptance_criteria.map(criterionOf),
+    acceptance_criteria: constraints.acceptance_criteria.map((entry, at) => criterionOf(entry, at, file)),
     threshold_overrides: constraints.threshold_overrides,
     additional_checks: parseChecks(constraints.additional_checks, checksPath, file, 'feature'),
   };
@@ -155,10 +156,16 @@ function dependenciesOf(parsed: ParsedFeatureFile): FeatureVector['dependencies'
 }
 
 /** A criterion that is a plain sentence is evaluated by an agent and named after its index. */
-function criterionOf(parsed: string | z.infer<typeof criterion>, at: number): AcceptanceCriterion {
+function criterionOf(
+  parsed: string | z.infer<typeof criterion>,
+  at: number,
+  file: YamlFile,
+): AcceptanceCriterion {
   if (typeof parsed === 'string') {
     return { id: `AC-${at + 1}`, description: parsed, evaluator: 'agent', required: true };
   }
-  const { id, description, evaluator, check, required } = parsed;
+  const { id, description, check, required } = parsed;
+  const path = ['constraints', 'acceptance_criteria', at, 'evaluator'];
+  const [evaluator = 'agent'] = knownCheckTypes(parsed.evaluator ? [parsed.evaluator] : [], file, path);
   return { id, description: description ?? id, evaluator, ...(check ? { check } : {}), required };
 }

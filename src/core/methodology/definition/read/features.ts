@@ -11,6 +11,9 @@ interface LoadedFeature {
   readonly file: YamlFile;
 }
 
+/** Where older tools keep vectors; a file in `features/` takes precedence. */
+const OLDER_FOLDER = /^vectors\//;
+
 /** Parses all vectors of a workspace and checks them against each other. */
 export function parseFeatures(
   files: readonly YamlFile[],
@@ -24,6 +27,8 @@ export function parseFeatures(
     const vector = withProfile(parsed, file, profiles, defaultProfile);
     const first = loaded.get(vector.feature_id);
     if (first === undefined) loaded.set(vector.feature_id, { vector, file });
+    else if (OLDER_FOLDER.test(file.name))
+      file.warn([], `${vector.feature_id} is defined in ${first.file.name}; this file is ignored.`);
     else file.fault(['feature'], `${vector.feature_id} is already defined in ${first.file.name}.`);
   }
   checkDependencies(loaded);

@@ -1,7 +1,10 @@
 import { z } from 'zod';
-import { CHECK_TYPES, EXPIRY_ACTIONS } from '../../../contract/values.js';
+import { CHECK_TYPES, type CheckType, EXPIRY_ACTIONS } from '../../../contract/values.js';
+import { ownValue } from '../../../own-value.js';
+import type { DocumentPath } from '../../../yaml/source-position.js';
 import type { CheckDefinition } from '../methodology.js';
 import { isVariable } from '../variables.js';
+import type { YamlFile } from './yaml-file.js';
 
 /** Field types of workspace files. Unknown fields are allowed; known fields have the right type or are empty. */
 export const shortText = z.string().min(1).max(256);
@@ -9,7 +12,30 @@ export const longText = z.string().max(16 * 1024);
 export const shortTexts = z.array(shortText).max(1000);
 export const checkType = z.enum(CHECK_TYPES);
 export const checkTypes = z.array(checkType).max(10);
+/** Names of evaluators as a file writes them; `knownCheckTypes` reads them. */
+export const evaluatorNames = z.array(shortText).max(10);
 export const iterationCount = z.int().min(1).max(1000);
+
+/** Names of other Genesis tools: the functors that compute, judge and ask a human. */
+const CHECK_TYPE_BY_FUNCTOR: Readonly<Record<string, CheckType>> = {
+  f_d: 'deterministic',
+  f_p: 'agent',
+  f_h: 'human',
+};
+
+/** The check types that a list of evaluators names. One that does not exist is left out, with a warning. */
+export function knownCheckTypes(listed: readonly string[], file: YamlFile, path: DocumentPath): CheckType[] {
+  const types = listed.map((written, at) => {
+    const name = written.trim().toLowerCase();
+    const type = CHECK_TYPES.find((one) => one === name) ?? ownValue(CHECK_TYPE_BY_FUNCTOR, name);
+    if (type === undefined) {
+      const message = `There is no evaluator ${JSON.stringify(written)}; known evaluators: ${CHECK_TYPES.join(', ')}. It is left out.`;
+      file.warn(path.at(-1) === 'evaluator' ? path : [...path, at], message);
+    }
+    return type;
+  });
+  return [...new Set(types.filter((type) => type !== undefined))];
+}
 
 /** A field with a value for files that omit it or leave it empty. */
 export const orElse = <S extends z.ZodType, const Fallback>(schema: S, fallback: Fallback) =>

@@ -1,13 +1,15 @@
 import { z } from 'zod';
 import { CHECK_TYPES } from '../../../contract/values.js';
 import type { DocumentPath } from '../../../yaml/source-position.js';
+import { canonicalEdge } from '../edge-name.js';
 import type { Profile, TimeBoxRule } from '../methodology.js';
 import { parseDuration } from '../time-box.js';
 import { type EdgeNameIndex, fileStem } from './edge-names.js';
 import {
-  checkTypes,
   description,
+  evaluatorNames,
   iterationCount,
+  knownCheckTypes,
   orElse,
   section,
   shortText,
@@ -17,8 +19,8 @@ import {
 import type { YamlFile } from './yaml-file.js';
 
 const evaluators = z.union([
-  checkTypes,
-  z.object({ evaluators: checkTypes }).transform((override) => override.evaluators),
+  evaluatorNames,
+  z.object({ evaluators: evaluatorNames }).transform((override) => override.evaluators),
 ]);
 const schema = z.object({
   profile: shortText.nullish(),
@@ -29,7 +31,7 @@ const schema = z.object({
     optional: orElse(shortTexts, []),
   }),
   evaluators: section({
-    default: orElse(checkTypes, CHECK_TYPES),
+    default: orElse(evaluatorNames, CHECK_TYPES),
     overrides: orElse(z.record(z.string(), evaluators), {}),
   }),
   convergence: section({
@@ -57,17 +59,24 @@ export function parseProfile(
   if (parsed === null) return null;
   const { graph, convergence, vector_types } = parsed;
   const isAll = graph.include === 'all' || (graph.include.length === 1 && graph.include[0] === 'all');
-  const include = isAll ? 'all' : names.resolveAll(graph.include as string[], file, ['graph', 'include']);
+  const resolveAll = (key: 'include' | 'skip' | 'optional', listed: readonly string[]): string[] =>
+    names.resolveAllOrWarn(listed, file, ['graph', key]);
+  const included = isAll ? [] : (graph.include as string[]);
+  const include = isAll ? 'all' : resolveAll('include', included);
   if (include.length === 0) {
-    if (graph.include.length === 0)
-      file.fault(['graph', 'include'], 'A profile must have at least one edge.');
+    const message = 'A profile must have at least one edge of the topology.';
+    if (!file.isBuiltIn) file.fault(['graph', 'include'], message);
     return null;
   }
+  const missing = [...new Set(included.filter((edge) => names.find(edge) === null).map(canonicalEdge))];
   const evaluators_by_edge: Record<string, Profile['evaluators']> = {};
   for (const [edgeName, types] of Object.entries(parsed.evaluators.overrides)) {
-    const edge = names.resolve(edgeName, file, ['evaluators', 'overrides', edgeName]);
-    if (edge !== null) evaluators_by_edge[edge] = types;
+    const edge = names.resolveOrWarn(edgeName, file, ['evaluators', 'overrides', edgeName]);
+    const known = knownCheckTypes(types, file, ['evaluators', 'overrides', edgeName]);
+    // An override of which nothing is left would leave the edge without checks.
+    if (edge !== null && (known.length > 0 || types.length === 0)) evaluators_by_edge[edge] = known;
   }
+  const defaultTypes = knownCheckTypes(parsed.evaluators.default, file, ['evaluators', 'default']);
   const name = parsed.profile ?? fileStem(file.name);
   const defaults = thresholdsOf(name);
   const { additional_condition } = convergence;
@@ -75,9 +84,10 @@ export function parseProfile(
     name,
     description: parsed.description,
     include,
-    skip: names.resolveAll(graph.skip, file, ['graph', 'skip']),
-    optional: names.resolveAll(graph.optional, file, ['graph', 'optional']),
-    evaluators: parsed.evaluators.default,
+    ...(missing.length === 0 ? {} : { missing_edges: missing }),
+    skip: resolveAll('skip', graph.skip),
+    optional: resolveAll('optional', graph.optional),
+    evaluators: defaultTypes.length > 0 ? defaultTypes : [...CHECK_TYPES],
     evaluators_by_edge,
     convergence_rule: convergence.rule,
     ...(additional_condition ? { additional_condition } : {}),

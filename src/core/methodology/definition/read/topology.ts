@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { canonicalEdge } from '../edge-name.js';
 import type { Topology, Transition } from '../methodology.js';
 import { EdgeNameIndex, fileStem } from './edge-names.js';
-import { checkTypes, description, longText, orElse, shortText } from './fields.js';
+import { description, evaluatorNames, knownCheckTypes, longText, orElse, shortText } from './fields.js';
 import type { YamlFile } from './yaml-file.js';
 
 const ASSET_TYPES_MAX = 200;
@@ -18,7 +18,7 @@ const transitionSchema = z.object({
   target: assetName,
   edge_type: shortText.nullish(),
   bidirectional: z.boolean().nullish(),
-  evaluators: orElse(checkTypes, []),
+  evaluators: orElse(evaluatorNames, []),
   edge_config: longText.nullish(),
 });
 const dimension = z.object({ mandatory: z.boolean().nullish() }).nullable();
@@ -87,7 +87,7 @@ function transitionOf(
   known: readonly string[],
   file: YamlFile,
 ): Transition {
-  const { source, target, evaluators } = entry;
+  const { source, target } = entry;
   for (const end of ['source', 'target'] as const) {
     if (known.includes(entry[end])) continue;
     const message = `Unknown asset type ${JSON.stringify(entry[end])}; known types: ${known.join(', ')}.`;
@@ -95,6 +95,7 @@ function transitionOf(
   }
   const edge = canonicalEdge(`${source}_${target}`);
   const name = entry.name ?? `${source} → ${target}`;
+  const evaluators = knownCheckTypes(entry.evaluators, file, ['transitions', at, 'evaluators']);
   return { edge, name, source, target, edge_type: edgeTypeOf(entry, edge, at, file), evaluators };
 }
 

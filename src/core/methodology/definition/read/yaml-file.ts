@@ -43,8 +43,9 @@ export class YamlFile implements ShapeFaultSink {
     readonly isBuiltIn: boolean,
   ) {}
 
-  parse<T>(schema: z.ZodType<T>): T | null {
-    return parseWithSchema(schema, this.value, [], this);
+  /** `value`: the content, if it is read in another spelling than the file's. */
+  parse<T>(schema: z.ZodType<T>, value = this.value): T | null {
+    return parseWithSchema(schema, value, [], this);
   }
 
   add(_code: string, path: DocumentPath, message: string): void {

@@ -1,0 +1,42 @@
+import { isObject } from '../../../events/plain-data.js';
+import { textOrNull } from './fields.js';
+
+type RawFields = Readonly<Record<string, unknown>>;
+
+/**
+ * The content of a vector file in the shape that is parsed. Older tools nest the fields under `feature:`, call the id
+ * `id` or `feature_id`, keep the criteria outside `constraints`, and write criteria with a `key:` or as prose.
+ */
+export function canonicalFeature(raw: unknown): unknown {
+  if (!isObject(raw)) return raw;
+  const { feature, ...rest } = raw;
+  const fields: RawFields = isObject(feature) ? { ...feature, ...rest } : raw;
+  const ids = [isObject(feature) ? feature.feature : feature, fields.feature_id, fields.id, fields.key];
+  const { constraints = null, parent_id = null } = fields;
+  return {
+    ...fields,
+    feature: ids.find((id) => (typeof id === 'string' ? textOrNull(id) : (id ?? null)) !== null),
+    parent_id: parent_id ?? fields.parent_vector_id,
+    constraints: canonicalCriteria(constraints, fields.acceptance_criteria),
+  };
+}
+
+function canonicalCriteria(constraints: unknown, outside: unknown): unknown {
+  if (constraints !== null && !isObject(constraints)) return constraints;
+  const inside = constraints?.acceptance_criteria ?? null;
+  const listed = [inside, outside].filter((list) => list != null);
+  if (listed.some((list) => !Array.isArray(list))) return { ...constraints, acceptance_criteria: listed[0] };
+  return { ...constraints, acceptance_criteria: (listed as unknown[][]).flat().map(canonicalCriterion) };
+}
+
+/** YAML reads the prose `Tests cover: login` as a record with one field. */
+function canonicalCriterion(entry: unknown): unknown {
+  if (!isObject(entry)) return entry;
+  const id = entry.id ?? entry.key ?? entry.name;
+  if (id !== undefined) return { ...entry, id, description: entry.description ?? entry.criterion };
+  const [only] = Object.entries(entry);
+  const isProse = only !== undefined && Object.keys(entry).length === 1 && !isObject(only[1]);
+  return isProse ? `${only[0]}: ${proseOf(only[1])}` : entry;
+}
+
+const proseOf = (value: unknown): string => (Array.isArray(value) ? value.join(', ') : String(value ?? ''));
