@@ -485,13 +485,18 @@ export class Coordinator {
   }
 
   private runClaim(project: Project, claim: ClaimRequest, caller: Caller): AsyncReply<ClaimResult> {
-    return subjectKindOf(claim.subject) === 'edge'
-      ? this.claimEdge(project, claim, caller)
+    const { subject } = claim;
+    const isNewEdge = subjectKindOf(subject) === 'edge' && project.view().peekHead(subject).generation === 0;
+    return isNewEdge
+      ? this.claimNewEdge(project, claim, caller)
       : project.run(claimOperation(claim, caller), caller);
   }
 
-  /** Warns if an imported log says that the edge has converged. Read before the claim, which starts the edge again. */
-  private async claimEdge(project: Project, claim: ClaimRequest, caller: Caller): AsyncReply<ClaimResult> {
+  /**
+   * Warns if an imported log says that the edge has converged: only of an edge that nobody has claimed here, and read
+   * before the claim, which starts it.
+   */
+  private async claimNewEdge(project: Project, claim: ClaimRequest, caller: Caller): AsyncReply<ClaimResult> {
     const warning = importedConvergenceWarning(await this.methodology.stateOf(project), claim.subject);
     const reply = await project.run(claimOperation(claim, caller), caller);
     if (warning === null || isProblem(reply) || reply.reason !== 'GRANTED') return reply;

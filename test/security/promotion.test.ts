@@ -400,7 +400,7 @@ test('a reviewer sees the paths before deciding, and approved files are promoted
   };
   const edge = `${FEATURE_ID}#intent_requirements`;
   const claimed = await gen(terminal, 'task', 'claim', edge, '--role', 'architect', '--json');
-  await writeProjectFile(terminal.cwd, `${JSON.parse(claimed.out).work}/docs/CLAUDE.md`, TEXT);
+  await writeProjectFile(terminal.cwd, `${JSON.parse(claimed.out).draft_folder}/docs/CLAUDE.md`, TEXT);
   const submitted = await gen(terminal, 'task', 'submit', edge, '--drafts', '--check', 'reads_well=pass');
   expect(submitted).toMatchObject({ code: 3, err: expect.stringContaining('docs/CLAUDE.md') });
   const { out } = await gen(terminal, 'review', '--feature', FEATURE_ID);

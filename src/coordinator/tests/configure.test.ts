@@ -73,7 +73,7 @@ forEachStore('configuring a project', (open) => {
     const { harness } = await openUnconfigured();
     const files = {
       ...FILES,
-      'profiles/broken.yml': 'profile: broken\ngraph:\n  include: [design_code, no_such_edge]\n',
+      'profiles/broken.yml': 'profile: broken\ngraph:\n  include: 7\n',
     };
     const reply = await harness.coordinator.settings.configure(P, { files });
     expect(reply).toMatchObject({
