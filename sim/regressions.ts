@@ -90,4 +90,9 @@ export const REGRESSIONS: readonly Regression[] = [
     ...BEFORE_REVOCATION,
     bug: 'A late candidate that waited for a human took a permit again although the tenant was at its limit.',
   },
+  {
+    seed: 2334835,
+    mode: 'liveness',
+    bug: 'A session whose held claim an operator had ended counted as active for ever, and with that the limit of sessions was reached for good.',
+  },
 ];

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Decision, OperatorFields, SubjectCommand } from '../../core/claims/commands.js';
 import { decide } from '../../core/claims/decide.js';
 import type { LastClaim } from '../../core/claims/head.js';
+import { isOpenClaim } from '../../core/claims/lease.js';
 import { adviceFor, type OperatorRefusal, type OperatorSuccess } from '../../core/contract/codes.js';
 import type { OperatorResult, OperatorVerb, operatorBodies } from '../../core/contract/tasks.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
@@ -18,7 +19,7 @@ import { failingProgramChecks } from './convergence-facts.js';
 import { conflictWithOverlappingGrants } from './edge-facts.js';
 import { isKnownSubject, unknownSubjectProblem } from './facts.js';
 import { invalidLeaseProblem } from './render.js';
-import { extendSessionPermit, requestKeyOf, updateTrackPermits } from './shared.js';
+import { extendSessionPermit, requestKeyOf, shortenSessionPermit, updateTrackPermits } from './shared.js';
 
 export type OperatorRequest = {
   [Verb in OperatorVerb]: { verb: Verb; body: z.infer<(typeof operatorBodies)[Verb]> };
@@ -57,6 +58,8 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
     if (decision.code === 'REASSIGNED' && claim !== null) {
       this.openOrCheckSession(transaction, claim);
       extendSessionPermit(transaction, decision);
+    } else if (claim !== null && !isOpenClaim(claim)) {
+      shortenSessionPermit(transaction, decision.head);
     }
     transaction.addDecision(decision);
     updateTrackPermits(transaction, decision);

@@ -40,7 +40,7 @@ export const openSession = (
       return forbidden ?? openedResult(view, opening);
     }
     transaction.openSession({ ...opening, agent_id: user_id ?? principal, principal });
-    transaction.setPermit(SESSIONS_SCOPE, session_id, view.extendSessionUntilMs(session_id, 0));
+    transaction.setPermit(SESSIONS_SCOPE, session_id, view.extendSessionUntilMs(session_id, 0, subject));
     transaction.addPermitLimit({ scope: SESSIONS_SCOPE, max: view.limits.max_active_sessions });
     return openedResult(view, opening);
   });

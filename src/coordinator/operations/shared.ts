@@ -63,7 +63,7 @@ export function extendSessionPermit(transaction: TransactionBuilder, decision: D
   // Releasing the claims of a closed session must not reactivate it.
   if (isSessionClosed(view, claim.session_id)) return;
   const leaseMs = permitHeldUntilMs(decision.next, view.rulesOf(decision.next.subject));
-  const untilMs = view.extendSessionUntilMs(claim.session_id, leaseMs);
+  const untilMs = view.extendSessionUntilMs(claim.session_id, leaseMs, decision.next.subject);
   if (!view.isSessionCountedUntil(claim.session_id, untilMs))
     transaction.setPermit(SESSIONS_SCOPE, claim.session_id, untilMs);
 }

@@ -250,14 +250,17 @@ export class DecisionView {
 
   /**
    * Until when a session that acts now counts as active: its idle time or its longest lease, rounded up to the
-   * second. A lease that ended early may keep it counted slightly longer, never shorter.
+   * second. A lease that ended early may keep it counted slightly longer, never shorter. `leaseUntilMs` is the end of
+   * the claim on `subject`, on which the session acts; null if it no longer holds it.
    */
-  extendSessionUntilMs(sessionId: string, leaseUntilMs: number | null): number {
+  extendSessionUntilMs(sessionId: string, leaseUntilMs: number | null, subject: string): number {
     const held = this.state.bySession.get(sessionId)?.size ?? 0;
     const remaining = leaseUntilMs === null ? held - 1 : held;
     const stagedMs = this.overlay.sessionUntilMs.get(sessionId) ?? 0;
     const committedMs =
-      remaining > 0 ? (this.source.sessionUntilMs.get(sessionId) ?? this.heldClaimsUntilMs(sessionId)) : 0;
+      remaining > 0
+        ? (this.committedSessionUntilMs(sessionId) ?? this.heldClaimsUntilMs(sessionId, subject))
+        : 0;
     const untilMs = ceilToSecond(Math.max(this.idleUntilMs, stagedMs, committedMs, leaseUntilMs ?? 0));
     this.stageSessionUntil(sessionId, untilMs);
     return untilMs;
@@ -274,7 +277,8 @@ export class DecisionView {
     const stagedMs = this.overlay.sessionUntilMs.get(sessionId) ?? 0;
     const heldMs = this.heldClaimsUntilMs(sessionId, head.subject);
     const untilMs = ceilToSecond(Math.max(this.idleUntilMs, stagedMs, heldMs));
-    const committedMs = this.source.sessionUntilMs.get(sessionId) ?? claimUntilMs;
+    // Whoever granted the claim counted the session at least until its end, under an earlier policy even longer.
+    const committedMs = Math.max(this.source.sessionUntilMs.get(sessionId) ?? 0, claimUntilMs);
     if (committedMs <= untilMs) return null;
     this.stageSessionUntil(sessionId, untilMs);
     return untilMs;
@@ -285,9 +289,18 @@ export class DecisionView {
     return this.now_ms + this.limits.session_idle_seconds * 1000;
   }
 
-  /** Whether the store already has this value, so that a session acting twice within a second writes it once. */
+  /**
+   * Whether the store already has this value, so that a session acting twice within a second writes it once. A time
+   * without end stays equal for longer than a second, in which another coordinator may have replaced it.
+   */
   isSessionCountedUntil(sessionId: string, untilMs: number): boolean {
+    if (this.hasOtherWriters && !Number.isFinite(untilMs)) return false;
     return this.source.sessionUntilMs.get(sessionId) === untilMs;
+  }
+
+  /** The store's value for a session, if no other coordinator can have changed it. */
+  private committedSessionUntilMs(sessionId: string): number | undefined {
+    return this.hasOtherWriters ? undefined : this.source.sessionUntilMs.get(sessionId);
   }
 
   private stageSessionUntil(session_id: string, until_ms: number): void {
@@ -296,7 +309,7 @@ export class DecisionView {
   }
 
   /** The latest end of the claims a session holds, except one subject. */
-  private heldClaimsUntilMs(sessionId: string, exceptSubject?: string): number {
+  private heldClaimsUntilMs(sessionId: string, exceptSubject: string): number {
     const held = this.state.bySession.get(sessionId) ?? [];
     const subjects = [...held].filter((subject) => subject !== exceptSubject);
     return Math.max(0, ...subjects.map((id) => permitHeldUntilMs(this.peekHead(id), this.rulesOf(id)) ?? 0));

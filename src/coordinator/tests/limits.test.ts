@@ -210,6 +210,22 @@ forEachStore('limits', (open) => {
     expect((await third.claims(three)).success).toBe(true);
   });
 
+  test('of sessions free a session whose only claim an operator ends, though the claim could have lasted for ever', async () => {
+    const harness = await open({ limits: { max_active_sessions: 1 } });
+    const [one, two] = numbered(2) as [string, string];
+    await harness.plan(planOf(one, two));
+    await harness.coordinator.settings.putPolicy(P, { stale_policy: { task: 'hold' } });
+    await new HarnessAgent(harness, 'a', 's1').claims(one);
+    const other = new HarnessAgent(harness, 'b', 's2');
+    const end = { expected_generation: 1, reason: 'the agent is gone' };
+    expect(await harness.coordinator.operate(P, one, 'force_release', end)).toMatchObject({
+      reason: 'FORCED',
+    });
+    expect((await other.claims(two)).success).toBe(false);
+    harness.advance(900);
+    expect((await other.claims(two)).success).toBe(true);
+  });
+
   test('of sessions are not exceeded by concurrent sessions', async () => {
     const harness = await open({ limits: { max_active_sessions: 7 } });
     await harness.plan(planOf(...numbered(60)));

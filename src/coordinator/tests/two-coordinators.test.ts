@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { CoordinatorHarness, P, planOf } from '../../../test/support/coordinator-harness.js';
 import { coordinationConfig, FILES } from '../../../test/support/workspace-files.js';
+import type { Limits } from '../../core/claims/policy.js';
 
 const [A, B] = ['A-001-core', 'B-001-data'] as const;
 
@@ -8,12 +9,12 @@ describe('two coordinators over one store', () => {
   const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
 
   /** The second coordinator has read the plan, and nothing that the first commits afterwards. */
-  async function openTwoCoordinators(plan: unknown) {
-    const harness = await CoordinatorHarness.open('memory');
+  async function openTwoCoordinators(plan: unknown, limits: Partial<Limits> = {}) {
+    const harness = await CoordinatorHarness.open('memory', { limits });
     await harness.plan(plan);
     const second = await harness.openAnother();
     await second.plans.get(P);
-    return { first: harness.coordinator, second };
+    return { harness, first: harness.coordinator, second };
   }
 
   // req: PRJ-008
@@ -59,6 +60,21 @@ describe('two coordinators over one store', () => {
     await second.claimTask(P, { task_id: 'Z-001-none', ...by('beta') });
     await first.claimTask(P, { task_id: 'A-003-more', ...by('alpha') });
     expect(await second.next(P, by('beta'))).toMatchObject({ reason: 'GRANTED', claim: { task_id: B } });
+  });
+
+  test('count a session that one of them let go and the other gave work again', async () => {
+    const { harness, first, second } = await openTwoCoordinators(planOf(A, B), { max_active_sessions: 1 });
+    await first.settings.putPolicy(P, { stale_policy: { task: 'hold' } });
+    await first.claimTask(P, { task_id: A, ...by('alpha') });
+    await second.releaseClaim(P, { task_id: A, session_id: 's-alpha', expected_generation: 1 });
+    await first.claimTask(P, { task_id: A, ...by('alpha') });
+    harness.advance(1000);
+    const other = { task_id: B, ...by('beta') };
+    expect(await first.claimTask(P, other)).toMatchObject({ limit: 'max_active_sessions' });
+    const end = { expected_generation: 2, reason: 'the agent is gone' };
+    expect(await second.operate(P, A, 'force_release', end)).toMatchObject({ reason: 'FORCED' });
+    harness.advance(1000);
+    expect(await first.claimTask(P, other)).toMatchObject({ reason: 'GRANTED' });
   });
 
   test('do not grant two edges that share modules if that is enforced, even at the same moment', async () => {
