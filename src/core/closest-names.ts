@@ -14,6 +14,12 @@ export function closestNames(word: string, names: readonly string[]): string[] {
     .map(({ name }) => name);
 }
 
+/** A question for a refusal, with a space before it; empty when no name is close enough to be meant. */
+export function didYouMean(word: string, names: readonly string[]): string {
+  const near = closestNames(word, names);
+  return near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`;
+}
+
 /** Names of a similar length, the most similar first: a typo seldom changes the length. */
 function byLengthDifference(word: string, names: readonly string[], differenceMax: number): string[] {
   const buckets: string[][] = Array.from({ length: differenceMax + 1 }, () => []);

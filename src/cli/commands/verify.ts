@@ -1,6 +1,6 @@
 import { relative, resolve } from 'node:path';
 import type { Anchor } from '../../core/audit/checkpoint.js';
-import { closestNames } from '../../core/closest-names.js';
+import { didYouMean } from '../../core/closest-names.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, EXIT, failureWithCode } from '../exit.js';
@@ -96,8 +96,7 @@ function logsOfProject(
   const found = logs.filter(({ project_id, events }) => project_id === explicitProject && events > 0);
   if (found.length > 0) return found;
   const known = logs.flatMap(({ project_id }) => project_id ?? []);
-  const near = closestNames(explicitProject, known);
-  const suggestion = near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`;
+  const suggestion = didYouMean(explicitProject, known);
   throw failureWithCode('UNKNOWN_PROJECT', `${path} has no log of project ${explicitProject}.${suggestion}`);
 }
 

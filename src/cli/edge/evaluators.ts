@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import type { Genesis } from '../../client/index.js';
 import type { CheckReport, CheckReports } from '../../client/requests.js';
-import { closestNames } from '../../core/closest-names.js';
+import { didYouMean } from '../../core/closest-names.js';
 import { CHECK_RESULTS } from '../../core/contract/values.js';
 import { withResultCounts } from '../../core/methodology/definition/convergence.js';
 import type { CommandContext } from '../context.js';
@@ -71,9 +71,9 @@ export async function assertKnownChecks(
   const known = checks.map(({ name }) => name);
   const unknown = known.length === 0 ? undefined : reports.find(({ name }) => !known.includes(name));
   if (unknown === undefined) return;
-  const [suggestion = null] = closestNames(unknown.name, known);
+  const suggestion = didYouMean(unknown.name, known);
   throw wrongUsage(
-    `${taskId} has no check ${unknown.name}.${suggestion === null ? '' : ` Did you mean ${suggestion}?`} ` +
+    `${taskId} has no check ${unknown.name}.${suggestion} ` +
       `Its checks: ${known.join(', ')}. Nothing was submitted.`,
   );
 }

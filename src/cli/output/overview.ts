@@ -1,8 +1,10 @@
+import type { TaskClaim } from '../../core/contract/claims.js';
 import type { AgentView, ProjectStatus } from '../../core/contract/overview.js';
 import type { SessionRecord } from '../../core/contract/sessions.js';
 import { trackPurpose } from '../../core/plan/index.js';
 import type { CommandContext } from '../context.js';
 import { paintState } from './paint.js';
+import type { Column } from './table.js';
 import { countText, formatUtc, section, singleLine } from './text.js';
 
 export function statusText(status: ProjectStatus, context: CommandContext): string {
@@ -36,16 +38,18 @@ export function statusText(status: ProjectStatus, context: CommandContext): stri
 
 function claimLines({ claims }: ProjectStatus, { table }: CommandContext): string[] {
   if (claims.length === 0) return [];
-  const rows = table(claims, [
-    { head: 'Task', cell: ({ task_id }) => task_id, is_flexible: true },
-    { head: 'Generation', cell: ({ generation }) => String(generation) },
-    { head: 'Agent', cell: ({ agent_id }) => agent_id, is_flexible: true },
-    { head: 'Session', cell: ({ session_id }) => session_id, is_flexible: true },
-    { head: 'State', cell: ({ state }) => state },
-    { head: 'Until (UTC)', cell: ({ expires_at }) => formatUtc(expires_at) },
-  ]);
-  return [rows];
+  return [table(claims, claimColumns('Until (UTC)'))];
 }
+
+/** The columns of a table of claims; the last one is the end of the lease. */
+export const claimColumns = (endHead: string): Column<TaskClaim>[] => [
+  { head: 'Task', cell: ({ task_id }) => task_id, is_flexible: true },
+  { head: 'Generation', cell: ({ generation }) => String(generation) },
+  { head: 'Agent', cell: ({ agent_id }) => agent_id, is_flexible: true },
+  { head: 'Session', cell: ({ session_id }) => session_id, is_flexible: true },
+  { head: 'State', cell: ({ state }) => state },
+  { head: endHead, cell: ({ expires_at }) => formatUtc(expires_at), is_fixed: true },
+];
 
 function waitingLines({ waiting }: ProjectStatus, { table }: CommandContext): string[] {
   if (waiting.length === 0) return [];

@@ -1,4 +1,4 @@
-import { closestNames } from '../../core/closest-names.js';
+import { didYouMean } from '../../core/closest-names.js';
 import { wrongUsage } from '../exit.js';
 
 /** A change of settings as the API takes it. */
@@ -30,10 +30,8 @@ export function parseSettings(
 }
 
 function unknownNameText(name: string, names: readonly string[]): string {
-  const near = closestNames(name, names);
-  const known =
-    near.length === 0 ? `The names are ${names.join(', ')}.` : `Did you mean ${near.join(' or ')}?`;
-  return `${name} is not a setting. ${known}`;
+  const known = didYouMean(name, names) || ` The names are ${names.join(', ')}.`;
+  return `${name} is not a setting.${known}`;
 }
 
 const parseValue = (text: string): unknown =>

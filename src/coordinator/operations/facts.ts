@@ -1,6 +1,6 @@
 import type { ClaimFacts } from '../../core/claims/commands.js';
 import type { Head } from '../../core/claims/head.js';
-import { closestNames } from '../../core/closest-names.js';
+import { didYouMean } from '../../core/closest-names.js';
 import { dependenciesOf, inputsOf, openDependenciesOf } from '../../core/plan/index.js';
 import type { RecordHead } from '../../core/record.js';
 import { subjectKindOf } from '../../core/subject.js';
@@ -47,11 +47,10 @@ export function unknownSubjectProblem(view: DecisionView, subject: string): Prob
   if (reason === null) return problem('NOT_FOUND', `${subject} has no history yet.`);
   if (subjectKindOf(subject) === 'edge') return problem('NOT_FOUND', reason);
   const track = subject.slice(0, subject.indexOf('-'));
-  const near = closestNames(
+  const suggestion = didYouMean(
     subject,
     view.state.plan.tasksOf(track).map(({ id }) => id),
   );
-  const suggestion = near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`;
   return problem(
     'NOT_FOUND',
     `${subject} is not in the plan of project ${view.key.project_id}.${suggestion} List its tasks: gen plan show.`,

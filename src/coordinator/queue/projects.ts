@@ -1,5 +1,5 @@
 import type { Limits } from '../../core/claims/policy.js';
-import { closestNames } from '../../core/closest-names.js';
+import { didYouMean } from '../../core/closest-names.js';
 import { adviceFor } from '../../core/contract/codes.js';
 import type { RecordHead } from '../../core/record.js';
 import { LIMITS_SUBJECT, TENANT_PROJECT } from '../../core/subject.js';
@@ -177,8 +177,7 @@ export class Projects {
   async unknownProblem({ tenant_id, project_id }: ProjectKey): Promise<Problem | null> {
     const { home } = this.options.store;
     if (home?.tenant_id === tenant_id && home.project_id === project_id) return null;
-    const near = closestNames(project_id, await this.projectIdsOf(tenant_id));
-    const suggestion = near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`;
+    const suggestion = didYouMean(project_id, await this.projectIdsOf(tenant_id));
     const advice = adviceFor('UNKNOWN_PROJECT');
     return problem('UNKNOWN_PROJECT', `There is no project ${project_id}.${suggestion} ${advice}`);
   }

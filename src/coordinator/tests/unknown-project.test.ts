@@ -6,14 +6,14 @@ const TYPO = { ...P, project_id: 'shpo' };
 const WHO = { agent_id: 'alpha', session_id: 's1' };
 const HANDLE = { task_id: 'A-001-x', session_id: 's1' };
 
-forEachStore('a command in a project that nobody made', (open) => {
+forEachStore('a command in a project that does not exist', (open) => {
   async function openWithShop() {
     const harness = await open();
     await harness.plan(planOf('A-001-x'));
     return harness;
   }
 
-  test('is refused with the near names of its tenant, and makes nothing', async () => {
+  test('is refused with similar names of its tenant, and creates nothing', async () => {
     const { coordinator } = await openWithShop();
     const { plans, settings, sessions, queries, feed, methodology, audit } = coordinator;
     const refusals = await Promise.all([

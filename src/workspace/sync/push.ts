@@ -179,7 +179,7 @@ class PushRun {
     await this.send(event, action);
   }
 
-  /** Commands are refused in a project that nobody made; the configuration and imported events make it. */
+  /** Commands are refused in a project that does not exist; the configuration and imported events create it. */
   private async createProject(): Promise<void> {
     if (!this.mustCreate) return;
     this.mustCreate = false;
