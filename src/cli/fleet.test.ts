@@ -283,7 +283,7 @@ it('says once why its agents wait', async () => {
   const { terminal } = await startPlannedHarness();
   await gen(terminal, 'task', 'claim', 'A-001-schema');
   const fleet = start(terminal, 'fleet', '-n', '2', '--name', 'worker', '--', 'true');
-  await fleet.waitForOutput('No work can be claimed now: No work is ready.');
+  await fleet.waitForOutput('No work can be claimed now: waiting until other work is completed.');
   await gen(terminal, 'task', 'release', 'A-001-schema');
   const { code, out } = await fleet.ended;
   expect(code).toBe(0);

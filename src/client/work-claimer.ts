@@ -1,3 +1,4 @@
+import { adviceFor } from '../core/contract/codes.js';
 import { withoutUndefined } from '../core/without-undefined.js';
 import type { OwnedEscalation } from './escalated-claims.js';
 import type { EscalatedWork } from './escalated-work.js';
@@ -157,7 +158,7 @@ export class WorkClaimer {
     if (reason === 'DENIED_LIMIT') return 'later';
     if (refusal.reason === 'NOTHING_READY') {
       this.emptyTracks.set(track, refusal.done);
-      if (!refusal.done) this.reportIdle(track, next ?? 'no work is ready.');
+      if (!refusal.done) this.reportIdle(track, idleAdvice(next));
       return this.replyWhenNothingReady();
     }
     const detail = next ?? 'The server grants no work to this session.';
@@ -202,3 +203,7 @@ const workOf = ({ claim, briefing }: ClaimGranted): Work => ({
   claim,
   briefing: briefing ?? null,
 });
+
+/** A worker waits by itself: the general advice, how to wait, is for clients that ask once. */
+const idleAdvice = (next: string | undefined): string =>
+  next === undefined || next === adviceFor('NOTHING_READY') ? 'waiting until other work is completed.' : next;

@@ -18,6 +18,7 @@ export async function checkSetup(
   sections: readonly ConfigSection[],
   displayPath: (path: string) => string,
   setupCommand: string,
+  trustAdvice: string | null,
 ): Promise<void> {
   const findings: Finding[] = [];
   for (const section of sections) {
@@ -25,6 +26,7 @@ export async function checkSetup(
     const state = text !== null && section.has(text) ? 'ok' : 'missing';
     findings.push({ state, what: `${displayPath(section.path)}: ${section.about}` });
   }
+  if (trustAdvice !== null) findings.push({ state: 'failed', what: `trust: ${trustAdvice}` });
   findings.push(...(await checkServer(context, sections)));
   const isComplete = findings.every(({ state }) => state === 'ok');
   if (!isComplete) context.exit_code = EXIT.refused;

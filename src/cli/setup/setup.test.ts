@@ -1,5 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
@@ -318,6 +318,11 @@ test.each(CLIENTS)('--check connects as %s does, and says what is missing', asyn
   expect(before).toMatchObject({ code: 1, out: expect.stringContaining('no MCP server is configured') });
   expect(before.out).toContain(`gen setup ${client}`);
   await gen({ ...terminal, env }, 'setup', client, '--url', server.url, '--project', 'shop');
+  const untrusted = await check();
+  expect(untrusted.code).toBe(1);
+  expect(untrusted.out).toMatch(/^failed {2}trust: .* does not trust this folder yet: start \w+ here once/m);
+  expect(untrusted.out).not.toContain('Write what is missing');
+  await trustFolder(client, terminal.cwd);
   const complete = await check();
   expect(complete).toMatchObject({ code: 0, out: expect.stringMatching(/handshake: \d+ tools from/) });
   expect(complete.out).not.toMatch(/missing|failed/);
@@ -328,6 +333,18 @@ test.each(CLIENTS)('--check connects as %s does, and says what is missing', asyn
   expect(broken.out).toMatch(/^missing AGENTS\.md/m);
   expect(broken.out).toMatch(/^failed {2}status: .*127\.0\.0\.1/m);
 });
+
+/** As the client's user does by its first start in the parent of this folder. The home is the folder itself. */
+async function trustFolder(client: ClientName, home: string): Promise<void> {
+  const parent = dirname(home);
+  const texts = {
+    claude: ['.claude.json', JSON.stringify({ projects: { [parent]: { hasTrustDialogAccepted: true } } })],
+    codex: ['.codex/config.toml', `[projects."/other"]\n\n[projects."${parent}"]\ntrust_level = "trusted"\n`],
+    gemini: ['.gemini/trustedFolders.json', JSON.stringify({ [parent]: 'TRUST_FOLDER' })],
+  } as const;
+  const [name, text] = texts[client];
+  await appendFile(join(home, name), text);
+}
 
 test('--check connects to a server that is configured by its URL, and names a command that does not start', async () => {
   const { terminal, server } = await startPlannedHarness();

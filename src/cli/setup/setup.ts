@@ -25,6 +25,7 @@ import {
   type Scope,
   type SetupEnvironment,
 } from './clients.js';
+import { missingTrust } from './folder-trust.js';
 
 export const addSetup: AddCommands = (program, wrapAction) => {
   program
@@ -64,8 +65,10 @@ async function setup(
   const { io } = context;
   const setupCommand = `gen setup ${client}${scope === 'user' ? ' --scope user' : ''}`;
   if (check) {
-    const sections = CLIENT_SECTIONS[client](setupEnvironment(io, scope, []));
-    return checkSetup(context, sections, (path) => displayPath(io, path), setupCommand);
+    const environment = setupEnvironment(io, scope, []);
+    const trustAdvice = await missingTrust(client, environment);
+    const sections = CLIENT_SECTIONS[client](environment);
+    return checkSetup(context, sections, (path) => displayPath(io, path), setupCommand, trustAdvice);
   }
   const receipts = new JsonRecordFolder<Receipt>(join(userFolder(io), 'setup'));
   const name = recordName(client, scope === 'user' ? osHomeFolder(io) : io.cwd);
@@ -80,7 +83,8 @@ async function setup(
   // In a workspace the client works on its log, or on the server that has it open.
   const isOwnLog = scope === 'project' && context.explicitUrl === null && Workspace.find(io.cwd) !== null;
   const options = [...(isOwnLog ? [] : ['--url', url]), '--tenant', tenant, '--project', project];
-  const sections = CLIENT_SECTIONS[client](setupEnvironment(io, scope, options));
+  const environment = setupEnvironment(io, scope, options);
+  const sections = CLIENT_SECTIONS[client](environment);
   const known = [...own, ...(await allWritten())];
   const planned = await Promise.all(sections.map((part) => planSection(part, known)));
   const written: WrittenFile[] = [];
@@ -91,9 +95,11 @@ async function setup(
     changes.push({ change, path: displayPath(io, plan.path), about: `: ${plan.about}` });
   }
   await receipts.put(name, { client, written });
+  const trustAdvice = await missingTrust(client, environment);
   const where = isOwnLog ? 'in the log of this workspace' : `at ${url}`;
   printChanges(context, changes, [
     `${CLIENT_NAMES[client]} connects to ${project} ${where} at its next start.`,
+    ...(trustAdvice === null ? [] : [trustAdvice]),
     `To check it: ${setupCommand} --check`,
     `To undo: ${setupCommand} --undo`,
   ]);

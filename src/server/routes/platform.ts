@@ -8,9 +8,12 @@ const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
 
 const escapeHtml = (value: string): string => value.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
 
+/** A path that a narrow column breaks after a slash, not within a word. */
+const breakableHtml = (path: string): string => escapeHtml(path).replaceAll('/', '/<wbr>');
+
 const operationRows = OPERATION_LIST.map(
   ({ method, path, summary, action, id }) =>
-    `<tr id="${id}"><td><code>${method}</code></td><td><code>${escapeHtml(path)}</code></td>` +
+    `<tr id="${id}"><td><code>${method}</code></td><td><code>${breakableHtml(path)}</code></td>` +
     `<td>${escapeHtml(summary)}</td><td>${action}</td></tr>`,
 );
 /** The operations as a static HTML page, without external resources or scripts. */
