@@ -225,6 +225,20 @@ test('refuses drafts that cannot be submitted, with the handle and the next step
   });
 });
 
+test('does not read drafts for a handle that was never granted', async () => {
+  const { root, client } = await startInWorkspace();
+  const { handle, briefing } = await callTool(client, 'next', { agent_role: 'architect' });
+  const { draft_folder } = briefing as { draft_folder: string };
+  const forged = { ...(handle as object), session_id: 'sess-other', claim_id: 'clm_forged' };
+  const submitForged = () => callTool(client, 'submit', { handle: forged, drafts: true, evaluators: PASSED });
+  const refusal = { reason: 'SESSION_MISMATCH', next: expect.any(String) };
+  expect(await submitForged()).toMatchObject(refusal);
+  await writeProjectFile(root, `${draft_folder}/docs/login.md`, 'People log in.\n');
+  expect(await submitForged()).toMatchObject(refusal);
+  const done = await callTool(client, 'submit', { handle, drafts: true, evaluators: PASSED });
+  expect(done).toMatchObject({ accepted: true });
+});
+
 test('lists eight tools in less than 6 KB with drafts', async () => {
   const { client } = await startInWorkspace();
   const { tools } = await client.listTools();

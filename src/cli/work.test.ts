@@ -44,6 +44,17 @@ it('gives a session back what it holds, and tells others who holds it', async ()
   expect(other.err).toContain('Claim another task');
 });
 
+it('repeats the options that select server, agent and session in the command it proposes', async () => {
+  const { terminal, server } = await startPlannedHarness();
+  const { GENESIS_URL: _, ...env } = terminal.env ?? {};
+  const elsewhere = { ...terminal, env };
+  const options = ['--url', server.url, '--project', 'shop', '--agent', 'agent-b', '--session', 'sess-b'];
+  const { out } = await gen(elsewhere, 'task', 'claim', TASK, ...options);
+  const [, proposed = ''] = /When done: gen (.*)/.exec(out) ?? [];
+  await writeFile(join(terminal.cwd, 'RESULT'), '1');
+  expect(await gen(elsewhere, ...proposed.split(' '))).toMatchObject({ code: 0 });
+});
+
 it('prints the briefing for task claim as for next', async () => {
   const { terminal } = await startPlannedHarness();
   const next = await gen(terminal, 'next', '--json');

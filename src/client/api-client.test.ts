@@ -176,6 +176,8 @@ test('returns UNREACHABLE if no server was reached, and UNKNOWN if the request m
   await closed.close();
   const nobody = client({ url: closed.url, retry: { tries: 2 } });
   expect(await nobody.status()).toMatchObject({ code: 'UNREACHABLE', status: 0 });
+  const blocked = client({ url: 'http://127.0.0.1:1', retry: { tries: 2 } });
+  expect(await blocked.status()).toMatchObject({ code: 'UNREACHABLE', status: 0 });
   proxy.actionFor = () => 'lose_reply';
   const reply = await client({ retry: { tries: 2 } }).claimTask({ ...AGENT, task_id: 'A-001-part' });
   expect(isProblem(reply) && reply.code).toBe('UNKNOWN');

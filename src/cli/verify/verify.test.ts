@@ -43,6 +43,13 @@ async function workedOn(segment_bytes_max = 64 * 1024): Promise<{ cwd: string; p
   return { cwd, project: join(root, 'default', 'shop') };
 }
 
+it('refuses a project that has no log, and names a similar one', async () => {
+  const { cwd } = await workedOn();
+  const refused = await gen({ cwd }, 'verify', '--project', 'shpo');
+  expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('Did you mean shop?') });
+  expect(await gen({ cwd }, 'verify', '--project', 'shop')).toMatchObject({ code: 0 });
+});
+
 it('verifies a valid log given by any path in its store, and changes nothing', async () => {
   const { cwd, project } = await workedOn();
   const before = await readFile(join(project, 'events.jsonl'));

@@ -38,6 +38,9 @@ forEachStore('an operator', (open) => {
     for (const verb of ['force_release', 'reset', 'hold', 'unhold'] as const) {
       expect(await operate(verb, 'Z-001-none', 0)).toMatchObject({ problem: 'NOT_FOUND' });
     }
+    expect(await operate('reset', `${A}x`, 0)).toMatchObject({
+      detail: expect.stringContaining(`Did you mean ${A}?`),
+    });
     expect(await harness.position()).toBe(position);
   });
 
