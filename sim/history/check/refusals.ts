@@ -157,7 +157,7 @@ export function commandOf(request: HistoryRequest, full: string | null): Subject
     case 'release':
       return { type: 'release', handle, reason: 'VOLUNTARY', message: null };
     case 'submit':
-      return { type: 'submit', handle, result: resultOf(request), facts: SUBMIT_FACTS };
+      return { type: 'submit', handle, result: resultOf(request), facts: SUBMIT_FACTS, sender: 'open' };
   }
 }
 

@@ -13,6 +13,7 @@ import {
   type ParkedIds,
   type ProjectState,
   parkedResults,
+  RefusalCounts,
   resultsOf,
   statusSteps,
   updateAgentStats,
@@ -114,10 +115,12 @@ export class Queries {
 
   getClaimHistory(projectKey: ProjectKey, taskId: string, query: PageQuery = {}): AsyncReply<Lineage> {
     const max = limitOf(query);
-    return this.scheduleSubjectRead(projectKey, taskId, async (_view, subject) => {
+    return this.scheduleSubjectRead(projectKey, taskId, async (view, subject) => {
+      const refusals = new RefusalCounts();
       const lineageEvents = new LatestItems<EventEnvelope>(LINEAGE_EVENTS_MAX);
       const refused = new LatestItems<EventEnvelope>(max);
       await this.history.forEach(projectKey, { subject }, (event) => {
+        refusals.add(event);
         if (claimEventKindOf(event.event_type) === 'result_denied')
           refused.push(event, JSON.stringify(event).length);
         else if (LINEAGE_EVENT_KINDS.has(claimEventKindOf(event.event_type) ?? '')) lineageEvents.push(event);
@@ -132,6 +135,7 @@ export class Queries {
         Math.max(0, reviews.length - max);
       return {
         ...lineage,
+        refused_count: refusedCount(view, subject, refusals),
         generations: generations.slice(-max),
         reviews: reviews.slice(-max),
         ...(omitted === 0 ? {} : { omitted }),
@@ -263,6 +267,13 @@ export class Queries {
   private scheduleRead<T>(projectKey: ProjectKey, query: (project: Project) => AsyncReply<T>): AsyncReply<T> {
     return this.readScheduler.run(projectKey.tenant_id, () => this.projects.query(projectKey, query));
   }
+}
+
+/** The log has the count only now and then; of the current generation this coordinator may know a later one. */
+function refusedCount(view: DecisionView, subject: string, refusals: RefusalCounts): number {
+  const { generation } = view.peekHead(subject);
+  const logged = refusals.totalOf(generation);
+  return refusals.total + Math.max(0, view.refusals.totalOf(subject, generation) - logged);
 }
 
 const LINEAGE_EVENT_KINDS: ReadonlySet<string> = new Set([
