@@ -3,8 +3,7 @@ import { REFUSALS_RECORDED_MAX } from '../../core/claims/refusals.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { type RefusalCount, RefusalCounts } from '../../core/views/refusals.js';
 
-const SUBJECTS_MAX = 1000;
-const PRINCIPALS_PER_SUBJECT_MAX = 500;
+const SUBJECTS_MAX = 5000;
 /** The identities of recorded refusals, and as many of later ones. */
 const IDENTITIES_MAX = 2 * REFUSALS_RECORDED_MAX;
 
@@ -29,14 +28,22 @@ export class RefusalLog {
     return this.bySubject.has(keyOf(subject, generation));
   }
 
-  async load(subject: string, generation: number): Promise<void> {
+  /** Reads the counts of a subject. The caller keeps them until it has counted: they may be forgotten here before. */
+  async load(subject: string, generation: number): Promise<RefusalCounts> {
     const counts = new RefusalCounts(generation);
     await this.read(subject, (event) => {
       counts.add(event);
       return true;
     });
     const key = keyOf(subject, generation);
-    if (this.bySubject.has(key)) return;
+    const known = this.bySubject.get(key);
+    if (known !== undefined) return known;
+    this.keep(key, counts);
+    return counts;
+  }
+
+  private keep(key: string, counts: RefusalCounts): void {
+    this.bySubject.delete(key);
     this.bySubject.set(key, counts);
     const [oldest] = this.bySubject.keys();
     if (this.bySubject.size > SUBJECTS_MAX && oldest !== undefined) this.bySubject.delete(oldest);
@@ -50,14 +57,16 @@ export class RefusalLog {
     this.bySubject.clear();
   }
 
-  /** Counts a refusal and returns its number. One that was counted before has the same number again. */
-  count(subject: string, generation: number, principal: string, identity: string | null): number {
+  /**
+   * Counts a refusal and returns its number. One that was counted before has the same number again. `loaded`: what the
+   * caller has loaded.
+   */
+  count(refusal: CountedRefusal, loaded: RefusalCounts | undefined): number {
+    const { subject, generation, principal, identity } = refusal;
     const key = keyOf(subject, generation);
-    const counts = this.bySubject.get(key);
+    const counts = this.bySubject.get(key) ?? loaded;
     if (counts === undefined) throw new Error(`the refusals of ${subject} were not loaded`);
-    this.bySubject.delete(key);
-    // Too many principals to remember: read again at the next refusal.
-    if (counts.size < PRINCIPALS_PER_SUBJECT_MAX) this.bySubject.set(key, counts);
+    this.keep(key, counts);
     return nextNumber(counts.of(generation, principal), identity);
   }
 
@@ -65,6 +74,13 @@ export class RefusalLog {
   totalOf(subject: string, generation: number): number {
     return this.bySubject.get(keyOf(subject, generation))?.total ?? 0;
   }
+}
+
+interface CountedRefusal {
+  readonly subject: string;
+  readonly generation: number;
+  readonly principal: string;
+  readonly identity: string | null;
 }
 
 function nextNumber(count: RefusalCount, identity: string | null): number {

@@ -7,7 +7,7 @@ import type { Decision } from '../../core/claims/commands.js';
 import { refusalRecord } from '../../core/claims/refusals.js';
 import type { ClaimEventPayloads } from '../../core/events/claim-payload-schemas.js';
 import type { EventDraft } from '../../core/events/envelope.js';
-import { refusalIdentity } from '../../core/views/refusals.js';
+import { type RefusalCounts, refusalIdentity } from '../../core/views/refusals.js';
 import type { Transaction } from '../../stores/store.js';
 import type { Caller } from '../authentication/caller.js';
 import { contentEventId } from '../runtime/identity.js';
@@ -31,6 +31,8 @@ interface RecordedRefusal {
 export class RefusalRecorder {
   /** Null until something is refused: most operations are not. */
   private placed: PlacedRefusals | null = null;
+  /** The counts that this operation has read, by generation and subject. */
+  private readonly loaded = new Map<string, RefusalCounts>();
   private repeats = 0;
 
   constructor(
@@ -43,11 +45,16 @@ export class RefusalRecorder {
     const drafts = decisions.flatMap(({ loose_events }) => loose_events.filter(isRefusal));
     const missing = drafts
       .map(refusalKeyOf)
-      .filter(({ subject, generation }) => !view.refusals.isLoaded(subject, generation));
+      .filter(
+        ({ subject, generation }) =>
+          !this.loaded.has(`${generation} ${subject}`) && !view.refusals.isLoaded(subject, generation),
+      );
     if (missing.length === 0) return null;
     return {
       needs: async () => {
-        for (const { subject, generation } of missing) await view.refusals.load(subject, generation);
+        for (const { subject, generation } of missing) {
+          this.loaded.set(`${generation} ${subject}`, await view.refusals.load(subject, generation));
+        }
       },
     };
   }
@@ -87,6 +94,7 @@ export class RefusalRecorder {
     if (taken.length === 0) return false;
     for (const { subject, generation } of taken) placed.log.forget(subject, generation);
     this.placed = null;
+    this.loaded.clear();
     this.repeats += 1;
     return this.repeats <= REPEATS_MAX;
   }
@@ -94,9 +102,11 @@ export class RefusalRecorder {
   private numberOf(view: DecisionView, { subject, generation }: RefusalKey, refusal: EventDraft): number {
     this.placed ??= { log: view.refusals, numbers: new Map(), byEventId: new Map() };
     const { log, numbers } = this.placed;
+    const { principal } = this.caller;
     const key = `${generation} ${subject}`;
     const identity = refusalIdentity({ ...refusal, ...this.requestField(refusal) });
-    const number = numbers.get(key) ?? log.count(subject, generation, this.caller.principal, identity);
+    const number =
+      numbers.get(key) ?? log.count({ subject, generation, principal, identity }, this.loaded.get(key));
     numbers.set(key, number);
     return number;
   }

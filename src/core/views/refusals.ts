@@ -14,10 +14,6 @@ export class RefusalCounts {
 
   constructor(private readonly onlyGeneration: number | null = null) {}
 
-  get size(): number {
-    return this.byKey.size;
-  }
-
   /** All refusals, also those that are only counted. */
   get total(): number {
     return sumOf([...this.byKey.values()]);
