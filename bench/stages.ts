@@ -4,6 +4,7 @@ import { parseClaim } from '../src/coordinator/operations/parse-body.js';
 import { type DecisionSource, DecisionView, Overlay } from '../src/coordinator/queue/decision-view.js';
 import type { Attempt } from '../src/coordinator/queue/operation.js';
 import { SESSIONS_SCOPE } from '../src/coordinator/queue/permit-limits.js';
+import { RefusalLog } from '../src/coordinator/queue/refusal-log.js';
 import { RulesCache } from '../src/coordinator/queue/rules-cache.js';
 import { systemEnvironment } from '../src/coordinator/runtime/environment.js';
 import { ENTERPRISE_LIMITS } from '../src/core/claims/policy.js';
@@ -120,6 +121,7 @@ function plannedProject(): { source: DecisionSource; ids: string[] } {
     rulesCache: new RulesCache(0),
     sessionUntilMs: new Map<string, number>(),
     hasOtherWriters: false,
+    refusals: new RefusalLog(async () => {}),
     settled: () => Promise.resolve(),
   };
   return { source, ids: added.map(({ id }) => id) };

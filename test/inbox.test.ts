@@ -266,3 +266,34 @@ test('the lifecycle of specification 000 produces the same log through the inbox
     'APPROVED',
   ]);
 });
+
+// req: STL-008
+test('every message of the holder is a sign of life, and none moves the lease', async () => {
+  const time = FrozenTime.begin();
+  const workspace = await bareWorkspace();
+  const harness = await WorkspaceHarness.open(workspace);
+  const { coordinator, serialiser } = harness;
+  const send = async (name: string, fields: object) => {
+    await dropCommand(workspace, 'one', name, { ...FEATURE_AND_EDGE, ...fields });
+    await serialiser.pass();
+  };
+  await send('1.json', { event_type: 'edge_claim' });
+  const leaseEnd = async () => unwrap(await coordinator.queries.getTaskState(KEY, SUBJECT)).claim?.expires_at;
+  const granted = await leaseEnd();
+  for (const iteration of [1, 2, 3]) {
+    time.advance(1700);
+    await send(`i${iteration}.json`, {
+      event_type: 'iteration_completed',
+      generation: 1,
+      iteration,
+      status: 'iterating',
+    });
+    await coordinator.sweep();
+  }
+  expect(await leaseEnd()).toBe(granted);
+  const types = (await harness.events())
+    .filter(({ edge }) => edge !== undefined)
+    .map(({ event_type }) => event_type);
+  const step = ['heartbeat', 'iteration_completed'];
+  expect(types).toEqual(['edge_started', ...step, ...step, ...step]);
+});

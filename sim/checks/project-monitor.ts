@@ -1,3 +1,4 @@
+import { isRefusal } from '../../src/coordinator/queue/refusal-recorder.js';
 import { generationFloor } from '../../src/core/audit/history-lost.js';
 import { type ClaimEventKind, claimEventKindOf } from '../../src/core/claims/claim-event-kinds.js';
 import { emptyHead, type Head } from '../../src/core/claims/head.js';
@@ -10,6 +11,7 @@ import {
   type Rules,
   rulesFor,
 } from '../../src/core/claims/policy.js';
+import { REFUSALS_RECORDED_MAX } from '../../src/core/claims/refusals.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import { LOSS_SUBJECT, POLICY_SUBJECT, sessionSubject, subjectKindOf } from '../../src/core/subject.js';
 import { emptyProject, evolveProject } from '../../src/core/views/index.js';
@@ -114,20 +116,34 @@ export class ProjectMonitor {
     this.world.violate('INV-05', `${subject} was granted to the closed session ${session_id}`);
   }
 
-  /** A refusal or a note that is repeated must not be written again, nor a checkpoint of a position. */
-  private checkLooseEvent({
+  /** A refusal has a number of its own among those of its principal, and only the first are recorded. */
+  private checkRefusal({ subject, payload }: EventEnvelope): void {
+    const { current_generation, principal, refused_count } = payload;
+    const key = JSON.stringify(['refusal', subject, current_generation, principal, refused_count]);
+    if (this.looseEventKeys.has(key)) this.world.violate('INV-11', `${key} was recorded twice`);
+    this.looseEventKeys.add(key);
+    if (Number(refused_count) >= 1 && Number(refused_count) <= REFUSALS_RECORDED_MAX) return;
+    this.world.violate('INV-11', `${key} was recorded, but should only be counted`);
+  }
+
+  private checkLooseEvent(event: EventEnvelope): void {
+    if (event.seq !== undefined) return;
+    if (isRefusal(event) && event.payload.parked !== true) this.checkRefusal(event);
+    else this.checkUnique(event);
+  }
+
+  /** A note or a parked result that is repeated must not be written again, nor a checkpoint of a position. */
+  private checkUnique({
     event_type,
     subject,
     generation,
     agent_id,
     session_id,
-    seq,
     payload,
   }: EventEnvelope): void {
-    if (seq !== undefined) return;
     const { position, incarnation, key_id } = payload;
     const audited = position === undefined ? key_id : `${incarnation}/${position}`;
-    const content = payload.result_sha256 ?? payload.reason ?? payload.text ?? audited;
+    const content = payload.result_sha256 ?? payload.text ?? payload.refused_count ?? audited;
     const key = JSON.stringify([event_type, subject, generation, agent_id, session_id, content]);
     if (this.looseEventKeys.has(key)) this.world.violate('INV-11', `${key} was recorded twice`);
     this.looseEventKeys.add(key);

@@ -24,13 +24,31 @@ export function checkDecision(
   const isEscalated = decision.code === 'ESCALATED';
   checkReplyDetails(decision, context, report);
   if ((!decision.ok && !isEscalated) || decision.details.replayed === true) {
-    if (next !== head || events.length > 0) report('INV-07', `${decision.code} changed the state`);
+    if (next === head && events.length === 0) return;
+    checkSignOfLife(decision, command, context, report);
     return;
   }
   if (next === head) return;
   checkHandle(head, command, context, report);
   checkGrantFacts(decision, command, report);
   if (next.generation > head.generation) checkTakeover(head, command, context, report);
+  checkEvents(decision, context, report);
+}
+
+/** INV-07: a refusal changes nothing, except that the holder was seen. That needs its handle, and gives it no time. */
+function checkSignOfLife(
+  decision: Decision,
+  command: SubjectCommand,
+  context: DecisionContext,
+  report: ReportViolation,
+): void {
+  const { head, next, events, code } = decision;
+  const seen = { active_at_ms: next.last_at_ms, stale: false };
+  const claim = head.claim === null ? null : { ...head.claim, ...seen };
+  const expected = { ...head, claim, seq: head.seq + 1, last_at_ms: next.last_at_ms };
+  const isSeen = events.length === 1 && head.claim?.state === 'ACTIVE' && isJsonEqual(next, expected);
+  if (!isSeen) report('INV-07', `${code} changed the state`);
+  checkHandle(head, command, context, report);
   checkEvents(decision, context, report);
 }
 

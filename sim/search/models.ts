@@ -104,6 +104,7 @@ const submitOf = (
   handle,
   result: resultOf(sha256),
   facts: { ...SUBMIT_FACTS, inputs, authority },
+  sender: 'open',
 });
 
 /** Every handle of the current generation, valid or not, and those of a zombie and of a liar. */
@@ -129,6 +130,7 @@ const holderCommands = (handle: ClaimHandle): SubjectCommand[] => [
   {
     type: 'submit',
     handle,
+    sender: 'open',
     result: resultOf('aa', 101),
     facts: { ...SUBMIT_FACTS, inputs: null, authority: 'granted' },
   },
@@ -174,7 +176,7 @@ function operatorCommands(head: Head, expectedGeneration: number, generationsMax
     commands.push({
       type: 'adopt',
       ...adoption,
-      parked: { ...from, request_id: 'cyd', result: resultOf('bb') },
+      parked: { ...from, request_id: 'cyd', claimed_at_ms: 0, result: resultOf('bb') },
     });
   }
   // One reset is enough to cover the end of an epoch.

@@ -158,7 +158,7 @@ export function commandOf(request: HistoryRequest, full: GrantLimit | null): Sub
     case 'release':
       return { type: 'release', handle, reason: 'VOLUNTARY', message: null };
     case 'submit':
-      return { type: 'submit', handle, result: resultOf(request), facts: SUBMIT_FACTS };
+      return { type: 'submit', handle, result: resultOf(request), facts: SUBMIT_FACTS, sender: 'open' };
   }
 }
 

@@ -7,6 +7,8 @@ const HANDLE = 'src/core/claims/decide/handle.ts';
 const OPERATE = 'src/core/claims/decide/operator-commands.ts';
 const REVIEW = 'src/core/claims/decide/review.ts';
 const EXPIRE = 'src/core/claims/decide/expire.ts';
+const SIGN_OF_LIFE = 'src/core/claims/decide/sign-of-life.ts';
+const SIGN_OF_LIFE_TESTS = ['src/core/claims/sign-of-life.test.ts'];
 const RESUME_TESTS = ['src/coordinator/tests/resume.test.ts'];
 
 /** Faults in the claim rules. */
@@ -204,5 +206,30 @@ export const RULE_MUTANTS: readonly Mutant[] = [
     find: '  emitSupersede(builder, command);\n  const grantee',
     replace: '  const grantee',
     why: 'A claim is granted over one that was never ended.',
+  },
+  {
+    name: 'sign-of-life-moves-the-lease',
+    file: SIGN_OF_LIFE,
+    find: 'expires_at: expires_at_ms === null ? null : isoTime(expires_at_ms),',
+    replace:
+      'expires_at: expires_at_ms === null ? null : isoTime(context.now_ms + (lease_seconds ?? 0) * 1000),',
+    why: 'An agent keeps a task for ever by writing notes.',
+    tests: SIGN_OF_LIFE_TESTS,
+  },
+  {
+    name: 'sign-of-life-of-an-imposter',
+    file: SUBMIT,
+    find: 'const isHolder = grant !== null && grant.generation === head.generation;',
+    replace: 'const isHolder = head.claim !== null;',
+    why: 'Anybody keeps a silent holder from being reported, by forged submissions.',
+    tests: SIGN_OF_LIFE_TESTS,
+  },
+  {
+    name: 'refusals-without-a-limit',
+    file: 'src/core/claims/refusals.ts',
+    find: "if (n <= REFUSALS_RECORDED_MAX) return 'full';",
+    replace: "if (n > 0) return 'full';",
+    why: 'Whoever is refused fills the log.',
+    tests: ['src/core/claims/refusals.test.ts'],
   },
 ];

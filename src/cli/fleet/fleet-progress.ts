@@ -80,7 +80,8 @@ export class FleetProgress {
         agent.escalated += 1;
         return `the result of generation ${generation} waits for a human: gen review`;
       case 'result_denied':
-        endClaim();
+        // The holder of a result that has to be improved keeps its claim.
+        if (claimEvent.payload.work_lost) endClaim();
         agent.refused += 1;
         return this.addRefused(event, claimEvent.payload);
       case 'lost':

@@ -1,5 +1,6 @@
 import type { ClaimHandle } from '../../core/claims/commands.js';
-import { reporterFault } from '../../core/claims/decide/handle.js';
+import { handleFault, reporterFault } from '../../core/claims/decide/handle.js';
+import { signOfLife } from '../../core/claims/decide/sign-of-life.js';
 import { type AppendRefusal, adviceFor } from '../../core/contract/codes.js';
 import type { AppendBody, AppendResult } from '../../core/contract/events.js';
 import {
@@ -18,7 +19,7 @@ import { TransactionBuilder } from '../queue/transaction-builder.js';
 import { textDigest } from '../runtime/identity.js';
 import { fieldProblem, type Problem, problem } from '../wire/problem.js';
 import { unknownReason } from './facts.js';
-import { requestKeyOf } from './shared.js';
+import { addAction, requestKeyOf } from './shared.js';
 
 /**
  * Appends a methodology step, reported by the agent that took it. It changes no head. If it concerns claimed work, only
@@ -49,10 +50,13 @@ export function appendOperation(
       const { principal } = caller;
       // Set after validation and over any value in the payload: only the server knows the credential.
       draft.payload = { ...draft.payload, principal, ...withoutUndefined({ occurred_at, signature }) };
+      if (subject !== null) addSignOfLife(transaction, subject, handleOf(body, caller));
       transaction.addLooseEvent(draft, event_id);
       return { transaction: transaction.build(request), reply: appendedResult(event_id) };
     },
-    replay([event]) {
+    replay(events) {
+      // The holder's sign of life, which changes the head, is not the event that was asked for.
+      const event = events.find(({ seq }) => seq === undefined);
       if (event === undefined) throw new Error('the stored request of an appended event has no event');
       return appendedResult(event.event_id);
     },
@@ -70,6 +74,16 @@ function appendRefusal(transaction: TransactionBuilder, subject: string, body: A
   }
   const fault = reporterFault(head, handleOf(body, caller), view.decisionContext(subject));
   return fault === null ? null : refusedAppend(fault);
+}
+
+/** A step that the holder of a live claim reports is a sign of life. */
+function addSignOfLife(transaction: TransactionBuilder, subject: string, handle: ClaimHandle | null): void {
+  const { view } = transaction;
+  const head = view.head(subject);
+  const context = view.decisionContext(subject);
+  if (handle === null || handleFault(head, handle, context) !== null) return;
+  const decision = signOfLife(head, context);
+  if (decision.events.length > 0) addAction(transaction, decision);
 }
 
 function handleOf({ generation, session_id, claim_id }: AppendBody, caller: Caller): ClaimHandle | null {

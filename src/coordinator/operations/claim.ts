@@ -1,5 +1,6 @@
 import { claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
 import type { ClaimCommand, Decision } from '../../core/claims/commands.js';
+import { denyWithBatch } from '../../core/claims/decide/claim.js';
 import { decide } from '../../core/claims/decide.js';
 import { evolve } from '../../core/claims/evolve.js';
 import { emptyHead } from '../../core/claims/head.js';
@@ -11,7 +12,8 @@ import { controlsSession, type SessionOwner } from '../../core/sessions.js';
 import { subjectKindOf } from '../../core/subject.js';
 import type { Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';
-import type { Attempt, Operation, RequestKey } from '../queue/operation.js';
+import type { Attempt, NeedsFetch, Operation, RequestKey } from '../queue/operation.js';
+import { RefusalRecorder } from '../queue/refusal-recorder.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
 import type { Problem } from '../wire/problem.js';
 import { conflictWithOverlappingGrants, isSingleAgentProject, SINGLE_AGENT } from './edge-facts.js';
@@ -35,10 +37,12 @@ export function claimOperation(claim: ClaimRequest, caller: Caller): Operation<C
   const { request_id } = claim.body;
   const request =
     request_id === undefined ? null : requestKeyFromText(caller, request_id, canonicalClaimText(claim));
+  const recorder = new RefusalRecorder(caller, request_id);
   return {
     kind: 'claim',
     request,
-    attempt: (view) => attemptClaim(view, claim, caller, request),
+    attempt: (view) => attemptClaim(view, claim, caller, request, recorder),
+    shouldRepeat: (transaction, positions) => recorder.shouldRepeat(transaction, positions),
     replay: (events, view) => replayClaim(events, view, claim.subject),
   };
 }
@@ -51,10 +55,12 @@ export function atomicClaimOperation(
 ): Operation<readonly (ClaimResult | Problem)[]> {
   const unsignedClaims = claims.map(({ subject, body: { signature: _, ...body } }) => ({ subject, body }));
   const request = requestKeyOf(caller, 'batch_claim', { ...{ claims: unsignedClaims }, request_id });
+  const recorder = new RefusalRecorder(caller, request_id);
   return {
     kind: 'batch_claim',
     request,
-    attempt: (view) => attemptAtomicClaim(view, claims, caller, request),
+    attempt: (view) => attemptAtomicClaim(view, claims, caller, request, recorder),
+    shouldRepeat: (transaction, positions) => recorder.shouldRepeat(transaction, positions),
     replay: (events, view) =>
       claims.map((claim) =>
         events.some((event) => event.subject === claim.subject)
@@ -79,7 +85,8 @@ function attemptAtomicClaim(
   claims: readonly ClaimRequest[],
   caller: Caller,
   request: RequestKey | null,
-): Attempt<readonly (ClaimResult | Problem)[]> {
+  recorder: RefusalRecorder,
+): Attempt<readonly (ClaimResult | Problem)[]> | NeedsFetch {
   const forbidden = claims.map(({ body }) => otherOwnerProblem(view, body.session_id, caller));
   if (forbidden.some((problem) => problem !== null)) {
     const reply = forbidden.map((problem) => problem ?? deniedClaimResult('DENIED_BATCH'));
@@ -90,12 +97,23 @@ function attemptAtomicClaim(
   // Decided on a fork first, so that a refused batch leaves nothing in the overlay for its neighbours.
   const forked = view.fork();
   const forkedTransaction = new TransactionBuilder(forked);
-  const decisions = claims.map((claim) => addClaim(forkedTransaction, claim, caller));
+  const decisions = claims.map((claim) => {
+    const command = claimCommand(forked, claim, caller);
+    const decision = decideClaim(forked, claim, command);
+    addClaim(forkedTransaction, claim, caller, command, decision);
+    return decision;
+  });
   if (decisions.every((decision) => decision.ok)) {
     view.merge(forked);
     return { transaction: forkedTransaction.build(request), reply: decisions.map(render) };
   }
-  const transaction = new TransactionBuilder(view);
+  const refusals = decisions.map((decision, index) =>
+    decision.ok ? batchRefusal(view, claims[index]!, caller) : decision,
+  );
+  const missing = recorder.missingCounts(view, refusals);
+  if (missing !== null) return missing;
+  const transaction = new TransactionBuilder(view, undefined, recorder);
+  for (const refusal of refusals) transaction.addRefusals(refusal);
   for (const subject of forked.readSet) view.head(subject);
   for (const decision of decisions) {
     transaction.checkHead(decision.head.subject);
@@ -107,17 +125,29 @@ function attemptAtomicClaim(
   return transaction.answer(request, reply);
 }
 
+/** The refusal of a claim that was refused only because others of its batch were. */
+function batchRefusal(view: DecisionView, claim: ClaimRequest, caller: Caller): Decision {
+  const { subject } = claim;
+  return denyWithBatch(view.head(subject), claimCommand(view, claim, caller), view.decisionContext(subject));
+}
+
+/** Without a recorder a refusal is not recorded: nobody asked for this task by name. */
 export function attemptClaim(
   view: DecisionView,
   claim: ClaimRequest,
   caller: Caller,
   request: RequestKey | null,
-): Attempt<ClaimResult | Problem> {
-  const transaction = new TransactionBuilder(view, claim.body.request_id);
+  recorder?: RefusalRecorder,
+): Attempt<ClaimResult | Problem> | NeedsFetch {
+  const transaction = new TransactionBuilder(view, claim.body.request_id, recorder);
   // Whoever controls a session can end its claims, so nobody claims in the session of another.
   const forbidden = otherOwnerProblem(view, claim.body.session_id, caller);
   if (forbidden !== null) return transaction.answer(null, forbidden);
-  const decision = addClaim(transaction, claim, caller);
+  const command = claimCommand(view, claim, caller);
+  const decision = decideClaim(view, claim, command);
+  const missing = recorder?.missingCounts(view, [decision]) ?? null;
+  if (missing !== null) return missing;
+  addClaim(transaction, claim, caller, command, decision);
   return {
     transaction: transaction.build(request),
     reply: renderClaim(view, decision, claim.body.session_id),
@@ -132,12 +162,17 @@ function canonicalClaimText({ subject, body }: ClaimRequest): string {
   return `${asked}\n${agent_id}\n${session_id}\n${lease_duration_seconds}\n${metadataText}\n${agent_role}`;
 }
 
-/** Decides one claim and adds the outcome to the transaction. */
-function addClaim(transaction: TransactionBuilder, claim: ClaimRequest, caller: Caller): Decision {
-  const { view } = transaction;
-  const { subject, body } = claim;
-  const command = claimCommand(view, claim, caller);
-  const decision = decide(view.head(subject), command, view.decisionContext(subject));
+const decideClaim = (view: DecisionView, { subject }: ClaimRequest, command: ClaimCommand): Decision =>
+  decide(view.head(subject), command, view.decisionContext(subject));
+
+/** Adds the outcome of one claim to the transaction. */
+function addClaim(
+  transaction: TransactionBuilder,
+  { body }: ClaimRequest,
+  caller: Caller,
+  command: ClaimCommand,
+  decision: Decision,
+): void {
   if (decision.ok || decision.code === 'SESSION_CLOSED') {
     transaction.openOrCheckSession(body.session_id, body.agent_id, caller);
   }
@@ -147,7 +182,6 @@ function addClaim(transaction: TransactionBuilder, claim: ClaimRequest, caller: 
     const { waiting_for } = command.facts;
     for (const id of waiting_for.slice(0, CHECKED_DEPENDENCIES_MAX)) transaction.checkHead(id);
   }
-  return decision;
 }
 
 export function claimCommand(

@@ -117,11 +117,12 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
   }
 
   /** Null if it was denied, and other work may be granted. */
-  private tryClaim(view: DecisionView, subject: string): Attempt<ClaimResult | Problem> | null {
+  private tryClaim(view: DecisionView, subject: string): Attempt<ClaimResult | Problem> | NeedsFetch | null {
     const { track: _, kinds: __, ...claim } = this.body;
     if (this.deniedSubjects.has(subject) || this.fullTracks.has(trackOf(view, subject))) return null;
     this.lastTrack = trackOf(view, subject);
     const attempt = attemptClaim(view, { subject, body: claim }, this.context.caller, null);
+    if ('needs' in attempt) return attempt;
     const isGranted = 'success' in attempt.reply && attempt.reply.success;
     if (isGranted || isFinal(attempt.reply)) {
       const requests =

@@ -5,12 +5,14 @@ import type { SubmissionResult, SubmitBody } from '../../core/contract/claims.js
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { subjectKindOf } from '../../core/subject.js';
 import { parkedResults, pastGrant } from '../../core/views/index.js';
-import type { Caller } from '../authentication/caller.js';
+import type { Transaction } from '../../stores/store.js';
+import { actorOf, type Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Attempt, NeedsFetch, Operation } from '../queue/operation.js';
+import { RefusalRecorder } from '../queue/refusal-recorder.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
 import { convergenceFacts, evidenceFrom } from './convergence-facts.js';
-import { inputsDigest } from './facts.js';
+import { inputsDigest, isKnownSubject } from './facts.js';
 import { submissionResult } from './render.js';
 import { addAction } from './shared.js';
 
@@ -33,13 +35,17 @@ export class SubmitOperation implements Operation<SubmissionResult> {
   /** What the log says about a late submitter: who was granted its generation, and whether its parking is full. */
   private grantHistory: { grant: PastGrant | null; parking_full: boolean } | null = null;
 
+  private readonly recorder: RefusalRecorder;
+
   constructor(
     private readonly submitRequest: SubmitRequest,
     private readonly readEvents: () => Promise<readonly EventEnvelope[]>,
-  ) {}
+  ) {
+    this.recorder = new RefusalRecorder(submitRequest.caller, submitRequest.body.request_id);
+  }
 
   attempt(view: DecisionView): Attempt<SubmissionResult> | NeedsFetch {
-    const { subject, handle, body } = this.submitRequest;
+    const { subject, handle, body, caller } = this.submitRequest;
     const head = view.head(subject);
     const result = this.result(view);
     const facts: SubmitFacts = {
@@ -50,13 +56,27 @@ export class SubmitOperation implements Operation<SubmissionResult> {
       parking_full: this.grantHistory?.parking_full ?? false,
       is_permit_limit_reached: view.exhaustedLimit !== null,
     };
-    const decision = decide(head, { type: 'submit', handle, result, facts }, view.decisionContext(subject));
+    const command = { type: 'submit', handle, result, facts, sender: actorOf(caller) } as const;
+    const decision = decide(head, command, view.decisionContext(subject));
     // Refused work may have been granted earlier. Only the log can tell, and it is read once.
     if (decision.details.work_lost && this.grantHistory === null)
       return { needs: () => this.readGrantHistory() };
-    const transaction = new TransactionBuilder(view, body.request_id);
+    const missing = this.isKnown(view) ? this.recorder.missingCounts(view, [decision]) : null;
+    if (missing !== null) return missing;
+    const recorder = this.isKnown(view) ? this.recorder : undefined;
+    const transaction = new TransactionBuilder(view, body.request_id, recorder);
     addAction(transaction, decision, body.signature);
     return transaction.answer(null, submissionResult(decision));
+  }
+
+  shouldRepeat(transaction: Transaction, positions: readonly (number | null)[]): boolean {
+    return this.recorder.shouldRepeat(transaction, positions);
+  }
+
+  /** A refusal about work that nobody planned is not recorded: its name is the caller's invention. */
+  private isKnown(view: DecisionView): boolean {
+    const { subject } = this.submitRequest;
+    return view.hasHead(subject) || isKnownSubject(view, subject);
   }
 
   private result(view: DecisionView): SubmittedResult {

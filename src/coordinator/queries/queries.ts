@@ -11,6 +11,7 @@ import {
   lineageOf,
   type ParkedIds,
   parkedResults,
+  RefusalCounts,
   resultsOf,
   statusSteps,
   taskStateIn,
@@ -134,10 +135,12 @@ export class Queries {
     { at, ...query }: PageQuery & AtQuery = {},
   ): AsyncReply<Lineage> {
     const max = limitOf(query);
-    return this.scheduleSubjectRead(projectKey, taskId, at, async (subject, untilAt) => {
+    return this.scheduleSubjectRead(projectKey, taskId, at, async (subject, untilAt, view) => {
+      const refusals = new RefusalCounts();
       const lineageEvents = new LatestItems<EventEnvelope>(LINEAGE_EVENTS_MAX);
       const refused = new LatestItems<EventEnvelope>(max);
       await this.history.forEach(projectKey, { subject, ...untilAt }, (event) => {
+        refusals.add(event);
         if (claimEventKindOf(event.event_type) === 'result_denied')
           refused.push(event, JSON.stringify(event).length);
         else if (LINEAGE_EVENT_KINDS.has(claimEventKindOf(event.event_type) ?? '')) lineageEvents.push(event);
@@ -152,6 +155,7 @@ export class Queries {
         Math.max(0, reviews.length - max);
       return {
         ...lineage,
+        refused_count: at === undefined ? refusedCount(view, subject, refusals) : refusals.total,
         generations: generations.slice(-max),
         reviews: reviews.slice(-max),
         ...(omitted === 0 ? {} : { omitted }),
@@ -295,15 +299,15 @@ export class Queries {
     projectKey: ProjectKey,
     taskId: string,
     at: number | undefined,
-    query: (subject: string, untilAt: { until_position?: number }) => AsyncReply<T>,
+    query: (subject: string, untilAt: { until_position?: number }, view: DecisionView) => AsyncReply<T>,
   ): AsyncReply<T> {
     return this.readScheduler.run(projectKey.tenant_id, () =>
       this.withSubject(projectKey, taskId, async (view, subject) => {
-        if (at === undefined) return query(subject, {});
+        if (at === undefined) return query(subject, {}, view);
         const { position } = view.state;
         return at > position
           ? cursorAheadProblem('at', at, position)
-          : query(subject, { until_position: at });
+          : query(subject, { until_position: at }, view);
       }),
     );
   }
@@ -312,6 +316,13 @@ export class Queries {
   private scheduleRead<T>(projectKey: ProjectKey, query: (project: Project) => AsyncReply<T>): AsyncReply<T> {
     return this.readScheduler.run(projectKey.tenant_id, () => this.projects.query(projectKey, query));
   }
+}
+
+/** The log has the count only now and then; of the current generation this coordinator may know a later one. */
+function refusedCount(view: DecisionView, subject: string, refusals: RefusalCounts): number {
+  const { generation } = view.peekHead(subject);
+  const logged = refusals.totalOf(generation);
+  return refusals.total + Math.max(0, view.refusals.totalOf(subject, generation) - logged);
 }
 
 const LINEAGE_EVENT_KINDS: ReadonlySet<string> = new Set([

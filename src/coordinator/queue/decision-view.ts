@@ -19,6 +19,7 @@ import type { PermitLimit, ProjectKey } from '../../stores/store.js';
 import type { Environment } from '../runtime/environment.js';
 import { claimIdDeriver, newEventId } from '../runtime/identity.js';
 import { tenantPermitLimits } from './permit-limits.js';
+import type { RefusalLog } from './refusal-log.js';
 import type { ProjectRules, RulesCache } from './rules-cache.js';
 import { SmallMap } from './small-map.js';
 
@@ -41,6 +42,7 @@ export interface DecisionSource {
   readonly rulesCache: RulesCache;
   readonly sessionUntilMs: ReadonlyMap<string, number>;
   readonly hasOtherWriters: boolean;
+  readonly refusals: RefusalLog;
   /** Resolves when every batch decided so far has ended. */
   settled(): Promise<void>;
 }
@@ -76,6 +78,11 @@ export class DecisionView {
 
   get rules_seq(): number {
     return this.source.rules_seq;
+  }
+
+  /** The number of refusals so far, per subject, generation and principal. */
+  get refusals(): RefusalLog {
+    return this.source.refusals;
   }
 
   /** The head to decide on. If it is uncommitted it joins the read set, and the transaction must check it. */

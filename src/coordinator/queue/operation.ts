@@ -12,6 +12,8 @@ export interface Operation<Reply> {
   /** Null if the request is not remembered. */
   readonly request: RequestKey | null;
   attempt(view: DecisionView): Attempt<Reply> | NeedsFetch;
+  /** Whether the committed transaction lacks something, so that the operation must be decided again. */
+  shouldRepeat?(transaction: Transaction, positions: readonly (number | null)[]): boolean;
   /** Rebuilds the reply of a request that already took effect from its events, if it is not stored with the request. */
   replay?(events: readonly EventEnvelope[], view: DecisionView): Reply;
 }

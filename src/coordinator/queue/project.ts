@@ -10,6 +10,7 @@ import {
   type Transaction,
 } from '../../stores/store.js';
 import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
+import { EventHistory } from '../queries/history.js';
 import type { Environment } from '../runtime/environment.js';
 import { claimIdSecretOf } from '../runtime/identity.js';
 import { runInSlices } from '../runtime/run-in-slices.js';
@@ -28,6 +29,7 @@ import { eventsAt } from './load-work-state.js';
 import { LogCommits } from './log-commits.js';
 import type { Operation } from './operation.js';
 import { SESSIONS_SCOPE } from './permit-limits.js';
+import { REFUSAL_EVENT_TYPES, RefusalLog } from './refusal-log.js';
 import { RulesCache } from './rules-cache.js';
 import { SharedCommits } from './shared-commits.js';
 
@@ -59,6 +61,7 @@ export class Project implements CommittingProject {
 
   readonly claimIdSecret: string;
   readonly rulesCache: RulesCache;
+  readonly refusals: RefusalLog;
 
   private constructor(
     readonly key: ProjectKey,
@@ -67,6 +70,10 @@ export class Project implements CommittingProject {
     const { meta, store } = services;
     this.claimIdSecret = claimIdSecretOf(meta, key);
     this.rulesCache = new RulesCache(services.skew_margin_ms);
+    const history = new EventHistory(store, services.environment);
+    this.refusals = new RefusalLog((subject, visit) =>
+      history.forEach(key, { subject, types: REFUSAL_EVENT_TYPES }, visit),
+    );
     this.commitPath = isLogStore(store) ? new LogCommits(this, store) : new SharedCommits(this);
   }
 
@@ -83,6 +90,7 @@ export class Project implements CommittingProject {
     this.state = state;
     this.rules_seq = rules_seq;
     this.sessionUntilMs.clear();
+    this.refusals.clear();
   }
 
   get limits(): Limits {

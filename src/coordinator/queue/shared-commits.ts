@@ -136,7 +136,8 @@ export class SharedCommits implements CommitPath {
         isBehind = this.applyCommit(transaction, outcome) || isBehind;
         hasMoved = hasMoved || outcome.positions.length > 0;
         project.services.observer.committed(project.key, transaction);
-        project.resolveJob(job, reply);
+        if (job.operation.shouldRepeat?.(transaction, outcome.positions)) retry.push(job);
+        else project.resolveJob(job, reply);
       } else if (outcome.kind === 'replay') void project.resolveReplay(job, outcome.request);
       else {
         if (outcome.kind === 'conflict') isBehind = this.applyConflict(outcome) || isBehind;

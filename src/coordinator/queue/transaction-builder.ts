@@ -1,5 +1,6 @@
 import { type ClaimEventKind, claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
 import type { Decision } from '../../core/claims/commands.js';
+import { isSignOfLife } from '../../core/claims/decide/sign-of-life.js';
 import { needsPermit, permitHeldUntilMs } from '../../core/claims/lease.js';
 import { type EventDraft, isoTime, msOf, type NewEvent } from '../../core/events/envelope.js';
 import { evolveRecord } from '../../core/record.js';
@@ -18,6 +19,7 @@ import { contentEventId } from '../runtime/identity.js';
 import type { DecisionView } from './decision-view.js';
 import type { Attempt, RequestKey } from './operation.js';
 import { CLAIMS_SCOPE } from './permit-limits.js';
+import { isRefusal, type RefusalRecorder } from './refusal-recorder.js';
 
 const NONE: readonly never[] = [];
 
@@ -44,6 +46,8 @@ export class TransactionBuilder {
   constructor(
     readonly view: DecisionView,
     private readonly requestId?: string,
+    /** Records refusals. Without it they are not recorded. */
+    private readonly recorder?: RefusalRecorder,
   ) {}
 
   /** Adds a decision on a claim: its events, or the check that a refusal depends on, and its signature. */
@@ -51,8 +55,8 @@ export class TransactionBuilder {
     const { head, events } = decision;
     if (signature !== undefined) attachSignature(decision, signature);
     if (events.length === 0) this.check(head.subject, head.seq);
-    else this.swap(head.subject, head.seq, decision.next, events);
-    for (const draft of decision.loose_events) this.addDeduplicatedEvent(draft);
+    else this.swap(head.subject, head.seq, decision.next, events, isSignOfLife(decision, events[0]!));
+    for (const draft of decision.loose_events) this.addLooseEventOf(draft);
     const { not_before_ms, not_after_ms } = decision;
     if (not_before_ms !== null) this.notBeforeMs = Math.max(this.notBeforeMs ?? 0, not_before_ms);
     if (not_after_ms !== null) this.notAfterMs = Math.min(this.notAfterMs ?? not_after_ms, not_after_ms);
@@ -67,8 +71,34 @@ export class TransactionBuilder {
     return this;
   }
 
-  swap(subject: string, expected_seq: number, head: StoredHead, drafts: readonly EventDraft[]): this {
-    for (const draft of drafts) this.stampEvent(draft);
+  /** Records the refusals of a decision, and nothing else of it. */
+  addRefusals({ loose_events }: Decision): this {
+    for (const draft of loose_events) this.addRefusal(draft);
+    return this;
+  }
+
+  private addLooseEventOf(draft: EventDraft): void {
+    if (isRefusal(draft)) this.addRefusal(draft);
+    else this.addDeduplicatedEvent(draft);
+  }
+
+  private addRefusal(refusal: EventDraft): void {
+    const recorded = this.recorder?.record(this.view, refusal) ?? null;
+    if (recorded === null) return;
+    const { draft, event_id } = recorded;
+    if (event_id === null) this.addDeduplicatedEvent(draft);
+    else this.looseEvents = appended(this.looseEvents, this.stampEvent(draft, event_id));
+  }
+
+  swap(
+    subject: string,
+    expected_seq: number,
+    head: StoredHead,
+    drafts: readonly EventDraft[],
+    /** Nobody asked for these events, so they do not carry the request's id. */
+    isUnasked = false,
+  ): this {
+    for (const draft of drafts) this.stampEvent(draft, undefined, isUnasked);
     const events = drafts as readonly NewEvent[];
     this.swaps = appended(this.swaps, { subject, expected_seq, head, events });
     this.view.stageHead(head);
@@ -91,10 +121,10 @@ export class TransactionBuilder {
     return this.check(subject, this.view.record(subject)?.seq ?? 0);
   }
 
-  /** Adds a note or a refusal. A repeated one is written once, because its id derives from its content. */
-  addDeduplicatedEvent(draft: EventDraft): this {
+  /** Adds a note or a parked result. A repeated one is written once, because its id derives from its content. */
+  private addDeduplicatedEvent(draft: EventDraft): this {
     const { event_type, subject = '', generation = 0, agent_id, payload } = draft;
-    const content = payload.result_sha256 ?? payload.reason ?? payload.text ?? '';
+    const content = payload.result_sha256 ?? payload.text ?? '';
     const sessionId = draft.session_id ?? '';
     const eventId = contentEventId([
       event_type,
@@ -226,13 +256,14 @@ export class TransactionBuilder {
    * Turns the draft into the event in place: it belongs to this
    * transaction, and a copy would cost more than the decision.
    */
-  private stampEvent(draft: EventDraft, eventId?: string): NewEvent {
+  private stampEvent(draft: EventDraft, eventId?: string, isUnasked = false): NewEvent {
     const { tenant_id, project_id } = this.view.key;
     const event = draft as NewEvent;
     event.event_id = eventId ?? this.view.newEventId();
     event.tenant_id = tenant_id;
     event.project_id = project_id;
-    if (this.requestId !== undefined && event.request_id === undefined) event.request_id = this.requestId;
+    if (this.requestId !== undefined && event.request_id === undefined && !isUnasked)
+      event.request_id = this.requestId;
     return event;
   }
 }
@@ -250,8 +281,9 @@ const SIGNED_EVENT_KINDS: ReadonlySet<ClaimEventKind | undefined> = new Set<Clai
   'noted',
 ]);
 
-function attachSignature({ events, loose_events: notes }: Decision, signature: string): void {
-  for (const draft of [...events, ...notes]) {
+function attachSignature(decision: Decision, signature: string): void {
+  for (const draft of [...decision.events, ...decision.loose_events]) {
+    if (isSignOfLife(decision, draft)) continue;
     if (SIGNED_EVENT_KINDS.has(claimEventKindOf(draft.event_type)))
       draft.payload = { ...draft.payload, signature };
   }

@@ -204,10 +204,10 @@ forEachStore('claims', (open) => {
   test('an all_or_nothing batch grants nothing when one claim is refused', async () => {
     const { alpha, beta, harness, queries } = await openWithPlan();
     await beta.claims(B);
-    const position = await harness.position();
     const results = await alpha.claimsBatch([A, B], {}, 'all_or_nothing');
     expect(results.map((reply) => reply.reason)).toEqual(['DENIED_BATCH', 'DENIED_ACTIVE_CLAIM']);
-    expect(await harness.position()).toBe(position);
+    expect(await harness.eventTypesOf(A)).toEqual(['CLAIM_REJECTED']);
+    expect(await harness.eventTypesOf(B)).toEqual(['CLAIM_ACQUIRED', 'CLAIM_REJECTED']);
     expect(unwrap(await queries.getTaskState(P, A))).toMatchObject({ readiness: 'ready', generation: 0 });
     expect((await beta.claims(A)).claim?.generation).toBe(1);
   });

@@ -1,8 +1,16 @@
 import { expect, test } from 'vitest';
 import { HarnessAgent } from '../../../test/support/agent.js';
-import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import {
+  CoordinatorHarness,
+  forEachStore,
+  P,
+  planOf,
+  unwrap,
+} from '../../../test/support/coordinator-harness.js';
+import { OPEN_CALLER } from '../authentication/caller.js';
 
 const A = 'A-001-core';
+const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => from + n);
 
 forEachStore('denials', (open) => {
   async function openWithPlan() {
@@ -12,22 +20,114 @@ forEachStore('denials', (open) => {
     return { harness, alpha, beta };
   }
 
-  test('of an agent that keeps retrying are recorded once per generation', async () => {
+  const refusalsIn = async (harness: CoordinatorHarness) =>
+    (await harness.events()).filter(({ event_type }) => /REJECTED$/.test(event_type));
+  const refusedCount = async ({ coordinator }: CoordinatorHarness) =>
+    unwrap(await coordinator.queries.getClaimHistory(P, A)).refused_count;
+
+  // req: AUD-011
+  test('are recorded at most 20 times per generation and principal, then counted', async () => {
     const { harness, alpha, beta } = await openWithPlan();
     await alpha.claims(A);
-    for (let turn = 0; turn < 20; turn += 1) await beta.claims(A);
-    await Promise.all(Array.from({ length: 20 }, () => beta.claims(A)));
-    expect(await harness.eventTypesOf(A)).toEqual(['CLAIM_ACQUIRED', 'CLAIM_REJECTED']);
+    for (let turn = 0; turn < 15; turn += 1) await beta.claims(A);
+    await Promise.all(Array.from({ length: 15 }, () => beta.claims(A)));
+    expect((await refusalsIn(harness)).map(({ payload }) => payload.refused_count)).toEqual(range(1, 20));
+    expect(await refusedCount(harness)).toBe(30);
+    const counted = (await harness.events()).filter(({ event_type }) => event_type === 'REFUSALS_COUNTED');
+    expect(counted.map(({ payload }) => payload.refused_count)).toEqual([21, 22, 24, 28]);
+    expect(counted[0]).toMatchObject({ task_id: A, generation: 1, payload: { principal: 'open' } });
+    const other = { ...OPEN_CALLER, principal: 'key-2' };
+    const claim = { task_id: A, agent_id: 'gamma', session_id: 's3' };
+    await harness.coordinator.claimTask(P, claim, other);
+    expect((await refusalsIn(harness)).at(-1)).toMatchObject({
+      agent_id: 'gamma',
+      payload: { principal: 'key-2', refused_count: 1 },
+    });
     await alpha.releases(A);
     await alpha.claims(A);
     await beta.claims(A);
+    expect((await refusalsIn(harness)).at(-1)).toMatchObject({
+      generation: 2,
+      payload: { refused_count: 1 },
+    });
+  });
+
+  test('are counted on after a restart, and never recorded more than 20 times', async () => {
+    const { harness, alpha, beta } = await openWithPlan();
+    await alpha.claims(A);
+    for (let turn = 0; turn < 19; turn += 1) await beta.claims(A);
     await harness.restart();
+    for (let turn = 0; turn < 5; turn += 1) await beta.claims(A);
+    expect(await refusalsIn(harness)).toHaveLength(20);
+    await harness.restart();
+    expect(await refusedCount(harness)).toBe(24);
     await beta.claims(A);
-    const rejected = (await harness.events()).filter((event) => event.event_type === 'CLAIM_REJECTED');
-    expect(rejected.map((event) => [event.generation, event.agent_id, event.seq])).toEqual([
-      [1, 'beta', undefined],
-      [2, 'beta', undefined],
+    expect(await refusalsIn(harness)).toHaveLength(20);
+    expect(await refusedCount(harness)).toBe(25);
+  });
+
+  test('of a repeated request are recorded and counted once, also after a restart', async () => {
+    const { harness, alpha, beta } = await openWithPlan();
+    await alpha.claims(A);
+    const submission = { task_id: A, session_id: 's9', generation: 7, result_data: 1, request_id: 'r2' };
+    const repeat = async () => {
+      await beta.claims(A, { request_id: 'r1' });
+      await harness.coordinator.submitResult(P, submission);
+    };
+    await repeat();
+    await repeat();
+    await harness.restart();
+    await repeat();
+    expect((await refusalsIn(harness)).map(({ request_id }) => request_id)).toEqual(['r1', 'r2']);
+    expect(await refusedCount(harness)).toBe(2);
+  });
+
+  // req: AUD-011
+  test('of submissions without a valid handle are recorded with the sender, and change nothing else', async () => {
+    const { harness, alpha } = await openWithPlan();
+    const imposter = { ...OPEN_CALLER, principal: 'key-7', claim_id_optional: false };
+    const submit = async (fields: object) => {
+      const body = { task_id: A, session_id: 's1', claim_id: 'clm_guess', result_data: 'x', ...fields };
+      await harness.coordinator.submitResult(P, body, imposter);
+    };
+    await submit({ generation: 1 });
+    await alpha.claims(A);
+    const before = unwrap(await harness.coordinator.queries.getTaskState(P, A));
+    const session = unwrap(await harness.coordinator.sessions.get(P.tenant_id, 's1'));
+    harness.advance(10);
+    await submit({ generation: 9 });
+    await submit({ generation: 1, session_id: 's-other' });
+    await submit({ generation: 1 });
+    expect(unwrap(await harness.coordinator.queries.getTaskState(P, A))).toEqual(before);
+    expect(unwrap(await harness.coordinator.sessions.get(P.tenant_id, 's1'))).toEqual(session);
+    await alpha.submits(A, 'mine');
+    await submit({ generation: 1 });
+    const records = await refusalsIn(harness);
+    expect(
+      records.map(({ agent_id, session_id, payload }) => [agent_id, session_id, payload.rejection_reason]),
+    ).toEqual([
+      ['key-7', 's1', 'NO_CLAIM'],
+      ['key-7', 's1', 'FUTURE_GENERATION'],
+      ['key-7', 's-other', 'SESSION_MISMATCH'],
+      ['key-7', 's1', 'SESSION_MISMATCH'],
+      ['key-7', 's1', 'TASK_ALREADY_COMPLETED'],
     ]);
+    expect(records.every(({ payload }) => payload.principal === 'key-7' && payload.verified === false)).toBe(
+      true,
+    );
+    expect(JSON.stringify(records)).not.toContain('clm_guess');
+    const { agents } = unwrap(await harness.coordinator.queries.agents(P));
+    expect(agents.map(({ agent_id }) => agent_id)).toEqual(['alpha']);
+  });
+
+  test('are not recorded about work that does not exist, nor if `next` finds nothing', async () => {
+    const { harness, alpha, beta } = await openWithPlan();
+    await alpha.claims(A);
+    const submission = { task_id: 'Z-001-none', session_id: 's9', generation: 1, result_data: 1 };
+    await harness.coordinator.submitResult(P, submission);
+    await beta.claims('Z-001-none');
+    expect(await beta.next()).toMatchObject({ reason: 'NOTHING_READY' });
+    expect(await refusalsIn(harness)).toEqual([]);
   });
 
   test('of a zombie’s submissions are recorded once per result', async () => {
@@ -76,4 +176,23 @@ forEachStore('denials', (open) => {
     expect((await alpha.submits(A, 3)).parked).not.toBeNull();
     expect(unwrap(await harness.coordinator.queries.getTaskState(P, A)).parked).toBe(16);
   });
+});
+
+test('two coordinators of one store record 20 refusals between them, and lose none of the first', async () => {
+  const harness = await CoordinatorHarness.open('memory');
+  await harness.plan(planOf(A));
+  const second = await harness.openAnother();
+  await new HarnessAgent(harness, 'alpha', 's1').claims(A);
+  const refuse = (n: number) =>
+    (n % 2 === 0 ? harness.coordinator : second).claimTask(P, {
+      task_id: A,
+      agent_id: `agent-${n}`,
+      session_id: `s-${n}`,
+    });
+  await Promise.all(range(1, 10).map(refuse));
+  const rejected = async () =>
+    (await harness.events()).filter(({ event_type }) => event_type === 'CLAIM_REJECTED');
+  expect(new Set((await rejected()).map(({ agent_id }) => agent_id)).size).toBe(10);
+  await Promise.all(range(11, 40).map(refuse));
+  expect(await rejected()).toHaveLength(20);
 });

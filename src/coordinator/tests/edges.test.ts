@@ -61,6 +61,7 @@ forEachStore('edges of a configured project', (open) => {
     const converged = eventsOfType(await harness.events(), 'edge_converged')[0];
     expect(Object.keys(converged?.payload ?? {}).sort()).toEqual([
       'late',
+      'metadata',
       'outcome',
       'result_data',
       'result_id',
@@ -86,9 +87,8 @@ forEachStore('edges of a configured project', (open) => {
       agent_role: 'architect',
       agent_id: 'alpha',
     });
-    expect(eventsOfType(events, 'claim_rejected')).toMatchObject([
-      { agent_id: 'beta', payload: { reason: 'DENIED_ACTIVE_CLAIM', holding_agent: 'alpha' } },
-    ]);
+    const refused = { agent_id: 'beta', payload: { reason: 'DENIED_ACTIVE_CLAIM', holding_agent: 'alpha' } };
+    expect(eventsOfType(events, 'claim_rejected')).toMatchObject([refused, refused, refused, refused]);
   });
 
   // req: EDG-001, EDG-003, EDG-014, EDG-017
@@ -101,8 +101,11 @@ forEachStore('edges of a configured project', (open) => {
     const events = await harness.events();
     expect(eventsOfType(events, 'edge_started')).toHaveLength(1);
     const rejected = eventsOfType(events, 'claim_rejected');
-    expect(rejected).toHaveLength(39);
-    expect(new Set(rejected.map(({ agent_id }) => agent_id)).size).toBe(39);
+    // All callers of an open server are one principal.
+    expect(rejected).toHaveLength(20);
+    expect(new Set(rejected.map(({ agent_id }) => agent_id)).size).toBe(20);
+    const history = unwrap(await harness.coordinator.queries.getClaimHistory(P, A));
+    expect(history.refused_count).toBe(39);
     expect(new Set(rejected.map(({ payload }) => payload.holding_agent))).toEqual(new Set([winner]));
     expect(eventsOfType(events, 'edge_claim')).toEqual([]);
   });

@@ -261,13 +261,17 @@ forEachStore('limits', (open) => {
     await harness.plan(planOf(A));
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     await alpha.claims(A);
-    const position = await harness.position();
     expect(await alpha.submits(A, 'x'.repeat(99))).toMatchObject({
       accepted: false,
       reason: 'RESULT_TOO_LARGE',
       parked: null,
     });
-    expect(await harness.position()).toBe(position);
+    const refused = (await harness.events()).at(-1);
+    expect(refused).toMatchObject({
+      event_type: 'RESULT_REJECTED',
+      payload: { rejection_reason: 'RESULT_TOO_LARGE', parked: false, metadata: { result_size_bytes: 101 } },
+    });
+    expect(refused?.payload.result_data).toBeUndefined();
     expect(await alpha.submits(A, 'x'.repeat(98))).toMatchObject({ accepted: true });
   });
 });

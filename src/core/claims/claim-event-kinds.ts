@@ -23,6 +23,8 @@ export const EVENT_TYPES = {
   reset: { task: 'TASK_RESET', edge: 'edge_reset' },
   claim_denied: { task: 'CLAIM_REJECTED', edge: 'claim_rejected' },
   result_denied: { task: 'RESULT_REJECTED', edge: 'result_rejected' },
+  /** Refusals of one principal that are only counted: see `refusalRecord`. */
+  refusals_counted: { task: 'REFUSALS_COUNTED', edge: 'refusals_counted' },
   noted: { task: 'NOTE_ADDED', edge: 'note_added' },
 } as const;
 
@@ -30,7 +32,7 @@ export type ClaimEventKind = keyof typeof EVENT_TYPES;
 /** The event types of a kind: the task's and the edge's. */
 export type ClaimEventType<Kind extends ClaimEventKind> = (typeof EVENT_TYPES)[Kind]['task' | 'edge'];
 
-const LOOSE_KINDS = ['claim_denied', 'result_denied', 'noted', 'warned'] as const;
+const LOOSE_KINDS = ['claim_denied', 'result_denied', 'refusals_counted', 'noted', 'warned'] as const;
 /** Kinds of the events that change no head. */
 export type LooseEventKind = (typeof LOOSE_KINDS)[number];
 

@@ -99,7 +99,8 @@ export interface ConvergenceFacts {
   /** Paths that exceed the role's authority, if paths are the reason. */
   readonly authority_paths?: readonly string[];
 }
-export interface PastGrant extends Pick<LastClaim, 'agent_id' | 'session_id' | 'agent_role' | 'request_id'> {
+export interface PastGrant
+  extends Pick<LastClaim, 'agent_id' | 'session_id' | 'agent_role' | 'request_id' | 'claimed_at_ms'> {
   readonly generation: number;
 }
 
@@ -119,7 +120,13 @@ interface CommandFields {
     readonly reason: 'VOLUNTARY' | 'ERROR' | 'SESSION_CLOSED';
     readonly message: string | null;
   };
-  submit: { readonly handle: ClaimHandle; readonly result: SubmittedResult; readonly facts: SubmitFacts };
+  submit: {
+    readonly handle: ClaimHandle;
+    readonly result: SubmittedResult;
+    readonly facts: SubmitFacts;
+    /** Whoever sent it, if it does not prove to be the agent of a grant. */
+    readonly sender: string;
+  };
   suspend: {
     readonly handle: ClaimHandle;
     readonly gate: { readonly iteration: number; readonly candidate_sha256: string } | null;
@@ -170,7 +177,7 @@ export interface Decision {
   readonly head: Head;
   /** Head after the decision: the same object if nothing changes. */
   readonly next: Head;
-  /** Events in order; empty for every refusal. */
+  /** Events in order. Those of a refusal are a sign of life of the holder, or its escalation; mostly there are none. */
   readonly events: readonly EventDraft[];
   /** Events that change no head, such as a refusal worth recording. */
   readonly loose_events: readonly EventDraft[];

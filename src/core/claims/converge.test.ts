@@ -61,20 +61,28 @@ describe('an edge that converges', () => {
   });
 
   it('is refused while a required check fails: the claim stays, and nothing is lost or parked', () => {
-    const { decision } = edge(granted(ada, 0)).when(
-      converges(withConvergence({ failing, needs_human: true })),
-      5,
-    );
-    expect(decision).toMatchObject({ ok: false, code: 'NOT_CONVERGED', events: [], loose_events: [] });
-    expect(decision.details).toEqual({ work_lost: false, parked: null, failing });
-    expect(decision.next).toBe(decision.head);
+    const { details, loose_events } = edge(granted(ada, 0))
+      .when(converges(withConvergence({ failing, needs_human: true })), 5)
+      .thenRefusedToHolder('NOT_CONVERGED');
+    expect(details).toEqual({ work_lost: false, parked: null, failing });
+    expect(loose_events).toMatchObject([
+      {
+        event_type: 'result_rejected',
+        payload: {
+          rejection_reason: 'NOT_CONVERGED',
+          failing: failing.map(({ name }) => name),
+          parked: false,
+        },
+      },
+    ]);
   });
 
   it('is refused outside the role’s authority if outside_authority_action is reject, unless a human approved this candidate', () => {
     const rejected = { authority: 'reject', ...withConvergence() } as const;
-    const { decision } = edge(granted(ada, 0)).when(converges(rejected), 5);
-    expect(decision).toMatchObject({ code: 'OUTSIDE_AUTHORITY', events: [], loose_events: [] });
-    expect(decision.next.claim?.state).toBe('ACTIVE');
+    const { loose_events } = edge(granted(ada, 0))
+      .when(converges(rejected), 5)
+      .thenRefusedToHolder('OUTSIDE_AUTHORITY');
+    expect(loose_events).toMatchObject([{ payload: { rejection_reason: 'OUTSIDE_AUTHORITY' } }]);
     const gate = { iteration: 2, candidate_sha256: SHA };
     const suspended = edge(granted(ada, 0)).when(
       { type: 'suspend', handle: converges({}).handle, gate },

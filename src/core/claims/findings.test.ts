@@ -146,11 +146,11 @@ describe('findings in the claim rules of the specifications', () => {
     done.when(submit(ada, 1, { result: result('bb22', 1) }), 10).thenRefused('TASK_ALREADY_COMPLETED');
   });
 
-  it('F-37: a forged future generation leaves no trace on the head and parks nothing', () => {
+  it('F-37: a forged future generation leaves no trace on the head, parks nothing and is recorded', () => {
     const { loose_events: notes } = given(granted(ada, 0))
       .when(submit(bob, 9), 10)
       .thenRefused('FUTURE_GENERATION', { parked: null });
-    expect(notes).toEqual([]);
+    expect(notes).toMatchObject([{ payload: { parked: false, verified: false } }]);
   });
 
   // req: RCV-006, RES-005
@@ -189,7 +189,7 @@ describe('findings in the claim rules of the specifications', () => {
     const merging = given(granted(ada, 0, { inputs: '1 aa, 1 bb' }));
     merging
       .when(submit(ada, 1, {}, { inputs: '1 aa, 2 cc' }), 10)
-      .thenRefused('DEPENDENCY_CHANGED', { work_lost: true, parked: 'result-aa11' });
+      .thenRefusedToHolder('DEPENDENCY_CHANGED', { work_lost: true, parked: 'result-aa11' });
     merging
       .when(submit(ada, 1, {}, { inputs: '1 aa, 1 bb' }), 10)
       .thenEvents('ACCEPTED', ['RESULT_SUBMITTED']);

@@ -28,7 +28,7 @@ export interface LastClaim {
   /** Null: a claim without a lease, which never lapses. */
   readonly lease_seconds: number | null;
   readonly expires_at_ms: number | null;
-  /** Time of the holder's last activity: grant, renewal or resumption. */
+  /** Time of the holder's last activity: grant, renewal, resumption or any other command under its handle. */
   readonly active_at_ms: number;
   readonly max_hold_until_ms: number | null;
   /** Deadline of the human gate while SUSPENDED. */

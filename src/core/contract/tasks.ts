@@ -158,6 +158,9 @@ const lineage = namedObject('Lineage', {
   task_id: z.string(),
   generations: z.array(claimHistory),
   rejected: z.array(taskResult),
+  refused_count: count.describe(
+    'number of refused claims and submissions, also of those that are only counted; exact or slightly less',
+  ),
   reviews: z.array(reviewEntry),
   omitted: count.exactOptional().describe('number of older events left out, if any'),
 });

@@ -19,6 +19,7 @@ const TASK_TYPES = [
   'TASK_RESET',
   'CLAIM_REJECTED',
   'RESULT_REJECTED',
+  'REFUSALS_COUNTED',
   'NOTE_ADDED',
 ];
 const EDGE_TYPES = [
@@ -37,6 +38,7 @@ const EDGE_TYPES = [
   'edge_reset',
   'claim_rejected',
   'result_rejected',
+  'refusals_counted',
   'note_added',
 ];
 const METHODOLOGY_TYPES = [

@@ -20,6 +20,10 @@ const resultFields = {
   /** `metadata` of the submission. */
   result_metadata: openObject.exactOptional(),
 };
+/** From the grant to the submission, by the store's clock. Absent if there was no grant. */
+const processingTime = { processing_time_seconds: z.number().nonnegative().exactOptional() };
+/** The credential that sent a refused command, as the server knows it, and the number of this refusal among its own. */
+const senderFields = { principal: name.exactOptional(), refused_count: count.exactOptional() };
 /** Reported evidence of convergence: edges only. */
 export const evidenceFields = {
   iteration: count.exactOptional(),
@@ -33,6 +37,9 @@ const signed = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
   z.strictObject({ ...shape, signature: text(512).exactOptional() });
 /** The reason of a hold may quote an error message or a review comment in full, so it is longer than either. */
 const operatorFields = { reason: text(8192), by: name };
+
+/** Maximum number of failing checks listed in an event. */
+export const FAILING_LISTED_MAX = 20;
 
 /** Schema per kind of claim event. Tasks and edges use different event types for the same payloads. */
 export const claimPayloadSchemas = {
@@ -69,6 +76,7 @@ export const claimPayloadSchemas = {
   accepted: signed({
     outcome: z.literal('ACCEPTED'),
     late: z.boolean(),
+    metadata: z.strictObject(processingTime).exactOptional(),
     ...resultFields,
   }),
   adopted: z.strictObject({
@@ -117,6 +125,7 @@ export const claimPayloadSchemas = {
     limit: name.exactOptional(),
     /** Modules that the holding agent's work touches too. */
     shared_modules: z.array(name).max(20).readonly().exactOptional(),
+    ...senderFields,
   }),
   result_denied: signed({
     submitted_generation: count,
@@ -124,8 +133,19 @@ export const claimPayloadSchemas = {
     rejection_reason: name,
     work_lost: z.boolean(),
     parked: z.boolean(),
-    metadata: z.strictObject({ result_size_bytes: count }),
+    /** Present if the sender did not prove to be the agent of a grant; `session_id` is then only what it claimed. */
+    verified: z.literal(false).exactOptional(),
+    /** NOT_CONVERGED: the names of the first checks that did not pass. */
+    failing: z.array(name).max(FAILING_LISTED_MAX).readonly().exactOptional(),
+    metadata: z.strictObject({ result_size_bytes: count, ...processingTime }),
+    ...senderFields,
     ...resultFields,
+  }),
+  refusals_counted: z.strictObject({
+    current_generation: count,
+    principal: name,
+    /** All refusals so far, with those that are recorded in full. */
+    refused_count: count,
   }),
   noted: signed({ text: sentence }),
 } satisfies Record<ClaimEventKind, z.ZodType>;

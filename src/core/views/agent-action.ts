@@ -2,6 +2,10 @@ import { claimEventKindOf } from '../claims/claim-event-kinds.js';
 import type { EventEnvelope } from '../events/envelope.js';
 import { subjectKindOf } from '../subject.js';
 
+/** Whether an event records what somebody sent in the name of a session without proof that it is its own. */
+export const isUnverified = ({ event_type, payload }: EventEnvelope): boolean =>
+  claimEventKindOf(event_type) === 'result_denied' && payload.verified === false;
+
 /** Whether the agent named in an event acted itself, as opposed to a human or an expiry. */
 export function isAgentAction(event: EventEnvelope): boolean {
   switch (claimEventKindOf(event.event_type)) {
@@ -10,7 +14,10 @@ export function isAgentAction(event: EventEnvelope): boolean {
     case 'held':
     case 'unheld':
     case 'reset':
+    case 'refusals_counted':
       return false;
+    case 'result_denied':
+      return !isUnverified(event);
     case 'released':
       return event.payload.reason === 'VOLUNTARY' || event.payload.reason === 'ERROR';
     case undefined:

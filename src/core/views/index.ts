@@ -7,6 +7,7 @@ export * from './lineage.js';
 export * from './parked.js';
 export * from './progress.js';
 export * from './project-state.js';
+export * from './refusals.js';
 export * from './results.js';
 export * from './session-memory.js';
 export * from './status.js';

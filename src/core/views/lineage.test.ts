@@ -194,6 +194,7 @@ describe('the results of a task', () => {
       session_id: 'sess-002',
       agent_role: null,
       request_id: null,
+      claimed_at_ms: minute(6),
     });
     expect(pastGrant(events, 4)).toBeNull();
   });

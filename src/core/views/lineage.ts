@@ -3,6 +3,7 @@ import type { EventEnvelope } from '../events/envelope.js';
 import type { ClaimEvent } from '../events/known-event.js';
 import { planPositionOf } from '../plan/plan-position.js';
 import { claimEvents } from './claim-events.js';
+import { RefusalCounts } from './refusals.js';
 import { resultsOf } from './results.js';
 
 /** History of one subject, folded from its events in order of position. */
@@ -20,7 +21,15 @@ export function lineageOf(task_id: string, events: readonly EventEnvelope[]): Li
     }
   }
   const rejected = resultsOf(events).filter(({ accepted }) => !accepted);
-  return { task_id, generations: [...generations.values()], rejected, reviews };
+  const refusals = new RefusalCounts();
+  for (const event of events) refusals.add(event);
+  return {
+    task_id,
+    generations: [...generations.values()],
+    rejected,
+    refused_count: refusals.total,
+    reviews,
+  };
 }
 
 function historyOfGrant({ event, payload }: ClaimEvent<'granted'>): ClaimHistory {

@@ -3,7 +3,7 @@ import type { PastGrant } from '../claims/commands.js';
 import { resultOf } from '../claims/evolve.js';
 import type { SubmittedResult } from '../claims/head.js';
 import type { TaskResult } from '../contract/tasks.js';
-import type { EventEnvelope } from '../events/envelope.js';
+import { type EventEnvelope, msOf } from '../events/envelope.js';
 import type { ClaimEvent } from '../events/known-event.js';
 import { planPositionOf } from '../plan/plan-position.js';
 import { claimEvents } from './claim-events.js';
@@ -48,6 +48,7 @@ export function pastGrant(events: readonly EventEnvelope[], generation: number):
     session_id: grant.session_id ?? '',
     agent_role: grant.agent_role ?? null,
     request_id: grant.request_id ?? null,
+    claimed_at_ms: msOf(grant.timestamp),
   };
 }
 

@@ -4,7 +4,7 @@ import type { EventEnvelope } from '../events/envelope.js';
 import { asClaimEvent, asKnownEvent } from '../events/known-event.js';
 import { planPositionOf } from '../plan/plan-position.js';
 import { sessionSubject, subjectKindOf } from '../subject.js';
-import { isAgentAction } from './agent-action.js';
+import { isAgentAction, isUnverified } from './agent-action.js';
 
 /** Maximum number of entries kept, the latest ones; the log has the rest. */
 export const TASK_LOG_MAX = 1000;
@@ -33,7 +33,7 @@ export type SessionFold = ReturnType<typeof emptySession>;
 /** Folds one event into the session; events of other sessions and repeated events change nothing. */
 export function evolveSession(session: SessionFold, event: EventEnvelope): void {
   const isOwnRecord = event.subject === sessionSubject(session.session_id);
-  if (!isOwnRecord && event.session_id !== session.session_id) return;
+  if (!isOwnRecord && (event.session_id !== session.session_id || isUnverified(event))) return;
   if (event.position <= (session.positions.get(event.project_id) ?? 0)) return;
   session.positions.set(event.project_id, event.position);
   session.tenant_id = event.tenant_id;

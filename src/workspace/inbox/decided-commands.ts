@@ -1,6 +1,6 @@
 import { parseSubject } from '../../coordinator/operations/parse-body.js';
 import { isProblem } from '../../coordinator/wire/problem.js';
-import type { RenewalResult, SubmissionResult } from '../../core/contract/claims.js';
+import type { FailingCheck, RenewalResult, SubmissionResult } from '../../core/contract/claims.js';
 import { adviceFor, type ClaimRefusal, type SubmissionRefusal } from '../../core/contract/codes.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { InboxCommand } from './command.js';
@@ -102,7 +102,7 @@ const REPLY_BUILDERS = new Map<string, (event: EventEnvelope) => InboxReply>([
   ['edge_released', () => ({ success: true, reason: 'RELEASED' })],
   ['edge_converged', accepted],
   ['convergence_escalated', (event) => refusedResult(event, 'ESCALATED')],
-  ['result_rejected', (event) => refusedResult(event, event.payload.rejection_reason as RecordedRefusal)],
+  ['result_rejected', (event) => refusedResult(event, event.payload.rejection_reason as SubmissionRefusal)],
   ['claim_rejected', refusedClaim],
 ]);
 
@@ -117,12 +117,9 @@ function accepted({ generation: current_generation = 0, payload }: EventEnvelope
   return { accepted: true, reason: 'ACCEPTED', current_generation, ...kept };
 }
 
-/** NOT_CONVERGED keeps the claim and leaves no event. */
-type RecordedRefusal = Exclude<SubmissionRefusal, 'NOT_CONVERGED'>;
-
 function refusedResult(
   { generation = 0, payload }: EventEnvelope,
-  reason: RecordedRefusal,
+  reason: SubmissionRefusal,
 ): SubmissionResult {
   const current_generation = (payload.current_generation as number | undefined) ?? generation;
   const parked = payload.parked === true ? (payload.result_id as string) : null;
@@ -132,7 +129,16 @@ function refusedResult(
     work_product_ref: null,
     parked,
   } as const;
-  return { accepted: false, reason, current_generation, ...kept, next: adviceFor(reason) };
+  const refused = { accepted: false, current_generation, ...kept, next: adviceFor(reason) } as const;
+  return reason === 'NOT_CONVERGED'
+    ? { ...refused, reason, failing: recordedChecks(payload.failing) }
+    : { ...refused, reason };
+}
+
+/** The log has the names of the failing checks only. */
+function recordedChecks(names: unknown): FailingCheck[] {
+  const says = 'It had not passed when the result was submitted.';
+  return Array.isArray(names) ? names.map((name) => ({ name: String(name), says })) : [];
 }
 
 function refusedClaim({ payload }: EventEnvelope): RecalledRefusal {

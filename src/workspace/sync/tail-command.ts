@@ -78,6 +78,7 @@ const ACTION_BY_EVENT_KIND: Readonly<Record<ClaimEventKind, TailActionBuilder>> 
   lost: skipAction,
   warned: skipAction,
   claim_denied: skipAction,
+  refusals_counted: skipAction,
   result_denied: notSent('it was refused locally, and is kept locally'),
   adopted: notSent(DECIDED_BY_PERSON),
   held: notSent(DECIDED_BY_PERSON),

@@ -53,9 +53,16 @@ export class WorkspaceHarness {
     return this.store.events(KEY, { after: 0, limit: 100_000 });
   }
 
-  /** The events on edges, in order, as `edge_started a-01 1`. */
+  /**
+   * The events on edges, in order, as `edge_started a-01 1`. Without signs of life, which nobody asked for and which are
+   * left out within one millisecond.
+   */
   async edgeHistory(): Promise<string[]> {
-    const events = (await this.events()).filter(({ feature_id }) => feature_id !== undefined);
+    const isSignOfLife = ({ event_type, request_id }: EventEnvelope) =>
+      event_type === 'heartbeat' && request_id === undefined;
+    const events = (await this.events()).filter(
+      (event) => event.feature_id !== undefined && !isSignOfLife(event),
+    );
     return events.map(
       ({ event_type, agent_id, generation }) => `${event_type} ${agent_id} ${generation ?? '-'}`,
     );

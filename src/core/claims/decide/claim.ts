@@ -125,7 +125,7 @@ function unknownSubjectDenial({ edge }: ClaimFacts): ClaimDenial {
   return message === null ? { code: 'UNKNOWN_TASK' } : { code: 'UNKNOWN_TASK', details: { says: message } };
 }
 
-/** Denials caused by the request itself are not recorded; all others are, once per agent and generation. */
+/** Denials caused by the request itself say nothing about the work, and are not recorded; all others are. */
 const UNRECORDED_CODES = new Set<DecisionCode>(['INVALID_LEASE', 'UNKNOWN_TASK', 'SESSION_CLOSED']);
 
 function deny(head: Head, command: ClaimCommand, context: DecisionContext, denial: ClaimDenial): Decision {
@@ -150,6 +150,10 @@ function deny(head: Head, command: ClaimCommand, context: DecisionContext, denia
   const not_after_ms = denialEndsAtMs(head, denial, context.rules);
   return { ...refuse(head, denial.code, details, [denialEvent]), not_after_ms };
 }
+
+/** Denies a claim that would be granted alone, because another claim of its batch is denied. */
+export const denyWithBatch = (head: Head, command: ClaimCommand, context: DecisionContext): Decision =>
+  deny(head, command, context, { code: 'DENIED_BATCH' });
 
 /** Time at which a denial ends without any event; null if it does not. */
 function denialEndsAtMs(head: Head, { code, details }: ClaimDenial, rules: Rules): number | null {

@@ -8,7 +8,8 @@ import type { Head } from '../head.js';
 import { canTakeOver, lapsesAtMs, poisonReason } from '../lease.js';
 
 /** The agent and the generation that an event refers to. */
-export type EventActor = Omit<PastGrant, 'request_id'> & Partial<Pick<PastGrant, 'request_id'>>;
+export type EventActor = Omit<PastGrant, 'request_id' | 'claimed_at_ms'> &
+  Partial<Pick<PastGrant, 'request_id'>>;
 
 /** Collects the events of one decision in order and folds each into the head. */
 export class DecisionBuilder {

@@ -12,6 +12,7 @@ import {
   withExpiryBound,
 } from './decision-builder.js';
 import { handleFault, isHolderHandle } from './handle.js';
+import { withSignOfLife } from './sign-of-life.js';
 
 export function decideRenew(
   head: Head,
@@ -142,10 +143,10 @@ function isAlreadyReleased(
   return command.handle.generation === head.generation && isHolderHandle(head, command.handle, context);
 }
 
-/** Decides a note: holder only. It changes no head, but the handle is checked as for every other command. */
+/** Decides a note: holder only. It is a sign of life, and changes nothing else of the head. */
 export function decideNote(head: Head, command: SubjectCommand<'note'>, context: DecisionContext): Decision {
   const fault = handleFault(head, command.handle, context);
   if (fault !== null) return refuse(head, fault);
   const noteEvent = draftEvent(head, 'noted', holderActor(head), { text: command.text }, context.now_ms);
-  return { ...refuse(head, 'NOTED', {}, [noteEvent]), ok: true };
+  return { ...withSignOfLife(refuse(head, 'NOTED', {}, [noteEvent]), context), ok: true };
 }

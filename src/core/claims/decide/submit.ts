@@ -1,19 +1,32 @@
-import type { ClaimEventPayloads, ResultFields } from '../../events/claim-payload-schemas.js';
+import {
+  type ClaimEventPayloads,
+  FAILING_LISTED_MAX,
+  type ResultFields,
+} from '../../events/claim-payload-schemas.js';
 import { isoTime } from '../../events/envelope.js';
 import { PATH_BYTES_MAX } from '../../methodology/definition/asset-path.js';
 import { toolConfigMessage } from '../../methodology/definition/guarded-paths.js';
-import type { Decision, DecisionCode, DecisionContext, PastGrant, SubjectCommand } from '../commands.js';
+import type {
+  Decision,
+  DecisionCode,
+  DecisionContext,
+  DecisionDetails,
+  PastGrant,
+  SubjectCommand,
+} from '../commands.js';
 import type { Gate, Head, LastClaim, SubmittedResult } from '../head.js';
 import { canTakeOver, finiteOrNull, isLapsed, lapsesAtMs } from '../lease.js';
 import {
   DecisionBuilder,
   draftEvent,
+  type EventActor,
   holderActor,
   refuse,
   replay,
   withExpiryBound,
 } from './decision-builder.js';
 import { isHolderHandle } from './handle.js';
+import { withSignOfLife } from './sign-of-life.js';
 
 type SubmitCommand = SubjectCommand<'submit'>;
 
@@ -27,7 +40,12 @@ export function decideSubmit(head: Head, command: SubmitCommand, context: Decisi
   if (needsHumanReview(head, command)) return escalate(head, command, context);
   const late = isLapsed(head, context.now_ms, context.rules);
   const accepted = new DecisionBuilder(head, context)
-    .emit('accepted', holderActor(head), { outcome: 'ACCEPTED', late, ...resultFields(command.result) })
+    .emit('accepted', holderActor(head), {
+      outcome: 'ACCEPTED',
+      late,
+      metadata: processingTime(head.claim, context),
+      ...resultFields(command.result),
+    })
     .build('ACCEPTED', { late, result: command.result, work_lost: false }, leaseCommitBound(head, context));
   if (command.facts.authority !== 'warn') return accepted;
   const warning = {
@@ -173,7 +191,10 @@ const WORK_LOST_CODES = new Set<DecisionCode>([
   'TASK_ALREADY_COMPLETED',
 ]);
 
-/** Refuses a submission. Work submitted under a valid grant is parked: stored under its result id, for a later adoption. */
+/**
+ * Refuses a submission and records it. Work that is lost under a valid grant is parked: stored under its result id, for
+ * a later adoption. A refusal of the holder is a sign of life; that of anybody else changes nothing.
+ */
 function refuseSubmission(
   head: Head,
   command: SubmitCommand,
@@ -182,33 +203,62 @@ function refuseSubmission(
 ): Decision {
   const work_lost = WORK_LOST_CODES.has(code);
   const grant = verifiedGrantOf(head, command, context);
-  if (!work_lost || grant === null || code === 'SESSION_MISMATCH') {
-    return refuse(head, code, { work_lost, parked: null, ...refusalDetails(command, context, code) });
-  }
-  const parked = !command.facts.parking_full;
+  const parked = work_lost && grant !== null && code !== 'SESSION_MISMATCH' && !command.facts.parking_full;
+  const { failing = null, ...more } = refusalDetails(command, context, code);
   const rejectionEvent = draftEvent(
     head,
     'result_denied',
-    // The request id belongs to the grant, not to this submission.
-    { ...grant, request_id: null },
+    grant === null ? senderActor(head, command) : { ...grant, request_id: null },
     {
       submitted_generation: command.handle.generation,
       current_generation: head.generation,
       rejection_reason: code,
       work_lost,
       parked,
-      metadata: { result_size_bytes: command.result.size_bytes },
-      ...resultFields(command.result, parked),
+      ...(grant === null ? { verified: false } : {}),
+      ...(failing === null ? {} : { failing: failing.slice(0, FAILING_LISTED_MAX).map(({ name }) => name) }),
+      metadata: { result_size_bytes: command.result.size_bytes, ...processingTime(grant, context) },
+      ...refusedResultFields(command.result, parked),
     },
     context.now_ms,
   );
-  const details = { work_lost, parked: parked ? command.result.result_id : null };
-  const refusal = refuse(head, code, details, parked ? [rejectionEvent] : []);
-  return code === 'LEASE_EXPIRED' ? withExpiryBound(refusal, context) : refusal;
+  const details = {
+    work_lost,
+    parked: parked ? command.result.result_id : null,
+    ...(failing === null ? {} : { failing }),
+    ...more,
+  };
+  const refusal = refuse(head, code, details, [rejectionEvent]);
+  if (code === 'LEASE_EXPIRED') return withExpiryBound(refusal, context);
+  const isHolder = grant !== null && grant.generation === head.generation;
+  return isHolder ? withSignOfLife(refusal, context) : refusal;
+}
+
+/** Somebody without a valid handle, as the actor of an event: the session is only what it claims. */
+const senderActor = (head: Head, { handle, sender }: SubmitCommand): EventActor => ({
+  agent_id: sender,
+  session_id: handle.session_id,
+  agent_role: null,
+  generation: head.generation,
+});
+
+function processingTime(grant: Pick<LastClaim, 'claimed_at_ms'> | null, { now_ms }: DecisionContext) {
+  if (grant === null) return {};
+  return { processing_time_seconds: Math.max(0, now_ms - grant.claimed_at_ms) / 1000 };
+}
+
+/** A result that is not kept leaves its digest and its size, and no content. */
+function refusedResultFields(result: SubmittedResult, isParked: boolean): ResultFields {
+  const { evidence: _, ...bare } = result;
+  return isParked ? resultFields(result) : resultFields(bare, false);
 }
 
 /** What a refusal says beyond its code. */
-function refusalDetails({ facts, result }: SubmitCommand, { rules }: DecisionContext, code: DecisionCode) {
+function refusalDetails(
+  { facts, result }: SubmitCommand,
+  { rules }: DecisionContext,
+  code: DecisionCode,
+): Partial<Pick<DecisionDetails, 'failing' | 'says'>> {
   if (code === 'NOT_CONVERGED') return { failing: facts.convergence?.failing ?? [] };
   if (code !== 'RESULT_TOO_LARGE') return {};
   const says = `The result has ${result.size_bytes} bytes, and max_result_size_bytes is ${rules.max_result_size_bytes}.`;

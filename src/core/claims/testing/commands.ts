@@ -74,6 +74,7 @@ export const submit = (
   type: 'submit',
   handle: handleOf(worker, generation),
   result: result('aa11', generation),
+  sender: 'open',
   ...fields,
   facts: { ...UNRESTRICTED_FACTS, ...facts },
 });
@@ -82,6 +83,7 @@ export const pastGrant = (worker: TestAgent, generation: number): PastGrant => (
   ...worker,
   generation,
   request_id: requestOf(worker),
+  claimed_at_ms: 0,
 });
 
 export const suspend = (

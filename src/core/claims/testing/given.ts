@@ -191,6 +191,24 @@ export class DecisionExpectation {
     return this.thenNothingHappened();
   }
 
+  /** The holder's command was refused, and the head shows only that the holder was active. */
+  thenRefusedToHolder(code: string, details: DecisionDetails = {}): Decision {
+    const { decision } = this;
+    expect({ ok: decision.ok, code: decision.code }).toEqual({ ok: false, code });
+    expect(decision.details).toMatchObject(details);
+    return this.thenOnlyActive();
+  }
+
+  /** Nothing of the head has changed, except that the holder was active. */
+  thenOnlyActive(): Decision {
+    const { head, next, events } = this.decision;
+    expect(events.map(({ event_type }) => event_type)).toEqual([claimEventType('renewed', head.subject)]);
+    const { last_at_ms } = next;
+    const claim = { ...head.claim, active_at_ms: last_at_ms, stale: false };
+    expect(next).toEqual({ ...head, claim, seq: head.seq + 1, last_at_ms });
+    return this.decision;
+  }
+
   /** The earlier reply is repeated without a new event. */
   thenReplayed(code: string): Decision {
     expect(this.decision).toMatchObject({ ok: true, code, details: { replayed: true } });

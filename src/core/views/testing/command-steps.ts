@@ -98,6 +98,7 @@ export function submitBy(
       parking_full: false,
       is_permit_limit_reached: false,
     },
+    sender: 'open',
   };
 }
 

@@ -1,0 +1,99 @@
+import { EVENT_TYPES } from '../../core/claims/claim-event-kinds.js';
+import { REFUSALS_RECORDED_MAX } from '../../core/claims/refusals.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import { type RefusalCount, RefusalCounts } from '../../core/views/refusals.js';
+
+const SUBJECTS_MAX = 5000;
+/** The identities of recorded refusals, and as many of later ones. */
+const IDENTITIES_MAX = 2 * REFUSALS_RECORDED_MAX;
+
+const { claim_denied, result_denied, refusals_counted } = EVENT_TYPES;
+export const REFUSAL_EVENT_TYPES = [claim_denied, result_denied, refusals_counted].flatMap((types) =>
+  Object.values(types),
+);
+
+type ReadRefusals = (subject: string, visit: (event: EventEnvelope) => boolean) => Promise<void>;
+
+/**
+ * How many refusals the log has, per subject, generation and principal. The log is read at the first refusal; later
+ * ones are counted in memory. The least recently used subjects are forgotten, and read again on demand.
+ */
+export class RefusalLog {
+  /** By generation and subject; the last one used is the last. */
+  private readonly bySubject = new Map<string, RefusalCounts>();
+
+  constructor(private readonly read: ReadRefusals) {}
+
+  isLoaded(subject: string, generation: number): boolean {
+    return this.bySubject.has(keyOf(subject, generation));
+  }
+
+  /** Reads the counts of a subject. The caller keeps them until it has counted: they may be forgotten here before. */
+  async load(subject: string, generation: number): Promise<RefusalCounts> {
+    const counts = new RefusalCounts(generation);
+    await this.read(subject, (event) => {
+      counts.add(event);
+      return true;
+    });
+    const key = keyOf(subject, generation);
+    const known = this.bySubject.get(key);
+    if (known !== undefined) return known;
+    this.keep(key, counts);
+    return counts;
+  }
+
+  private keep(key: string, counts: RefusalCounts): void {
+    this.bySubject.delete(key);
+    this.bySubject.set(key, counts);
+    const [oldest] = this.bySubject.keys();
+    if (this.bySubject.size > SUBJECTS_MAX && oldest !== undefined) this.bySubject.delete(oldest);
+  }
+
+  forget(subject: string, generation: number): void {
+    this.bySubject.delete(keyOf(subject, generation));
+  }
+
+  clear(): void {
+    this.bySubject.clear();
+  }
+
+  /**
+   * Counts a refusal and returns its number. One that was counted before has the same number again. `loaded`: what the
+   * caller has loaded.
+   */
+  count(refusal: CountedRefusal, loaded: RefusalCounts | undefined): number {
+    const { subject, generation, principal, identity } = refusal;
+    const key = keyOf(subject, generation);
+    const counts = this.bySubject.get(key) ?? loaded;
+    if (counts === undefined) throw new Error(`the refusals of ${subject} were not loaded`);
+    this.keep(key, counts);
+    return nextNumber(counts.of(generation, principal), identity);
+  }
+
+  /** All refusals of a subject under one generation, if they are in memory. */
+  totalOf(subject: string, generation: number): number {
+    return this.bySubject.get(keyOf(subject, generation))?.total ?? 0;
+  }
+}
+
+interface CountedRefusal {
+  readonly subject: string;
+  readonly generation: number;
+  readonly principal: string;
+  readonly identity: string | null;
+}
+
+function nextNumber(count: RefusalCount, identity: string | null): number {
+  const known = identity === null ? undefined : count.numbers.get(identity);
+  if (known !== undefined) return known;
+  count.total += 1;
+  if (identity === null) return count.total;
+  count.numbers.set(identity, count.total);
+  if (count.numbers.size > IDENTITIES_MAX) {
+    const late = [...count.numbers].find(([, number]) => number > REFUSALS_RECORDED_MAX);
+    if (late !== undefined) count.numbers.delete(late[0]);
+  }
+  return count.total;
+}
+
+const keyOf = (subject: string, generation: number): string => `${generation} ${subject}`;

@@ -1,0 +1,148 @@
+import {
+  type ClaimEventKind,
+  claimEventKindOf,
+  claimEventType,
+} from '../../core/claims/claim-event-kinds.js';
+import type { Decision } from '../../core/claims/commands.js';
+import { refusalRecord } from '../../core/claims/refusals.js';
+import type { ClaimEventPayloads } from '../../core/events/claim-payload-schemas.js';
+import type { EventDraft } from '../../core/events/envelope.js';
+import { type RefusalCounts, refusalIdentity } from '../../core/views/refusals.js';
+import type { Transaction } from '../../stores/store.js';
+import type { Caller } from '../authentication/caller.js';
+import { contentEventId } from '../runtime/identity.js';
+import type { DecisionView } from './decision-view.js';
+import type { NeedsFetch } from './operation.js';
+import type { RefusalLog } from './refusal-log.js';
+
+const REPEATS_MAX = 5;
+const REFUSAL_KINDS: ReadonlySet<ClaimEventKind | undefined> = new Set(['claim_denied', 'result_denied']);
+
+export const isRefusal = ({ event_type }: EventDraft): boolean =>
+  REFUSAL_KINDS.has(claimEventKindOf(event_type));
+
+/** A refusal as it is recorded. Without an id it is deduplicated by its content. */
+interface RecordedRefusal {
+  readonly draft: EventDraft;
+  readonly event_id: string | null;
+}
+
+/** Records the refusals of one operation. It is counted once, however often it is decided again. */
+export class RefusalRecorder {
+  /** Null until something is refused: most operations are not. */
+  private placed: PlacedRefusals | null = null;
+  /** The counts that this operation has read, by generation and subject. */
+  private readonly loaded = new Map<string, RefusalCounts>();
+  private repeats = 0;
+
+  constructor(
+    private readonly caller: Pick<Caller, 'principal'>,
+    private readonly requestId: string | undefined,
+  ) {}
+
+  /** What must be read before these decisions can be recorded; null if nothing. */
+  missingCounts(view: DecisionView, decisions: readonly Decision[]): NeedsFetch | null {
+    const drafts = decisions.flatMap(({ loose_events }) => loose_events.filter(isRefusal));
+    const missing = drafts
+      .map(refusalKeyOf)
+      .filter(
+        ({ subject, generation }) =>
+          !this.loaded.has(`${generation} ${subject}`) && !view.refusals.isLoaded(subject, generation),
+      );
+    if (missing.length === 0) return null;
+    return {
+      needs: async () => {
+        for (const { subject, generation } of missing) {
+          this.loaded.set(`${generation} ${subject}`, await view.refusals.load(subject, generation));
+        }
+      },
+    };
+  }
+
+  /** The event that the log gets for a refusal; null if it is only counted. */
+  record(view: DecisionView, refusal: EventDraft): RecordedRefusal | null {
+    const { principal } = this.caller;
+    const key = refusalKeyOf(refusal);
+    const refused_count = this.numberOf(view, key, refusal);
+    const kind = refusal.payload.parked === true ? 'full' : refusalRecord(refused_count);
+    if (kind === null) return null;
+    const idParts = [view.key.project_id, key.subject, key.generation, principal, refused_count];
+    if (kind === 'count') {
+      const draft = countDraft(refusal, { current_generation: key.generation, principal, refused_count });
+      return { draft, event_id: contentEventId(['refusals_counted', ...idParts]) };
+    }
+    // Set here and over any value in the payload: only the server knows the credential.
+    refusal.payload = { ...refusal.payload, principal, refused_count };
+    // Parked work is kept whatever the number, once per result.
+    if (refusal.payload.parked === true) return { draft: refusal, event_id: null };
+    const event_id = contentEventId(['refusal', ...idParts]);
+    this.placed?.byEventId.set(event_id, key);
+    return { draft: refusal, event_id };
+  }
+
+  /**
+   * Whether a refusal must be recorded again, because another coordinator has used its number. `positions`: those of the
+   * transaction's events as committed.
+   */
+  shouldRepeat({ swaps, loose_events }: Transaction, positions: readonly (number | null)[]): boolean {
+    const { placed } = this;
+    if (placed === null) return false;
+    const firstLoose = swaps.reduce((sum, { events }) => sum + events.length, 0);
+    const taken = loose_events.flatMap(({ event_id }, index) =>
+      positions[firstLoose + index] === null ? (placed.byEventId.get(event_id) ?? []) : [],
+    );
+    if (taken.length === 0) return false;
+    for (const { subject, generation } of taken) placed.log.forget(subject, generation);
+    this.placed = null;
+    this.loaded.clear();
+    this.repeats += 1;
+    return this.repeats <= REPEATS_MAX;
+  }
+
+  private numberOf(view: DecisionView, { subject, generation }: RefusalKey, refusal: EventDraft): number {
+    this.placed ??= { log: view.refusals, numbers: new Map(), byEventId: new Map() };
+    const { log, numbers } = this.placed;
+    const { principal } = this.caller;
+    const key = `${generation} ${subject}`;
+    const identity = refusalIdentity({ ...refusal, ...this.requestField(refusal) });
+    const number =
+      numbers.get(key) ?? log.count({ subject, generation, principal, identity }, this.loaded.get(key));
+    numbers.set(key, number);
+    return number;
+  }
+
+  private requestField({ request_id = this.requestId }: EventDraft) {
+    return request_id === undefined ? {} : { request_id };
+  }
+}
+
+interface PlacedRefusals {
+  readonly log: RefusalLog;
+  /** The number of each refusal, by generation and subject. */
+  readonly numbers: Map<string, number>;
+  /** The refusals whose number must be new. */
+  readonly byEventId: Map<string, RefusalKey>;
+}
+
+interface RefusalKey {
+  readonly subject: string;
+  readonly generation: number;
+}
+
+/** The current generation, and not the one that the caller named. */
+function refusalKeyOf({ subject = '', payload }: EventDraft): RefusalKey {
+  const { current_generation } = payload as ClaimEventPayloads['claim_denied' | 'result_denied'];
+  return { subject, generation: current_generation };
+}
+
+function countDraft(refusal: EventDraft, payload: ClaimEventPayloads['refusals_counted']): EventDraft {
+  const { session_id: _, agent_role: __, request_id: ___, ...fields } = refusal;
+  const event_type = claimEventType('refusals_counted', refusal.subject ?? '');
+  return {
+    ...fields,
+    event_type,
+    generation: payload.current_generation,
+    agent_id: payload.principal,
+    payload,
+  };
+}

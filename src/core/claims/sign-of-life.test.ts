@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import type { SubjectCommand } from './commands.js';
+import { isStale } from './lease.js';
+import { handleOf, result, submit } from './testing/commands.js';
+import { ada, bob, EDGE, EDGE_RULES, given, granted, msAt, released, suspended } from './testing/given.js';
+
+const note = (worker: typeof ada, generation: number): SubjectCommand<'note'> => ({
+  type: 'note',
+  handle: handleOf(worker, generation),
+  text: 'half done',
+});
+const tooLarge = submit(ada, 1, { result: { ...result(), size_bytes: 51 } });
+const small = { max_result_size_bytes: 50 };
+
+describe('a sign of life', () => {
+  // req: STL-008
+  it('is every note and every refused submission of the holder, and leaves the lease as it was', () => {
+    given(granted(ada, 0)).when(note(ada, 1), 200).thenOnlyActive();
+    const { next } = given(granted(ada, 0))
+      .under(small)
+      .when(tooLarge, 200)
+      .thenRefusedToHolder('RESULT_TOO_LARGE');
+    expect(next.claim).toMatchObject({ active_at_ms: msAt(200), expires_at_ms: msAt(300) });
+  });
+
+  it('keeps an edge that is worked on from becoming stale, however old its last heartbeat is', () => {
+    const { head, next } = given(granted(ada, 0)).on(EDGE).when(note(ada, 1), 1799).decision;
+    expect(isStale(head, msAt(3000), EDGE_RULES)).toBe(true);
+    expect(isStale(next, msAt(3000), EDGE_RULES)).toBe(false);
+  });
+
+  it('must be committed before the lease ends, and revives no claim whose lease has ended', () => {
+    expect(given(granted(ada, 0)).when(note(ada, 1), 299).decision.not_after_ms).toBe(msAt(300));
+    const late = given(granted(ada, 0)).when(note(ada, 1), 300).decision;
+    expect(late).toMatchObject({ ok: true, code: 'NOTED', events: [] });
+    expect(late.next).toBe(late.head);
+  });
+
+  it('is not needed of a suspended claim, which waits for a human', () => {
+    const { decision } = given(granted(ada, 0), suspended(1)).when(note(ada, 1), 10);
+    expect(decision).toMatchObject({ ok: true, events: [] });
+  });
+
+  it('is left out if the holder was active at the same time', () => {
+    expect(given(granted(ada, 0)).when(note(ada, 1), 0).decision.events).toEqual([]);
+  });
+
+  it('is nothing that anybody else can give', () => {
+    given(granted(ada, 0)).when(note(bob, 1), 10).thenRefused('SESSION_MISMATCH');
+    given(granted(ada, 0)).when(submit(bob, 1), 10).thenRefused('SESSION_MISMATCH');
+    given(granted(ada, 0), released(1), granted(bob, 2))
+      .when(submit(ada, 1), 10)
+      .thenRefused('STALE_GENERATION');
+  });
+});
+
+describe('the record of a refused submission', () => {
+  // req: AUD-004
+  it('has the time from the grant to the submission, where there was a grant', () => {
+    const { loose_events } = given(granted(ada, 0)).under(small).when(tooLarge, 45).decision;
+    expect(loose_events).toMatchObject([
+      { payload: { metadata: { result_size_bytes: 51, processing_time_seconds: 45 } } },
+    ]);
+    const [accepted] = given(granted(ada, 0)).when(submit(ada, 1), 45).decision.events;
+    expect(accepted?.payload.metadata).toEqual({ processing_time_seconds: 45 });
+    const [unclaimed] = given().when(submit(ada, 1), 45).thenRefused('NO_CLAIM').loose_events;
+    expect(unclaimed?.payload.metadata).toEqual({ result_size_bytes: 10 });
+  });
+
+  it('names the sender of one without a valid handle, and keeps neither its claim id nor its content', () => {
+    const content = { ...result(), data: 'secret' };
+    const forged = { ...handleOf(bob, 1), session_id: ada.session_id };
+    const [record] = given(granted(ada, 0))
+      .when(submit(bob, 1, { handle: forged, result: content, sender: 'key-7' }), 5)
+      .thenRefused('SESSION_MISMATCH').loose_events;
+    expect(record).toMatchObject({
+      agent_id: 'key-7',
+      session_id: ada.session_id,
+      payload: { rejection_reason: 'SESSION_MISMATCH', verified: false, parked: false, work_lost: true },
+    });
+    expect(JSON.stringify(record)).not.toContain(forged.claim_id);
+    expect(JSON.stringify(record)).not.toContain('secret');
+  });
+});

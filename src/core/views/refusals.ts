@@ -1,0 +1,60 @@
+import type { EventDraft } from '../events/envelope.js';
+import { asClaimEvent } from '../events/known-event.js';
+
+/** The refusals of one principal under one generation of a subject. */
+export interface RefusalCount {
+  total: number;
+  /** The number of each refusal that can be told from others: see `refusalIdentity`. */
+  readonly numbers: Map<string, number>;
+}
+
+/** The refused claims and submissions of one subject, folded from its events. */
+export class RefusalCounts {
+  private readonly byKey = new Map<string, RefusalCount>();
+
+  constructor(private readonly onlyGeneration: number | null = null) {}
+
+  /** All refusals, also those that are only counted. */
+  get total(): number {
+    return sumOf([...this.byKey.values()]);
+  }
+
+  totalOf(generation: number): number {
+    const isOfGeneration = ([key]: [string, RefusalCount]) => key.startsWith(`${generation} `);
+    return sumOf([...this.byKey].filter(isOfGeneration).map(([, count]) => count));
+  }
+
+  of(generation: number, principal: string): RefusalCount {
+    const key = `${generation} ${principal}`;
+    const known = this.byKey.get(key);
+    if (known !== undefined) return known;
+    const none = { total: 0, numbers: new Map<string, number>() };
+    this.byKey.set(key, none);
+    return none;
+  }
+
+  add(event: EventDraft): void {
+    const claimEvent = asClaimEvent(event);
+    switch (claimEvent?.kind) {
+      case 'claim_denied':
+      case 'result_denied':
+      case 'refusals_counted': {
+        const { current_generation, principal = '', refused_count } = claimEvent.payload;
+        if (this.onlyGeneration !== null && this.onlyGeneration !== current_generation) return;
+        const count = this.of(current_generation, principal);
+        // Earlier versions recorded refusals without a number.
+        count.total = Math.max(count.total, refused_count ?? count.total + 1);
+        const identity = refusalIdentity(event);
+        if (identity !== null) count.numbers.set(identity, refused_count ?? count.total);
+      }
+    }
+  }
+}
+
+const sumOf = (counts: readonly RefusalCount[]): number => counts.reduce((sum, { total }) => sum + total, 0);
+
+/** What a repeated refusal has in common with the first one; null if every one counts. A parked result is kept once. */
+export function refusalIdentity({ payload, request_id }: EventDraft): string | null {
+  if (payload.parked === true) return `result ${payload.result_id}`;
+  return request_id === undefined ? null : `request ${request_id}`;
+}
