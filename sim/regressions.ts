@@ -95,4 +95,9 @@ export const REGRESSIONS: readonly Regression[] = [
     mode: 'liveness',
     bug: 'A session whose held claim an operator had ended counted as active for ever, and with that the limit of sessions was reached for good.',
   },
+  {
+    seed: 849855,
+    mode: 'inbox',
+    bug: 'A refused result without a valid handle was recorded again after a crash: its sender was not recognised.',
+  },
 ];

@@ -98,14 +98,28 @@ function checkOutcomes(
   }
 }
 
-/** A release or convergence that already happened is confirmed again, whichever file asks. */
-function isImpliedByHead({ agent_id, command }: CommandFile, log: readonly EventEnvelope[]): boolean {
+/** The event that a command without an event of its own may confirm, whichever file asks. */
+const CONFIRMED_EVENTS: Readonly<Record<string, string>> = {
+  edge_claim: 'edge_started',
+  edge_released: 'edge_released',
+  edge_converged: 'edge_converged',
+};
+
+/** A release or convergence that already happened is confirmed again, and a holder gets its claim back. */
+function isImpliedByHead(
+  { agent_id, command, lastOutcome }: CommandFile,
+  log: readonly EventEnvelope[],
+): boolean {
+  if (command === null) return false;
+  const generation =
+    command.kind === 'claim'
+      ? lastOutcome?.generation
+      : (command.body.generation ?? command.body.expected_generation);
   return log.some(
     (event) =>
-      event.event_type === command?.event_type &&
-      ['edge_released', 'edge_converged'].includes(event.event_type) &&
+      event.event_type === CONFIRMED_EVENTS[command.event_type] &&
       event.agent_id === agent_id &&
-      event.generation === (command.body.generation ?? command.body.expected_generation),
+      event.generation === generation,
   );
 }
 

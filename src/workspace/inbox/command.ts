@@ -3,6 +3,7 @@ import { isAgentReported } from '../../core/events/catalogue.js';
 import { isObject, type JsonObject } from '../../core/events/plain-data.js';
 import { readStrictJson } from '../../core/strict-json.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
+import { fieldFault } from './fields.js';
 import { inboxSessionOf } from './names.js';
 
 export const COMMAND_BYTES_MAX = 64 * 1024;
@@ -17,6 +18,8 @@ export interface InboxCommand {
   readonly subject: string | null;
   readonly request_id: string;
   readonly session_id: unknown;
+  /** What is wrong with its fields; null if nothing is. */
+  readonly fault: string | null;
   readonly body: JsonObject;
 }
 
@@ -62,7 +65,8 @@ export function parseCommand(
   const { session_id = inboxSessionOf(agent_id), ...rest } = others;
   const request_id = `inbox-${sha256Hex(`${agent_id}\n${name}\n${sha256Hex(bytes)}`).slice(0, 40)}`;
   const subject = edge === undefined ? null : `${feature_id}#${edge}`;
-  const command = { agent_id, name, event_type, kind, subject, request_id, session_id };
+  const fault = fieldFault({ kind, event_type }, rest);
+  const command = { agent_id, name, event_type, kind, subject, request_id, session_id, fault };
   return { ...command, body: BODY_BUILDERS[kind](command, rest, { feature_id, edge, data }) };
 }
 
@@ -75,7 +79,8 @@ type BodyBuilder = (
 
 const BODY_BUILDERS: Readonly<Record<InboxCommand['kind'], BodyBuilder>> = {
   claim: ({ agent_id, session_id, request_id }, rest, { feature_id, edge }) => {
-    return { ...rest, feature_id, edge, agent_id, session_id, request_id };
+    // The reference agent claims its edge again when it has lost track of it.
+    return { ...rest, feature_id, edge, agent_id, session_id, request_id, resume: true };
   },
   renew: (command, { generation, agent_role: _, ...rest }) => ({
     ...rest,

@@ -10,6 +10,7 @@ import {
   replayGrant,
   type WorkspaceContext,
 } from './execute-command.js';
+import { inboxSessionOf } from './names.js';
 
 /** More than a busy day's ids. Above this the cache is cleared, and read from the log again on demand. */
 const IDS_KEPT_MAX = 100_000;
@@ -33,7 +34,7 @@ export class DecidedCommands {
     const scope = historyScopeOf(command);
     if (scope === null || !(await this.idsOf(scope)).has(command.request_id)) return null;
     const left = (await this.eventsOf(scope)).filter(
-      ({ request_id, agent_id }) => request_id === command.request_id && agent_id === command.agent_id,
+      (event) => event.request_id === command.request_id && isByAgent(event, command.agent_id),
     );
     const appended = command.kind === 'append' ? left.at(-1) : undefined;
     if (appended !== undefined) return { success: true, reason: 'APPENDED', event_id: appended.event_id };
@@ -84,6 +85,10 @@ export class DecidedCommands {
     return this.context.coordinator.history.read(this.context.key, scope);
   }
 }
+
+/** The refusal of a command without a valid handle names its sender only as the principal. */
+const isByAgent = ({ agent_id, payload }: EventEnvelope, agentId: string): boolean =>
+  agent_id === agentId || payload.principal === inboxSessionOf(agentId);
 
 /** Where the log has a command's events: under its edge or, without one, under its session. */
 type HistoryScope = { readonly subject: string } | { readonly session_id: string };

@@ -60,6 +60,7 @@ export interface WorkspaceContext extends PromotionLog {
 export async function executeCommand(context: WorkspaceContext, command: InboxCommand): Promise<InboxReply> {
   const { coordinator, key } = context;
   const { body } = command;
+  if (command.fault !== null) return problem('INVALID_REQUEST', command.fault);
   const fault = sessionFault(command);
   if (fault !== null) return fault;
   const caller = callerOf(command);
@@ -67,15 +68,48 @@ export async function executeCommand(context: WorkspaceContext, command: InboxCo
     case 'claim':
       return withGrantFolders(context, await coordinator.claimTask(key, body, caller));
     case 'renew':
-      return coordinator.renewLease(key, body, caller);
+      return body.expected_generation === undefined
+        ? missingGeneration()
+        : coordinator.renewLease(key, body, caller);
     case 'release':
-      return cleanUpEndedGrant(context, command, await coordinator.releaseClaim(key, body, caller));
+      return release(context, command, caller);
     case 'submit':
       return cleanUpEndedGrant(context, command, await submit(context, command, caller));
     case 'append':
       return coordinator.appendEvent(key, body, caller);
   }
 }
+
+/** A release without a generation is one of the claim that the inbox's own agent holds. */
+async function release(
+  context: WorkspaceContext,
+  command: InboxCommand,
+  caller: Caller,
+): Promise<InboxReply> {
+  const { coordinator, key } = context;
+  const generation = command.body.expected_generation ?? (await ownGeneration(context, command));
+  if (generation === null) return missingGeneration();
+  const body = { ...command.body, expected_generation: generation };
+  const reply = await coordinator.releaseClaim(key, body, caller);
+  return cleanUpEndedGrant(context, { ...command, body }, reply);
+}
+
+async function ownGeneration(
+  { coordinator, key }: WorkspaceContext,
+  { agent_id, session_id, subject }: InboxCommand,
+): Promise<number | null> {
+  const state = await coordinator.queries.getTaskState(key, subject ?? '');
+  if (isProblem(state) || state.claim === null) return null;
+  const { claim } = state;
+  const isOwn = claim.session_id === session_id && session_id === inboxSessionOf(agent_id);
+  return isOwn ? claim.generation : null;
+}
+
+const missingGeneration = (): Problem =>
+  problem(
+    'INVALID_REQUEST',
+    'generation: missing. Send the one in the outcome of your edge_claim; only a release by the holder may omit it.',
+  );
 
 /** Adds the grant's folders to the reply. If they cannot be created, the grant stands. */
 async function withGrantFolders(
@@ -112,14 +146,13 @@ async function submit(
   { agent_id, body }: InboxCommand,
   caller: Caller,
 ): Promise<InboxReply> {
+  const { generation } = body;
+  if (generation === undefined) return missingGeneration();
   if (body.result_data !== undefined || body.blob_sha256 !== undefined)
     return context.coordinator.submitResult(context.key, body, caller);
   const task_id = parseSubject(body.task_id);
   if (isProblem(task_id)) return task_id;
-  const { generation } = body;
-  if (typeof generation !== 'number') {
-    return problem('INVALID_REQUEST', 'generation: expected the generation of the grant');
-  }
+  if (typeof generation !== 'number') return problem('INVALID_REQUEST', 'generation: expected a number');
   const submission = { agent_id, body: { ...body, task_id, generation } };
   const done = await convergeFromDrafts(context.project, context, submission, caller);
   if (!isDraftRefusal(done)) return done.reply;

@@ -1,0 +1,51 @@
+import { didYouMean } from '../../core/closest-names.js';
+import { claimBody, releaseBody, renewBody, submitBody } from '../../core/contract/claims.js';
+import type { JsonObject } from '../../core/events/plain-data.js';
+import type { InboxCommand } from './command.js';
+
+type CheckedKind = Exclude<InboxCommand['kind'], 'append'>;
+
+const REQUEST_SCHEMAS = { claim: claimBody, renew: renewBody, release: releaseBody, submit: submitBody };
+
+/** Names that a command file has for fields of the request, and fields that the serialiser sets. */
+const INBOX_NAMES: Readonly<Record<string, readonly string[]>> = {
+  task_id: [],
+  feature_id: [],
+  edge: [],
+  agent_id: [],
+  request_id: [],
+  signature: [],
+  with_briefing: [],
+  resume: [],
+  expected_generation: ['generation'],
+  result_data: ['result', 'result_data'],
+};
+
+/** The names under which other tools of the family write a field. */
+const MISNOMERS: Readonly<Record<string, string>> = {
+  role: 'agent_role',
+  gen: 'generation',
+  expected_generation: 'generation',
+  ttl: 'lease_duration_seconds',
+  lease_seconds: 'lease_duration_seconds',
+};
+
+/** The fields of a command besides `feature` and `edge`, derived from the request that it becomes. */
+function fieldsOf(kind: CheckedKind): readonly string[] {
+  const names = Object.keys(REQUEST_SCHEMAS[kind].shape).flatMap((name) => INBOX_NAMES[name] ?? [name]);
+  return [...new Set([...names, 'agent_role', 'claim_id'])];
+}
+
+/** What is wrong with the names of a command's fields, with the right name; null if nothing is. */
+export function fieldFault({ kind, event_type }: NamedCommand, fields: JsonObject): string | null {
+  if (kind === 'append') return null;
+  const allowed = fieldsOf(kind);
+  const unknown = Object.keys(fields).find((name) => !allowed.includes(name));
+  if (unknown === undefined) return null;
+  const right = MISNOMERS[unknown];
+  const hint =
+    right !== undefined && allowed.includes(right) ? ` Write ${right}.` : didYouMean(unknown, allowed);
+  return `${unknown.slice(0, 100)}: not a field of ${event_type}.${hint} Its fields are feature, edge, ${allowed.join(', ')}.`;
+}
+
+type NamedCommand = Pick<InboxCommand, 'kind' | 'event_type'>;
