@@ -9,7 +9,8 @@ import type { Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Attempt, NeedsFetch, Operation } from '../queue/operation.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
-import { convergenceFacts, evidenceFrom } from './convergence-facts.js';
+import type { Problem } from '../wire/problem.js';
+import { claimedRoleProblem, convergenceFacts, evidenceFrom } from './convergence-facts.js';
 import { inputsDigest } from './facts.js';
 import { submissionResult } from './render.js';
 import { addAction } from './shared.js';
@@ -27,7 +28,7 @@ interface SubmitRequest {
   readonly caller: Caller;
 }
 
-export class SubmitOperation implements Operation<SubmissionResult> {
+export class SubmitOperation implements Operation<SubmissionResult | Problem> {
   readonly kind = 'submit';
   readonly request = null;
   /** What the log says about a late submitter: who was granted its generation, and whether its parking is full. */
@@ -38,9 +39,13 @@ export class SubmitOperation implements Operation<SubmissionResult> {
     private readonly readEvents: () => Promise<readonly EventEnvelope[]>,
   ) {}
 
-  attempt(view: DecisionView): Attempt<SubmissionResult> | NeedsFetch {
-    const { subject, handle, body } = this.submitRequest;
+  attempt(view: DecisionView): Attempt<SubmissionResult | Problem> | NeedsFetch {
+    const { subject, handle, body, caller } = this.submitRequest;
     const head = view.head(subject);
+    const forbidden = claimedRoleProblem(head, handle, caller);
+    if (forbidden !== null) {
+      return new TransactionBuilder(view).checkHead(subject).answer(null, forbidden);
+    }
     const result = this.result(view);
     const facts: SubmitFacts = {
       inputs: inputsDigest(view, subject),
