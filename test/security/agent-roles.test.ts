@@ -82,6 +82,7 @@ describe('a key that is bound to developer', () => {
     ['start', '/api/start', { project_id: 'shop', agent_role: OTHER }],
   ];
 
+  // req: ROL-007
   it.each(REQUESTS)('is refused another role in a %s, and nothing is written', async (_, path, body) => {
     const before = (await send('GET', `${PROJECT_URL}/events?limit=500`, undefined, admin)).body.events;
     const { status, body: refused } = await send('POST', path, body, developer);

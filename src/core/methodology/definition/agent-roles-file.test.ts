@@ -35,6 +35,7 @@ describe('agent_roles.yml of the specification', () => {
     ]);
   });
 
+  // req: ROL-006
   it('gives cicd_agent the edges that end at uat_tests and at cicd, and no other', () => {
     expect(methodology.roles.roles.cicd_agent?.converge_edges).toEqual(['design_uat_tests', 'code_cicd']);
     const verdict = (edge: string) =>

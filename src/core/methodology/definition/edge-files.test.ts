@@ -56,6 +56,7 @@ const evaluators = (...lines: string[]): string =>
   `edge: requirements→design\nevaluators:\n${lines.map((line) => `  - ${line}\n`).join('')}`;
 
 describe('an edge file with evaluators', () => {
+  // req: EVL-007
   it('loads as in the specification: the same edge as in the shape with a checklist, without warnings', () => {
     const { methodology, warnings } = parse({ [PATH]: EVALUATORS_FILE });
     expect(warnings).toEqual([]);
@@ -279,6 +280,7 @@ checklist:
     expect(own.methodology.edges.design_code?.human_required).toBe(false);
   });
 
+  // req: EVL-008
   it('is below a profile: its evaluators and its limits take precedence', () => {
     const profile = (more: string) => `profile: night\ngraph: { include: all }\n${more}`;
     const night = (more: string) => parse({ ...files, 'profiles/night.yml': profile(more) }).methodology;
