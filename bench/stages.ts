@@ -48,7 +48,7 @@ function oneRound(): string[] {
   let seal = NO_HASH;
   for (let at = 0; at < CLAIMS; at += BATCH) {
     const bodies = ids.slice(at, at + BATCH).map((taskId, offset) => bodyOf(taskId, at + offset));
-    const claims = time('read', () => bodies.map((body) => parseClaim(body) as ClaimRequest));
+    const claims = time('read', () => bodies.map((body) => parseClaim(body, OPEN_CALLER) as ClaimRequest));
     const operations = time('operation', () => claims.map((claim) => claimOperation(claim, OPEN_CALLER)));
     const nowMs = Date.now();
     const view = new DecisionView(source, nowMs, overlay);

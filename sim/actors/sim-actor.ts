@@ -36,6 +36,7 @@ export abstract class SimActor {
       principal,
       user_id,
       client_ip: null,
+      agent_role: null,
       claim_id_optional: false,
       may_work: true,
       may_review: false,

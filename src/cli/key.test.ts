@@ -18,8 +18,23 @@ it('requires a key after the first one was created, and accepts it', async () =>
   expect(agent).toMatchObject({ role: 'agent', token: expect.stringMatching(/^gck_live_/) });
   expect((await gen(inside, 'key', 'revoke', agent.key_id)).code).toBe(0);
   const { out } = await gen(inside, 'key', 'list');
-  expect(out).toMatch(new RegExp(`${agent.key_id} +agent +revoked`));
+  expect(out).toMatch(new RegExp(`${agent.key_id} +agent +any +revoked`));
   expect(out).not.toContain(agent.token);
+});
+
+it('binds a key to an agent role, shows it, and refuses another one in a claim', async () => {
+  const { terminal } = await startPlannedHarness();
+  const tokenOf = (out: string) => ({ ...terminal, env: { ...terminal.env, GENESIS_TOKEN: out.trim() } });
+  const admin = tokenOf((await gen(terminal, 'key', 'create', '--role', 'admin')).out);
+  const created = await gen(admin, 'key', 'create', '--agent-role', 'developer');
+  expect(created.err).toContain('bound to the agent role developer');
+  const { out } = await gen(admin, 'key', 'list');
+  expect(out).toMatch(/admin +any +active[\s\S]*agent +developer +active/);
+  const developer = tokenOf(created.out);
+  const refused = await gen(developer, 'task', 'claim', 'A-001-core', '--role', 'human-reviewer');
+  expect(refused.code).not.toBe(0);
+  expect(refused.err).toMatch(/"developer"[\s\S]*"human-reviewer"/);
+  expect((await gen(admin, 'key', 'create', '--agent-role', 'two words')).err).toContain('agent_role');
 });
 
 it('creates a key in a store that no server has open, after which its server requires a key', async () => {

@@ -89,6 +89,26 @@ test.each(REVISIONS)('names the agent after its client for as long as it runs, o
   });
 });
 
+test('acts in the agent role of its key, and is refused another one', async () => {
+  const { server, started } = await fleet();
+  const scope = { tenant_id: 'default', platform: true };
+  const create = async (body: object) => unwrap(await server.coordinator.keys.create(scope, body));
+  await create({ role: 'admin' });
+  const { token } = await create({ role: 'agent', agent_role: 'developer' });
+  const env = { ...started.env, GENESIS_TOKEN: String(token) };
+  const transport = new StdioClientTransport({ command: process.execPath, args: ARGS, ...started, env });
+  const client = await mcpClient(transport, OLDER);
+  for (const tool of ['next', 'claim']) {
+    const target = tool === 'claim' ? { task_id: 'A-001-schema' } : {};
+    const refused = await callTool(client, tool, { ...target, agent_role: 'human-reviewer' });
+    expect(refused).toMatchObject({ is_error: true });
+    expect(JSON.stringify(refused)).toMatch(/developer.*human-reviewer/);
+  }
+  expect(await callTool(client, 'next')).toMatchObject({ reason: 'GRANTED' });
+  const { agents } = unwrap(await server.coordinator.queries.agents(SCOPE));
+  expect(agents).toMatchObject([{ role: 'developer' }]);
+});
+
 test('renews a claim while the client runs, and no longer', async () => {
   const time = FrozenTime.begin();
   const { server, client, pid } = await startMcpClient(OLDER);

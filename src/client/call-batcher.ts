@@ -64,8 +64,9 @@ export class CallBatcher<Body extends object, Reply> {
     if (calls.length === 1 && only !== undefined) return this.sendOne(only);
     const reply = await this.sendBatch(calls.map(({ text }) => text)).catch(clientError);
     if (isProblem(reply)) {
-      // One malformed call, or a batch that is too large, fails all of it: sent alone, each call gets its own reply.
-      const isPerCall = reply.status === 400 || reply.status === 413;
+      // One malformed or forbidden call, or a batch that is too large, fails all of it: sent alone, each call gets its
+      // own reply.
+      const isPerCall = [400, 403, 413].includes(reply.status);
       for (const call of calls) await (isPerCall ? this.sendOne(call) : call.settle(reply));
       return;
     }

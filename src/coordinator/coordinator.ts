@@ -44,6 +44,7 @@ import {
   parseBody,
   parseClaim,
   parseHolderBody,
+  parseRoleBody,
   parseSubject,
 } from './operations/parse-body.js';
 import {
@@ -177,7 +178,7 @@ export class Coordinator {
   }
 
   claimTask(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<ClaimResult> {
-    const claim = parseClaim(body);
+    const claim = parseClaim(body, caller);
     if (isProblem(claim)) return Promise.resolve(claim);
     return this.runSessionCommand(
       projectKey,
@@ -204,7 +205,7 @@ export class Coordinator {
     body: unknown,
     caller = OPEN_CALLER,
   ): AsyncReply<{ results: readonly (ClaimResult | Problem)[] }> {
-    const batch = parseBatchClaim(body);
+    const batch = parseBatchClaim(body, caller);
     if (isProblem(batch)) return batch;
     const { mode, claims, request_id } = batch;
     const sessionCommands = (body as { claims: unknown[] }).claims.map(
@@ -340,7 +341,7 @@ export class Coordinator {
     caller = OPEN_CALLER,
     signal?: AbortSignal,
   ): AsyncReply<ClaimResult> {
-    const fields = parseBody(nextBody, body);
+    const fields = parseRoleBody(nextBody, body, caller);
     if (isProblem(fields)) return fields;
     const { wait_seconds, ...claimFields } = fields;
     return this.runSessionCommand(
@@ -380,7 +381,7 @@ export class Coordinator {
 
   /** Appends a methodology step, reported by the agent that took it. */
   async appendEvent(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<AppendResult> {
-    const fields = parseBody(appendBody, body);
+    const fields = parseRoleBody(appendBody, body, caller);
     if (isProblem(fields)) return fields;
     const subjectText = appendSubjectOf(fields, caller);
     if (isProblem(subjectText)) return subjectText;
@@ -416,7 +417,10 @@ export class Coordinator {
     body: unknown,
     caller = OPEN_CALLER,
   ) {
-    const fields = parseBody(operatorBodies[verb], body);
+    const fields =
+      verb === 'reassign'
+        ? parseRoleBody(operatorBodies.reassign, body, caller)
+        : parseBody(operatorBodies[verb], body);
     if (isProblem(fields)) return fields;
     const subject = parseSubject(taskId);
     if (isProblem(subject)) return subject;

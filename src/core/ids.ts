@@ -16,3 +16,13 @@ export const agentIdSchema = id('agent_id');
 export const sessionIdSchema = id('session_id');
 export const requestIdSchema = id('request_id');
 export const keyIdSchema = id('key_id');
+
+const AGENT_ROLE_LENGTH_MAX = 64;
+/** The agent role that a credential is bound to. */
+export const agentRoleSchema = z
+  .string()
+  .max(AGENT_ROLE_LENGTH_MAX, {
+    error: `an agent_role has at most ${AGENT_ROLE_LENGTH_MAX} characters`,
+    abort: true,
+  })
+  .regex(ID_PATTERN, { error: idGrammar('agent_role') });

@@ -109,7 +109,6 @@ const projectText = (name: string): string =>
 function constraintsText({ name, kind, language, test_runner }: InitAnswers, guess: DetectedTools): string {
   const document = parseDocument(DEFAULT_FILES.get('context/project_constraints.yml') ?? '');
   document.setIn(['project', 'name'], name);
-  document.setIn(['project', 'kind'], kind);
   // Other projects depend on a library, so it gets every check.
   document.setIn(['project', 'default_profile'], kind === 'library' ? 'full' : 'standard');
   document.setIn(['language', 'primary'], language);

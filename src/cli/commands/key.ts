@@ -15,6 +15,7 @@ const create = command('create', {
   description: 'create a key; its token is shown only once',
   options: {
     '--role <role>': { about: 'role of the key', choices: ROLES, default: 'agent' },
+    '--agent-role <name>': 'agent role that the key is bound to, such as developer (default: any)',
     '--expires <time>': {
       about: 'lifetime, such as 12h or 90d (default: unlimited)',
       parse: parseSecondsOption,
@@ -24,10 +25,13 @@ const create = command('create', {
     '--store <url>':
       'create it directly in a store that no server has open: the first key of a server, or to regain access',
   },
-  help: '\nThe first key of a server must be able to create the others: role admin, or operator for all tenants. At a terminal\nanother role is asked about; elsewhere it is refused.\n\nExamples:\n  gen key create --role admin\n  export GENESIS_TOKEN=$(gen key create --role agent --expires 30d)\n  gen key create --role operator --store file:.genesis/log',
+  help: '\nThe first key of a server must be able to create the others: role admin, or operator for all tenants. At a terminal\nanother role is asked about; elsewhere it is refused.\n\nExamples:\n  gen key create --role admin\n  export GENESIS_TOKEN=$(gen key create --role agent --expires 30d)\n  gen key create --agent-role developer --expires 30d\n  gen key create --role operator --store file:.genesis/log',
   /** Prints only the token on standard output, so that a script can assign it to a variable. */
-  async run(context, { role, expires: expires_in_seconds, user: user_id, label, store }) {
-    const request = { role, ...withoutUndefined({ expires_in_seconds, user_id, label }) };
+  async run(
+    context,
+    { role, agentRole: agent_role, expires: expires_in_seconds, user: user_id, label, store },
+  ) {
+    const request = { role, ...withoutUndefined({ agent_role, expires_in_seconds, user_id, label }) };
     const key =
       store === undefined
         ? await createKeyOnServer(context, request)
@@ -37,10 +41,13 @@ const create = command('create', {
       throw new CommandFailure(key.next ?? 'The reply has no token. Create another key.');
     context.show(key, ({ token }) => String(token));
     context.printNotice(
-      `Key ${key.key_id} has role ${key.role}. Save the token (GENESIS_TOKEN): it is not shown again.`,
+      `Key ${key.key_id} has role ${key.role}${boundRoleText(key)}. Save the token (GENESIS_TOKEN): it is not shown again.`,
     );
   },
 });
+
+const boundRoleText = ({ agent_role }: CreatedApiKey): string =>
+  agent_role === null ? '' : `, bound to the agent role ${agent_role}`;
 
 interface KeyRequest {
   readonly role: Role;
@@ -90,6 +97,7 @@ const list = command('list', {
       return context.table(keys, [
         { head: 'Key', cell: ({ key_id }) => key_id },
         { head: 'Role', cell: ({ role }) => role },
+        { head: 'Agent role', cell: ({ agent_role }) => agent_role ?? 'any', is_flexible: true },
         { head: 'State', cell: ({ state }) => state },
         { head: 'Label', cell: ({ label }) => label ?? '', is_flexible: true },
         { head: 'User', cell: ({ user_id }) => user_id ?? '', is_flexible: true },

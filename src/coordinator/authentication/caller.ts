@@ -4,6 +4,8 @@ export interface Caller {
   readonly principal: string;
   readonly user_id: string | null;
   readonly client_ip: string | null;
+  /** The agent role that the credential is bound to; null if it may act in any. */
+  readonly agent_role: string | null;
   /** Whether a handle is accepted without its claim id. True only on an open server. */
   readonly claim_id_optional: boolean;
   /** May claim, submit and append steps. */
@@ -32,6 +34,7 @@ export const OPEN_CALLER: Caller = {
   principal: 'open',
   user_id: null,
   client_ip: null,
+  agent_role: null,
   claim_id_optional: true,
   may_work: true,
   may_review: true,

@@ -65,8 +65,18 @@ describe('the binding of a key', () => {
     { created_at: '2026-01-04T06:00:01.000Z' },
     { expires_at: '2027-01-05T06:00:00.000Z' },
     { expires_at: null },
+    { agent_role: 'architect' },
   ])('is invalid if the record grants something else: %j', (change) => {
     expect(isBound(meta, 'k1', { ...bound, ...change })).toBe(false);
+  });
+
+  test('covers the agent role: another one, or none, is invalid', () => {
+    const developer = { ...record, agent_role: 'developer' };
+    const boundDeveloper = { ...developer, binding: bindingOf(meta, 'k1', developer) };
+    expect(isBound(meta, 'k1', boundDeveloper)).toBe(true);
+    expect(isBound(meta, 'k1', { ...boundDeveloper, agent_role: 'architect' })).toBe(false);
+    const { agent_role: _, ...withoutRole } = boundDeveloper;
+    expect(isBound(meta, 'k1', withoutRole)).toBe(false);
   });
 
   test('is rejected without an exception if it is not a digest', () => {

@@ -7,8 +7,10 @@ import type { StoreMeta } from '../../stores/store.js';
  * travel with a repository and the secret does not, so a record written elsewhere or changed has no valid binding.
  */
 export function bindingOf({ secret }: StoreMeta, keyId: string, record: KeyRecord): string {
-  const { tenant_id, role, user_id, secret_sha256, created_at, expires_at } = record;
+  const { tenant_id, role, user_id, secret_sha256, created_at, expires_at, agent_role } = record;
   const granted = ['key', keyId, tenant_id, role, user_id, secret_sha256, created_at, expires_at];
+  // Absent from keys without one, so that keys from before agent roles were bound stay valid.
+  if (agent_role !== undefined) granted.push(agent_role);
   return createHmac('sha256', Buffer.from(secret, 'hex')).update(JSON.stringify(granted)).digest('hex');
 }
 

@@ -45,7 +45,7 @@ import { zoomView } from '../../core/methodology/views/zoom.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
-import { parseBody, subjectOfBody } from '../operations/parse-body.js';
+import { parseBody, parseRoleBody, subjectOfBody } from '../operations/parse-body.js';
 import { pendingProposals } from '../operations/task-proposals.js';
 import type { EventHistory } from '../queries/history.js';
 import { pastProject } from '../queries/past.js';
@@ -84,8 +84,8 @@ export class MethodologyService {
   constructor(private readonly dependencies: MethodologyDependencies) {}
 
   /** Recommends the next work. Never writes anything, dry run or not. */
-  async start(projectKey: ProjectKey, body: unknown): AsyncReply<StartReply> {
-    const read = parseBody(startBody, body);
+  async start(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<StartReply> {
+    const read = parseRoleBody(startBody, body, caller);
     if (isProblem(read)) return read;
     const { dry_run: _, request_id: __, ...fields } = read;
     const constraints = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));

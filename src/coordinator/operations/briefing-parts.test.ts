@@ -55,9 +55,14 @@ forEachStore('a briefing', (open) => {
     expect(briefing?.dependencies.some(({ result }) => result !== undefined)).toBe(true);
   });
 
-  test('of an edge has its checks and what the last iteration failed', async () => {
+  test('of an edge has its guidance, its checks and what the last iteration failed', async () => {
     const harness = await open();
-    const files = { ...FILES, 'coordination.yml': coordinationConfig({}) };
+    const config = FILES['graph/edges/design_code.yml'];
+    const files = {
+      ...FILES,
+      'coordination.yml': coordinationConfig({}),
+      'graph/edges/design_code.yml': `${config}agent_guidance: |\n  Follow the design.\n`,
+    };
     unwrap(await harness.coordinator.settings.configure(P, { files }));
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     const edge = 'REQ-F-A#design_code';
@@ -75,6 +80,7 @@ forEachStore('a briefing', (open) => {
     await alpha.releases(edge);
     const { briefing } = await alpha.claims(edge, { with_briefing: true });
     expect(briefing?.description).toBe('the feature REQ-F-A');
+    expect(briefing?.instructions).toBe('Follow the design.');
     expect(briefing?.checks?.map(({ name }) => name)).toEqual(['compiles', 'reads_well']);
     expect(briefing?.failed).toEqual([{ name: 'compiles', says: 'line 3' }]);
     expect(briefing?.dependencies.every(({ task_id }) => task_id.startsWith('REQ-F-A#'))).toBe(true);

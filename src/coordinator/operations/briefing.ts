@@ -1,7 +1,8 @@
 import type { Briefing, GrantedClaim } from '../../core/contract/claims.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
+import { ownValue } from '../../core/own-value.js';
 import { dependenciesOf, subtaskDescription } from '../../core/plan/index.js';
-import { subjectKindOf } from '../../core/subject.js';
+import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import { lineageOf } from '../../core/views/index.js';
 import { edgeDetailsOf } from '../queries/tasks.js';
 import type { DecisionView } from '../queue/decision-view.js';
@@ -42,12 +43,22 @@ export async function briefingFor(
 function workOf(view: DecisionView, subject: string): Pick<Briefing, 'description' | 'instructions'> {
   const planned = view.state.plan.get(subject);
   if (planned === undefined)
-    return { description: edgeDetailsOf(view, subject).title ?? subject, instructions: null };
+    return {
+      description: edgeDetailsOf(view, subject).title ?? subject,
+      instructions: edgeGuidance(view, subject),
+    };
   const { task, subtask_index: index } = planned;
   return {
     description: index === null ? task.description : subtaskDescription(task, index),
     instructions: task.instructions ?? null,
   };
+}
+
+/** What the edge's file tells the agents that work on it. */
+function edgeGuidance({ methodology }: DecisionView, subject: string): string | null {
+  const { edge = '' } = subjectKeys(subject);
+  const guidance = methodology === null ? undefined : ownValue(methodology.edges, edge)?.extra.agent_guidance;
+  return typeof guidance === 'string' && guidance.trim() !== '' ? guidance.trim() : null;
 }
 
 async function dependenciesFor(view: DecisionView, subject: string, readEvents: ReadEvents) {

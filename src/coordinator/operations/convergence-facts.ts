@@ -1,4 +1,5 @@
-import type { SubmitFacts } from '../../core/claims/commands.js';
+import { applicableAgentRole } from '../../core/agent-role.js';
+import type { ClaimHandle, SubmitFacts } from '../../core/claims/commands.js';
 import type { ConvergenceEvidence, Head } from '../../core/claims/head.js';
 import { HUMAN_ROLE } from '../../core/claims/human-approval.js';
 import type { FailingCheck, SubmitBody } from '../../core/contract/claims.js';
@@ -11,7 +12,7 @@ import { withoutUndefined } from '../../core/without-undefined.js';
 import type { Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Project } from '../queue/project.js';
-import { fieldProblem, type Problem } from '../wire/problem.js';
+import { fieldProblem, type Problem, problem } from '../wire/problem.js';
 
 type Evaluators = ConvergenceEvidence['evaluators'];
 
@@ -23,7 +24,10 @@ interface ReportedConvergence {
   readonly caller: Caller;
 }
 
-/** The methodology's requirements for this result. The role comes from the grant, not from the submission. */
+/**
+ * The methodology's requirements for this result. The role comes from the grant, not from the submission; a claim
+ * without a role has the credential's.
+ */
 export function convergenceFacts(
   view: DecisionView,
   head: Head,
@@ -36,7 +40,8 @@ export function convergenceFacts(
   const is_human = claimedRole === HUMAN_ROLE && reported.caller.may_review;
   // In an unconfigured project any agent can claim the role `human`,
   // so the role counts only for a caller who may review.
-  const agent_role = claimedRole === HUMAN_ROLE && !is_human ? null : claimedRole;
+  const agent_role =
+    claimedRole === HUMAN_ROLE && !is_human ? null : (claimedRole ?? reported.caller.agent_role);
   const authority = checkAuthority(methodology, { edge, agent_role, files: reported.files, is_human });
   const authorityDetails = { authority_reason: authority.reason, authority_paths: authority.paths ?? [] };
   if (methodology === null && authority.verdict === 'granted') return { authority: 'granted' };
@@ -105,6 +110,23 @@ export function evidenceProblem(body: SubmitBody, subject: string): Problem | nu
     'evaluators',
     'accepted only for an edge, like convergence_type and context_hash; omit them for a task',
   );
+}
+
+/**
+ * Rejects a result for a claim in another agent role than the credential's: it would be recorded as the work of that
+ * role. Only the claim that the handle names is compared; others are refused by the rules of claims.
+ */
+export function claimedRoleProblem(
+  { claim, generation }: Head,
+  handle: ClaimHandle,
+  { agent_role: bound }: Caller,
+): Problem | null {
+  if (claim === null || generation !== handle.generation || claim.session_id !== handle.session_id)
+    return null;
+  const role = applicableAgentRole(claim.agent_role, bound);
+  if (role.ok) return null;
+  const next = 'Submit with a credential of that role, or release the claim and claim the work again.';
+  return problem('FORBIDDEN', `The claim is in another agent role: ${role.message}. ${next}`);
 }
 
 /** Rejects the role `human` for a caller who may not review. */

@@ -2,6 +2,7 @@ import type { ApiKey, CreatedApiKey, KeyBody } from '../../core/contract/keys.js
 import { isoTime, msOf } from '../../core/events/envelope.js';
 import type { KeyRecord } from '../../core/events/record-events.js';
 import { KEY_BINDING_SUBJECT, keySubject } from '../../core/subject.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
 import type { StoreMeta } from '../../stores/store.js';
 import { actorOf, type Caller } from '../authentication/caller.js';
 import { bindingOf } from '../authentication/key-binding.js';
@@ -59,7 +60,7 @@ export function createKey(
 }
 
 function newKeyRecord(body: KeyBody, scope: KeyScope, secret: string, by: string, nowMs: number): KeyRecord {
-  const { role, label = null, user_id = null } = body;
+  const { role, label = null, user_id = null, agent_role } = body;
   const untilMs = expiryMs(body, nowMs);
   return {
     state: 'active',
@@ -67,6 +68,7 @@ function newKeyRecord(body: KeyBody, scope: KeyScope, secret: string, by: string
     role,
     label,
     user_id,
+    ...withoutUndefined({ agent_role }),
     secret_sha256: sha256Hex(secret),
     last_four: secret.slice(-4),
     created_at: isoTime(nowMs),
@@ -137,8 +139,8 @@ export type KeyTrustCheck = (keyId: string, record: KeyRecord) => boolean;
 
 export function apiKeyOf(key_id: string, record: KeyRecord, nowMs: number, isTrusted: boolean): ApiKey {
   const { secret_sha256: _, binding: __, ...publicFields } = record;
-  const revoked_at = record.revoked_at ?? null;
-  return { key_id, ...publicFields, revoked_at, state: keyStateOf(record, nowMs, isTrusted) };
+  const { revoked_at = null, agent_role = null } = record;
+  return { key_id, ...publicFields, agent_role, revoked_at, state: keyStateOf(record, nowMs, isTrusted) };
 }
 
 function keyStateOf({ state, expires_at }: KeyRecord, nowMs: number, isTrusted: boolean): ApiKey['state'] {

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { applicableAgentRole } from '../../core/agent-role.js';
 import type { ClaimHandle } from '../../core/claims/commands.js';
 import { ATOMIC_ITEMS_MAX, batchClaimBody, type ClaimBody, claimBody } from '../../core/contract/claims.js';
 import { parseBodyFastPath } from '../../core/contract/fast-path-bodies.js';
@@ -29,6 +30,27 @@ export function parseBody<S extends z.ZodType>(
   const first = faults[0];
   const detail = `${first?.path || where}: ${first?.message ?? 'is not valid'}`;
   return problem('INVALID_REQUEST', detail, faults);
+}
+
+/** The body with the agent role that applies to it, or a problem if the caller's credential is bound to another. */
+function bindAgentRole<Body extends { readonly agent_role?: string | undefined }>(
+  body: Body,
+  { agent_role: bound }: Pick<Caller, 'agent_role'>,
+): Body | Problem {
+  if (bound === null) return body;
+  const role = applicableAgentRole(body.agent_role ?? null, bound);
+  if (!role.ok) return fieldProblem('agent_role', role.message, 'FORBIDDEN');
+  return { ...body, agent_role: role.agent_role };
+}
+
+/** Parses a body that can name an agent role. */
+export function parseRoleBody<S extends z.ZodType<{ readonly agent_role?: string | undefined }>>(
+  schema: S,
+  body: unknown,
+  caller: Caller,
+): z.output<S> | Problem {
+  const fields = parseBody(schema, body);
+  return isProblem(fields) ? fields : bindAgentRole(fields, caller);
 }
 
 type SubjectFields = Pick<ClaimBody, 'task_id' | 'feature_id' | 'edge'>;
@@ -92,8 +114,11 @@ export function parseHolderBody<S extends z.ZodType<HandleBody>>(
   return { fields: read, subject, handle: { generation: expected_generation, session_id, claim_id } };
 }
 
-export function parseClaim(body: unknown): (ClaimRequest & { with_briefing: boolean }) | Problem {
-  const fields = parseBody(claimBody, body);
+export function parseClaim(
+  body: unknown,
+  caller: Caller,
+): (ClaimRequest & { with_briefing: boolean }) | Problem {
+  const fields = parseRoleBody(claimBody, body, caller);
   if (isProblem(fields)) return fields;
   const { with_briefing = false, ...claimFields } = fields;
   const claim = claimRequestOf(claimFields);
@@ -105,11 +130,14 @@ function claimRequestOf(body: ClaimBody): ClaimRequest | Problem {
   return isProblem(subject) ? subject : { subject, body };
 }
 
-export function parseBatchClaim(body: unknown) {
+export function parseBatchClaim(body: unknown, caller: Caller) {
   const fields = parseBody(batchClaimBody, body);
   if (isProblem(fields)) return fields;
   const { mode, request_id } = fields;
-  const claims = fields.claims.map(claimRequestOf);
+  const claims = fields.claims.map((claim) => {
+    const bound = bindAgentRole(claim, caller);
+    return isProblem(bound) ? bound : claimRequestOf(bound);
+  });
   const invalidIndex = claims.findIndex(isProblem);
   if (invalidIndex >= 0) return nestProblem(`claims.${invalidIndex}`, claims[invalidIndex] as Problem);
   const requests = claims as ClaimRequest[];

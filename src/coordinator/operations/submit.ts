@@ -11,7 +11,8 @@ import type { DecisionView } from '../queue/decision-view.js';
 import type { Attempt, NeedsFetch, Operation } from '../queue/operation.js';
 import { RefusalRecorder } from '../queue/refusal-recorder.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
-import { convergenceFacts, evidenceFrom } from './convergence-facts.js';
+import type { Problem } from '../wire/problem.js';
+import { claimedRoleProblem, convergenceFacts, evidenceFrom } from './convergence-facts.js';
 import { inputsDigest, isKnownSubject } from './facts.js';
 import { submissionResult } from './render.js';
 import { addAction } from './shared.js';
@@ -29,7 +30,7 @@ interface SubmitRequest {
   readonly caller: Caller;
 }
 
-export class SubmitOperation implements Operation<SubmissionResult> {
+export class SubmitOperation implements Operation<SubmissionResult | Problem> {
   readonly kind = 'submit';
   readonly request = null;
   /** What the log says about a late submitter: who was granted its generation, and whether its parking is full. */
@@ -44,9 +45,13 @@ export class SubmitOperation implements Operation<SubmissionResult> {
     this.recorder = new RefusalRecorder(submitRequest.caller, submitRequest.body.request_id);
   }
 
-  attempt(view: DecisionView): Attempt<SubmissionResult> | NeedsFetch {
+  attempt(view: DecisionView): Attempt<SubmissionResult | Problem> | NeedsFetch {
     const { subject, handle, body, caller } = this.submitRequest;
     const head = view.head(subject);
+    const forbidden = claimedRoleProblem(head, handle, caller);
+    if (forbidden !== null) {
+      return new TransactionBuilder(view).checkHead(subject).answer(null, forbidden);
+    }
     const result = this.result(view);
     const facts: SubmitFacts = {
       inputs: inputsDigest(view, subject),

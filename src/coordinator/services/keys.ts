@@ -11,7 +11,7 @@ import {
   revokeKey,
   unknownKeyProblem,
 } from '../operations/keys.js';
-import { parseBody } from '../operations/parse-body.js';
+import { parseRoleBody } from '../operations/parse-body.js';
 import { pageOf } from '../queries/page.js';
 import type { Projects } from '../queue/projects.js';
 import type { Environment } from '../runtime/environment.js';
@@ -31,7 +31,8 @@ export class KeyService {
   }
 
   async create(scope: KeyScope, body: unknown, caller = OPEN_CALLER): AsyncReply<CreatedApiKey> {
-    const fields = parseBody(keyBody, body);
+    // A bound credential creates keys of its own agent role only: otherwise it could give itself any other.
+    const fields = parseRoleBody(keyBody, body, caller);
     if (isProblem(fields)) return fields;
     if (fields.role === 'operator' && !scope.platform) {
       return problem('FORBIDDEN', 'Only an operator can create a key with role operator.');

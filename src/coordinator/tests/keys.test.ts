@@ -25,6 +25,7 @@ forEachStore('keys', (open) => {
       role: 'agent',
       label: 'night shift',
       user_id: 'alice',
+      agent_role: null,
       state: 'active',
       last_four: secret.slice(-4),
       created_at: '2026-01-04T06:00:00.000Z',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { agentIdSchema } from '../ids.js';
+import { agentIdSchema, agentRoleSchema } from '../ids.js';
 import { ROLES } from '../roles.js';
 import { type ApiOperations, json, TENANT_PATH } from './operation.js';
 import {
@@ -20,6 +20,7 @@ export const keyBody = z
     role: z.enum(ROLES),
     label: boundedText(100).optional(),
     user_id: agentIdSchema.optional(),
+    agent_role: agentRoleSchema.optional().describe('the only agent role that the key can act in'),
     expires_in_seconds: z.number().int().min(1).max(KEY_LIFETIME_SECONDS_MAX).optional(),
     expires_at: z.iso.datetime().optional(),
     ...mutationFields,
@@ -37,6 +38,8 @@ const keyFields = {
   role: z.enum(ROLES),
   label: z.string().nullable(),
   user_id: z.string().nullable(),
+  /** The agent role that the key is bound to; null: any. */
+  agent_role: z.string().nullable(),
   /** `unbound`: the record is not bound to this store, so the key is invalid here. */
   state: z.enum(['active', 'expired', 'revoked', 'unbound']),
   /** The last characters of the token, to recognize it. */

@@ -5,7 +5,7 @@ import { anchorSchema, checkpointPayload } from '../audit/checkpoint.js';
 import { historyLostPayload } from '../audit/history-lost.js';
 import { keyEnrolledPayload, keyRevokedPayload } from '../audit/key-events.js';
 import { recordSignature } from '../audit/signed-record.js';
-import { agentIdSchema, tenantIdSchema } from '../ids.js';
+import { agentIdSchema, agentRoleSchema, tenantIdSchema } from '../ids.js';
 import { featureVectorSchema, methodologySchema } from '../methodology/definition/methodology.js';
 import { TASKS_PER_EVENT_MAX } from '../plan/plan-change.js';
 import type { TaskInput } from '../plan/task.js';
@@ -35,6 +35,8 @@ const keyRecord = z.strictObject({
   role: z.enum(ROLES),
   label: name.nullable(),
   user_id: agentIdSchema.nullable(),
+  /** The agent role that the key is bound to. Absent: any. */
+  agent_role: agentRoleSchema.exactOptional(),
   secret_sha256: sha256,
   last_four: text(4),
   created_at: isoTimestamp,

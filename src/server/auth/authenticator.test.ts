@@ -52,6 +52,7 @@ describe('a key', () => {
       tenant_id: 'acme',
       role: 'agent',
       user_id: 'alice',
+      agent_role: null,
     });
   });
 

@@ -18,6 +18,7 @@ const of = (role: Role, tenant_id: string | null = 'acme'): Principal => ({
   tenant_id,
   role,
   user_id: null,
+  agent_role: null,
 });
 
 describe('authorization', () => {
@@ -60,6 +61,7 @@ describe('authorization', () => {
       principal: 'key-1',
       user_id: null,
       client_ip: '10.0.0.7',
+      agent_role: null,
       claim_id_optional: false,
       may_work: true,
       may_review: false,

@@ -34,7 +34,7 @@ export function authorize(
 
 /** The principal as the coordinator knows it, with what its role may do. */
 export function callerOf(
-  { id, user_id, kind, role }: Principal,
+  { id, user_id, kind, role, agent_role }: Principal,
   client_ip: string | null,
   isStillAuthorized: () => boolean,
 ): Caller {
@@ -43,6 +43,7 @@ export function callerOf(
     principal: id,
     user_id,
     client_ip,
+    agent_role,
     claim_id_optional: kind === 'open',
     may_work: roleAllows(role, 'work'),
     may_review: roleAllows(role, 'review'),

@@ -9,6 +9,7 @@ const ALICE: Principal = {
   tenant_id: 'acme',
   role: 'agent',
   user_id: 'alice',
+  agent_role: null,
 };
 
 /** A key ring and a credential under the test's control. */

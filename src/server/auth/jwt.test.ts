@@ -45,6 +45,7 @@ test.each(['EdDSA', 'ES256', 'RS256'])('a token signed with %s identifies the ca
     tenant_id: 'acme',
     role: 'agent',
     user_id: 'alice',
+    agent_role: null,
     expires_at_ms: (NOW + 600 + 5) * 1000,
   });
 });
@@ -64,10 +65,23 @@ test.each([
   ['has no role', { role: undefined }],
   ['has an unknown role', { role: 'root' }],
   ['names no user', { sub: undefined }],
+  ['has a number as agent role', { agent_role: 7 }],
+  ['has null as agent role', { agent_role: null }],
+  ['has a list of agent roles', { agent_role: ['developer', 'architect'] }],
+  ['has an object as agent role', { agent_role: { name: 'developer' } }],
+  ['has an empty agent role', { agent_role: '' }],
+  ['has an agent role of two lines', { agent_role: 'developer\narchitect' }],
+  ['has an agent role of 65 characters', { agent_role: 'a'.repeat(65) }],
 ])('a token that %s is refused', async (_, claims) => {
   const { jwk, sign } = await issuer();
   const found = await (await reader(jwk))(await sign(claims as JWTPayload));
   expect(found).toMatchObject({ problem: 'UNAUTHENTICATED' });
+});
+
+test('a token with the claim agent_role is bound to it', async () => {
+  const { jwk, sign } = await issuer();
+  const found = await (await reader(jwk))(await sign({ agent_role: 'tdd_engineer' }));
+  expect(found).toMatchObject({ role: 'agent', agent_role: 'tdd_engineer' });
 });
 
 test('accepts an issuer whose clock is at most five seconds ahead, also at the full lifetime', async () => {

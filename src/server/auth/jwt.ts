@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createLocalJWKSet, createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose';
 import { type Problem, problem } from '../../coordinator/wire/problem.js';
 import { isCanonicalBase64url } from '../../core/base64url.js';
-import { agentIdSchema, tenantIdSchema } from '../../core/ids.js';
+import { agentIdSchema, agentRoleSchema, tenantIdSchema } from '../../core/ids.js';
 import { readStrictJson } from '../../core/strict-json.js';
 import { isLoopback } from '../loopback.js';
 import { type Principal, ROLES, type Role, unauthenticated } from './principal.js';
@@ -10,6 +10,7 @@ import { type Principal, ROLES, type Role, unauthenticated } from './principal.j
 /** Asymmetric algorithms only: with a shared secret, whoever verifies tokens could also issue them. */
 const ALGORITHMS = ['EdDSA', 'ES256', 'RS256'];
 const CLOCK_SKEW_SECONDS = 5;
+const AGENT_ROLE_CLAIM = 'agent_role';
 
 export interface JwtOptions {
   /** The issuer's public keys: a file path or an https URL. */
@@ -94,6 +95,14 @@ function principalOf(payload: JWTPayload, settings: Required<JwtOptions>): Princ
   if (!isPlatform && !tenantIdSchema.safeParse(tenantId).success) {
     return unauthenticated(`The token has no valid tenant in ${tenant_claim}.`);
   }
+  // Only an absent claim means any role: a malformed one must not widen what the token grants.
+  const agentRole = payload[AGENT_ROLE_CLAIM];
+  const parsedRole = agentRoleSchema.optional().safeParse(agentRole);
+  if (!parsedRole.success) {
+    return unauthenticated(
+      `The token has no valid agent role in ${AGENT_ROLE_CLAIM}: ${parsedRole.error.issues[0]?.message}. Issue it with a valid one, or without ${AGENT_ROLE_CLAIM}.`,
+    );
+  }
   return {
     // The same user name in two tenants is two principals, each with its own requests and rate limit.
     id: `jwt/${(tenantId as string | null) ?? ''}/${user_id}`,
@@ -101,6 +110,7 @@ function principalOf(payload: JWTPayload, settings: Required<JwtOptions>): Princ
     tenant_id: tenantId as string | null,
     role: role as Role,
     user_id,
+    agent_role: parsedRole.data ?? null,
     expires_at_ms: ((payload.exp ?? 0) + CLOCK_SKEW_SECONDS) * 1000,
   };
 }

@@ -11,6 +11,8 @@ export interface Principal {
   readonly tenant_id: string | null;
   readonly role: Role;
   readonly user_id: string | null;
+  /** The agent role that the credential is bound to; null if it may act in any. */
+  readonly agent_role: string | null;
   /** Expiry of a JWT by the local clock. A key's expiry is in the key ring. */
   readonly expires_at_ms?: number;
 }
@@ -22,6 +24,7 @@ export const OPEN_PRINCIPAL: Principal = {
   tenant_id: null,
   role: 'operator',
   user_id: null,
+  agent_role: null,
 };
 
 /**

@@ -2,7 +2,14 @@ import { expect, test } from 'vitest';
 import { OPEN_PRINCIPAL, type Principal } from './principal.js';
 import { RateLimiter } from './rate-limit.js';
 
-const key = (id: string): Principal => ({ id, kind: 'key', tenant_id: 'acme', role: 'agent', user_id: null });
+const key = (id: string): Principal => ({
+  id,
+  kind: 'key',
+  tenant_id: 'acme',
+  role: 'agent',
+  user_id: null,
+  agent_role: null,
+});
 const [ONE, TWO] = [key('key-1'), key('key-2')];
 
 function createRateLimiter(limits = {}) {

@@ -37,6 +37,7 @@ const agentOf = (tenant_id: string, role: Principal['role'] = 'agent'): Principa
   tenant_id,
   role,
   user_id: null,
+  agent_role: null,
 });
 
 /** Accepts tokens that state their own tenant and role. */

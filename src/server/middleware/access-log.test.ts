@@ -4,7 +4,14 @@ import { jsonLineSink } from '../log/logs.js';
 import { accessLogLine } from './access-log.js';
 
 const CALL = {
-  authenticated: { id: 'key-1', kind: 'key', tenant_id: 'acme', role: 'agent', user_id: 'alice' },
+  authenticated: {
+    id: 'key-1',
+    kind: 'key',
+    tenant_id: 'acme',
+    role: 'agent',
+    user_id: 'alice',
+    agent_role: null,
+  },
   tenantId: 'acme',
   route: { id: 'claim_task' },
   params: { subject: 'A-001-core' },

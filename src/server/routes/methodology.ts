@@ -49,7 +49,7 @@ export const methodologyHandlers = jsonHandlers({
     if (body instanceof JsonText) return coordinator.settings.configureText(tenant, body, caller);
     return configure(call);
   },
-  start: command(({ methodology }, project, body) => methodology.start(project, body)),
+  start: command(({ methodology }, ...request) => methodology.start(...request)),
   spawn: command(({ methodology }, ...request) => methodology.spawn(...request)),
   fold_back: command(({ methodology }, ...request) => methodology.foldBack(...request)),
   checkpoint: command(({ methodology }, ...request) => methodology.checkpoint(...request)),

@@ -170,7 +170,7 @@ function callerOf({ agent_id, session_id }: InboxCommand): Caller {
     may_administer: false,
   };
   const claim_id_optional = session_id === principal;
-  return { principal, user_id: null, client_ip: null, ...permissions, claim_id_optional };
+  return { principal, user_id: null, client_ip: null, agent_role: null, ...permissions, claim_id_optional };
 }
 
 function sessionFault({ agent_id, session_id }: InboxCommand): Problem | null {

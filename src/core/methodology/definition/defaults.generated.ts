@@ -47,106 +47,85 @@ transitions:
     target: requirements
     edge_type: standard
     evaluators: [agent, human]
-    constructor: agent
     edge_config: "edges/intent_requirements.yml"
   - name: "Requirements → Design"
     source: requirements
     target: design
     edge_type: standard
     evaluators: [agent, human]
-    constructor: agent
     edge_config: "edges/requirements_design.yml"
   - name: "Design → Code"
     source: design
     target: code
     edge_type: standard
     evaluators: [agent, deterministic]
-    constructor: agent
     edge_config: "edges/design_code.yml"
   - name: "Code ↔ Unit Tests"
     source: code
     target: unit_tests
     edge_type: co_evolution
     evaluators: [agent, deterministic]
-    constructor: agent
     edge_config: "edges/tdd.yml"
   - name: "Design → Test Cases"
     source: design
     target: test_cases
     edge_type: standard
     evaluators: [agent, deterministic]
-    constructor: agent
     edge_config: "edges/design_tests.yml"
   - name: "Design → UAT Tests"
     source: design
     target: uat_tests
     edge_type: standard
     evaluators: [agent, human]
-    constructor: agent
     edge_config: "edges/bdd.yml"
   - name: "Code → CI/CD"
     source: code
     target: cicd
     edge_type: standard
     evaluators: [deterministic]
-    constructor: deterministic
     edge_config: "edges/code_cicd.yml"
   - name: "CI/CD → Running System"
     source: cicd
     target: running_system
     edge_type: standard
     evaluators: [deterministic]
-    constructor: deterministic
     edge_config: "edges/cicd_running_system.yml"
   - name: "Running System → Telemetry"
     source: running_system
     target: telemetry
     edge_type: standard
     evaluators: [deterministic]
-    constructor: deterministic
     edge_config: "edges/running_system_telemetry.yml"
   - name: "Telemetry → Intent (Feedback Loop)"
     source: telemetry
     target: intent
     edge_type: standard
     evaluators: [agent, human]
-    constructor: agent
     edge_config: "edges/feedback_loop.yml"
 
 # What a design has to settle. The mandatory ones stop requirements → design while they are undecided.
 constraint_dimensions:
-  ecosystem_compatibility:
-    description: "Language, runtime and the versions they are bound to"
-    mandatory: true
-  deployment_target:
-    description: "Where it runs, and on what"
-    mandatory: true
-  security_model:
-    description: "Who may do what, and how data is protected"
-    mandatory: true
-  build_system:
-    description: "What builds it, and how it is divided"
-    mandatory: true
-  data_governance:
-    description: "Which data, how long, under which rules"
-    mandatory: false
-  performance_envelope:
-    description: "How fast, how much, how it grows"
-    mandatory: false
-  observability:
-    description: "What it logs, counts and traces"
-    mandatory: false
-  error_handling:
-    description: "What it does when something fails"
-    mandatory: false
-
-graph_properties: { directed: true, cyclic: true, extensible: true, zoomable: true }
+  # Language, runtime and the versions they are bound to.
+  ecosystem_compatibility: { mandatory: true }
+  # Where it runs, and on what.
+  deployment_target: { mandatory: true }
+  # Who may do what, and how data is protected.
+  security_model: { mandatory: true }
+  # What builds it, and how it is divided.
+  build_system: { mandatory: true }
+  # Which data, how long, under which rules.
+  data_governance: { mandatory: false }
+  # How fast, how much, how it grows.
+  performance_envelope: { mandatory: false }
+  # What it logs, counts and traces.
+  observability: { mandatory: false }
+  # What it does when something fails.
+  error_handling: { mandatory: false }
 `,
   ],
   [
     'graph/edges/intent_requirements.yml',
     `edge: "intent→requirements"
-pattern: requirements_elicitation
 description: "From what somebody wants to what must hold"
 
 checklist:
@@ -216,9 +195,6 @@ checklist:
     source: default
     required: true
 
-convergence:
-  rule: all_required_checks_pass
-
 agent_guidance: |
   Write requirements that a stranger can test. Ask where the intent is silent; do not invent.
 `,
@@ -226,7 +202,6 @@ agent_guidance: |
   [
     'graph/edges/requirements_design.yml',
     `edge: "requirements→design"
-pattern: architecture_design
 description: "From what must hold to how it is built"
 
 checklist:
@@ -301,9 +276,6 @@ checklist:
     source: default
     required: true
 
-convergence:
-  rule: all_required_checks_pass
-
 agent_guidance: |
   Settle the mandatory dimensions first; the rest of the design rests on them.
 `,
@@ -311,7 +283,6 @@ agent_guidance: |
   [
     'graph/edges/design_code.yml',
     `edge: "design→code"
-pattern: code_generation
 description: "From the design to source text"
 
 checklist:
@@ -359,9 +330,6 @@ checklist:
     command: "$tools.req_tags.command $tools.req_tags.args"
     pass_criterion: "$tools.req_tags.pass_criterion"
 
-convergence:
-  rule: all_required_checks_pass
-
 agent_guidance: |
   Tag what you write with "Implements: REQ-…".
 `,
@@ -369,7 +337,6 @@ agent_guidance: |
   [
     'graph/edges/tdd.yml',
     `edge: "code↔unit_tests"
-pattern: tdd_co_evolution
 description: "Code and its unit tests, grown together"
 
 checklist:
@@ -448,9 +415,6 @@ checklist:
     source: traceability
     required: false
 
-convergence:
-  rule: all_required_checks_pass
-
 agent_guidance: |
   Write the failing test first, then the least code that passes, then tidy up.
 `,
@@ -458,7 +422,6 @@ agent_guidance: |
   [
     'graph/edges/design_tests.yml',
     `edge: "design→test_cases"
-pattern: integration_tests
 description: "From the design to tests of components together"
 
 checklist:
@@ -507,9 +470,6 @@ checklist:
     source: default
     required: true
 
-convergence:
-  rule: all_required_checks_pass
-
 agent_guidance: |
   Derive tests from the design alone; a test that knows the code proves little.
 `,
@@ -517,7 +477,6 @@ agent_guidance: |
   [
     'graph/edges/bdd.yml',
     `edge: "design→uat_tests"
-pattern: bdd_scenarios
 description: "From the design to scenarios in the words of its users"
 
 checklist:
@@ -557,9 +516,6 @@ checklist:
     source: default
     required: true
 
-convergence:
-  rule: all_required_checks_pass
-
 agent_guidance: |
   Write for somebody who has never seen the code.
 `,
@@ -567,7 +523,6 @@ agent_guidance: |
   [
     'graph/edges/code_cicd.yml',
     `edge: "code→cicd"
-pattern: build_and_package
 description: "From tested code to something that can be released"
 
 checklist:
@@ -607,9 +562,6 @@ checklist:
     command: "$tools.test_gaps.command $tools.test_gaps.args"
     pass_criterion: "$tools.test_gaps.pass_criterion"
 
-convergence:
-  rule: all_required_checks_pass
-
 agent_guidance: |
   Name the commands under tools.build and tools.pipeline of the project constraints.
 `,
@@ -617,7 +569,6 @@ agent_guidance: |
   [
     'graph/edges/cicd_running_system.yml',
     `edge: "cicd→running_system"
-pattern: deployment
 description: "From a release to a system that runs"
 
 checklist:
@@ -643,9 +594,6 @@ checklist:
     command: "$tools.rollback.command $tools.rollback.args"
     pass_criterion: "$tools.rollback.pass_criterion"
 
-convergence:
-  rule: all_required_checks_pass
-
 agent_guidance: |
   Name the commands under tools.deployment and tools.health_check of the project constraints.
 `,
@@ -653,7 +601,6 @@ agent_guidance: |
   [
     'graph/edges/running_system_telemetry.yml',
     `edge: "running_system→telemetry"
-pattern: observation
 description: "From a running system to what it tells of itself"
 
 checklist:
@@ -672,9 +619,6 @@ checklist:
     command: "$tools.telemetry_tags.command $tools.telemetry_tags.args"
     pass_criterion: "$tools.telemetry_tags.pass_criterion"
 
-convergence:
-  rule: all_required_checks_pass
-
 agent_guidance: |
   Name the command under tools.telemetry_probe of the project constraints.
 `,
@@ -682,7 +626,6 @@ agent_guidance: |
   [
     'graph/edges/feedback_loop.yml',
     `edge: "telemetry→intent"
-pattern: feedback_loop
 description: "From what was observed to what should be done"
 
 checklist:
@@ -729,9 +672,6 @@ checklist:
     source: default
     required: true
 
-convergence:
-  rule: all_required_checks_pass
-
 agent_guidance: |
   An intent says what is wrong, not how to mend it.
 `,
@@ -753,9 +693,6 @@ convergence:
   human_required_on_all_edges: true
   max_iterations: 7
   stuck_threshold: 3
-
-iteration:
-  budget: unlimited
 
 vector_types: [feature, discovery, spike]
 `,
@@ -792,9 +729,6 @@ convergence:
   max_iterations: 5
   stuck_threshold: 3
 
-iteration:
-  budget: per_sprint
-
 vector_types: [feature, discovery, spike, hotfix]
 `,
   ],
@@ -826,7 +760,6 @@ convergence:
   stuck_threshold: 5
 
 iteration:
-  budget: time_boxed
   time_box:
     duration: "3 weeks"
     check_in: weekly
@@ -864,7 +797,6 @@ convergence:
   stuck_threshold: 5
 
 iteration:
-  budget: time_boxed
   time_box:
     duration: "1 week"
     check_in: daily
@@ -906,7 +838,6 @@ convergence:
   additional_condition: production_verified
 
 iteration:
-  budget: time_boxed
   time_box:
     duration: "4 hours"
     check_in: hourly
@@ -942,7 +873,6 @@ convergence:
   stuck_threshold: 3
 
 iteration:
-  budget: time_boxed
   time_box:
     duration: "10 minutes"
     check_in: none
@@ -958,38 +888,27 @@ roles:
   architect:
     description: "Decides structure and writes the decisions down"
     converge_edges: [intent_requirements, requirements_design, design_code]
-    human_review_bypass: false
   tdd_engineer:
     description: "Writes code and its tests together"
     converge_edges: [code_unit_tests, design_test_cases]
-    human_review_bypass: false
   qa_engineer:
     description: "Writes the tests that look at the whole"
     converge_edges: [design_test_cases, design_uat_tests, code_unit_tests]
-    human_review_bypass: false
   devops_engineer:
     description: "Builds, ships and runs"
     converge_edges: [code_cicd, cicd_running_system]
-    human_review_bypass: false
   observer:
     description: "Watches what runs and says what deviates"
     converge_edges: [running_system_telemetry, telemetry_intent]
-    human_review_bypass: false
   full_stack:
     description: "Does everything: the role of an agent that works alone"
     converge_edges: [all]
-    human_review_bypass: false
 
 authority:
-  human_authority: universal
   # escalate: a human decides; reject: it does not converge; warn: it converges, and the log says so.
   outside_authority_action: escalate
   # Changes under the folders of the specification and of decisions always need a human.
   spec_mutation_requires_human: true
-
-single_agent_defaults:
-  agent_id: primary
-  agent_role: full_stack
 `,
   ],
   [

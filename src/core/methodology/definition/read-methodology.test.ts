@@ -466,10 +466,10 @@ describe('a profile that does not fit', () => {
 
   it('is like a role that names an edge that does not exist: a warning names it', () => {
     const { methodology, warnings } = parseValidMethodology({
-      'agent_roles.yml': 'roles:\n  pilot:\n    converge_edges: [uat_tests, design→code]\n',
+      'agent_roles.yml': 'roles:\n  pilot:\n    converge_edges: [nowhere, design→code]\n',
     });
     expect(warnings).toMatchObject([
-      { path: 'roles.pilot.converge_edges[0]', message: expect.stringContaining('"uat_tests"') },
+      { path: 'roles.pilot.converge_edges[0]', message: expect.stringContaining('"nowhere"') },
     ]);
     expect(methodology.roles.roles.pilot?.converge_edges).toEqual(['design_code']);
   });

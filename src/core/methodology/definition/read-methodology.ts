@@ -18,6 +18,11 @@ import { parseCoordination } from './read/coordination.js';
 import { parseEdgeFile } from './read/edge-config.js';
 import { composeEdgeConfigs } from './read/edge-configs.js';
 import type { EdgeNameIndex } from './read/edge-names.js';
+import {
+  type EvaluatorDefaults,
+  NO_EVALUATOR_DEFAULTS,
+  parseEvaluatorDefaults,
+} from './read/evaluator-defaults.js';
 import { parseFeatures } from './read/features.js';
 import { parseModules } from './read/modules.js';
 import { DEFAULT_THRESHOLDS, type IterationThresholds, parseProfile } from './read/profile.js';
@@ -40,7 +45,7 @@ export function* parseMethodologySteps(files: ReadonlyMap<string, string>): Step
   if (message !== null) return { ok: false, faults: [{ file: '', path: '', message }] };
   const findings = new ConfigFindings();
   const workspaceFiles = new WorkspaceFiles(files, findings);
-  yield* workspaceFiles.openSteps(['other', 'profile', 'edge', 'feature']);
+  yield* workspaceFiles.openSteps(['profile', 'edge', 'feature']);
   const parsed = parseFiles(workspaceFiles, findings);
   const faults = sortFindings(findings.faults);
   if (parsed === null || faults.length > 0) return { ok: false, faults };
@@ -67,9 +72,10 @@ function parseFiles(
   const constraints = constraintsOf(files, topology);
   const coordinationFile = files.fileOrBuiltIn('coordination', 'coordination.yml');
   const coordination = coordinationFile && parseCoordination(coordinationFile);
-  const profiles = profilesOf(files, names);
+  const defaults = evaluatorDefaultsOf(files);
+  const profiles = profilesOf(files, names, defaults);
   warnAboutMissingEdges(profiles, graph);
-  const edges = edgesOf(files, graph);
+  const edges = edgesOf(files, graph, defaults);
   const rolesFile = files.fileOrBuiltIn('roles', 'agent_roles.yml');
   const roles = rolesFile && parseRoles(rolesFile, names);
   const modulesFile = files.fileOf('modules');
@@ -113,7 +119,11 @@ function warnAboutMissingEdges(profiles: Readonly<Record<string, Profile>>, { fi
 }
 
 /** The built-in profiles and those of the workspace. A workspace profile replaces the built-in one of the same name. */
-function profilesOf(files: WorkspaceFiles, names: EdgeNameIndex): Record<string, Profile> {
+function profilesOf(
+  files: WorkspaceFiles,
+  names: EdgeNameIndex,
+  { thresholds }: EvaluatorDefaults,
+): Record<string, Profile> {
   const builtIn: Record<string, Profile> = {};
   for (const file of builtInProfiles()) {
     const profile = parseProfile(file, names, () => DEFAULT_THRESHOLDS);
@@ -123,8 +133,11 @@ function profilesOf(files: WorkspaceFiles, names: EdgeNameIndex): Record<string,
   // For a profile whose own file sets none.
   const defaultThresholdsOf =
     thresholdsFile === null
-      ? (profile: string): IterationThresholds => ownValue(builtIn, profile) ?? DEFAULT_THRESHOLDS
-      : parseThresholds(thresholdsFile);
+      ? (profile: string): IterationThresholds => ({
+          ...(ownValue(builtIn, profile) ?? DEFAULT_THRESHOLDS),
+          ...thresholds,
+        })
+      : parseThresholds(thresholdsFile, { ...DEFAULT_THRESHOLDS, ...thresholds });
   const fromFiles: Record<string, Profile> = {};
   for (const file of files.filesOf('profile')) {
     const profile = parseProfile(file, names, defaultThresholdsOf);
@@ -136,16 +149,27 @@ function profilesOf(files: WorkspaceFiles, names: EdgeNameIndex): Record<string,
   return { ...builtIn, ...fromFiles };
 }
 
-function edgesOf(files: WorkspaceFiles, graph: ParsedTopology): Record<string, EdgeConfig> {
+/** Without a file, or with one that has faults, there are none. */
+function evaluatorDefaultsOf(files: WorkspaceFiles): EvaluatorDefaults {
+  const file = files.fileOf('evaluator_defaults');
+  return (file && parseEvaluatorDefaults(file)) ?? NO_EVALUATOR_DEFAULTS;
+}
+
+function edgesOf(
+  files: WorkspaceFiles,
+  graph: ParsedTopology,
+  defaults: EvaluatorDefaults,
+): Record<string, EdgeConfig> {
   const { names } = graph;
-  const edgeFiles = files.filesOf('edge').map((file) => parseEdgeFile(file, names));
+  const edgeFiles = files.filesOf('edge').map((file) => parseEdgeFile(file, names, defaults));
   return composeEdgeConfigs(
     graph,
     edgeFiles.filter((file) => file !== null),
     (edge) => {
       const file = builtInEdgeFile(edge, names);
-      return file && parseEdgeFile(file, names);
+      return file && parseEdgeFile(file, names, defaults);
     },
+    defaults,
   );
 }
 

@@ -13,6 +13,8 @@ describe('the documentation page about workspace files', () => {
     expect(examples.map(([path]) => path)).toEqual([
       'graph/graph_topology.yml',
       'graph/edges/tdd.yml',
+      'graph/edges/requirements_design.yml',
+      'graph/evaluator_defaults.yml',
       'profiles/nightly.yml',
       'agent_roles.yml',
       'coordination.yml',

@@ -158,7 +158,9 @@ export function applyEdgeOverrides(
     const edge = names.resolveOrWarn(name, file, path);
     const config = edge === null ? undefined : ownValue(changed, edge);
     if (edge === null || config === undefined) continue;
-    const extraChecks = parseChecks(additional_checks, [...path, 'additional_checks'], file, 'project');
+    const extraChecks = parseChecks(additional_checks, [...path, 'additional_checks'], file, {
+      source: 'project',
+    });
     const kept = config.checklist.filter(({ type }) => evaluators?.includes(type) ?? true);
     const ignoredCount = config.checklist.length - kept.length;
     if (ignoredCount > 0) {

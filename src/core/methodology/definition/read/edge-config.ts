@@ -1,8 +1,13 @@
 import { z } from 'zod';
+import { isObject } from '../../../events/plain-data.js';
 import type { DocumentPath } from '../../../yaml/source-position.js';
 import type { CheckDefinition, EdgeConfig, Transition } from '../methodology.js';
 import { type EdgeNameIndex, fileStem } from './edge-names.js';
+import type { EvaluatorDefaults } from './evaluator-defaults.js';
+import { parseEvaluators } from './evaluators.js';
 import {
+  CHECK_FIELDS,
+  type CheckDefaults,
   checksSchema,
   description,
   iterationCount,
@@ -11,18 +16,50 @@ import {
   section,
   shortText,
 } from './fields.js';
+import { warnUnknownFields } from './unknown-fields.js';
 import type { YamlFile } from './yaml-file.js';
 
+/** Belongs to no edge: has the commands of checks with the source `traceability`. */
+export const TRACEABILITY_STEM = 'traceability';
+
+const convergenceFields = {
+  rule: shortText.nullish(),
+  max_iterations: orElse(iterationCount, null),
+  stuck_threshold: orElse(iterationCount, null),
+  human_required: z.boolean().nullish(),
+};
 const schema = z.looseObject({
   edge: shortText.nullish(),
+  edge_type: shortText.nullish(),
+  source: shortText.nullish(),
+  target: shortText.nullish(),
   description,
   checklist: checksSchema,
-  convergence: section({
-    max_iterations: orElse(iterationCount, null),
-    stuck_threshold: orElse(iterationCount, null),
-    human_required: orElse(z.boolean(), false),
-  }),
+  convergence: section(convergenceFields),
+  evaluators: z.unknown().optional(),
 });
+/** The only rule of an edge. */
+const CONVERGENCE_RULE = 'all_required_checks_pass';
+/** Guidance of the edge files of other Genesis tools: kept with the edge, and no checks. */
+const GUIDANCE_FIELDS = [
+  'agent_guidance',
+  'context_guidance',
+  'source_analysis',
+  'pattern',
+  'phases',
+  'cycle',
+  'outputs',
+  'document_structure',
+  'key_format',
+  'requirement_template',
+  'template',
+  'triggers',
+  'scenario_format',
+  'language_constraint',
+  'sources',
+  'intent_raised_schema',
+];
+const EDGE_FIELDS = [...Object.keys(schema.shape), ...GUIDANCE_FIELDS];
 
 /** Maximum length of other file content that is kept (guidance, templates), in characters of JSON. */
 const EXTRA_LENGTH_MAX = 32 * 1024;
@@ -36,25 +73,75 @@ export interface ParsedEdgeFile {
   readonly config: Omit<EdgeConfig, 'edge'>;
 }
 
-export function parseEdgeFile(file: YamlFile, names: EdgeNameIndex): ParsedEdgeFile | null {
+export function parseEdgeFile(
+  file: YamlFile,
+  names: EdgeNameIndex,
+  defaults: EvaluatorDefaults,
+): ParsedEdgeFile | null {
   const parsed = file.parse(schema);
   if (parsed === null) return null;
-  const { edge: name, description, checklist, convergence, ...extra } = parsed;
   const stem = fileStem(file.name);
-  const edge = names.find(name ?? stem);
-  if (name && edge === null && !file.isBuiltIn) {
-    file.warn(['edge'], `The topology has no edge ${JSON.stringify(name)}: the file is ignored.`);
+  const edge = edgeOf(parsed, stem, names, file);
+  if (parsed.edge && edge === null && !file.isBuiltIn) {
+    file.warn(['edge'], `The topology has no edge ${JSON.stringify(parsed.edge)}: the file is ignored.`);
     return null;
+  }
+  warnAboutFields(file, stem);
+  return { file, stem, edge, config: configOf(parsed, edge ?? stem, file, defaults) };
+}
+
+type ParsedEdgeFields = z.infer<typeof schema>;
+
+function configOf(
+  parsed: ParsedEdgeFields,
+  edge: string,
+  file: YamlFile,
+  { check_defaults, ...defaults }: EvaluatorDefaults,
+): ParsedEdgeFile['config'] {
+  const { edge: _, edge_type: __, source: ___, target: ____, description, checklist, ...rest } = parsed;
+  const { evaluators, convergence, ...extra } = rest;
+  const { rule, max_iterations, stuck_threshold, human_required } = convergence;
+  if (rule && rule !== CONVERGENCE_RULE) {
+    file.warn(['convergence', 'rule'], `Only ${CONVERGENCE_RULE} is supported on an edge, and it applies.`);
   }
   const isTooLong = JSON.stringify(extra).length > EXTRA_LENGTH_MAX;
   if (isTooLong) file.warn([], `Guidance of more than ${EXTRA_LENGTH_MAX} characters is ignored.`);
-  const checks = parseChecks(checklist, ['checklist'], file);
+  const checks = parseChecks(checklist, ['checklist'], file, { defaults: check_defaults });
+  const names = new Set(checks.map(({ name }) => name));
   return {
-    file,
-    stem,
-    edge,
-    config: { description, checklist: checks, ...convergence, extra: isTooLong ? {} : extra },
+    description,
+    checklist: [...checks, ...parseEvaluators(evaluators, { file, edge, defaults: check_defaults, names })],
+    max_iterations,
+    stuck_threshold,
+    human_required: human_required ?? defaults.human_required,
+    extra: isTooLong ? {} : extra,
   };
+}
+
+/** The edge of a file: by its name, otherwise by `edge_type`, by source and target, or by the name of the file. */
+function edgeOf(
+  { edge, edge_type, source, target }: ParsedEdgeFields,
+  stem: string,
+  names: EdgeNameIndex,
+  file: YamlFile,
+): string | null {
+  if (edge) return names.find(edge);
+  const ends = source && target ? names.find(`${source}_${target}`) : null;
+  const named = edge_type ? names.find(edge_type) : null;
+  if (named !== null && ends !== null && named !== ends) {
+    const message = `edge_type is the edge ${named}, but source and target are those of ${ends}: edge_type is used.`;
+    file.warn(['edge_type'], message);
+  }
+  return named ?? ends ?? names.find(stem);
+}
+
+function warnAboutFields(file: YamlFile, stem: string): void {
+  const layers = isObject(file.value)
+    ? Object.keys(file.value).filter((name) => name.startsWith('layer_'))
+    : [];
+  const known = stem === TRACEABILITY_STEM ? [...EDGE_FIELDS, ...layers] : EDGE_FIELDS;
+  warnUnknownFields(file, [], known, 'It is kept with the edge, but no check is read from it.');
+  warnUnknownFields(file, ['convergence'], Object.keys(convergenceFields));
 }
 
 /** Check names must be unique: reports are matched by name. */
@@ -62,25 +149,36 @@ export function parseChecks(
   parsed: z.infer<typeof checksSchema>,
   path: DocumentPath,
   file: YamlFile,
-  source?: string,
+  { source, defaults }: { readonly source?: string; readonly defaults?: CheckDefaults },
 ): CheckDefinition[] {
   const names = new Set<string>();
   for (const [at, { name }] of parsed.entries()) {
+    warnUnknownFields(file, [...path, at], CHECK_FIELDS, 'Its check is read without it.');
     if (names.has(name))
       file.fault([...path, at, 'name'], `There are two checks called ${JSON.stringify(name)}; rename one.`);
     names.add(name);
   }
-  return parsed.map((check) => parseCheck(check, source));
+  return parsed.map((check) => parseCheck(check, defaults, source));
 }
 
 /** Config of an edge without a file: one check per evaluator type that its transition names. */
-export function defaultEdgeConfig({ edge, name, evaluators }: Transition): EdgeConfig {
+export function defaultEdgeConfig(
+  { edge, name, evaluators }: Transition,
+  defaults: EvaluatorDefaults,
+): EdgeConfig {
   const types = evaluators.length > 0 ? evaluators : (['agent', 'human'] as const);
   const checklist = types.map((type): CheckDefinition => {
     const criterion = `The result of ${name} is as it should be`;
     const command = type === 'deterministic' ? { command: `$tools.${edge}.command $tools.${edge}.args` } : {};
     return { name: `${edge}_${type}`, type, criterion, required: true, source: 'default', ...command };
   });
-  const defaults = { max_iterations: null, stuck_threshold: null, human_required: false, extra: {} };
-  return { edge, description: '', checklist, ...defaults };
+  return {
+    edge,
+    description: '',
+    checklist,
+    max_iterations: null,
+    stuck_threshold: null,
+    human_required: defaults.human_required,
+    extra: {},
+  };
 }

@@ -1,6 +1,7 @@
 import { canonicalEdge } from '../edge-name.js';
 import type { CheckDefinition, EdgeConfig, Transition } from '../methodology.js';
-import { defaultEdgeConfig, type ParsedEdgeFile } from './edge-config.js';
+import { defaultEdgeConfig, type ParsedEdgeFile, TRACEABILITY_STEM } from './edge-config.js';
+import type { EvaluatorDefaults } from './evaluator-defaults.js';
 import { checksSchema, parseCheck } from './fields.js';
 import type { ParsedTopology } from './topology.js';
 
@@ -9,14 +10,13 @@ const SUPPLEMENTARY_STEMS: ReadonlySet<string> = new Set(['adr']);
 /** Belongs to no edge: merged into the edges that produce code or tests. */
 const TAGGING_STEM = 'code_tagging';
 const TAGGED_ASSETS: ReadonlySet<string> = new Set(['code', 'unit_tests']);
-/** Belongs to no edge: has the commands of checks with the source `traceability`. */
-const TRACEABILITY_STEM = 'traceability';
 
 /** Builds the config of each edge: from its own file, otherwise from the built-in one, otherwise from its transition. */
 export function composeEdgeConfigs(
   { file: topologyFile, topology, names }: ParsedTopology,
   fromFiles: readonly ParsedEdgeFile[],
   builtIn: (edge: string) => ParsedEdgeFile | null,
+  defaults: EvaluatorDefaults,
 ): Record<string, EdgeConfig> {
   for (const { file, stem, edge } of fromFiles) {
     if (edge === null && stem !== TAGGING_STEM && stem !== TRACEABILITY_STEM) {
@@ -36,9 +36,10 @@ export function composeEdgeConfigs(
       topologyFile.warn(['transitions'], message);
     }
     const config =
-      mainConfigFile === null ? defaultEdgeConfig(transition) : { edge, ...mainConfigFile.config };
+      mainConfigFile === null ? defaultEdgeConfig(transition, defaults) : { edge, ...mainConfigFile.config };
     const parts = fromFiles.filter((one) => one !== mainConfigFile && isSupplement(one, transition));
-    const checks = [config, ...parts.map((part) => part.config)].flatMap(({ checklist }) => checklist);
+    const ownChecks = [config, ...parts.map((part) => part.config)].flatMap(({ checklist }) => checklist);
+    const checks = [...ownChecks, ...defaults.checks];
     // Of several checks with one name the first counts.
     const byName = new Map(checks.toReversed().map((check) => [check.name, check]));
     const checklist = checks

@@ -6,6 +6,8 @@ import type { YamlFile } from './yaml-file.js';
 /** Finds the edges of a topology by any name: canonical id, transition name, file name. */
 export class EdgeNameIndex {
   readonly #byName = new Map<string, string>();
+  /** Edges by the asset type that they end at. */
+  readonly #byTarget = new Map<string, string[]>();
 
   constructor(
     { transitions }: Topology,
@@ -13,6 +15,10 @@ export class EdgeNameIndex {
     readonly configStems: ReadonlyMap<string, string>,
   ) {
     for (const { edge } of transitions) this.#byName.set(edge, edge);
+    for (const { edge, target } of transitions) {
+      const asset = canonicalEdge(target);
+      this.#byTarget.set(asset, [...(this.#byTarget.get(asset) ?? []), edge]);
+    }
     for (const { edge, name } of transitions) this.#add(name, edge);
     for (const [edge, stem] of configStems) this.#add(stem, edge);
   }
@@ -31,6 +37,16 @@ export class EdgeNameIndex {
   resolveAllOrWarn(listed: readonly string[], file: YamlFile, path: DocumentPath): string[] {
     const edges = listed.map((name, index) => this.resolveOrWarn(name, file, [...path, index]));
     return [...new Set(edges.filter((edge) => edge !== null))];
+  }
+
+  /** The same, where an asset type stands for the edges that end there: `cicd` for `code_cicd`. */
+  resolveEdgesOrTargets(listed: readonly string[], file: YamlFile, path: DocumentPath): string[] {
+    const edges = listed.flatMap((name, index) => {
+      const edge = this.find(name);
+      const ending = edge === null ? this.#byTarget.get(canonicalEdge(name)) : [edge];
+      return ending ?? this.resolveOrWarn(name, file, [...path, index]) ?? [];
+    });
+    return [...new Set(edges)];
   }
 
   #unknownMessage(name: string): string {

@@ -107,7 +107,7 @@ export function parseFeature(file: YamlFile): FeatureVector | null {
     requirements: [...new Set([feature_id, ...named])],
     acceptance_criteria: constraints.acceptance_criteria.map((entry, at) => criterionOf(entry, at, file)),
     threshold_overrides: constraints.threshold_overrides,
-    additional_checks: parseChecks(constraints.additional_checks, checksPath, file, 'feature'),
+    additional_checks: parseChecks(constraints.additional_checks, checksPath, file, { source: 'feature' }),
   };
 }
 

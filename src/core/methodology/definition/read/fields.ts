@@ -23,11 +23,16 @@ const CHECK_TYPE_BY_FUNCTOR: Readonly<Record<string, CheckType>> = {
   f_h: 'human',
 };
 
+/** The check type that a file means; undefined if there is none. */
+export function checkTypeOf(written: string): CheckType | undefined {
+  const name = written.trim().toLowerCase();
+  return CHECK_TYPES.find((one) => one === name) ?? ownValue(CHECK_TYPE_BY_FUNCTOR, name);
+}
+
 /** The check types that a list of evaluators names. One that does not exist is left out, with a warning. */
 export function knownCheckTypes(listed: readonly string[], file: YamlFile, path: DocumentPath): CheckType[] {
   const types = listed.map((written, at) => {
-    const name = written.trim().toLowerCase();
-    const type = CHECK_TYPES.find((one) => one === name) ?? ownValue(CHECK_TYPE_BY_FUNCTOR, name);
+    const type = checkTypeOf(written);
     if (type === undefined) {
       const message = `There is no evaluator ${JSON.stringify(written)}; known evaluators: ${CHECK_TYPES.join(', ')}. It is left out.`;
       file.warn(path.at(-1) === 'evaluator' ? path : [...path, at], message);
@@ -58,22 +63,39 @@ export function textOrNull(text: string | null | undefined): string | null {
 const variable = z
   .string()
   .refine(isVariable, { error: 'expected true, false or a variable as $tools.type_checker.required' });
+export const requiredField = z.union([z.boolean(), variable]);
 const checkSchema = z.object({
   name: shortText,
   type: checkType,
   criterion: longText.nullish(),
-  required: orElse(z.union([z.boolean(), variable]), true),
+  required: requiredField.nullish(),
   source: shortText.nullish(),
   command: longText.nullish(),
   pass_criterion: longText.nullish(),
 });
-export const checksSchema = orElse(z.array(checkSchema).max(500), []);
+/** `functional_unit` is of other Genesis tools, and changes nothing here. */
+export const CHECK_FIELDS: readonly string[] = [...Object.keys(checkSchema.shape), 'functional_unit'];
+export const CHECKS_MAX = 500;
+export const checksSchema = orElse(z.array(checkSchema).max(CHECKS_MAX), []);
 
-export function parseCheck(parsed: z.infer<typeof checkSchema>, defaultSource = 'default'): CheckDefinition {
-  const { criterion, source, command, pass_criterion, ...check } = parsed;
+/** Values of fields that a check omits, by its type. */
+export type CheckDefaults = Readonly<
+  Partial<Record<CheckType, Partial<Pick<CheckDefinition, 'required' | 'pass_criterion'>>>>
+>;
+
+export function parseCheck(
+  parsed: z.infer<typeof checkSchema>,
+  defaults: CheckDefaults = {},
+  defaultSource = 'default',
+): CheckDefinition {
+  const { name, type, criterion, source, command, required } = parsed;
+  const byType = defaults[type];
+  const pass_criterion = parsed.pass_criterion ?? byType?.pass_criterion;
   return {
-    ...check,
-    criterion: criterion ?? check.name,
+    name,
+    type,
+    required: required ?? byType?.required ?? true,
+    criterion: criterion ?? name,
     source: source ?? defaultSource,
     ...(command?.trim() ? { command } : {}),
     ...(pass_criterion?.trim() ? { pass_criterion } : {}),

@@ -25,7 +25,7 @@ const FILE_PATTERNS = [
   ['feature', /^features\/(active|completed)\/[^/]+\.ya?ml$/],
   ['feature', /^vectors\/(active|completed)\/[^/]+\.ya?ml$/],
   ['intent', /^(\.\.\/)?(specification|spec)\/INTENT\.md$/],
-  ['other', /^(graph|config)\/evaluator_defaults\.ya?ml$/],
+  ['evaluator_defaults', /^(graph|config)\/evaluator_defaults\.ya?ml$/],
 ] as const;
 export type WorkspaceFileKind = (typeof FILE_PATTERNS)[number][0];
 

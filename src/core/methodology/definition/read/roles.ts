@@ -23,7 +23,10 @@ export function parseRoles(file: YamlFile, names: EdgeNameIndex): RoleRegistry |
   for (const [name, { description, converge_edges: edges }] of Object.entries(parsed.roles)) {
     const path = ['roles', name, 'converge_edges'];
     const isAll = edges === 'all' || edges.includes('all');
-    roles[name] = { description, converge_edges: isAll ? 'all' : names.resolveAllOrWarn(edges, file, path) };
+    roles[name] = {
+      description,
+      converge_edges: isAll ? 'all' : names.resolveEdgesOrTargets(edges, file, path),
+    };
   }
   return { roles, ...parsed.authority };
 }

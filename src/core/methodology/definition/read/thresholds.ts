@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { iterationCount, orElse, section } from './fields.js';
-import { DEFAULT_THRESHOLDS, type IterationThresholds } from './profile.js';
+import type { IterationThresholds } from './profile.js';
 import type { YamlFile } from './yaml-file.js';
 
 const trigger = z.object({
@@ -13,11 +13,14 @@ const schema = z.object({
 });
 
 /** Parses `intentengine_config.yml`, a file of other Genesis tools: when an agent's work goes to a human, by profile. */
-export function parseThresholds(file: YamlFile): (profile: string) => IterationThresholds {
+export function parseThresholds(
+  file: YamlFile,
+  defaults: IterationThresholds,
+): (profile: string) => IterationThresholds {
   const triggers = file.parse(schema)?.escalation.probabilistic_to_human.triggers ?? [];
   const thresholdFor = (name: keyof IterationThresholds, profile: string): number => {
     const named = triggers.find((entry) => entry.name === name);
-    return named?.per_profile?.[profile] ?? named?.default ?? DEFAULT_THRESHOLDS[name];
+    return named?.per_profile?.[profile] ?? named?.default ?? defaults[name];
   };
   return (profile) => ({
     max_iterations: thresholdFor('max_iterations', profile),

@@ -1,0 +1,13 @@
+export type ApplicableAgentRole =
+  | { readonly ok: true; readonly agent_role: string | null }
+  | { readonly ok: false; readonly message: string };
+
+/**
+ * The agent role that applies to a request. A credential that is bound to a role acts in that role only; one without
+ * acts in the role that the request names. This is not the access role of the credential.
+ */
+export function applicableAgentRole(named: string | null, bound: string | null): ApplicableAgentRole {
+  if (bound === null || named === null || named === bound) return { ok: true, agent_role: named ?? bound };
+  const message = `this credential is bound to the agent role ${JSON.stringify(bound)} and cannot act as ${JSON.stringify(named)}; omit agent_role, or use a credential of that role`;
+  return { ok: false, message };
+}

@@ -1,0 +1,234 @@
+import type { CheckType } from '../../../contract/values.js';
+import { isObject } from '../../../events/plain-data.js';
+import type { DocumentPath } from '../../../yaml/source-position.js';
+import type { CheckDefinition } from '../methodology.js';
+import {
+  CHECKS_MAX,
+  type CheckDefaults,
+  checkTypeOf,
+  longText,
+  parseCheck,
+  requiredField,
+} from './fields.js';
+import { warnUnknownFields } from './unknown-fields.js';
+import type { YamlFile } from './yaml-file.js';
+
+const CHECK_NAME_LENGTH_MAX = 64;
+/** Length of a text in the criterion of a check that a human has to make of it. */
+const EXCERPT_LENGTH_MAX = 500;
+const EVALUATOR_FIELDS = [
+  'type',
+  'name',
+  'command',
+  'criterion',
+  'pass_criterion',
+  'checklist',
+  'gate',
+  'required',
+];
+const ITEM_FIELDS = ['name', 'criterion', 'required', 'source'];
+
+const text = longText.refine((value) => value.trim() !== '');
+const isText = (value: unknown): value is string => text.safeParse(value).success;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+interface EvaluatorsContext {
+  readonly file: YamlFile;
+  /** Canonical id, for the names of checks that have none. */
+  readonly edge: string;
+  readonly defaults: CheckDefaults;
+  /** Names of checks that exist already. */
+  readonly names: Set<string>;
+}
+
+/**
+ * Reads the list `evaluators:` of an edge file into checks: a command is a deterministic check, each entry of a
+ * checklist a check by the evaluator, and a gate a human check. What is not understood becomes a human check, with a
+ * warning, so that no check is lost.
+ */
+export function parseEvaluators(value: unknown, context: EvaluatorsContext): CheckDefinition[] {
+  if (value === undefined || value === null) return [];
+  const path = ['evaluators'];
+  if (!Array.isArray(value)) return [humanFallback(value, path, context)];
+  const checks: CheckDefinition[] = [];
+  for (const [at, entry] of value.entries()) {
+    for (const check of evaluatorChecks(entry, [...path, at], context)) {
+      checks.push(check);
+      if (checks.length <= CHECKS_MAX) continue;
+      context.file.fault(path, `expected at most ${CHECKS_MAX} checks`);
+      return [];
+    }
+  }
+  return checks;
+}
+
+function* evaluatorChecks(
+  entry: unknown,
+  path: DocumentPath,
+  context: EvaluatorsContext,
+): Generator<CheckDefinition> {
+  const fields = isText(entry) ? { type: entry } : entry;
+  if (!isObject(fields)) {
+    yield humanFallback(entry, path, context);
+    return;
+  }
+  warnUnknownFields(context.file, path, EVALUATOR_FIELDS, 'Its evaluator is read without it.');
+  const reader = new EvaluatorReader(fields, path, context);
+  yield* reader.commands();
+  yield* reader.checklist();
+  yield* reader.gate();
+  yield* reader.bare();
+}
+
+/** Reads one entry of `evaluators:`. */
+class EvaluatorReader {
+  private readonly type: CheckType;
+
+  constructor(
+    private readonly entry: Fields,
+    private readonly path: DocumentPath,
+    private readonly context: EvaluatorsContext,
+  ) {
+    const inferred = has(entry, 'command') ? 'deterministic' : has(entry, 'checklist') ? 'agent' : 'human';
+    const type = typeof entry.type === 'string' ? checkTypeOf(entry.type) : undefined;
+    if (type === undefined) {
+      const message = `There is no evaluator ${JSON.stringify(entry.type ?? null)}; it is read as ${inferred}. Known evaluators: deterministic, agent, human.`;
+      context.file.warn([...path, 'type'], message);
+    }
+    this.type = type ?? inferred;
+  }
+
+  *commands(): Generator<CheckDefinition> {
+    if (!has(this.entry, 'command')) return;
+    const path = [...this.path, 'command'];
+    if (this.type !== 'deterministic')
+      this.warn(path, 'A command is a deterministic check, and read as one.');
+    for (const command of [this.entry.command].flat()) {
+      if (!isText(command)) {
+        yield humanFallback(command, path, this.context);
+        continue;
+      }
+      const criterion = this.textOf('criterion') ?? `The command passes: ${command}`;
+      const pass_criterion = this.textOf('pass_criterion');
+      const fields = { command, ...(pass_criterion === null ? {} : { pass_criterion }) };
+      yield this.check('deterministic', this.textOf('name') ?? command, criterion, fields);
+    }
+  }
+
+  *checklist(): Generator<CheckDefinition> {
+    if (!has(this.entry, 'checklist')) return;
+    const path = [...this.path, 'checklist'];
+    if (this.type === 'deterministic') {
+      this.warn(path, 'No program checks a sentence: the checklist is read as checks of an agent.');
+    }
+    const type = this.type === 'deterministic' ? 'agent' : this.type;
+    const items: unknown[] = [this.entry.checklist].flat();
+    for (const [at, item] of items.entries()) yield this.item(item, type, [...path, at]);
+  }
+
+  *gate(): Generator<CheckDefinition> {
+    if (!has(this.entry, 'gate')) return;
+    const { gate } = this.entry;
+    const path = [...this.path, 'gate'];
+    if (this.type !== 'human') this.warn(path, 'A gate is a human check, and read as one.');
+    if (!isText(gate)) {
+      yield humanFallback(gate, path, this.context);
+      return;
+    }
+    const criterion = this.textOf('criterion') ?? `A person decides: ${gate.replaceAll('_', ' ')}`;
+    yield this.check('human', this.textOf('name') ?? gate, criterion);
+  }
+
+  /** An evaluator that says nothing but its type. */
+  *bare(): Generator<CheckDefinition> {
+    if (['command', 'checklist', 'gate'].some((name) => has(this.entry, name))) return;
+    const { edge } = this.context;
+    const { type } = this;
+    const criterion = this.textOf('criterion') ?? `The result of ${edge} is as it should be`;
+    const fields = type === 'deterministic' ? { command: `$tools.${edge}.command $tools.${edge}.args` } : {};
+    yield this.check(type, this.textOf('name') ?? `${edge}_${type}`, criterion, fields);
+  }
+
+  private item(item: unknown, type: CheckType, path: DocumentPath): CheckDefinition {
+    if (isText(item)) return this.check(type, item, item);
+    const { name, criterion, required, source } = isObject(item) ? item : ({} as Fields);
+    const criterionText = [criterion, name].find(isText);
+    if (criterionText === undefined) return humanFallback(item, path, this.context);
+    warnUnknownFields(this.context.file, path, ITEM_FIELDS, 'Its check is read without it.');
+    const fields = isText(source) ? { source } : {};
+    const named = isText(name) ? name : criterionText;
+    const check = this.check(type, named, criterionText, fields);
+    return required === undefined ? check : { ...check, required: this.readRequired(required, path) };
+  }
+
+  private check(
+    type: CheckType,
+    name: string,
+    criterion: string,
+    fields: Partial<CheckDefinition> = {},
+  ): CheckDefinition {
+    const { required } = this.entry;
+    return parseCheck(
+      {
+        name: uniqueName(name, this.context),
+        type,
+        criterion,
+        required: required === undefined ? undefined : this.readRequired(required, this.path),
+        ...fields,
+      },
+      this.context.defaults,
+    );
+  }
+
+  private readRequired(value: unknown, path: DocumentPath): boolean | string {
+    const parsed = requiredField.safeParse(value);
+    if (parsed.success) return parsed.data;
+    this.warn([...path, 'required'], 'Expected true, false or a variable; the check is required.');
+    return true;
+  }
+
+  private textOf(field: 'name' | 'criterion' | 'pass_criterion'): string | null {
+    const value = this.entry[field];
+    if (isText(value)) return value;
+    if (value !== undefined) this.warn([...this.path, field], 'Expected a text; the field is ignored.');
+    return null;
+  }
+
+  private warn(path: DocumentPath, message: string): void {
+    this.context.file.warn(path, message);
+  }
+}
+
+/** An empty list says as little as a missing field. */
+function has(entry: Fields, field: string): boolean {
+  const value = entry[field] ?? null;
+  return value !== null && !(Array.isArray(value) && value.length === 0);
+}
+
+/** A person checks what could not be read. */
+function humanFallback(value: unknown, path: DocumentPath, context: EvaluatorsContext): CheckDefinition {
+  const excerpt = JSON.stringify(value ?? null).slice(0, EXCERPT_LENGTH_MAX);
+  context.file.warn(path, `${excerpt} is not understood as a check: a person has to check it.`);
+  return {
+    name: uniqueName(`${context.edge}_human`, context),
+    type: 'human',
+    criterion: `A person checks what the file ${context.file.name} asks for: ${excerpt}`,
+    required: true,
+    source: 'default',
+  };
+}
+
+/** `ADRs reference requirements` → `adrs_reference_requirements`; reports are matched by name. */
+function uniqueName(source: string, { edge, names }: EvaluatorsContext): string {
+  const slug = source
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, '_')
+    .slice(0, CHECK_NAME_LENGTH_MAX)
+    .replace(/^_+|_+$/g, '');
+  const base = slug === '' ? `${edge}_check` : slug;
+  let name = base;
+  for (let count = 2; names.has(name); count += 1) name = `${base}_${count}`;
+  names.add(name);
+  return name;
+}

@@ -1,0 +1,29 @@
+import { isObject } from '../../../events/plain-data.js';
+import type { DocumentPath } from '../../../yaml/source-position.js';
+import type { YamlFile } from './yaml-file.js';
+
+/** Warns of fields that nothing reads: one that is misspelt would otherwise be lost without a word. */
+export function warnUnknownFields(
+  file: YamlFile,
+  path: DocumentPath,
+  known: Iterable<string>,
+  consequence = 'It is ignored.',
+): void {
+  const value = valueAt(file.value, path);
+  if (file.isBuiltIn || !isObject(value)) return;
+  const names = new Set(known);
+  for (const name of Object.keys(value).filter((one) => !names.has(one))) {
+    const message = `The field ${JSON.stringify(name)} is not understood; known fields: ${[...names].join(', ')}. ${consequence}`;
+    file.warn([...path, name], message);
+  }
+}
+
+/** Undefined if there is no such place, as in a file that is parsed in another spelling than its own. */
+function valueAt(root: unknown, path: DocumentPath): unknown {
+  let value = root;
+  for (const step of path) {
+    const isInside = typeof value === 'object' && value !== null && Object.hasOwn(value, step);
+    value = isInside ? (value as Record<string | number, unknown>)[step] : undefined;
+  }
+  return value;
+}

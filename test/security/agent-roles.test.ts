@@ -1,0 +1,266 @@
+/**
+ * A worker that passes as another role.
+ *
+ * Who: an agent whose credential is bound to the agent role `developer`.
+ * What they want: to act, or to be recorded, as `human-reviewer` or another role with more authority.
+ * What stops them: every body that names an agent role is compared with the credential's, on every transport; a key
+ * that a bound key creates has the same role; and a claim of another role is not submitted.
+ */
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { Genesis } from '../../src/client/index.js';
+import { PROJECT_URL, TENANT_URL, TestServer } from '../../src/server/testing/test-server.js';
+import { callTool, mcpClient, REVISIONS } from '../support/mcp-client.js';
+import { evaluatorReport, FILES } from '../support/workspace-files.js';
+import { bearer, startIssuer } from './support/issuer.js';
+
+const EDGE = 'REQ-F-A#design_code';
+const TASK = 'A-001-core';
+const OTHER = 'human-reviewer';
+const WHO = { agent_id: 'alpha', session_id: 's1' };
+const ROLES_FILE =
+  'roles:\n  architect: { converge_edges: [design_code] }\n  developer: { converge_edges: [] }\nauthority: { outside_authority_action: reject }\n';
+
+let served: TestServer;
+let admin: Record<string, string>;
+
+const send = (method: string, path: string, body: unknown, headers: Record<string, string>) =>
+  served.request(method, path, body, headers);
+
+async function createKey(body: object, headers = admin): Promise<string> {
+  const created = await send('POST', `${TENANT_URL}/keys`, body, headers);
+  expect(created.status).toBe(201);
+  return created.body.token;
+}
+
+async function startConfigured(options: Parameters<typeof TestServer.forTest>[0] = {}, headers = {}) {
+  served = await TestServer.forTest(options);
+  const files = { ...FILES, 'agent_roles.yml': ROLES_FILE };
+  const tenant = { ...headers, 'x-genesis-tenant': 'acme' };
+  const configured = await send('POST', '/api/init', { project_id: 'shop', files }, tenant);
+  expect(configured.status).toBe(200);
+  const tracks = { A: [{ id: TASK, description: 'work', depends_on: [] }] };
+  expect((await send('PUT', `${PROJECT_URL}/plan`, { tracks }, headers)).status).toBe(200);
+}
+
+describe('a key that is bound to developer', () => {
+  let developer: Record<string, string>;
+  let token: string;
+  beforeEach(async () => {
+    await startConfigured();
+    admin = bearer((await served.post(`${TENANT_URL}/keys`, { role: 'admin' })).body.token);
+    token = await createKey({ role: 'agent', agent_role: 'developer' });
+    developer = bearer(token);
+  });
+
+  const intent = {
+    event_type: 'intent_raised',
+    payload: { intent_id: 'INT-1', trigger: 'x', signal_source: 'gap' },
+  };
+  const REQUESTS: [string, string, object][] = [
+    ['claim of a task', `${PROJECT_URL}/claims`, { task_id: TASK, ...WHO, agent_role: OTHER }],
+    ['claim of an edge', `${PROJECT_URL}/claims`, { task_id: EDGE, ...WHO, agent_role: OTHER }],
+    ['claim as human', `${PROJECT_URL}/claims`, { task_id: EDGE, ...WHO, agent_role: 'human' }],
+    [
+      'batch of claims',
+      `${PROJECT_URL}/claims/batch`,
+      { claims: [{ task_id: TASK, ...WHO, agent_role: OTHER }] },
+    ],
+    [
+      'batch of claims, the second in another role',
+      `${PROJECT_URL}/claims/batch`,
+      {
+        claims: [
+          { task_id: TASK, ...WHO },
+          { task_id: EDGE, ...WHO, agent_role: OTHER },
+        ],
+        mode: 'all_or_nothing',
+      },
+    ],
+    ['next', `${PROJECT_URL}/next`, { ...WHO, kinds: ['edge'], agent_role: OTHER }],
+    ['reported event', `${PROJECT_URL}/events`, { ...intent, ...WHO, agent_role: OTHER }],
+    ['start', '/api/start', { project_id: 'shop', agent_role: OTHER }],
+  ];
+
+  // req: ROL-007
+  it.each(REQUESTS)('is refused another role in a %s, and nothing is written', async (_, path, body) => {
+    const before = (await send('GET', `${PROJECT_URL}/events?limit=500`, undefined, admin)).body.events;
+    const { status, body: refused } = await send('POST', path, body, developer);
+    expect([status, refused.code]).toEqual([403, 'FORBIDDEN']);
+    expect(refused.detail).toContain('"developer"');
+    expect(refused.detail).toMatch(/"human(-reviewer)?"/);
+    expect(refused.detail).toContain('omit agent_role, or use a credential of that role');
+    const after = (await send('GET', `${PROJECT_URL}/events?limit=500`, undefined, admin)).body.events;
+    expect(after).toEqual(before);
+  });
+
+  it('acts as developer if a body names no role, or its own, whatever its metadata says', async () => {
+    const claim = { task_id: TASK, ...WHO, metadata: { agent_role: OTHER } };
+    expect((await send('POST', `${PROJECT_URL}/claims`, claim, developer)).body.reason).toBe('GRANTED');
+    const edge = { task_id: EDGE, ...WHO, agent_role: 'developer' };
+    expect((await send('POST', `${PROJECT_URL}/claims`, edge, developer)).body.reason).toBe('GRANTED');
+    const reported = { ...intent, ...WHO, payload: { ...intent.payload, agent_role: OTHER } };
+    await send('POST', `${PROJECT_URL}/events`, reported, developer);
+    const { events } = (await send('GET', `${PROJECT_URL}/events?limit=500`, undefined, admin)).body;
+    const own = events.filter(({ agent_id }: { agent_id: string }) => agent_id === 'alpha');
+    expect(own.length).toBeGreaterThan(2);
+    for (const { event_type, agent_role } of own)
+      if (event_type !== 'SESSION_OPENED')
+        expect([event_type, agent_role]).toEqual([event_type, 'developer']);
+  });
+
+  it('converges only what its role may', async () => {
+    const granted = await send('POST', `${PROJECT_URL}/claims`, { task_id: EDGE, ...WHO }, developer);
+    const { id: claim_id, generation } = granted.body.claim;
+    const result = { task_id: EDGE, session_id: 's1', claim_id, generation, result_data: 1 };
+    const submitted = await send(
+      'POST',
+      `${PROJECT_URL}/results`,
+      { ...result, ...evaluatorReport() },
+      developer,
+    );
+    expect(submitted.body).toMatchObject({ accepted: false, reason: 'OUTSIDE_AUTHORITY' });
+    const named = await send(
+      'POST',
+      `${PROJECT_URL}/results`,
+      { ...result, agent_role: 'architect' },
+      developer,
+    );
+    expect([named.status, named.body.code]).toEqual([400, 'INVALID_REQUEST']);
+  });
+
+  it('does not submit what another credential of its user claimed in another role', async () => {
+    const user = { role: 'agent', user_id: 'dana' };
+    const any = bearer(await createKey(user));
+    const bound = bearer(await createKey({ ...user, agent_role: 'developer' }));
+    const claim = { task_id: EDGE, ...WHO, agent_role: 'architect' };
+    const granted = await send('POST', `${PROJECT_URL}/claims`, claim, any);
+    const { id: claim_id, generation } = granted.body.claim;
+    const result = {
+      task_id: EDGE,
+      session_id: 's1',
+      claim_id,
+      generation,
+      result_data: 1,
+      ...evaluatorReport(),
+    };
+    const refused = await send('POST', `${PROJECT_URL}/results`, result, bound);
+    expect([refused.status, refused.body.code]).toEqual([403, 'FORBIDDEN']);
+    expect(refused.body.detail).toMatch(/"developer".*"architect".*release the claim/s);
+    const batch = await send('POST', `${PROJECT_URL}/results/batch`, { items: [result] }, bound);
+    expect(batch.body.results).toMatchObject([{ code: 'FORBIDDEN' }]);
+    expect((await send('POST', `${PROJECT_URL}/results`, result, any)).body).toMatchObject({
+      accepted: true,
+    });
+  });
+
+  it('is refused another role over MCP', async () => {
+    const url = new URL('/mcp/acme/shop', served.url);
+    const transport = new StreamableHTTPClientTransport(url, { requestInit: { headers: developer } });
+    const client = await mcpClient(transport, REVISIONS[0]);
+    for (const [tool, args] of [
+      ['claim', { task_id: TASK }],
+      ['next', {}],
+    ] as const) {
+      const refused = await callTool(client, tool, { ...args, agent_role: OTHER });
+      expect(refused).toMatchObject({ is_error: true });
+      expect(JSON.stringify(refused)).toMatch(/developer.*human-reviewer/);
+    }
+    expect(await callTool(client, 'claim', { task_id: TASK })).toMatchObject({ reason: 'GRANTED' });
+  });
+
+  it('is refused another role through the SDK, and only the call that names it', async () => {
+    const genesis = new Genesis({ url: served.url, tenant: 'acme', project: 'shop', token });
+    const [own, other] = await Promise.all([
+      genesis.claimTask({ task_id: TASK, ...WHO }),
+      genesis.claimTask({ task_id: EDGE, ...WHO, agent_role: OTHER }),
+    ]);
+    expect(own).toMatchObject({ reason: 'GRANTED' });
+    expect(other).toMatchObject({ code: 'FORBIDDEN', status: 403 });
+  });
+
+  it('is listed with its role, and keeps it over a restart', async () => {
+    await served.restart();
+    const { keys } = (await send('GET', `${TENANT_URL}/keys`, undefined, admin)).body;
+    expect(keys.map(({ agent_role }: { agent_role: string | null }) => agent_role)).toEqual([
+      null,
+      'developer',
+    ]);
+    const claim = { task_id: TASK, ...WHO, agent_role: OTHER };
+    expect((await send('POST', `${PROJECT_URL}/claims`, claim, developer)).status).toBe(403);
+    const anyRole = { ...claim, session_id: 's2' };
+    expect((await send('POST', `${PROJECT_URL}/claims`, anyRole, admin)).body.reason).toBe('GRANTED');
+  });
+
+  it('is refused with a name that is no role', async () => {
+    for (const agent_role of ['', 'two words', 'a'.repeat(65), 7, null]) {
+      const refused = await send('POST', `${TENANT_URL}/keys`, { role: 'agent', agent_role }, admin);
+      expect([refused.status, refused.body.code]).toEqual([400, 'INVALID_REQUEST']);
+    }
+  });
+});
+
+it('a bound admin can create, rotate and reassign only in its own role', async () => {
+  await startConfigured();
+  admin = bearer((await served.post(`${TENANT_URL}/keys`, { role: 'admin' })).body.token);
+  const bound = bearer(await createKey({ role: 'admin', agent_role: 'developer' }));
+  const other = await send('POST', `${TENANT_URL}/keys`, { role: 'agent', agent_role: OTHER }, bound);
+  expect([other.status, other.body.code]).toEqual([403, 'FORBIDDEN']);
+  const created = await send('POST', `${TENANT_URL}/keys`, { role: 'admin' }, bound);
+  expect(created.body).toMatchObject({ role: 'admin', agent_role: 'developer' });
+  const renewed = bearer(created.body.token);
+  const claim = { task_id: EDGE, ...WHO, agent_role: 'human' };
+  expect((await send('POST', `${PROJECT_URL}/claims`, claim, renewed)).status).toBe(403);
+  await send('POST', `${PROJECT_URL}/claims`, { task_id: TASK, ...WHO }, admin);
+  const reassign = { expected_generation: 1, reason: 'x', ...WHO, agent_role: OTHER };
+  const path = `${PROJECT_URL}/tasks/${TASK}/reassign`;
+  expect((await send('POST', path, reassign, renewed)).status).toBe(403);
+});
+
+it('a token is bound by its claim, and a second token of the user does not submit in another role', async () => {
+  const issuer = await startIssuer();
+  onTestFinished(() => issuer.remove());
+  const token = async (claims: object) =>
+    bearer(await issuer.sign({ tenant_id: 'acme', role: 'agent', ...claims }));
+  await startConfigured({ auth: { jwt: issuer.jwt } }, await token({ role: 'admin' }));
+  const architect = await token({ agent_role: 'architect' });
+  const developer = await token({ agent_role: 'developer' });
+  const any = await token({});
+  const claim = { task_id: EDGE, ...WHO, request_id: 'r1' };
+  const named = await send('POST', `${PROJECT_URL}/claims`, { ...claim, agent_role: 'architect' }, developer);
+  expect([named.status, named.body.code]).toEqual([403, 'FORBIDDEN']);
+  const granted = await send('POST', `${PROJECT_URL}/claims`, claim, architect);
+  expect(granted.body.reason).toBe('GRANTED');
+  // The same request in another role is another request.
+  expect((await send('POST', `${PROJECT_URL}/claims`, claim, developer)).body.code).toBe(
+    'IDEMPOTENCY_CONFLICT',
+  );
+  const { id: claim_id, generation } = granted.body.claim;
+  const result = {
+    task_id: EDGE,
+    session_id: 's1',
+    claim_id,
+    generation,
+    result_data: 1,
+    ...evaluatorReport(),
+  };
+  expect((await send('POST', `${PROJECT_URL}/results`, result, developer)).status).toBe(403);
+  expect((await send('POST', `${PROJECT_URL}/results`, result, architect)).body).toMatchObject({
+    accepted: true,
+  });
+  const free = { task_id: TASK, ...WHO, agent_role: OTHER };
+  expect((await send('POST', `${PROJECT_URL}/claims`, free, any)).body.reason).toBe('GRANTED');
+});
+
+it.each([7, null, ['developer'], { name: 'developer' }, '', 'two words', 'a'.repeat(65)])(
+  'a token with the agent role %j is refused, not taken as one without',
+  async (agent_role) => {
+    const issuer = await startIssuer();
+    onTestFinished(() => issuer.remove());
+    served = await TestServer.forTest({ auth: { jwt: issuer.jwt } });
+    const token = await issuer.sign({ tenant_id: 'acme', role: 'agent', agent_role });
+    const { status, body } = await send('GET', `${TENANT_URL}/limits`, undefined, bearer(token));
+    expect([status, body.code]).toEqual([401, 'UNAUTHENTICATED']);
+    expect(body.detail).toContain('agent_role');
+  },
+);
