@@ -21,7 +21,7 @@ async function openWithMetrics() {
     limits: { min_lease_duration_seconds: 1 },
   });
   metrics.setGaugeSources({
-    taskCounts: () => harness.coordinator.queries.projectCounts(),
+    projectCounts: () => harness.coordinator.projectCounts(),
     feedLag: () => 3,
     connections: () => 5,
     listeners: () => 2,
