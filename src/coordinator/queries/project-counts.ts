@@ -2,7 +2,7 @@ import { canTakeOver, isStale } from '../../core/claims/lease.js';
 import { isCountedStep, unconvergedSteps } from '../../core/methodology/progress/feature-progress.js';
 import type { MethodologyState } from '../../core/methodology/progress/feature-state.js';
 import { projectProgressOf } from '../../core/methodology/progress/project-progress.js';
-import { routeCandidates } from '../../core/methodology/routing/route-candidates.js';
+import { edgeQueue } from '../../core/methodology/routing/edge-queue.js';
 import { METHODOLOGY_SUBJECT, TENANT_PROJECT } from '../../core/subject.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { viewInputOf } from '../methodology/view-input.js';
@@ -81,12 +81,12 @@ async function countEdges(project: Project, readMethodology: ReadMethodology): P
   const none = { ready_tasks: 0, pending_tasks: 0, completed_tasks: 0 };
   if (!project.state.records.has(METHODOLOGY_SUBJECT)) return none;
   const state = await readMethodology(project);
-  const progress = projectProgressOf(viewInputOf(project.state, state, project.view()));
-  const features = [...progress.features.values()];
+  const input = viewInputOf(project.state, state, project.view());
+  const features = [...projectProgressOf(input).features.values()];
   const pending = features.reduce((sum, feature) => sum + unconvergedSteps(feature).length, 0);
   const counted = features.reduce((sum, { steps }) => sum + steps.filter(isCountedStep).length, 0);
   return {
-    ready_tasks: routeCandidates(progress).available.length,
+    ready_tasks: edgeQueue(input, null).ready.length,
     pending_tasks: pending,
     completed_tasks: counted - pending,
   };

@@ -42,7 +42,7 @@ export class HeldProjects {
   }
 
   private async heldOf(tenant_id: string): Promise<ProjectKey[]> {
-    const names = (await this.connection.send(['HKEYS', this.keys.held(tenant_id)])) as string[];
+    const names = (await this.connection.send(['ZRANGE', this.keys.held(tenant_id), '0', '-1'])) as string[];
     return names.map((project_id) => ({ tenant_id, project_id }));
   }
 }

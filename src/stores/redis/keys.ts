@@ -62,7 +62,7 @@ export class RedisKeys {
     return `${this.tenant(tenantId)}:projects`;
   }
 
-  /** Hash: the projects that hold permits on heads, and how many. */
+  /** Sorted set: the projects that hold permits on heads, by how many. */
   held(tenantId: string): string {
     return `${this.tenant(tenantId)}:held`;
   }

@@ -95,9 +95,8 @@ end
 -- The tenant's projects that hold permits on heads, ended or not, and how many.
 local function write_held(tenant, project_name, change)
   if change == 0 then return end
-  if redis.call('HINCRBY', tenant .. ':held', project_name, change) <= 0 then
-    redis.call('HDEL', tenant .. ':held', project_name)
-  end
+  local held = tonumber(redis.call('ZADD', tenant .. ':held', 'INCR', decimal_text(change), project_name))
+  if held <= 0 then redis.call('ZREM', tenant .. ':held', project_name) end
 end
 
 -- Permits on heads are counted by the time of their end. `ended` and `live` are from load_ends.
