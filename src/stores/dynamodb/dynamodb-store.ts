@@ -21,7 +21,7 @@ import { DynamodbBlobs } from './blobs.js';
 import { type ContentionLimit, ProjectCommitter } from './commit.js';
 import { DynamoClient } from './connection.js';
 import { DynamodbEvents } from './events.js';
-import { HeldProjects } from './held-projects.js';
+import { DynamodbHeldProjects } from './held-projects.js';
 import { headFromItem } from './items.js';
 import {
   headKey,
@@ -93,7 +93,7 @@ export class DynamodbStore implements Store {
   };
   readonly blobs: DynamodbBlobs;
   private readonly permitShares: PermitShares;
-  private readonly held: HeldProjects;
+  private readonly held: DynamodbHeldProjects;
   private readonly committers = new Map<string, ProjectCommitter>();
 
   constructor(
@@ -103,7 +103,7 @@ export class DynamodbStore implements Store {
     private readonly contentionLimit: ContentionLimit,
   ) {
     this.blobs = new DynamodbBlobs(dynamo);
-    this.held = new HeldProjects(dynamo);
+    this.held = new DynamodbHeldProjects(dynamo);
     this.permitShares = new PermitShares(dynamo, this.held);
   }
 

@@ -27,7 +27,7 @@ interface ScopeOnHeads {
  * Finds the projects that hold permits on heads. Each project's share of a scope tells how many it has; the scopes
  * themselves are listed before their first permit, once per scope and process.
  */
-export class HeldProjects {
+export class DynamodbHeldProjects {
   private readonly known = new Set<string>();
 
   constructor(private readonly dynamo: DynamoClient) {}

@@ -3,7 +3,7 @@ import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
 import type { ProjectKey } from '../store.js';
 import { type DynamoClient, pause } from './connection.js';
 import { classifyError } from './errors.js';
-import type { HeldProjects } from './held-projects.js';
+import type { DynamodbHeldProjects } from './held-projects.js';
 import { shareFromItem, untilFromItem, untilValue } from './items.js';
 import {
   ALLOCATION_SK,
@@ -47,7 +47,7 @@ interface ScopeShares {
 export class PermitShares {
   constructor(
     private readonly dynamo: DynamoClient,
-    private readonly heldProjects: Pick<HeldProjects, 'isOnHeads'>,
+    private readonly heldProjects: Pick<DynamodbHeldProjects, 'isOnHeads'>,
   ) {}
 
   /** Live members of a scope, over all projects of the tenant. */

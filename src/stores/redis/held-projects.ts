@@ -10,7 +10,7 @@ const TENANTS_AT_ONCE = 100;
  * Finds the projects that hold permits on heads. The commits of a tenant list its projects; a script may write only the
  * keys of one tenant, so the tenants are listed in another key, before the first commit.
  */
-export class HeldProjects {
+export class RedisHeldProjects {
   /** The tenants that this process has added. */
   private readonly known = new Set<string>();
 

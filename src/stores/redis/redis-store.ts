@@ -21,7 +21,7 @@ import { type OnConnected, RedisConnection } from './connection.js';
 import { HistoryLost } from './errors.js';
 import { readEvents } from './events.js';
 import { headFromText } from './head-text.js';
-import { HeldProjects } from './held-projects.js';
+import { RedisHeldProjects } from './held-projects.js';
 import { RedisKeys } from './keys.js';
 import type { RedisOptions } from './options.js';
 import { IDENTIFY_SCRIPT, migrationSteps, SCHEMA } from './schema.js';
@@ -69,7 +69,7 @@ export class RedisStore implements Store {
   readonly finished: Promise<StoreBroken>;
   private readonly keys: RedisKeys;
   private readonly committer: RedisCommitter;
-  private readonly held: HeldProjects;
+  private readonly held: RedisHeldProjects;
   private latestMs = 0;
 
   constructor(
@@ -81,7 +81,7 @@ export class RedisStore implements Store {
     this.blobs = new RedisBlobs(connection, this.keys);
     const lineage = () => (options.profile === 'ha' ? identity.replication_id : '');
     this.committer = new RedisCommitter(connection, this.keys, lineage);
-    this.held = new HeldProjects(connection, this.keys);
+    this.held = new RedisHeldProjects(connection, this.keys);
     this.finished = connection.finished;
     this.capabilities = capabilitiesOf(options);
   }
