@@ -165,6 +165,7 @@ export function observeCommits(store: Store, listener: CommitListener): Store {
     project: (project) => store.project(project),
     projects: (tenantId) => store.projects(tenantId),
     countPermits: (tenantId, scope) => store.countPermits(tenantId, scope),
+    heldProjects: (page) => store.heldProjects(page),
     now: () => store.now(),
     meta: () => store.meta(),
     raiseIncarnation: (incarnation) => store.raiseIncarnation(incarnation),

@@ -39,6 +39,7 @@ export class StoreLink {
       project: (project) => this.read((store) => store.project(project)),
       projects: (tenantId) => this.read((store) => store.projects(tenantId)),
       countPermits: (tenantId, scope) => this.read((store) => store.countPermits(tenantId, scope)),
+      heldProjects: (page) => this.read((store) => store.heldProjects(page)),
       now: () => this.read((store) => store.now()),
       meta: () => this.read((store) => store.meta()),
       raiseIncarnation: (incarnation) => this.read((store) => store.raiseIncarnation(incarnation)),

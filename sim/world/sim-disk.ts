@@ -71,6 +71,10 @@ export class SimDisk implements Disk {
     });
   }
 
+  sizeOf(path: string): Promise<number | null> {
+    return this.runLater('size', () => this.diskImage.file(path)?.content().length ?? null);
+  }
+
   rename(from: string, to: string): Promise<void> {
     return this.runLater('rename', () => {
       if (!this.diskImage.rename(from, to)) throw diskError('ENOENT', `cannot rename ${from} to ${to}`);

@@ -28,6 +28,7 @@ import type { AuditOptions } from './audit/signer.js';
 import { actorOf, type Caller, OPEN_CALLER } from './authentication/caller.js';
 import { needsSignatureCheck, type SessionCommand, signatureProblem } from './authentication/signatures.js';
 import { pollCommits } from './background/commit-poller.js';
+import { HeldProjectsWatch } from './background/held-projects.js';
 import { Sweeper } from './background/sweeper.js';
 import { type DocumentReader, InlineDocumentReader, ThreadedDocumentReader } from './documents/documents.js';
 import { MethodologyService } from './methodology/service.js';
@@ -60,6 +61,7 @@ import { SubmitOperation } from './operations/submit.js';
 import { waitForWork } from './operations/wait.js';
 import { EventFeed } from './queries/feed.js';
 import { EventHistory } from './queries/history.js';
+import { countProjects, type ProjectCounts } from './queries/project-counts.js';
 import { Queries } from './queries/queries.js';
 import { ReadScheduler } from './queries/read-scheduler.js';
 import type { DecisionView } from './queue/decision-view.js';
@@ -83,6 +85,9 @@ import {
   problemFromStoreError,
 } from './wire/problem.js';
 import { scopeProblem, tenantProblem } from './wire/scope.js';
+
+/** Shorter than a scrape of the metrics may take. */
+const FIRST_LOAD_WAIT_MS = 5_000;
 
 export interface CoordinatorOptions {
   readonly store: Store;
@@ -121,6 +126,7 @@ export class Coordinator {
   private readonly documents: DocumentReader;
   readonly history: EventHistory;
   private readonly sweeper: Sweeper;
+  private readonly heldProjects: HeldProjectsWatch;
   private readonly stopFollowing: () => void;
 
   private constructor(
@@ -150,6 +156,7 @@ export class Coordinator {
     this.sweeper = new Sweeper(projects, environment, (project, eventType, payload) =>
       this.audit.signRecord(project, eventType, payload),
     );
+    this.heldProjects = new HeldProjectsWatch(projects, store, environment);
     const isShared = !store.capabilities.single_writer;
     this.stopFollowing = isShared ? pollCommits(projects, environment) : () => {};
   }
@@ -174,7 +181,24 @@ export class Coordinator {
     this.audit.cancel();
     this.documents.close();
     this.sweeper.stop();
+    this.heldProjects.stop();
     this.stopFollowing();
+  }
+
+  /** Resolves when the projects that have claims are loaded; after some seconds in any case. */
+  heldProjectsLoaded(): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = this.environment.setTimer(FIRST_LOAD_WAIT_MS, resolve);
+      void this.heldProjects.firstLoad.then(() => {
+        cancel();
+        resolve();
+      });
+    });
+  }
+
+  /** The numbers of the loaded projects, for metrics. */
+  projectCounts(): Promise<ProjectCounts[]> {
+    return countProjects(this.projects, (project) => this.methodology.stateOf(project));
   }
 
   claimTask(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<ClaimResult> {

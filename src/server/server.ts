@@ -85,7 +85,7 @@ async function serve(options: ServerOptions): Promise<RunningServer> {
   let listening: HttpListener | null = null;
   const logs = new ServerLogs(options);
   metrics.setGaugeSources({
-    taskCounts: () => coordinator.queries.projectCounts(),
+    projectCounts: () => coordinator.projectCounts(),
     feedLag: () => feeds.lag(),
     listeners: () => feeds.subscriberCount(),
     damage: () => store.damage?.() ?? [],
@@ -105,7 +105,7 @@ async function serve(options: ServerOptions): Promise<RunningServer> {
       coordinator,
       feeds,
       readiness: readinessProbe(store, stopping.signal, coordinator.audit),
-      metrics: () => metrics.text(),
+      metrics: () => coordinator.heldProjectsLoaded().then(() => metrics.text()),
       stopping: stopping.signal,
       bodyMemory: new BodyMemory(options.body_memory_bytes),
     };

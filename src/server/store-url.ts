@@ -48,11 +48,12 @@ export const isRoutesUrl = (url: string): boolean => url.startsWith(ROUTES_SCHEM
 
 async function openRouted(routes: TenantRoutes, warn: Warn): Promise<OpenedStore> {
   const blobs = new Map<Store, Blobs>();
-  const store = await RoutedStore.open(routes.defaultUrl, routes.urlOf, async (url) => {
+  const open = async (url: string) => {
     const opened = url === routes.defaultUrl ? await openSingle(url, warn) : await openTenantStore(url, warn);
     blobs.set(opened.store, opened.blobs);
     return opened.store;
-  });
+  };
+  const store = await RoutedStore.open(routes.defaultUrl, routes.urlOf, open, routes.tenantIds);
   const blobsOf = async (tenantId: string) => blobs.get(await store.storeOf(tenantId)) as Blobs;
   return { store, blobs: routedBlobs(blobsOf) };
 }

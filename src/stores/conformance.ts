@@ -5,6 +5,7 @@ import { describeDurability } from './conformance/durability.js';
 import { describeEvents } from './conformance/events.js';
 import { StoreFixture, type StoreUnderTest } from './conformance/fixture.js';
 import { describeHeads } from './conformance/heads.js';
+import { describeHeldProjects } from './conformance/held.js';
 import { describeIsolation } from './conformance/isolation.js';
 import { describeLooseEvents } from './conformance/loose-events.js';
 import { describeOrder } from './conformance/order.js';
@@ -51,6 +52,7 @@ const GROUPS = [
   describeRedaction,
   describePermits,
   describePermitsOnHeads,
+  describeHeldProjects,
   describeTime,
   describeOrder,
   describeEvents,

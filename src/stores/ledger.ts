@@ -127,7 +127,7 @@ export class ProjectLedger {
     for (const subject of ledger.heads.subjects()) ledger.subjectOrder.add(subject);
     for (const request of snapshot.requests) ledger.requests.remember(request);
     for (const id of snapshot.note_ids) ledger.looseEventIds.add(id);
-    for (const permit of snapshot.permits) permits.set(projectKey.project_id, permit);
+    for (const permit of snapshot.permits) ledger.setPermit(permit);
     ledger.isWritten = true;
     return ledger;
   }
@@ -231,7 +231,13 @@ export class ProjectLedger {
   private applyPermits(permits: readonly Permit[], nowMs: number): void {
     if (permits.length === 0) return;
     this.permits.advanceTo(nowMs);
-    for (const permit of permits) this.permits.set(this.key.project_id, permit);
+    for (const permit of permits) this.setPermit(permit);
+  }
+
+  /** The log does not say which permits are on heads; the member of such a permit is the subject of a head. */
+  private setPermit(permit: Permit): void {
+    const isOnHead = permit.on_head === true || this.heads.has(permit.member);
+    this.permits.set(this.key.project_id, permit, isOnHead);
   }
 
   private setHead(head: StoredHead, isNew: boolean): void {

@@ -5,6 +5,7 @@ import type { Permit, PermitLimit } from './store.js';
 interface HeldPermit extends Deadline {
   readonly scope: ProjectScope;
   readonly member: string;
+  readonly isOnHead: boolean;
 }
 
 /** The live members of a scope in all projects. */
@@ -15,18 +16,27 @@ interface ScopeCount {
 /** The part of a scope that belongs to one project. It is kept when empty: a project has few scopes. */
 interface ProjectScope {
   readonly name: string;
+  readonly project: ProjectPermits;
   readonly members: Map<string, HeldPermit>;
   readonly count: ScopeCount;
 }
 
+interface ProjectPermits {
+  readonly scopes: Map<string, ProjectScope>;
+  /** The number of live permits on heads. */
+  liveOnHeads: number;
+  /** The permits on heads that have ended and were not released, by member. */
+  readonly ended: Map<string, Permit>;
+}
+
 /**
- * The live permits of one tenant. A permit is free as soon as its `until_ms` is reached, without a background job:
- * every query first releases expired permits. A permit belongs to the project that took it: members of two projects
- * count in the same scope but are distinct. Time never goes back: a query with an earlier time than a previous one uses
- * the later time.
+ * The live permits of one tenant, and the projects whose permits on heads were not released. A permit is free as soon
+ * as its `until_ms` is reached, without a background job: every query first releases expired permits. A permit belongs
+ * to the project that took it: members of two projects count in the same scope but are distinct. Time never goes back:
+ * a query with an earlier time than a previous one uses the later time.
  */
 export class TenantPermits {
-  private readonly projects = new Map<string, Map<string, ProjectScope>>();
+  private readonly projects = new Map<string, ProjectPermits>();
   private readonly counts = new Map<string, ScopeCount>();
   private readonly deadlines = new DeadlineHeap<HeldPermit>();
   private nowMs = Number.NEGATIVE_INFINITY;
@@ -53,29 +63,52 @@ export class TenantPermits {
     return null;
   }
 
-  set(projectId: string, { scope, member, until_ms }: Permit): void {
+  /** `isOnHead`: the permit is held until it is released, although it counts only until it ends. */
+  set(projectId: string, { scope, member, until_ms }: Permit, isOnHead = false): void {
     const projectScope = this.findScope(projectId, scope);
     const held = projectScope?.members.get(member);
+    if (isOnHead) this.projects.get(projectId)?.ended.delete(member);
     if (!this.isFuture(until_ms)) {
       if (held !== undefined) this.release(held);
+      if (isOnHead && until_ms !== null)
+        this.projectOf(projectId).ended.set(member, { scope, member, until_ms });
     } else if (held === undefined) {
-      this.acquire(projectScope ?? this.addScope(projectId, scope), member, until_ms);
+      this.acquire(projectScope ?? this.addScope(projectId, scope), member, until_ms, isOnHead);
     } else {
       held.until_ms = until_ms;
       this.deadlines.update(held);
     }
   }
 
-  /** The live permits of a project. Permits taken during iteration may or may not be included. */
+  /** Whether the project has a permit on a head that was not released, ended or not. */
+  isHeld(projectId: string): boolean {
+    const project = this.projects.get(projectId);
+    return project !== undefined && (project.liveOnHeads > 0 || project.ended.size > 0);
+  }
+
+  /** Whether the project has no live permit at the time, and no other that was not released. */
+  isIdle(projectId: string, nowMs: number): boolean {
+    this.advanceTo(nowMs);
+    const scopes = this.projects.get(projectId)?.scopes.values() ?? [];
+    return !this.isHeld(projectId) && [...scopes].every(({ members }) => members.size === 0);
+  }
+
+  /**
+   * The live permits of a project, and those on heads that have ended. Permits taken during iteration may or may not
+   * be included.
+   */
   *entries(projectId: string): Iterable<Permit> {
-    for (const { name, members } of this.projects.get(projectId)?.values() ?? []) {
+    const project = this.projects.get(projectId);
+    if (project === undefined) return;
+    for (const { name, members } of project.scopes.values()) {
       for (const { member, until_ms } of members.values()) yield { scope: name, member, until_ms };
     }
+    yield* project.ended.values();
   }
 
   /** Releases all permits of a project that is about to be reloaded. */
   drop(projectId: string): void {
-    for (const { members } of this.projects.get(projectId)?.values() ?? []) {
+    for (const { members } of this.projects.get(projectId)?.scopes.values() ?? []) {
       for (const held of [...members.values()]) this.release(held);
     }
     this.projects.delete(projectId);
@@ -89,6 +122,8 @@ export class TenantPermits {
       const held = this.deadlines.earliest();
       if (held === undefined || held.until_ms > nowMs) return;
       this.release(held);
+      const { scope, member, until_ms, isOnHead } = held;
+      if (isOnHead) scope.project.ended.set(member, { scope: scope.name, member, until_ms });
     }
   }
 
@@ -97,7 +132,15 @@ export class TenantPermits {
   }
 
   private findScope(projectId: string, scope: string): ProjectScope | undefined {
-    return this.projects.get(projectId)?.get(scope);
+    return this.projects.get(projectId)?.scopes.get(scope);
+  }
+
+  private projectOf(projectId: string): ProjectPermits {
+    const existing = this.projects.get(projectId);
+    if (existing !== undefined) return existing;
+    const project: ProjectPermits = { scopes: new Map(), liveOnHeads: 0, ended: new Map() };
+    this.projects.set(projectId, project);
+    return project;
   }
 
   /** The effect of permits on a scope. */
@@ -119,23 +162,24 @@ export class TenantPermits {
   }
 
   private addScope(projectId: string, name: string): ProjectScope {
-    const scopes = this.projects.get(projectId) ?? new Map<string, ProjectScope>();
-    this.projects.set(projectId, scopes);
+    const project = this.projectOf(projectId);
     const count = this.counts.get(name) ?? { live: 0 };
     this.counts.set(name, count);
-    const scope: ProjectScope = { name, members: new Map(), count };
-    scopes.set(name, scope);
+    const scope: ProjectScope = { name, project, members: new Map(), count };
+    project.scopes.set(name, scope);
     return scope;
   }
 
-  private acquire(scope: ProjectScope, member: string, until_ms: number): void {
-    const held: HeldPermit = { scope, member, until_ms, heapKeyMs: until_ms, heap_index: 0 };
+  private acquire(scope: ProjectScope, member: string, until_ms: number, isOnHead: boolean): void {
+    const held: HeldPermit = { scope, member, isOnHead, until_ms, heapKeyMs: until_ms, heap_index: 0 };
+    if (isOnHead) scope.project.liveOnHeads += 1;
     scope.members.set(member, held);
     scope.count.live += 1;
     this.deadlines.add(held);
   }
 
   private release(held: HeldPermit): void {
+    if (held.isOnHead) held.scope.project.liveOnHeads -= 1;
     held.scope.members.delete(held.member);
     held.scope.count.live -= 1;
     this.deadlines.remove(held);

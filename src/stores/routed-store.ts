@@ -1,11 +1,14 @@
 import {
   type CommitOutcome,
   type FoundDamage,
+  type HeldProjectsPage,
+  type ProjectKey,
   type Store,
   type StoreBroken,
   type StoreCapabilities,
   type StoreMeta,
   StoreRefused,
+  StoreUnavailable,
   type Transaction,
 } from './store.js';
 
@@ -29,6 +32,8 @@ export class RoutedStore implements Store {
     /** Holds data that belongs to no tenant, and every tenant without a route. */
     private readonly defaultStore: Store,
     private readonly defaultUrl: string,
+    /** The tenants that are known to have a route. */
+    private readonly routedTenants: readonly string[],
   ) {
     this.watch(defaultStore);
   }
@@ -37,8 +42,9 @@ export class RoutedStore implements Store {
     defaultUrl: string,
     routeOf: (tenantId: string) => string,
     open: (url: string) => Promise<Store>,
+    routedTenants: readonly string[] = [],
   ): Promise<RoutedStore> {
-    return new RoutedStore(routeOf, open, await open(defaultUrl), defaultUrl);
+    return new RoutedStore(routeOf, open, await open(defaultUrl), defaultUrl, routedTenants);
   }
 
   /** The default store's, except for what must hold for all stores. Per project, the capabilities of its own store apply. */
@@ -84,6 +90,21 @@ export class RoutedStore implements Store {
   readonly countPermits: Store['countPermits'] = async (tenantId, scope) =>
     (await this.storeOf(tenantId)).countPermits(tenantId, scope);
 
+  /** One store after the other: those of the tenants with a route, and others that were used. */
+  async heldProjects({ after, limit }: HeldProjectsPage): Promise<ProjectKey[]> {
+    if (after === null)
+      await Promise.allSettled(this.routedTenants.map((tenantId) => this.storeOf(tenantId)));
+    const stores = [...this.openStores];
+    const first = after === null ? 0 : stores.indexOf(await this.storeOf(after.tenant_id));
+    const held: ProjectKey[] = [];
+    for (const [index, store] of stores.slice(first).entries()) {
+      const page = { after: index === 0 ? after : null, limit: limit - held.length };
+      held.push(...(await heldUnlessUnavailable(store, page)));
+      if (held.length >= limit) break;
+    }
+    return held;
+  }
+
   /** The tenants of the default store only; the other stores are opened when needed. */
   async tenantIds(): Promise<string[]> {
     const tenantIds = (await this.defaultStore.tenantIds?.()) ?? [];
@@ -118,5 +139,15 @@ export class RoutedStore implements Store {
   private watch(store: Store): void {
     this.openStores.add(store);
     void store.finished?.then(this.resolveFinished);
+  }
+}
+
+/** An unreachable store delays no other; its projects are found when it answers again. */
+async function heldUnlessUnavailable(store: Store, page: HeldProjectsPage): Promise<ProjectKey[]> {
+  try {
+    return await store.heldProjects(page);
+  } catch (error) {
+    if (error instanceof StoreUnavailable) return [];
+    throw error;
   }
 }

@@ -57,6 +57,13 @@ export interface Store {
    */
   dueProjects?(limit: number): Promise<ProjectKey[]>;
 
+  /**
+   * The projects with a permit `on_head` that was not released, ended or not: those in which something is due, now or
+   * later. One page at a time, in an order of the store's own; `after` is the last project of the page before. Costs as
+   * much as there are such projects, however many others the store has.
+   */
+  heldProjects(page: HeldProjectsPage): Promise<ProjectKey[]>;
+
   /** The time of the store's clock. */
   now(): Promise<number>;
 
@@ -160,6 +167,11 @@ export const raised = (meta: StoreMeta, incarnation: number): StoreMeta => ({
 export interface ProjectKey {
   readonly tenant_id: string;
   readonly project_id: string;
+}
+
+export interface HeldProjectsPage {
+  readonly after: ProjectKey | null;
+  readonly limit: number;
 }
 
 export interface ProjectRow {

@@ -6,15 +6,21 @@ import type { Environment } from '../runtime/environment.js';
 import { repeatEvery } from './repeat.js';
 
 const POLL_MS = 250;
+/** A project that nobody here uses is polled in one of so many rounds: only its expiries and its metrics depend on it. */
+const ROUNDS_PER_WATCHED_POLL = 40;
 
 /**
  * Polls the store for commits of other coordinators, so that waiters and event streams here see them. Correctness
  * does not depend on it: the store rejects a commit that was decided on stale state.
  */
-export const pollCommits = (projects: Projects, environment: Environment): (() => void) =>
-  repeatEvery(environment, POLL_MS, () =>
-    [...groupByStore(projects.all())].map(([backoff, storeProjects]) => pollStore(backoff, storeProjects)),
-  );
+export function pollCommits(projects: Projects, environment: Environment): () => void {
+  let round = 0;
+  return repeatEvery(environment, POLL_MS, () => {
+    round = (round + 1) % ROUNDS_PER_WATCHED_POLL;
+    const polled = [...projects.all()].filter((project) => round === 0 || !projects.isOnlyWatched(project));
+    return [...groupByStore(polled)].map(([backoff, storeProjects]) => pollStore(backoff, storeProjects));
+  });
+}
 
 /** Groups by store, because tenants may have their own stores: an outage slows down only the projects of that store. */
 function groupByStore(projects: Iterable<Project>): Map<Backoff, Project[]> {

@@ -8,9 +8,6 @@ import { Retention, type SignRecord } from './retention.js';
 
 const SWEEP_MAX = 1000;
 const TICK_MS = 1000;
-/** Between two searches for projects that are due and not loaded, and how many of them are loaded at a time. */
-const DUE_TICK_MS = 10_000;
-const DUE_PROJECTS_MAX = 100;
 
 /**
  * Records what time has decided, such as expiries, for observers. No
@@ -27,18 +24,13 @@ export class Sweeper {
     signRecord: SignRecord,
   ) {
     this.retention = new Retention(signRecord);
-    const stopLoading = repeatEvery(environment, DUE_TICK_MS, () => [projects.loadDue(DUE_PROJECTS_MAX)]);
-    const stopSweeping = repeatEvery(environment, TICK_MS, () => {
+    this.stop = repeatEvery(environment, TICK_MS, () => {
       const all = [...this.projects.all()].filter(({ backoff }) => !backoff.isPausing);
       // Not awaited, because it may take long. A failed run is repeated a day later.
       for (const project of all)
         if (this.retention.isDue(project)) this.retention.run(project).catch(() => {});
       return all.filter((project) => this.isDue(project)).map((project) => this.sweepProject(project));
     });
-    this.stop = () => {
-      stopLoading();
-      stopSweeping();
-    };
   }
 
   /** Returns the number of redacted events. */

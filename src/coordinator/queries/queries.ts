@@ -4,7 +4,6 @@ import { type AtQuery, PAGE_MAX, type PageQuery } from '../../core/contract/sche
 import type { Explanation, Lineage, TaskFilter, TaskResult, TaskState } from '../../core/contract/tasks.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { readStrictJson } from '../../core/strict-json.js';
-import { TENANT_PROJECT } from '../../core/subject.js';
 import {
   type AgentStats,
   agentViews,
@@ -42,13 +41,6 @@ import { detailedStateOf, statesOf, subjectProblem, tasksIn, type ViewedProject 
 /** Number of events a lineage is built from, in addition to its refused results. */
 const LINEAGE_EVENTS_MAX = 10_000;
 
-export interface ProjectCounts {
-  readonly key: ProjectKey;
-  readonly active_claims: number;
-  readonly pending_tasks: number;
-  readonly completed_tasks: number;
-}
-
 type SubjectQuery<T> = (view: DecisionView, subject: string) => AsyncReply<T>;
 
 /** Read queries. Answers about a project's present come from its refreshed heads. */
@@ -66,18 +58,6 @@ export class Queries {
 
   projectsOf(tenantId: string): Promise<string[]> {
     return this.projects.projectIdsOf(tenantId);
-  }
-
-  /** Counts for the loaded projects, from memory alone. */
-  *projectCounts(): Generator<ProjectCounts> {
-    for (const project of this.projects.all()) {
-      if (project.key.project_id === TENANT_PROJECT) continue;
-      const { plan, heads } = project.state;
-      const completed = heads.completedTasks;
-      const pending_tasks = Math.max(0, plan.subject_count - completed);
-      const active_claims = liveClaims(project);
-      yield { key: project.key, active_claims, pending_tasks, completed_tasks: completed };
-    }
   }
 
   listProjects(tenant_id: string, query: PageQuery = {}) {
@@ -343,11 +323,6 @@ const emptyTallies = () => ({
 function evolveTallies({ agents, parked }: ReturnType<typeof emptyTallies>, event: EventEnvelope): void {
   updateAgentStats(agents, event);
   updateParked(parked, event);
-}
-
-function liveClaims(project: Project): number {
-  const view = project.view();
-  return [...project.state.live].filter((subject) => view.isLive(subject)).length;
 }
 
 const isBlobName = (tenantId: string, sha256: string): boolean =>

@@ -6,8 +6,8 @@ import { RoutedStore } from '../../stores/routed-store.js';
 import { Coordinator } from '../coordinator.js';
 
 const NAMED = 'nothing-here';
-const names = (harness: CoordinatorHarness) =>
-  [...harness.coordinator.queries.projectCounts()].map(({ key }) => key.project_id);
+const names = async (harness: CoordinatorHarness) =>
+  (await harness.coordinator.projectCounts()).map(({ key }) => key.project_id);
 
 test('a project without events is not kept in memory after a request names it', async () => {
   const harness = await CoordinatorHarness.open('memory');
@@ -19,7 +19,7 @@ test('a project without events is not kept in memory after a request names it', 
     coordinator.plans.get(key),
   ]);
   await Promise.all(calls.flat());
-  expect(names(harness)).toEqual([]);
+  expect(await names(harness)).toEqual([]);
 });
 
 test('a listener receives the first event of an empty project, and the project stays loaded after it', async () => {
@@ -33,7 +33,7 @@ test('a listener receives the first event of an empty project, and the project s
   expect((await heard).value?.event.position).toBe(1);
   listening.abort();
   await feed.return(undefined);
-  expect(names(harness)).toEqual([P.project_id]);
+  expect(await names(harness)).toEqual([P.project_id]);
 });
 
 test('the clock margin of a store without a clock applies only to the tenants of that store', async () => {

@@ -64,7 +64,7 @@ export class TenantLimits {
   }
 }
 
-/** The loaded projects of this coordinator. Each is loaded by its first command. */
+/** The loaded projects of this coordinator. Each is loaded by its first command, or because it has claims. */
 export class Projects {
   private readonly projectPromises = new Map<string, Promise<Project>>();
   private readonly tenantPromises = new Map<string, Promise<TenantLimits>>();
@@ -72,6 +72,8 @@ export class Projects {
   private readonly activeByTenant = new Map<string, Map<string, Project>>();
   /** Number of users per project, of those that arrived while it was empty. */
   private readonly referenceCounts = new Map<string, number>();
+
+  private readonly onlyWatched = new Set<string>();
 
   private readonly storeRuntimes = new Map<Store, Promise<StoreRuntime>>();
 
@@ -87,10 +89,16 @@ export class Projects {
     return this.loadedProjects;
   }
 
-  /** Loads the projects in which a lease has ended while no coordinator had them loaded, if the store can find them. */
-  async loadDue(countMax: number): Promise<void> {
-    const due = (await this.options.store.dueProjects?.(countMax)) ?? [];
-    await Promise.all(due.map((projectKey) => this.get(projectKey)));
+  /** Loads a project that nobody here uses, to record what time decides in it. */
+  async watch(projectKey: ProjectKey): Promise<void> {
+    if (this.projectPromises.has(cacheKeyOf(projectKey))) return;
+    this.onlyWatched.add(cacheKeyOf(projectKey));
+    await this.get(projectKey);
+  }
+
+  /** Whether no command, query or stream here has used the project yet. */
+  isOnlyWatched(project: Project): boolean {
+    return this.onlyWatched.has(cacheKeyOf(project.key));
   }
 
   /** The ids of a tenant's projects, without the internal project that holds its limits. */
@@ -110,6 +118,7 @@ export class Projects {
   /** Loads the project and keeps it until a matching `dropReference`. */
   addReference(projectKey: ProjectKey): Promise<Project> {
     const name = cacheKeyOf(projectKey);
+    this.onlyWatched.delete(name);
     this.referenceCounts.set(name, (this.referenceCounts.get(name) ?? 0) + 1);
     return this.get(projectKey);
   }
@@ -203,6 +212,7 @@ export class Projects {
   /** The project if it is loaded and not empty: its name is valid, and a command needs no wait. */
   private activeProject({ tenant_id, project_id }: ProjectKey): Project | undefined {
     const project = this.activeByTenant.get(tenant_id)?.get(project_id);
+    if (this.onlyWatched.size > 0) this.onlyWatched.delete(cacheKeyOf({ tenant_id, project_id }));
     return project?.state.position === 0 ? undefined : project;
   }
 

@@ -17,6 +17,10 @@ export class HeadTable {
     return isRecord(subject) ? this.records.get(subject) : this.claims.get(subject);
   }
 
+  has(subject: string): boolean {
+    return isRecord(subject) ? this.records.has(subject) : this.claims.has(subject);
+  }
+
   set(head: AnyHead): void {
     if (isRecord(head.subject)) this.records.set(head.subject, head as RecordHead);
     else this.claims.set(head.subject, head as Head);

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { HarnessAgent } from '../../../test/support/agent.js';
-import { CoordinatorHarness, planOf } from '../../../test/support/coordinator-harness.js';
+import { CoordinatorHarness, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import { coordinationConfig, FILES } from '../../../test/support/workspace-files.js';
 import { Metrics } from './metrics.js';
 
 const [A, B] = ['A-001-core', 'B-001-data'] as const;
@@ -21,7 +22,7 @@ async function openWithMetrics() {
     limits: { min_lease_duration_seconds: 1 },
   });
   metrics.setGaugeSources({
-    taskCounts: () => harness.coordinator.queries.projectCounts(),
+    projectCounts: () => harness.coordinator.projectCounts(),
     feedLag: () => 3,
     connections: () => 5,
     listeners: () => 2,
@@ -77,6 +78,27 @@ test('reports live claims, pending tasks and completed tasks', async () => {
   expect(values.get(`coditect_completed_tasks{${OWN}}`)).toBe('1');
   expect(values.get('coditect_feed_lag_events')).toBe('3');
   expect(values.get('coditect_feed_listeners')).toBe('2');
+});
+
+// req: MET-006
+test('counts edges as work', async () => {
+  const { metrics, harness, alpha } = await openWithMetrics();
+  const before = await samples(metrics);
+  const intent = { '../specification/INTENT.md': '# Sign in\n\nPeople sign in.\n' };
+  const files = { ...FILES, ...intent, 'coordination.yml': coordinationConfig({}) };
+  unwrap(await harness.coordinator.settings.configure(P, { files }));
+  const configured = await samples(metrics);
+  const of = (values: Map<string, string>, name: string) => Number(values.get(`coditect_${name}{${OWN}}`));
+  const edges = of(configured, 'pending_tasks') - of(before, 'pending_tasks');
+  expect(edges).toBeGreaterThan(1);
+  expect(of(configured, 'ready_tasks')).toBeGreaterThan(of(before, 'ready_tasks'));
+  expect(await alpha.next({ kinds: ['edge'] })).toMatchObject({ reason: 'GRANTED' });
+  const claimed = await samples(metrics);
+  expect(of(claimed, 'active_claims')).toBe(1);
+  expect(of(claimed, 'ready_tasks')).toBeLessThan(of(configured, 'ready_tasks'));
+  expect(of(claimed, 'pending_tasks')).toBe(of(configured, 'pending_tasks'));
+  await alpha.claims(A);
+  expect(of(await samples(metrics), 'active_claims')).toBe(2);
 });
 
 // req: MET-004, MET-007, MET-008, MET-009

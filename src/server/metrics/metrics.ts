@@ -7,7 +7,7 @@ import {
   Registry,
 } from 'prom-client';
 import type { Observer } from '../../coordinator/index.js';
-import type { ProjectCounts } from '../../coordinator/queries/queries.js';
+import type { ProjectCounts } from '../../coordinator/queries/project-counts.js';
 import type { ProjectKey, Transaction } from '../../stores/store.js';
 import { DROP_REASONS, type DropReason } from '../connection-limits.js';
 import { BoundedLabelSet } from './labels.js';
@@ -23,7 +23,7 @@ type Samples = Iterable<readonly [labels: Record<string, string>, value: number]
 
 /** Values read at scrape time instead of being counted. */
 export interface GaugeSources {
-  taskCounts(): Iterable<ProjectCounts>;
+  projectCounts(): Promise<readonly ProjectCounts[]>;
   /** Events not yet sent to the slowest subscriber. */
   feedLag(): number;
   /** Open event streams. */
@@ -50,6 +50,8 @@ export class Metrics implements Observer {
   private readonly commitSeconds: Histogram;
   private readonly batchTransactions: Histogram;
   private gaugeSources: GaugeSources | null = null;
+  /** As of the current scrape. */
+  private projectCounts: readonly ProjectCounts[] = [];
   private readonly droppedConnections = new Map<DropReason, number>(
     DROP_REASONS.map((reason) => [reason, 0]),
   );
@@ -92,7 +94,8 @@ export class Metrics implements Observer {
     this.gaugeSources = gauges;
   }
 
-  text(): Promise<string> {
+  async text(): Promise<string> {
+    this.projectCounts = (await this.gaugeSources?.projectCounts()) ?? [];
     return this.registry.metrics();
   }
 
@@ -161,19 +164,29 @@ export class Metrics implements Observer {
   }
 
   private registerGauges(): void {
-    const tasks = (name: string, help: string, of: (counts: ProjectCounts) => number) =>
-      this.registerProjectGauge(name, help, (gauges) =>
-        [...gauges.taskCounts()].map((counts) => [counts.key, of(counts)] as const),
+    const work = (name: string, help: string, of: (counts: ProjectCounts) => number) =>
+      this.registerProjectGauge(name, help, () =>
+        this.projectCounts.map((counts) => [counts.key, of(counts)] as const),
       );
     const total = (name: string, help: string, of: (gauges: GaugeSources) => number) =>
       this.register(Gauge, name, help, [], () => this.readGauges((gauges) => [[{}, of(gauges)]]));
-    tasks('active_claims', 'Live claims.', ({ active_claims }) => active_claims);
-    tasks(
+    work('active_claims', 'Live claims.', ({ active_claims }) => active_claims);
+    work(
+      'stale_claims',
+      'Live claims that are inactive beyond the threshold of the project.',
+      ({ stale_claims }) => stale_claims,
+    );
+    work(
+      'ready_tasks',
+      'Tasks, subtasks and edges that nobody holds and whose dependencies are complete.',
+      ({ ready_tasks }) => ready_tasks,
+    );
+    work(
       'pending_tasks',
-      'Tasks and subtasks that are not completed.',
+      'Tasks, subtasks and edges that are not completed.',
       ({ pending_tasks }) => pending_tasks,
     );
-    tasks('completed_tasks', 'Completed tasks and subtasks.', ({ completed_tasks }) => completed_tasks);
+    work('completed_tasks', 'Completed tasks, subtasks and edges.', ({ completed_tasks }) => completed_tasks);
     total('feed_lag_events', 'Events not yet sent to the slowest listener.', (gauges) => gauges.feedLag());
     total('feed_listeners', 'Open event streams.', (gauges) => gauges.listeners());
     this.registerProjectGauge('log_damaged', 'Damaged logs found so far.', (gauges) =>

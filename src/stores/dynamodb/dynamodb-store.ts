@@ -4,6 +4,7 @@ import { assertSchemaVersion } from '../migrator.js';
 import {
   type CommitOutcome,
   type EventQuery,
+  type HeldProjectsPage,
   type ProjectKey,
   type ProjectRow,
   raised,
@@ -20,6 +21,7 @@ import { DynamodbBlobs } from './blobs.js';
 import { type ContentionLimit, ProjectCommitter } from './commit.js';
 import { DynamoClient } from './connection.js';
 import { DynamodbEvents } from './events.js';
+import { DynamodbHeldProjects } from './held-projects.js';
 import { headFromItem } from './items.js';
 import {
   headKey,
@@ -91,6 +93,7 @@ export class DynamodbStore implements Store {
   };
   readonly blobs: DynamodbBlobs;
   private readonly permitShares: PermitShares;
+  private readonly held: DynamodbHeldProjects;
   private readonly committers = new Map<string, ProjectCommitter>();
 
   constructor(
@@ -100,11 +103,13 @@ export class DynamodbStore implements Store {
     private readonly contentionLimit: ContentionLimit,
   ) {
     this.blobs = new DynamodbBlobs(dynamo);
-    this.permitShares = new PermitShares(dynamo);
+    this.held = new DynamodbHeldProjects(dynamo);
+    this.permitShares = new PermitShares(dynamo, this.held);
   }
 
   /** Consecutive transactions of one project are committed together; the overall order is kept. */
   async commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
+    await this.held.addScopes(transactions);
     const outcomes: CommitOutcome[] = [];
     while (outcomes.length < transactions.length) {
       const first = transactions[outcomes.length] as Transaction;
@@ -170,6 +175,10 @@ export class DynamodbStore implements Store {
 
   countPermits(tenantId: string, scope: string): Promise<number> {
     return this.permitShares.countPermits(tenantId, scope, this.clock.now());
+  }
+
+  heldProjects(page: HeldProjectsPage): Promise<ProjectKey[]> {
+    return this.held.page(page, this.clock.now());
   }
 
   async now(): Promise<number> {

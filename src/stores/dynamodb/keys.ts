@@ -14,6 +14,7 @@ export const numberOf = (value: AttributeValue | undefined): number => Number(va
 
 /** Names are escaped, so that none can contain the separator of a key. */
 const escapeName = (name: string): string => encodeURIComponent(name);
+export const unescapeName = (part: string): string => decodeURIComponent(part);
 
 /** Holds the projects of a tenant: one item each, written with the project's first transaction. */
 export const tenantPartition = (tenantId: string): string => `T#${escapeName(tenantId)}`;
@@ -57,6 +58,16 @@ export function memberKey({ tenant_id, project_id }: ProjectKey, scope: string, 
   const sk = `${escapeName(project_id)}#${member}`;
   return stateKey(membersPartition(tenant_id, scope, shardOf(sk)), sk);
 }
+
+/** Lists the scopes whose permits are on heads, and projects whose permits on heads have ended and were removed. */
+export const HELD_PARTITION = '~held';
+export const SCOPE_ON_HEADS = 'SCOPE';
+export const ENDED_IN_PROJECT = 'ENDED';
+export const scopeOnHeadsKey = (tenantId: string, scope: string): DynamoKey =>
+  stateKey(HELD_PARTITION, `${SCOPE_ON_HEADS}#${escapeName(tenantId)}#${escapeName(scope)}`);
+/** `projectPart` is the escaped name. */
+export const endedInProjectKey = (tenantId: string, projectPart: string): DynamoKey =>
+  stateKey(HELD_PARTITION, `${ENDED_IN_PROJECT}#${escapeName(tenantId)}#${projectPart}`);
 
 export const requestKey = (projectKey: ProjectKey, key: string): DynamoKey => ({
   pk: S(`${projectPartition(projectKey)}#R#${key}`),

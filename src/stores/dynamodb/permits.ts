@@ -3,12 +3,14 @@ import type { TransactWriteItem } from '@aws-sdk/client-dynamodb';
 import type { ProjectKey } from '../store.js';
 import { type DynamoClient, pause } from './connection.js';
 import { classifyError } from './errors.js';
+import type { DynamodbHeldProjects } from './held-projects.js';
 import { shareFromItem, untilFromItem, untilValue } from './items.js';
 import {
   ALLOCATION_SK,
   allocationKey,
   type DynamoItem,
   type DynamoKey,
+  endedInProjectKey,
   membersPartition,
   N,
   numberOf,
@@ -43,7 +45,10 @@ interface ScopeShares {
  * background job, and `full` is reported only after every permit was checked.
  */
 export class PermitShares {
-  constructor(private readonly dynamo: DynamoClient) {}
+  constructor(
+    private readonly dynamo: DynamoClient,
+    private readonly heldProjects: Pick<DynamodbHeldProjects, 'isOnHeads'>,
+  ) {}
 
   /** Live members of a scope, over all projects of the tenant. */
   async countPermits(tenantId: string, scope: string, nowMs: number): Promise<number> {
@@ -155,7 +160,7 @@ export class PermitShares {
     for (const [projectPart, items] of byProject(expired)) {
       for (let first = 0; first < items.length; first += CHANGED_AT_ONCE) {
         const some = items.slice(first, first + CHANGED_AT_ONCE);
-        if (!(await this.removeMembers(tenantId, scope, projectPart, some))) return null;
+        if (!(await this.removeMembers(tenantId, scope, projectPart, some, nowMs))) return null;
       }
     }
     const live = members.map(untilFromItem).filter((untilMs) => untilMs > nowMs);
@@ -167,6 +172,7 @@ export class PermitShares {
     scope: string,
     projectPart: string,
     members: readonly DynamoItem[],
+    nowMs: number,
   ): Promise<boolean> {
     const { state } = this.dynamo.tables;
     const deletes = members.map((item) => ({
@@ -183,7 +189,9 @@ export class PermitShares {
       UpdateExpression: 'ADD registered :minus, spare :plus',
       ExpressionAttributeValues: { ':minus': N(-members.length), ':plus': N(members.length) },
     };
-    return this.transact([{ Update }, ...deletes]);
+    const Item = { ...endedInProjectKey(tenantId, projectPart), at_ms: N(nowMs) };
+    const listed = this.heldProjects.isOnHeads(tenantId, scope) ? [{ Put: { TableName: state, Item } }] : [];
+    return this.transact([{ Update }, ...listed, ...deletes]);
   }
 
   /** Returns whether the transaction happened. A repeat is safe: the token is valid for longer than the retries take. */

@@ -9,6 +9,9 @@ export interface Disk {
   /** Opens for reading; null if there is no such file. */
   openRead(path: string): Promise<DiskFile | null>;
 
+  /** The size of a file, without opening it; null if there is no such file. */
+  sizeOf(path: string): Promise<number | null>;
+
   /** Opens for writing at any place; creates the file if needed. */
   openUpdate(path: string): Promise<UpdatableFile>;
 

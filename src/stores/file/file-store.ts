@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { FUTURE_MS_MAX, type ProcessClock, SteadyClock, systemClock } from '../clock.js';
+import { pageOfProjects } from '../project-order.js';
 import {
   type CommitOutcome,
   type EventQuery,
   type FoundDamage,
+  type HeldProjectsPage,
   LogDamaged,
   type LogStore,
   type ProjectKey,
@@ -21,6 +23,7 @@ import {
 import { BlockWriters } from './block-writer.js';
 import type { Disk, Lock } from './disk.js';
 import { FileStoreLog } from './file-store-log.js';
+import { IdleProjects } from './idle-projects.js';
 import { LOCK_FILE, StoreLayout } from './layout.js';
 import { nodeDisk } from './node-disk.js';
 import { OpenFiles } from './open-files.js';
@@ -82,8 +85,11 @@ async function openStore(options: FileStoreOptions): Promise<FileStore> {
   const lock = await lockStore(disk, root);
   try {
     const stored = await openStoreFile(disk, root, options.random ?? randomBytes);
-    await replayWal(disk, new StoreLayout(root, options.home));
-    return new FileStore(options, disk, lock, new StoreFile(disk, root, stored));
+    const layout = new StoreLayout(root, options.home);
+    await replayWal(disk, layout);
+    // Other programs write the files of a workspace, so nothing is remembered about them.
+    const idle = options.home === undefined ? await IdleProjects.read(disk, layout) : null;
+    return new FileStore(options, disk, lock, new StoreFile(disk, root, stored), idle);
   } catch (error) {
     await lock.release();
     throw error;
@@ -135,6 +141,7 @@ export class FileStore implements LogStore {
     disk: Disk,
     private readonly lock: Lock,
     private readonly storeFile: StoreFile,
+    private readonly idle: IdleProjects | null,
   ) {
     const { untrusted_files, home } = options;
     this.home = home;
@@ -199,7 +206,7 @@ export class FileStore implements LogStore {
     for (const { tenant_id, project_id } of transactions) {
       if (this.refusedTenants.size > 0) this.assertServed(tenant_id);
       const tenant = this.openTenants.get(tenant_id) ?? (await this.tenant(tenant_id));
-      if (!tenant.logs.has(project_id)) await tenant.openLog(project_id);
+      if (!tenant.logs.has(project_id)) await this.openProject(tenant, { tenant_id, project_id });
     }
     for (const { tenant_id, permit_limits: permitLimits } of transactions) {
       if (permitLimits.length > 0) assertPermitsLoaded(this.openTenants.get(tenant_id) as TenantLogs);
@@ -209,7 +216,7 @@ export class FileStore implements LogStore {
   openLog({ tenant_id, project_id }: ProjectKey): Promise<WritableLog> {
     return this.guarded(async () => {
       const tenant = await this.tenant(tenant_id);
-      const log = await tenant.openLog(project_id);
+      const log = await this.openProject(tenant, { tenant_id, project_id });
       return new FileStoreLog(tenant, log, {
         now: () => this.clock.now(),
         assertUsable: () => {
@@ -270,6 +277,21 @@ export class FileStore implements LogStore {
     });
   }
 
+  /** Opens the logs of the projects that are not known to be idle. A damaged tenant is left out, and reported. */
+  heldProjects({ after, limit }: HeldProjectsPage): Promise<ProjectKey[]> {
+    return this.guarded(async () => {
+      const held: ProjectKey[] = [];
+      for (const tenant_id of await this.tenantIds()) {
+        const tenant = await this.tenant(tenant_id).catch((error) => {
+          if (error instanceof LogDamaged) return null;
+          throw error;
+        });
+        for (const project_id of tenant?.heldProjects() ?? []) held.push({ tenant_id, project_id });
+      }
+      return pageOfProjects(held, after, limit);
+    });
+  }
+
   now(): Promise<number> {
     return this.guarded(async () => this.clock.now());
   }
@@ -293,9 +315,22 @@ export class FileStore implements LogStore {
     const tenants = await Promise.allSettled(this.openingTenants.values());
     try {
       for (const tenant of tenants) if (tenant.status === 'fulfilled') await tenant.value.close();
+      await this.writeIdle();
       await this.groups.close(this.broken === null);
     } finally {
       await this.lock.release();
+    }
+  }
+
+  private async writeIdle(): Promise<void> {
+    if (this.idle === null || this.broken !== null || this.openTenants.size === 0) return;
+    for (const tenant of this.openTenants.values()) tenant.noteIdle(this.idle, this.clock.now());
+    try {
+      await this.idle.write();
+    } catch (error) {
+      this.tenantLogsOptions.warn(
+        `The list of idle projects could not be written (${messageOf(error)}). The next start reads their logs.`,
+      );
     }
   }
 
@@ -310,13 +345,28 @@ export class FileStore implements LogStore {
   }
 
   private async openTenant(tenantId: string): Promise<TenantLogs> {
-    const tenant = await TenantLogs.open(tenantId, this.tenantLogsOptions).catch((error) => {
-      if (error instanceof LogDamaged) this.reportDamage(error, true);
-      throw error;
-    });
+    const opening = TenantLogs.open(tenantId, this.tenantLogsOptions, this.idle);
+    const tenant = await this.reportingDamage(opening);
     for (const log of tenant.logs.values()) this.followLogTime(tenantId, log.newest_ms);
     this.openTenants.set(tenantId, tenant);
     return tenant;
+  }
+
+  /** The log of a project, created if needed. */
+  private async openProject(tenant: TenantLogs, { tenant_id, project_id }: ProjectKey): Promise<ProjectLog> {
+    const isFirstUse = tenant.isClosedAndIdle(project_id);
+    const log = await this.reportingDamage(tenant.openLog(project_id));
+    if (isFirstUse) this.followLogTime(tenant_id, log.newest_ms);
+    return log;
+  }
+
+  private async reportingDamage<T>(opening: Promise<T>): Promise<T> {
+    try {
+      return await opening;
+    } catch (error) {
+      if (error instanceof LogDamaged) this.reportDamage(error, true);
+      throw error;
+    }
   }
 
   /**
@@ -336,7 +386,9 @@ export class FileStore implements LogStore {
 
   /** Null for a project to which nothing was written: a query creates nothing. */
   private async logOf({ tenant_id, project_id }: ProjectKey): Promise<ProjectLog | null> {
-    return (await this.tenant(tenant_id)).logs.get(project_id) ?? null;
+    const tenant = await this.tenant(tenant_id);
+    if (tenant.isClosedAndIdle(project_id)) return this.openProject(tenant, { tenant_id, project_id });
+    return tenant.logs.get(project_id) ?? null;
   }
 
   /** Reports each damaged line to the operator once. */

@@ -53,6 +53,9 @@ export const BLOBS_FOLDER = '_blobs';
 /** The write-ahead log, which all projects share. */
 export const WAL_FILE = '_wal.jsonl';
 
+/** The list of idle projects. No tenant's folder has a plus in its name. */
+export const IDLE_FILE = '+idle.jsonl';
+
 const NO_TENANTS = new Set([BLOBS_FOLDER, WAL_FILE]);
 
 export const tenantFolder = (root: string, tenantId: string): string => `${root}/${folderName(tenantId)}`;

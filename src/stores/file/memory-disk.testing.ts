@@ -37,6 +37,7 @@ export function memoryDisk(files: Map<string, Buffer>): Disk {
       return { writeAt, sync, size, close };
     },
     openRead: async (path) => (files.has(path) ? opened(path) : null),
+    sizeOf: async (path) => files.get(path)?.length ?? null,
     rename: async (from, to) => {
       files.set(to, files.get(from) as Buffer);
       files.delete(from);

@@ -1,5 +1,15 @@
 import { fstatSync, writeSync } from 'node:fs';
-import { constants, type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import {
+  constants,
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+} from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -38,6 +48,11 @@ async function openWhenFree(path: string, flags: string | number, mode?: number)
 export const nodeDisk: Disk = {
   openAppend: async (path, mode) => nodeFile(await openWhenFree(path, 'a+', mode)),
   openRead: (path) => unlessMissing(openWhenFree(path, 'r').then(nodeFile), null),
+  sizeOf: (path) =>
+    unlessMissing(
+      stat(path).then(({ size }) => size),
+      null,
+    ),
   openUpdate: async (path) => updatableFile(await openWhenFree(path, constants.O_RDWR | constants.O_CREAT)),
   rename: (from, to) => rename(from, to),
   unlink: (path) => rm(path, { force: true }),

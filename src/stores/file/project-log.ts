@@ -14,6 +14,7 @@ import {
 import { type AppendedBatch, appendBatch, type BatchSync } from './append.js';
 import type { BlockWriters } from './block-writer.js';
 import { coverOf } from './foreign-lines.js';
+import type { LogExtent } from './idle-projects.js';
 import { isRecordedRedaction, readEvents } from './log-reader.js';
 import { Maintenance } from './maintenance.js';
 import { publishBatch } from './publish.js';
@@ -78,6 +79,12 @@ export class ProjectLog {
 
   get position(): number {
     return this.ledger.position;
+  }
+
+  /** How far the log has grown on disk. */
+  get extent(): LogExtent {
+    const { segments, last } = this.log.files;
+    return { sealed: segments.length - 1, bytes: last.bytes };
   }
 
   get isWritten(): boolean {

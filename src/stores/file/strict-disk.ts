@@ -9,6 +9,7 @@ export function strictDisk(disk: Disk): Disk {
   return {
     openAppend: async (path, mode) => strictFile(await disk.openAppend(path, mode), path),
     openRead: (path) => disk.openRead(path),
+    sizeOf: (path) => disk.sizeOf(path),
     openUpdate: async (path) => strictUpdatable(await disk.openUpdate(path), path),
     rename: (from, to) => disk.rename(from, to),
     unlink: (path) => disk.unlink(path),

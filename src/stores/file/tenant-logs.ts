@@ -1,5 +1,6 @@
 import { TenantPermits } from '../permits.js';
 import { StoreUnavailable } from '../store.js';
+import type { IdleProjects } from './idle-projects.js';
 import { idOfFolder, type StoreLayout } from './layout.js';
 import { type LogOptions, ProjectLog } from './project-log.js';
 
@@ -7,11 +8,16 @@ export type TenantLogsOptions = Omit<LogOptions, 'root' | 'folder' | 'key' | 'pe
   readonly layout: StoreLayout;
 };
 
-/** A tenant's logs. They are opened together: the permits of a scope are known only when every log is read. */
+/**
+ * A tenant's logs. Those with permits are opened together: the permits of a scope are known only when every such log is
+ * read. The logs of idle projects, which have none, are opened when they are used.
+ */
 export class TenantLogs {
   readonly permits = new TenantPermits();
   readonly reloads = { count: 0 };
   readonly logs = new Map<string, ProjectLog>();
+  /** Projects whose logs are not open. */
+  private readonly idleProjects = new Set<string>();
   private readonly opening = new Map<string, Promise<ProjectLog>>();
 
   private constructor(
@@ -19,7 +25,11 @@ export class TenantLogs {
     private readonly options: TenantLogsOptions,
   ) {}
 
-  static async open(tenantId: string, options: TenantLogsOptions): Promise<TenantLogs> {
+  static async open(
+    tenantId: string,
+    options: TenantLogsOptions,
+    idle: IdleProjects | null,
+  ): Promise<TenantLogs> {
     const tenant = new TenantLogs(tenantId, options);
     try {
       const { disk, layout } = options;
@@ -27,7 +37,10 @@ export class TenantLogs {
       if (rootProject !== null) await tenant.openLog(rootProject);
       for (const name of await disk.list(layout.tenantFolder(tenantId))) {
         const projectId = idOfFolder(name);
-        if (projectId !== null) await tenant.openLog(projectId);
+        if (projectId === null) continue;
+        const isIdle = await idle?.isIdle({ tenant_id: tenantId, project_id: projectId });
+        if (isIdle === true) tenant.idleProjects.add(projectId);
+        else await tenant.openLog(projectId);
       }
     } catch (error) {
       await tenant.close();
@@ -46,12 +59,27 @@ export class TenantLogs {
     return opening;
   }
 
+  isClosedAndIdle(projectId: string): boolean {
+    return this.idleProjects.has(projectId);
+  }
+
+  /** The open projects with a permit on a head that was not released. */
+  heldProjects(): string[] {
+    return [...this.logs.keys()].filter((projectId) => this.permits.isHeld(projectId));
+  }
+
+  /** Notes which of the open projects are idle at the time, and how far their logs have grown. */
+  noteIdle(idle: IdleProjects, nowMs: number): void {
+    for (const [project_id, log] of this.logs) {
+      const isIdle = log.isWritten && this.permits.isIdle(project_id, nowMs);
+      idle.set({ tenant_id: this.tenantId, project_id }, isIdle ? log.extent : null);
+    }
+  }
+
   /** The projects to which something was written, sorted by name. */
   projects(): string[] {
-    return [...this.logs]
-      .filter(([, log]) => log.isWritten)
-      .map(([projectId]) => projectId)
-      .sort();
+    const open = [...this.logs].filter(([, log]) => log.isWritten).map(([projectId]) => projectId);
+    return [...open, ...this.idleProjects].sort();
   }
 
   /** Resolves when everything applied to any of the tenant's logs is on disk. */
@@ -76,6 +104,7 @@ export class TenantLogs {
       reloads: this.reloads,
     });
     this.logs.set(project_id, log);
+    this.idleProjects.delete(project_id);
     return log;
   }
 }

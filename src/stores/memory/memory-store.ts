@@ -2,9 +2,11 @@ import { randomBytes } from 'node:crypto';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { type ProcessClock, SteadyClock, systemClock } from '../clock.js';
 import { TenantPermits } from '../permits.js';
+import { pageOfProjects } from '../project-order.js';
 import {
   type CommitOutcome,
   type EventQuery,
+  type HeldProjectsPage,
   type ProjectKey,
   type ProjectRow,
   raised,
@@ -98,6 +100,15 @@ export class MemoryStore implements Store {
 
   async countPermits(tenantId: string, scope: string): Promise<number> {
     return this.tenants.get(tenantId)?.permits.count(scope, this.clock.now()) ?? 0;
+  }
+
+  async heldProjects({ after, limit }: HeldProjectsPage): Promise<ProjectKey[]> {
+    const held = [...this.tenants].flatMap(([tenant_id, { permits, projects }]) =>
+      [...projects.keys()]
+        .filter((project_id) => permits.isHeld(project_id))
+        .map((project_id) => ({ tenant_id, project_id })),
+    );
+    return pageOfProjects(held, after, limit);
   }
 
   async now(): Promise<number> {

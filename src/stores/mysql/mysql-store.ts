@@ -2,7 +2,7 @@ import type { Pool } from 'mysql2/promise';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { assertSchemaVersion } from '../migrator.js';
 import { type SqlRow, SqlStore } from '../sql/sql-store.js';
-import type { CommitOutcome, EventQuery, ProjectKey, Transaction } from '../store.js';
+import type { CommitOutcome, EventQuery, HeldProjectsPage, ProjectKey, Transaction } from '../store.js';
 import { MysqlBlobs } from './blobs.js';
 import { MysqlCommitter } from './commit.js';
 import { openPool, queryRows } from './connection.js';
@@ -65,11 +65,12 @@ export class MysqlStore extends SqlStore {
       Math.floor(limit),
     ]);
     // The last result is the status of the call itself.
-    const rows = results[0] as unknown as SqlRow[];
-    return rows.map(({ tenant_id, project_id }) => ({
-      tenant_id: this.nameOf(tenant_id),
-      project_id: this.nameOf(project_id),
-    }));
+    return this.projectsOf(results[0] as unknown as SqlRow[]);
+  }
+
+  async heldProjects({ after, limit }: HeldProjectsPage): Promise<ProjectKey[]> {
+    const names = [after?.tenant_id ?? '', after?.project_id ?? ''];
+    return this.projectsOf(await this.query('held_projects', names, Math.floor(limit)));
   }
 
   async redact(projectKey: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {

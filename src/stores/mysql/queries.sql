@@ -28,6 +28,14 @@ INSERT INTO migrations (version, name) VALUES (?, ?);
 CALL commit_common(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- name: commit_batch
 CALL commit_batch(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+-- name: held_projects
+-- Reads only the part of the index that has permits, and no head.
+SELECT p.tenant_id, p.project_id
+FROM (SELECT DISTINCT project_no FROM head USE INDEX (by_permit)
+      WHERE permit_scope IS NOT NULL
+        AND project_no > COALESCE((SELECT a.project_no FROM project a WHERE a.tenant_id = ? AND a.project_id = ?), 0)
+      ORDER BY project_no LIMIT ?) h
+JOIN project p ON p.project_no = h.project_no ORDER BY p.project_no;
 -- name: due_projects
 CALL due_projects(?, ?);
 -- name: prune_batches

@@ -54,10 +54,10 @@ function describeMigration(url: string): void {
     const secret = (await client.query('SELECT secret FROM meta')).rows[0].secret;
 
     await expect(openPostgresStore(options)).rejects.toThrow(
-      'has version 2, and this program needs 3. Run: gen migrate --store URL',
+      'has version 2, and this program needs 4. Run: gen migrate --store URL',
     );
     const migrator = await openPostgresMigrator(options);
-    expect((await migrator.up()).map(({ version }) => version)).toEqual([3]);
+    expect((await migrator.up()).map(({ version }) => version)).toEqual([3, 4]);
     await migrator.close();
 
     const store = await openPostgresStore(options);

@@ -4,6 +4,7 @@ import { SqlStore } from '../sql/sql-store.js';
 import {
   type CommitOutcome,
   type EventQuery,
+  type HeldProjectsPage,
   type ProjectKey,
   StoreRefused,
   type Transaction,
@@ -88,11 +89,12 @@ export class PostgresStore extends SqlStore {
   }
 
   async dueProjects(limit: number): Promise<ProjectKey[]> {
-    const rows = await this.query('due_projects', null, this.latestMs, Math.floor(limit));
-    return rows.map(({ tenant_id, project_id }) => ({
-      tenant_id: String(tenant_id),
-      project_id: String(project_id),
-    }));
+    return this.projectsOf(await this.query('due_projects', null, this.latestMs, Math.floor(limit)));
+  }
+
+  async heldProjects({ after, limit }: HeldProjectsPage): Promise<ProjectKey[]> {
+    const names = [after?.tenant_id ?? null, after?.project_id ?? null];
+    return this.projectsOf(await this.query('held_projects', null, ...names, Math.floor(limit)));
   }
 
   protected async commitBatch(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {

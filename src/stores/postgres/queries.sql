@@ -52,6 +52,8 @@ SELECT project_id FROM ${namespace}.project WHERE tenant_id = $1 AND written ORD
 SELECT ${namespace}.count_permits($1, $2, $3) AS live;
 -- name: due_projects
 SELECT tenant_id, project_id FROM ${namespace}.due_projects($1, $2);
+-- name: held_projects
+SELECT tenant_id, project_id FROM ${namespace}.held_projects($1, $2, $3);
 -- name: now
 SELECT ${clock_ms} AS now_ms;
 -- name: meta

@@ -16,6 +16,26 @@ BEGIN
        WHERE p.tenant_id = tenant AND h.has_permit AND h.permit_scope_no = number AND h.permit_until_ms > now);
 END $$;
 
+-- name: held_projects
+-- The projects with a permit on a head, ended or not, by number. One look into the index per project: the heads between
+-- are skipped.
+CREATE FUNCTION held_projects(after_tenant text, after_project text, max_count bigint)
+RETURNS TABLE (tenant_id text, project_id text) LANGUAGE plpgsql SECURITY DEFINER AS $$
+#variable_conflict use_column
+DECLARE
+  number int;
+BEGIN
+  PERFORM set_config('genesis.commit', 'on', true);
+  SELECT p.project_no INTO number FROM project p WHERE p.tenant_id = after_tenant AND p.project_id = after_project;
+  number := coalesce(number, 0);
+  FOR nr IN 1 .. max_count LOOP
+    SELECT h.project_no INTO number FROM head h
+    WHERE h.has_permit AND h.project_no > number ORDER BY h.project_no LIMIT 1;
+    EXIT WHEN number IS NULL;
+    RETURN QUERY SELECT p.tenant_id, p.project_id FROM project p WHERE p.project_no = number;
+  END LOOP;
+END $$;
+
 -- name: due_projects
 -- The projects with a permit on a head that has ended, the earliest first. Looks at the projects whose bound has passed,
 -- a page at a time in the order of the bounds, and makes their bounds exact; the first ones are known when enough of

@@ -232,6 +232,17 @@ ALTER FUNCTION redact_events SET search_path = ${namespace}, pg_temp;
 REVOKE ALL ON FUNCTION decide, start_commit, remove_ended_permits, write_permits, write_simple_permits, forget, forget_requests,
 commit_batch, commit_simple, due_projects, count_permits, redact_events FROM PUBLIC;
 
+-- name: held_settings
+ALTER FUNCTION held_projects SET search_path = ${namespace}, pg_temp;
+ALTER FUNCTION held_projects SET enable_seqscan = off;
+REVOKE ALL ON FUNCTION held_projects FROM PUBLIC;
+DO $$
+BEGIN
+  IF EXISTS (SELECT FROM pg_roles WHERE rolname = '${write_role}') THEN
+    GRANT EXECUTE ON FUNCTION held_projects TO ${write_role};
+  END IF;
+END $$;
+
 -- name: commit_policy
 -- The owner sees all rows only inside its own functions. In a subquery, so that it is evaluated once per statement.
 ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY;

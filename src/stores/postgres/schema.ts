@@ -4,7 +4,7 @@ import { REQUEST_WINDOW_MS, REQUESTS_MAX } from '../store.js';
 import { OUTCOME_CODE } from './batch.js';
 
 /** The schema version this program requires. */
-export const SCHEMA_VERSION = 3;
+export const SCHEMA_VERSION = 4;
 
 /** How long the engine keeps the outcome of a batch, for a coordinator that lost the reply. */
 const BATCH_WINDOW_MS = 5 * 60_000;
@@ -78,6 +78,11 @@ export function migrationSteps(namespace: string): readonly MigrationStep[] {
         ...forEach(PROJECT_TABLES, 'project_policy', 'table'),
         ...statements('access'),
       ],
+    },
+    {
+      version: 4,
+      name: 'projects with claims',
+      statements: [READS('held_projects'), ...statements('held_settings')],
     },
   ];
 }

@@ -80,6 +80,7 @@ end
 
 local base_text = decimal_text(base)
 local new_heads, new_marks, new_subjects, end_changes = {}, {}, {}, {}
+local more_held = 0
 for i = 1, swap_count do
   local expected_seq, first, count, end_ms = unpack(numbers, swap_numbers + 4 * i - 3, swap_numbers + 4 * i)
   local subject, end_kept = ARGV[subjects + i], ends[i] or '0'
@@ -89,7 +90,9 @@ for i = 1, swap_count do
   end
   if end_ms >= 0 then
     move_end(end_changes, now, tonumber(end_kept), end_ms)
-    end_kept = end_ms > now and end_text(end_ms) or '0'
+    local end_new = held_text(end_ms, now)
+    more_held = more_held + held_change(end_kept, end_new)
+    end_kept = end_new
   end
   local posting = base_text .. ':' .. first
   if count > 1 then posting = posting .. '-' .. (first + count - 1) end
@@ -130,6 +133,7 @@ if is_written == 1 then
   write('HSET', project .. ':heads', new_heads)
   write('HSET', project .. ':marks', new_marks)
   write('ZADD', project .. ':subjects', new_subjects)
+  write_held(tenant, ARGV[3], more_held)
   if event_count > 0 then
     write_chunks(project, base, event_count, ARGV, chunks, numbers, times)
     write_index(project, base_text, ARGV, values, ARGV, value_numbers, value_count)

@@ -33,13 +33,14 @@ local base, rules_seq = tonumber(row[1] or 0), tonumber(row[2] or 0)
 local base_text = decimal_text(base)
 local is_written = false
 
-local seq_of, end_of, postings_of = {}, {}, {}
+local seq_of, end_of, postings_of, end_kept_of = {}, {}, {}, {}
 for i, mark in ipairs(fetch('HMGET', project .. ':marks', ARGV, subjects, subject_count)) do
   local seq, end_ms, postings = string.match(mark or '', '^(%d+) (%S+) (.*)$')
   seq_of[i], end_of[i], postings_of[i] = tonumber(seq or 0), tonumber(end_ms or 0), postings or ''
+  end_kept_of[i] = end_ms or '0'
 end
 local new_head = {}
-local had_end, moved, more_postings = {}, {}, {}
+local had_end, moved, has_new_end, more_postings = {}, {}, {}, {}
 for i = 1, subject_count do had_end[i] = end_of[i] end
 local request_text = fetch('HMGET', project .. ':requests', ARGV, requests, request_count)
 local is_known = fetch('SMISMEMBER', project .. ':loose', ARGV, loose_ids, loose_count)
@@ -192,7 +193,7 @@ end
 
 local function move_end_of_head(subject, end_ms)
   if seq_of[subject] > 0 then
-    moved[subject] = true
+    moved[subject], has_new_end[subject] = true, true
   elseif end_ms > now then
     error('a permit on the head of ' .. ARGV[subjects + subject] .. ', which does not exist')
   end
@@ -265,11 +266,16 @@ local function write_events()
 end
 
 local function write_heads()
-  local heads, marks = {}, {}
+  local heads, marks, more_held = {}, {}, 0
   for subject in pairs(moved) do
     local postings, more = postings_of[subject], more_postings[subject]
     if more then postings = add_postings(project, 'head:' .. ARGV[subjects + subject], postings, more) end
-    local end_kept = end_of[subject] > now and end_text(end_of[subject]) or '0'
+    local end_kept = end_kept_of[subject]
+    if has_new_end[subject] then
+      local end_new = held_text(end_of[subject], now)
+      more_held = more_held + held_change(end_kept, end_new)
+      end_kept = end_new
+    end
     marks[#marks + 1] = ARGV[subjects + subject]
     marks[#marks + 1] = seq_of[subject] .. ' ' .. end_kept .. ' ' .. postings
     if new_head[subject] then
@@ -280,6 +286,7 @@ local function write_heads()
   write('HSET', project .. ':heads', heads)
   write('HSET', project .. ':marks', marks)
   write('ZADD', project .. ':subjects', new_subjects)
+  write_held(tenant, ARGV[3], more_held)
 end
 
 local function write_members(scope)

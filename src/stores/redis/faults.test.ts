@@ -79,6 +79,8 @@ function describeStores(redis: RedisHarness): void {
     const { store, line } = await openThroughProxy(redis);
     const project = newProject();
     const looseEvent = eventOf(project, {});
+    // The first commit of a tenant sends another command before.
+    await store.commit([transactionOf(project, {})]);
     for (const lost of [1, 2]) {
       line.repliesToDrop = lost === 1 ? 1 : 0;
       const transaction = transactionOf(project, {

@@ -42,6 +42,11 @@ export class RedisKeys {
     return `${this.namespace}:meta`;
   }
 
+  /** Set of names: every tenant to which a program has written since it keeps this set. */
+  get tenants(): string {
+    return `${this.namespace}:tenants`;
+  }
+
   /** Hash: the latest time reported. Every other key of the tenant begins with this one and a colon. */
   tenant(tenantId: string): string {
     return `${this.namespace}:{${encodeURIComponent(tenantId)}}`;
@@ -55,6 +60,11 @@ export class RedisKeys {
   /** Set of names. */
   projects(tenantId: string): string {
     return `${this.tenant(tenantId)}:projects`;
+  }
+
+  /** Sorted set: the projects that hold permits on heads, by how many. */
+  held(tenantId: string): string {
+    return `${this.tenant(tenantId)}:held`;
   }
 
   /** String. */

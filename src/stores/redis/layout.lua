@@ -82,6 +82,23 @@ local function end_text(end_ms)
   return text
 end
 
+-- The end of a permit on a head as its mark has it: '0' without a permit. With a plus, the permit is counted among those
+-- that the project holds, until it is released; versions before that count wrote none.
+local function held_text(end_ms, now) return end_ms > now and '+' .. end_text(end_ms) or '0' end
+
+-- By how much the number of held permits changes when the mark of a head does.
+local function held_change(from_text, to_text)
+  local function held(text) return string.sub(text, 1, 1) == '+' and 1 or 0 end
+  return held(to_text) - held(from_text)
+end
+
+-- The tenant's projects that hold permits on heads, ended or not, and how many.
+local function write_held(tenant, project_name, change)
+  if change == 0 then return end
+  local held = tonumber(redis.call('ZADD', tenant .. ':held', 'INCR', decimal_text(change), project_name))
+  if held <= 0 then redis.call('ZREM', tenant .. ':held', project_name) end
+end
+
 -- Permits on heads are counted by the time of their end. `ended` and `live` are from load_ends.
 local function write_ends(tenant, scope, now, ended, live, changes)
   local counts_key, ends_key = tenant .. ':live:' .. scope, tenant .. ':ends:' .. scope

@@ -4,6 +4,7 @@ import { assertSchemaVersion } from '../migrator.js';
 import {
   type CommitOutcome,
   type EventQuery,
+  type HeldProjectsPage,
   type ProjectKey,
   type ProjectRow,
   raised,
@@ -20,6 +21,7 @@ import { type OnConnected, RedisConnection } from './connection.js';
 import { HistoryLost } from './errors.js';
 import { readEvents } from './events.js';
 import { headFromText } from './head-text.js';
+import { RedisHeldProjects } from './held-projects.js';
 import { RedisKeys } from './keys.js';
 import type { RedisOptions } from './options.js';
 import { IDENTIFY_SCRIPT, migrationSteps, SCHEMA } from './schema.js';
@@ -67,6 +69,7 @@ export class RedisStore implements Store {
   readonly finished: Promise<StoreBroken>;
   private readonly keys: RedisKeys;
   private readonly committer: RedisCommitter;
+  private readonly held: RedisHeldProjects;
   private latestMs = 0;
 
   constructor(
@@ -78,11 +81,13 @@ export class RedisStore implements Store {
     this.blobs = new RedisBlobs(connection, this.keys);
     const lineage = () => (options.profile === 'ha' ? identity.replication_id : '');
     this.committer = new RedisCommitter(connection, this.keys, lineage);
+    this.held = new RedisHeldProjects(connection, this.keys);
     this.finished = connection.finished;
     this.capabilities = capabilitiesOf(options);
   }
 
   async commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
+    await this.held.addTenants(transactions);
     const outcomes = await this.committer.commit(transactions);
     for (const { now_ms } of outcomes) this.latestMs = Math.max(this.latestMs, now_ms);
     return outcomes;
@@ -131,6 +136,10 @@ export class RedisStore implements Store {
 
   async countPermits(tenantId: string, scope: string): Promise<number> {
     return (await this.connection.run(COUNT_PERMITS_SCRIPT, [this.keys.tenant(tenantId)], [scope])) as number;
+  }
+
+  heldProjects(page: HeldProjectsPage): Promise<ProjectKey[]> {
+    return this.held.page(page);
   }
 
   async now(): Promise<number> {

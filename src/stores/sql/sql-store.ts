@@ -3,6 +3,7 @@ import type { Blobs } from '../blobs.js';
 import type {
   CommitOutcome,
   EventQuery,
+  HeldProjectsPage,
   ProjectKey,
   ProjectRow,
   Store,
@@ -67,6 +68,15 @@ export abstract class SqlStore implements Store {
   async projects(tenantId: string): Promise<string[]> {
     const rows = await this.query('projects', [tenantId]);
     return rows.map(({ project_id }) => this.nameOf(project_id));
+  }
+
+  abstract heldProjects(page: HeldProjectsPage): Promise<ProjectKey[]>;
+
+  protected projectsOf(rows: readonly SqlRow[]): ProjectKey[] {
+    return rows.map(({ tenant_id, project_id }) => ({
+      tenant_id: this.nameOf(tenant_id),
+      project_id: this.nameOf(project_id),
+    }));
   }
 
   async countPermits(tenantId: string, scope: string): Promise<number> {

@@ -1,0 +1,66 @@
+import type { ProjectKey, Store } from '../../stores/store.js';
+import type { Projects } from '../queue/projects.js';
+import type { Environment } from '../runtime/environment.js';
+import { repeatEvery } from './repeat.js';
+
+const PAGE = 100;
+/** How many projects are loaded at the same time. */
+const LOADED_AT_ONCE = 8;
+/** Between two searches for projects that another coordinator has left behind. */
+const DUE_TICK_MS = 10_000;
+/** The same in a store that does not know which of them are due, and lists all of them. */
+const LIST_TICK_MS = 60_000;
+
+/**
+ * Loads the projects in which something is due, without a command: at the start all that have claims, and later those
+ * of which another coordinator had the claims. Idle projects cost nothing.
+ */
+export class HeldProjectsWatch {
+  readonly stop: () => void;
+  /** Resolves when the first attempt to load them is over, whether it succeeded or not. */
+  readonly firstLoad: Promise<void>;
+  private hasLoadedAll = false;
+  private isStopped = false;
+
+  constructor(
+    private readonly projects: Projects,
+    private readonly store: Store,
+    environment: Environment,
+  ) {
+    this.firstLoad = this.loadAll().catch(() => {});
+    const tickMs = store.dueProjects === undefined ? LIST_TICK_MS : DUE_TICK_MS;
+    const stopRepeating = repeatEvery(environment, tickMs, () => [
+      this.firstLoad.then(() => this.loadMore()),
+    ]);
+    this.stop = () => {
+      this.isStopped = true;
+      stopRepeating();
+    };
+  }
+
+  private async loadMore(): Promise<void> {
+    if (!this.hasLoadedAll) return this.loadAll();
+    // A single writer has loaded every project to which claims were added since.
+    if (this.store.capabilities.single_writer) return;
+    if (this.store.dueProjects === undefined) return this.loadAll();
+    await this.load(await this.store.dueProjects(PAGE));
+  }
+
+  private async loadAll(): Promise<void> {
+    let after: ProjectKey | null = null;
+    do {
+      const page: ProjectKey[] = await this.store.heldProjects({ after, limit: PAGE });
+      await this.load(page);
+      after = page.length < PAGE ? null : (page.at(-1) as ProjectKey);
+    } while (after !== null && !this.isStopped);
+    this.hasLoadedAll = true;
+  }
+
+  /** One that cannot be loaded, such as a damaged one, is left out: it is reported where it is used. */
+  private async load(projectKeys: readonly ProjectKey[]): Promise<void> {
+    for (let first = 0; first < projectKeys.length && !this.isStopped; first += LOADED_AT_ONCE) {
+      const some = projectKeys.slice(first, first + LOADED_AT_ONCE);
+      await Promise.allSettled(some.map((projectKey) => this.projects.watch(projectKey)));
+    }
+  }
+}

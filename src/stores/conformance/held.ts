@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import type { Permit, ProjectKey } from '../store.js';
+import { type StoreFixture, swapOf } from './fixture.js';
+
+const LEASE_MS = 60_000;
+/** Small, so that a listing takes several pages. */
+const PAGE = 2;
+const PAGES_MAX = 100_000;
+
+const onHead = (until_ms: number | null): Permit => ({
+  scope: 'work',
+  member: '~a',
+  until_ms,
+  on_head: true,
+});
+
+export function describeHeldProjects(fixture: () => StoreFixture): void {
+  const now = (): Promise<number> => fixture().store.now();
+
+  async function take(project: ProjectKey, untilMs: number): Promise<void> {
+    await fixture().committed({ swaps: [swapOf(project, '~a', 0)], permits: [onHead(untilMs)] }, project);
+  }
+
+  /** Those of this test's tenant; an engine has the data of other tests. */
+  async function held(): Promise<string[]> {
+    const found: ProjectKey[] = [];
+    let after: ProjectKey | null = null;
+    for (let pages = 0; pages < PAGES_MAX; pages += 1) {
+      const page: ProjectKey[] = await fixture().store.heldProjects({ after, limit: PAGE });
+      expect(page.length).toBeLessThanOrEqual(PAGE);
+      found.push(...page);
+      after = page.at(-1) ?? null;
+      if (after === null) break;
+    }
+    return found
+      .filter(({ tenant_id }) => tenant_id === fixture().tenant_id)
+      .map(({ project_id }) => project_id)
+      .sort();
+  }
+
+  describe('the projects with a permit on a head', () => {
+    it('are listed in pages, without those that never had one', async () => {
+      const { project } = fixture();
+      await fixture().committed({ swaps: [fixture().swap('~a')] });
+      const member: Permit = { scope: 'sessions', member: 's1', until_ms: (await now()) + LEASE_MS };
+      await fixture().committed({ permits: [member] });
+      expect(await held()).toEqual([]);
+      const names = ['p1', 'p2', 'p3', 'p4', 'p5'];
+      for (const name of names) await take({ ...project, project_id: name }, (await now()) + LEASE_MS);
+      expect(await held()).toEqual(names);
+    });
+
+    it('are listed until it is released, with a swap of the head or without', async () => {
+      const [first, second] = [fixture().key('p1'), fixture().key('p2')];
+      await take(first, (await now()) + LEASE_MS);
+      await take(second, Number.POSITIVE_INFINITY);
+      expect(await held()).toEqual(['p1', 'p2']);
+      await fixture().committed({ swaps: [swapOf(first, '~a', 1)] }, first);
+      await fixture().committed({ permits: [onHead((await now()) + 2 * LEASE_MS)] }, first);
+      expect(await held()).toEqual(['p1', 'p2']);
+      await fixture().committed({ swaps: [swapOf(first, '~a', 2)], permits: [onHead(null)] }, first);
+      expect(await held()).toEqual(['p2']);
+      await fixture().committed({ permits: [onHead(null)] }, second);
+      expect(await held()).toEqual([]);
+    });
+
+    it('are listed when it has ended, after a swap of the head too', async () => {
+      const { project } = fixture();
+      await take(project, (await now()) + 30);
+      await fixture().advanceClock(60);
+      expect(await held()).toEqual([project.project_id]);
+      await fixture().committed({ swaps: [fixture().swap('~a', 1)] });
+      expect(await held()).toEqual([project.project_id]);
+      await fixture().committed({ swaps: [fixture().swap('~a', 2)], permits: [onHead(null)] });
+      expect(await held()).toEqual([]);
+    });
+
+    it('are listed when another project has taken the place of what has ended', async () => {
+      await take(fixture().project, (await now()) + 30);
+      await fixture().advanceClock(60);
+      const other = fixture().key('other');
+      const permit_limits = [{ scope: 'work', max: 1 }];
+      const permits = [onHead((await now()) + LEASE_MS)];
+      await fixture().committed({ swaps: [swapOf(other, '~a', 0)], permits, permit_limits }, other);
+      expect(await held()).toEqual(['other', fixture().project.project_id]);
+    });
+
+    it('are listed after reopening', async () => {
+      if (!fixture().canReopen) return;
+      await take(fixture().key('live'), (await now()) + LEASE_MS);
+      await take(fixture().key('ended'), (await now()) + 30);
+      await take(fixture().key('released'), (await now()) + LEASE_MS);
+      await fixture().committed({ permits: [onHead(null)] }, fixture().key('released'));
+      await fixture().advanceClock(60);
+      await fixture().reopen();
+      expect(await held()).toEqual(['ended', 'live']);
+      // The first start has noted what is idle.
+      await fixture().reopen();
+      expect(await held()).toEqual(['ended', 'live']);
+      expect((await fixture().store.projects(fixture().tenant_id)).sort()).toEqual([
+        'ended',
+        'live',
+        'released',
+      ]);
+      expect(await fixture().head('~a', fixture().key('released'))).toMatchObject({ seq: 1 });
+    });
+  });
+}

@@ -1,0 +1,98 @@
+import { pageOfProjects } from '../project-order.js';
+import type { HeldProjectsPage, ProjectKey, Transaction } from '../store.js';
+import type { DynamoClient } from './connection.js';
+import {
+  type DynamoItem,
+  ENDED_IN_PROJECT,
+  HELD_PARTITION,
+  N,
+  numberOf,
+  S,
+  SCOPE_ON_HEADS,
+  scopeOnHeadsKey,
+  sharesPartition,
+  textOf,
+  unescapeName,
+} from './keys.js';
+
+/** How long a project is listed after ended permits were removed: a coordinator has looked at it long before. */
+const ENDED_LISTED_MS = 24 * 3600 * 1000;
+
+interface ScopeOnHeads {
+  readonly tenant_id: string;
+  readonly scope: string;
+}
+
+/**
+ * Finds the projects that hold permits on heads. Each project's share of a scope tells how many it has; the scopes
+ * themselves are listed before their first permit, once per scope and process.
+ */
+export class DynamodbHeldProjects {
+  private readonly known = new Set<string>();
+
+  constructor(private readonly dynamo: DynamoClient) {}
+
+  async addScopes(transactions: readonly Transaction[]): Promise<void> {
+    for (const { tenant_id, permits } of transactions) {
+      for (const { scope, on_head } of permits) {
+        if (on_head !== true || this.isOnHeads(tenant_id, scope)) continue;
+        await this.dynamo.putNew(this.dynamo.tables.state, scopeOnHeadsKey(tenant_id, scope));
+        this.known.add(nameOf(tenant_id, scope));
+      }
+    }
+  }
+
+  /** Known of every scope in which this process has committed a permit. */
+  isOnHeads(tenantId: string, scope: string): boolean {
+    return this.known.has(nameOf(tenantId, scope));
+  }
+
+  /** Ordered by tenant, then by project. */
+  async page({ after, limit }: HeldProjectsPage, nowMs: number): Promise<ProjectKey[]> {
+    const items = await this.dynamo.partition(this.dynamo.tables.state, HELD_PARTITION);
+    const ended = endedIn(items, nowMs);
+    const scopes = scopesIn(items)
+      .filter(({ tenant_id }) => after === null || tenant_id >= after.tenant_id)
+      .sort((a, b) => (a.tenant_id < b.tenant_id ? -1 : 1));
+    const held = new Map(ended.map((project) => [nameOf(project.tenant_id, project.project_id), project]));
+    for (const scope of scopes) {
+      const found = pageOfProjects([...held.values()], after, limit);
+      // Every project of a later tenant comes after these.
+      if (found.length === limit && (found.at(-1)?.tenant_id ?? '') < scope.tenant_id) return found;
+      for (const project of await this.heldIn(scope))
+        held.set(nameOf(project.tenant_id, project.project_id), project);
+    }
+    return pageOfProjects([...held.values()], after, limit);
+  }
+
+  private async heldIn({ tenant_id, scope }: ScopeOnHeads): Promise<ProjectKey[]> {
+    const shares = await this.dynamo.all({
+      TableName: this.dynamo.tables.state,
+      KeyConditionExpression: 'pk = :pk AND begins_with(sk, :project)',
+      FilterExpression: 'registered > :none',
+      ExpressionAttributeValues: {
+        ':pk': S(sharesPartition(tenant_id, scope)),
+        ':project': S('P#'),
+        ':none': N(0),
+      },
+    });
+    return shares.map(({ sk }) => ({ tenant_id, project_id: unescapeName(textOf(sk).slice('P#'.length)) }));
+  }
+}
+
+const nameOf = (...parts: readonly string[]): string => JSON.stringify(parts);
+
+const partsOf = (items: readonly DynamoItem[], kind: string): (readonly [string, string])[] =>
+  items
+    .map(({ sk }) => textOf(sk).split('#'))
+    .filter(([first]) => first === kind)
+    .map(([, tenant = '', name = '']) => [unescapeName(tenant), unescapeName(name)]);
+
+const scopesIn = (items: readonly DynamoItem[]): ScopeOnHeads[] =>
+  partsOf(items, SCOPE_ON_HEADS).map(([tenant_id, scope]) => ({ tenant_id, scope }));
+
+const endedIn = (items: readonly DynamoItem[], nowMs: number): ProjectKey[] =>
+  partsOf(
+    items.filter(({ at_ms }) => numberOf(at_ms) > nowMs - ENDED_LISTED_MS),
+    ENDED_IN_PROJECT,
+  ).map(([tenant_id, project_id]) => ({ tenant_id, project_id }));

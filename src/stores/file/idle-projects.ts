@@ -1,0 +1,68 @@
+import type { ProjectKey } from '../store.js';
+import { type Disk, readSmallFile, writeAtomically } from './disk.js';
+import { ACTIVE_FILE, IDLE_FILE, type StoreLayout, sealedPositions } from './layout.js';
+
+/** How far a log had grown. Every change of a project makes its log grow. */
+export interface LogExtent {
+  /** The number of sealed segments. */
+  readonly sealed: number;
+  /** The size of the active file. */
+  readonly bytes: number;
+}
+
+type IdleLine = readonly [tenantId: string, projectId: string, sealed: number, bytes: number];
+
+/**
+ * Remembers which projects had no permits when the store was last closed, so that the next start need not open their
+ * logs. An entry is valid only while the log is as it was, so the file is only a hint: it may be outdated or missing.
+ */
+export class IdleProjects {
+  private constructor(
+    private readonly disk: Disk,
+    private readonly layout: StoreLayout,
+    private readonly extents: Map<string, Map<string, LogExtent>>,
+  ) {}
+
+  static async read(disk: Disk, layout: StoreLayout): Promise<IdleProjects> {
+    const text = (await readSmallFile(disk, `${layout.root}/${IDLE_FILE}`)) ?? '';
+    const idle = new IdleProjects(disk, layout, new Map());
+    for (const line of text.split('\n')) idle.addLine(line);
+    return idle;
+  }
+
+  /** Looks at the sizes of the project's files, and opens none. */
+  async isIdle(projectKey: ProjectKey): Promise<boolean> {
+    const known = this.extents.get(projectKey.tenant_id)?.get(projectKey.project_id);
+    if (known === undefined) return false;
+    const folder = this.layout.projectFolder(projectKey);
+    const bytes = (await this.disk.sizeOf(`${folder}/${ACTIVE_FILE}`)) ?? 0;
+    return bytes === known.bytes && (await sealedPositions(this.disk, folder)).length === known.sealed;
+  }
+
+  /** `extent` null: the project is not idle. */
+  set({ tenant_id, project_id }: ProjectKey, extent: LogExtent | null): void {
+    const projects = this.extents.get(tenant_id) ?? new Map<string, LogExtent>();
+    this.extents.set(tenant_id, projects);
+    if (extent === null) projects.delete(project_id);
+    else projects.set(project_id, extent);
+  }
+
+  async write(): Promise<void> {
+    let text = '';
+    for (const [tenantId, projects] of this.extents) {
+      for (const [projectId, { sealed, bytes }] of projects)
+        text += `${JSON.stringify([tenantId, projectId, sealed, bytes] satisfies IdleLine)}\n`;
+    }
+    await writeAtomically(this.disk, this.layout.root, IDLE_FILE, text);
+  }
+
+  /** A line that is not understood names no project: its log is opened. */
+  private addLine(line: string): void {
+    try {
+      const [tenant_id, project_id, sealed, bytes] = JSON.parse(line) as IdleLine;
+      this.set({ tenant_id, project_id }, { sealed, bytes });
+    } catch {
+      return;
+    }
+  }
+}

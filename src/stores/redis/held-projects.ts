@@ -1,0 +1,48 @@
+import { pageOfProjects } from '../project-order.js';
+import type { HeldProjectsPage, ProjectKey } from '../store.js';
+import type { RedisConnection } from './connection.js';
+import type { RedisKeys } from './keys.js';
+
+/** Tenants that are read at once. */
+const TENANTS_AT_ONCE = 100;
+
+/**
+ * Finds the projects that hold permits on heads. The commits of a tenant list its projects; a script may write only the
+ * keys of one tenant, so the tenants are listed in another key, before the first commit.
+ */
+export class RedisHeldProjects {
+  /** The tenants that this process has added. */
+  private readonly known = new Set<string>();
+
+  constructor(
+    private readonly connection: Pick<RedisConnection, 'send'>,
+    private readonly keys: RedisKeys,
+  ) {}
+
+  /** Costs one command per tenant and process. */
+  async addTenants(projects: readonly ProjectKey[]): Promise<void> {
+    for (const { tenant_id } of projects) {
+      if (this.known.has(tenant_id)) continue;
+      await this.connection.send(['SADD', this.keys.tenants, tenant_id]);
+      this.known.add(tenant_id);
+    }
+  }
+
+  /** Ordered by tenant, then by project. */
+  async page({ after, limit }: HeldProjectsPage): Promise<ProjectKey[]> {
+    const all = (await this.connection.send(['SMEMBERS', this.keys.tenants])) as string[];
+    const tenants = all.filter((tenantId) => after === null || tenantId >= after.tenant_id).sort();
+    let held: ProjectKey[] = [];
+    for (let first = 0; first < tenants.length && held.length < limit; first += TENANTS_AT_ONCE) {
+      const some = tenants.slice(first, first + TENANTS_AT_ONCE);
+      const lists = await Promise.all(some.map((tenantId) => this.heldOf(tenantId)));
+      held = pageOfProjects([...held, ...lists.flat()], after, limit);
+    }
+    return held;
+  }
+
+  private async heldOf(tenant_id: string): Promise<ProjectKey[]> {
+    const names = (await this.connection.send(['ZRANGE', this.keys.held(tenant_id), '0', '-1'])) as string[];
+    return names.map((project_id) => ({ tenant_id, project_id }));
+  }
+}
