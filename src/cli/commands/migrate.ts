@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApiKey } from '../../core/contract/keys.js';
+import { isModuleUrl } from '../../stores/custom/module-store.js';
 import { STORE_FILE } from '../../stores/file/layout.js';
 import type { Migrator } from '../../stores/migrator.js';
 import type { Workspace } from '../../workspace/workspace.js';
@@ -140,7 +141,8 @@ async function migratorOf({ io }: CommandContext, url: string): Promise<Migrator
   const { engineOf } = await import('../../stores/engines.js');
   const engine = await engineOf(url);
   if (engine !== null) return engine.migrator(url);
-  if (url === 'memory:') return null;
+  // A store of a module has no schema of ours.
+  if (url === 'memory:' || isModuleUrl(url)) return null;
   const folder = folderOfStore(io, url);
   if (folder !== null) return migratorOfFolder(folder);
   throw new CommandFailure(
