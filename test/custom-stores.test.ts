@@ -1,4 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,10 +7,13 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
-import { Genesis, isProblem } from '../src/client/index.js';
+import { Genesis } from '../src/client/index.js';
+import { expectNoProblem, planOf } from '../src/client/testing/client-harness.js';
 import { storeTests } from '../src/stores/conformance/suite.js';
 
 const run = promisify(execFile);
+const LARGE = Buffer.from(JSON.stringify('x'.repeat(300_000)));
+const blob_sha256 = createHash('sha256').update(LARGE).digest('hex');
 const KINDS = ['log-store', 'shared-store'];
 
 /** The examples inside the built package, which they import by its name as they do in a project that installs it. */
@@ -36,7 +40,11 @@ const environment = (home: string): NodeJS.ProcessEnv => ({
 /** Starts a server on a store, in a process of its own. */
 async function serve(cwd: string, store: string): Promise<{ genesis: Genesis; stop: () => Promise<void> }> {
   const args = [gen(), 'up', '--json', '--port', '0', '--store', store];
-  const child = spawn(process.execPath, args, { cwd, env: environment(cwd), stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, args, {
+    cwd,
+    env: environment(cwd),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const exited = once(child, 'exit');
   const stop = async (): Promise<void> => {
     child.kill();
@@ -53,7 +61,7 @@ async function serve(cwd: string, store: string): Promise<{ genesis: Genesis; st
   failed.catch(() => {});
   const [line] = (await Promise.race([once(createInterface(child.stdout), 'line'), failed])) as [string];
   const { url } = JSON.parse(line) as { url: string };
-  return { genesis: new Genesis({ url, project: 'shop', agent_id: 'alice' }), stop };
+  return { genesis: new Genesis({ url, project: 'shop' }), stop };
 }
 
 describe.each(KINDS)('examples/stores/%s.mjs', (kind) => {
@@ -71,20 +79,18 @@ describe.each(KINDS)('examples/stores/%s.mjs', (kind) => {
     const cwd = await newFolder();
     const store = `module:${join(examples, `${kind}.mjs`)}?folder=${encodeURIComponent(join(cwd, 'data'))}`;
     const first = await serve(cwd, store);
-    const claimed = await first.genesis.claimTask({ task_id: 'A-001-schema' });
-    if (isProblem(claimed) || claimed.reason !== 'GRANTED') throw new Error(JSON.stringify(claimed));
-    const { generation, claim_id } = claimed;
-    const large = 'x'.repeat(300_000);
-    const submitted = await first.genesis.submitResult({
-      task_id: 'A-001-schema',
-      generation,
-      claim_id,
-      result: { large },
-    });
-    expect(submitted).toMatchObject({ reason: 'ACCEPTED' });
+    expectNoProblem(await first.genesis.putPlan(planOf({ A: 1 })));
+    const handle = { task_id: 'A-001-part', session_id: 'sess-1' };
+    const { claim } = expectNoProblem(await first.genesis.claimTask({ ...handle, agent_id: 'alice' }));
+    if (claim === null) throw new Error('The task was not granted.');
+    const { generation, id: claim_id } = claim;
+    expectNoProblem(await first.genesis.putBlob(blob_sha256, LARGE));
+    const submission = { ...handle, generation, claim_id, blob_sha256 };
+    expect(await first.genesis.submitResult(submission)).toMatchObject({ reason: 'ACCEPTED' });
     await first.stop();
     const second = await serve(cwd, store);
-    expect(await second.genesis.task('A-001-schema')).toMatchObject({ phase: 'COMPLETED' });
+    expect(await second.genesis.task('A-001-part')).toMatchObject({ phase: 'COMPLETED' });
+    expect(Buffer.from(expectNoProblem(await second.genesis.getBlob(blob_sha256)))).toEqual(LARGE);
     await second.stop();
     const { stdout } = await run(process.execPath, [gen(), 'verify', store, '--json'], {
       cwd,
@@ -97,4 +103,22 @@ describe.each(KINDS)('examples/stores/%s.mjs', (kind) => {
     const shown = await readFile('docs/custom-stores.md', 'utf8');
     expect(shown).toContain(`\`\`\`js\n${await readFile(`examples/stores/${kind}.mjs`, 'utf8')}\`\`\``);
   });
+});
+
+test('two servers on the shared example never grant a task twice', async () => {
+  const cwd = await newFolder();
+  const store = `module:${join(examples, 'shared-store.mjs')}?folder=${encodeURIComponent(join(cwd, 'data'))}`;
+  const servers = [await serve(cwd, store), await serve(cwd, store)];
+  expectNoProblem(await servers[0]?.genesis.putPlan(planOf({ A: 20 })));
+  const tasks = Array.from({ length: 20 }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-part`);
+  const replies = await Promise.all(
+    tasks.flatMap((task_id) =>
+      servers.map(({ genesis }, index) => {
+        const agent = { agent_id: `agent-${index}`, session_id: `sess-${index}` };
+        return genesis.claimTask({ task_id, ...agent }).then((reply) => expectNoProblem(reply).reason);
+      }),
+    ),
+  );
+  expect(replies.filter((reason) => reason === 'GRANTED')).toHaveLength(tasks.length);
+  expect(replies.filter((reason) => reason === 'DENIED_ACTIVE_CLAIM')).toHaveLength(tasks.length);
 });
