@@ -21,12 +21,12 @@ export type EngineFeature = 'point_in_time_recovery' | 'streams';
 /** Features are switched on when the operator asks for them, and never switched off. */
 export interface EngineFeatures {
   /** The steps that `enable` would apply now. Also answered before the schema exists. */
-  pending(wanted: readonly EngineFeature[]): Promise<readonly FeatureStep[]>;
+  pending(wanted: readonly EngineFeature[]): Promise<readonly EngineFeatureStep[]>;
   /** Applies the pending steps and returns them. The schema exists. */
-  enable(wanted: readonly EngineFeature[]): Promise<readonly FeatureStep[]>;
+  enable(wanted: readonly EngineFeature[]): Promise<readonly EngineFeatureStep[]>;
 }
 
-export interface FeatureStep {
+export interface EngineFeatureStep {
   readonly feature: EngineFeature;
   readonly table: string;
   readonly statement: string;

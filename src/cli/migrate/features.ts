@@ -1,4 +1,4 @@
-import type { EngineFeature, FeatureStep, Migrator } from '../../stores/migrator.js';
+import type { EngineFeature, EngineFeatureStep, Migrator } from '../../stores/migrator.js';
 import { wrongUsage } from '../exit.js';
 
 interface FeatureOptions {
@@ -30,12 +30,12 @@ export async function assertHasFeatures(
   );
 }
 
-export const featuresText = (steps: readonly FeatureStep[]): string =>
+export const featuresText = (steps: readonly EngineFeatureStep[]): string =>
   steps
     .map(({ feature, table, statement }) => `-- ${FEATURE_NAMES[feature]} of ${table}\n${statement};`)
     .join('\n\n');
 
-export function tablesByFeature(steps: readonly FeatureStep[]): ReadonlyMap<EngineFeature, string[]> {
+export function tablesByFeature(steps: readonly EngineFeatureStep[]): ReadonlyMap<EngineFeature, string[]> {
   const tables = new Map<EngineFeature, string[]>();
   for (const { feature, table } of steps) tables.set(feature, [...(tables.get(feature) ?? []), table]);
   return tables;

@@ -8,7 +8,7 @@ import type { StoreImage } from '../memory/store-image.js';
 import type { ProjectKey, StoreMeta } from '../store.js';
 
 /** What a custom store keeps, one JSON text each: the metadata of the store, or one transaction. */
-export type StoreRecord = ({ readonly kind: 'meta' } & StoreMeta) | CommittedTransaction | RedactedRecords;
+export type StoreRecord = ({ readonly kind: 'meta' } & StoreMeta) | StoredTransaction | RedactedRecords;
 
 /** Tells the other coordinators of a store which records were shortened. */
 export interface RedactedRecords {
@@ -16,7 +16,7 @@ export interface RedactedRecords {
   readonly numbers: readonly number[];
 }
 
-export interface CommittedTransaction extends ProjectKey {
+export interface StoredTransaction extends ProjectKey {
   readonly kind: 'transaction';
   /** Unique, so that its writer recognizes it. */
   readonly id: string;
@@ -52,7 +52,7 @@ export function committed(
   { events, first_position, record }: ApplyResult,
   id: string,
   at_ms: number,
-): CommittedTransaction | null {
+): StoredTransaction | null {
   if (record === null) return null;
   const positioned = events.map((event, index) => ({ position: first_position + index, ...event }));
   return { kind: 'transaction', id, tenant_id, project_id, at_ms, events: positioned, record };
@@ -109,7 +109,7 @@ export const metaOf = ({ incarnation, secret }: StoreMeta): StoreMeta => ({ inca
 export function restoreRecord(
   image: StoreImage,
   clock: SteadyClock,
-  { events, record, at_ms, ...projectKey }: CommittedTransaction,
+  { events, record, at_ms, ...projectKey }: StoredTransaction,
 ): void {
   followTime(clock, at_ms);
   // The time of a clock that was far ahead must not end permits.

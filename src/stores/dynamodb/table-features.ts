@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { UpdateContinuousBackupsCommandInput, UpdateTableCommandInput } from '@aws-sdk/client-dynamodb';
-import type { EngineFeature, EngineFeatures, FeatureStep } from '../migrator.js';
+import type { EngineFeature, EngineFeatureStep, EngineFeatures } from '../migrator.js';
 import { StoreUnavailable } from '../store.js';
 import type { DynamoClient } from './connection.js';
 import { ACTIVE_POLL_MS, describeTable, ignoreErrors } from './describe-table.js';
@@ -8,7 +8,7 @@ import { ACTIVE_POLL_MS, describeTable, ignoreErrors } from './describe-table.js
 /** How often to ask for backups of a table that has just been created, or for the end of a change. */
 const POLLS_MAX = 240;
 
-interface TableChange extends FeatureStep {
+interface TableChange extends EngineFeatureStep {
   apply(): Promise<void>;
 }
 
@@ -16,11 +16,11 @@ interface TableChange extends FeatureStep {
 export class TableFeatures implements EngineFeatures {
   constructor(private readonly dynamo: DynamoClient) {}
 
-  async pending(wanted: readonly EngineFeature[]): Promise<readonly FeatureStep[]> {
+  async pending(wanted: readonly EngineFeature[]): Promise<readonly EngineFeatureStep[]> {
     return (await this.changes(wanted)).map(stepOf);
   }
 
-  async enable(wanted: readonly EngineFeature[]): Promise<readonly FeatureStep[]> {
+  async enable(wanted: readonly EngineFeature[]): Promise<readonly EngineFeatureStep[]> {
     const changes = await this.changes(wanted);
     for (const { apply } of changes) await apply();
     return changes.map(stepOf);
@@ -96,4 +96,8 @@ export class TableFeatures implements EngineFeatures {
   }
 }
 
-const stepOf = ({ feature, table, statement }: FeatureStep): FeatureStep => ({ feature, table, statement });
+const stepOf = ({ feature, table, statement }: EngineFeatureStep): EngineFeatureStep => ({
+  feature,
+  table,
+  statement,
+});
