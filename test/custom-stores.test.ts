@@ -65,6 +65,7 @@ async function serve(cwd: string, store: string): Promise<{ genesis: Genesis; st
 }
 
 describe.each(KINDS)('examples/stores/%s.mjs', (kind) => {
+  // req: STO-005
   test('passes the conformance suite', async () => {
     const { stdout } = await run(process.execPath, ['--test', '--test-reporter=tap', `${kind}.test.mjs`], {
       cwd: examples,
@@ -105,6 +106,7 @@ describe.each(KINDS)('examples/stores/%s.mjs', (kind) => {
   });
 });
 
+// req: STO-014
 test('two servers on the shared example never grant a task twice', async () => {
   const cwd = await newFolder();
   const store = `module:${join(examples, 'shared-store.mjs')}?folder=${encodeURIComponent(join(cwd, 'data'))}`;

@@ -86,10 +86,12 @@ test('a log store stops after a failed write, and continues with what the log ha
   const log = memoryLog(records);
   const store = await openLogStore(log, { name: 'log' });
   await store.commit([swap('~a')]);
+  const writable = await store.openLog(PROJECT);
   log.failure = new Error('ENOSPC');
   await expect(store.commit([swap('~a', 1)])).rejects.toBeInstanceOf(StoreBroken);
   expect(await store.finished).toBeInstanceOf(StoreBroken);
   log.failure = null;
+  expect(() => writable.apply(swap('~b'), writable.now())).toThrow(StoreBroken);
   await expect(store.commit([swap('~b')])).rejects.toBeInstanceOf(StoreBroken);
   await expect(store.heads(PROJECT, ['~a'])).rejects.toBeInstanceOf(StoreBroken);
   const reopened = await openLogStore(memoryLog(records), { name: 'log' });
@@ -117,6 +119,15 @@ test('two coordinators on shared records see one order, and one of two equal swa
   expect(kindsOf(contested.flat()).filter((kind) => kind === 'committed')).toHaveLength(20);
   expect(await eventIds(a)).toEqual(await eventIds(b));
   expect(await eventIds(a)).toHaveLength(20);
+});
+
+test('a refusal counts only if the coordinator knows everything that others have committed', async () => {
+  const logs = new Map<string, string[]>();
+  const open = () => openSharedStore(memoryRecords(logs), { name: 'shared' });
+  const [a, b] = [await open(), await open()];
+  await a.commit([swap('~a')]);
+  await b.commit([swap('~a', 1)]);
+  expect(kindsOf(await a.commit([swap('~a', 2)]))).toEqual(['committed']);
 });
 
 test('a permit that one coordinator has taken is not free for another', async () => {
