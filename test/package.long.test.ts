@@ -126,6 +126,10 @@ const EXAMPLES = [
   'inbox-bash/agent.sh',
   'python/worker.py',
   'run/agent.sh',
+  'stores/log-store.mjs',
+  'stores/log-store.test.mjs',
+  'stores/shared-store.mjs',
+  'stores/shared-store.test.mjs',
   'typescript/worker.ts',
   'zombie.ts',
 ];
@@ -170,7 +174,8 @@ describe.concurrent('the published package', () => {
       expect(built).toEqual(expect.arrayContaining(readByModules));
       const others = built.filter((path) => !readByModules.includes(path));
       expect(others.filter((path) => !/\.(js|d\.ts)$/.test(path))).toEqual([]);
-      const isOfTests = /\.(test|testing|child)\.|\/(testing|conformance)(\/|\.)/;
+      // The folder `conformance` is the suite that others run on their stores.
+      const isOfTests = /\.(test|testing|child)\.|\/testing(\/|\.)|\/conformance\./;
       expect(built.filter((path) => isOfTests.test(path))).toEqual([]);
     });
 
@@ -258,7 +263,7 @@ console.log(summary.outcomes.filter(({ reason }) => reason === 'ACCEPTED').lengt
 
   describe('an example of the installed package', async () => {
     test('has a test in this file', () => {
-      const programs = published.files.filter((path) => /^examples\/.*\.(ts|sh|py)$/.test(path));
+      const programs = published.files.filter((path) => /^examples\/.*\.(ts|mjs|sh|py)$/.test(path));
       expect(programs.sort()).toEqual(EXAMPLES.map((path) => `examples/${path}`));
     });
 
@@ -273,6 +278,29 @@ console.log(summary.outcomes.filter(({ reason }) => reason === 'ACCEPTED').lengt
       const cwd = await folderIn(published.bareProject);
       const { stdout } = await run(TSX, [example('zombie.ts')], { cwd, env: environment() });
       expect(stdout).toMatch(/^agent-alice submits {3}STALE_GENERATION, her work is kept as res_/m);
+    });
+
+    test.each(['log-store', 'shared-store'])(
+      'stores/%s.mjs passes the suite of the package',
+      async (kind) => {
+        const cwd = await folderIn(published.bareProject);
+        await cp(example('stores'), cwd, { recursive: true });
+        const args = ['--test', '--test-reporter=tap', `${kind}.test.mjs`];
+        const { stdout } = await run(process.execPath, args, { cwd, env: environment(), maxBuffer: 2 ** 26 });
+        expect(stdout).toMatch(/^# pass \d{3}\n# fail 0$/m);
+      },
+    );
+
+    test('stores/log-store.mjs is served by the installed gen', async (context) => {
+      const cwd = await folderIn(published.bareProject);
+      await cp(example('stores'), cwd, { recursive: true });
+      const store = `module:${join(cwd, 'log-store.mjs')}?folder=${encodeURIComponent(join(cwd, 'data'))}`;
+      const genesis = new Genesis({
+        url: await serve(context, published.bareProject, store),
+        project: 'shop',
+      });
+      const planned = await genesis.putPlan(await readFile(example('plan.yaml'), 'utf8'));
+      expect(planned).toMatchObject({ version: 1, task_count: expect.any(Number) });
     });
 
     const doesThePlan = (name: string, command: () => readonly [string, ...string[]]): void =>

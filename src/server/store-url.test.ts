@@ -1,8 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, inject, onTestFinished, test } from 'vitest';
 import { openStoreUrl } from './store-url.js';
 
 const quiet = () => {};
@@ -25,4 +25,31 @@ test('opens memory: without durability, and refuses unknown URLs', async () => {
   for (const url of ['', 'file:', 'ftp://x', './folder']) {
     await expect(openStoreUrl(url, quiet)).rejects.toThrow(/Pass file:/);
   }
+});
+
+test('opens the store of a module, and asks for a place for large results if it has none', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'module-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const file = join(folder, 'store.mjs');
+  const memory = pathToFileURL(join(inject('built'), 'dist/stores/memory/memory-store.js')).href;
+  await writeFile(
+    file,
+    `import { openMemoryStore } from '${memory}'; export const openStore = async () => openMemoryStore();`,
+  );
+  await expect(openStoreUrl(`module:${file}`, quiet)).rejects.toThrow(
+    /no member blobs.*GENESIS_BLOBS=file:/s,
+  );
+  const { store } = await openStoreUrl(`module:${file}`, quiet, `file:${folder}/blobs`);
+  expect(store.capabilities.name).toBe('memory');
+});
+
+test('refuses a module in a file of routes, which another user may have written', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'routes-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  await writeFile(join(folder, 'ran.mjs'), 'globalThis.ranFromRoutes = true;');
+  await writeFile(join(folder, 'tenants.yml'), `default: module:${join(folder, 'ran.mjs')}\n`);
+  await expect(openStoreUrl(`routes:${join(folder, 'tenants.yml')}`, quiet)).rejects.toThrow(
+    /must not name a module/,
+  );
+  expect('ranFromRoutes' in globalThis).toBe(false);
 });

@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Blobs, MemoryBlobs, routedBlobs } from '../stores/blobs.js';
+import { isModuleUrl, openModuleStore } from '../stores/custom/module-store.js';
 import { engineOf } from '../stores/engines.js';
 import { openFileStore } from '../stores/file/file-store.js';
 import { FolderBlobs } from '../stores/file/folder-blobs.js';
@@ -26,14 +27,27 @@ const ROUTES_SCHEME = 'routes:';
 const WORKSPACE_SCHEME = 'workspace:';
 
 /**
- * Opens a store URL: `file:./dir`, `workspace:./project`, `memory:`, an engine, or `routes:./tenants.yml`, which
- * names a store for each tenant. `blobsUrl` keeps large results outside the store.
+ * Opens a store URL: `file:./dir`, `workspace:./project`, `memory:`, an engine, `routes:./tenants.yml`, which names a
+ * store for each tenant, or `module:./my-store.js`, which runs that file. `blobsUrl` keeps large results outside the
+ * store.
  */
 export async function openStoreUrl(url: string, warn: Warn, blobsUrl?: string): Promise<OpenedStore> {
+  if (isModuleUrl(url)) return openModule(url, warn, blobsUrl);
   const opened = url.startsWith(ROUTES_SCHEME)
     ? await openRouted(await readRoutesUrl(url), warn)
     : await openSingle(url, warn);
   return blobsUrl === undefined ? opened : { store: opened.store, blobs: openBlobs(blobsUrl) };
+}
+
+async function openModule(url: string, warn: Warn, blobsUrl: string | undefined): Promise<OpenedStore> {
+  const chosen = blobsUrl === undefined ? undefined : openBlobs(blobsUrl);
+  const store = await openModuleStore(url, warn);
+  const blobs = chosen ?? store.blobs;
+  if (blobs !== undefined) return { store, blobs };
+  await store.close();
+  throw new StoreRefused(
+    `The store of ${url} has no member blobs, so it cannot keep large results. Set GENESIS_BLOBS=file:./folder, or add it.`,
+  );
 }
 
 export async function readRoutesUrl(url: string): Promise<TenantRoutes> {
@@ -69,6 +83,11 @@ async function openTenantStore(url: string, warn: Warn): Promise<OpenedStore> {
 }
 
 async function openSingle(url: string, warn: Warn): Promise<OpenedStore> {
+  // A file that others may have written must not say which code runs.
+  if (isModuleUrl(url))
+    throw new StoreRefused(
+      `${url}: a file of routes must not name a module. Pass it with --store or GENESIS_STORE.`,
+    );
   if (url === 'memory:') return { store: openMemoryStore(), blobs: new MemoryBlobs() };
   const engine = await engineOf(url);
   if (engine !== null) {
@@ -82,7 +101,7 @@ async function openSingle(url: string, warn: Warn): Promise<OpenedStore> {
   if (root === null) {
     throw new StoreRefused(
       `Unknown store URL ${JSON.stringify(withoutPassword(url))}. Pass file:./folder, workspace:./project, postgres://…, mysql://…, ` +
-        'redis://…, dynamodb://region/prefix, routes:./tenants.yml, or memory: for no persistence.',
+        'redis://…, dynamodb://region/prefix, routes:./tenants.yml, module:./my-store.js, or memory: for no persistence.',
     );
   }
   return { store: await openFolderStore(root, warn), blobs: new FolderBlobs(root) };

@@ -52,3 +52,8 @@ export class SteadyClock {
     this.lastMs = Math.max(this.lastMs, atMs);
   }
 }
+
+/** Moves the clock to the time of an event, unless that is so far ahead that a clock must have been wrong. */
+export function followTime(clock: SteadyClock, atMs: number): void {
+  if (atMs <= clock.now() + FUTURE_MS_MAX) clock.advanceTo(atMs);
+}

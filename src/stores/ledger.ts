@@ -79,8 +79,7 @@ export class ProjectLedger {
 
   /** Decides one transaction. The state changes only if the outcome is `committed`. */
   apply(transaction: Transaction, nowMs: number): ApplyResult {
-    assertWellFormed(transaction);
-    const refusal = this.findRefusal(transaction, nowMs);
+    const refusal = this.refusalOf(transaction, nowMs);
     if (refusal === null) return this.applyAccepted(transaction, nowMs);
     return { outcome: refusal, events: [], first_position: this.position + 1, record: null };
   }
@@ -132,6 +131,12 @@ export class ProjectLedger {
     return ledger;
   }
 
+  /** The outcome of a transaction that would not be committed; null if it would. Nothing changes. */
+  refusalOf(transaction: Transaction, nowMs: number): CommitOutcome | null {
+    assertWellFormed(transaction);
+    return this.findRefusal(transaction, nowMs);
+  }
+
   /** Checks in the order that `CommitOutcome` defines. */
   private findRefusal(transaction: Transaction, now_ms: number): CommitOutcome | null {
     for (const { key } of transaction.requests) {
@@ -173,14 +178,25 @@ export class ProjectLedger {
     return { kind: 'conflict', heads, rules_seq: this.rules_seq, now_ms };
   }
 
-  private applyAccepted(transaction: Transaction, now_ms: number): ApplyResult {
-    const first_position = this.position + 1;
-    for (const { head, expected_seq } of transaction.swaps) this.setHead(head, expected_seq === 0);
+  /** What an accepted transaction writes, and its outcome. Nothing changes. */
+  plan(transaction: Transaction, now_ms: number): ApplyResult {
     const { events, positions } = this.assignPositions(transaction);
+    const rules_seq = this.rules_seq + (transaction.changes_rules ? 1 : 0);
+    const record = recordOf(transaction, events.length, rules_seq);
+    const outcome: CommitOutcome = { kind: 'committed', positions, rules_seq, now_ms };
+    return { outcome, events, first_position: this.position + 1, record };
+  }
+
+  private applyAccepted(transaction: Transaction, now_ms: number): ApplyResult {
+    const result = this.plan(transaction, now_ms);
+    const { events, record } = result;
+    for (const { head, expected_seq } of transaction.swaps) this.setHead(head, expected_seq === 0);
+    for (const { event_id } of transaction.loose_events) this.looseEventIds.add(event_id);
+    this.position += events.length;
     if (transaction.changes_rules) this.rules_seq += 1;
     this.applyPermits(transaction.permits, now_ms);
-    const record = this.recordOf(transaction, events.length);
     if (record?.requests !== undefined) {
+      const { positions } = result.outcome as Extract<CommitOutcome, { kind: 'committed' }>;
       const assigned = positions.includes(null)
         ? positions.filter((at) => at !== null)
         : (positions as number[]);
@@ -189,8 +205,7 @@ export class ProjectLedger {
       }
     }
     if (record !== null) this.isWritten = true;
-    const outcome: CommitOutcome = { kind: 'committed', positions, rules_seq: this.rules_seq, now_ms };
-    return { outcome, events, first_position, record };
+    return result;
   }
 
   /** Gives each event its position. The fast path is for the common case of one swap with one event: no new lists. */
@@ -202,30 +217,19 @@ export class ProjectLedger {
       transaction.swaps.length === 1 && transaction.loose_events.length === 0
         ? transaction.swaps[0]?.events
         : undefined;
-    if (singleEvent?.length === 1) return { events: singleEvent, positions: [++this.position] };
+    let { position } = this;
+    if (singleEvent?.length === 1) return { events: singleEvent, positions: [position + 1] };
     const events = transaction.swaps.flatMap((swap) => swap.events);
-    const positions: (number | null)[] = events.map(() => ++this.position);
+    const positions: (number | null)[] = events.map(() => ++position);
+    const newIds = new Set<string>();
     for (const looseEvent of transaction.loose_events) {
-      const isNew = !this.looseEventIds.has(looseEvent.event_id);
-      positions.push(isNew ? ++this.position : null);
+      const isNew = !this.looseEventIds.has(looseEvent.event_id) && !newIds.has(looseEvent.event_id);
+      positions.push(isNew ? ++position : null);
       if (!isNew) continue;
-      this.looseEventIds.add(looseEvent.event_id);
+      newIds.add(looseEvent.event_id);
       events.push(looseEvent);
     }
     return { events, positions };
-  }
-
-  private recordOf(transaction: Transaction, eventCount: number): TransactionRecord | null {
-    const { requests } = transaction;
-    const kept = requests.every(({ keep }) => keep) ? requests : requests.filter(({ keep }) => keep);
-    if (eventCount + transaction.permits.length + kept.length === 0 && !transaction.changes_rules)
-      return null;
-    const record: { rules_seq?: number; permits?: readonly Permit[]; requests?: readonly LoggedRequest[] } =
-      {};
-    if (transaction.changes_rules) record.rules_seq = this.rules_seq;
-    if (transaction.permits.length > 0) record.permits = transaction.permits;
-    if (kept.length > 0) record.requests = kept;
-    return record;
   }
 
   private applyPermits(permits: readonly Permit[], nowMs: number): void {
@@ -255,4 +259,15 @@ export class ProjectLedger {
     }
     this.setHead(head, before === null);
   }
+}
+
+function recordOf(transaction: Transaction, eventCount: number, rulesSeq: number): TransactionRecord | null {
+  const { requests } = transaction;
+  const kept = requests.every(({ keep }) => keep) ? requests : requests.filter(({ keep }) => keep);
+  if (eventCount + transaction.permits.length + kept.length === 0 && !transaction.changes_rules) return null;
+  const record: { rules_seq?: number; permits?: readonly Permit[]; requests?: readonly LoggedRequest[] } = {};
+  if (transaction.changes_rules) record.rules_seq = rulesSeq;
+  if (transaction.permits.length > 0) record.permits = transaction.permits;
+  if (kept.length > 0) record.requests = kept;
+  return record;
 }

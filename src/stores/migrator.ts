@@ -11,7 +11,25 @@ export interface Migrator {
   pending(): Promise<readonly MigrationStep[]>;
   /** Applies the pending steps and returns them. Rejects with `StoreRefused` if the schema is newer than this program. */
   up(): Promise<readonly MigrationStep[]>;
+  /** What the operator may switch on besides the schema. Absent: this engine has nothing of the kind. */
+  readonly features?: EngineFeatures;
   close(): Promise<void>;
+}
+
+export type EngineFeature = 'point_in_time_recovery' | 'streams';
+
+/** Features are switched on when the operator asks for them, and never switched off. */
+export interface EngineFeatures {
+  /** The steps that `enable` would apply now. Also answered before the schema exists. */
+  pending(wanted: readonly EngineFeature[]): Promise<readonly EngineFeatureStep[]>;
+  /** Applies the pending steps and returns them. The schema exists. */
+  enable(wanted: readonly EngineFeature[]): Promise<readonly EngineFeatureStep[]>;
+}
+
+export interface EngineFeatureStep {
+  readonly feature: EngineFeature;
+  readonly table: string;
+  readonly statement: string;
 }
 
 export interface MigrationStep {

@@ -5,7 +5,9 @@
  * can name a server of theirs there, and the next `gen sync status` would send `GENESIS_TOKEN` to it.
  *
  * What stops them: a remote that is remembered in a file which git tracks is not used; `--remote URL` names it instead.
+ * A remembered remote that is a module is never used: it would run its code.
  */
+import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -52,4 +54,15 @@ it('gen sync status uses a remembered remote that git does not track', async () 
   const terminal = { cwd: clone.root, env: { GENESIS_TOKEN: 'my-token' } };
   await gen(terminal, 'sync', 'status');
   expect(credentials).toContain('Bearer my-token');
+});
+
+it('gen sync status does not run a module that a file names as the last remote', async () => {
+  const clone = await GitClone.create();
+  const module = join(clone.root, 'store.mjs');
+  await writeFile(module, `import { writeFileSync } from 'node:fs'; writeFileSync('${module}.ran', '');`);
+  await writeFile(join(clone.root, '.ai-workspace/sync.yml'), syncFile(`module:${module}`));
+  const { code, err } = await gen({ cwd: clone.root }, 'sync', 'status');
+  expect(code).toBe(2);
+  expect(err).toContain('it must be named each time: --remote URL');
+  expect(existsSync(`${module}.ran`)).toBe(false);
 });

@@ -1,13 +1,21 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApiKey } from '../../core/contract/keys.js';
+import { isModuleUrl } from '../../stores/custom/module-store.js';
 import { STORE_FILE } from '../../stores/file/layout.js';
-import type { Migrator } from '../../stores/migrator.js';
+import type { EngineFeatureStep, Migrator } from '../../stores/migrator.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, EXIT } from '../exit.js';
 import { bindKeys } from '../migrate/bind-keys.js';
+import {
+  assertHasFeatures,
+  FEATURE_NAMES,
+  featuresOf,
+  featuresText,
+  tablesByFeature,
+} from '../migrate/features.js';
 import type { OptionsOf } from '../option-table.js';
 import { startProgress } from '../output/progress.js';
 import { countText, singleLine } from '../output/text.js';
@@ -17,6 +25,8 @@ const MIGRATE_OPTIONS = {
   '--store <url>': 'store URL (default: GENESIS_STORE, or the local store)',
   '--status': 'only list the pending steps; exit code 1 if there are any',
   '--dry-run': 'only print the statements that would run',
+  '--point-in-time-recovery': 'DynamoDB: also switch on point-in-time recovery of all tables',
+  '--streams': 'DynamoDB: also switch on the stream of the table of events',
 } as const;
 type MigrateOptions = OptionsOf<typeof MIGRATE_OPTIONS>;
 
@@ -26,19 +36,21 @@ interface StoreMigrationReport {
   readonly found: number;
   readonly wanted: number;
   readonly steps: readonly { readonly version: number; readonly name: string }[];
+  /** Features of the engine that were asked for. */
+  readonly features: readonly EngineFeatureStep[];
   /** Keys created before keys were bound to their store. */
   readonly keys: readonly ApiKey[];
   /** Lines missing from the workspace's `.gitignore`. */
   readonly ignores: readonly string[];
 }
 
-const EMPTY_REPORT = { found: 0, wanted: 0, steps: [], keys: [], ignores: [] };
+const EMPTY_REPORT = { found: 0, wanted: 0, steps: [], features: [], keys: [], ignores: [] };
 
 export const addMigrate = command('migrate', {
   description:
     'migrate a store to this version: the schema of a database, the format of a log, the keys, the .gitignore of a workspace',
   options: MIGRATE_OPTIONS,
-  help: '\nSeveral processes may run it at once: each step runs once. Of a log only store.json changes, and its lines stay. Keys created\nbefore keys were bound to their store are bound, except in a workspace, whose log may come from elsewhere: create new keys\nthere (gen key create). In a workspace the missing lines are added to .gitignore. With routes:./tenants.yml every store\nnamed in the file is migrated, and the store of the tenant: --tenant ID, or several ids separated by commas.\n\nExamples:\n  gen migrate --store postgres://fleet@localhost/fleet\n  gen migrate --status\n  gen migrate --dry-run > migration.sql',
+  help: '\nSeveral processes may run it at once: each step runs once. Of a log only store.json changes, and its lines stay. Keys created\nbefore keys were bound to their store are bound, except in a workspace, whose log may come from elsewhere: create new keys\nthere (gen key create). In a workspace the missing lines are added to .gitignore. With routes:./tenants.yml every store\nnamed in the file is migrated, and the store of the tenant: --tenant ID, or several ids separated by commas.\nWhat --point-in-time-recovery and --streams switch on costs money on AWS, and gen migrate never switches it off.\n\nExamples:\n  gen migrate --store postgres://fleet@localhost/fleet\n  gen migrate --status\n  gen migrate --dry-run > migration.sql',
   async run(context, options) {
     const reports: StoreMigrationReport[] = [];
     for (const url of await urlsOf(context, options.store ?? defaultStore(context.io)))
@@ -59,11 +71,13 @@ async function migrateOne(
   const workspace = workspaceOf(context.io, url);
   if (workspace !== null) {
     const migrator = await migratorOfFolder(workspace.events);
+    await assertHasFeatures(store, migrator, options);
     const format = await migrateSchema(context, store, migrator, options);
     const ignores = await migrateWorkspace(context, store, workspace, options);
     return { ...EMPTY_REPORT, store, ...format, ignores };
   }
   const migrator = await migratorOf(context, url);
+  await assertHasFeatures(store, migrator, options);
   const schema = migrator === null ? EMPTY_REPORT : await migrateSchema(context, store, migrator, options);
   // A schema that does not exist yet holds no keys, and one with pending steps cannot be read.
   const isReady = hasStore(context, url) && (isWriting(options) || schema.steps.length === 0);
@@ -81,25 +95,33 @@ function hasStore({ io }: CommandContext, url: string): boolean {
 }
 
 const isWriting = ({ status, dryRun }: MigrateOptions): boolean => !status && !dryRun;
-const isDone = ({ steps, keys, ignores }: StoreMigrationReport): boolean =>
-  steps.length + keys.length + ignores.length === 0;
+const isDone = ({ steps, features, keys, ignores }: StoreMigrationReport): boolean =>
+  steps.length + features.length + keys.length + ignores.length === 0;
 
 async function migrateSchema(
   context: CommandContext,
   store: string,
   migrator: Migrator,
-  { status, dryRun }: MigrateOptions,
-): Promise<Pick<StoreMigrationReport, 'found' | 'wanted' | 'steps'>> {
+  options: MigrateOptions,
+): Promise<Pick<StoreMigrationReport, 'found' | 'wanted' | 'steps' | 'features'>> {
+  const wanted = featuresOf(options);
   try {
-    if (dryRun) {
+    if (!isWriting(options)) {
       const steps = await migrator.pending();
-      context.show({ store, steps }, () => statementsText(steps) || `-- ${store}: nothing to do`);
-      return { ...EMPTY_REPORT, steps };
+      const features = (await migrator.features?.pending(wanted)) ?? [];
+      if (options.status) return { ...(await migrator.status()), steps, features };
+      const texts = [statementsText(steps), featuresText(features)].filter((text) => text !== '');
+      context.show({ store, steps, features }, () => texts.join('\n\n') || `-- ${store}: nothing to do`);
+      return { ...EMPTY_REPORT, steps, features };
     }
     const before = await migrator.status();
-    if (status) return { ...before, steps: await migrator.pending() };
     const spinner = startProgress(context.io, 'migrating');
-    return { ...before, steps: await migrator.up().finally(() => spinner.stop()) };
+    try {
+      const steps = await migrator.up();
+      return { ...before, steps, features: (await migrator.features?.enable(wanted)) ?? [] };
+    } finally {
+      spinner.stop();
+    }
   } finally {
     await migrator.close();
   }
@@ -140,7 +162,8 @@ async function migratorOf({ io }: CommandContext, url: string): Promise<Migrator
   const { engineOf } = await import('../../stores/engines.js');
   const engine = await engineOf(url);
   if (engine !== null) return engine.migrator(url);
-  if (url === 'memory:') return null;
+  // A store of a module has no schema of ours.
+  if (url === 'memory:' || isModuleUrl(url)) return null;
   const folder = folderOfStore(io, url);
   if (folder !== null) return migratorOfFolder(folder);
   throw new CommandFailure(
@@ -154,7 +177,7 @@ async function migratorOfFolder(folder: string): Promise<Migrator> {
 }
 
 function reportLines(report: StoreMigrationReport, { status }: MigrateOptions): string[] {
-  const { store, found, wanted, steps, keys, ignores } = report;
+  const { store, found, wanted, steps, features, keys, ignores } = report;
   if (isDone(report)) return [`${store}: ${wanted === 0 ? '' : `at version ${wanted}, `}nothing to do.`];
   const lines: string[] = [];
   if (steps.length > 0) {
@@ -170,6 +193,10 @@ function reportLines(report: StoreMigrationReport, { status }: MigrateOptions): 
       `${store}: ${countText(keys.length, 'key')} ${done}. Revoke any that you do not recognize (gen key revoke):`,
       ...keys.map((key) => `  ${keyText(key)}`),
     );
+  }
+  for (const [feature, tables] of tablesByFeature(features)) {
+    const done = status ? 'is not on (run gen migrate with its option)' : 'is on';
+    lines.push(`${store}: ${FEATURE_NAMES[feature]} of ${tables.join(', ')} ${done}.`);
   }
   if (ignores.length > 0) {
     const done = status ? 'Missing in .gitignore (run gen migrate)' : 'Added to .gitignore';

@@ -19,7 +19,7 @@ import { unusedStoreRemover } from '../unused-store.js';
 
 const UP_OPTIONS = {
   '--store <url>':
-    'store URL (GENESIS_STORE): file:./dir, workspace:./project, postgres://…, mysql://…, redis://…, dynamodb://region/prefix, routes:./tenants.yml or memory:',
+    'store URL (GENESIS_STORE): file:./dir, workspace:./project, postgres://…, mysql://…, redis://…, dynamodb://region/prefix, routes:./tenants.yml, module:./my-store.js or memory:',
   '--port <n>': { about: 'port to listen on; 0 picks a free one', parse: parsePort, default: 4680 },
   '--host <address>': {
     about: 'address to listen on; all but loopback require keys or tokens',

@@ -1,5 +1,6 @@
 import { basename, dirname } from 'node:path';
 import { withoutPassword } from '../../server/store-url.js';
+import { isModuleUrl } from '../../stores/custom/module-store.js';
 import { coordinatorRemote } from '../../workspace/sync/coordinator-remote.js';
 import type { SyncRemote } from '../../workspace/sync/remote.js';
 import { readAnyCursor } from '../../workspace/sync/sync-file.js';
@@ -39,6 +40,11 @@ export async function withRemote<T>(
 async function rememberedRemote(syncFile: string): Promise<string | null> {
   const remote = (await readAnyCursor(syncFile))?.remote ?? null;
   if (remote === null) return null;
+  if (isModuleUrl(remote)) {
+    throw wrongUsage(
+      `The last remote was ${remote}. It runs the code of that file, so it must be named each time: --remote URL.`,
+    );
+  }
   const tracked = await trackedPaths(dirname(syncFile), [basename(syncFile)]);
   if (tracked?.length === 0) return remote;
   throw wrongUsage(

@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest';
 import type { Permit } from '../store.js';
+import { expect } from './expect.js';
 import { kindsOf, type StoreFixture, transactionOf } from './fixture.js';
+import { describe, it } from './test-list.js';
 
 const LEASE_MS = 60_000;
 const ENDED_MS = 1;

@@ -1,7 +1,8 @@
-import { describe, expect, it } from 'vitest';
 import { isoTime, type NewEvent } from '../../core/events/envelope.js';
 import type { EventQuery } from '../store.js';
+import { expect } from './expect.js';
 import { eventOf, range, type StoreFixture, swapWith } from './fixture.js';
+import { describe, it } from './test-list.js';
 
 const START_MS = Date.UTC(2020, 5, 1);
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { expect } from 'vitest';
 import { isoTime, type NewEvent } from '../../core/events/envelope.js';
 import { type AnyHead, fold } from '../../core/fold.js';
 import type { CommitOutcome, HeadSwap, ProjectKey, Store, StoredHead, Transaction } from '../store.js';
 import { transactionOf } from '../transaction.js';
+import { expect } from './expect.js';
 
 export { transactionOf } from '../transaction.js';
 

@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { expect } from './expect.js';
 import { kindsOf, range, type StoreFixture, swapOf, transactionOf } from './fixture.js';
+import { describe, it } from './test-list.js';
 
 export function describeHeads(fixture: () => StoreFixture): void {
   describe('heads', () => {

@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest';
 import type { Permit, ProjectKey } from '../store.js';
+import { expect } from './expect.js';
 import { type StoreFixture, swapOf } from './fixture.js';
+import { describe, it } from './test-list.js';
 
 const LEASE_MS = 60_000;
 /** Small, so that a listing takes several pages. */

@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { expect } from './expect.js';
 import { eventOf, type StoreFixture, swapOf, swapWith, transactionOf } from './fixture.js';
+import { describe, it } from './test-list.js';
 
 export function describeIsolation(fixture: () => StoreFixture): void {
   describe('tenants and projects', () => {

@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { expect } from './expect.js';
 import { eventOf, range, type StoreFixture, transactionOf } from './fixture.js';
+import { describe, it } from './test-list.js';
 
 export function describeLooseEvents(fixture: () => StoreFixture): void {
   const looseEvent = (event_id: string, subject = '~a') => eventOf(fixture().project, { event_id, subject });

@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest';
 import type { EventEnvelope } from '../../core/events/envelope.js';
+import { expect } from './expect.js';
 import { type CommittedOutcome, eventOf, range, type StoreFixture, transactionOf } from './fixture.js';
+import { describe, it } from './test-list.js';
 
 const CALLERS = 8;
 const COMMITS = 200;

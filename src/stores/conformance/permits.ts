@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest';
 import type { CommitOutcome, Permit, ProjectKey } from '../store.js';
+import { expect } from './expect.js';
 import { eventOf, kindsOf, range, type StoreFixture, transactionOf } from './fixture.js';
+import { describe, it } from './test-list.js';
 
 const FOREVER = Number.POSITIVE_INFINITY;
 const HOUR_MS = 3_600_000;

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
 import type { EventEnvelope } from '../../core/events/envelope.js';
+import { expect } from './expect.js';
 import { eventOf, range, type StoreFixture } from './fixture.js';
+import { describe, it } from './test-list.js';
 
 const LARGE = 'x'.repeat(150_000);
 

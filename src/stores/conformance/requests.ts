@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest';
 import type { RequestRecord } from '../store.js';
+import { expect } from './expect.js';
 import { eventOf, kindsOf, range, type StoreFixture, transactionOf } from './fixture.js';
+import { describe, it } from './test-list.js';
 
 const request = (key: string, rest: Partial<RequestRecord> = {}): RequestRecord => ({
   key,

@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest';
 import type { Transaction } from '../store.js';
+import { expect } from './expect.js';
 import { eventOf, range, type StoreFixture } from './fixture.js';
+import { describe, it } from './test-list.js';
 
 const HOUR_MS = 3_600_000;
 

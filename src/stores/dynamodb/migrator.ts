@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
 import { type MigrationStep, type Migrator, stepsAfter } from '../migrator.js';
 import { DynamoClient } from './connection.js';
+import { ACTIVE_POLL_MS, describeTable, ignoreErrors } from './describe-table.js';
 import { META_KEY, N, numberOf, S } from './keys.js';
 import { PageConversion } from './migration-2.js';
 import type { DynamodbOptions } from './options.js';
 import { eventsTableOfV1, migrationSteps, SCHEMA_VERSION, tableDefinitions, timeToLive } from './schema.js';
-
-const ACTIVE_POLL_MS = 500;
+import { TableFeatures } from './table-features.js';
 
 export async function openDynamodbMigrator(options: DynamodbOptions): Promise<Migrator> {
   return new DynamodbMigrator(await DynamoClient.connect(options, Date.now));
@@ -16,7 +16,11 @@ export async function openDynamodbMigrator(options: DynamodbOptions): Promise<Mi
 
 /** Every part is idempotent; only one migrator moves the version. */
 export class DynamodbMigrator implements Migrator {
-  constructor(private readonly dynamo: DynamoClient) {}
+  readonly features: TableFeatures;
+
+  constructor(private readonly dynamo: DynamoClient) {
+    this.features = new TableFeatures(dynamo);
+  }
 
   async status(): Promise<{ found: number; wanted: number }> {
     const { tables } = this.dynamo;
@@ -75,14 +79,14 @@ export class DynamodbMigrator implements Migrator {
     const { client, driver, tables } = this.dynamo;
     const expire = () => client.send(new driver.UpdateTimeToLiveCommand(timeToLive(tables)));
     // It is enabled already, or another migrator has just done the same.
-    const isDone = ignore('ValidationException', 'ResourceInUseException');
+    const isDone = ignoreErrors('ValidationException', 'ResourceInUseException');
     await this.dynamo.withRetries(() => expire().catch(isDone));
   }
 
   private async createTable(definition: CreateTableCommandInput): Promise<void> {
     const { client, driver } = this.dynamo;
     const create = () => client.send(new driver.CreateTableCommand(definition));
-    await this.dynamo.withRetries(() => create().catch(ignore('ResourceInUseException')));
+    await this.dynamo.withRetries(() => create().catch(ignoreErrors('ResourceInUseException')));
     while ((await this.tableStatus(definition.TableName as string)) !== 'ACTIVE') await sleep(ACTIVE_POLL_MS);
   }
 
@@ -90,20 +94,11 @@ export class DynamodbMigrator implements Migrator {
     if ((await this.tableStatus(TableName)) === undefined) return;
     const { client, driver } = this.dynamo;
     const remove = () => client.send(new driver.DeleteTableCommand({ TableName }));
-    const isDone = ignore('ResourceNotFoundException', 'ResourceInUseException');
+    const isDone = ignoreErrors('ResourceNotFoundException', 'ResourceInUseException');
     await this.dynamo.withRetries(() => remove().catch(isDone));
   }
 
   private async tableStatus(TableName: string): Promise<string | undefined> {
-    const { client, driver } = this.dynamo;
-    const describe = () => client.send(new driver.DescribeTableCommand({ TableName }));
-    const found = this.dynamo.withRetries(() => describe().catch(ignore('ResourceNotFoundException')));
-    return (await found)?.Table?.TableStatus;
+    return (await describeTable(this.dynamo, TableName))?.TableStatus;
   }
 }
-
-const ignore =
-  (...names: string[]) =>
-  (error: Error): undefined => {
-    if (!names.includes(error.name)) throw error;
-  };

@@ -1,0 +1,42 @@
+import type { EngineFeature, EngineFeatureStep, Migrator } from '../../stores/migrator.js';
+import { wrongUsage } from '../exit.js';
+
+interface FeatureOptions {
+  readonly pointInTimeRecovery?: boolean | undefined;
+  readonly streams?: boolean | undefined;
+}
+
+export const FEATURE_NAMES: Readonly<Record<EngineFeature, string>> = {
+  point_in_time_recovery: 'point-in-time recovery',
+  streams: 'the stream',
+};
+
+/** The features that the options ask for. */
+export const featuresOf = ({ pointInTimeRecovery, streams }: FeatureOptions): readonly EngineFeature[] => [
+  ...(pointInTimeRecovery === true ? (['point_in_time_recovery'] as const) : []),
+  ...(streams === true ? (['streams'] as const) : []),
+];
+
+/** Refuses options that this store has no use for, before anything is changed. */
+export async function assertHasFeatures(
+  store: string,
+  migrator: Migrator | null,
+  options: FeatureOptions,
+): Promise<void> {
+  if (featuresOf(options).length === 0 || migrator?.features !== undefined) return;
+  await migrator?.close();
+  throw wrongUsage(
+    `--point-in-time-recovery and --streams are for dynamodb:// stores, not for ${store}. Leave them out.`,
+  );
+}
+
+export const featuresText = (steps: readonly EngineFeatureStep[]): string =>
+  steps
+    .map(({ feature, table, statement }) => `-- ${FEATURE_NAMES[feature]} of ${table}\n${statement};`)
+    .join('\n\n');
+
+export function tablesByFeature(steps: readonly EngineFeatureStep[]): ReadonlyMap<EngineFeature, string[]> {
+  const tables = new Map<EngineFeature, string[]>();
+  for (const { feature, table } of steps) tables.set(feature, [...(tables.get(feature) ?? []), table]);
+  return tables;
+}

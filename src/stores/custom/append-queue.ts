@@ -1,0 +1,60 @@
+import { StoreBroken, StoreUnavailable } from '../store.js';
+
+/** Maximum number of records that wait for the log; beyond it, callers are asked to retry. */
+const PENDING_MAX = 100_000;
+
+/**
+ * Appends records in order, as many at a time as there are. After a failed write the log may or may not have its
+ * records, so nothing is written any more: the store must be reopened, and reads what is there.
+ */
+export class AppendQueue {
+  private pending: string[] = [];
+  private last: Promise<void> = Promise.resolve();
+  private failure: StoreBroken | null = null;
+  private resolveBroken!: (error: StoreBroken) => void;
+  readonly broken = new Promise<StoreBroken>((resolve) => {
+    this.resolveBroken = resolve;
+  });
+
+  constructor(private readonly append: (records: readonly string[]) => Promise<void>) {}
+
+  /** Throws if nothing can be added. Called before a decision, which must not be lost. */
+  assertUsable(): void {
+    if (this.failure !== null) throw this.failure;
+    if (this.pending.length >= PENDING_MAX)
+      throw new StoreUnavailable('Too many commits are waiting for the log. Try again in a moment.');
+  }
+
+  /** Durable when `durable` resolves. */
+  add(record: string): void {
+    this.pending.push(record);
+    if (this.pending.length === 1) void this.run(() => this.flush()).catch(() => {});
+  }
+
+  /** Resolves when everything added so far is durable. */
+  durable(): Promise<void> {
+    return this.last;
+  }
+
+  /** Runs work that writes to the log between two writes. */
+  run<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.last.then(work).catch((error) => this.fail(error));
+    this.last = result.then(() => {});
+    this.last.catch(() => {});
+    return result;
+  }
+
+  private flush(): Promise<void> {
+    const records = this.pending;
+    this.pending = [];
+    return this.append(records);
+  }
+
+  private fail(error: Error): never {
+    this.failure ??= new StoreBroken(
+      `The log could not be written: ${error.message}. Reopen the store: its last records may or may not be there.`,
+    );
+    this.resolveBroken(this.failure);
+    throw this.failure;
+  }
+}

@@ -1,0 +1,180 @@
+import { expect, test } from 'vitest';
+import { eventOf, kindsOf, range, swapOf, transactionOf } from '../conformance/fixture.js';
+import { describeStoreConformance } from '../conformance.js';
+import { ManualClock } from '../memory/manual-clock.js';
+import { type Store, StoreBroken, StoreRefused, StoreUnavailable, StoreUncertain } from '../store.js';
+import { openLogStore, type RecordLog } from './log-store.js';
+import type { SharedRecords } from './shared-records.js';
+import { openSharedStore } from './shared-store.js';
+
+const PROJECT = { tenant_id: 'acme', project_id: 'shop' };
+const START_MS = Date.UTC(2026, 0, 1);
+
+/** A log in memory, which survives the store. */
+function memoryLog(records: string[]): RecordLog & { failure: Error | null } {
+  return {
+    failure: null,
+    read: () => records,
+    async append(added) {
+      if (this.failure !== null) throw this.failure;
+      records.push(...added);
+    },
+    async replaceAll(all) {
+      records.splice(0, records.length, ...all);
+    },
+    async close() {},
+  };
+}
+
+type AddFate = 'pass' | 'lose reply' | 'unavailable' | 'fail';
+
+/** Shared records in memory. `fate` decides what becomes of each attempt to add. */
+function memoryRecords(logs: Map<string, string[]>): SharedRecords & { fate: (log: string) => AddFate } {
+  const recordsOf = (log: string): string[] => logs.get(log) ?? [];
+  return {
+    fate: () => 'pass',
+    // Pages of three: a reader must ask again.
+    read: async (log, after) => recordsOf(log).slice(after, after + 3),
+    async add(log, number, record) {
+      const fate = this.fate(log);
+      if (fate === 'unavailable') throw new StoreUnavailable('No connection.');
+      if (fate === 'fail') throw new Error('ECONNRESET');
+      const records = recordsOf(log);
+      const isNext = number === records.length + 1;
+      if (isNext) logs.set(log, [...records, record]);
+      if (fate === 'lose reply') throw new Error('ECONNRESET');
+      return isNext;
+    },
+    async replace(log, number, before, after) {
+      const records = recordsOf(log);
+      if (records[number - 1] !== before) return false;
+      records[number - 1] = after;
+      return true;
+    },
+    async close() {},
+  };
+}
+
+describeStoreConformance('log helper', {
+  controlsClock: true,
+  open: async () => {
+    const records: string[] = [];
+    const clock = new ManualClock(START_MS);
+    const open = () => openLogStore(memoryLog(records), { name: 'log', clock });
+    return { store: await open(), clock, reopen: open };
+  },
+});
+
+describeStoreConformance('shared helper', {
+  controlsClock: true,
+  open: async () => {
+    const logs = new Map<string, string[]>();
+    const clock = new ManualClock(START_MS);
+    const open = () => openSharedStore(memoryRecords(logs), { name: 'shared', clock });
+    return { store: await open(), clock, reopen: open };
+  },
+});
+
+const swap = (subject: string, expectedSeq = 0) =>
+  transactionOf(PROJECT, { swaps: [swapOf(PROJECT, subject, expectedSeq)] });
+
+const eventIds = async (store: Store): Promise<string[]> =>
+  (await store.events(PROJECT, { after: 0, limit: 1000 })).map((event) => event.event_id);
+
+test('a log store stops after a failed write, and continues with what the log has when it is reopened', async () => {
+  const records: string[] = [];
+  const log = memoryLog(records);
+  const store = await openLogStore(log, { name: 'log' });
+  await store.commit([swap('~a')]);
+  const writable = await store.openLog(PROJECT);
+  log.failure = new Error('ENOSPC');
+  await expect(store.commit([swap('~a', 1)])).rejects.toBeInstanceOf(StoreBroken);
+  expect(await store.finished).toBeInstanceOf(StoreBroken);
+  log.failure = null;
+  expect(() => writable.apply(swap('~b'), writable.now())).toThrow(StoreBroken);
+  await expect(store.commit([swap('~b')])).rejects.toBeInstanceOf(StoreBroken);
+  await expect(store.heads(PROJECT, ['~a'])).rejects.toBeInstanceOf(StoreBroken);
+  const reopened = await openLogStore(memoryLog(records), { name: 'log' });
+  expect(await reopened.heads(PROJECT, ['~a', '~b'])).toMatchObject([{ seq: 1 }, null]);
+});
+
+test('a log with a record that was changed is refused, and its storage is closed', async () => {
+  let isClosed = false;
+  const log: RecordLog = memoryLog(['{"kind":"transaction"}']);
+  log.close = async () => {
+    isClosed = true;
+  };
+  await expect(openLogStore(log, { name: 'log' })).rejects.toBeInstanceOf(StoreRefused);
+  expect(isClosed).toBe(true);
+});
+
+test('two coordinators on shared records see one order, and one of two equal swaps is committed', async () => {
+  const logs = new Map<string, string[]>();
+  const open = () => openSharedStore(memoryRecords(logs), { name: 'shared' });
+  const [a, b] = [await open(), await open()];
+  expect(await a.meta()).toEqual(await b.meta());
+  const contested = await Promise.all(
+    range(1, 20).flatMap((n) => [a, b].map((store) => store.commit([swap(`~s${n}`)]))),
+  );
+  expect(kindsOf(contested.flat()).filter((kind) => kind === 'committed')).toHaveLength(20);
+  expect(await eventIds(a)).toEqual(await eventIds(b));
+  expect(await eventIds(a)).toHaveLength(20);
+});
+
+test('a refusal counts only if the coordinator knows everything that others have committed', async () => {
+  const logs = new Map<string, string[]>();
+  const open = () => openSharedStore(memoryRecords(logs), { name: 'shared' });
+  const [a, b] = [await open(), await open()];
+  await a.commit([swap('~a')]);
+  await b.commit([swap('~a', 1)]);
+  expect(kindsOf(await a.commit([swap('~a', 2)]))).toEqual(['committed']);
+});
+
+test('a permit that one coordinator has taken is not free for another', async () => {
+  const logs = new Map<string, string[]>();
+  const open = () => openSharedStore(memoryRecords(logs), { name: 'shared' });
+  const take = (member: string) =>
+    transactionOf(PROJECT, {
+      permits: [{ scope: 'work', member, until_ms: Number.POSITIVE_INFINITY }],
+      permit_limits: [{ scope: 'work', max: 1 }],
+    });
+  const [a, b] = [await open(), await open()];
+  expect(kindsOf(await a.commit([take('m1')]))).toEqual(['committed']);
+  expect(kindsOf(await b.commit([take('m2')]))).toEqual(['full']);
+});
+
+test('a commit whose reply is lost takes effect once', async () => {
+  const logs = new Map<string, string[]>();
+  const records = memoryRecords(logs);
+  const store = await openSharedStore(records, { name: 'shared' });
+  const fates: AddFate[] = ['lose reply', 'fail', 'pass'];
+  records.fate = () => fates.shift() ?? 'pass';
+  expect(kindsOf(await store.commit([swap('~a')]))).toEqual(['committed']);
+  expect(await eventIds(store)).toHaveLength(1);
+});
+
+test('an error says whether something may have happened', async () => {
+  const records = memoryRecords(new Map());
+  const store = await openSharedStore(records, { name: 'shared' });
+  records.fate = () => 'unavailable';
+  await expect(store.commit([swap('~a')])).rejects.toBeInstanceOf(StoreUnavailable);
+  records.fate = () => 'fail';
+  await expect(store.commit([swap('~a')])).rejects.toBeInstanceOf(StoreUncertain);
+  const fates: AddFate[] = ['pass', 'unavailable'];
+  records.fate = () => fates.shift() ?? 'pass';
+  await expect(store.commit([swap('~a'), swap('~b')])).rejects.toBeInstanceOf(StoreUncertain);
+});
+
+test('what one coordinator redacts is gone from the records and from the memory of the others', async () => {
+  const logs = new Map<string, string[]>();
+  const open = () => openSharedStore(memoryRecords(logs), { name: 'shared' });
+  const [a, b] = [await open(), await open()];
+  const secret = eventOf(PROJECT, { payload: { kept: 1, note: 'private' } });
+  await a.commit([transactionOf(PROJECT, { loose_events: [secret] })]);
+  const [event] = await b.events(PROJECT, { after: 0, limit: 1 });
+  if (event === undefined) throw new Error('The event is missing.');
+  await a.redact(PROJECT, [{ ...event, payload: { kept: 1 } }]);
+  for (const store of [a, b, await open()])
+    expect((await store.events(PROJECT, { after: 0, limit: 1 }))[0]?.payload).toEqual({ kept: 1 });
+  expect(JSON.stringify([...logs.values()])).not.toContain('private');
+});

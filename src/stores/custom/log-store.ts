@@ -1,0 +1,238 @@
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import type { HeadTable } from '../../core/heads/head-table.js';
+import type { Blobs } from '../blobs.js';
+import { type ProcessClock, SteadyClock, systemClock } from '../clock.js';
+import { StoreImage } from '../memory/store-image.js';
+import { pageOfProjects } from '../project-order.js';
+import {
+  type CommitOutcome,
+  type DurableListener,
+  type EventQuery,
+  type HeldProjectsPage,
+  type LogStore,
+  type ProjectKey,
+  type ProjectRow,
+  raised,
+  StoreBroken,
+  type StoreCapabilities,
+  type StoredHead,
+  type StoreMeta,
+  StoreRefused,
+  type Transaction,
+  type WritableLog,
+} from '../store.js';
+import { AppendQueue } from './append-queue.js';
+import {
+  byPosition,
+  committed,
+  metaOf,
+  newMeta,
+  recordFromText,
+  restoreRecord,
+  type StoreRecord,
+  textOfRecord,
+  withRedacted,
+} from './records.js';
+
+/** The storage of a log with one writer: a list of texts. The calls come one after the other. */
+export interface RecordLog {
+  /** All records, in the order in which they were appended. */
+  read(): AsyncIterable<string> | Iterable<string>;
+  /** Durable when it resolves. After a crash the first of the records may be there without the others. */
+  append(records: readonly string[]): Promise<void>;
+  /** Replaces all records, or none: retention shortens old ones. Durable when it resolves. */
+  replaceAll(records: readonly string[]): Promise<void>;
+  /** Releases the log, so that another process may open it. */
+  close(): Promise<void>;
+}
+
+export interface CustomStoreOptions {
+  /** The name of the store in messages and metrics. */
+  readonly name: string;
+  /** Where large results are kept. Missing: `GENESIS_BLOBS` says where. */
+  readonly blobs?: Blobs;
+  readonly clock?: ProcessClock;
+}
+
+/**
+ * Makes a store of a log with one writer. Whoever opens the log makes sure that no other process has it open. The
+ * content of the log is kept in memory, and read from the log when the store is opened.
+ */
+export async function openLogStore(log: RecordLog, options: CustomStoreOptions): Promise<CustomLogStore> {
+  try {
+    const image = new StoreImage();
+    const clock = new SteadyClock(options.clock ?? systemClock);
+    let meta: StoreMeta | null = null;
+    let number = 0;
+    for await (const text of log.read()) {
+      number += 1;
+      const stored = parse(text, number);
+      if (stored.kind === 'meta') meta = metaOf(stored);
+      if (stored.kind === 'transaction') restoreRecord(image, clock, stored);
+    }
+    if (meta === null) {
+      meta = newMeta();
+      await log.append([textOfRecord({ kind: 'meta', ...meta })]);
+    }
+    return new CustomLogStore(log, options, image, clock, meta);
+  } catch (error) {
+    await log.close();
+    throw error;
+  }
+}
+
+export class CustomLogStore implements LogStore {
+  readonly capabilities: StoreCapabilities;
+  readonly blobs: Blobs | undefined;
+  readonly finished: Promise<StoreBroken>;
+  private readonly queue: AppendQueue;
+  private closing: Promise<void> | null = null;
+
+  constructor(
+    private readonly log: RecordLog,
+    { name, blobs }: CustomStoreOptions,
+    private readonly image: StoreImage,
+    private readonly clock: SteadyClock,
+    private storeMeta: StoreMeta,
+  ) {
+    this.blobs = blobs;
+    this.capabilities = { name, clock: 'process', single_writer: true, commits_at_once: 4, durable: true };
+    this.queue = new AppendQueue((records) => log.append(records));
+    this.finished = this.queue.broken;
+  }
+
+  commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
+    return this.read(() => {
+      const nowMs = this.clock.now();
+      return transactions.map((transaction) => this.apply(transaction, nowMs));
+    });
+  }
+
+  async openLog(projectKey: ProjectKey): Promise<WritableLog> {
+    this.assertOpen();
+    const { ledger } = this.image.open(projectKey);
+    const apply = (transaction: Transaction, nowMs: number) => this.apply(transaction, nowMs);
+    return {
+      get position(): number {
+        return ledger.position;
+      },
+      get rules_seq(): number {
+        return ledger.rules_seq;
+      },
+      get heads(): HeadTable {
+        return ledger.heads;
+      },
+      // After a failed write the whole store is reopened instead.
+      reload_count: 0,
+      now: () => this.clock.now(),
+      apply,
+      durable: () => this.queue.durable(),
+      // The events that a listener is not told of are read.
+      set onDurable(_: DurableListener | null) {},
+    };
+  }
+
+  heads(projectKey: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]> {
+    return this.read(() => this.image.heads(projectKey, subjects));
+  }
+
+  scanHeads(projectKey: ProjectKey, page: { after: string | null; limit: number }): Promise<StoredHead[]> {
+    return this.read(() => this.image.scanHeads(projectKey, page));
+  }
+
+  events(projectKey: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
+    return this.read(() => this.image.events(projectKey, query));
+  }
+
+  project(projectKey: ProjectKey): Promise<ProjectRow | null> {
+    return this.read(() => this.image.project(projectKey));
+  }
+
+  projects(tenantId: string): Promise<string[]> {
+    return this.read(() => this.image.projects(tenantId));
+  }
+
+  tenantIds(): Promise<string[]> {
+    return this.read(() => this.image.tenantIds());
+  }
+
+  countPermits(tenantId: string, scope: string): Promise<number> {
+    return this.read(() => this.image.countPermits(tenantId, scope, this.clock.now()));
+  }
+
+  heldProjects({ after, limit }: HeldProjectsPage): Promise<ProjectKey[]> {
+    return this.read(() => pageOfProjects(this.image.heldProjects(), after, limit));
+  }
+
+  now(): Promise<number> {
+    return this.read(() => this.clock.now());
+  }
+
+  meta(): Promise<StoreMeta> {
+    return this.read(() => this.storeMeta);
+  }
+
+  async redact(projectKey: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
+    this.assertOpen();
+    if (events.length === 0) return;
+    await this.queue.run(() => this.rewrite(projectKey, byPosition(events)));
+    this.image.redact(projectKey, events);
+  }
+
+  async raiseIncarnation(incarnation: number): Promise<StoreMeta> {
+    this.assertOpen();
+    await this.queue.run(async () => {
+      if (incarnation <= this.storeMeta.incarnation) return;
+      const meta = raised(this.storeMeta, incarnation);
+      await this.log.append([textOfRecord({ kind: 'meta', ...meta })]);
+      this.storeMeta = meta;
+    });
+    return this.storeMeta;
+  }
+
+  close(): Promise<void> {
+    this.closing ??= this.queue
+      .durable()
+      .catch(() => {})
+      .then(() => this.log.close());
+    return this.closing;
+  }
+
+  /** Everything that was read is durable when it resolves. */
+  private async read<T>(read: () => T): Promise<T> {
+    this.assertOpen();
+    const result = read();
+    await this.queue.durable();
+    return result;
+  }
+
+  private apply(transaction: Transaction, nowMs: number): CommitOutcome {
+    this.assertOpen();
+    const result = this.image.apply(transaction, nowMs);
+    const stored = committed(transaction, result, '', nowMs);
+    if (stored !== null) this.queue.add(textOfRecord(stored));
+    return result.outcome;
+  }
+
+  private async rewrite(projectKey: ProjectKey, redacted: ReadonlyMap<number, EventEnvelope>): Promise<void> {
+    const records: string[] = [];
+    for await (const text of this.log.read()) {
+      const replacement = withRedacted(parse(text, records.length + 1), projectKey, redacted);
+      records.push(replacement === null ? text : textOfRecord(replacement));
+    }
+    await this.log.replaceAll(records);
+  }
+
+  private assertOpen(): void {
+    if (this.closing !== null) throw new StoreBroken('The store is closed. Reopen it to continue.');
+    this.queue.assertUsable();
+  }
+}
+
+function parse(text: string, number: number): StoreRecord {
+  const stored = recordFromText(text);
+  if (stored !== null) return stored;
+  throw new StoreRefused(
+    `Record ${number} of the log is not what was written. Restore the log from a backup.`,
+  );
+}

@@ -1,0 +1,59 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { StoreRefused } from '../store.js';
+import { openModuleStore } from './module-store.js';
+
+const quiet = (): void => {};
+
+/** The URL of a module with this text. */
+async function moduleOf(text: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'module-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  await writeFile(join(folder, 'store.mjs'), text);
+  return `module:${join(folder, 'store.mjs')}`;
+}
+
+/** A store whose members do nothing, changed by `change`. */
+const storeText = (change: string): string => `
+  const names = 'commit heads scanHeads events redact project projects countPermits now meta raiseIncarnation close';
+  export async function openStore({ parameters, warn }) {
+    warn('opened ' + parameters.get('folder'));
+    const store = Object.fromEntries(names.split(' ').map((name) => [name, async () => name]));
+    store.capabilities = { name: 'x', clock: 'store', single_writer: false, durable: true, commits_at_once: 1 };
+    ${change}
+    return store;
+  }`;
+
+test('passes the parameters of the URL to the module, and returns its store', async () => {
+  const warnings: string[] = [];
+  const url = `${await moduleOf(storeText(''))}?folder=a%20b`;
+  const store = await openModuleStore(url, (sentence) => warnings.push(sentence));
+  expect(store.capabilities.name).toBe('x');
+  expect(warnings).toEqual(['opened a b']);
+});
+
+test.each([
+  ['delete store.scanHeads;', /has no scanHeads \(a function\)/],
+  ['delete store.close;', /has no close \(a function\)/],
+  ['delete store.capabilities;', /has no capabilities \(an object\)/],
+  ['delete store.capabilities.durable;', /has no capabilities\.durable \(a boolean\)/],
+  ["store.capabilities.clock = 'sundial';", /has no capabilities\.clock \(process, store or coordinator\)/],
+  ['store.openLog = 1;', /has no openLog \(a function/],
+  ['store.blobs = { put() {}, size() {} };', /has no blobs\.get \(a function\)/],
+  ['return null;', /has no commit \(a function\)/],
+])('names the missing member of a store: %s', async (change, message) => {
+  const opening = openModuleStore(await moduleOf(storeText(change)), quiet);
+  await expect(opening).rejects.toThrow(message);
+  await expect(opening).rejects.toBeInstanceOf(StoreRefused);
+});
+
+test('says what is wrong with a module that has no store, or cannot be loaded', async () => {
+  const without = await moduleOf('export const store = 1;');
+  await expect(openModuleStore(without, quiet)).rejects.toThrow(/does not export the function openStore/);
+  const broken = await moduleOf('throw new Error("no such database");');
+  await expect(openModuleStore(broken, quiet)).rejects.toThrow(/cannot be loaded: no such database/);
+  const missing = openModuleStore('module:./no-such-store.mjs', quiet);
+  await expect(missing).rejects.toThrow(/no-such-store\.mjs cannot be loaded/);
+});

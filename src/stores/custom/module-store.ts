@@ -1,0 +1,98 @@
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Blobs } from '../blobs.js';
+import { type Store, StoreRefused } from '../store.js';
+
+const SCHEME = 'module:';
+
+/** What a module with a store exports, for `--store module:./my-store.js?folder=data`. */
+export interface StoreModule {
+  openStore(options: OpenModuleOptions): Promise<ModuleStore>;
+}
+
+export interface OpenModuleOptions {
+  /** What follows the `?` of the URL. */
+  readonly parameters: URLSearchParams;
+  /** Prints a sentence for the operator. */
+  readonly warn: (sentence: string) => void;
+}
+
+/** A store that may also keep the large results. */
+export interface ModuleStore extends Store {
+  readonly blobs?: Blobs | undefined;
+}
+
+export const isModuleUrl = (url: string): boolean => url.startsWith(SCHEME);
+
+/**
+ * Imports a module and opens its store. It runs the code of that file, so the URL must come from the operator: from a
+ * command line or the environment, never from a file.
+ */
+export async function openModuleStore(url: string, warn: (sentence: string) => void): Promise<ModuleStore> {
+  const [path = '', query = ''] = url.slice(SCHEME.length).split(/\?(.*)/s);
+  const file = resolve(path);
+  const { openStore } = await importFile(file);
+  if (typeof openStore !== 'function') {
+    throw new StoreRefused(`${file} does not export the function openStore. Add: ${SIGNATURE}`);
+  }
+  const store: unknown = await openStore({ parameters: new URLSearchParams(query), warn });
+  assertStore(file, store);
+  return store;
+}
+
+const SIGNATURE = 'export async function openStore({ parameters, warn }) { … }';
+
+async function importFile(file: string): Promise<Partial<StoreModule>> {
+  try {
+    return (await import(pathToFileURL(file).href)) as Partial<StoreModule>;
+  } catch (error) {
+    throw new StoreRefused(`${file} cannot be loaded: ${(error as Error).message}`);
+  }
+}
+
+const METHODS = [
+  'commit',
+  'heads',
+  'scanHeads',
+  'events',
+  'redact',
+  'project',
+  'projects',
+  'countPermits',
+  'now',
+  'meta',
+  'raiseIncarnation',
+  'close',
+] as const satisfies readonly (keyof Store)[];
+
+const CAPABILITIES = {
+  name: 'string',
+  clock: 'string',
+  single_writer: 'boolean',
+  durable: 'boolean',
+  commits_at_once: 'number',
+} as const satisfies Partial<Record<keyof Store['capabilities'], string>>;
+
+const BLOB_METHODS = ['put', 'get', 'size'] as const satisfies readonly (keyof Blobs)[];
+
+/** Names the first member that is missing, instead of failing on it at the first command. */
+function assertStore(file: string, opened: unknown): asserts opened is ModuleStore {
+  const store = (opened ?? {}) as Record<string, unknown>;
+  const refuse = (member: string, kind: string): never => {
+    throw new StoreRefused(
+      `The store that ${file} opens has no ${member} (${kind}). See the type Store of genesis-fleet/store.`,
+    );
+  };
+  for (const method of METHODS) if (typeof store[method] !== 'function') refuse(method, 'a function');
+  const capabilities = (store.capabilities ?? refuse('capabilities', 'an object')) as Record<string, unknown>;
+  for (const [field, kind] of Object.entries(CAPABILITIES))
+    if (typeof capabilities[field] !== kind) refuse(`capabilities.${field}`, `a ${kind}`);
+  if (!['process', 'store', 'coordinator'].includes(capabilities.clock as string))
+    refuse('capabilities.clock', 'process, store or coordinator');
+  // A coordinator takes the other path for a store that has it.
+  if ('openLog' in store && typeof store.openLog !== 'function')
+    refuse('openLog', 'a function, or leave it out');
+  const blobs = store.blobs as Record<string, unknown> | undefined;
+  for (const method of BLOB_METHODS)
+    if (blobs !== undefined && typeof blobs[method] !== 'function') refuse(`blobs.${method}`, 'a function');
+}

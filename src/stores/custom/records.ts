@@ -1,0 +1,117 @@
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import { followTime, type SteadyClock } from '../clock.js';
+import { type LinePermit, permitFromLine, permitToLine } from '../file/line.js';
+import type { ApplyResult, TransactionRecord } from '../ledger.js';
+import type { StoreImage } from '../memory/store-image.js';
+import type { ProjectKey, StoreMeta } from '../store.js';
+
+/** What a custom store keeps, one JSON text each: the metadata of the store, or one transaction. */
+export type StoreRecord = ({ readonly kind: 'meta' } & StoreMeta) | StoredTransaction | RedactedRecords;
+
+/** Tells the other coordinators of a store which records were shortened. */
+export interface RedactedRecords {
+  readonly kind: 'redaction';
+  readonly numbers: readonly number[];
+}
+
+export interface StoredTransaction extends ProjectKey {
+  readonly kind: 'transaction';
+  /** Unique, so that its writer recognizes it. */
+  readonly id: string;
+  readonly at_ms: number;
+  readonly events: readonly EventEnvelope[];
+  readonly record: TransactionRecord;
+}
+
+/** The envelope of a record. Its content was checked when it was committed. */
+const recordSchema = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('meta'),
+    incarnation: z.int().min(1),
+    secret: z.string().regex(/^[0-9a-f]{64}$/),
+  }),
+  z.object({ kind: z.literal('redaction'), numbers: z.array(z.int().min(1)) }),
+  z.object({
+    kind: z.literal('transaction'),
+    id: z.string(),
+    tenant_id: z.string(),
+    project_id: z.string(),
+    at_ms: z.int(),
+    events: z.array(z.unknown()),
+    rules_seq: z.int().optional(),
+    permits: z.array(z.unknown()).optional(),
+    requests: z.array(z.unknown()).optional(),
+  }),
+]);
+
+/** The committed transaction, if there is anything to write. */
+export function committed(
+  { tenant_id, project_id }: ProjectKey,
+  { events, first_position, record }: ApplyResult,
+  id: string,
+  at_ms: number,
+): StoredTransaction | null {
+  if (record === null) return null;
+  const positioned = events.map((event, index) => ({ position: first_position + index, ...event }));
+  return { kind: 'transaction', id, tenant_id, project_id, at_ms, events: positioned, record };
+}
+
+export function textOfRecord(stored: StoreRecord): string {
+  if (stored.kind !== 'transaction') return JSON.stringify(stored);
+  const { record, ...rest } = stored;
+  // JSON has no Infinity.
+  return JSON.stringify({ ...rest, ...record, permits: record.permits?.map(permitToLine) });
+}
+
+/** Null: this is not a record. */
+export function recordFromText(text: string): StoreRecord | null {
+  const { data } = recordSchema.safeParse(jsonOf(text));
+  if (data === undefined) return null;
+  if (data.kind !== 'transaction') return data;
+  const { rules_seq, permits, requests, events, ...rest } = data;
+  const record = {
+    ...(rules_seq === undefined ? {} : { rules_seq }),
+    ...(permits === undefined ? {} : { permits: (permits as LinePermit[]).map(permitFromLine) }),
+    ...(requests === undefined ? {} : { requests }),
+  } as TransactionRecord;
+  return { ...rest, events: events as EventEnvelope[], record };
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The record with the payloads of the given events of its project; null if it has none of them. */
+export function withRedacted(
+  stored: StoreRecord,
+  { tenant_id, project_id }: ProjectKey,
+  redacted: ReadonlyMap<number, EventEnvelope>,
+): StoreRecord | null {
+  if (stored.kind !== 'transaction' || stored.tenant_id !== tenant_id || stored.project_id !== project_id)
+    return null;
+  if (!stored.events.some(({ position }) => redacted.has(position))) return null;
+  return { ...stored, events: stored.events.map((event) => redacted.get(event.position) ?? event) };
+}
+
+export const byPosition = (events: readonly EventEnvelope[]): ReadonlyMap<number, EventEnvelope> =>
+  new Map(events.map((event) => [event.position, event]));
+
+export const newMeta = (): StoreMeta => ({ incarnation: 1, secret: randomBytes(32).toString('hex') });
+export const metaOf = ({ incarnation, secret }: StoreMeta): StoreMeta => ({ incarnation, secret });
+
+/** Applies a transaction that was committed before, or by another coordinator. */
+export function restoreRecord(
+  image: StoreImage,
+  clock: SteadyClock,
+  { events, record, at_ms, ...projectKey }: StoredTransaction,
+): void {
+  followTime(clock, at_ms);
+  // The time of a clock that was far ahead must not end permits.
+  image.restore(projectKey, events, record, Math.min(at_ms, clock.now()));
+}

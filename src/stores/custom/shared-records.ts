@@ -1,0 +1,16 @@
+/**
+ * The storage of a shared store: named logs of texts, numbered from 1 without gaps. Adding compares and swaps: of two
+ * coordinators that add the same number, one succeeds. Names of logs have the characters `a-z`, `0-9` and `-`, at most
+ * 80 of them.
+ *
+ * Any method may reject. `add` rejects with `StoreUnavailable` only if it is certain that nothing was written.
+ */
+export interface SharedRecords {
+  /** The records after this number, in order: all of them, or the first page. Empty: there are no more. */
+  read(log: string, after: number): Promise<readonly string[]>;
+  /** Adds the record with this number; durable when it resolves. False: there is one already, and it stays. */
+  add(log: string, number: number, record: string): Promise<boolean>;
+  /** Replaces a record that still is `before`: retention shortens old ones. False: it is not. */
+  replace(log: string, number: number, before: string, after: string): Promise<boolean>;
+  close(): Promise<void>;
+}

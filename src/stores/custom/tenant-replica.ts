@@ -1,0 +1,199 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import type { SteadyClock } from '../clock.js';
+import { StoreImage } from '../memory/store-image.js';
+import {
+  type CommitOutcome,
+  LogDamaged,
+  type ProjectKey,
+  StoreUnavailable,
+  StoreUncertain,
+  type Transaction,
+} from '../store.js';
+import {
+  byPosition,
+  committed,
+  recordFromText,
+  restoreRecord,
+  type StoreRecord,
+  textOfRecord,
+  withRedacted,
+} from './records.js';
+import type { SharedRecords } from './shared-records.js';
+
+/** How often a commit is decided again because another coordinator was faster. */
+const ROUNDS_MAX = 200;
+/** How often a write is sent again after an error. */
+const TRIES_MAX = 5;
+
+/**
+ * One tenant of a shared store in memory: its log as far as it was read. A transaction is decided here and added to the
+ * log under the next number. If another coordinator has used that number, its record is read and the transaction is
+ * decided again. A refusal counts only if the log has nothing new.
+ */
+export class TenantReplica {
+  readonly image = new StoreImage();
+  /** The number of the last record that the image includes. */
+  length = 0;
+  private last: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly records: SharedRecords,
+    private readonly tenantId: string,
+    private readonly log: string,
+    private readonly clock: SteadyClock,
+  ) {}
+
+  commit(transaction: Transaction): Promise<CommitOutcome> {
+    return this.exclusively(async () => {
+      for (let round = 0; round < ROUNDS_MAX; round += 1) {
+        const outcome = await this.attempt(transaction);
+        if (outcome !== null) return outcome;
+        await pause(round);
+      }
+      throw new StoreUnavailable(
+        'Other coordinators write to this tenant all the time. Try again in a moment.',
+      );
+    });
+  }
+
+  /** What the image says once it includes everything that is in the log now. */
+  read<T>(read: (image: StoreImage) => T): Promise<T> {
+    return this.exclusively(async () => {
+      await this.catchUp();
+      return read(this.image);
+    });
+  }
+
+  redact(projectKey: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
+    return this.exclusively(async () => {
+      const redacted = byPosition(events);
+      const numbers: number[] = [];
+      for (let after = 0; ; ) {
+        const texts = await this.texts(after);
+        if (texts.length === 0) break;
+        for (const [index, text] of texts.entries()) {
+          const number = after + 1 + index;
+          if (await this.shorten(number, text, projectKey, redacted)) numbers.push(number);
+        }
+        after += texts.length;
+      }
+      if (numbers.length > 0) await this.announce(numbers);
+      await this.catchUp();
+    });
+  }
+
+  /** Null: another coordinator was faster. */
+  private async attempt(transaction: Transaction): Promise<CommitOutcome | null> {
+    const nowMs = this.clock.now();
+    const plan = this.image.plan(transaction, nowMs);
+    const stored = committed(transaction, plan, randomUUID(), nowMs);
+    // Nothing to write: the outcome stands if nobody has written meanwhile.
+    if (stored === null) return (await this.catchUp()) === 0 ? plan.outcome : null;
+    if (await this.add(textOfRecord(stored))) {
+      this.length += 1;
+      restoreRecord(this.image, this.clock, stored);
+      return plan.outcome;
+    }
+    await this.catchUp();
+    return null;
+  }
+
+  /**
+   * Adds the next record. After an error it is sent again under the same number: if the first attempt succeeded, or
+   * succeeds later, the number is taken by this record, and by no other.
+   */
+  private async add(text: string): Promise<boolean> {
+    const number = this.length + 1;
+    let isInDoubt = false;
+    for (let tries = 1; ; tries += 1) {
+      try {
+        if (await this.records.add(this.log, number, text)) return true;
+        return isInDoubt && (await this.records.read(this.log, number - 1))[0] === text;
+      } catch (error) {
+        if (error instanceof StoreUnavailable && !isInDoubt) throw error;
+        isInDoubt = true;
+        if (tries === TRIES_MAX) throw new StoreUncertain((error as Error).message);
+        await pause(tries);
+      }
+    }
+  }
+
+  /** Reads what others have added, and returns how much that was. */
+  private async catchUp(): Promise<number> {
+    const known = this.length;
+    for (;;) {
+      const texts = await this.texts(this.length);
+      if (texts.length === 0) return this.length - known;
+      for (const text of texts) await this.follow(text, known);
+    }
+  }
+
+  private async follow(text: string, known: number): Promise<void> {
+    const stored = this.parse(text, this.length + 1);
+    if (stored.kind === 'transaction') restoreRecord(this.image, this.clock, stored);
+    this.length += 1;
+    if (stored.kind !== 'redaction') return;
+    // Later records were read after they were shortened.
+    for (const number of stored.numbers) if (number <= known) await this.refresh(number);
+  }
+
+  private async refresh(number: number): Promise<void> {
+    const stored = this.parse((await this.texts(number - 1))[0] ?? '', number);
+    if (stored.kind === 'transaction') this.image.redact(stored, stored.events);
+  }
+
+  /** Removes the redacted payloads from a record. Returns false if it has none of these events. */
+  private async shorten(
+    number: number,
+    read: string,
+    projectKey: ProjectKey,
+    redacted: ReadonlyMap<number, EventEnvelope>,
+  ): Promise<boolean> {
+    let text = read;
+    for (let round = 0; round < ROUNDS_MAX; round += 1) {
+      const replacement = withRedacted(this.parse(text, number), projectKey, redacted);
+      if (replacement === null) return false;
+      if (await this.records.replace(this.log, number, text, textOfRecord(replacement))) return true;
+      await pause(round);
+      text = (await this.texts(number - 1))[0] ?? '';
+    }
+    throw new StoreUnavailable(
+      `Record ${number} of ${this.log} changes all the time. Try again in a moment.`,
+    );
+  }
+
+  private async announce(numbers: readonly number[]): Promise<void> {
+    for (let round = 0; round < ROUNDS_MAX; round += 1) {
+      await this.catchUp();
+      if (await this.add(textOfRecord({ kind: 'redaction', numbers }))) return;
+    }
+  }
+
+  /** Reading changes nothing, so any error means that the store cannot be reached. */
+  private async texts(after: number): Promise<readonly string[]> {
+    try {
+      return await this.records.read(this.log, after);
+    } catch (error) {
+      throw new StoreUnavailable((error as Error).message);
+    }
+  }
+
+  private parse(text: string, number: number): StoreRecord {
+    const stored = recordFromText(text);
+    if (stored !== null) return stored;
+    const { tenantId: tenant_id, log: file } = this;
+    throw new LogDamaged({ tenant_id, project_id: '', file, line: number, why: 'it is not a record' });
+  }
+
+  /** One after the other: each continues where the one before has stopped reading. */
+  private exclusively<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.last.then(work);
+    this.last = result.catch(() => {});
+    return result;
+  }
+}
+
+/** With jitter, so that two coordinators do not retry in step. */
+const pause = (round: number): Promise<void> => sleep(Math.random() * Math.min(2 ** Math.min(round, 8), 200));

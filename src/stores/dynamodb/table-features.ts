@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { UpdateContinuousBackupsCommandInput, UpdateTableCommandInput } from '@aws-sdk/client-dynamodb';
+import type { EngineFeature, EngineFeatureStep, EngineFeatures } from '../migrator.js';
+import { StoreUnavailable } from '../store.js';
+import type { DynamoClient } from './connection.js';
+import { ACTIVE_POLL_MS, describeTable, ignoreErrors } from './describe-table.js';
+
+/** How often to ask for backups of a table that has just been created, or for the end of a change. */
+const POLLS_MAX = 240;
+
+interface TableChange extends EngineFeatureStep {
+  apply(): Promise<void>;
+}
+
+/** Features of DynamoDB that are not part of the schema: they cost money, and the operator decides. */
+export class TableFeatures implements EngineFeatures {
+  constructor(private readonly dynamo: DynamoClient) {}
+
+  async pending(wanted: readonly EngineFeature[]): Promise<readonly EngineFeatureStep[]> {
+    return (await this.changes(wanted)).map(stepOf);
+  }
+
+  async enable(wanted: readonly EngineFeature[]): Promise<readonly EngineFeatureStep[]> {
+    const changes = await this.changes(wanted);
+    for (const { apply } of changes) await apply();
+    return changes.map(stepOf);
+  }
+
+  private async changes(wanted: readonly EngineFeature[]): Promise<readonly TableChange[]> {
+    const changes: TableChange[] = [];
+    if (wanted.includes('point_in_time_recovery')) {
+      // A store is restored as a whole, so all of its tables need it.
+      for (const table of Object.values(this.dynamo.tables))
+        if (!(await this.isRecoverable(table))) changes.push(this.recovery(table));
+    }
+    // The events are all there is to follow: heads and permits are derived from them.
+    const { log } = this.dynamo.tables;
+    if (wanted.includes('streams') && !(await this.isStreaming(log))) changes.push(this.stream(log));
+    return changes;
+  }
+
+  private async isRecoverable(TableName: string): Promise<boolean> {
+    const { client, driver } = this.dynamo;
+    const describe = () => client.send(new driver.DescribeContinuousBackupsCommand({ TableName }));
+    const isMissing = ignoreErrors('TableNotFoundException', 'ResourceNotFoundException');
+    const found = await this.dynamo.withRetries(() => describe().catch(isMissing));
+    const recovery = found?.ContinuousBackupsDescription?.PointInTimeRecoveryDescription;
+    return recovery?.PointInTimeRecoveryStatus === 'ENABLED';
+  }
+
+  private recovery(table: string): TableChange {
+    const input: UpdateContinuousBackupsCommandInput = {
+      TableName: table,
+      PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+    };
+    const { client, driver } = this.dynamo;
+    const apply = async (): Promise<void> => {
+      for (let poll = 0; poll < POLLS_MAX; poll += 1) {
+        const update = () => client.send(new driver.UpdateContinuousBackupsCommand(input));
+        // A new table has no backups yet, and another migrator may be doing the same.
+        const isEarly = ignoreErrors('ContinuousBackupsUnavailableException', 'TableInUseException');
+        if ((await this.dynamo.withRetries(() => update().catch(isEarly))) !== undefined) return;
+        await sleep(ACTIVE_POLL_MS);
+      }
+      throw new StoreUnavailable(`Backups of ${table} are still not available. Run gen migrate again.`);
+    };
+    const statement = `UpdateContinuousBackups ${JSON.stringify(input)}`;
+    return { feature: 'point_in_time_recovery', table, statement, apply };
+  }
+
+  /** A stream with another view is left alone: somebody reads it. */
+  private async isStreaming(table: string): Promise<boolean> {
+    return (await describeTable(this.dynamo, table))?.StreamSpecification?.StreamEnabled === true;
+  }
+
+  private stream(table: string): TableChange {
+    const input: UpdateTableCommandInput = {
+      TableName: table,
+      // Events are only added: there is no old image that differs, except after retention.
+      StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_IMAGE' },
+    };
+    const { client, driver } = this.dynamo;
+    const apply = async (): Promise<void> => {
+      const update = () => client.send(new driver.UpdateTableCommand(input));
+      // Another migrator has done the same, or is doing it.
+      const isDone = ignoreErrors('ResourceInUseException', 'ValidationException');
+      await this.dynamo.withRetries(() => update().catch(isDone));
+      for (let poll = 0; poll < POLLS_MAX; poll += 1) {
+        const found = await describeTable(this.dynamo, table);
+        if (found?.TableStatus === 'ACTIVE' && found.StreamSpecification?.StreamEnabled === true) return;
+        await sleep(ACTIVE_POLL_MS);
+      }
+      throw new StoreUnavailable(`The stream of ${table} is still not enabled. Run gen migrate again.`);
+    };
+    return { feature: 'streams', table, statement: `UpdateTable ${JSON.stringify(input)}`, apply };
+  }
+}
+
+const stepOf = ({ feature, table, statement }: EngineFeatureStep): EngineFeatureStep => ({
+  feature,
+  table,
+  statement,
+});
