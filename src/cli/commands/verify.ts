@@ -29,7 +29,7 @@ export const addVerify = command('verify [log]', {
       parse: collectOption,
     },
   },
-  help: '\nLOG is the folder of a store, a tenant or a project, a log file, or a store URL. Of a store URL, all projects of the\ntenant are read, or the one in --project. Nothing is changed, and a server may be running on the log. A violation is\nreported with its file, line and rule, and the exit code is 1.\n\nExamples:\n  gen verify\n  gen verify backup/default/ecommerce-rebuild/events.jsonl\n  gen verify postgres://fleet@db/fleet --tenant acme',
+  help: '\nLOG is the folder of a store, a tenant or a project, a log file, or a store URL. Of a store URL, all projects of the\ntenant are read, or the one in --project. Nothing is changed, and a server may be running on the log. A violation, or\nan end of the log that was not read, is reported with its file, line and rule, and the exit code is 1.\n\nExamples:\n  gen verify\n  gen verify backup/default/ecommerce-rebuild/events.jsonl\n  gen verify postgres://fleet@db/fleet --tenant acme',
   async run(context, log, { anchor, key = [] }) {
     const anchors = anchor === undefined ? [] : await readAnchors(context, anchor);
     const anchorOptions = { anchors, trustedKeys: key };

@@ -201,6 +201,7 @@ it('that look like the next event of ours never become one', async () => {
   await store.close();
   expect(await reopenedIds(root)).toEqual(['a', 'b']);
   await appendFile(activeFile(root), `${next.replace('"position":2', '"position":3')}\n${COPIED_SEAL}\n`);
+  expect(await readLogUnverified(nodeDisk, logFolder(root), () => {})).toBe(false);
   expect(await reopenedIds(root)).toEqual(['a', 'b']);
 });
 

@@ -71,6 +71,7 @@ it.each([
   ['context/project_constraints.yml', 'project: [\n'],
   ['graph/modules.yml', 'modules: [\n'],
   ['graph/edges/some_file.yml', 'edge: [\n'],
+  ['profiles/standard.yml', 'graph: [\n'],
 ])('everything depends on %s', (file, text) => {
   expect(parse([file, text])).toMatchObject({ ok: false, faults: [{ file, line: expect.any(Number) }] });
 });

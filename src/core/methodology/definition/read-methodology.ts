@@ -28,6 +28,7 @@ import { type ParsedTopology, parseTopology } from './read/topology.js';
 import { sizeLimitError, WorkspaceFiles, type WorkspaceTexts } from './read/workspace-files.js';
 import { ConfigFindings } from './read/yaml-file.js';
 
+const STANDARD_PROFILE = 'standard';
 const NOTHING_UNREADABLE: ReadonlyMap<string, string> = new Map();
 
 /**
@@ -100,7 +101,7 @@ function parseFiles(
   const loaded = parseFeatures(files.filesOf('feature'), profiles, default_profile);
   checkLength('', methodology, METHODOLOGY_LENGTH_MAX, findings);
   for (const { vector } of loaded) checkLength(vector.feature_id, vector, FEATURE_LENGTH_MAX, findings);
-  const faultyFiles = faultyFilesOf(files, names, findings);
+  const faultyFiles = faultyFilesOf(files, names, findings, constraints.default_profile ?? STANDARD_PROFILE);
   const features = loaded.filter(({ file }) => !faultyFiles.names.has(file.name)).map(({ vector }) => vector);
   return { methodology: withoutEdges(methodology, faultyFiles.edges), features, faultyFiles };
 }
@@ -175,7 +176,7 @@ function defaultProfileOf(
   { default_profile, file }: ParsedConstraints,
   profiles: Readonly<Record<string, Profile>>,
 ): string {
-  const requested = default_profile ?? 'standard';
+  const requested = default_profile ?? STANDARD_PROFILE;
   if (Object.hasOwn(profiles, requested)) return requested;
   const known = Object.keys(profiles);
   if (default_profile !== null) {

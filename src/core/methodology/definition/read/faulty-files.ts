@@ -22,13 +22,17 @@ export function faultyFilesOf(
   files: WorkspaceFiles,
   names: EdgeNameIndex,
   { faults }: ConfigFindings,
+  /** The profile of features that name none. */
+  defaultProfile: string,
 ): FaultyFiles {
   const faulty = new Set(faults.map(({ file }) => file));
   const edges = new Set<string>();
   let isGeneral = false;
   const specific = new Set(SPECIFIC_KINDS.flatMap((kind) => files.pathsOf(kind)));
   const edgeFiles = new Set(files.pathsOf('edge'));
+  const profileFiles = new Set(files.pathsOf('profile'));
   for (const file of faulty) {
+    if (profileFiles.has(file) && fileStem(file) === defaultProfile) isGeneral = true;
     if (specific.has(file) || FEATURE_FOLDER.test(file)) continue;
     const edge = edgeFiles.has(file) ? edgeOf(file, names) : null;
     if (edge === null) isGeneral = true;
