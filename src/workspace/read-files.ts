@@ -46,7 +46,7 @@ export const configureBodyOf = ({ files, unreadable }: WorkspaceTexts) => ({
   ...(unreadable.size === 0 ? {} : { unreadable: Object.fromEntries(unreadable) }),
 });
 
-function readFollowed(followed: FollowedPath): Buffer | Fault | 'missing' {
+function readFollowed(followed: FollowedPath): Buffer | ConfigFileFault | 'missing' {
   if ('fault' in followed) return followed.fault;
   try {
     return readRegularFile(followed.path, FILE_BYTES_MAX);
@@ -129,9 +129,15 @@ const statOf = (path: string) => statSync(path, { throwIfNoEntry: false });
 const isAccessError = (error: unknown): boolean =>
   ['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '');
 
-type Fault = Exclude<FileFault, 'missing'> | 'outside' | 'own_store' | 'loop' | 'broken' | 'no_access';
+type ConfigFileFault =
+  | Exclude<FileFault, 'missing'>
+  | 'outside'
+  | 'own_store'
+  | 'loop'
+  | 'broken'
+  | 'no_access';
 
-const FAULT_MESSAGES: Readonly<Record<Fault, string>> = {
+const FAULT_MESSAGES: Readonly<Record<ConfigFileFault, string>> = {
   link: 'It is a link that changed while it was read. Try again.',
   outside: 'It is a link that leaves the project, and is not followed. Replace it with a copy.',
   own_store: 'It is a link into the folder of the log, and is not followed. Replace it with a copy.',

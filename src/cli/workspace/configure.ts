@@ -64,10 +64,10 @@ export function warnOfFaults(
   for (const fault of faults) warn(findingText(fault));
 }
 
-function findingText(found: FieldFault): string {
-  const { file, line, column, message } = found as { file?: string } & FieldFault;
+function findingText(found: ShownFinding): string {
+  const { file, line, column, message } = found as { file?: string } & ShownFinding;
   const position = [file, line, column].filter((part) => part !== undefined).join(':');
   return `  ${position}  ${message}`;
 }
 
-type FieldFault = NonNullable<Problem['faults']>[number] | ConfigureResult['faults'][number];
+type ShownFinding = NonNullable<Problem['faults']>[number] | ConfigureResult['faults'][number];

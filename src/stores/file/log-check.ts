@@ -1,5 +1,6 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { ProjectKey } from '../store.js';
+import type { CheckedLine, LineFault, LogEnd } from './checked-line.js';
 import { coversLines } from './foreign-lines.js';
 import type { DecodedLine } from './line.js';
 import type { V1Line } from './line-v1.js';
@@ -8,19 +9,7 @@ import { RedactedLines } from './redacted-lines.js';
 import { type Seal, SealInput, sealedText } from './seal.js';
 import { UndecidedLines } from './undecided-lines.js';
 
-export interface CheckedLine<Location> {
-  readonly line: DecodedLine;
-  readonly location: Location;
-  /** Missing if the digests are not checked. */
-  readonly bytes?: Buffer;
-}
-
-/** Lines that are not valid where they are: one, or those of a block. */
-export interface LineFault<Location> {
-  readonly first: Location;
-  readonly last: Location;
-  readonly why: string;
-}
+export type { CheckedLine, LineFault, LogEnd } from './checked-line.js';
 
 /** What follows from the lines of a log, once it is certain. */
 export interface LogVisitor<Location> {
@@ -28,19 +17,6 @@ export interface LogVisitor<Location> {
   onTransaction(lines: readonly CheckedLine<Location>[], atMs: number): void;
   /** Everything up to this line is whole. It is the seal of a block, the last line of a transaction, or foreign. */
   onWhole(last: Location, block: { readonly first: Location; readonly sealBefore: string } | null): void;
-}
-
-/** The state of a log before its next line. */
-export interface LogEnd {
-  /** Null: the first event determines the project. */
-  key: ProjectKey | null;
-  /** The last seal, or the hash of the last format-1 line. */
-  seal: string;
-  position: number;
-  /** The foreign lines that no seal covers yet. */
-  readonly foreign: Buffer[];
-  /** No line of format 2 came yet. */
-  isFormat1: boolean;
 }
 
 /** The part number of a line and the number of lines in its transaction. Most transactions are one line. */

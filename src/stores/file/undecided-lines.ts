@@ -1,4 +1,4 @@
-import type { CheckedLine, LineFault, LogEnd } from './log-check.js';
+import type { CheckedLine, LineFault, LogEnd } from './checked-line.js';
 import { decodeLine } from './log-line.js';
 import { type Seal, SealInput, sealedText } from './seal.js';
 
