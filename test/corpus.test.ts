@@ -51,7 +51,7 @@ test.each(names.map(({ name }) => name))(
   'the configuration of %s is read or named, and no check is lost',
   async (name) => {
     const { terminal, expected } = await open(name);
-    const parsed = parseMethodology(await readWorkspaceFiles(new Workspace(terminal.cwd)));
+    const parsed = parseMethodology((await readWorkspaceFiles(new Workspace(terminal.cwd))).files);
     if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults));
     const { methodology, features, warnings } = parsed;
     const texts = warnings

@@ -130,11 +130,29 @@ it('refuses an unknown kind, a symbolic link as the workspace, and invalid files
   const blocked = await gen({ cwd }, 'init');
   expect(blocked).toMatchObject({ code: 1, err: expect.stringContaining('is not a folder') });
   const faulty = await temporaryFolder();
-  await mkdir(join(faulty, '.ai-workspace', 'profiles'), { recursive: true });
-  await writeFile(join(faulty, '.ai-workspace', 'profiles', 'mine.yml'), 'profile: [\n');
+  await mkdir(join(faulty, '.ai-workspace', 'graph'), { recursive: true });
+  await writeFile(join(faulty, '.ai-workspace', 'graph', 'graph_topology.yml'), 'transitions: [\n');
   expect(await gen({ cwd: faulty }, 'init')).toMatchObject({
     code: 1,
-    err: expect.stringMatching(/profiles\/mine\.yml:\d+:\d+/),
+    err: expect.stringMatching(/graph_topology\.yml:\d+:\d+/),
     out: expect.stringContaining('not in the log yet'),
+  });
+});
+
+it('a fault in the file of one profile does not close the workspace, and is told once', async () => {
+  const cwd = await temporaryFolder();
+  await mkdir(join(cwd, '.ai-workspace', 'profiles'), { recursive: true });
+  await mkdir(join(cwd, '.ai-workspace', 'features', 'active'), { recursive: true });
+  await writeFile(join(cwd, '.ai-workspace', 'profiles', 'mine.yml'), 'profile: [\n');
+  await writeFile(
+    join(cwd, '.ai-workspace', 'features', 'active', 'A.yml'),
+    'feature: REQ-F-A-001\ntitle: readable\n',
+  );
+  const initialized = await gen({ cwd }, 'init');
+  expect(initialized).toMatchObject({ code: 0, out: expect.not.stringContaining('not in the log yet') });
+  expect(initialized.err.match(/profiles\/mine\.yml:\d+:\d+/g)).toHaveLength(1);
+  expect(await gen({ cwd }, 'status')).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('REQ-F-A-001'),
   });
 });

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -113,6 +113,20 @@ it('up that fails removes the folders it created, and nothing else', async () =>
   const before = await readdir(join(cwd, 'log'));
   expect((await gen({ cwd }, 'up', '--port', port, '--store', store)).code).toBe(1);
   expect(await readdir(join(cwd, 'log'))).toEqual(before);
+});
+
+it('up in a workspace that it cannot serve exits, releases its lock and does not listen', async () => {
+  const cwd = await temporaryFolder();
+  const env = { HOME: cwd };
+  expect((await gen({ cwd, env }, 'init', '--name', 'shop', '--intent', 'Sell shoes')).code).toBe(0);
+  const tooDeep = join(cwd, '.ai-workspace', ...'abcdefghij');
+  await mkdir(tooDeep, { recursive: true });
+  const server = spawned(cwd, {}, 'up', '--port', '0', '--json');
+  expect(await endOf(server)).toMatchObject({ code: 1, err: expect.stringContaining('is too large') });
+  expect(await readdir(join(cwd, '.ai-workspace/events'))).not.toContain('server.json');
+  await rm(join(cwd, '.ai-workspace', 'a'), { recursive: true });
+  expect(await gen({ cwd, env }, 'verify')).toMatchObject({ code: 0 });
+  expect(await gen({ cwd, env }, 'start')).toMatchObject({ code: 0 });
 });
 
 it('up uses the prefix of --metrics-prefix for its metrics', async () => {

@@ -22,7 +22,7 @@ import type { EventEnvelope } from '../core/events/envelope.js';
 import { importedConvergenceWarning } from '../core/methodology/progress/imported-convergence.js';
 import { subjectKindOf } from '../core/subject.js';
 import { type Blobs, MemoryBlobs } from '../stores/blobs.js';
-import type { ProjectKey, Store } from '../stores/store.js';
+import { isLogStore, type ProjectKey, type Store } from '../stores/store.js';
 import { AuditService } from './audit/audit-service.js';
 import type { AuditOptions } from './audit/signer.js';
 import { actorOf, type Caller, OPEN_CALLER } from './authentication/caller.js';
@@ -430,6 +430,20 @@ export class Coordinator {
         const counts = await commitImported(this.store, projectKey, clampTimestamps(events, project.now()));
         await project.refresh();
         return counts;
+      }),
+    );
+  }
+
+  /** Takes in what other programs have appended to the project's log. Resolves to whether there was anything. */
+  async takeForeign(projectKey: ProjectKey): AsyncReply<boolean> {
+    const { store } = this;
+    if (!isLogStore(store) || store.takeForeign === undefined) return false;
+    const hasTaken = await catchStoreErrors(async () => store.takeForeign?.(projectKey) ?? false);
+    if (hasTaken !== true) return hasTaken;
+    return this.projects.withProjectOrCreate(projectKey, (project) =>
+      catchStoreErrors(async () => {
+        await project.refresh();
+        return true;
       }),
     );
   }

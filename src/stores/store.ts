@@ -98,6 +98,8 @@ export interface Store {
 export interface LogStore extends Store {
   /** The log of a project, for its only writer. */
   openLog(project: ProjectKey): Promise<WritableLog>;
+  /** Takes in whole lines that other programs have appended to the log. Resolves to whether there were any. */
+  takeForeign?(project: ProjectKey): Promise<boolean>;
 }
 
 export interface WritableLog {

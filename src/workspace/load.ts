@@ -4,12 +4,13 @@ import type { Problem } from '../coordinator/wire/problem.js';
 import type { ConfigureResult } from '../core/contract/methodology.js';
 import { parseMethodology } from '../core/methodology/definition/read-methodology.js';
 import type { ProjectKey } from '../stores/store.js';
-import { readWorkspaceFiles } from './read-files.js';
+import { configureBodyOf, readWorkspaceFiles } from './read-files.js';
 import type { Workspace } from './workspace.js';
 
 /** Whether a single agent owns the log, so that there is no inbox and no serialiser. */
 export async function isSingleAgent(workspace: Workspace): Promise<boolean> {
-  const reading = parseMethodology(await readWorkspaceFiles(workspace));
+  const { files, unreadable } = await readWorkspaceFiles(workspace);
+  const reading = parseMethodology(files, unreadable);
   return reading.ok && reading.methodology.mode === 'single';
 }
 
@@ -22,6 +23,5 @@ export async function loadWorkspace(
   coordinator: Coordinator,
   projectKey: ProjectKey,
 ): Promise<ConfigureResult | Problem> {
-  const files = Object.fromEntries(await readWorkspaceFiles(workspace));
-  return coordinator.settings.configure(projectKey, { files });
+  return coordinator.settings.configure(projectKey, configureBodyOf(await readWorkspaceFiles(workspace)));
 }

@@ -1,9 +1,10 @@
-import { parse } from 'yaml';
+import { type Document, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { ID_LENGTH_MAX, projectIdSchema, tenantIdSchema } from '../core/ids.js';
 import type { ProjectKey } from '../stores/store.js';
+import { followInProject } from './project-link.js';
 import { readRegularFile } from './regular-file.js';
-import { type Workspace, WorkspaceError } from './workspace.js';
+import { WORKSPACE_FOLDER, type Workspace, WorkspaceError } from './workspace.js';
 
 export const COORDINATION_FILE = 'coordination.yml';
 const FILE_BYTES_MAX = 256 * 1024;
@@ -16,27 +17,41 @@ const fileSchema = z.looseObject({
   }),
 });
 
-/** The key of a workspace's project, from `coordination.yml`, so that it survives a move of the folder. */
+/**
+ * The key of a workspace's project, from `coordination.yml`, so that it survives a move of the folder. A fault elsewhere
+ * in the file does not matter here: what reads its settings reports it.
+ */
 export async function readProjectKey(workspace: Workspace): Promise<ProjectKey> {
   const path = workspace.path(COORDINATION_FILE);
-  const bytes = readRegularFile(path, FILE_BYTES_MAX);
-  if (bytes === 'missing') throw projectFileError(path, 'does not exist');
+  const followed = followInProject(workspace, WORKSPACE_FOLDER, COORDINATION_FILE);
+  if ('fault' in followed)
+    throw projectFileError(
+      path,
+      followed.fault === 'missing' ? 'does not exist' : 'is a link that leaves the project',
+    );
+  const bytes = readRegularFile(followed.path, FILE_BYTES_MAX);
   if (typeof bytes === 'string')
     throw projectFileError(path, `is not a regular file of at most ${FILE_BYTES_MAX / 1024} KiB`);
-  const parsed = fileSchema.safeParse(parseYaml(bytes.toString('utf8'), path) ?? {});
+  const document = parseDocument(bytes.toString('utf8'));
+  const parsed = fileSchema.safeParse(plainValueOf(document) ?? {});
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
-    throw projectFileError(path, `does not name the project (${issue?.path.join('.')}: ${issue?.message})`);
+    const [fault] = document.errors;
+    const { line, col } = fault?.linePos?.[0] ?? {};
+    throw fault === undefined
+      ? projectFileError(path, `does not name the project (${issue?.path.join('.')}: ${issue?.message})`)
+      : projectFileError(`${path}:${line}:${col}`, `cannot be read (${fault.message.split('\n')[0]})`);
   }
   const { tenant_id, project_id } = parsed.data.project;
   return { tenant_id, project_id };
 }
 
-function parseYaml(text: string, path: string): unknown {
+/** Also of a document with faults: what could be parsed. */
+function plainValueOf(document: Document): unknown {
   try {
-    return parse(text);
-  } catch (error) {
-    throw projectFileError(path, `cannot be read (${(error as Error).message.split('\n')[0]})`);
+    return document.toJS();
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,8 +1,10 @@
+import { type Dirent, statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { ALL_FILES_LENGTH_MAX } from '../core/methodology/definition/read/file-kinds.js';
+import type { WorkspaceTexts } from '../core/methodology/definition/read/workspace-files.js';
+import { type FollowedPath, followInProject } from './project-link.js';
 import { type FileFault, readRegularFile } from './regular-file.js';
-import { INTENT_FILE, type Workspace, WorkspaceError } from './workspace.js';
+import { INTENT_FILE, WORKSPACE_FOLDER, type Workspace, WorkspaceError } from './workspace.js';
 
 const FILES_MAX = 2000;
 const FILE_BYTES_MAX = 1024 * 1024;
@@ -13,48 +15,138 @@ const YAML = /\.ya?ml$/;
 /** Folders with work products, which contain no configuration. */
 const SKIPPED_FOLDERS: ReadonlySet<string> = new Set(['events', 'agents', 'snapshots', 'reviews']);
 
-/** Every YAML file of a workspace by its path relative to `.ai-workspace/`, and the intent. Never reads outside. */
-export async function readWorkspaceFiles(workspace: Workspace): Promise<Map<string, string>> {
+/**
+ * Every YAML file of a workspace by its path relative to `.ai-workspace/`, and the intent. Links within the project are
+ * followed. A file that cannot be read is named with the reason, and the others are read: what depends on it is for the
+ * parser to decide. Never reads outside the project.
+ */
+export async function readWorkspaceFiles(workspace: Workspace): Promise<WorkspaceTexts> {
+  const { names, unreadable } = await findConfiguration(workspace);
   const files = new Map<string, string>();
   let totalBytes = 0;
-  const addFile = (name: string, path: string): void => {
-    const bytes = readRegularFile(path, FILE_BYTES_MAX);
+  const addFile = (name: string, ...parts: readonly string[]): void => {
+    const bytes = readFollowed(followInProject(workspace, ...parts));
     if (bytes === 'missing') return;
-    if (typeof bytes === 'string') throw new WorkspaceError(`${path} ${FAULT_MESSAGES[bytes]}`);
+    if (typeof bytes === 'string') {
+      unreadable.set(name, FAULT_MESSAGES[bytes]);
+      return;
+    }
     totalBytes += bytes.length;
     if (files.size >= FILES_MAX || totalBytes > TOTAL_BYTES_MAX) throw sizeLimitError(workspace);
     files.set(name, bytes.toString('utf8'));
   };
-  for (const name of await configurationFiles(workspace)) addFile(name, workspace.path(name));
-  addFile(INTENT_FILE, join(workspace.root, INTENT_FILE));
-  return files;
+  for (const name of names) addFile(name, WORKSPACE_FOLDER, name);
+  addFile(INTENT_FILE, INTENT_FILE);
+  return { files, unreadable };
+}
+
+/** The files as the body of the command that loads them. */
+export const configureBodyOf = ({ files, unreadable }: WorkspaceTexts) => ({
+  files: Object.fromEntries(files),
+  ...(unreadable.size === 0 ? {} : { unreadable: Object.fromEntries(unreadable) }),
+});
+
+function readFollowed(followed: FollowedPath): Buffer | ConfigFileFault | 'missing' {
+  if ('fault' in followed) return followed.fault;
+  try {
+    return readRegularFile(followed.path, FILE_BYTES_MAX);
+  } catch (error) {
+    if (isAccessError(error)) return 'no_access';
+    throw error;
+  }
 }
 
 /** The names of the YAML files, relative to `.ai-workspace/`, sorted. */
-export async function configurationFiles(workspace: Workspace): Promise<string[]> {
-  const names: string[] = [];
+export const configurationFiles = async (workspace: Workspace): Promise<string[]> =>
+  (await findConfiguration(workspace)).names;
+
+interface FoundConfiguration {
+  /** Of YAML files, relative to `.ai-workspace/`. */
+  readonly names: string[];
+  /** What cannot be read, and why. */
+  readonly unreadable: Map<string, string>;
+}
+
+async function findConfiguration(workspace: Workspace): Promise<FoundConfiguration> {
+  const found: FoundConfiguration = { names: [], unreadable: new Map() };
   const walk = async (within: string, depth: number): Promise<void> => {
     if (depth > DEPTH_MAX) throw sizeLimitError(workspace);
-    const entries = await readdir(workspace.path(within), { withFileTypes: true });
-    // Sorted, so that the read order is deterministic.
-    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    for (const entry of await entriesOf(workspace, within, found)) {
       const name = within === '' ? entry.name : `${within}/${entry.name}`;
       if (entry.name.startsWith('.') || SKIPPED_FOLDERS.has(name)) continue;
-      if (entry.isSymbolicLink()) throw new WorkspaceError(`${workspace.path(name)} ${FAULT_MESSAGES.link}`);
-      if (entry.isDirectory()) await walk(name, depth + 1);
-      else if (YAML.test(entry.name)) names.push(name);
-      if (names.length > FILES_MAX) throw sizeLimitError(workspace);
+      const kind = entry.isSymbolicLink() ? kindOfLink(workspace, name, found) : kindOf(entry);
+      if (kind === 'folder') await walk(name, depth + 1);
+      else if (kind === 'file' && YAML.test(entry.name)) found.names.push(name);
+      if (found.names.length > FILES_MAX) throw sizeLimitError(workspace);
     }
   };
   await walk('', 1);
-  return names;
+  return found;
 }
 
-const FAULT_MESSAGES: Readonly<Record<Exclude<FileFault, 'missing'>, string>> = {
-  link: 'is a link. Links in a workspace are not followed: replace it with a copy.',
-  not_a_file: 'is not a regular file. Remove it, or replace it with a regular file.',
-  hard_link: 'has more than one hard link. Replace it with a copy.',
-  too_large: `has more than ${FILE_BYTES_MAX / 1024} KiB. Split it, or remove what is not configuration.`,
+/** Sorted, so that the read order is deterministic. */
+async function entriesOf(
+  workspace: Workspace,
+  within: string,
+  { unreadable }: FoundConfiguration,
+): Promise<Dirent[]> {
+  try {
+    const entries = await readdir(workspace.path(within), { withFileTypes: true });
+    return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+  } catch (error) {
+    if (within === '' || !isAccessError(error)) throw error;
+    unreadable.set(within, FAULT_MESSAGES.no_access);
+    return [];
+  }
+}
+
+const kindOf = (entry: { isDirectory(): boolean }): 'file' | 'folder' =>
+  entry.isDirectory() ? 'folder' : 'file';
+
+/** What a link leads to. Null, with the reason noted, if it is not followed. */
+function kindOfLink(
+  workspace: Workspace,
+  name: string,
+  { unreadable }: FoundConfiguration,
+): 'file' | 'folder' | null {
+  const followed = followInProject(workspace, WORKSPACE_FOLDER, name);
+  const target =
+    'path' in followed || followed.fault === 'outside' ? statOf(workspace.path(name)) : undefined;
+  // A link to anything but YAML or a folder is no configuration.
+  const isRelevant = YAML.test(name) || target?.isDirectory() === true;
+  if ('path' in followed) {
+    const isAncestor = `${workspace.path(name)}/`.startsWith(`${followed.path}/`);
+    if (!isAncestor) return target === undefined ? null : kindOf(target);
+    unreadable.set(name, FAULT_MESSAGES.loop);
+  } else if (isRelevant) {
+    unreadable.set(name, FAULT_MESSAGES[followed.fault === 'missing' ? 'broken' : followed.fault]);
+  }
+  return null;
+}
+
+const statOf = (path: string) => statSync(path, { throwIfNoEntry: false });
+
+const isAccessError = (error: unknown): boolean =>
+  ['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '');
+
+type ConfigFileFault =
+  | Exclude<FileFault, 'missing'>
+  | 'outside'
+  | 'own_store'
+  | 'loop'
+  | 'broken'
+  | 'no_access';
+
+const FAULT_MESSAGES: Readonly<Record<ConfigFileFault, string>> = {
+  link: 'It is a link that changed while it was read. Try again.',
+  outside: 'It is a link that leaves the project, and is not followed. Replace it with a copy.',
+  own_store: 'It is a link into the folder of the log, and is not followed. Replace it with a copy.',
+  loop: 'It is a link that leads back to itself. Remove it.',
+  broken: 'It is a link that leads nowhere. Correct it, or remove it.',
+  no_access: 'This user may not read it. Change its permissions.',
+  not_a_file: 'It is not a regular file. Remove it, or replace it with a regular file.',
+  hard_link: 'It has more than one hard link. Replace it with a copy.',
+  too_large: `It has more than ${FILE_BYTES_MAX / 1024} KiB. Split it, or remove what is not configuration.`,
 };
 
 const sizeLimitError = (workspace: Workspace): WorkspaceError =>

@@ -3,6 +3,7 @@ import { ACCEPTING_EVENTS, promoteAccepted } from './drafts/promote-accepted.js'
 import type { WorkspaceContext } from './inbox/execute-command.js';
 import { Serialiser } from './inbox/serialiser.js';
 import { type WatchOptions, watchInboxes } from './inbox/watch.js';
+import { takeForeignLines } from './take-foreign-lines.js';
 import { watchConfiguration } from './watch-configuration.js';
 import type { Workspace } from './workspace.js';
 
@@ -33,7 +34,11 @@ export async function serveFiles({
   reload,
   signal,
 }: Pick<ServeOptions, 'workspace' | 'context' | 'reload' | 'signal'>): Promise<void> {
-  await Promise.all([promoteContinuously(context, signal), watchConfiguration(workspace, reload, signal)]);
+  await Promise.all([
+    promoteContinuously(context, signal),
+    watchConfiguration(workspace, reload, signal),
+    takeForeignLines(context, signal),
+  ]);
 }
 
 export const workspaceContextOf = (

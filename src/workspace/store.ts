@@ -6,10 +6,11 @@ import { ACTIVE_FILE, positionOfSegment, SEGMENTS_FOLDER } from '../stores/file/
 import { visitWholeLines } from '../stores/file/line-reader.js';
 import { eventIn } from '../stores/file/log-line.js';
 import { nodeDisk } from '../stores/file/node-disk.js';
-import type { ProjectKey, Store } from '../stores/store.js';
+import { LogDamaged, type ProjectKey, type Store, StoreUnavailable } from '../stores/store.js';
 import { FIRST_LINES_BYTES, readStart, refuseForeign } from './foreign.js';
 import { COORDINATION_FILE, readProjectKey } from './project-file.js';
 import { isSwapInProgress } from './sync/swap.js';
+import { takenLineEvents } from './taken-lines.js';
 import { trackedSecrets, WORKSPACE_SECRETS } from './tracked-secrets.js';
 import { type Workspace, WorkspaceError } from './workspace.js';
 
@@ -35,7 +36,23 @@ export async function openWorkspaceStore(
   const root = workspace.events;
   const { hasKeys } = await trackedSecrets(root, WORKSPACE_SECRETS);
   const untrusted_files = hasKeys ? 'secret' : 'log';
-  const store = await openFileStore({ root, home: projectKey, untrusted_files, onWarning: warn });
+  const foreign_events = takenLineEvents(projectKey);
+  const store = await openFileStore({
+    root,
+    home: projectKey,
+    untrusted_files,
+    foreign_events,
+    onWarning: warn,
+  });
+  try {
+    await store.takeForeign(projectKey);
+  } catch (error) {
+    // Commands that need the log report what is wrong with it.
+    if (!(error instanceof LogDamaged || error instanceof StoreUnavailable)) {
+      await store.close();
+      throw error;
+    }
+  }
   return { store, blobs: new FolderBlobs(root), key: projectKey };
 }
 

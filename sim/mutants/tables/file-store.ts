@@ -65,13 +65,13 @@ export const FILE_MUTANTS: readonly Mutant[] = [
   {
     name: 'torn-block-applied',
     file: RECOVERY,
-    find: '  const wholeBytes = Math.min(replay.committedEnd - segment.start, size);\n',
+    find: '  const wholeBytes = Math.max(0, Math.min(replay.committedEnd - segment.start, size));\n',
     replace:
       '  if (damage === null && replay.check.isWithinBlock) {\n' +
       "    replay.check['finishPending'](0);\n" +
       '    replay.committedEnd = segment.start + end;\n' +
       '  }\n' +
-      '  const wholeBytes = Math.min(replay.committedEnd - segment.start, size);\n',
+      '  const wholeBytes = Math.max(0, Math.min(replay.committedEnd - segment.start, size));\n',
     why: 'A crash leaves lines that were never sealed, and they become history.',
   },
   {
@@ -101,7 +101,7 @@ export const FILE_MUTANTS: readonly Mutant[] = [
   {
     name: 'foreign-line-not-sealed',
     file: LOG,
-    find: 'coverOf([...this.log.state.foreign, ...foreignBefore])',
+    find: 'coverOf(covered)',
     replace: 'coverOf([])',
     why: 'A line of another program can be changed or removed without a trace.',
     tests: FOREIGN_LINES_TESTS,
@@ -125,15 +125,15 @@ export const FILE_MUTANTS: readonly Mutant[] = [
   {
     name: 'foreign-lines-cut-with-torn-ones',
     file: 'src/stores/file/torn-tail.ts',
-    find: '    if (isForeignLine(line)) foreign.push(line);\n',
-    replace: '',
+    find: 'lines.filter(({ isOwn }) => !isOwn)',
+    replace: 'lines.filter(() => false)',
     why: 'A crash loses lines that another program appended.',
     tests: FOREIGN_LINES_TESTS,
   },
   {
     name: 'durable-part-cut-off',
     file: RECOVERY,
-    find: 'if (wholeBytes < durable.bytes || replay.state.ledger.position < durable.position) {',
+    find: 'if (wholeBytes < durable.bytes || position < durable.position) {',
     replace: 'if (wholeBytes < 0) {',
     why: 'Damage in the middle of the log silently discards all later events.',
   },
@@ -154,7 +154,7 @@ export const FILE_MUTANTS: readonly Mutant[] = [
   {
     name: 'failed-batch-not-cut-back',
     file: LOG,
-    find: '      await files.truncateToDurable(this.flushingBatch.bytes, state.index.position);\n',
+    find: '      await files.truncateToDurable(this.flushingBatch.bytes, this.options.key, state.index.position);\n',
     replace: '',
     why: 'A command that was reported as failed appears in the log later.',
   },

@@ -59,7 +59,7 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
   {
     name: 'note-written-twice',
     file: LEDGER,
-    find: 'const isNew = !this.looseEventIds.has(looseEvent.event_id);',
+    find: 'const isNew = !this.looseEventIds.has(looseEvent.event_id) && !newIds.has(looseEvent.event_id);',
     replace: `const isNew = looseEvent.event_id !== '';`,
     why: 'The same event is in the log twice.',
   },

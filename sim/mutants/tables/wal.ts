@@ -20,7 +20,7 @@ export const WAL_MUTANTS: readonly Mutant[] = [
   {
     name: 'wal-not-replayed',
     file: STORE,
-    find: '    await replayWal(disk, new StoreLayout(root, options.home));\n',
+    find: '    await replayWal(disk, layout);\n',
     replace: '',
     why: 'A power failure loses what only the write-ahead log made durable.',
   },

@@ -5,6 +5,8 @@ import type { AuthOptions } from '../../server/auth/authenticator.js';
 import { addressList } from '../../server/connection-limits.js';
 import type { ServerLogOptions } from '../../server/log/logs.js';
 import type { RunningServer, ServerOptions } from '../../server/server.js';
+import type { OpenedStore } from '../../server/store-url.js';
+import type { Workspace } from '../../workspace/workspace.js';
 import { auditOptions } from '../audit/audit-options.js';
 import { assertNotBehindAnchor } from '../audit/start-with-anchor.js';
 import { command } from '../command.js';
@@ -96,18 +98,20 @@ async function up(context: CommandContext, options: UpOptions): Promise<void> {
     await removeUnusedStore();
     return throwStartFailure(error, options);
   });
-  // In a workspace the server also processes the inboxes.
-  const inboxService =
-    workspace === null
-      ? null
-      : await (await import('../workspace/inbox-service.js')).startInboxService(context, workspace, {
-          store,
-          blobs,
-          coordinator: server.coordinator,
-          url: server.url,
-        });
   const storeName = withoutPassword(url);
-  context.warnAll(await keyWarning(server.coordinator, storeName));
+  const startServices = async () => {
+    const { coordinator } = server;
+    const service =
+      workspace === null ? null : await startWorkspaceService(context, workspace, server, { store, blobs });
+    context.warnAll(await keyWarning(coordinator, storeName));
+    return service;
+  };
+  const inboxService = await startServices().catch(async (error) => {
+    // Nobody may reach a server that is not ready, and its lock must not outlive it.
+    await server.stop();
+    await log.close();
+    throw error;
+  });
   printAddress(context, server, storeName);
   const stopReason = await Promise.race([
     stopRequested,
@@ -121,6 +125,17 @@ async function up(context: CommandContext, options: UpOptions): Promise<void> {
   // Fail so that a supervisor restarts the server: it then reopens a store that lost history, and refuses old
   // handles.
   if (stopReason instanceof Error) throw new CommandFailure(stopReason.message);
+}
+
+/** In a workspace the server also processes the inboxes. */
+async function startWorkspaceService(
+  context: CommandContext,
+  workspace: Workspace,
+  { coordinator, url }: RunningServer,
+  opened: OpenedStore,
+) {
+  const { startInboxService } = await import('../workspace/inbox-service.js');
+  return startInboxService(context, workspace, { ...opened, coordinator, url });
 }
 
 function authOf({ jwks, jwtIssuer: issuer, jwtAudience: audience }: UpOptions): AuthOptions {

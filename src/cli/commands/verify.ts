@@ -29,7 +29,7 @@ export const addVerify = command('verify [log]', {
       parse: collectOption,
     },
   },
-  help: '\nLOG is the folder of a store, a tenant or a project, a log file, or a store URL. Of a store URL, all projects of the\ntenant are read, or the one in --project. Nothing is changed, and a server may be running on the log. A violation is\nreported with its file, line and rule, and the exit code is 1.\n\nExamples:\n  gen verify\n  gen verify backup/default/ecommerce-rebuild/events.jsonl\n  gen verify postgres://fleet@db/fleet --tenant acme',
+  help: '\nLOG is the folder of a store, a tenant or a project, a log file, or a store URL. Of a store URL, all projects of the\ntenant are read, or the one in --project. Nothing is changed, and a server may be running on the log. A violation, or\nan end of the log that was not read, is reported with its file, line and rule, and the exit code is 1.\n\nExamples:\n  gen verify\n  gen verify backup/default/ecommerce-rebuild/events.jsonl\n  gen verify postgres://fleet@db/fleet --tenant acme',
   async run(context, log, { anchor, key = [] }) {
     const anchors = anchor === undefined ? [] : await readAnchors(context, anchor);
     const anchorOptions = { anchors, trustedKeys: key };
@@ -136,11 +136,10 @@ function reportText(context: CommandContext, where: string, logs: readonly LogRe
 }
 
 function logLines({ io, paint }: CommandContext, report: LogReport): string[] {
-  const { path, tenant_id, project_id, events, subjects, files, lines, unfinished_bytes, breaks } = report;
+  const { path, tenant_id, project_id, events, subjects, files, lines, breaks } = report;
   const name = project_id === null ? path : `${tenant_id}/${project_id}`;
   const size = files === 0 ? '' : `, ${countText(lines, 'line')} in ${countText(files, 'file')}`;
   const verdict = breaks.length === 0 ? paint.green('valid ') : paint.red('BROKEN');
-  const unfinished = `${unfinished_bytes} bytes at its end are unfinished and were never acknowledged`;
   const details = breaks.map(({ file, line, last_line, rule, subject, says }) => {
     const about = subject === null ? '' : ` ${subject}`;
     const lines = last_line === undefined ? line : `${line}-${last_line}`;
@@ -153,7 +152,6 @@ function logLines({ io, paint }: CommandContext, report: LogReport): string[] {
       ...anchorTexts(report),
       ...lossTexts(report),
       ...foreignText(report),
-      ...(unfinished_bytes > 0 ? [unfinished] : []),
       ...details,
     ].map((line) => `        ${line}`),
   ];

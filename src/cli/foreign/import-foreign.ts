@@ -7,6 +7,7 @@ import {
   importForeign,
 } from '../../coordinator/transfer/import-foreign.js';
 import { commitImported } from '../../coordinator/transfer/imported-events.js';
+import type { WorkspaceTexts } from '../../core/methodology/definition/read/workspace-files.js';
 import { parseMethodology } from '../../core/methodology/definition/read-methodology.js';
 import type { OpenedStore } from '../../server/store-url.js';
 import { ACTIVE_FILE } from '../../stores/file/layout.js';
@@ -124,9 +125,11 @@ async function resolveProjectKey(context: CommandContext, workspace: Workspace |
   throw wrongUsage('No target project. Pass --project NAME, or run the command in a workspace.');
 }
 
+const NO_FILES: WorkspaceTexts = { files: new Map(), unreadable: new Map() };
+
 async function readKnownEdges(workspace: Workspace | null): Promise<ReadonlySet<string>> {
-  const workspaceFiles = workspace === null ? new Map<string, string>() : await readWorkspaceFiles(workspace);
-  const parsed = parseMethodology(workspaceFiles);
+  const { files, unreadable } = workspace === null ? NO_FILES : await readWorkspaceFiles(workspace);
+  const parsed = parseMethodology(files, unreadable);
   const { methodology } = parsed.ok ? parsed : (parseMethodology(new Map()) as typeof parsed & { ok: true });
   return new Set(methodology.topology.transitions.map(({ edge }) => edge));
 }

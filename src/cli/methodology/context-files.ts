@@ -13,7 +13,7 @@ const CONTEXT_FOLDERS = ['.ai-workspace/context', 'specification'] as const;
  */
 export async function buildContextManifest(workspace: Workspace): Promise<ContextManifest> {
   const files = new Map<string, string>();
-  for (const [path, text] of await readWorkspaceFiles(workspace)) {
+  for (const [path, text] of (await readWorkspaceFiles(workspace)).files) {
     if (!EXCLUDED_PATHS.test(path))
       files.set(path.startsWith('specification/') ? path : `.ai-workspace/${path}`, text);
   }

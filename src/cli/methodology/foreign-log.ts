@@ -3,6 +3,7 @@ import { basename, dirname, resolve } from 'node:path';
 import { foreignEventIdFor } from '../../coordinator/runtime/identity.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { foreignEvents } from '../../core/events/foreign-log.js';
+import type { WorkspaceTexts } from '../../core/methodology/definition/read/workspace-files.js';
 import { isOwnLog } from '../../stores/file/own-log.js';
 import { openMemoryStore } from '../../stores/memory/memory-store.js';
 import { linesText } from '../../stores/store.js';
@@ -31,8 +32,8 @@ export async function withForeignLog(
   store.restore(events);
   const { tenant_id, project_id } = events[0] ?? FOREIGN_PROJECT_KEY;
   const options = { store, key: { tenant_id, project_id }, user: context.io.user };
-  const open = (files: FileTexts) =>
-    openInProcess(new Map([...placeholderFeatures(events), ...files]), options);
+  const open = ({ files, unreadable }: WorkspaceTexts) =>
+    openInProcess({ files: new Map([...placeholderFeatures(events), ...files]), unreadable }, options);
   const opened = await openWithWorkspaceFiles(context, Workspace.find(dirname(file)), open);
   try {
     await work({ ...opened, workspace: null, title: basename(file) });
@@ -43,19 +44,21 @@ export async function withForeignLog(
 
 type FileTexts = ReadonlyMap<string, string>;
 
+const NO_FILES: WorkspaceTexts = { files: new Map(), unreadable: new Map() };
+
 /** Falls back to the built-in graph if the other tool's workspace files cannot be read. */
 async function openWithWorkspaceFiles(
   context: CommandContext,
   workspace: Workspace | null,
-  open: (files: FileTexts) => Promise<OpenedProject>,
+  open: (texts: WorkspaceTexts) => Promise<OpenedProject>,
 ): Promise<OpenedProject> {
-  if (workspace === null) return open(new Map());
+  if (workspace === null) return open(NO_FILES);
   try {
     return await open(await readWorkspaceFiles(workspace));
   } catch (error) {
     if (!(error instanceof CommandFailure) && (error as Error).name !== 'WorkspaceRefused') throw error;
     context.printNotice(`Using the built-in graph, not ${workspace.folder}: ${(error as Error).message}`);
-    return open(new Map());
+    return open(NO_FILES);
   }
 }
 

@@ -1,10 +1,13 @@
 import { Genesis } from '../../client/index.js';
 import { Coordinator } from '../../coordinator/coordinator.js';
+import type { WorkspaceTexts } from '../../core/methodology/definition/read/workspace-files.js';
 import { OPEN_PRINCIPAL } from '../../server/auth/principal.js';
 import { createInProcessApp } from '../../server/in-process.js';
 import type { Blobs } from '../../stores/blobs.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
+import { configureBodyOf } from '../../workspace/read-files.js';
 import { unwrapReply } from '../replies.js';
+import { warnOfFaults } from '../workspace/configure.js';
 import { type OpenedProject, openedProject } from './opened-project.js';
 
 interface InProcessOptions {
@@ -12,12 +15,14 @@ interface InProcessOptions {
   readonly blobs?: Blobs;
   readonly key: ProjectKey;
   readonly user: string | null;
+  /** Told what is wrong in single files. */
+  readonly warn?: (sentence: string) => void;
 }
 
 /** Opens a coordinator in this process and loads the project's files into it; built-in defaults fill the rest. */
 export async function openInProcess(
-  files: ReadonlyMap<string, string>,
-  { key, user, ...opened }: InProcessOptions,
+  texts: WorkspaceTexts,
+  { key, user, warn, ...opened }: InProcessOptions,
 ): Promise<OpenedProject> {
   const coordinator = await Coordinator.open(opened);
   const principal = { ...OPEN_PRINCIPAL, user_id: user };
@@ -28,7 +33,8 @@ export async function openInProcess(
     coordinator.close();
   };
   try {
-    unwrapReply(await genesis.methodology.init({ files: Object.fromEntries(files) }));
+    const reply = unwrapReply(await genesis.methodology.init(configureBodyOf(texts)));
+    if (warn !== undefined) warnOfFaults(warn, reply);
   } catch (error) {
     await closeAll();
     throw error;

@@ -44,7 +44,7 @@ async function openProject(
   await assertOwnProject(context, workspace);
   if (mode === 'write') return openForWriting(context, workspace);
   const { openReadOnly } = await import('./read-only-project.js');
-  return openReadOnly(workspace, context.io.user);
+  return openReadOnly(workspace, context.io.user, context.warn);
 }
 
 const ownProject = async (workspace: Workspace): Promise<string> => {
@@ -84,7 +84,8 @@ async function openForWriting(context: CommandContext, workspace: Workspace): Pr
   }
   try {
     const files = await readWorkspaceFiles(workspace);
-    const opened = await openInProcess(files, { ...log, user: context.io.user });
+    const { warn } = context;
+    const opened = await openInProcess(files, { ...log, user: context.io.user, warn });
     const close = async () => {
       await opened.close();
       // A review may have accepted a result, whose files are then promoted.

@@ -12,9 +12,13 @@ import type { OpenedProject, ProjectCalls } from './opened-project.js';
 import { StatusProjection } from './status-projection.js';
 
 /** Answers from the log's current contents, without locking or writing it. */
-export async function openReadOnly(workspace: Workspace, user: string | null): Promise<OpenedProject> {
+export async function openReadOnly(
+  workspace: Workspace,
+  user: string | null,
+  warn: (sentence: string) => void,
+): Promise<OpenedProject> {
   await refuseForeign(workspace);
-  const openCopyOfLog = () => openCoordinatorCopy(workspace, user);
+  const openCopyOfLog = () => openCoordinatorCopy(workspace, user, warn);
   const projection = await replayLog(workspace.events, () => new StatusProjection());
   return (await isUpToDate(workspace, projection))
     ? withLazyCoordinator(projection, openCopyOfLog)
@@ -51,14 +55,19 @@ async function isUpToDate(workspace: Workspace, projection: StatusProjection): P
   const { readWorkspaceFiles } = await import('../../workspace/read-files.js');
   const { parseMethodology } = await import('../../core/methodology/definition/read-methodology.js');
   const { diffConfig } = await import('../../core/methodology/definition/config-diff.js');
-  const parsed = parseMethodology(await readWorkspaceFiles(workspace));
+  const { files, unreadable } = await readWorkspaceFiles(workspace);
+  const parsed = parseMethodology(files, unreadable);
   if (!parsed.ok) return false;
   const { methodology, features } = diffConfig(parsed, projection);
   return !methodology && features.length === 0;
 }
 
 /** Opens a coordinator on an in-memory copy, and loads file changes that the log does not contain yet. */
-async function openCoordinatorCopy(workspace: Workspace, user: string | null): Promise<OpenedProject> {
+async function openCoordinatorCopy(
+  workspace: Workspace,
+  user: string | null,
+  warn: (sentence: string) => void,
+): Promise<OpenedProject> {
   const { openInProcess } = await import('./in-process.js');
   const { openMemoryStore } = await import('../../stores/memory/memory-store.js');
   const { readProjectKey } = await import('../../workspace/project-file.js');
@@ -70,7 +79,7 @@ async function openCoordinatorCopy(workspace: Workspace, user: string | null): P
   const store = openMemoryStore();
   store.restore(events);
   const projectKey = await readProjectKey(workspace);
-  return openInProcess(await readWorkspaceFiles(workspace), { store, key: projectKey, user });
+  return openInProcess(await readWorkspaceFiles(workspace), { store, key: projectKey, user, warn });
 }
 
 type StatusRequest = { agent_id?: string } & AtQuery;

@@ -4,6 +4,7 @@ import { problem, type Problem as Refused } from '../../coordinator/wire/problem
 import type { ProblemCode } from '../../core/contract/codes.js';
 import { isPlainData } from '../../core/contract/schema.js';
 import type { NewEvent } from '../../core/events/envelope.js';
+import { configureBodyOf } from '../../workspace/read-files.js';
 import { EMPTY_PLAN, RemoteUnavailable, type SyncRemote } from '../../workspace/sync/remote.js';
 
 /** A remote that is called through the SDK. */
@@ -41,8 +42,7 @@ export function sdkRemote(genesis: Genesis, name: string): SyncRemote {
     append: async (body) => toRemoteReply(await genesis.appendEvent(body)),
     importEvents: async (events) => toRemoteReply(await genesis.importEvents(events.map(withoutScope))),
     create: async () => problemIn(await genesis.putPlan(EMPTY_PLAN, { if_match: 0 })),
-    configure: async (files) =>
-      problemIn(await genesis.methodology.init({ files: Object.fromEntries(files) })),
+    configure: async (texts) => problemIn(await genesis.methodology.init(configureBodyOf(texts))),
   };
 }
 

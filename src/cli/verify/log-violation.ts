@@ -4,7 +4,7 @@ export interface LogViolation {
   readonly line: number;
   /** If a whole block is broken: its last line. */
   readonly last_line?: number;
-  /** `CHAIN` if the log itself is damaged, `INV-nn` if its events violate an invariant. */
+  /** `CHAIN`: the log itself is damaged. `INV-nn`: its events violate an invariant. `TRAILING`: lines were not read. */
   readonly rule: string;
   readonly subject: string | null;
   readonly says: string;

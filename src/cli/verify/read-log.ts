@@ -4,7 +4,7 @@ import { addProvenDurable, type DurableProgress, readDurableMark } from '../../s
 import { ACTIVE_FILE, positionOfSegment, SEGMENTS_FOLDER, segmentName } from '../../stores/file/layout.js';
 import { NO_HASH } from '../../stores/file/line.js';
 import { visitLines } from '../../stores/file/line-reader.js';
-import { type CheckedLine, LogCheck, type LogEnd } from '../../stores/file/log-check.js';
+import { type CheckedLine, type LineFault, LogCheck, type LogEnd } from '../../stores/file/log-check.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
 import { overlaid, readProjectWal } from '../../stores/file/wal/overlay.js';
 import type { LogLocation } from './find-logs.js';
@@ -24,7 +24,7 @@ export type LocatedEvent = LogLinePosition & {
 /** The position where the log becomes unreadable, and why. */
 type LogReadDamage = LogLinePosition & { readonly last_line?: number; readonly why: string };
 
-interface LogReadResult {
+export interface LogReadResult {
   readonly files: number;
   readonly lines: number;
   /** Lines of other programs, and how many of them no seal covers yet. */
@@ -32,6 +32,10 @@ interface LogReadResult {
   readonly foreign_unsealed: number;
   /** Bytes after the last whole block: a crash, or a write in progress. Never acknowledged. */
   readonly unfinished_bytes: number;
+  /** Where they begin. */
+  readonly unfinished: LogLinePosition | null;
+  /** The lines of other programs that no seal covers yet. */
+  readonly unsealed: readonly LogLinePosition[];
   readonly damage: LogReadDamage | null;
   /** Lines whose payload was changed without an event that records a redaction. */
   readonly unrecordedRedactions: readonly LogLinePosition[];
@@ -82,6 +86,13 @@ async function nextSealed(folder: string, position: number): Promise<number | nu
   return later.length === 0 ? null : Math.min(...(later as number[]));
 }
 
+const damageOf = ({ first, last, why }: LineFault<LogLinePosition>): LogReadDamage => ({
+  file: first.file,
+  line: first.line,
+  last_line: last.line,
+  why,
+});
+
 class LogReader {
   damage: LogReadDamage | null = null;
   /** Position of the last event of a whole block. */
@@ -93,7 +104,10 @@ class LogReader {
       this.wholeBytes = last.end;
       this.wholeLine = last.line;
       // Every line that is whole by itself, and no seal, is foreign or in format 1.
-      if (block === null && !this.end.isFormat1) this.foreignLines += 1;
+      if (block === null && !this.end.isFormat1) {
+        this.foreignLines += 1;
+        this.unsealed.push({ file: last.file, line: last.line });
+      } else this.unsealed.splice(0, this.unsealed.length - this.end.foreign.length);
     },
   });
   private files = 0;
@@ -103,6 +117,8 @@ class LogReader {
   private wholeBytes = 0;
   private wholeLine = 0;
   private unfinishedBytes = 0;
+  private unfinished: LogLinePosition | null = null;
+  private readonly unsealed: LogLinePosition[] = [];
 
   constructor(private readonly onEvent: (placed: LocatedEvent) => void) {}
 
@@ -113,12 +129,20 @@ class LogReader {
       foreign_lines: this.foreignLines,
       foreign_unsealed: this.end.foreign.length,
       unfinished_bytes: this.unfinishedBytes,
+      unfinished: this.unfinished,
+      unsealed: this.unsealed,
       damage: this.damage,
       unrecordedRedactions: this.check.unrecordedRedactions(),
     };
   }
 
+  private undecidedDamage(): LogReadDamage | null {
+    const { undecidedFault } = this.check;
+    return undecidedFault === null ? null : damageOf(undecidedFault);
+  }
+
   reportMissingFile(file: string, durableExtent: DurableProgress): void {
+    this.damage ??= this.undecidedDamage();
     if (this.damage !== null || (durableExtent.position <= this.position && durableExtent.bytes === 0))
       return;
     this.damage = { file, line: 1, why: 'the file is missing' };
@@ -126,13 +150,19 @@ class LogReader {
 
   async readSealed(path: string, firstPosition: number): Promise<void> {
     if (firstPosition !== this.position + 1) {
-      this.damage = { file: path, line: 1, why: `position ${this.position + 1} is not in any file` };
+      this.damage = this.undecidedDamage() ?? {
+        file: path,
+        line: 1,
+        why: `position ${this.position + 1} is not in any file`,
+      };
       return;
     }
     const file = await nodeDisk.openRead(path);
     if (file === null) throw new Error(`${path} was removed while it was being read. Try again.`);
     const { whole, size, line } = await this.readFile(file, path, null);
-    if (this.damage === null && (whole < size || this.position < firstPosition)) {
+    // Lines of other programs may stand at its end, which only a seal in the next file tells from damage.
+    const isUndecided = this.check.undecidedFault !== null;
+    if (this.damage === null && ((whole < size && !isUndecided) || this.position < firstPosition)) {
       this.damage = { file: path, line, why: 'the segment ends within a block' };
     }
   }
@@ -143,7 +173,9 @@ class LogReader {
     const isShort = whole < durableExtent.bytes || this.position < durableExtent.position;
     if (isShort) this.damage ??= { file: path, line, why: 'the log ends here, and later lines are missing' };
     else this.damage = null;
-    if (this.damage === null) this.unfinishedBytes = size - whole;
+    if (this.damage !== null || size === whole) return;
+    this.unfinishedBytes = size - whole;
+    this.unfinished = { file: path, line };
   }
 
   /**
@@ -160,12 +192,12 @@ class LogReader {
         line += 1;
         if (this.damage !== null) return;
         const fault = this.check.addLine(bytes, { file: path, line, end: offset + bytes.length + 1 });
-        if (fault === null) return;
-        const { first, last, why } = fault;
-        this.damage = { ...first, last_line: last.line, why };
+        if (fault !== null) this.damage = damageOf(fault);
       });
-      if (this.damage !== null && durableExtent !== null)
-        await addProvenDurable(durableExtent, file, this.wholeBytes);
+      if (durableExtent !== null) {
+        this.damage ??= this.undecidedDamage();
+        if (this.damage !== null) await addProvenDurable(durableExtent, file, this.wholeBytes, this.position);
+      }
       this.lines += this.wholeLine;
       return { whole: this.wholeBytes, size: await file.size(), line: this.wholeLine + 1 };
     } finally {

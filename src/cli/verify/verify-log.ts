@@ -1,11 +1,12 @@
 import type { RecordedLoss } from '../../core/audit/history-lost.js';
 import type { LogAuditReport } from '../../core/audit/log-audit.js';
 import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
+import { nodeDisk } from '../../stores/file/node-disk.js';
 import { UNRECORDED_REDACTION } from '../../stores/file/redacted-lines.js';
 import { type AnchorOptions, auditViolations, CheckpointAudit } from './checkpoint-audit.js';
 import type { LogLocation } from './find-logs.js';
 import type { LogViolation } from './log-violation.js';
-import { type LocatedEvent, readLog } from './read-log.js';
+import { type LocatedEvent, type LogReadResult, readLog } from './read-log.js';
 
 export interface LogReport {
   readonly tenant_id: string | null;
@@ -39,19 +40,62 @@ export async function verifyLog(
   onEvent: (events: number) => void,
   anchorOptions: AnchorOptions = {},
 ): Promise<LogReport> {
-  const verifier = new LogVerifier(onEvent);
-  const checkpoints = new CheckpointAudit(anchorOptions);
-  const { damage, unrecordedRedactions, ...read } = await readLog(location, (located) => {
-    verifier.visit(located);
-    checkpoints.visit(located);
-  });
+  const { verifier, checkpoints, result } = await readSettled(location, onEvent, anchorOptions);
+  const { damage, unrecordedRedactions, unfinished, unsealed, ...read } = result;
   const audited = await auditAgain(location, checkpoints, anchorOptions);
   for (const location of unrecordedRedactions)
     verifier.add({ ...location, rule: 'CHAIN', subject: null, says: UNRECORDED_REDACTION });
   if (damage !== null) verifier.add({ ...damage, rule: 'CHAIN', subject: null, says: damage.why });
+  if (damage === null) for (const trailing of trailingLines(result)) verifier.add(trailing);
   const path = 'file' in location ? location.file : location.folder;
   if (audited !== null) for (const found of auditViolations(audited, path)) verifier.add(found);
   return { ...verifier.report(path, audited), ...read };
+}
+
+/** A batch is written within milliseconds. */
+const READS_MAX = 5;
+
+/** Reads a log. If it ends in something unfinished, a writer may be active: reads again until that is the same twice. */
+async function readSettled(
+  location: LogLocation,
+  onEvent: (events: number) => void,
+  anchorOptions: AnchorOptions,
+) {
+  let before = '';
+  for (let reads = 1; ; reads += 1) {
+    const verifier = new LogVerifier(onEvent);
+    const checkpoints = new CheckpointAudit(anchorOptions);
+    const result = await readLog(location, (located) => {
+      verifier.visit(located);
+      checkpoints.visit(located);
+    });
+    const end = JSON.stringify([result.lines, result.unfinished_bytes]);
+    if (result.unfinished === null || end === before || reads === READS_MAX)
+      return { verifier, checkpoints, result };
+    before = end;
+    await nodeDisk.pause();
+  }
+}
+
+/** What the log does not contain although its files do: it was not read, so it cannot be called sound. */
+function trailingLines({ foreign_lines, lines, unfinished, unfinished_bytes, unsealed }: LogReadResult) {
+  const [first] = unsealed;
+  const last = unsealed.at(-1);
+  const trailing: LogViolation[] = [];
+  const violation = { rule: 'TRAILING', subject: null };
+  if (first !== undefined && last !== undefined) {
+    const isForeignLog = foreign_lines === lines;
+    const says = isForeignLog
+      ? 'this is the log of another program: none of its lines are sealed. Import it: gen import --foreign'
+      : `${unsealed.length} lines of another program are not taken in yet`;
+    const range = first.file === last.file ? { last_line: last.line } : {};
+    trailing.push({ ...first, ...range, ...violation, says });
+  }
+  if (unfinished !== null) {
+    const says = `${unfinished_bytes} bytes are unfinished, or of another program: they were never acknowledged, and are not part of the log`;
+    trailing.push({ ...unfinished, ...violation, says });
+  }
+  return trailing;
 }
 
 /** Reads the log a second time if some redactions predate checkpoints: the first pass finds out which. */

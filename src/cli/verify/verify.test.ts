@@ -115,12 +115,12 @@ it('detects a removed line, and durable lines removed from the end', async () =>
   expect(out).toMatch(new RegExp(`events\\.jsonl:${block + 1}: CHAIN: the log ends here`));
 });
 
-it('accepts an unfinished line that a crash left at the end', async () => {
+it('names an unfinished line at the end, which it has not read', async () => {
   const { cwd, project } = await workedOn();
   await appendFile(join(project, 'events.jsonl'), '{"event_id":"half ');
   const { code, out } = await gen({ cwd }, 'verify');
-  expect(code).toBe(0);
-  expect(out).toContain('18 bytes at its end are unfinished');
+  expect(code).toBe(1);
+  expect(out).toMatch(/events\.jsonl:\d+: TRAILING: 18 bytes are unfinished/);
 });
 
 it('detects violated invariants in a log whose hash chain is intact', async () => {
@@ -171,7 +171,14 @@ it('counts lines of other programs, and those that no seal covers yet', async ()
   const { cwd, project } = await workedOn();
   const line = `${JSON.stringify({ event_type: 'edge_started', project: 'shop' })}\n`;
   await appendFile(join(project, 'events.jsonl'), line.repeat(2));
-  expect((await gen({ cwd }, 'verify')).out).toContain('2 lines of other programs, 2 not yet sealed');
+  const lineCount = (await readFile(join(project, 'events.jsonl'), 'utf8')).trimEnd().split('\n').length;
+  const unsealed = await gen({ cwd }, 'verify');
+  expect(unsealed).toMatchObject({
+    code: 1,
+    out: expect.stringContaining('2 lines of other programs, 2 not yet sealed'),
+  });
+  expect(unsealed.out).toContain(`events.jsonl:${lineCount - 1}-${lineCount}: TRAILING: 2 lines of another`);
+  expect(unsealed.out).not.toContain('Every invariant holds');
   const store = await openFileStore({ root: join(cwd, '.genesis', 'log') });
   const event = (await store.events(KEY, { after: 0, limit: 1 }))[0] as EventEnvelope;
   const { position: _, seq: __, subject: ___, ...rest } = event;
@@ -213,4 +220,16 @@ it('verifies a log in format 1, and one that continues in format 2', async () =>
     ok: true,
     logs: [{ events: 14, lines: 16, foreign_lines: 0 }],
   });
+});
+
+it('never calls the log of another program sound', async () => {
+  const cwd = await temporaryFolder();
+  const line = `${JSON.stringify({ event_type: 'edge_started', project: 'shop' })}\n`;
+  await writeFile(join(cwd, 'events.jsonl'), line.repeat(3));
+  const { code, out } = await gen({ cwd }, 'verify', 'events.jsonl');
+  expect(code).toBe(1);
+  expect(out).toMatch(/events\.jsonl:1-3: TRAILING: this is the log of another program/);
+  // Neither JSON nor ours.
+  await writeFile(join(cwd, 'events.jsonl'), 'one\ntwo\n');
+  expect((await gen({ cwd }, 'verify', 'events.jsonl')).code).toBe(1);
 });

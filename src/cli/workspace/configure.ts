@@ -42,12 +42,32 @@ export function warnOfFindings(
   warn: (sentence: string) => void,
   reply: ConfigureResult | Problem | ApiProblem,
 ): void {
-  const isRefused = isProblem(reply) || isApiProblem(reply);
-  const findings = isRefused ? (reply.faults ?? []) : reply.warnings;
-  if (isRefused) warn(reply.detail);
-  for (const found of findings) {
-    const { file, line, column, message } = found as { file?: string } & typeof found;
-    const position = [file, line, column].filter((part) => part !== undefined).join(':');
-    warn(`  ${position}  ${message}`);
+  if (isProblem(reply) || isApiProblem(reply)) {
+    warn(reply.detail);
+    for (const fault of reply.faults ?? []) warn(findingText(fault));
+    return;
   }
+  warnOfFaults(warn, reply);
+  for (const warning of reply.warnings) warn(findingText(warning));
 }
+
+/** Names what is wrong in single files, and what that means. */
+export function warnOfFaults(
+  warn: (sentence: string) => void,
+  { faults }: Pick<ConfigureResult, 'faults'>,
+): void {
+  if (faults.length === 0) return;
+  warn(
+    'Some files have faults. The others are in effect: a feature or profile of such a file is not loaded, and an edge of ' +
+      'such a file does not converge.',
+  );
+  for (const fault of faults) warn(findingText(fault));
+}
+
+function findingText(found: ShownFinding): string {
+  const { file, line, column, message } = found as { file?: string } & ShownFinding;
+  const position = [file, line, column].filter((part) => part !== undefined).join(':');
+  return `  ${position}  ${message}`;
+}
+
+type ShownFinding = NonNullable<Problem['faults']>[number] | ConfigureResult['faults'][number];

@@ -14,11 +14,12 @@ export async function startInboxService(
   { url, ...runtime }: OpenedCoordinator & { readonly url: string },
 ) {
   const projectKey = await readProjectKey(workspace);
-  await writeAddress(workspace, { url, token: null });
   await configure(context.warn, workspace, runtime.coordinator);
   const stopController = new AbortController();
   const inboxRuntime = workspaceContextOf(workspace, { ...runtime, key: projectKey });
   const has_inboxes = !(await isSingleAgent(workspace));
+  // Only now: other commands use the address as soon as it is there.
+  await writeAddress(workspace, { url, token: null });
   const { signal } = stopController;
   const { warn } = context;
   const reload = reloadConfiguration(warn, workspace, runtime.coordinator);

@@ -10,7 +10,7 @@ import { type DetectedTools, detectTools } from '../../workspace/detect-tools.js
 import { isForeign } from '../../workspace/foreign.js';
 import { type InitAnswers, type InitReport, initWorkspace } from '../../workspace/init.js';
 import { PROJECT_KINDS } from '../../workspace/project-kinds.js';
-import { readWorkspaceFiles } from '../../workspace/read-files.js';
+import { configureBodyOf, readWorkspaceFiles } from '../../workspace/read-files.js';
 import { INTENT_FILE, Workspace } from '../../workspace/workspace.js';
 import type { CommandContext } from '../context.js';
 import { EXIT } from '../exit.js';
@@ -90,8 +90,8 @@ async function configureLog(context: CommandContext, workspace: Workspace): Prom
   try {
     const address = await readAddress(workspace);
     if (address !== null && !('untrusted' in address)) {
-      const files = Object.fromEntries(await readWorkspaceFiles(workspace));
-      const reply = await (await context.genesis()).methodology.init({ files });
+      const body = configureBodyOf(await readWorkspaceFiles(workspace));
+      const reply = await (await context.genesis()).methodology.init(body);
       warnOfFindings(warn, reply);
       return !isProblem(reply);
     }

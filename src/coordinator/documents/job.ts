@@ -22,8 +22,14 @@ import { sha256Hex } from '../runtime/identity.js';
 export type DocumentJob =
   | { readonly kind: 'plan'; readonly form: 'yaml' | 'json'; readonly text: string }
   | { readonly kind: 'tasks'; readonly text: string }
-  | { readonly kind: 'methodology'; readonly files: readonly (readonly [string, string])[] }
+  | ({ readonly kind: 'methodology' } & FileTexts)
   | { readonly kind: 'files'; readonly text: string };
+
+interface FileTexts {
+  readonly files: readonly (readonly [string, string])[];
+  /** Files that could not be read, and why. */
+  readonly unreadable?: readonly (readonly [string, string])[];
+}
 
 /** A list as JSON texts of some items each. The event loop deserializes a thread's reply, and can do so chunk by chunk. */
 type JsonChunks = readonly string[];
@@ -54,6 +60,7 @@ type ParsedContent =
       /** One list of features per chunk. */
       readonly chunks: JsonChunks;
       readonly warnings: readonly ConfigFault[];
+      readonly faults: readonly ConfigFault[];
       readonly digest: string;
     };
 
@@ -62,7 +69,7 @@ export const readDocument = (job: DocumentJob): ParsedDocument => runAllSteps(do
 
 /** The same in steps: one file of a workspace per step, any other document in one step. */
 export function* documentSteps(job: DocumentJob): StepGenerator<ParsedDocument> {
-  if (job.kind === 'methodology') return { ...(yield* parseMethodology(job.files)), extraFields: {} };
+  if (job.kind === 'methodology') return { ...(yield* parseMethodology(job)), extraFields: {} };
   const { text } = job;
   if (job.kind === 'plan' && job.form === 'yaml')
     return { ...parsePlan({ yaml: text }, text), extraFields: {} };
@@ -77,9 +84,13 @@ export function* documentSteps(job: DocumentJob): StepGenerator<ParsedDocument> 
     const { tasks, ...extraFields } = json.value;
     return { ...parseAddedTasks(tasks, text), extraFields };
   }
-  const { files, ...extraFields } = json.value;
-  if (isTextRecord(files)) return { ...(yield* parseMethodology(Object.entries(files))), extraFields };
-  return { kind: 'malformed', fault: 'files: expected an object of texts by path' };
+  const { files, unreadable = {}, ...extraFields } = json.value;
+  for (const [field, texts] of Object.entries({ files, unreadable })) {
+    if (!isTextRecord(texts))
+      return { kind: 'malformed', fault: `${field}: expected an object of texts by path` };
+  }
+  const texts = { files: Object.entries(files as object), unreadable: Object.entries(unreadable as object) };
+  return { ...(yield* parseMethodology(texts)), extraFields };
 }
 
 function parsePlan(source: Parameters<typeof readPlanDocument>[0], text: string): ParsedContent {
@@ -102,13 +113,14 @@ function parseAddedTasks(tasks: unknown, text: string): ParsedContent {
   return { kind: 'tasks', chunks, digest: sha256Hex(text) };
 }
 
-function* parseMethodology(files: readonly (readonly [string, string])[]): StepGenerator<ParsedContent> {
-  const reading = yield* parseMethodologySteps(new Map(files));
+function* parseMethodology({ files, unreadable = [] }: FileTexts): StepGenerator<ParsedContent> {
+  const reading = yield* parseMethodologySteps({ files: new Map(files), unreadable: new Map(unreadable) });
   if (!reading.ok) return { kind: 'methodology_faults', faults: reading.faults };
-  const { features, warnings } = reading;
+  const { features, warnings, faults } = reading;
   const methodology = toPlainJson(reading.methodology);
   const chunks = toJsonChunks(features, (some) => some);
-  return { kind: 'methodology', methodology, chunks, warnings, digest: sha256Hex(JSON.stringify(files)) };
+  const digest = sha256Hex(JSON.stringify(unreadable.length === 0 ? files : [files, unreadable]));
+  return { kind: 'methodology', methodology, chunks, warnings, faults, digest };
 }
 
 const CHUNK_CHARS = 32 * 1024;

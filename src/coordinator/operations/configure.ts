@@ -18,6 +18,8 @@ const FEATURES_PER_TRANSACTION_MAX = 30;
 export interface ConfigureRequest {
   readonly methodology: Methodology;
   readonly warnings: readonly ConfigFault[];
+  /** What is wrong in files that are left out. */
+  readonly faults: readonly ConfigFault[];
   /** Number of features in all files. */
   readonly feature_count: number;
   /** Features that differed from the records when compared. Written ones are removed from the list. */
@@ -41,7 +43,7 @@ export function configureOperation(
   configuration: ConfigureRequest,
   caller: Caller,
 ): Operation<ConfigureStep> {
-  const { methodology, warnings, feature_count, changed, request_id, digest } = configuration;
+  const { methodology, warnings, faults, feature_count, changed, request_id, digest } = configuration;
   const by = actorOf(caller);
   const run = (transaction: TransactionBuilder): ConfigureStep => {
     const { view } = transaction;
@@ -60,6 +62,7 @@ export function configureOperation(
       feature_count,
       features_changed: features.length,
       warnings,
+      faults,
       left: changed.length - features.length,
     };
   };

@@ -216,6 +216,8 @@ export class LogCommits implements CommitPath {
   async refresh(): Promise<void> {
     const { project } = this;
     const row = this.log ?? (await this.store.project(project.key));
-    if (row !== null && row.position !== project.state.position) await project.reload();
+    if (row === null || row.position === project.state.position) return;
+    await project.reload();
+    project.changeNotifier.notify();
   }
 }

@@ -86,8 +86,12 @@ export class SettingsService {
   async configure(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<ConfigureResult> {
     const fields = parseBody(configureBody, body);
     if (isProblem(fields)) return fields;
-    const { files, request_id } = fields;
-    const job = { kind: 'methodology', files: Object.entries(files) } as const;
+    const { files, unreadable = {}, request_id } = fields;
+    const job = {
+      kind: 'methodology',
+      files: Object.entries(files),
+      unreadable: Object.entries(unreadable),
+    } as const;
     const document = await this.documentReader.read(projectKey.tenant_id, job);
     return isProblem(document) ? document : this.applyDocument(projectKey, document, request_id, caller);
   }
@@ -112,17 +116,19 @@ export class SettingsService {
   ): AsyncReply<ConfigureResult> {
     if (document.kind === 'methodology_faults') return invalidMethodologyProblem(document.faults);
     if (document.kind !== 'methodology') throw new Error(`expected a methodology, got ${document.kind}`);
-    const { methodology, warnings, digest } = document;
+    const { methodology, warnings, faults, digest } = document;
     const features = await runInSlices(listFromChunks<FeatureVector>(document.chunks), this.environment);
     return this.projects.withProjectOrCreate(projectKey, async (project) => {
       const changed = await runInSlices(changedFeatures(features, project.view()), this.environment);
-      const fields = { methodology, warnings, feature_count: features.length, request_id, digest };
+      const fields = { methodology, warnings, faults, feature_count: features.length, request_id, digest };
       return configureInParts(project, { ...fields, changed }, caller);
     });
   }
 }
 
-const configureExtraFields = configureBody.omit({ files: true }).extend({ project_id: projectIdSchema });
+const configureExtraFields = configureBody
+  .omit({ files: true, unreadable: true })
+  .extend({ project_id: projectIdSchema });
 
 const tooManyTracksProblem = () =>
   fieldProblem(

@@ -69,19 +69,30 @@ forEachStore('configuring a project', (open) => {
     expect(other).toMatchObject({ problem: 'IDEMPOTENCY_CONFLICT' });
   });
 
-  test('changes nothing if files have faults, and reports the location of each fault', async () => {
+  test('changes nothing if a file has faults that everything depends on, and reports their locations', async () => {
     const { harness } = await openUnconfigured();
-    const files = {
-      ...FILES,
-      'profiles/broken.yml': 'profile: broken\ngraph:\n  include: 7\n',
-    };
+    const files = { ...FILES, 'agent_roles.yml': 'agent_roles:\n  architect: 7\n' };
     const reply = await harness.coordinator.settings.configure(P, { files });
     expect(reply).toMatchObject({
       problem: 'INVALID_METHODOLOGY',
-      detail: expect.stringMatching(/^profiles\/broken\.yml:3:\d+: .*[^.]\. Nothing was changed\.$/),
-      faults: [{ file: 'profiles/broken.yml', line: 3, column: expect.any(Number) }],
+      detail: expect.stringMatching(/^agent_roles\.yml:\d+:\d+: .*[^.]\. Nothing was changed\.$/),
+      faults: [{ file: 'agent_roles.yml', line: expect.any(Number), column: expect.any(Number) }],
     });
     expect(await harness.position()).toBe(0);
+  });
+
+  test('uses the other files if one profile has faults or a feature is unreadable, and reports both', async () => {
+    const { harness } = await openUnconfigured();
+    const files = { ...FILES, 'profiles/broken.yml': 'profile: broken\ngraph:\n  include: 7\n' };
+    const unreadable = { 'features/active/REQ-F-X-001.yml': 'It is a link that leaves the project.' };
+    const reply = await harness.coordinator.settings.configure(P, { files, unreadable });
+    expect(reply).toMatchObject({
+      reason: 'CONFIGURED',
+      faults: [
+        { file: 'features/active/REQ-F-X-001.yml', message: expect.stringContaining('leaves the project') },
+        { file: 'profiles/broken.yml', line: 3, column: expect.any(Number) },
+      ],
+    });
   });
 
   test('sets the claim policy, which an admin can override until the files change', async () => {

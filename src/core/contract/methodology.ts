@@ -68,6 +68,10 @@ const done = { success: z.literal(true), next: text };
 /** The YAML files of a workspace, by path below `.ai-workspace/`. Their parser limits number and length. */
 export const configureBody = z.strictObject({
   files: z.record(boundedText(1024), z.string()),
+  unreadable: z
+    .record(boundedText(1024), boundedText(1024))
+    .optional()
+    .describe('files that exist but could not be read, with the reason: what depends on them is refused'),
   ...mutationFields,
   // Leaves space for the index of a transaction: features are written in several.
   request_id: requestIdSchema.max(120).optional(),
@@ -83,6 +87,9 @@ const configureResult = named(
     feature_count: count,
     features_changed: count,
     warnings: z.array(configFault),
+    faults: z
+      .array(configFault)
+      .describe('what is wrong in single files: what depends on them is refused, the rest is in effect'),
   }),
 );
 export type ConfigureResult = ReplyOf<typeof configureResult>;

@@ -2,8 +2,8 @@ import { StoreBroken, StoreUnavailable } from '../store.js';
 import { type Disk, type DiskFile, writeFully } from './disk.js';
 import { bytesInFile } from './foreign-lines.js';
 import { visitWholeLines } from './line-reader.js';
-import { isForeignLine } from './log-line.js';
 import { readTail } from './torn-tail.js';
+import { hasNextBlock } from './undecided-lines.js';
 
 const NEWLINE = 0x0a;
 const NEWLINE_BYTES = Buffer.from('\n');
@@ -11,22 +11,26 @@ const NEWLINE_BYTES = Buffer.from('\n');
 const TRIES_MAX = 20;
 
 /**
- * The whole foreign lines after `from`, where this writer left the file. Waits a little for a line that is being
- * written. Rejects if the bytes are not those of foreign lines: a log has one writer.
+ * The whole foreign lines after `from`, where this writer left the file with `seal`. Waits a little for a line that is
+ * being written. Whatever they look like, they are not ours. Rejects if they contain a block that continues the log: a
+ * log has one writer.
  */
 export async function readForeignTail(
   disk: Disk,
   file: DiskFile,
   path: string,
-  from: number,
+  { from, seal }: WrittenEnd,
 ): Promise<readonly Buffer[]> {
   for (let tries = 1; ; tries += 1) {
     const size = await file.size();
     if (size === from) return [];
     const tail = size < from ? Buffer.alloc(0) : await readTail(file, from);
-    const lines = foreignLinesIn(tail);
-    if (lines === null || tail.length === 0) throw otherWriter(path, size, from);
-    if (tail[tail.length - 1] === NEWLINE) return lines;
+    if (tail.length === 0) throw otherWriter(path, size, from);
+    if (tail[tail.length - 1] === NEWLINE) {
+      const lines = linesIn(tail);
+      if (hasNextBlock(lines, seal)) throw otherWriter(path, size, from);
+      return lines;
+    }
     if (tries === TRIES_MAX) {
       throw new StoreUnavailable(
         `${path} ends in a line that another program has not finished. Complete the line or remove it.`,
@@ -36,15 +40,16 @@ export async function readForeignTail(
   }
 }
 
-/** Null if a line is not foreign. */
-function foreignLinesIn(bytes: Buffer): Buffer[] | null {
+/** Where this writer left a file, and the last seal of the log. */
+export interface WrittenEnd {
+  readonly from: number;
+  readonly seal: string;
+}
+
+function linesIn(bytes: Buffer): Buffer[] {
   const lines: Buffer[] = [];
-  let isForeign = true;
-  visitWholeLines(bytes, 0, (line) => {
-    isForeign &&= isForeignLine(line);
-    lines.push(line);
-  });
-  return isForeign ? lines : null;
+  visitWholeLines(bytes, 0, (line) => lines.push(line));
+  return lines;
 }
 
 /** Where a batch was written: from the start of the file, and the foreign lines that came between. */
@@ -66,23 +71,23 @@ export interface BatchSync {
 }
 
 /**
- * Appends a batch after everything in the file, which this writer left at `end`, and makes it durable. `seal` returns
- * the bytes of the batch; it covers the foreign lines that it is given.
+ * Appends a batch after everything in the file, which this writer left at `end`, and makes it durable. `sealBatch`
+ * returns the bytes of the batch; it covers foreign lines of those that it is given.
  */
 export async function appendBatch(
   disk: Disk,
   file: DiskFile,
   path: string,
-  end: number,
-  seal: (foreignBefore: readonly Buffer[]) => Buffer,
+  end: WrittenEnd,
+  sealBatch: (foreignBefore: readonly Buffer[]) => Buffer,
   sync: BatchSync,
 ): Promise<AppendedBatch> {
   const foreignBefore = await readForeignTail(disk, file, path, end);
   const written = {
     path,
     foreignBefore,
-    expected: end + bytesInFile(foreignBefore),
-    bytes: seal(foreignBefore),
+    expected: end.from + bytesInFile(foreignBefore),
+    bytes: sealBatch(foreignBefore),
   };
   await writeFully(file, written.bytes);
   if (sync.isDirect) {
@@ -94,7 +99,7 @@ export async function appendBatch(
   const appended = await findBatch(file, written, await file.size());
   // The lines of others too: the seal covers them, so it is worth nothing without them.
   const foreign = [...foreignBefore, ...appended.foreignBetween].flatMap((line) => [line, NEWLINE_BYTES]);
-  await sync.makeDurable(end, [...foreign, written.bytes]);
+  await sync.makeDurable(end.from, [...foreign, written.bytes]);
   return appended;
 }
 
@@ -114,9 +119,8 @@ async function findBatch(
   if (size === expected + bytes.length) return { start: expected, foreignBefore, foreignBetween: [] };
   const tail = await readTail(file, expected);
   const at = placeOf(bytes, tail);
-  const foreignBetween = at === null ? null : foreignLinesIn(tail.subarray(0, at));
-  if (at === null || foreignBetween === null) throw otherWriter(path, size, expected + bytes.length);
-  return { start: expected + at, foreignBefore, foreignBetween };
+  if (at === null) throw otherWriter(path, size, expected + bytes.length);
+  return { start: expected + at, foreignBefore, foreignBetween: linesIn(tail.subarray(0, at)) };
 }
 
 /** The start of the line where these bytes are; null if they are nowhere. */

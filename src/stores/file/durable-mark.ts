@@ -34,12 +34,14 @@ export interface DurableProgress {
 /**
  * Adds what the lines of a file after `from` prove. A batch is written only after everything before it is durable, so
  * its first block proves how much was: everything before it. A seal counts although its block may be damaged: a crash
- * leaves lines out, but never writes a seal with other numbers.
+ * leaves lines out, but never writes a seal with other numbers. It counts only if an event of its block comes after
+ * `position`, the last one that the log has: another program may have copied lines of ours.
  */
 export async function addProvenDurable(
   progress: DurableProgress,
   file: ReadableFile,
   from: number,
+  position: number,
 ): Promise<void> {
   const prove = (position: number, bytes: number): void => {
     progress.position = Math.max(progress.position, position);
@@ -47,16 +49,28 @@ export async function addProvenDurable(
   };
   /** Where the lines since the last seal begin. */
   let starts: number[] = [];
+  /** The first position after `position` since the last seal. */
+  let firstPosition = Number.POSITIVE_INFINITY;
+  let hasRecord = false;
   await visitLines(file, from, (bytes, offset) => {
     const decoded = decodeLine(bytes);
     if (typeof decoded !== 'string' && decoded.kind === 'v1' && decoded.line.durable !== undefined)
       prove(decoded.line.durable, offset);
     if (typeof decoded === 'string' || decoded.kind !== 'seal') {
       starts.push(offset);
+      if (typeof decoded === 'string' || decoded.kind !== 'transaction') return;
+      const { event } = decoded.line;
+      if (event === null) hasRecord = true;
+      else if (event.position > position) firstPosition = Math.min(firstPosition, event.position);
       return;
     }
     const { lines, durable, continues } = decoded.seal;
-    prove(durable, continues === true ? 0 : (starts[starts.length - lines] ?? 0));
+    // What was durable is before the block.
+    const isAfter = firstPosition < Number.POSITIVE_INFINITY && durable < firstPosition;
+    if (isAfter || (hasRecord && durable >= position))
+      prove(durable, continues === true ? 0 : (starts[starts.length - lines] ?? 0));
     starts = [];
+    firstPosition = Number.POSITIVE_INFINITY;
+    hasRecord = false;
   });
 }

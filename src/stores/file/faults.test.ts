@@ -1,4 +1,4 @@
-import { appendFile, rm } from 'node:fs/promises';
+import { appendFile, cp, readFile, rm } from 'node:fs/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Store, StoreBroken, StoreUnavailable } from '../store.js';
 import { onSmallDisk } from '../testing/small-disk.js';
@@ -154,7 +154,13 @@ describe('a file store', () => {
     const root = await temporaryFolder();
     const store = await openFileStore({ root });
     await commitOne(store, looseEventTransaction('mine'));
-    await appendFile(activeFile(root), 'theirs\n');
+    const copy = await temporaryFolder();
+    await cp(root, copy, { recursive: true });
+    const before = (await readFile(activeFile(copy))).length;
+    const second = await openFileStore({ root: copy });
+    await commitOne(second, looseEventTransaction('theirs'));
+    await second.close();
+    await appendFile(activeFile(root), (await readFile(activeFile(copy))).subarray(before));
     await expect(commitOne(store, looseEventTransaction('mine too'))).rejects.toThrow(
       /another process writes to this log/,
     );

@@ -23,6 +23,7 @@ import {
 import { BlockWriters } from './block-writer.js';
 import type { Disk, Lock } from './disk.js';
 import { FileStoreLog } from './file-store-log.js';
+import type { ForeignEvents } from './foreign-lines.js';
 import { IdleProjects } from './idle-projects.js';
 import { LOCK_FILE, StoreLayout } from './layout.js';
 import { nodeDisk } from './node-disk.js';
@@ -41,6 +42,8 @@ export interface FileStoreOptions {
   /** The project whose log is the root's own `events.jsonl`. All other projects then have folders below the root. */
   readonly home?: ProjectKey;
   readonly untrusted_files?: UntrustedFiles;
+  /** Makes events of the lines that other programs append to the home project's log. Without it they are only kept. */
+  readonly foreign_events?: ForeignEvents;
   readonly disk?: Disk;
   readonly clock?: ProcessClock;
   /** Random bytes for a new store's secret. */
@@ -175,6 +178,7 @@ export class FileStore implements LogStore {
       open_files: new OpenFiles(options.open_files_max),
       writers: new BlockWriters(),
       groups: this.groups,
+      ...(options.foreign_events === undefined ? {} : { foreign_events: options.foreign_events }),
       warn,
       onBroken,
       onDamage: (error, tenant) => this.reportDamage(error, tenant === 'not served'),
@@ -228,6 +232,10 @@ export class FileStore implements LogStore {
         },
       });
     });
+  }
+
+  takeForeign(key: ProjectKey): Promise<boolean> {
+    return this.guarded(async () => (await this.logOf(key))?.takeForeign() ?? false);
   }
 
   heads(key: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]> {

@@ -1,10 +1,11 @@
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { eventOf } from '../conformance/fixture.js';
 import { TenantPermits } from '../permits.js';
-import { StoreBroken, StoreUnavailable } from '../store.js';
+import { LogDamaged, StoreUnavailable } from '../store.js';
 import { openFileStore } from './file-store.js';
-import { coverOf } from './foreign-lines.js';
+import { coverOf, type ForeignPlace } from './foreign-lines.js';
 import { memoryDisk } from './memory-disk.testing.js';
 import { nodeDisk } from './node-disk.js';
 import { OpenFiles } from './open-files.js';
@@ -32,7 +33,11 @@ const parsedLines = async (path: string) =>
     .split('\n')
     .map((line) => JSON.parse(line));
 
-const sealsIn = async (path: string) => (await parsedLines(path)).filter(({ seal }) => seal !== undefined);
+const sealsIn = async (path: string) =>
+  (await readFile(path, 'utf8'))
+    .split('\n')
+    .filter((line) => line.startsWith('{"seal":"'))
+    .map((line) => JSON.parse(line));
 
 const idsOf = async (store: Awaited<ReturnType<typeof openFileStore>>) =>
   (await allEvents(store)).map(({ event_id }) => event_id);
@@ -145,19 +150,161 @@ it('stay in a segment that is sealed, and are covered by a seal of the next', as
   await store.close();
 });
 
-it.each(['{"event_id":"x","log":{}}', '{"seal":"x"}', 'no JSON', '[1]'])(
-  'are not lines like %s: another process writes to this log',
+const COPIED_SEAL = `{"seal":"${'A'.repeat(43)}","lines":1,"durable":0,"at_ms":1}`;
+
+it.each(['{"event_id":"x","log":{}}', '{"log":{}}', '{"seal":"x"}', COPIED_SEAL, 'no JSON', '[1]', ''])(
+  'may look like anything: %s is kept and sealed, and is no event',
   async (line) => {
     const root = await temporaryFolder();
     const store = await openFileStore({ root });
     await commitOne(store, looseEventTransaction('a'));
     await appendFile(activeFile(root), `${foreignLine('one')}\n${line}\n`);
-    const commit = commitOne(store, looseEventTransaction('b'));
-    await expect(commit).rejects.toThrow(StoreBroken);
-    await expect(commit).rejects.toThrow(/another process writes to this log/);
+    await commitOne(store, looseEventTransaction('b'));
+    await commitOne(store, looseEventTransaction('c'));
+    expect(await idsOf(store)).toEqual(['a', 'b', 'c']);
     await store.close();
+    expect((await readFile(activeFile(root), 'utf8')).split('\n')).toContain(line);
+    expect(await reopenedIds(root)).toEqual(['a', 'b', 'c']);
+    const text = await readFile(activeFile(root), 'utf8');
+    await writeFile(activeFile(root), text.replace(foreignLine('one'), foreignLine('eno')));
+    await expect(reopenedIds(root)).rejects.toThrow(LogDamaged);
   },
 );
+
+it('may copy lines and seals of ours, in the middle and at the end: they stay foreign', async () => {
+  const root = await temporaryFolder();
+  let store = await openFileStore({ root });
+  for (const id of ['a', 'b']) await commitOne(store, looseEventTransaction(id));
+  const ours = await readFile(activeFile(root), 'utf8');
+  await appendFile(activeFile(root), ours);
+  await commitOne(store, looseEventTransaction('c'));
+  await store.close();
+  expect(await reopenedIds(root)).toEqual(['a', 'b', 'c']);
+  await appendFile(activeFile(root), ours);
+  const atEnd = await readFile(activeFile(root), 'utf8');
+  expect(await reopenedIds(root)).toEqual(['a', 'b', 'c']);
+  expect(await readFile(activeFile(root), 'utf8')).toBe(atEnd);
+  store = await openFileStore({ root });
+  await commitOne(store, looseEventTransaction('d'));
+  await store.close();
+  expect(await reopenedIds(root)).toEqual(['a', 'b', 'c', 'd']);
+});
+
+it('that look like the next event of ours never become one', async () => {
+  const root = await temporaryFolder();
+  const store = await openFileStore({ root });
+  await commitOne(store, looseEventTransaction('a'));
+  const [line = ''] = (await readFile(activeFile(root), 'utf8')).split('\n');
+  const next = line.replace('"event_id":"a"', '"event_id":"forged"').replace('"position":1', '"position":2');
+  await appendFile(activeFile(root), `${next}\n`);
+  await commitOne(store, looseEventTransaction('b'));
+  await store.close();
+  expect(await reopenedIds(root)).toEqual(['a', 'b']);
+  await appendFile(activeFile(root), `${next.replace('"position":2', '"position":3')}\n${COPIED_SEAL}\n`);
+  expect(await readLogUnverified(nodeDisk, logFolder(root), () => {})).toBe(false);
+  expect(await reopenedIds(root)).toEqual(['a', 'b']);
+});
+
+it('may fill the end of a sealed segment with anything', async () => {
+  const root = await temporaryFolder();
+  const faults: InjectedDiskFaults = {};
+  const store = await openFileStore({ root, segment_bytes_max: 1, disk: faultyDisk(faults) });
+  faults.sync = async (path, sync) => {
+    if (path.endsWith('events.jsonl')) await appendFile(path, `no JSON\n${COPIED_SEAL}\n`);
+    delete faults.sync;
+    await sync();
+  };
+  for (const id of ['a', 'b', 'c']) await commitOne(store, looseEventTransaction(id));
+  await store.close();
+  expect(await reopenedIds(root)).toEqual(['a', 'b', 'c']);
+});
+
+it('are no reason to overlook damage: a changed line before them is refused by its number', async () => {
+  const root = await temporaryFolder();
+  const store = await openFileStore({ root });
+  for (const id of ['a', 'b', 'c']) {
+    await commitOne(store, looseEventTransaction(id));
+    await appendFile(activeFile(root), 'no JSON\n');
+  }
+  await commitOne(store, looseEventTransaction('d'));
+  await store.close();
+  const text = await readFile(activeFile(root), 'utf8');
+  await writeFile(activeFile(root), text.replace('"event_id":"b"', '"event_id":"B"'));
+  await expect(reopenedIds(root)).rejects.toThrow(/events\.jsonl, lines? \d/);
+});
+
+describe('in the log of a workspace', () => {
+  const eventsOf = (lines: readonly Buffer[], { seal, now_ms }: ForeignPlace) =>
+    lines.flatMap((line, at) =>
+      String(line).trim() === ''
+        ? []
+        : eventOf(KEY, {
+            event_id: `${seal.slice(0, 8)}-${at}`,
+            event_type: 'said',
+            timestamp: new Date(now_ms).toISOString(),
+            payload: { raw: String(line) },
+          }),
+    );
+  const options = (root: string) => ({ root, home: KEY, foreign_events: eventsOf });
+  const log = (root: string) => join(root, 'events.jsonl');
+  const rawsOf = async (root: string) => {
+    const store = await openFileStore(options(root));
+    const raws = (await allEvents(store)).map(({ event_id, payload }) => payload.raw ?? event_id);
+    await store.close();
+    return raws;
+  };
+
+  it('are taken in once each, in order, with the seal that covers them', async () => {
+    const root = await temporaryFolder();
+    let store = await openFileStore(options(root));
+    await commitOne(store, looseEventTransaction('a'));
+    await appendFile(log(root), 'one\none\n\n');
+    await commitOne(store, looseEventTransaction('b'));
+    await appendFile(log(root), 'two\n');
+    expect(await store.takeForeign(KEY)).toBe(true);
+    expect(await store.takeForeign(KEY)).toBe(false);
+    await appendFile(log(root), 'one\n');
+    await store.close();
+    expect(await rawsOf(root)).toEqual(['a', 'b', 'one', 'one', 'two']);
+    store = await openFileStore(options(root));
+    expect(await store.takeForeign(KEY)).toBe(true);
+    await store.close();
+    expect(await rawsOf(root)).toEqual(['a', 'b', 'one', 'one', 'two', 'one']);
+    expect((await sealsIn(log(root))).map(({ foreign }) => foreign?.lines)).toEqual([undefined, 3, 1, 1]);
+  });
+
+  it('are taken in by the thousands, in batches, also when a write fails among them', async () => {
+    const root = await temporaryFolder();
+    const faults: InjectedDiskFaults = {};
+    const store = await openFileStore({ ...options(root), disk: faultyDisk(faults) });
+    await commitOne(store, looseEventTransaction('a'));
+    const many = Array.from({ length: 3000 }, (_, at) => `line ${at}`);
+    await appendFile(log(root), `${many.join('\n')}\n`);
+    let writes = 0;
+    faults.write = async (_, bytes, write) => {
+      writes += 1;
+      if (writes === 4) throw diskError('EIO');
+      return write(bytes);
+    };
+    await store.takeForeign(KEY);
+    expect(await store.takeForeign(KEY)).toBe(true);
+    await store.close();
+    expect(await rawsOf(root)).toEqual(['a', ...many]);
+    expect(Math.max(...(await sealsIn(log(root))).map(({ lines }) => lines))).toBeLessThanOrEqual(256);
+  });
+
+  it('are left alone while they are unfinished', async () => {
+    const root = await temporaryFolder();
+    const store = await openFileStore(options(root));
+    await commitOne(store, looseEventTransaction('a'));
+    await appendFile(log(root), 'whole\nhalf');
+    expect(await store.takeForeign(KEY)).toBe(false);
+    await appendFile(log(root), ' a line\n');
+    expect(await store.takeForeign(KEY)).toBe(true);
+    await store.close();
+    expect(await rawsOf(root)).toEqual(['a', 'whole', 'half a line']);
+  });
+});
 
 it('are waited for while they are being written', async () => {
   const root = await temporaryFolder();

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { NewEvent } from '../../core/events/envelope.js';
 import type { ForeignCover } from './seal.js';
 
 /**
@@ -23,3 +24,32 @@ export function coversLines(cover: ForeignCover, lines: readonly Buffer[]): bool
 /** The bytes that lines take in the file, with their newlines. */
 export const bytesInFile = (lines: readonly Buffer[]): number =>
   lines.reduce((sum, line) => sum + line.length + 1, 0);
+
+/** Where foreign lines stand, and when they are taken in. */
+export interface ForeignPlace {
+  /** The last event before them. */
+  readonly after_position: number;
+  /** The last seal before they are taken in; no two batches have the same. */
+  readonly seal: string;
+  readonly now_ms: number;
+}
+
+/** Makes events of foreign lines. An empty line has none. */
+export type ForeignEvents = (lines: readonly Buffer[], place: ForeignPlace) => readonly NewEvent[];
+
+const LINES_PER_BATCH = 256;
+const BYTES_PER_BATCH = 1024 * 1024;
+
+export const isBlank = (line: Buffer): boolean => line.toString('latin1').trim() === '';
+
+/** How many of these lines one batch takes in. If any is not empty, at least one such is among them. */
+export function batchLength(lines: readonly Buffer[]): number {
+  let bytes = 0;
+  let taken = 0;
+  for (const [at, line] of lines.entries()) {
+    if (taken > 0 && (taken === LINES_PER_BATCH || bytes + line.length > BYTES_PER_BATCH)) return at;
+    bytes += line.length;
+    if (!isBlank(line)) taken += 1;
+  }
+  return lines.length;
+}

@@ -17,16 +17,18 @@ type IdleLine = readonly [tenantId: string, projectId: string, sealed: number, b
  * logs. An entry is valid only while the log is as it was, so the file is only a hint: it may be outdated or missing.
  */
 export class IdleProjects {
+  private readonly extents = new Map<string, Map<string, LogExtent>>();
+
   private constructor(
     private readonly disk: Disk,
     private readonly layout: StoreLayout,
-    private readonly extents: Map<string, Map<string, LogExtent>>,
+    private readonly hasFile: boolean,
   ) {}
 
   static async read(disk: Disk, layout: StoreLayout): Promise<IdleProjects> {
-    const text = (await readSmallFile(disk, `${layout.root}/${IDLE_FILE}`)) ?? '';
-    const idle = new IdleProjects(disk, layout, new Map());
-    for (const line of text.split('\n')) idle.addLine(line);
+    const text = await readSmallFile(disk, `${layout.root}/${IDLE_FILE}`);
+    const idle = new IdleProjects(disk, layout, text !== null);
+    for (const line of (text ?? '').split('\n')) idle.addLine(line);
     return idle;
   }
 
@@ -47,13 +49,14 @@ export class IdleProjects {
     else projects.set(project_id, extent);
   }
 
+  /** A store that never had an idle project gets no file. */
   async write(): Promise<void> {
     let text = '';
     for (const [tenantId, projects] of this.extents) {
       for (const [projectId, { sealed, bytes }] of projects)
         text += `${JSON.stringify([tenantId, projectId, sealed, bytes] satisfies IdleLine)}\n`;
     }
-    await writeAtomically(this.disk, this.layout.root, IDLE_FILE, text);
+    if (text !== '' || this.hasFile) await writeAtomically(this.disk, this.layout.root, IDLE_FILE, text);
   }
 
   /** A line that is not understood names no project: its log is opened. */

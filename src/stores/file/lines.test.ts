@@ -68,6 +68,7 @@ function checked(text: string): EventEnvelope[] | string {
     if (fault !== null) return fault.why;
     from = end + 1;
   }
+  if (check.undecidedFault !== null) return check.undecidedFault.why;
   if (check.isWithinBlock) return 'without a seal';
   return check.unrecordedRedactions().length > 0 ? 'redacted' : events;
 }

@@ -1,23 +1,15 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { ProjectKey } from '../store.js';
+import type { CheckedLine, LineFault, LogEnd } from './checked-line.js';
 import { coversLines } from './foreign-lines.js';
 import type { DecodedLine } from './line.js';
 import type { V1Line } from './line-v1.js';
 import { decodeLine } from './log-line.js';
 import { RedactedLines } from './redacted-lines.js';
 import { type Seal, SealInput, sealedText } from './seal.js';
+import { UndecidedLines } from './undecided-lines.js';
 
-export interface CheckedLine<Location> {
-  readonly line: DecodedLine;
-  readonly location: Location;
-}
-
-/** Lines that are not valid where they are: one, or those of a block. */
-export interface LineFault<Location> {
-  readonly first: Location;
-  readonly last: Location;
-  readonly why: string;
-}
+export type { CheckedLine, LineFault, LogEnd } from './checked-line.js';
 
 /** What follows from the lines of a log, once it is certain. */
 export interface LogVisitor<Location> {
@@ -25,19 +17,6 @@ export interface LogVisitor<Location> {
   onTransaction(lines: readonly CheckedLine<Location>[], atMs: number): void;
   /** Everything up to this line is whole. It is the seal of a block, the last line of a transaction, or foreign. */
   onWhole(last: Location, block: { readonly first: Location; readonly sealBefore: string } | null): void;
-}
-
-/** The state of a log before its next line. */
-export interface LogEnd {
-  /** Null: the first event determines the project. */
-  key: ProjectKey | null;
-  /** The last seal, or the hash of the last format-1 line. */
-  seal: string;
-  position: number;
-  /** The foreign lines that no seal covers yet. */
-  readonly foreign: Buffer[];
-  /** No line of format 2 came yet. */
-  isFormat1: boolean;
 }
 
 /** The part number of a line and the number of lines in its transaction. Most transactions are one line. */
@@ -72,6 +51,7 @@ export class LogCheck<Location> {
   /** The lines since the last seal; in format 1, the lines of an incomplete transaction. */
   private pending: CheckedLine<Location>[] = [];
   private pendingEvents = 0;
+  private pendingKey: ProjectKey | null = null;
   /** The first line since the last seal, which may be foreign. */
   private firstSinceSeal: Location | null = null;
   /** Of the last line. */
@@ -80,6 +60,8 @@ export class LogCheck<Location> {
   private v1Hash: string;
   private readonly sealInput = new SealInput();
   private readonly redacted = new RedactedLines<Location>();
+  /** Lines that do not fit where they are. The next seal of ours shows whether they are another program's. */
+  private readonly undecided = new UndecidedLines<Location>();
 
   constructor(
     private readonly end: LogEnd,
@@ -93,8 +75,39 @@ export class LogCheck<Location> {
     return this.pending.length > 0;
   }
 
-  /** Checks the next line. Returns null, or what is not valid; an invalid line changes nothing. */
+  /** What does not fit at the end of the log: torn lines of ours, damage, or another program's. Null: nothing. */
+  get undecidedFault(): LineFault<Location> | null {
+    return this.undecided.fault;
+  }
+
+  /**
+   * Checks the next line. Returns null, or what is damaged; a damaged line changes nothing. Only our seals tell our lines
+   * from others: a line that does not fit is undecided until a seal that continues the last one leaves it out.
+   */
   addLine(bytes: Buffer, location: Location): LineFault<Location> | null {
+    if (this.undecided.fault !== null) return this.addUndecided(bytes, location);
+    const fault = this.addFitting(bytes, location);
+    const isV1 = this.end.isFormat1 && this.end.position > 0;
+    if (fault === null || isV1) return fault;
+    this.undecided.begin(fault, this.pending);
+    this.dropUnsealed();
+    return this.addUndecided(bytes, location);
+  }
+
+  private addUndecided(bytes: Buffer, location: Location): LineFault<Location> | null {
+    const { end, undecided } = this;
+    const block = undecided.add(bytes, location, end);
+    if (block === 'damaged') return undecided.fault;
+    if (block === null) return null;
+    for (const other of undecided.take(block)) this.addForeign(Buffer.from(other.bytes), other.location);
+    for (const line of block) {
+      const fault = this.addFitting(line.bytes, line.location);
+      if (fault !== null) return fault;
+    }
+    return null;
+  }
+
+  private addFitting(bytes: Buffer, location: Location): LineFault<Location> | null {
     const decoded = decodeLine(bytes);
     if (typeof decoded === 'string') return faultAt(location, decoded);
     if (decoded.kind === 'v1') return this.addV1(decoded.line, location);
@@ -103,17 +116,17 @@ export class LogCheck<Location> {
       return this.addSeal(decoded.seal, location, this.sealInput.digest(sealedText(bytes)));
     }
     if (!this.isWithinBlock) this.sealInput.begin(this.end.seal);
-    const fault = this.addTransactionLine(decoded.line, location);
+    const fault = this.addTransactionLine(decoded.line, location, bytes);
     if (fault === null) this.sealInput.addLine(bytes);
     return fault;
   }
 
-  addTransactionLine(line: DecodedLine, location: Location): LineFault<Location> | null {
+  addTransactionLine(line: DecodedLine, location: Location, bytes?: Buffer): LineFault<Location> | null {
     const why = this.v1TransactionError() ?? this.orderError(line);
     // A line before it in the block may be the damaged one, and may even look foreign because of that.
     if (why !== null) return { first: this.firstSinceSeal ?? location, last: location, why };
     this.end.isFormat1 = false;
-    this.push(line, location);
+    this.push(line, location, bytes);
     return null;
   }
 
@@ -167,8 +180,15 @@ export class LogCheck<Location> {
   dropUnsealed(): void {
     this.pending = [];
     this.pendingEvents = 0;
+    this.pendingKey = this.end.key;
     this.part = SINGLE_PART;
+    this.firstSinceSeal = null;
     this.v1Hash = this.end.seal;
+  }
+
+  /** Forgets the lines that did not fit, which were cut off or are added again as foreign ones. */
+  dropUndecided(): void {
+    this.undecided.clear();
   }
 
   /** Where payloads were changed although no redaction event records it. Call it only after the whole log was read. */
@@ -196,22 +216,27 @@ export class LogCheck<Location> {
       return `it is part ${log.unit} of a transaction whose other parts are missing`;
     return event === null
       ? null
-      : placeError(event, this.end.key ?? event, this.end.position + this.pendingEvents + 1);
+      : placeError(
+          event,
+          this.end.key ?? this.pendingKey ?? event,
+          this.end.position + this.pendingEvents + 1,
+        );
   }
 
-  private push(line: DecodedLine, location: Location): void {
+  private push(line: DecodedLine, location: Location, bytes?: Buffer): void {
     this.part = transactionPart(line.log.unit);
     this.firstSinceSeal ??= location;
     if (line.event !== null) {
-      this.end.key ??= line.event;
+      this.pendingKey ??= line.event;
       this.pendingEvents += 1;
     }
-    this.pending.push({ line, location });
+    this.pending.push(bytes === undefined ? { line, location } : { line, location, bytes });
   }
 
   private finishPending(atMs: number): void {
     const { pending } = this;
     this.end.position += this.pendingEvents;
+    this.end.key ??= this.pendingKey;
     this.pending = [];
     this.pendingEvents = 0;
     this.firstSinceSeal = null;

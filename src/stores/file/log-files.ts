@@ -6,7 +6,7 @@ import { ACTIVE_FILE, SEGMENTS_FOLDER, segmentPath } from './layout.js';
 import { lineNumberAt } from './line-reader.js';
 import type { ClosableFile, OpenFiles } from './open-files.js';
 import { SharedFile } from './shared-file.js';
-import { cutKeepingForeign, readTail, saveTornTail } from './torn-tail.js';
+import { cutKeepingForeign, readTail, saveTornTail, splitTail } from './torn-tail.js';
 
 /** A part of the log in its own file. `start` is its byte offset in the whole log. */
 export interface Segment {
@@ -72,6 +72,11 @@ export class LogFiles implements ClosableFile {
     return this.opening;
   }
 
+  /** Whether there is an active file; a look at it creates none. */
+  async hasActive(): Promise<boolean> {
+    return this.isNamed || (await withFile(this.disk, this.pathOf(this.last), async () => true)) === true;
+  }
+
   /** Makes the active file durable. */
   sync(): Promise<void> {
     return this.useActive((file) => file.sync());
@@ -89,13 +94,13 @@ export class LogFiles implements ClosableFile {
    * Removes what a failed write of ours may have left after the durable end. What another program appended meanwhile
    * stays; a copy is kept, because a crash may come before it is there again.
    */
-  async truncateToDurable(failedWrite: Buffer, position: number): Promise<void> {
+  async truncateToDurable(failedWrite: Buffer, key: ProjectKey, position: number): Promise<void> {
     if (!this.isNamed) return;
     await this.useActive(async (file) => {
       const tail = await readTail(file, this.last.bytes);
       const isOurs = tail.equals(failedWrite.subarray(0, tail.length));
       if (!isOurs) await saveTornTail(this.disk, this.folder, position, tail);
-      await cutKeepingForeign(file, this.last.bytes, tail);
+      await cutKeepingForeign(file, this.last.bytes, splitTail(tail, key, position).foreign);
     });
   }
 
@@ -103,10 +108,10 @@ export class LogFiles implements ClosableFile {
    * Moves the full active file to the sealed segments; the next write starts a new file. Returns the foreign lines that
    * were appended to the file since the last write.
    */
-  seal(nextPosition: number): Promise<readonly Buffer[]> {
+  seal(nextPosition: number, lastSeal: string): Promise<readonly Buffer[]> {
     // Reads use the open file while it is being moved: at its path there may be none, or the next one.
     return this.useActive(async (file) => {
-      const foreign = await this.takeForeign(file);
+      const foreign = await this.takeForeign(file, lastSeal);
       // Once it is sealed, the write-ahead log no longer counts for it.
       await file.sync();
       const segments = `${this.folder}/${SEGMENTS_FOLDER}`;
@@ -117,7 +122,7 @@ export class LogFiles implements ClosableFile {
       await this.disk.rename(`${this.folder}/${ACTIVE_FILE}`, path);
       try {
         // Another program may have appended a line just before the file was moved.
-        return [...foreign, ...(await this.takeForeign(file))];
+        return [...foreign, ...(await this.takeForeign(file, lastSeal))];
       } finally {
         const active = this.active;
         this.active = null;
@@ -131,8 +136,9 @@ export class LogFiles implements ClosableFile {
   }
 
   /** Makes the foreign lines at the end of the active file part of the log. */
-  private async takeForeign(file: DiskFile): Promise<readonly Buffer[]> {
-    const foreign = await readForeignTail(this.disk, file, this.pathOf(this.last), this.last.bytes);
+  private async takeForeign(file: DiskFile, seal: string): Promise<readonly Buffer[]> {
+    const end = { from: this.last.bytes, seal };
+    const foreign = await readForeignTail(this.disk, file, this.pathOf(this.last), end);
     if (foreign.length === 0) return foreign;
     await file.sync();
     this.last.bytes += bytesInFile(foreign);

@@ -35,10 +35,5 @@ export function eventIn(bytes: Buffer): DecodedLine['event'] {
   return typeof decoded !== 'string' && 'line' in decoded ? decoded.line.event : null;
 }
 
-export function isForeignLine(bytes: Buffer): boolean {
-  const decoded = decodeLine(bytes);
-  return typeof decoded !== 'string' && decoded.kind === 'foreign';
-}
-
 /** Most text is ASCII, and the check takes a fraction of the time of decoding UTF-8. */
 export const textOf = (bytes: Buffer): string => bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8');

@@ -1,6 +1,7 @@
 import { StoreBroken } from '../store.js';
 import type { Disk } from './disk.js';
 import { writeDurableMark } from './durable-mark.js';
+import { bytesInFile } from './foreign-lines.js';
 import type { RecoveredLog } from './recovery.js';
 import { writeSnapshot } from './snapshot.js';
 import { messageOf } from './strict-disk.js';
@@ -75,7 +76,7 @@ export class Maintenance {
 
   private async seal(log: RecoveredLog): Promise<void> {
     try {
-      log.state.foreign.push(...(await log.files.seal(log.state.index.position + 1)));
+      log.state.foreign.push(...(await log.files.seal(log.state.index.position + 1, log.state.seal)));
     } catch (error) {
       if (error instanceof StoreBroken) throw error;
       this.options.warn(
@@ -103,7 +104,9 @@ export class Maintenance {
   }
 
   private mark(log: RecoveredLog): Promise<void> {
-    const { first_position, bytes } = log.files.last;
+    const { first_position } = log.files.last;
+    // Without the lines of others that no seal covers: nothing proves what they were.
+    const bytes = Math.max(0, log.files.last.bytes - bytesInFile(log.state.foreign));
     const mark = { position: log.state.index.position, first_position, bytes };
     return writeDurableMark(this.options.disk, this.options.folder, mark);
   }

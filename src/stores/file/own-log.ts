@@ -3,7 +3,7 @@ import { V1_PREFIX } from './line-v1.js';
 import { decodeLine } from './log-line.js';
 
 /** The beginnings of our lines. A crash may have left less than one of them. */
-const PREFIXES = [V1_PREFIX, Buffer.from('{"event_id":"'), Buffer.from('{"log":{')];
+export const OWN_PREFIXES = [V1_PREFIX, Buffer.from('{"event_id":"'), Buffer.from('{"log":{')];
 
 /**
  * Whether the start of a file is that of a log of ours, rather than of another program: it has a line of ours, or no
@@ -17,7 +17,7 @@ export function isOwnLog(start: Buffer): boolean {
     isOwn ||= isOwnLine(line);
   });
   if (lines > 0) return isOwn;
-  return PREFIXES.some((prefix) => {
+  return OWN_PREFIXES.some((prefix) => {
     const length = Math.min(prefix.length, start.length);
     return start.compare(prefix, 0, length, 0, length) === 0;
   });

@@ -11,19 +11,21 @@ import {
   StoreUnavailable,
   type Transaction,
 } from '../store.js';
+import { transactionOf } from '../transaction.js';
 import { type AppendedBatch, appendBatch, type BatchSync } from './append.js';
 import type { BlockWriters } from './block-writer.js';
-import { coverOf } from './foreign-lines.js';
+import { readFully } from './disk.js';
+import { batchLength, coverOf, type ForeignEvents, isBlank } from './foreign-lines.js';
 import type { LogExtent } from './idle-projects.js';
 import { isRecordedRedaction, readEvents } from './log-reader.js';
 import { Maintenance } from './maintenance.js';
-import { publishBatch } from './publish.js';
+import { type FlushedBatch, publishBatch } from './publish.js';
 import { type RecoveredLog, type RecoveryContext, recoverLog } from './recovery.js';
 import { redactSegments } from './redact-segments.js';
 import type { LogState } from './replay.js';
 import { messageOf, notWritten } from './strict-disk.js';
 import type { GroupCommit } from './wal/group-commit.js';
-import { type SealedBatch, WriteBatch } from './write-batch.js';
+import { WriteBatch } from './write-batch.js';
 
 export interface LogOptions extends Omit<RecoveryContext, 'now_ms' | 'has_cut_tail'> {
   readonly now: () => number;
@@ -32,6 +34,8 @@ export interface LogOptions extends Omit<RecoveryContext, 'now_ms' | 'has_cut_ta
   readonly segment_bytes_max: number;
   /** Logs of the tenant that are being reloaded; until then the permit counts of the tenant's scopes are unknown. */
   readonly reloads: { count: number };
+  /** Takes in the lines of other programs: their events are written with the seal that covers them. */
+  readonly foreign_events?: ForeignEvents;
   /** The store cannot continue. */
   readonly onBroken: (error: StoreBroken) => void;
   /** Something in the files is not what was written. */
@@ -41,11 +45,17 @@ export interface LogOptions extends Omit<RecoveryContext, 'now_ms' | 'has_cut_ta
 /** Maximum number of pending transactions; beyond it the disk is too slow, and callers are asked to retry. */
 const TRANSACTIONS_PENDING_MAX = 100_000;
 
+const NO_LINES: readonly Buffer[] = [];
+const NEWLINE = 0x0a;
+const LOOK_AHEAD_BYTES = 64 * 1024;
+/** Per call. What is left is taken in by the next one. */
+const FOREIGN_BATCHES_MAX = 64;
+
 /** One project's log: decides transactions in memory, and reports nothing before it is on disk. */
 export class ProjectLog {
   private durablePosition: number;
   private pendingBatch: WriteBatch;
-  private flushingBatch: (SealedBatch & { readonly batch: WriteBatch }) | null = null;
+  private flushingBatch: FlushedBatch | null = null;
   private flushLoop: Promise<void> = Promise.resolve();
   private isFlushing = false;
   /** Work that must not run while a batch is being written. */
@@ -102,11 +112,14 @@ export class ProjectLog {
     if (this.pendingBatch.transactions >= TRANSACTIONS_PENDING_MAX) {
       throw new StoreUnavailable('Too many commits are waiting for the disk. Try again in a moment.');
     }
+    const outcome = this.applyToBatch(transaction, nowMs);
+    if (this.pendingBatch.transactions > 0 && !this.isFlushing) this.start();
+    return outcome;
+  }
+
+  private applyToBatch(transaction: Transaction, nowMs: number): CommitOutcome {
     const { outcome, events, first_position, record } = this.log.state.ledger.apply(transaction, nowMs);
-    if (record !== null) {
-      this.pendingBatch.add(events, first_position, record, nowMs);
-      if (!this.isFlushing) this.start();
-    }
+    if (record !== null) this.pendingBatch.add(events, first_position, record, nowMs);
     return outcome;
   }
 
@@ -159,7 +172,7 @@ export class ProjectLog {
           throw new Error(`No event of the log records the redaction of event ${event.position}.`);
       }
       const isActive = events.some(({ position }) => state.offsets.at(position) >= files.last.start);
-      if (isActive) state.foreign.push(...(await files.seal(state.index.position + 1)));
+      if (isActive) state.foreign.push(...(await files.seal(state.index.position + 1, state.seal)));
       // The write-ahead log must not keep what is removed from the files.
       await this.options.groups.checkpoint();
       await redactSegments(this.options.disk, files, state, events);
@@ -221,7 +234,8 @@ export class ProjectLog {
   private appendPending(): Promise<AppendedBatch> {
     const { files } = this.log;
     const { disk, groups, key } = this.options;
-    const { first_position: segment, bytes: end } = files.last;
+    const { first_position: segment, bytes } = files.last;
+    const end = { from: bytes, seal: this.log.state.seal };
     const seal = (foreignBefore: readonly Buffer[]): Buffer => this.seal(foreignBefore);
     const sync: BatchSync = {
       get isDirect() {
@@ -233,19 +247,71 @@ export class ProjectLog {
     return files.useActive((file) => appendBatch(disk, file, files.pathOf(files.last), end, seal, sync));
   }
 
-  /** Seals the pending batch, and starts the next one: what is applied from now on comes after this seal. */
+  /**
+   * Seals the pending batch, and starts the next one: what is applied from now on comes after this seal. The events of
+   * the foreign lines that the seal covers are in the same batch, so a crash neither loses nor repeats them.
+   */
   private seal(foreignBefore: readonly Buffer[]): Buffer {
     const batch = this.pendingBatch;
-    const sealed = batch.finish(this.durablePosition, coverOf([...this.log.state.foreign, ...foreignBefore]));
-    this.flushingBatch = { ...sealed, batch };
+    const { foreign } = this.log.state;
+    const known = foreign.length + foreignBefore.length === 0 ? NO_LINES : [...foreign, ...foreignBefore];
+    const covered = this.takeIn(known);
+    const sealed = batch.finish(this.durablePosition, coverOf(covered));
+    this.flushingBatch = { ...sealed, batch, uncovered: known.slice(covered.length) };
     this.pendingBatch = this.newBatch(sealed.seal);
     return sealed.bytes;
+  }
+
+  /** Adds the events of foreign lines to the pending batch. Returns the lines that its seal is to cover. */
+  private takeIn(known: readonly Buffer[]): readonly Buffer[] {
+    const { foreign_events: eventsOf, key, now } = this.options;
+    if (eventsOf === undefined || known.length === 0) return known;
+    const lines = known.slice(0, batchLength(known));
+    const now_ms = now();
+    const place = { after_position: this.durablePosition, seal: this.log.state.seal, now_ms };
+    for (const event of eventsOf(lines, place))
+      this.applyToBatch(transactionOf(key, { loose_events: [event] }), now_ms);
+    return lines;
+  }
+
+  /**
+   * Takes in the lines that other programs have appended, if they are whole, in batches. Resolves to whether there were
+   * any.
+   */
+  async takeForeign(): Promise<boolean> {
+    if (this.options.foreign_events === undefined) return false;
+    let hasTaken = false;
+    await this.betweenBatches(async () => {
+      const { reloadCount } = this;
+      for (let batches = 0; batches < FOREIGN_BATCHES_MAX; batches += 1) {
+        if (!(await this.hasForeign())) return;
+        await this.flushPending();
+        if (this.failure !== null || this.reloadCount !== reloadCount) return;
+        hasTaken = true;
+      }
+    });
+    return hasTaken;
+  }
+
+  /** Whether there are lines of other programs to take in. One that is being written is left until it is whole. */
+  private async hasForeign(): Promise<boolean> {
+    const { files, state } = this.log;
+    if (!state.foreign.every(isBlank)) return true;
+    const from = files.last.bytes;
+    if (!(await files.hasActive())) return false;
+    return files.useActive(async (file) => {
+      const size = await file.size();
+      if (size <= from) return false;
+      const [last] = await readFully(file, size - 1, 1);
+      const start = await readFully(file, from, Math.min(size - from, LOOK_AHEAD_BYTES));
+      return last === NEWLINE && (!isBlank(start) || size - from > LOOK_AHEAD_BYTES);
+    });
   }
 
   private publish(appended: AppendedBatch): void {
     if (this.flushingBatch === null) throw new Error('No batch is being written.');
     const { batch } = this.flushingBatch;
-    publishBatch(this.log, this.flushingBatch, batch, appended);
+    publishBatch(this.log, this.flushingBatch, appended);
     const firstPosition = this.durablePosition + 1;
     this.durablePosition = this.log.state.index.position;
     this.flushingBatch = null;
@@ -293,7 +359,7 @@ export class ProjectLog {
     const { files, state } = this.log;
     await this.options.groups.sync(files);
     if (this.flushingBatch !== null) {
-      await files.truncateToDurable(this.flushingBatch.bytes, state.index.position);
+      await files.truncateToDurable(this.flushingBatch.bytes, this.options.key, state.index.position);
     }
     await files.close();
     this.log = await recoverLog({ ...this.options, now_ms: this.options.now(), has_cut_tail: true });

@@ -3,17 +3,21 @@ import type { AppendedBatch } from './append.js';
 import type { RecoveredLog } from './recovery.js';
 import type { SealedBatch, WriteBatch } from './write-batch.js';
 
+/** A batch, and the foreign lines that were known when it was sealed and that it does not cover. */
+export interface FlushedBatch extends SealedBatch {
+  readonly batch: WriteBatch;
+  readonly uncovered: readonly Buffer[];
+}
+
 /** Makes a durable batch visible to readers. */
 export function publishBatch(
   { files, state }: RecoveredLog,
-  { bytes, seal, blocks }: SealedBatch,
-  { events, offsets, at_ms }: WriteBatch,
+  { bytes, seal, blocks, uncovered, batch: { events, offsets, at_ms } }: FlushedBatch,
   { start: startInFile, foreignBetween }: AppendedBatch,
 ): void {
   const start = files.last.start + startInFile;
   files.last.bytes = startInFile + bytes.length;
-  // The batch covers all that were known when it was sealed.
-  state.foreign.splice(0, state.foreign.length, ...foreignBetween);
+  state.foreign.splice(0, state.foreign.length, ...uncovered, ...foreignBetween);
   for (let at = 0; at < blocks.length; at += 2) {
     state.blocks.add(start + (blocks[at] as number), start + (blocks[at + 1] as number), state.seal);
   }

@@ -4,15 +4,16 @@ import { type Disk, type DiskFile, withFile } from './disk.js';
 import { addProvenDurable, type DurableProgress, readDurableMark } from './durable-mark.js';
 import { ACTIVE_FILE, SEGMENTS_FOLDER, SNAPSHOTS_FOLDER, sealedPositions, segmentPath } from './layout.js';
 import { lineNumberAt } from './line-reader.js';
+import type { LineFault } from './log-check.js';
 import { displayPath, LogFiles, type Segment } from './log-files.js';
 import type { OpenFiles } from './open-files.js';
 import { UNRECORDED_REDACTION } from './redacted-lines.js';
 import { RedactionIndex } from './redaction-index.js';
-import { emptyState, LogReplay, type LogState } from './replay.js';
-import { type FileDamage, replayFile } from './replay-file.js';
+import { emptyState, type LineSpan, LogReplay, type LogState } from './replay.js';
+import { replayFile } from './replay-file.js';
 import { loadSnapshot, type SnapshotPoint, snapshotNames } from './snapshot.js';
 import { messageOf } from './strict-disk.js';
-import { cutKeepingForeign, readTail, saveTornTail } from './torn-tail.js';
+import { cutKeepingForeign, readTail, saveTornTail, splitTail } from './torn-tail.js';
 
 export interface RecoveryContext {
   readonly disk: Disk;
@@ -105,20 +106,19 @@ async function readSealed(
   const path = segmentPath(context.folder, firstPosition);
   const segment = nextSegment(replay, segments, firstPosition);
   if (segment === null) {
+    const { undecidedFault } = replay.check;
+    if (undecidedFault !== null) throw await damageOf(context, segments, undecidedFault);
     const expected = replay.state.ledger.position + 1;
     throw damageIn(context, path, 1, `position ${expected} is not in any file: a sealed segment is missing`);
   }
   await readExisting(context, path, async (file) => {
     const { end, damage } = await replayFile(replay, segment, file);
-    if (damage !== null) throw await damageAt(context, path, file, damage);
+    if (damage !== null) throw await damageOf(context, segments, damage);
     const size = await file.size();
     if (end !== size || replay.check.isWithinBlock) {
-      const whole = replay.committedEnd - segment.start;
-      throw await damageAt(context, path, file, {
-        first: whole,
-        last: whole,
-        why: 'the segment ends within a block',
-      });
+      const at = { offset: replay.committedEnd, end: replay.committedEnd };
+      const why = 'the segment ends within a block';
+      throw await damageOf(context, segments, { first: at, last: at, why });
     }
     segment.bytes = size;
   });
@@ -152,7 +152,7 @@ async function readActive(
     bytes: Math.max(segment.bytes, mark?.first_position === segment.first_position ? mark.bytes : 0),
   };
   const isRead = await withFile(context.disk, path, async (file) => {
-    await readActiveFile(context, replay, segment, { file, path }, durable);
+    await readActiveFile(context, replay, segments, { file, path }, durable);
     return true;
   });
   if (isRead === null && (durable.position > replay.state.ledger.position || durable.bytes > 0))
@@ -162,23 +162,23 @@ async function readActive(
 async function readActiveFile(
   context: RecoveryContext,
   replay: LogReplay,
-  segment: Segment,
+  segments: readonly Segment[],
   { file, path }: { file: DiskFile; path: string },
   durable: DurableProgress,
 ): Promise<void> {
+  const segment = segments[segments.length - 1] as Segment;
   const { end, damage } = await replayFile(replay, segment, file);
+  const fault = damage ?? replay.check.undecidedFault;
   const size = await file.size();
-  const wholeBytes = Math.min(replay.committedEnd - segment.start, size);
-  if (damage !== null) await addProvenDurable(durable, file, wholeBytes);
-  if (wholeBytes < durable.bytes || replay.state.ledger.position < durable.position) {
-    const earlyEnd = end < size ? 'the line is cut off' : 'the log ends here, and later lines are missing';
-    throw await damageAt(
-      context,
-      path,
-      file,
-      damage ?? { first: wholeBytes, last: wholeBytes, why: earlyEnd },
-    );
+  const wholeBytes = Math.max(0, Math.min(replay.committedEnd - segment.start, size));
+  const { position } = replay.state.ledger;
+  if (fault !== null) await addProvenDurable(durable, file, wholeBytes, position);
+  if (wholeBytes < durable.bytes || position < durable.position) {
+    const why = end < size ? 'the line is cut off' : 'the log ends here, and later lines are missing';
+    const at = { offset: segment.start + wholeBytes, end: segment.start + wholeBytes };
+    throw await damageOf(context, segments, fault ?? { first: at, last: at, why });
   }
+  if (fault !== null && fault.first.offset < segment.start) throw await damageOf(context, segments, fault);
   segment.bytes = wholeBytes;
   if (wholeBytes === size || context.has_cut_tail) return;
   await cutTornTail(context, path, replay, segment);
@@ -195,9 +195,14 @@ async function cutTornTail(
   const log = await context.disk.openAppend(path);
   try {
     const tail = await readTail(log, segment.bytes);
-    const tornPath = await saveTornTail(context.disk, context.folder, position, tail);
-    const foreign = await cutKeepingForeign(log, segment.bytes, tail);
+    const { foreign, isAllForeign } = splitTail(tail, context.key, position);
     replay.addLeftOver(foreign);
+    if (isAllForeign) {
+      segment.bytes = replay.committedEnd - segment.start;
+      return;
+    }
+    const tornPath = await saveTornTail(context.disk, context.folder, position, tail);
+    await cutKeepingForeign(log, segment.bytes, foreign);
     segment.bytes = replay.committedEnd - segment.start;
     context.warn(
       `${path} ended in ${tail.length} bytes that a crash left unfinished after position ${position}. ` +
@@ -211,14 +216,22 @@ async function cutTornTail(
 
 const MISSING = 'the file is missing';
 
-async function damageAt(
+/** The damage to lines that are given by their offsets in the whole log. */
+async function damageOf(
   context: RecoveryContext,
-  path: string,
-  file: DiskFile,
-  { first, last, why }: FileDamage,
+  segments: readonly Segment[],
+  { first, last, why }: LineFault<LineSpan>,
 ): Promise<LogDamaged> {
-  const line = await lineNumberAt(file, first);
-  return damageIn(context, path, line, why, first === last ? line : await lineNumberAt(file, last));
+  const segment = segments.findLast(({ start }) => start <= first.offset) as Segment;
+  const sealed = segmentPath(context.folder, segment.first_position);
+  const isSealed = (await sealedPositions(context.disk, context.folder)).includes(segment.first_position);
+  const path = isSealed ? sealed : `${context.folder}/${ACTIVE_FILE}`;
+  return readExisting(context, path, async (file) => {
+    const line = await lineNumberAt(file, first.offset - segment.start);
+    const isOne = first.offset === last.offset;
+    const lastLine = isOne ? line : await lineNumberAt(file, last.offset - segment.start);
+    return damageIn(context, path, line, why, lastLine);
+  });
 }
 
 const damageIn = (

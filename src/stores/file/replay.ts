@@ -73,7 +73,11 @@ export class LogReplay {
   /** Adds the foreign lines that are left of a torn tail. */
   addLeftOver(foreign: readonly Buffer[]): void {
     this.check.dropUnsealed();
-    for (const line of foreign) this.addLine(line, this.committedEnd);
+    this.check.dropUndecided();
+    for (const line of foreign) {
+      const offset = this.committedEnd;
+      this.check.addForeign(Buffer.from(line), { offset, end: offset + line.length + 1 });
+    }
   }
 
   private applyTransaction(lines: readonly CheckedLine<LineSpan>[], batchMs: number): void {

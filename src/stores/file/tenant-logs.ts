@@ -95,8 +95,12 @@ export class TenantLogs {
   private async readLog(project_id: string): Promise<ProjectLog> {
     const projectKey = { tenant_id: this.tenantId, project_id };
     const folder = this.options.layout.projectFolder(projectKey);
+    const { foreign_events, ...options } = this.options;
+    // Other programs append to a workspace's own log only.
+    const isRootProject = this.options.layout.rootProjectOf(this.tenantId) === project_id;
     const log = await ProjectLog.open({
-      ...this.options,
+      ...options,
+      ...(isRootProject && foreign_events !== undefined ? { foreign_events } : {}),
       key: projectKey,
       root: this.options.layout.root,
       folder,

@@ -1,21 +1,63 @@
+import type { ProjectKey } from '../store.js';
 import { appendSynced, type Disk, type DiskFile, readFully, writeFully } from './disk.js';
 import { bytesInFile } from './foreign-lines.js';
+import { parseObject } from './line.js';
 import { visitWholeLines } from './line-reader.js';
-import { isForeignLine } from './log-line.js';
+import { placeError } from './log-check.js';
+import { decodeLine, textOf } from './log-line.js';
+import { OWN_PREFIXES } from './own-log.js';
+import type { Seal } from './seal.js';
+
+interface SplitTail {
+  readonly foreign: readonly Buffer[];
+  /** Nothing of it is ours, and it ends with a whole line. */
+  readonly isAllForeign: boolean;
+}
 
 /**
- * Cuts a log file off at `from`, where our own lines are unfinished. Foreign lines after that place are appended again,
- * since other programs rely on them. Returns them.
+ * Tells torn lines of ours from lines of other programs, after the last seal of a log. Ours continue the log, or are
+ * the beginning of such a line; no seal vouches for them. Everything else is foreign, also a copy of a line of ours.
+ */
+export function splitTail(tail: Buffer, key: ProjectKey, position: number): SplitTail {
+  const lines: { readonly line: Buffer; isOwn: boolean }[] = [];
+  let nextPosition = position + 1;
+  const used = visitWholeLines(tail, 0, (line) => {
+    const decoded = decodeLine(line);
+    if (typeof decoded === 'string') lines.push({ line, isOwn: isTornLine(line) });
+    else if (decoded.kind === 'transaction') {
+      const { event } = decoded.line;
+      const isOwn = event === null || placeError(event, key, nextPosition) === null;
+      if (isOwn && event !== null) nextPosition += 1;
+      lines.push({ line, isOwn });
+    } else if (decoded.kind === 'seal') {
+      const isOwn = lines.at(-1)?.isOwn === true || isNextSeal(decoded.seal, position);
+      lines.push({ line, isOwn });
+      // A line of its block may look foreign because it is damaged.
+      if (isOwn) for (const covered of lines.slice(-decoded.seal.lines - 1)) covered.isOwn = true;
+    } else lines.push({ line, isOwn: decoded.kind === 'v1' });
+  });
+  const foreign = lines.filter(({ isOwn }) => !isOwn).map(({ line }) => line);
+  return { foreign, isAllForeign: foreign.length === lines.length && used === tail.length };
+}
+
+/** Whether a seal is one that would have followed the last: what it knew to be durable is what the log has. */
+const isNextSeal = ({ durable, continues }: Seal, position: number): boolean =>
+  durable === position || (continues === true && durable <= position);
+
+/** Whether a crash may have left this of a line of ours. */
+const isTornLine = (line: Buffer): boolean =>
+  parseObject(textOf(line)) === null &&
+  OWN_PREFIXES.some((prefix) => line.subarray(0, prefix.length).equals(prefix));
+
+/**
+ * Cuts a log file off at `from`, where our own lines are unfinished. The foreign lines after that place are appended
+ * again, since other programs rely on them.
  */
 export async function cutKeepingForeign(
   file: DiskFile,
   from: number,
-  tail: Buffer,
-): Promise<readonly Buffer[]> {
-  const foreign: Buffer[] = [];
-  visitWholeLines(tail, 0, (line) => {
-    if (isForeignLine(line)) foreign.push(line);
-  });
+  foreign: readonly Buffer[],
+): Promise<void> {
   await file.truncate(from);
   if (foreign.length > 0) {
     const bytes = Buffer.allocUnsafe(bytesInFile(foreign));
@@ -27,7 +69,6 @@ export async function cutKeepingForeign(
     await writeFully(file, bytes);
   }
   await file.sync();
-  return foreign;
 }
 
 /** Writes a copy of what is about to be cut off beside the log. Returns its path. */

@@ -5,6 +5,7 @@ import { ACTIVE_FILE, sealedPositions, segmentPath } from './layout.js';
 import { isObject, NO_HASH } from './line.js';
 import { LogCheck } from './log-check.js';
 import { textOf } from './log-line.js';
+import { type Seal, SealInput, sealedText } from './seal.js';
 import { type SkimmedLine, skimLine } from './skimmed-line.js';
 
 /** Small enough that the garbage of one chunk is cheap to collect before the next is read. */
@@ -15,7 +16,7 @@ const NEWLINE = 0x0a;
  * Reads a log for display only; nothing may be decided on it. Every line must name the project, the next position and
  * its part of the transaction, every seal must count the lines of its block, and the log must reach as far as it was
  * known to be durable: torn, missing or reordered lines are detected. The contents are trusted, because no digests are
- * computed; recovery and `gen verify` do that.
+ * computed but that of the last block, which another program may have imitated; recovery and `gen verify` do that.
  *
  * False: something does not match, or a writer was active. What was read is then worthless.
  */
@@ -27,7 +28,8 @@ export async function readLogUnverified(
   const mark = await readDurableMark(disk, folder);
   let position = 0;
   const start = { key: null, seal: NO_HASH, position, foreign: [], isFormat1: true };
-  const check: LineCheck = new LogCheck(start, {
+  const lastBlock = new LastBlock();
+  const lines: LogCheck<null> = new LogCheck(start, {
     onTransaction: (lines) => {
       for (const { line } of lines) {
         if (line.event === null) continue;
@@ -37,6 +39,7 @@ export async function readLogUnverified(
     },
     onWhole: () => {},
   });
+  const check: LineCheck = { lines, lastBlock };
   // Opened before the sealed files are listed: if it is sealed meanwhile, its first position comes twice, and does not
   // match.
   const active = await disk.openRead(`${folder}/${ACTIVE_FILE}`);
@@ -49,10 +52,44 @@ export async function readLogUnverified(
   } finally {
     await active?.close();
   }
-  return position >= (mark?.position ?? 0);
+  return position >= (mark?.position ?? 0) && lastBlock.isSealed();
 }
 
-type LineCheck = LogCheck<null>;
+interface LineCheck {
+  readonly lines: LogCheck<null>;
+  readonly lastBlock: LastBlock;
+}
+
+/** The last block of a log. An imitation at any other place does not fit the lines after it. */
+class LastBlock {
+  private lines: string[] = [];
+  /** The last seal, or the hash of the last format-1 line. */
+  private seal = NO_HASH;
+  private last: {
+    readonly lines: string[];
+    readonly seal: Seal;
+    readonly text: string;
+    readonly before: string;
+  } | null = null;
+
+  add(text: string, line: SkimmedLine): void {
+    if (line.kind === 'seal') {
+      this.last = { lines: this.lines, seal: line.seal, text, before: this.seal };
+      this.seal = line.seal.seal;
+      this.lines = [];
+    } else if (line.kind === 'v1') this.seal = line.links.hash;
+    else this.lines.push(text);
+  }
+
+  isSealed(): boolean {
+    if (this.last === null) return true;
+    const { lines, seal, text, before } = this.last;
+    const input = new SealInput();
+    input.begin(before);
+    for (const line of lines.slice(-seal.lines)) input.addLine(Buffer.from(line));
+    return input.digest(sealedText(Buffer.from(text))) === seal.seal;
+  }
+}
 
 async function readFileUnverified(file: DiskFile, check: LineCheck): Promise<boolean> {
   /** The beginning of a line that continues in the next chunk. */
@@ -63,7 +100,7 @@ async function readFileUnverified(file: DiskFile, check: LineCheck): Promise<boo
       return false;
     partialLine = end > 0 ? bytes.subarray(end) : Buffer.concat([partialLine, bytes]);
   }
-  return partialLine.length === 0 && !check.isWithinBlock;
+  return partialLine.length === 0 && !check.lines.isWithinBlock;
 }
 
 /** Reads the next chunk while the caller processes this one. */
@@ -93,11 +130,12 @@ function addLines(check: LineCheck, text: string): boolean {
   const events = parseTogether(skimmed.flatMap((line) => line?.event_json ?? []));
   if (events === null) return false;
   let used = 0;
-  return skimmed.every((line) => {
+  return skimmed.every((line, at) => {
     if (line === null) return false;
-    if (line.event_json === null) return addLine(check, line, null);
+    check.lastBlock.add(lines[at] as string, line);
+    if (line.event_json === null) return addLine(check.lines, line, null);
     used += 1;
-    return addLine(check, line, events[used - 1] as ParsedEvent);
+    return addLine(check.lines, line, events[used - 1] as ParsedEvent);
   });
 }
 
@@ -109,7 +147,7 @@ type ParsedEvent = EventEnvelope & {
   readonly delta?: unknown;
 };
 
-function addLine(check: LineCheck, skimmed: SkimmedLine, parsed: ParsedEvent | null): boolean {
+function addLine(check: LogCheck<null>, skimmed: SkimmedLine, parsed: ParsedEvent | null): boolean {
   if (skimmed.kind === 'seal') return check.addSeal(skimmed.seal, null, null) === null;
   if (skimmed.kind === 'foreign') return check.addForeign(NO_BYTES, null) === null;
   if (parsed !== null && !isObject(parsed.payload)) return false;

@@ -2,6 +2,7 @@ import { OPEN_CALLER } from '../../coordinator/authentication/caller.js';
 import type { Coordinator } from '../../coordinator/coordinator.js';
 import { isProblem } from '../../coordinator/wire/problem.js';
 import type { ProjectKey } from '../../stores/store.js';
+import { configureBodyOf } from '../read-files.js';
 import { EMPTY_PLAN, type SyncRemote } from './remote.js';
 import type { LocalLog } from './sync-workspace.js';
 
@@ -33,8 +34,8 @@ export function coordinatorRemote(
       const reply = await coordinator.plans.put(key, EMPTY_PLAN, { if_match: 0 }, OPEN_CALLER);
       return isProblem(reply) ? reply : null;
     },
-    configure: async (files) => {
-      const body = { files: Object.fromEntries(files) };
+    configure: async (texts) => {
+      const body = configureBodyOf(texts);
       const reply = await coordinator.settings.configure(key, body, OPEN_CALLER);
       return isProblem(reply) ? reply : null;
     },

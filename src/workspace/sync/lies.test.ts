@@ -36,7 +36,9 @@ async function office(): Promise<{ harness: CoordinatorHarness; remote: SyncRemo
 const pulling = (workspace: SyncWorkspace, remote: SyncRemote, keep_aside = false) =>
   pull(workspace, remote, { ...quietOptions, keep_aside });
 const pushing = (workspace: SyncWorkspace, remote: SyncRemote) =>
-  withLocalLog(workspace, (local) => push(workspace, local, remote, new Map(), quietOptions));
+  withLocalLog(workspace, (local) =>
+    push(workspace, local, remote, { files: new Map(), unreadable: new Map() }, quietOptions),
+  );
 
 /** The same remote, but its log is replaced by `tell`. */
 const telling = (

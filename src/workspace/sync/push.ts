@@ -4,6 +4,7 @@ import { claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
 import type { ClaimResult } from '../../core/contract/claims.js';
 import { type EventEnvelope, isoTime, type NewEvent } from '../../core/events/envelope.js';
 import type { FeatureVector } from '../../core/methodology/definition/methodology.js';
+import type { WorkspaceTexts } from '../../core/methodology/definition/read/workspace-files.js';
 import { parseMethodology } from '../../core/methodology/definition/read-methodology.js';
 import { serializeFeature } from '../../core/methodology/definition/serialize-feature.js';
 import type { RecordHead } from '../../core/record.js';
@@ -72,7 +73,7 @@ export async function push(
   workspace: SyncWorkspace,
   local: LocalLog,
   remote: SyncRemote,
-  files: ReadonlyMap<string, string>,
+  texts: WorkspaceTexts,
   { now_ms, onStep }: SyncOptions,
 ): Promise<PushReport | SyncRefusal> {
   const state = await readSyncState(workspace, local.store, remote);
@@ -87,7 +88,7 @@ export async function push(
     remote_position === 0,
   );
   if (local_position > common) {
-    await run.configure(files);
+    await run.configure(texts);
     await run.sendTail(common, local_position);
   }
   await onStep('pushed');
@@ -102,12 +103,13 @@ export async function push(
 
 /** Adds spawned features, which have no file. */
 async function withSpawnedFeatures(
-  files: ReadonlyMap<string, string>,
+  texts: WorkspaceTexts,
   store: Store,
   projectKey: ProjectKey,
-): Promise<ReadonlyMap<string, string>> {
-  const reading = parseMethodology(files);
-  if (!reading.ok) return files;
+): Promise<WorkspaceTexts> {
+  const { files, unreadable } = texts;
+  const reading = parseMethodology(files, unreadable);
+  if (!reading.ok) return texts;
   const written = new Set(reading.features.map(({ feature_id }) => feature_id));
   const all = new Map(files);
   for (let after = featureSubject(''); ; ) {
@@ -119,7 +121,7 @@ async function withSpawnedFeatures(
       if (!written.has(feature_id)) all.set(`features/active/${feature_id}.yml`, serializeFeature(vector));
     }
     const last = page.at(-1);
-    if (last === undefined || vectors.length < page.length) return all;
+    if (last === undefined || vectors.length < page.length) return { files: all, unreadable };
     after = last.subject;
   }
 }
@@ -145,14 +147,14 @@ class PushRun {
   }
 
   /** Sends the configuration. A project without local configuration needs none at the remote. */
-  async configure(files: ReadonlyMap<string, string>): Promise<void> {
+  async configure(texts: WorkspaceTexts): Promise<void> {
     const { store } = this.local;
     const { key } = this.workspace;
     const [configured] = await store.heads(key, [METHODOLOGY_SUBJECT]);
     if (configured == null) return;
     this.mustCreate = false;
     await this.onStep('configure');
-    const fault = await this.remote.configure(await withSpawnedFeatures(files, store, key));
+    const fault = await this.remote.configure(await withSpawnedFeatures(texts, store, key));
     if (fault !== null) this.addRefused(CONFIGURATION, assertDecided(fault));
   }
 
@@ -164,14 +166,14 @@ class PushRun {
 
   private async pushEvent(event: EventEnvelope): Promise<void> {
     const handle = this.handles.get(claimKey(event));
+    // A claim granted before the workspace went offline has the same generation at the remote.
+    const action = tailActionFor(event, handle ?? { generation: event.generation ?? 0 });
+    if (action.kind === 'skip') return;
     if (handle === null && claimEventKindOf(event.event_type) !== 'granted') {
       return this.addNotSent(event, 'the claim that it depends on was refused');
     }
-    // A claim granted before the workspace went offline has the same generation at the remote.
-    const action = tailActionFor(event, handle ?? { generation: event.generation ?? 0 });
     if (action.kind === 'import') return this.queueImport(event);
     if (action.kind === 'not_sent') return this.addNotSent(event, action.because);
-    if (action.kind === 'skip') return;
     // The remote must have all earlier events first.
     await this.flushImports();
     await this.createProject();

@@ -8,6 +8,7 @@ import type {
 } from '../../core/contract/claims.js';
 import type { AppendResult, ImportedCount } from '../../core/contract/events.js';
 import type { EventEnvelope, NewEvent } from '../../core/events/envelope.js';
+import type { WorkspaceTexts } from '../../core/methodology/definition/read/workspace-files.js';
 
 type Send<Reply> = (body: Readonly<Record<string, unknown>>) => Promise<Reply | Problem>;
 
@@ -44,7 +45,7 @@ export interface SyncRemote extends RemoteCommands {
   /** Makes the project, if it does not exist yet. */
   create(): Promise<Problem | null>;
   /** Loads a workspace's configuration files. */
-  configure(files: ReadonlyMap<string, string>): Promise<Problem | null>;
+  configure(texts: WorkspaceTexts): Promise<Problem | null>;
 }
 
 /** A plan without tasks: the least that makes a project. */

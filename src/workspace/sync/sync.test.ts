@@ -46,7 +46,9 @@ async function openSyncScenario(name: TestStoreName): Promise<SyncScenario> {
 }
 
 const pushed = (workspace: SyncWorkspace, remote: SyncRemote): Promise<PushReport> =>
-  withLocalLog(workspace, (local) => push(workspace, local, remote, new Map(), quietOptions)).then(fine);
+  withLocalLog(workspace, (local) =>
+    push(workspace, local, remote, { files: new Map(), unreadable: new Map() }, quietOptions),
+  ).then(fine);
 const pulled = (workspace: SyncWorkspace, remote: SyncRemote, keep_aside = false): Promise<PullReport> =>
   pull(workspace, remote, { ...quietOptions, keep_aside }).then(fine);
 

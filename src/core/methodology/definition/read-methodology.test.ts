@@ -9,7 +9,7 @@ import { parseMethodology } from './read-methodology.js';
 
 const faultsOf = (files: Record<string, string>): readonly ConfigFault[] => {
   const reading = parseMethodology(new Map(Object.entries(files)));
-  return reading.ok ? [] : reading.faults;
+  return reading.faults;
 };
 const at = ({ file, path, line, column }: ConfigFault) => `${file} ${path} ${line}:${column}`;
 

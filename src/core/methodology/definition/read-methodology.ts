@@ -17,39 +17,47 @@ import { applyEdgeOverrides, type ParsedConstraints, parseConstraints } from './
 import { parseCoordination } from './read/coordination.js';
 import { parseEdgeFile } from './read/edge-config.js';
 import { composeEdgeConfigs } from './read/edge-configs.js';
-import type { EdgeNameIndex } from './read/edge-names.js';
+import { type EdgeNameIndex, fileStem } from './read/edge-names.js';
 import {
   type EvaluatorDefaults,
   NO_EVALUATOR_DEFAULTS,
   parseEvaluatorDefaults,
 } from './read/evaluator-defaults.js';
+import { type FaultyFiles, faultyFilesOf, withoutEdges } from './read/faulty-files.js';
 import { parseFeatures } from './read/features.js';
 import { parseModules } from './read/modules.js';
 import { DEFAULT_THRESHOLDS, type IterationThresholds, parseProfile } from './read/profile.js';
 import { parseRoles } from './read/roles.js';
 import { parseThresholds } from './read/thresholds.js';
 import { type ParsedTopology, parseTopology } from './read/topology.js';
-import { sizeLimitError, WorkspaceFiles } from './read/workspace-files.js';
+import { sizeLimitError, WorkspaceFiles, type WorkspaceTexts } from './read/workspace-files.js';
 import { ConfigFindings } from './read/yaml-file.js';
 
+const STANDARD_PROFILE = 'standard';
+const NOTHING_UNREADABLE: ReadonlyMap<string, string> = new Map();
+
 /**
- * Parses the files of a workspace into normal form, or returns all their faults. By path relative to `.ai-workspace/`;
- * missing files are replaced by the built-in ones.
+ * Parses the files of a workspace into normal form. By path relative to `.ai-workspace/`; missing files are replaced by
+ * the built-in ones. A fault in the file of a feature, an edge or a profile concerns only what depends on that file; a
+ * fault in a file that everything depends on, such as the topology, refuses all.
  */
-export const parseMethodology = (files: ReadonlyMap<string, string>): ParsedMethodology =>
-  runAllSteps(parseMethodologySteps(files));
+export const parseMethodology = (
+  files: ReadonlyMap<string, string>,
+  unreadable = NOTHING_UNREADABLE,
+): ParsedMethodology => runAllSteps(parseMethodologySteps({ files, unreadable }));
 
 /** The same in steps of one file. */
-export function* parseMethodologySteps(files: ReadonlyMap<string, string>): StepGenerator<ParsedMethodology> {
-  const message = sizeLimitError(files);
+export function* parseMethodologySteps(texts: WorkspaceTexts): StepGenerator<ParsedMethodology> {
+  const message = sizeLimitError(texts.files);
   if (message !== null) return { ok: false, faults: [{ file: '', path: '', message }] };
   const findings = new ConfigFindings();
-  const workspaceFiles = new WorkspaceFiles(files, findings);
+  const workspaceFiles = new WorkspaceFiles(texts, findings);
   yield* workspaceFiles.openSteps(['profile', 'edge', 'feature']);
   const parsed = parseFiles(workspaceFiles, findings);
   const faults = sortFindings(findings.faults);
-  if (parsed === null || faults.length > 0) return { ok: false, faults };
-  return { ok: true, ...parsed, warnings: sortFindings(findings.warnings) };
+  if (parsed === null || parsed.faultyFiles.isGeneral) return { ok: false, faults };
+  const { methodology, features } = parsed;
+  return { ok: true, methodology, features, warnings: sortFindings(findings.warnings), faults };
 }
 
 const sortFindings = (findings: readonly ConfigFault[]): ConfigFault[] =>
@@ -64,7 +72,11 @@ const sortFindings = (findings: readonly ConfigFault[]): ConfigFault[] =>
 function parseFiles(
   files: WorkspaceFiles,
   findings: ConfigFindings,
-): { readonly methodology: Methodology; readonly features: readonly FeatureVector[] } | null {
+): {
+  readonly methodology: Methodology;
+  readonly features: readonly FeatureVector[];
+  readonly faultyFiles: FaultyFiles;
+} | null {
   const topologyFile = files.fileOrBuiltIn('topology', 'graph/graph_topology.yml');
   const graph = topologyFile && parseTopology(topologyFile);
   if (graph === null) return null;
@@ -73,7 +85,7 @@ function parseFiles(
   const coordinationFile = files.fileOrBuiltIn('coordination', 'coordination.yml');
   const coordination = coordinationFile && parseCoordination(coordinationFile);
   const defaults = evaluatorDefaultsOf(files);
-  const profiles = profilesOf(files, names, defaults);
+  const profiles = profilesOf(files, names, defaults, findings);
   warnAboutMissingEdges(profiles, graph);
   const edges = edgesOf(files, graph, defaults);
   const rolesFile = files.fileOrBuiltIn('roles', 'agent_roles.yml');
@@ -92,10 +104,12 @@ function parseFiles(
     constraints: constraints.constraints,
     has_intent: files.textsOf('intent').some(hasIntent),
   };
-  const features = parseFeatures(files.filesOf('feature'), profiles, default_profile);
+  const loaded = parseFeatures(files.filesOf('feature'), profiles, default_profile);
   checkLength('', methodology, METHODOLOGY_LENGTH_MAX, findings);
-  for (const feature of features) checkLength(feature.feature_id, feature, FEATURE_LENGTH_MAX, findings);
-  return { methodology, features };
+  for (const { vector } of loaded) checkLength(vector.feature_id, vector, FEATURE_LENGTH_MAX, findings);
+  const faultyFiles = faultyFilesOf(files, names, findings, constraints.default_profile ?? STANDARD_PROFILE);
+  const features = loaded.filter(({ file }) => !faultyFiles.names.has(file.name)).map(({ vector }) => vector);
+  return { methodology: withoutEdges(methodology, faultyFiles.edges), features, faultyFiles };
 }
 
 function constraintsOf(files: WorkspaceFiles, topology: Topology): ParsedConstraints | null {
@@ -123,6 +137,7 @@ function profilesOf(
   files: WorkspaceFiles,
   names: EdgeNameIndex,
   { thresholds }: EvaluatorDefaults,
+  findings: ConfigFindings,
 ): Record<string, Profile> {
   const builtIn: Record<string, Profile> = {};
   for (const file of builtInProfiles()) {
@@ -146,7 +161,12 @@ function profilesOf(
       file.warn(['profile'], `Another file defines the profile ${profile.name}; this file is ignored.`);
     } else fromFiles[profile.name] = profile;
   }
-  return { ...builtIn, ...fromFiles };
+  const profiles = { ...builtIn, ...fromFiles };
+  // Neither an earlier nor a built-in profile takes the place of a faulty one, which may require more.
+  for (const { file } of findings.faults) {
+    if (files.pathsOf('profile').includes(file)) delete profiles[fileStem(file)];
+  }
+  return profiles;
 }
 
 /** Without a file, or with one that has faults, there are none. */
@@ -177,7 +197,7 @@ function defaultProfileOf(
   { default_profile, file }: ParsedConstraints,
   profiles: Readonly<Record<string, Profile>>,
 ): string {
-  const requested = default_profile ?? 'standard';
+  const requested = default_profile ?? STANDARD_PROFILE;
   if (Object.hasOwn(profiles, requested)) return requested;
   const known = Object.keys(profiles);
   if (default_profile !== null) {

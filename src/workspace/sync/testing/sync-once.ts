@@ -24,7 +24,7 @@ export async function syncOnce(
   // After a crash between push and pull, either nothing or everything was pushed: the first pull shows which.
   if (isSyncRefusal(first)) {
     const pushed = await withLocalLog(workspace, (local) =>
-      push(workspace, local, remote, new Map(), options),
+      push(workspace, local, remote, { files: new Map(), unreadable: new Map() }, options),
     );
     const pulled = isSyncRefusal(pushed) ? pushed : await pull(workspace, remote, options);
     if (isSyncRefusal(pulled)) throw new Error(pulled.detail);

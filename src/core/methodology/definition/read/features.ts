@@ -6,7 +6,7 @@ import { defaultProfileFor } from '../profile.js';
 import { parseFeature } from './feature.js';
 import type { YamlFile } from './yaml-file.js';
 
-interface LoadedFeature {
+export interface LoadedFeature {
   readonly vector: FeatureVector;
   readonly file: YamlFile;
 }
@@ -19,7 +19,7 @@ export function parseFeatures(
   files: readonly YamlFile[],
   profiles: Readonly<Record<string, Profile>>,
   defaultProfile: string,
-): FeatureVector[] {
+): LoadedFeature[] {
   const loaded = new Map<string, LoadedFeature>();
   for (const file of files) {
     const parsed = parseFeature(file);
@@ -32,7 +32,7 @@ export function parseFeatures(
     else file.fault(['feature'], `${vector.feature_id} is already defined in ${first.file.name}.`);
   }
   checkDependencies(loaded);
-  return [...loaded.values()].map(({ vector }) => vector);
+  return [...loaded.values()];
 }
 
 function withProfile(

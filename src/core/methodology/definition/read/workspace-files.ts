@@ -2,15 +2,37 @@ import { builtInFile } from './built-in.js';
 import { ALL_FILES_LENGTH_MAX, FILES_MAX, filesByKind, type WorkspaceFileKind } from './file-kinds.js';
 import { type ConfigFindings, openYamlFile, type YamlFile } from './yaml-file.js';
 
+/** The files of a workspace by path relative to `.ai-workspace/`: their texts, or why they could not be read. */
+export interface WorkspaceTexts {
+  readonly files: ReadonlyMap<string, string>;
+  readonly unreadable: ReadonlyMap<string, string>;
+}
+
+/** Files that exist but cannot be read count as faulty ones: no built-in file takes their place. */
 export class WorkspaceFiles {
   readonly #byKind: ReadonlyMap<WorkspaceFileKind, readonly string[]>;
   readonly #opened = new Map<string, YamlFile | null>();
 
   constructor(
-    private readonly texts: ReadonlyMap<string, string>,
+    private readonly texts: WorkspaceTexts,
     private readonly findings: ConfigFindings,
   ) {
-    this.#byKind = filesByKind(texts.keys());
+    this.#byKind = filesByKind([...texts.files.keys(), ...texts.unreadable.keys()]);
+    const known = new Set([...this.#byKind.values()].flat());
+    for (const [file, message] of texts.unreadable) {
+      // A folder may hold files of any kind. Of the other files none is used.
+      if (!known.has(file) && !/\.(ya?ml|md)$/.test(file)) findings.fault({ file, path: '', message });
+    }
+  }
+
+  /** The paths of a kind, whether or not they can be parsed. */
+  pathsOf(kind: WorkspaceFileKind): readonly string[] {
+    return this.#byKind.get(kind) ?? [];
+  }
+
+  /** Whether a file could be parsed. */
+  isParsed(path: string): boolean {
+    return this.#open(path) !== null;
   }
 
   /** Opens every file of these kinds, one per step. Some kinds are opened only to check that they can be parsed. */
@@ -45,15 +67,22 @@ export class WorkspaceFiles {
   }
 
   textsOf(kind: WorkspaceFileKind): string[] {
-    return (this.#byKind.get(kind) ?? []).map((path) => this.texts.get(path) ?? '');
+    return (this.#byKind.get(kind) ?? []).map((path) => this.texts.files.get(path) ?? '');
   }
 
   #open(path: string): YamlFile | null {
     const known = this.#opened.get(path);
     if (known !== undefined) return known;
-    const file = openYamlFile(path, this.texts.get(path) ?? '', this.findings);
+    const file = this.#parse(path);
     this.#opened.set(path, file);
     return file;
+  }
+
+  #parse(path: string): YamlFile | null {
+    const message = this.texts.unreadable.get(path);
+    if (message === undefined) return openYamlFile(path, this.texts.files.get(path) ?? '', this.findings);
+    this.findings.fault({ file: path, path: '', message });
+    return null;
   }
 }
 

@@ -1,0 +1,77 @@
+import { expect, it } from 'vitest';
+import { effectiveChecklist } from './checklist.js';
+import { judgeConvergence } from './convergence.js';
+import type { FeatureVector } from './methodology.js';
+import { parseMethodology } from './read-methodology.js';
+
+const FEATURES: readonly (readonly [string, string])[] = [
+  ['features/active/A.yml', 'feature: A\ntitle: a\n'],
+  ['features/active/B.yml', 'feature: B\ntitle: b\nprofile: own\n'],
+];
+const OWN_PROFILE = ['profiles/own.yml', 'graph: {include: all}\n'] as const;
+
+const parse = (...files: readonly (readonly [string, string])[]) =>
+  parseMethodology(new Map([...FEATURES, OWN_PROFILE, ...files]));
+
+function parsed(...files: readonly (readonly [string, string])[]) {
+  const reading = parse(...files);
+  if (!reading.ok) throw new Error(JSON.stringify(reading.faults));
+  return reading;
+}
+
+const idsOf = (features: readonly FeatureVector[]) => features.map(({ feature_id }) => feature_id);
+
+it('leaves out a feature whose file has a fault, told once with line and column', () => {
+  const { features, faults } = parsed(['features/active/C.yml', 'feature: C\ntitle: [\n']);
+  expect(idsOf(features)).toEqual(['A', 'B']);
+  expect(faults).toEqual([
+    expect.objectContaining({
+      file: 'features/active/C.yml',
+      line: expect.any(Number),
+      column: expect.any(Number),
+    }),
+  ]);
+  const duplicate = parsed(['features/active/Z.yml', 'feature: A\ntitle: other\n']);
+  expect(duplicate.features.find(({ feature_id }) => feature_id === 'A')?.title).toBe('a');
+  expect(duplicate.faults).toMatchObject([{ file: 'features/active/Z.yml' }]);
+});
+
+it('a faulty profile takes its features with it, and is not replaced by a built-in one of the same name', () => {
+  const own = parsed(['profiles/own.yml', 'graph: [\n']);
+  expect(idsOf(own.features)).toEqual(['A']);
+  expect(new Set(own.faults.map(({ file }) => file))).toEqual(
+    new Set(['profiles/own.yml', 'features/active/B.yml']),
+  );
+  const builtIn = parsed(
+    ['profiles/hotfix.yml', 'graph: [\n'],
+    ['features/active/H.yml', 'feature: H\ntitle: h\nprofile: hotfix\n'],
+  );
+  expect(builtIn.methodology.profiles).not.toHaveProperty('hotfix');
+  expect(idsOf(builtIn.features)).toEqual(['A', 'B']);
+});
+
+it('an edge whose file has a fault does not converge, not even by the built-in checks; others do', () => {
+  const { methodology, features } = parsed(['graph/edges/design_code.yml', 'checklist: {\n']);
+  const [vector] = features as [FeatureVector];
+  const allPass = (edge: string) => {
+    const checks = effectiveChecklist(methodology, vector, edge);
+    return judgeConvergence(
+      checks,
+      checks.map(({ name }) => ({ name, result: 'pass' as const })),
+    );
+  };
+  expect(allPass('design_code').delta).toBeGreaterThan(0);
+  expect(effectiveChecklist(methodology, vector, 'code_unit_tests')).not.toEqual([]);
+});
+
+it.each([
+  ['graph/graph_topology.yml', 'transitions: [\n'],
+  ['agent_roles.yml', 'agent_roles: [\n'],
+  ['coordination.yml', 'mode: [\n'],
+  ['context/project_constraints.yml', 'project: [\n'],
+  ['graph/modules.yml', 'modules: [\n'],
+  ['graph/edges/some_file.yml', 'edge: [\n'],
+  ['profiles/standard.yml', 'graph: [\n'],
+])('everything depends on %s', (file, text) => {
+  expect(parse([file, text])).toMatchObject({ ok: false, faults: [{ file, line: expect.any(Number) }] });
+});

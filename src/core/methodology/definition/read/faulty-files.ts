@@ -1,0 +1,51 @@
+import type { Methodology } from '../methodology.js';
+import { type EdgeNameIndex, fileStem } from './edge-names.js';
+import type { WorkspaceFileKind } from './file-kinds.js';
+import type { WorkspaceFiles } from './workspace-files.js';
+import type { ConfigFindings } from './yaml-file.js';
+
+/** The files with faults, and what depends on them. */
+export interface FaultyFiles {
+  readonly names: ReadonlySet<string>;
+  /** Edges whose checks are not known. */
+  readonly edges: ReadonlySet<string>;
+  /** Everything depends on one of them. */
+  readonly isGeneral: boolean;
+}
+
+/** Folders that hold nothing but features. */
+const FEATURE_FOLDER = /^(features|vectors)(\/(active|completed))?$/;
+/** Only a feature or a profile depends on such a file, or only whether there is an intent. */
+const SPECIFIC_KINDS: readonly WorkspaceFileKind[] = ['feature', 'profile', 'intent'];
+
+export function faultyFilesOf(
+  files: WorkspaceFiles,
+  names: EdgeNameIndex,
+  { faults }: ConfigFindings,
+  /** The profile of features that name none. */
+  defaultProfile: string,
+): FaultyFiles {
+  const faulty = new Set(faults.map(({ file }) => file));
+  const edges = new Set<string>();
+  let isGeneral = false;
+  const specific = new Set(SPECIFIC_KINDS.flatMap((kind) => files.pathsOf(kind)));
+  const edgeFiles = new Set(files.pathsOf('edge'));
+  const profileFiles = new Set(files.pathsOf('profile'));
+  for (const file of faulty) {
+    if (profileFiles.has(file) && fileStem(file) === defaultProfile) isGeneral = true;
+    if (specific.has(file) || FEATURE_FOLDER.test(file)) continue;
+    const edge = edgeFiles.has(file) ? edgeOf(file, names) : null;
+    if (edge === null) isGeneral = true;
+    else edges.add(edge);
+  }
+  return { names: faulty, edges, isGeneral };
+}
+
+/** By the name of the file: its content says so only if it can be parsed. Null: it may belong to any. */
+const edgeOf = (file: string, names: EdgeNameIndex): string | null => names.find(fileStem(file));
+
+/** Without the checks of these edges. An edge without checks does not converge. */
+export function withoutEdges(methodology: Methodology, edges: ReadonlySet<string>): Methodology {
+  const kept = Object.entries(methodology.edges).filter(([edge]) => !edges.has(edge));
+  return { ...methodology, edges: Object.fromEntries(kept) };
+}

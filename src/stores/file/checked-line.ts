@@ -1,0 +1,29 @@
+import type { ProjectKey } from '../store.js';
+import type { DecodedLine } from './line.js';
+
+export interface CheckedLine<Location> {
+  readonly line: DecodedLine;
+  readonly location: Location;
+  /** Missing if the digests are not checked. */
+  readonly bytes?: Buffer;
+}
+
+/** Lines that are not valid where they are: one, or those of a block. */
+export interface LineFault<Location> {
+  readonly first: Location;
+  readonly last: Location;
+  readonly why: string;
+}
+
+/** The state of a log before its next line. */
+export interface LogEnd {
+  /** Null: the first event determines the project. */
+  key: ProjectKey | null;
+  /** The last seal, or the hash of the last format-1 line. */
+  seal: string;
+  position: number;
+  /** The foreign lines that no seal covers yet. */
+  readonly foreign: Buffer[];
+  /** No line of format 2 came yet. */
+  isFormat1: boolean;
+}

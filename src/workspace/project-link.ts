@@ -1,0 +1,28 @@
+import { realpathSync } from 'node:fs';
+import { join, sep } from 'node:path';
+import type { Workspace } from './workspace.js';
+
+/** Where a path leads once every link on it is followed, or why it is not followed. */
+export type FollowedPath =
+  | { readonly path: string }
+  | { readonly fault: 'missing' | 'outside' | 'own_store' | 'loop' };
+
+/**
+ * Follows the links on a path of a project's configuration. Links within the project are the owner's own layout; one
+ * that leaves the project could read any file of this user, and one into the log's folder its secret.
+ */
+export function followInProject(workspace: Workspace, ...parts: readonly string[]): FollowedPath {
+  try {
+    const root = realpathSync(workspace.root);
+    const path = realpathSync(join(workspace.root, ...parts));
+    if (!isWithin(path, root)) return { fault: 'outside' };
+    return isWithin(path, join(root, '.ai-workspace', 'events')) ? { fault: 'own_store' } : { path };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return { fault: 'missing' };
+    if (code === 'ELOOP') return { fault: 'loop' };
+    throw error;
+  }
+}
+
+const isWithin = (path: string, folder: string): boolean => path === folder || path.startsWith(folder + sep);

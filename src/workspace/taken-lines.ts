@@ -1,0 +1,34 @@
+import { isUtf8 } from 'node:buffer';
+import { foreignEventIdFor, sha256Hex } from '../coordinator/runtime/identity.js';
+import { type ForeignLine, ForeignLogReader } from '../core/events/foreign-log.js';
+import type { ForeignEvents } from '../stores/file/foreign-lines.js';
+import { ACTIVE_FILE } from '../stores/file/layout.js';
+import type { ProjectKey } from '../stores/store.js';
+
+/** A longer line stays in the log, and its event has its digest and its beginning. */
+const INLINE_BYTES_MAX = 64 * 1024;
+const PREFIX_BYTES = 1024;
+
+/**
+ * The events of lines that another tool appends to the log of a workspace, as of an imported log: they report what that
+ * tool says, and change no head.
+ */
+export const takenLineEvents =
+  (key: ProjectKey): ForeignEvents =>
+  (lines, { after_position, seal, now_ms }) => {
+    const source = `${ACTIVE_FILE} after position ${after_position}`;
+    const idOf = foreignEventIdFor(key);
+    // The same line may be appended again later, and is then another event.
+    const reader = new ForeignLogReader({ ...key, source, now_ms }, (text, occurrence) =>
+      idOf(`${seal}\n${text}`, occurrence),
+    );
+    return lines.flatMap((bytes, index) => reader.readLine(foreignLine(bytes, index + 1))?.event ?? []);
+  };
+
+function foreignLine(bytes: Buffer, line: number): ForeignLine {
+  const isText = isUtf8(bytes);
+  if (isText && bytes.length <= INLINE_BYTES_MAX) return { line, text: bytes.toString('utf8') };
+  const why = isText ? `it is longer than ${INLINE_BYTES_MAX} bytes` : 'it is no text in UTF-8';
+  const notInline = { why, sha256: sha256Hex(bytes), size_bytes: bytes.length };
+  return { line, text: bytes.toString('utf8', 0, PREFIX_BYTES), notInline };
+}
