@@ -3,7 +3,7 @@ import { isAgentReported } from '../../core/events/catalogue.js';
 import { isObject, type JsonObject } from '../../core/events/plain-data.js';
 import { readStrictJson } from '../../core/strict-json.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
-import { fieldFault } from './fields.js';
+import { type CommandKind, fieldFault } from './fields.js';
 import { inboxSessionOf } from './names.js';
 
 export const COMMAND_BYTES_MAX = 64 * 1024;
@@ -13,7 +13,7 @@ export interface InboxCommand {
   readonly agent_id: string;
   readonly name: string;
   readonly event_type: string;
-  readonly kind: 'claim' | 'renew' | 'release' | 'submit' | 'append';
+  readonly kind: CommandKind;
   /** `feature#edge` if the command concerns an edge. */
   readonly subject: string | null;
   readonly request_id: string;
@@ -27,7 +27,7 @@ export interface UnreadableCommand {
   readonly unreadable: string;
 }
 
-const KINDS: ReadonlyMap<string, InboxCommand['kind']> = new Map([
+const KINDS: ReadonlyMap<string, CommandKind> = new Map([
   ['edge_claim', 'claim'],
   ['heartbeat', 'renew'],
   ['edge_released', 'release'],
@@ -65,7 +65,7 @@ export function parseCommand(
   const { session_id = inboxSessionOf(agent_id), ...rest } = others;
   const request_id = `inbox-${sha256Hex(`${agent_id}\n${name}\n${sha256Hex(bytes)}`).slice(0, 40)}`;
   const subject = edge === undefined ? null : `${feature_id}#${edge}`;
-  const fault = fieldFault({ kind, event_type }, rest);
+  const fault = fieldFault(kind, event_type, rest);
   const command = { agent_id, name, event_type, kind, subject, request_id, session_id, fault };
   return { ...command, body: BODY_BUILDERS[kind](command, rest, { feature_id, edge, data }) };
 }
@@ -77,7 +77,7 @@ type BodyBuilder = (
   about: { readonly feature_id: unknown; readonly edge: unknown; readonly data: unknown },
 ) => JsonObject;
 
-const BODY_BUILDERS: Readonly<Record<InboxCommand['kind'], BodyBuilder>> = {
+const BODY_BUILDERS: Readonly<Record<CommandKind, BodyBuilder>> = {
   claim: ({ agent_id, session_id, request_id }, rest, { feature_id, edge }) => {
     // The reference agent claims its edge again when it has lost track of it.
     return { ...rest, feature_id, edge, agent_id, session_id, request_id, resume: true };

@@ -1,9 +1,9 @@
 import { didYouMean } from '../../core/closest-names.js';
 import { claimBody, releaseBody, renewBody, submitBody } from '../../core/contract/claims.js';
 import type { JsonObject } from '../../core/events/plain-data.js';
-import type { InboxCommand } from './command.js';
 
-type CheckedKind = Exclude<InboxCommand['kind'], 'append'>;
+/** What a command file asks the coordinator for. */
+export type CommandKind = 'claim' | 'renew' | 'release' | 'submit' | 'append';
 
 const REQUEST_SCHEMAS = { claim: claimBody, renew: renewBody, release: releaseBody, submit: submitBody };
 
@@ -31,13 +31,13 @@ const MISNOMERS: Readonly<Record<string, string>> = {
 };
 
 /** The fields of a command besides `feature` and `edge`, derived from the request that it becomes. */
-function fieldsOf(kind: CheckedKind): readonly string[] {
+function fieldsOf(kind: Exclude<CommandKind, 'append'>): readonly string[] {
   const names = Object.keys(REQUEST_SCHEMAS[kind].shape).flatMap((name) => INBOX_NAMES[name] ?? [name]);
   return [...new Set([...names, 'agent_role', 'claim_id'])];
 }
 
 /** What is wrong with the names of a command's fields, with the right name; null if nothing is. */
-export function fieldFault({ kind, event_type }: NamedCommand, fields: JsonObject): string | null {
+export function fieldFault(kind: CommandKind, eventType: string, fields: JsonObject): string | null {
   if (kind === 'append') return null;
   const allowed = fieldsOf(kind);
   const unknown = Object.keys(fields).find((name) => !allowed.includes(name));
@@ -45,7 +45,5 @@ export function fieldFault({ kind, event_type }: NamedCommand, fields: JsonObjec
   const right = MISNOMERS[unknown];
   const hint =
     right !== undefined && allowed.includes(right) ? ` Write ${right}.` : didYouMean(unknown, allowed);
-  return `${unknown.slice(0, 100)}: not a field of ${event_type}.${hint} Its fields are feature, edge, ${allowed.join(', ')}.`;
+  return `${unknown.slice(0, 100)}: not a field of ${eventType}.${hint} Its fields are feature, edge, ${allowed.join(', ')}.`;
 }
-
-type NamedCommand = Pick<InboxCommand, 'kind' | 'event_type'>;
