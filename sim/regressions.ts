@@ -100,4 +100,9 @@ export const REGRESSIONS: readonly Regression[] = [
     mode: 'inbox',
     bug: 'A refused result without a valid handle was recorded again after a crash: its sender was not recognised.',
   },
+  {
+    seed: 185,
+    mode: 'liveness',
+    bug: 'Of two syncs of a file at the same time one failed. The other succeeded, and the write-ahead log was emptied although the file lacked what only that log had.',
+  },
 ];

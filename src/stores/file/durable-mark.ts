@@ -47,30 +47,37 @@ export async function addProvenDurable(
     progress.position = Math.max(progress.position, position);
     progress.bytes = Math.max(progress.bytes, bytes);
   };
-  /** Where the lines since the last seal begin. */
-  let starts: number[] = [];
-  /** The first position after `position` since the last seal. */
-  let firstPosition = Number.POSITIVE_INFINITY;
-  let hasRecord = false;
+  let sinceSeal: UnsealedLine[] = [];
   await visitLines(file, from, (bytes, offset) => {
     const decoded = decodeLine(bytes);
     if (typeof decoded !== 'string' && decoded.kind === 'v1' && decoded.line.durable !== undefined)
       prove(decoded.line.durable, offset);
     if (typeof decoded === 'string' || decoded.kind !== 'seal') {
-      starts.push(offset);
-      if (typeof decoded === 'string' || decoded.kind !== 'transaction') return;
-      const { event } = decoded.line;
-      if (event === null) hasRecord = true;
-      else if (event.position > position) firstPosition = Math.min(firstPosition, event.position);
+      sinceSeal.push({ offset, ...contentOf(decoded) });
       return;
     }
     const { lines, durable, continues } = decoded.seal;
+    // Only the lines that it counts: the seal of the block before may be damaged.
+    const block = sinceSeal.slice(-lines);
+    const later = block.flatMap((line) => (line.position > position ? [line.position] : []));
     // What was durable is before the block.
-    const isAfter = firstPosition < Number.POSITIVE_INFINITY && durable < firstPosition;
-    if (isAfter || (hasRecord && durable >= position))
-      prove(durable, continues === true ? 0 : (starts[starts.length - lines] ?? 0));
-    starts = [];
-    firstPosition = Number.POSITIVE_INFINITY;
-    hasRecord = false;
+    const isAfter = later.length > 0 && durable < Math.min(...later);
+    if (isAfter || (block.some(({ isRecord }) => isRecord) && durable >= position))
+      prove(durable, continues === true ? 0 : block.length === lines ? (block[0]?.offset ?? 0) : 0);
+    sinceSeal = [];
   });
+}
+
+interface UnsealedLine {
+  readonly offset: number;
+  /** Of its event; 0 if it has none, or cannot be read. */
+  readonly position: number;
+  /** It records something without an event. */
+  readonly isRecord: boolean;
+}
+
+function contentOf(decoded: ReturnType<typeof decodeLine>): Omit<UnsealedLine, 'offset'> {
+  const isOwn = typeof decoded !== 'string' && decoded.kind === 'transaction';
+  const event = isOwn ? decoded.line.event : null;
+  return { position: event?.position ?? 0, isRecord: isOwn && event === null };
 }

@@ -354,6 +354,16 @@ it('refuses a log that belongs to another project', async () => {
 });
 
 describe('a write after the damaged one', () => {
+  it('shows that a damaged seal before it was durable', async () => {
+    const { log } = await writtenLog(6);
+    const seals = [...log.toString('latin1').matchAll(/\{"seal":"/g)].map(({ index }) => index);
+    const damaged = Buffer.from(log);
+    damaged[(seals.at(-2) as number) + 1] = 0;
+    await expect(recover('p', memoryDisk(new Map([['p/events.jsonl', damaged]])))).rejects.toThrow(
+      LogDamaged,
+    );
+  });
+
   /** The log after commits that are each a write of their own. */
   async function logAfter(...commits: readonly (readonly Transaction[])[]): Promise<Buffer> {
     const root = await temporaryFolder();
