@@ -102,6 +102,8 @@ describe('a flipped byte in the log of one tenant', () => {
   it('makes the server not ready if it has no other tenant to serve', async () => {
     const served = await TestServer.forTest();
     await served.plan(A);
+    // The logs of projects without claims are read when they are used.
+    await served.claim(A);
     expect((await served.get('/readyz')).body).toEqual({ status: 'ready' });
     await tamper(served, (text) => text.replace('"PLAN_CHANGED"', '"PLAN_CHANGEE"'));
     const ready = await served.get('/readyz');

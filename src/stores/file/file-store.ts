@@ -343,6 +343,8 @@ export class FileStore implements LogStore {
   }
 
   private async tenant(tenantId: string): Promise<TenantLogs> {
+    // A call that began before the store was closed must not open more files.
+    this.assertOpen();
     this.assertServed(tenantId);
     const existing = this.openingTenants.get(tenantId);
     if (existing !== undefined) return existing;
@@ -362,6 +364,7 @@ export class FileStore implements LogStore {
 
   /** The log of a project, created if needed. */
   private async openProject(tenant: TenantLogs, { tenant_id, project_id }: ProjectKey): Promise<ProjectLog> {
+    this.assertOpen();
     const isFirstUse = tenant.isClosedAndIdle(project_id);
     const log = await this.reportingDamage(tenant.openLog(project_id));
     if (isFirstUse) this.followLogTime(tenant_id, log.newest_ms);
