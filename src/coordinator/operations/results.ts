@@ -32,15 +32,22 @@ export async function buildResult(
 ): Promise<SubmittedResult | Problem> {
   const { tenant_id, blobs, size_bytes_max } = target;
   if (body.blob_sha256 !== undefined) return buildBlobResult(body, body.blob_sha256, subject, target);
-  const text = canonicalJson(body.result_data);
-  const sizeBytes = Buffer.byteLength(text);
-  const sha256 = sha256Hex(text);
-  const identified = identifyResult(body, subject, sha256, sizeBytes);
-  if (sizeBytes <= INLINE_BYTES_MAX) return { data: body.result_data, ...identified };
+  const { data, ...identified } = buildInlineResult(body, subject);
+  const { sha256, size_bytes } = identified;
+  if (size_bytes <= INLINE_BYTES_MAX) return { data, ...identified };
   // The rules refuse a result that is too large; it must not be written before they do.
-  if (sizeBytes > size_bytes_max) return identified;
-  await blobs.put(tenant_id, sha256, Buffer.from(text));
+  if (size_bytes > size_bytes_max) return identified;
+  await blobs.put(tenant_id, sha256, Buffer.from(canonicalJson(data)));
   return { blob_sha256: sha256, ...identified };
+}
+
+/** The result with its digest and its reference, for an event. The caller bounds its size. */
+export function buildInlineResult(body: ResultOrigin & Pick<SubmitBody, 'result_data'>, subject: string) {
+  const text = canonicalJson(body.result_data);
+  return {
+    data: body.result_data,
+    ...identifyResult(body, subject, sha256Hex(text), Buffer.byteLength(text)),
+  };
 }
 
 async function buildBlobResult(
@@ -58,7 +65,10 @@ async function buildBlobResult(
   return { blob_sha256: sha256, ...identifyResult(body, subject, sha256, sizeBytes) };
 }
 
-function identifyResult(body: SubmitBody, subject: string, sha256: string, size_bytes: number) {
+/** What the id and the reference of a result are made from, besides its content. */
+type ResultOrigin = Pick<SubmitBody, 'generation' | 'session_id' | 'metadata'>;
+
+function identifyResult(body: ResultOrigin, subject: string, sha256: string, size_bytes: number) {
   const origin = sha256Hex(JSON.stringify([subject, body.generation, body.session_id, sha256]));
   return {
     result_id: `res_${origin.slice(0, 24)}`,
