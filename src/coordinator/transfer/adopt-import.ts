@@ -12,14 +12,14 @@ import { operationOf } from '../operations/shared.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Operation } from '../queue/operation.js';
 
-export type TrustedEdge = TrustResult['trusted'][number];
-export type SkippedEdge = TrustResult['skipped'][number];
+export type TrustedImport = TrustResult['trusted'][number];
+export type SkippedImport = TrustResult['skipped'][number];
 
 /** A longer name of a log is left out: the field is for people. */
 const SOURCE_CHARS_MAX = 256;
 
 /** Why an edge is left as it is; null if its import can be trusted. An imported log may name anything. */
-export function skipReason(view: DecisionView, subject: string): Omit<SkippedEdge, 'task_id'> | null {
+export function skipReason(view: DecisionView, subject: string): Omit<SkippedImport, 'task_id'> | null {
   if (view.methodology === null) return { reason: 'NOT_INITIALISED', next: adviceFor('NOT_INITIALISED') };
   const unknown = unknownEdgeReason(view, subject);
   if (unknown !== null) return { reason: 'UNKNOWN_TASK', next: unknown };
@@ -43,9 +43,9 @@ export function adoptImportOperation(
   event: EventEnvelope | null,
   { reason, request_id }: TrustImportsBody,
   caller: Caller,
-): Operation<TrustedEdge | SkippedEdge> {
+): Operation<TrustedImport | SkippedImport> {
   const by = actorOf(caller);
-  return operationOf<TrustedEdge | SkippedEdge>(
+  return operationOf<TrustedImport | SkippedImport>(
     'trust_imports',
     // The heads tell what a request has trusted, so it need not be remembered.
     null,

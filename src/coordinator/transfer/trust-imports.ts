@@ -16,9 +16,9 @@ import { type AsyncReply, isProblem, type Problem } from '../wire/problem.js';
 import {
   adoptedGeneration,
   adoptImportOperation,
-  type SkippedEdge,
+  type SkippedImport,
   skipReason,
-  type TrustedEdge,
+  type TrustedImport,
 } from './adopt-import.js';
 
 /** Maximum number of edges that one call trusts. */
@@ -31,7 +31,7 @@ const PARALLEL_READS_MAX = 25;
 /** What one call works with: the edges to trust, and what it reports of the others. */
 interface Selection {
   readonly chosen: ImportedConvergence[];
-  readonly skipped: SkippedEdge[];
+  readonly skipped: SkippedImport[];
   skipped_count: number;
   more: boolean;
 }
@@ -55,7 +55,7 @@ export async function trustImports(
     const trusted = chosen.map(({ subject }) => ({ task_id: subject, generation: generationOf(subject) }));
     return { trusted, skipped, skipped_count: selection.skipped_count, more };
   }
-  const trusted: TrustedEdge[] = [...earlier];
+  const trusted: TrustedImport[] = [...earlier];
   for (const reply of await adoptAll(project, chosen, body, caller)) {
     // Whatever was trusted before it is found again by the id of the request.
     if (isProblem(reply)) return reply;
@@ -70,10 +70,10 @@ function trustedByRequest(
   { state }: Project,
   { request_id }: TrustImportsBody,
   caller: Caller,
-): TrustedEdge[] {
+): TrustedImport[] {
   if (request_id === undefined) return [];
   const by = actorOf(caller);
-  const found: TrustedEdge[] = [];
+  const found: TrustedImport[] = [];
   for (const { subject, generation, phase, claim } of state.heads.values()) {
     if (phase !== 'COMPLETED' || claim?.request_id !== request_id || found.length === TRUSTED_MAX) continue;
     const isOwn = claim.agent_id === by && claim.session_id === by;
@@ -94,7 +94,7 @@ function* select(project: Project, state: MethodologyState, room: number): StepG
   return selection;
 }
 
-function addSkipped(selection: Selection, edge: SkippedEdge): void {
+function addSkipped(selection: Selection, edge: SkippedImport): void {
   selection.skipped_count += 1;
   if (selection.skipped.length < SKIPPED_MAX) selection.skipped.push(edge);
 }
@@ -104,8 +104,8 @@ async function adoptAll(
   chosen: readonly ImportedConvergence[],
   body: TrustImportsBody,
   caller: Caller,
-): Promise<(TrustedEdge | SkippedEdge | Problem)[]> {
-  const replies: (TrustedEdge | SkippedEdge | Problem)[] = [];
+): Promise<(TrustedImport | SkippedImport | Problem)[]> {
+  const replies: (TrustedImport | SkippedImport | Problem)[] = [];
   for (let at = 0; at < chosen.length; at += PARALLEL_READS_MAX) {
     const adoptions = chosen.slice(at, at + PARALLEL_READS_MAX).map(async (convergence) => {
       const event = await eventOf(project, convergence);
