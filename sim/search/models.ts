@@ -162,21 +162,22 @@ const operatorFields = (expected_generation: number) => ({
 
 function operatorCommands(head: Head, expectedGeneration: number, generationsMax: number): SubjectCommand[] {
   const operator = operatorFields(expectedGeneration);
-  const from = { generation: head.generation, agent_id: 'cyd', session_id: 's-2', agent_role: null };
+  const result = resultOf('bb');
+  const author = { generation: head.generation, agent_id: 'cyd', session_id: 's-2' };
   const adoption = { ...operator, session_id: 's-0', request_id: 'hana' };
   const commands: SubjectCommand[] = [
     { type: 'force_release', ...operator },
     { type: 'reassign', ...operator, to: claimFields(WORKERS[2], READY_FACTS) },
     { type: 'hold', ...operator },
     { type: 'unhold', ...operator },
-    { type: 'adopt', ...adoption, parked: null },
+    { type: 'adopt', ...adoption, adopted: null },
   ];
   // A human may adopt beyond the limit of generations; the search must stay finite.
   if (head.generation < generationsMax) {
     commands.push({
       type: 'adopt',
       ...adoption,
-      parked: { ...from, request_id: 'cyd', claimed_at_ms: 0, result: resultOf('bb') },
+      adopted: { from: { ...author, result_id: result.result_id }, result },
     });
   }
   // One reset is enough to cover the end of an epoch.

@@ -2,6 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { F, PROJECT_FILES } from '../../test/support/imported-project.js';
 import { Genesis } from '../client/index.js';
 import { newSigner } from '../core/audit/testing/primitives.js';
 import { type RunningServer, startServer } from '../server/server.js';
@@ -132,4 +133,31 @@ it('says why there is nothing to prove', async () => {
   expect(uncovered.err).toMatch(/NOT_FOUND: The log has no checkpoint yet/);
   const unwritable = await gen(terminal, 'task', 'proof', A, '--out', 'no/such/folder.json');
   expect(unwritable.code).not.toBe(0);
+});
+
+it('proves that imported work was trusted, and names the imported event', async () => {
+  const { terminal, server } = await openAudited();
+  const project = { tenant_id: 'default', project_id: 'shop' };
+  const event = {
+    event_id: '0d3e6a52-6d0b-8d5e-9a55-8c1f6b7d2c11',
+    event_type: 'edge_converged',
+    timestamp: '2025-12-01T10:00:00.000Z',
+    agent_id: 'primary',
+    feature_id: F,
+    edge: 'design_code',
+    payload: { imported: { source: 'old.jsonl', line: 1 } },
+  };
+  await server.coordinator.settings.configure(project, { files: PROJECT_FILES });
+  await server.coordinator.importEvents(project, { events: [event] });
+  expect((await gen(terminal, 'import', '--trust-imports', '--project', 'shop')).out).toContain(
+    '1 edge trusted',
+  );
+  await server.coordinator.audit.checkpoint();
+  const written = await gen(terminal, 'task', 'proof', `${F}#design_code`, '--out', 'proof.json');
+  expect(written).toMatchObject({ code: 0, err: '' });
+  const checked = await gen({ cwd: terminal.cwd }, 'audit', 'check', 'proof.json', '--key', SIGNER.key_id);
+  expect(checked.code).toBe(0);
+  expect(checked.out).toMatch(
+    /the convergence that the imported event 0d3e6a52\S+ of "old\.jsonl" at position \d+ reports, was adopted by \S+ \("gen import --trust-imports"\) as generation 1/,
+  );
 });

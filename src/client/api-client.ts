@@ -296,6 +296,14 @@ export class ApiClient extends ProjectEndpoint {
   }
 
   /**
+   * Makes what imported logs say has converged authoritative: completes the edges that nobody has claimed here. Call it
+   * again while the reply says `more`.
+   */
+  trustImports(request: BodyOf<'trust_imports'>): OperationReply<'trust_imports'> {
+    return this.command('/events/import/trust', { ...request });
+  }
+
+  /**
    * Yields every event from `after` on, once and in order, reconnecting as
    * needed. Default: from the first event; `now`: from now on.
    */

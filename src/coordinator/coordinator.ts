@@ -16,7 +16,14 @@ import {
   submitBody,
   suspendBody,
 } from '../core/contract/claims.js';
-import { type AppendResult, appendBody, type ImportedCount, importBody } from '../core/contract/events.js';
+import {
+  type AppendResult,
+  appendBody,
+  type ImportedCount,
+  importBody,
+  type TrustResult,
+  trustImportsBody,
+} from '../core/contract/events.js';
 import { noteBody, type OperatorVerb, operatorBodies } from '../core/contract/tasks.js';
 import type { EventEnvelope } from '../core/events/envelope.js';
 import { importedConvergenceWarning } from '../core/methodology/progress/imported-convergence.js';
@@ -76,6 +83,7 @@ import { PlanService } from './services/plans.js';
 import { SessionService } from './services/sessions.js';
 import { SettingsService } from './services/settings.js';
 import { clampTimestamps, commitImported, parseImportedEvents } from './transfer/imported-events.js';
+import { trustImports } from './transfer/trust-imports.js';
 import {
   type AsyncReply,
   catchStoreErrors,
@@ -445,6 +453,15 @@ export class Coordinator {
         await project.refresh();
         return true;
       }),
+    );
+  }
+
+  /** Adopts what imported logs say has converged, where nobody has claimed it here. */
+  async trustImports(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<TrustResult> {
+    const fields = parseBody(trustImportsBody, body);
+    if (isProblem(fields)) return fields;
+    return this.projects.withRefreshedProject(projectKey, async (project) =>
+      trustImports(project, await this.methodology.stateOf(project), fields, caller),
     );
   }
 

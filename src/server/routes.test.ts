@@ -443,6 +443,14 @@ describe('queries and settings', () => {
     }
   });
 
+  test('imports are trusted for a reason', async () => {
+    const url = `${PROJECT_URL}/events/import/trust`;
+    const nothing = { trusted: [], skipped: [], skipped_count: 0, more: false };
+    expect((await served.post(url, { reason: 'checked' })).body).toEqual(nothing);
+    const unexplained = await served.post(url, {});
+    expect([unexplained.status, unexplained.body.code]).toEqual([400, 'INVALID_REQUEST']);
+  });
+
   test('events are listed in pages, filtered, from a cursor on', async () => {
     const first = await served.get(`${PROJECT_URL}/events?limit=3`);
     expect(first.body.events.map((event: { position: number }) => event.position)).toEqual([1, 2, 3]);

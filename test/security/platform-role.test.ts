@@ -44,7 +44,7 @@ const RIGHT_OF_ROUTES: Readonly<Record<Right, string>> = {
   review: 'record_review adopt decide_review decide_proposal',
   tell: 'append_event',
   administer:
-    'import_events put_plan init release force_release reassign reset hold unhold put_limits put_policy ' +
+    'import_events trust_imports put_plan init release force_release reassign reset hold unhold put_limits put_policy ' +
     'create_key list_keys revoke_key audit_replace_key audit_revoke_key',
   platform: 'metrics',
 };

@@ -75,19 +75,42 @@ const importCommand = command('import [file]', {
   options: {
     ...STORE_OPTION,
     '--foreign <log>': 'import the events.jsonl of a related tool instead',
-    '--dry-run': 'with --foreign: only report what would be imported',
+    '--trust-imports': 'make what imported logs say has converged authoritative (admin)',
+    '--dry-run': 'with --foreign or --trust-imports: only report what would be done',
   },
-  help: '\nFILE is the output of gen export; without FILE, standard input is read. All of it is checked before anything is\nwritten. An interrupted import continues when it is repeated. A project that already has its own history in the store is not changed.\n\nA foreign log is imported into the given store or server, or else into this workspace: every line exactly once, however\noften it is imported. A foreign log at the path of the workspace’s own log is moved to events/foreign/ first.\n\nExamples:\n  gen import shop.jsonl --store postgres://fleet@db/fleet\n  gen import --foreign .ai-workspace/events/events.jsonl\n  gen import --foreign old/events.jsonl --dry-run',
-  async run(context, file, { store: url, foreign, dryRun = false }) {
-    if (foreign !== undefined) {
-      if (file !== undefined) throw wrongUsage('Pass either an archive or --foreign LOG, not both.');
-      const { importForeignFile } = await import('../foreign/import-foreign.js');
-      return importForeignFile(context, foreign, url, dryRun);
+  help: '\nFILE is the output of gen export; without FILE, standard input is read. All of it is checked before anything is\nwritten. An interrupted import continues when it is repeated. A project that already has its own history in the store is not changed.\n\nA foreign log is imported into the given store or server, or else into this workspace: every line exactly once, however\noften it is imported. A foreign log at the path of the workspace’s own log is moved to events/foreign/ first.\n\nWhat a foreign log says has converged is shown, but decides nothing. --trust-imports completes these edges as if their\nresults were accepted here: with --foreign after the import, alone for what was imported before. Edges that the project\ndoes not have, and edges that were claimed here, are skipped. gen task reset reopens an edge.\n\nExamples:\n  gen import shop.jsonl --store postgres://fleet@db/fleet\n  gen import --foreign .ai-workspace/events/events.jsonl\n  gen import --foreign old/events.jsonl --dry-run\n  gen import --trust-imports --dry-run',
+  async run(context, file, { store: url, foreign, trustImports = false, dryRun = false }) {
+    if (foreign !== undefined || trustImports) {
+      if (file !== undefined)
+        throw wrongUsage('Pass either an archive, or --foreign LOG or --trust-imports, not both.');
+      return importForeignLog(context, url, { foreign, shouldTrust: trustImports, isDry: dryRun });
     }
-    if (dryRun) throw wrongUsage('--dry-run requires --foreign LOG.');
+    if (dryRun) throw wrongUsage('--dry-run requires --foreign LOG or --trust-imports.');
     await withArchiveFile(context, file, (archive) => importArchive(context, archive, url));
   },
 });
+
+interface ForeignOptions {
+  readonly foreign: string | undefined;
+  readonly shouldTrust: boolean;
+  readonly isDry: boolean;
+}
+
+/** Imports a foreign log, trusts what was imported, or both. */
+async function importForeignLog(
+  context: CommandContext,
+  url: string | undefined,
+  { foreign, shouldTrust, isDry }: ForeignOptions,
+): Promise<void> {
+  const { resolveImportTarget } = await import('../foreign/import-target.js');
+  const target = await resolveImportTarget(context, url);
+  if (foreign !== undefined) {
+    const { importForeignFile } = await import('../foreign/import-foreign.js');
+    return importForeignFile(context, { log: foreign, target, shouldTrust, isDry });
+  }
+  const { trustImportsOf, trustLines } = await import('../foreign/trust-imports.js');
+  context.show(await trustImportsOf(context, target, isDry), (trust) => trustLines(trust, isDry));
+}
 
 /** Reads the archive twice: all of it is checked before the first event is written. */
 async function importArchive(context: CommandContext, archive: string, url: string | undefined) {

@@ -13,52 +13,71 @@ import type { OpenedStore } from '../../server/store-url.js';
 import { ACTIVE_FILE } from '../../stores/file/layout.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { type MovedForeignLogs, moveForeignLogAside } from '../../workspace/foreign.js';
-import { readProjectKey } from '../../workspace/project-file.js';
 import { readWorkspaceFiles } from '../../workspace/read-files.js';
-import { Workspace } from '../../workspace/workspace.js';
+import type { Workspace } from '../../workspace/workspace.js';
 import type { CommandContext } from '../context.js';
-import { CommandFailure, failureWithCode, wrongUsage } from '../exit.js';
+import { CommandFailure, failureWithCode } from '../exit.js';
 import type { Io } from '../io.js';
 import { withStore } from '../open-store.js';
 import { startProgress } from '../output/progress.js';
 import { countText, singleLine } from '../output/text.js';
 import { unwrapReply } from '../replies.js';
-import { defaultStore } from '../store.js';
+import { ImportPreview } from './import-preview.js';
+import type { ImportTarget } from './import-target.js';
+import { reportedLines, trustImportsOf, trustLines } from './trust-imports.js';
+
+export interface ForeignImport {
+  readonly log: string;
+  readonly target: ImportTarget;
+  readonly isDry: boolean;
+  /** Afterwards, what imported logs say has converged is made authoritative. */
+  readonly shouldTrust: boolean;
+}
 
 /** Imports another tool's log into the given store, to the given server, or into this workspace. */
-export async function importForeignFile(
+export async function importForeignFile(context: CommandContext, request: ForeignImport): Promise<void> {
+  const { target, isDry, shouldTrust } = request;
+  const preview = isDry && shouldTrust ? new ImportPreview() : null;
+  const reports = await importLogs(context, request, preview);
+  const imported = reports.length === 1 ? reports[0] : reports;
+  const texts = reports.flatMap((report) => reportLines(report, isDry));
+  if (!shouldTrust) return context.show(imported, () => texts);
+  // Printed before, because the import stays if nothing may be trusted.
+  if (!context.is_json) context.print(texts.join('\n'));
+  if (preview !== null) {
+    const reported = preview.convergedEdges();
+    return context.show({ imported, reported: reported.slice(0, REPORTED_MAX) }, () =>
+      reportedLines(reported),
+    );
+  }
+  const trust = await trustImportsOf(context, target, false);
+  context.show({ imported, trust }, () => trustLines(trust, false));
+}
+
+async function importLogs(
   context: CommandContext,
-  foreign: string,
-  url: string | undefined,
-  dryRun: boolean,
-): Promise<void> {
+  { log, target, isDry }: ForeignImport,
+  preview: ImportPreview | null,
+): Promise<ForeignReport[]> {
   const { io } = context;
-  const workspace = Workspace.find(io.cwd);
-  const projectKey = await resolveProjectKey(context, workspace);
-  const { logs, undo } = await prepareLogFiles(resolve(io.cwd, foreign), workspace, dryRun);
+  const { projectKey, workspace, at } = target;
+  const { logs, undo } = await prepareLogFiles(resolve(io.cwd, log), workspace, isDry);
   const known_edges = await readKnownEdges(workspace);
-  const importTo = (target: ForeignTarget | null) =>
-    importFiles(io, logs, target, { ...projectKey, known_edges });
+  const importTo = (to: ForeignTarget | null) => importFiles(io, logs, to, { ...projectKey, known_edges });
   const importToStore = ({ store, blobs }: OpenedStore) =>
     importTo({
       put: (events) => commitImported(store, projectKey, events),
       putBlob: (sha256, bytes) => blobs.put(projectKey.tenant_id, sha256, bytes),
     });
-  const storeUrl = url ?? (workspace === null ? defaultStore(io) : `workspace:${workspace.root}`);
-  const isToServer = url === undefined && context.explicitUrl !== null;
   const importAll = async (): Promise<ForeignReport[]> => {
-    if (dryRun) return importTo(null);
-    return isToServer
-      ? importTo(await serverTarget(context, projectKey))
-      : withStore(context, storeUrl, importToStore);
+    if (isDry) return importTo(preview);
+    if (at.kind === 'server') return importTo(await serverTarget(context, projectKey));
+    return withStore(context, at.kind === 'store' ? at.url : `workspace:${workspace?.root}`, importToStore);
   };
-  const reports = await importAll().catch(async (error: unknown) => {
+  return importAll().catch(async (error: unknown) => {
     await undo();
     throw error;
   });
-  context.show(reports.length === 1 ? reports[0] : reports, () =>
-    reports.flatMap((report) => reportLines(report, dryRun)),
-  );
 }
 
 async function serverTarget(
@@ -118,13 +137,6 @@ async function prepareLogFiles(
   return { logs: [file], undo: async () => {} };
 }
 
-async function resolveProjectKey(context: CommandContext, workspace: Workspace | null): Promise<ProjectKey> {
-  const project_id = context.explicitProject;
-  if (project_id !== null) return { tenant_id: context.tenant, project_id };
-  if (workspace !== null) return readProjectKey(workspace);
-  throw wrongUsage('No target project. Pass --project NAME, or run the command in a workspace.');
-}
-
 const NO_FILES: WorkspaceTexts = { files: new Map(), unreadable: new Map() };
 
 async function readKnownEdges(workspace: Workspace | null): Promise<ReadonlySet<string>> {
@@ -134,6 +146,8 @@ async function readKnownEdges(workspace: Workspace | null): Promise<ReadonlySet<
   return new Set(methodology.topology.transitions.map(({ edge }) => edge));
 }
 
+/** Maximum number of edges in the JSON of a dry run. */
+const REPORTED_MAX = 500;
 /** Maximum number of entries per list in the text; the JSON has more. */
 const SHOWN_MAX = 20;
 

@@ -89,9 +89,9 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
         return { type: 'reassign', ...fields, to };
       }
       case 'adopt': {
-        const parked = this.findParkedResult(operatorRequest.body.result_id);
-        const failing = failingProgramChecks(view, subject, parked?.result.evidence?.evaluators);
-        return { type: 'adopt', ...fields, session_id: by, request_id, parked, failing };
+        const adopted = this.findParkedResult(operatorRequest.body.result_id);
+        const failing = failingProgramChecks(view, subject, adopted?.result.evidence?.evaluators);
+        return { type: 'adopt', ...fields, session_id: by, request_id, adopted, failing };
       }
       default:
         return { type: operatorRequest.verb, ...fields };
@@ -103,7 +103,9 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
     const parkedResult = parkedResults(events).find(({ id }) => id === resultId);
     const grant = parkedResult === undefined ? null : pastGrant(events, parkedResult.generation);
     const result = refusedResult(events, resultId);
-    return grant === null || result === null ? null : { ...grant, result };
+    if (grant === null || result === null) return null;
+    const { generation, agent_id, session_id } = grant;
+    return { from: { result_id: resultId, generation, agent_id, session_id }, result };
   }
 
   /** Read once: past grants and parked results only ever grow. */

@@ -43,6 +43,15 @@ export async function buildResult(
   return { blob_sha256: sha256, ...identified };
 }
 
+/** The result with its digest and its reference, for an event. The caller bounds its size. */
+export function buildInlineResult(body: ResultOrigin & Pick<SubmitBody, 'result_data'>, subject: string) {
+  const text = canonicalJson(body.result_data);
+  return {
+    data: body.result_data,
+    ...identifyResult(body, subject, sha256Hex(text), Buffer.byteLength(text)),
+  };
+}
+
 async function buildBlobResult(
   body: SubmitBody,
   sha256: string,
@@ -58,7 +67,10 @@ async function buildBlobResult(
   return { blob_sha256: sha256, ...identifyResult(body, subject, sha256, sizeBytes) };
 }
 
-function identifyResult(body: SubmitBody, subject: string, sha256: string, size_bytes: number) {
+/** What the id and the reference of a result are made from, besides its content. */
+type ResultOrigin = Pick<SubmitBody, 'generation' | 'session_id' | 'metadata'>;
+
+function identifyResult(body: ResultOrigin, subject: string, sha256: string, size_bytes: number) {
   const origin = sha256Hex(JSON.stringify([subject, body.generation, body.session_id, sha256]));
   return {
     result_id: `res_${origin.slice(0, 24)}`,

@@ -7,6 +7,7 @@ import type {
   SubmissionRefusal,
   SuccessCode,
 } from '../contract/codes.js';
+import type { AdoptedFrom } from '../events/claim-payload-schemas.js';
 import type { EventDraft } from '../events/envelope.js';
 import type { Head, LastClaim, ReviewDecision, SubmittedResult } from './head.js';
 import type { Rules } from './policy.js';
@@ -150,8 +151,8 @@ interface CommandFields {
   adopt: OperatorFields & {
     readonly session_id: string;
     readonly request_id: string | null;
-    /** The parked result and its original grant; null if no parked result has that id. */
-    readonly parked: (PastGrant & { readonly result: SubmittedResult }) | null;
+    /** What becomes the accepted result, and where it is from; null if there is no such result. */
+    readonly adopted: { readonly from: AdoptedFrom; readonly result: SubmittedResult } | null;
     /** Failing checks of an edge that a human cannot override either. */
     readonly failing?: readonly FailingCheck[];
   };

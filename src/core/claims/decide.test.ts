@@ -690,7 +690,19 @@ describe('a hold', () => {
   });
 });
 
-const parked = { ...pastGrant(ada, 1), result: result('bb22', 1) };
+const parked = {
+  from: { result_id: 'result-bb22', generation: 1, agent_id: 'ada', session_id: 's-1' },
+  result: result('bb22', 1),
+};
+const imported = {
+  from: {
+    imported: true,
+    event_id: '0d3e6a52-6d0b-8d5e-9a55-8c1f6b7d2c11',
+    position: 7,
+    source: 'old.jsonl',
+  },
+  result: result('cc33', 1),
+} as const;
 table('adopt', [
   { code: 'GENERATION_MISMATCH', past: [...twice, accepted(3)], command: adopt(1, null) },
   { code: 'DENIED_COMPLETED', past: [...twice, accepted(3)], command: adopt(2, null) },
@@ -716,6 +728,13 @@ describe('an adoption', () => {
       phase: 'COMPLETED',
       result: { generation: 3, sha256: 'bb22' },
     });
+  });
+
+  it('of imported work completes what nobody has claimed, under the first generation', () => {
+    const { next } = given()
+      .when(adopt(0, imported), 10)
+      .thenEvents('ADOPTED', ['CLAIM_ACQUIRED'], ['RESULT_ADOPTED', { adopted_from: imported.from }]);
+    expect(next).toMatchObject({ generation: 1, phase: 'COMPLETED', result: { generation: 1 } });
   });
 });
 

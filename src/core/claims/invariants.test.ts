@@ -83,7 +83,38 @@ const adoptedOf = (sha256: string): PastEventBuilder =>
     ...resultPayload(sha256, 1, TASK),
   });
 
+const IMPORTED_ID = '0d3e6a52-6d0b-8d5e-9a55-8c1f6b7d2c11';
+const importedConvergence = (event_type: string, edge: string): LoggedEvent => [
+  'none',
+  withoutSeq(held(0)),
+  {
+    event_type,
+    event_id: IMPORTED_ID,
+    subject: undefined as never,
+    feature_id: 'REQ-F-AUTH-001',
+    edge,
+    payload: { imported: { source: 'old.jsonl', line: 1 } },
+  },
+];
+const importAdoption = (position: number): LoggedEvent[] => [
+  [EDGE, granted(ada, 1)],
+  [
+    EDGE,
+    pastEvent('adopted', 1, {
+      reason: 'good',
+      by: 'hana',
+      adopted_from: { imported: true, event_id: IMPORTED_ID, position },
+      ...resultPayload('bb22', 1, EDGE),
+    }),
+  ],
+];
+
 describe('a valid log', () => {
+  it('may adopt the convergence that an imported event reports', () => {
+    for (const type of ['edge_converged', 'convergence_achieved'])
+      expect(check([importedConvergence(type, 'design→code'), ...importAdoption(1)], EDGE_RULES)).toEqual([]);
+  });
+
   it('has no violations: takeover, late result, reset, gate, adoption, merge', () => {
     const takeover = onTask(granted(ada, 0), expired(300), granted(bob, 300), accepted(400), reset(500));
     const gate = onTask(
@@ -229,6 +260,17 @@ describe('a forged log', () => {
       'INV-17',
       'an adoption of a result that was never parked',
       onTask(granted(ada, 0), released(1), granted(bob, 2), adoptedOf('bb22')),
+    ],
+    ['INV-17', 'an adoption of an imported event that is not there', importAdoption(1)],
+    [
+      'INV-17',
+      'an adoption of the imported convergence of another edge',
+      [importedConvergence('edge_converged', 'code→tests'), ...importAdoption(1)],
+    ],
+    [
+      'INV-17',
+      'an adoption of an imported event that reports no convergence',
+      [importedConvergence('edge_started', 'design→code'), ...importAdoption(1)],
     ],
     [
       'INV-18',

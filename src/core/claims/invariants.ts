@@ -3,8 +3,10 @@ import { asClaimEvent } from '../events/known-event.js';
 import { type AnyHead, fold } from '../fold.js';
 import { isJsonEqual } from '../json-equal.js';
 import { subjectKindOf } from '../subject.js';
+import { isImportedOrigin } from './adopted-from.js';
 import { claimEventKindOf, isLooseEvent } from './claim-event-kinds.js';
 import { emptyHead, type Head } from './head.js';
+import { ImportedConvergences } from './invariants/imported-convergences.js';
 import { MergeChecker } from './invariants/merge-checker.js';
 import { checkTransition, type ReportViolation } from './invariants/transition.js';
 import type { Rules } from './policy.js';
@@ -34,6 +36,7 @@ export class LogChecker {
   private readonly mergeChecker = new MergeChecker(
     (subject) => this.subjects.get(subject)?.head as Head | undefined,
   );
+  private readonly imported = new ImportedConvergences();
   private position = 0;
 
   /** `rulesOf`: the rules of a subject at the current event; null if they are no longer known. */
@@ -48,7 +51,10 @@ export class LogChecker {
       report('INV-21', `position ${event.position} follows ${this.position}`);
     }
     this.position = event.position;
-    if (event.subject === undefined) return violations;
+    if (event.subject === undefined) {
+      this.imported.add(event);
+      return violations;
+    }
     const checked = this.checkedSubject(event.subject);
     if (event.seq === undefined) this.checkLooseEvent(event, checked, report);
     else this.checkHeadEvent(event, event.seq, checked, report);
@@ -114,7 +120,8 @@ export class LogChecker {
     const claimEvent = asClaimEvent(event);
     if (claimEvent?.kind !== 'adopted') return;
     const { adopted_from: from, result_sha256 } = claimEvent.payload;
-    if (checked.parked.get(from?.result_id) !== `${from?.generation} ${result_sha256}`) {
+    if (isImportedOrigin(from)) this.imported.checkAdoption(subject, from, report);
+    else if (checked.parked.get(from?.result_id) !== `${from?.generation} ${result_sha256}`) {
       report(
         'INV-17',
         `adopted ${from?.result_id}, which was never parked under generation ${from?.generation}`,

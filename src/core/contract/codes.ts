@@ -56,6 +56,14 @@ export const OPERATOR_REFUSALS = [
   'UNKNOWN_RESULT',
   'NOT_CONVERGED',
 ] as const;
+/** Why an imported convergence was not adopted. */
+export const TRUST_REFUSALS = [
+  'NOT_INITIALISED',
+  'UNKNOWN_TASK',
+  'DENIED_COMPLETED',
+  'GENERATION_MISMATCH',
+  'UNKNOWN_RESULT',
+] as const;
 export const APPEND_REFUSALS = ['UNKNOWN_TASK', ...HANDLE_REFUSALS] as const;
 export const SESSION_REFUSALS = ['DENIED_LIMIT', 'SESSION_CLOSED', 'PUBLIC_KEY_CONFLICT'] as const;
 export const SPAWN_REFUSALS = [

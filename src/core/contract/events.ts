@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isoTimestamp } from '../events/fields.js';
 import { agentIdSchema, sessionIdSchema } from '../ids.js';
 import { BATCH_ITEMS_MAX } from './claims.js';
-import { APPEND_REFUSALS } from './codes.js';
+import { APPEND_REFUSALS, TRUST_REFUSALS } from './codes.js';
 import { type ApiOperations, command, json, PROJECT_PATH, read, TENANT_PATH } from './operation.js';
 import {
   boundedText,
@@ -48,6 +48,13 @@ export const appendBody = z.strictObject({
 /** Events of other tools. `core/events/imported-event.ts` validates each one. */
 export const importBody = z.strictObject({
   events: z.array(plainObject).max(BATCH_ITEMS_MAX),
+  ...mutationFields,
+});
+/** Makes what imported logs say has converged authoritative. */
+export const trustImportsBody = z.strictObject({
+  reason: boundedText(2000),
+  /** Only report what would be trusted. */
+  dry_run: z.boolean().optional(),
   ...mutationFields,
 });
 
@@ -104,6 +111,15 @@ const appendResult = namedResult('AppendResult', [
 ]);
 const importResult = z.object({ written: z.int(), already_there: z.int() });
 
+const trustResult = z.object({
+  trusted: z.array(z.object({ task_id: z.string(), generation: count })).describe('at most 500'),
+  skipped: z
+    .array(z.object({ task_id: z.string(), reason: z.enum(TRUST_REFUSALS), next }))
+    .describe('the first 100; `skipped_count` is the number of all'),
+  skipped_count: count,
+  more: z.boolean().describe('there are more edges to trust: call again'),
+});
+
 export type AppendBody = z.infer<typeof appendBody>;
 export type ImportBody = z.infer<typeof importBody>;
 export type AgentEventFilter = z.infer<typeof agentEventQuery>;
@@ -111,6 +127,8 @@ export type EventFilter = z.infer<typeof eventQuery>;
 /** Mutable: whoever writes an event builds it field by field. */
 export type EventEnvelope = z.output<typeof event>;
 export type AppendResult = ReplyOf<typeof appendResult>;
+export type TrustImportsBody = z.infer<typeof trustImportsBody>;
+export type TrustResult = ReplyOf<typeof trustResult>;
 export type ImportedCount = ReplyOf<typeof importResult>;
 
 const EVENTS_PATH = `${PROJECT_PATH}/events`;
@@ -142,6 +160,15 @@ export const eventOperations = {
     summary: 'Import events of other tools; an event whose event_id exists already is skipped',
     body: json(importBody),
     reply: importResult,
+  },
+  trust_imports: {
+    method: 'POST',
+    path: `${EVENTS_PATH}/import/trust`,
+    action: 'administer',
+    summary:
+      'Adopt what imported logs say has converged: every edge of the methodology that nobody has claimed here is completed',
+    body: json(trustImportsBody),
+    reply: trustResult,
   },
   events_stream: read(
     `${EVENTS_PATH}/stream`,

@@ -149,9 +149,18 @@ const claimHistory = namedObject('ClaimHistory', {
   release_message: z.string().exactOptional().describe('message of the release'),
   result_accepted: z.boolean(),
   work_product_ref: z.string().nullable(),
-  /** Set if a human adopted a parked result of an older generation. */
+  /** Set if a human adopted a parked result of an older generation, or what an imported log says has converged. */
   adopted_from: z
-    .object({ result_id: z.string(), generation: count, agent_id: z.string(), session_id: z.string() })
+    .union([
+      z.object({ result_id: z.string(), generation: count, agent_id: z.string(), session_id: z.string() }),
+      z.object({
+        imported: z.literal(true),
+        event_id: z.string(),
+        position: count,
+        agent_id: z.string().exactOptional(),
+        source: z.string().exactOptional(),
+      }),
+    ])
     .nullable(),
 });
 const lineage = namedObject('Lineage', {

@@ -127,6 +127,26 @@ describe('a new event', () => {
     expect(checkNewEvent(held)).toEqual({ ok: true });
   });
 
+  it('names what was adopted: a parked result or an imported event, and not a mixture', () => {
+    const adopted = (adopted_from: unknown) => {
+      const result = { result_id: 'res_1', result_sha256: 'a'.repeat(64), result_size_bytes: 2 };
+      const payload = { reason: 'good', by: 'hana', ...result, work_product_ref: 'wp-1', adopted_from };
+      return faultPaths({ ...held, event_type: 'RESULT_ADOPTED', payload });
+    };
+    const parked = { result_id: 'res_1', generation: 1, agent_id: 'ada', session_id: 's-1' };
+    const imported = { imported: true, event_id: held.event_id, position: 7 };
+    expect(adopted(parked)).toEqual([]);
+    expect(adopted(imported)).toEqual([]);
+    expect(adopted({ ...imported, agent_id: 'primary', source: 'old.jsonl' })).toEqual([]);
+    for (const wrong of [
+      { ...parked, ...imported },
+      { ...imported, imported: false },
+      { ...imported, source: 'x'.repeat(257) },
+      { imported: true, position: 7 },
+    ])
+      expect(adopted(wrong)).toEqual([expect.stringContaining('payload.adopted_from')]);
+  });
+
   it('is refused when its type is unknown', () => {
     expect(checkNewEvent({ ...held, event_type: 'TASK_PAINTED' })).toEqual({
       ok: false,

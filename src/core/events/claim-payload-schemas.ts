@@ -38,6 +38,25 @@ const signed = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
 /** The reason of a hold may quote an error message or a review comment in full, so it is longer than either. */
 const operatorFields = { reason: text(8192), by: name };
 
+/** What an operator adopted: a result that was parked here, or what an imported log says has converged. */
+const adoptedFrom = z.union([
+  z.strictObject({
+    result_id: name,
+    generation: count,
+    agent_id: agentIdSchema,
+    session_id: sessionIdSchema,
+  }),
+  /** The imported event, which is in this log. */
+  z.strictObject({
+    imported: z.literal(true),
+    event_id: z.uuid(),
+    position: count,
+    agent_id: agentIdSchema.exactOptional(),
+    source: name.exactOptional(),
+  }),
+]);
+export type AdoptedFrom = z.infer<typeof adoptedFrom>;
+
 /** Maximum number of failing checks listed in an event. */
 export const FAILING_LISTED_MAX = 20;
 
@@ -81,12 +100,7 @@ export const claimPayloadSchemas = {
   }),
   adopted: z.strictObject({
     ...operatorFields,
-    adopted_from: z.strictObject({
-      result_id: name,
-      generation: count,
-      agent_id: agentIdSchema,
-      session_id: sessionIdSchema,
-    }),
+    adopted_from: adoptedFrom,
     ...resultFields,
   }),
   escalated: signed({

@@ -179,7 +179,9 @@ describe('the results of a task', () => {
       session_id: 's-op',
       request_id: null,
     };
-    expect(history.command(TASK, { type: 'adopt', ...word, parked: { ...grant, result } })).toBe('ADOPTED');
+    const { generation, agent_id, session_id } = grant;
+    const from = { result_id: result.result_id, generation, agent_id, session_id };
+    expect(history.command(TASK, { type: 'adopt', ...word, adopted: { from, result } })).toBe('ADOPTED');
     expect(kept?.id).toBe(result.result_id);
     expect(parkedResults(history.eventsOf(TASK))).toEqual([other]);
     const { generations } = lineageOf(TASK, history.eventsOf(TASK));

@@ -1,3 +1,4 @@
+import { adoptedResultId } from '../claims/adopted-from.js';
 import type { EventEnvelope } from '../events/envelope.js';
 import { asClaimEvent } from '../events/known-event.js';
 
@@ -14,7 +15,7 @@ export function updateParked(parked: ParkedIds, event: EventEnvelope): void {
   }
   if (claimEvent?.kind === 'adopted') {
     const subjectIds = parked.get(subject);
-    subjectIds?.delete(claimEvent.payload.adopted_from.result_id);
+    subjectIds?.delete(adoptedResultId(claimEvent.payload.adopted_from) ?? '');
     if (subjectIds?.size === 0) parked.delete(subject);
   }
 }

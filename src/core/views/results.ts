@@ -1,3 +1,4 @@
+import { adoptedResultId } from '../claims/adopted-from.js';
 import { claimEventKindOf } from '../claims/claim-event-kinds.js';
 import type { PastGrant } from '../claims/commands.js';
 import { resultOf } from '../claims/evolve.js';
@@ -58,7 +59,7 @@ export function parkedResults(events: readonly EventEnvelope[]): TaskResult[] {
   for (const one of claimEvents(events)) {
     if (one.kind === 'result_denied' && one.payload.parked)
       parked.set(one.payload.result_id, taskResult(one));
-    if (one.kind === 'adopted') parked.delete(one.payload.adopted_from.result_id);
+    if (one.kind === 'adopted') parked.delete(adoptedResultId(one.payload.adopted_from) ?? '');
   }
   return [...parked.values()];
 }

@@ -13,6 +13,7 @@ const ADMIN = 'admin operator';
 const MAY: Readonly<Record<string, string>> = {
   append_event: `${WORK} reviewer`,
   import_events: ADMIN,
+  trust_imports: ADMIN,
   spawn: WORK,
   fold_back: WORK,
   checkpoint: WORK,

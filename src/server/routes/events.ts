@@ -10,6 +10,8 @@ export const eventHandlers = {
     agent_events: ({ coordinator, tenant, query }) => coordinator.feed.agentPage(tenant, query),
     append_event: ({ coordinator, project, body, caller }) => coordinator.appendEvent(project, body, caller),
     import_events: ({ coordinator, project, body }) => coordinator.importEvents(project, body),
+    trust_imports: ({ coordinator, project, body, caller }) =>
+      coordinator.trustImports(project, body, caller),
   }),
 
   events_stream: async ({ context, project, query, request, connection, authorization }) => {

@@ -113,7 +113,8 @@ async function acceptedManifestOf(
   const read = parseManifest(data);
   if (!read.ok)
     return { position, path: read.path, says: `The manifest is invalid: ${read.message}.`, again: false };
-  const { agent_id } = known.event_type === 'result_adopted' ? known.payload.adopted_from : known;
+  const { agent_id = known.agent_id } =
+    known.event_type === 'result_adopted' ? known.payload.adopted_from : known;
   const { manifest } = read;
   const needsApproval = manifest.files.some(({ path }) => isToolConfig(path));
   const human_approved = !needsApproval || (await hasApproval(log, event));

@@ -7,12 +7,16 @@ import { sessionSubject } from '../../subject.js';
 import type { InclusionProof } from '../proof.js';
 
 const text = z.string().optional();
-const adoptedFrom = z.looseObject({
-  result_id: z.string(),
-  generation: count,
-  agent_id: z.string(),
-  session_id: z.string(),
-});
+const adoptedFrom = z.union([
+  z.looseObject({ imported: z.literal(true), event_id: z.string(), position: count, source: text }),
+  z.looseObject({
+    imported: z.undefined().optional(),
+    result_id: z.string(),
+    generation: count,
+    agent_id: z.string(),
+    session_id: z.string(),
+  }),
+]);
 
 /** What the roles, the summary and the signatures use of an envelope. The log is not ours, so types are checked. */
 const envelope = z.looseObject({

@@ -50,7 +50,9 @@ export function resultContext(evidence: Evidence): ResultContext | null {
   const own = events.filter(({ subject }) => subject === taskId);
   const result = own.findLast(isResult);
   if (result === undefined) return null;
-  const producingGeneration = result.payload?.adopted_from?.generation ?? result.generation ?? 0;
+  const from = result.payload?.adopted_from;
+  const parkedGeneration = from?.imported === true ? undefined : from?.generation;
+  const producingGeneration = parkedGeneration ?? result.generation ?? 0;
   const grant = own.find(
     (event) => evidenceKind(event) === 'granted' && event.generation === producingGeneration,
   );
@@ -127,8 +129,9 @@ function ownRole(event: ResultEvent, context: ResultContext): ResultRole | null 
 }
 
 function refusedRole({ payload }: ResultEvent, { result }: ResultContext): ResultRole {
-  const adopted = result.payload?.adopted_from?.result_id;
-  return adopted !== undefined && payload?.result_id === adopted ? 'parked_result' : 'refused_result';
+  const from = result.payload?.adopted_from;
+  if (from === undefined || from.imported === true) return 'refused_result';
+  return payload?.result_id === from.result_id ? 'parked_result' : 'refused_result';
 }
 
 /** The events that belong to a proof of the result, at most as many as it may have, in order of position. */

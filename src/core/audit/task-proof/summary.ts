@@ -84,8 +84,15 @@ function acceptanceText(event: ResultEvent, payload: Payload): string {
     const late = payload.late === true ? ', after its lease,' : '';
     return `the result of ${generationOf(event)}, submitted by ${actor(event)}, was accepted${late} with ${digestText(payload)}`;
   }
-  const origin = `the parked result of generation ${from.generation}, submitted by ${from.agent_id} in session ${from.session_id}`;
-  return `${origin}, was adopted${byText(payload)}${reasonText(payload)} as ${generationOf(event)} with ${digestText(payload)}`;
+  return `${originText(from)}, was adopted${byText(payload)}${reasonText(payload)} as ${generationOf(event)} with ${digestText(payload)}`;
+}
+
+function originText(from: NonNullable<Payload['adopted_from']>): string {
+  if (from.imported !== true)
+    return `the parked result of generation ${from.generation}, submitted by ${from.agent_id} in session ${from.session_id}`;
+  // Quoted, because it is the name of a file.
+  const source = from.source === undefined ? '' : ` of ${JSON.stringify(from.source)}`;
+  return `the convergence that the imported event ${from.event_id}${source} at position ${from.position} reports`;
 }
 
 function endText(event: ResultEvent, payload: Payload): string {

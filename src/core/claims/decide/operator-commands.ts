@@ -73,11 +73,14 @@ function refuseFailingChecks(head: Head, failing: readonly FailingCheck[]): Deci
   return refuse(head, 'NOT_CONVERGED', { failing, says: message });
 }
 
-/** Makes a parked result the accepted one. The adoption gets its own generation, granted and accepted in one commit. */
+/**
+ * Makes a parked or imported result the accepted one. The adoption gets its own generation, granted and accepted in one
+ * commit.
+ */
 function decideAdopt(head: Head, command: SubjectCommand<'adopt'>, context: DecisionContext): Decision {
-  const { parked } = command;
+  const { adopted } = command;
   if (head.phase === 'COMPLETED') return refuse(head, 'DENIED_COMPLETED');
-  if (parked === null) return refuse(head, 'UNKNOWN_RESULT');
+  if (adopted === null) return refuse(head, 'UNKNOWN_RESULT');
   if (command.failing !== undefined && command.failing.length > 0)
     return refuseFailingChecks(head, command.failing);
   const builder = new DecisionBuilder(head, context);
@@ -98,15 +101,10 @@ function decideAdopt(head: Head, command: SubjectCommand<'adopt'>, context: Deci
   builder.emit('adopted', holderActor(builder.head), {
     reason: command.reason,
     by: command.by,
-    adopted_from: {
-      result_id: parked.result.result_id,
-      generation: parked.generation,
-      agent_id: parked.agent_id,
-      session_id: parked.session_id,
-    },
-    ...resultFields(parked.result),
+    adopted_from: adopted.from,
+    ...resultFields(adopted.result),
   });
-  return builder.build('ADOPTED', { result: parked.result });
+  return builder.build('ADOPTED', { result: adopted.result });
 }
 
 /** Operators must name the generation they saw too: otherwise they could undo a change they did not know about. */

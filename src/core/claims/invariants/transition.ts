@@ -1,6 +1,7 @@
 import type { ClaimEventPayloads } from '../../events/claim-payload-schemas.js';
 import { type EventDraft, msOf } from '../../events/envelope.js';
 import { asClaimEvent } from '../../events/known-event.js';
+import { isImportedOrigin } from '../adopted-from.js';
 import { type ClaimEventKind, claimEventKindOf } from '../claim-event-kinds.js';
 import { nextGeneration } from '../generation.js';
 import type { ClaimState, Head } from '../head.js';
@@ -138,8 +139,7 @@ const checkAcceptance: Check<'accepted' | 'adopted'> = (payload, { event, before
       report('INV-18', `${payload.result_sha256} was accepted without human approval`);
     }
   }
-  const sourceGeneration = isAdoption ? payload.adopted_from?.generation : event.generation;
-  const refPrefix = `wp-${before.subject}-gen${sourceGeneration}-`;
+  const refPrefix = `wp-${before.subject}-gen${sourceGeneration(payload, event)}-`;
   const hash = payload.work_product_ref.slice(refPrefix.length);
   // The reference contains the generation that produced the work and a prefix of the digest.
   if (
@@ -150,3 +150,12 @@ const checkAcceptance: Check<'accepted' | 'adopted'> = (payload, { event, before
     report('INV-17', `${payload.work_product_ref} is not the work product of ${payload.result_sha256}`);
   }
 };
+
+/** The generation that produced the work. Imported work had none here before its adoption. */
+function sourceGeneration(
+  payload: ClaimEventPayloads['accepted' | 'adopted'],
+  { generation }: EventDraft,
+): number | undefined {
+  if (!('adopted_from' in payload) || isImportedOrigin(payload.adopted_from)) return generation;
+  return payload.adopted_from?.generation;
+}

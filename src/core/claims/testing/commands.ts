@@ -131,11 +131,11 @@ export const reassign = (
 
 export const adopt = (
   expectedGeneration: number,
-  parked: SubjectCommand<'adopt'>['parked'],
+  adopted: SubjectCommand<'adopt'>['adopted'],
 ): SubjectCommand<'adopt'> => ({
   type: 'adopt',
   ...operatorFields(expectedGeneration),
   session_id: 's-hana',
   request_id: 'request-of-hana',
-  parked,
+  adopted,
 });

@@ -1,6 +1,29 @@
 import { subjectKeys } from '../../subject.js';
+import { edgeSubject } from '../definition/edge-name.js';
 import type { FeatureProgress } from './feature-progress.js';
-import type { MethodologyState } from './feature-state.js';
+import type { EdgeState, MethodologyState } from './feature-state.js';
+
+/** An edge that an imported log says has converged, and the position of the event that says so. */
+export interface ImportedConvergence {
+  readonly subject: string;
+  readonly position: number;
+}
+
+const isImportedConvergence = ({ status, imported }: EdgeState): boolean =>
+  status === 'converged' && imported;
+
+/** What imported logs say has converged, without what was claimed here since. */
+export function* importedConvergences({
+  features,
+}: Pick<MethodologyState, 'features'>): Generator<ImportedConvergence> {
+  for (const { feature_id, edges } of features.values()) {
+    for (const state of edges.values()) {
+      const position = state.positions.converged;
+      if (isImportedConvergence(state) && position !== null)
+        yield { subject: edgeSubject(feature_id, state.edge), position };
+    }
+  }
+}
 
 /**
  * Warning for whoever claims an edge that an imported log says has converged; null if no log says so. The claim is
@@ -12,8 +35,8 @@ export function importedConvergenceWarning(
 ): string | null {
   const { feature_id = '', edge = '' } = subjectKeys(subject);
   const state = features.get(feature_id)?.edges.get(edge);
-  if (state === undefined || state.status !== 'converged' || !state.imported) return null;
-  return `An imported log says that ${edge} of ${feature_id} converged at ${state.converged_at}. Check its result before you do the work again.`;
+  if (state === undefined || !isImportedConvergence(state)) return null;
+  return `An imported log says that ${edge} of ${feature_id} converged at ${state.converged_at}. Check its result before you do the work again, or have an admin trust it: gen import --trust-imports.`;
 }
 
 /** Edges outside the profile of a feature that have converged. They are shown, but nothing requires them. */

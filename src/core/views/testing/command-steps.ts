@@ -169,7 +169,14 @@ function adoptCommandOf({ subject, choice }: CommandStep, history: HistorySoFar)
   const grant = parked === undefined ? null : history.grantOf(subject, parked.generation);
   const text = String((parked?.result_data as { text?: string } | undefined)?.text);
   const result = resultOf(subject, parked?.generation ?? 0, text);
-  const found = grant === null ? null : { ...grant, result };
+  const adopted = grant === null ? null : { from: originOf(grant, result), result };
   const operatorFields = operatorFieldsFor(history.head(subject), choice);
-  return { type: 'adopt', ...operatorFields, session_id: 's-op', request_id: null, parked: found };
+  return { type: 'adopt', ...operatorFields, session_id: 's-op', request_id: null, adopted };
 }
+
+const originOf = ({ generation, agent_id, session_id }: PastGrant, { result_id }: SubmittedResult) => ({
+  result_id,
+  generation,
+  agent_id,
+  session_id,
+});

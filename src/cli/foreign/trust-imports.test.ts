@@ -1,0 +1,157 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { F, foreignLine, PROJECT_FILES } from '../../../test/support/imported-project.js';
+import { startServer } from '../../server/server.js';
+import { openMemoryStore } from '../../stores/memory/memory-store.js';
+import { temporaryFolder } from '../testing/cli-harness.js';
+import { gen, type TerminalOptions } from '../testing/terminal.js';
+
+const FIRST = `${F}#intent_requirements`;
+const LOG = [
+  foreignLine('edge_converged', 'intent→requirements'),
+  foreignLine('edge_converged', 'design→code', 'REQ-F-FORGED-001'),
+  foreignLine('edge_converged', 'design→code', 'REQ-F-\u001b[31mRED'),
+  '',
+].join('\n');
+const IMPORT = ['import', '--foreign', 'old.jsonl'] as const;
+
+const ok = async (terminal: TerminalOptions, ...argv: string[]): Promise<string> => {
+  const { code, out, err } = await gen(terminal, ...argv);
+  expect(code, `${argv.join(' ')}: ${err}`).toBe(0);
+  return out;
+};
+const json = async (terminal: TerminalOptions, ...argv: string[]) =>
+  JSON.parse(await ok(terminal, ...argv, '--json'));
+
+/** A folder with a foreign log. */
+async function openFolder(): Promise<Required<Pick<TerminalOptions, 'cwd' | 'env'>>> {
+  const cwd = await temporaryFolder();
+  await writeFile(join(cwd, 'old.jsonl'), LOG);
+  return { cwd, env: { GENESIS_AGENT: 'hana', GENESIS_HOME: join(cwd, '.home') } };
+}
+
+/** The same, with a workspace that has the feature. */
+async function openWorkspace(): Promise<TerminalOptions> {
+  const terminal = await openFolder();
+  for (const [path, text] of Object.entries(PROJECT_FILES)) {
+    const file = join(terminal.cwd, '.ai-workspace', path);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, text);
+  }
+  await ok(terminal, 'init');
+  return terminal;
+}
+
+describe('gen import --trust-imports', () => {
+  it('completes what the log says has converged, in a workspace', async () => {
+    const terminal = await openWorkspace();
+    const out = await ok(terminal, ...IMPORT, '--trust-imports');
+    expect(out).toContain('3 lines read, 3 written');
+    expect(out).toContain(`1 edge trusted: ${FIRST}.`);
+    expect(out).toContain('2 skipped:\n  REQ-F-FORGED-001');
+    expect(out).toContain('There is no feature REQ-F-FORGED-001');
+    expect(out).not.toContain('\u001b');
+    const claimed = await gen(terminal, 'task', 'claim', FIRST, '--json');
+    expect(JSON.parse(claimed.out)).toMatchObject({ reason: 'DENIED_COMPLETED' });
+    expect(await json(terminal, 'start')).toMatchObject({ feature: F, edge: 'design_code' });
+    expect(await ok(terminal, 'verify')).toContain('Every invariant holds');
+    expect(await json(terminal, 'import', '--trust-imports')).toMatchObject({
+      trusted: [],
+      skipped_count: 2,
+    });
+    await ok(terminal, 'task', 'reset', FIRST, '--reason', 'it was wrong');
+    expect(await json(terminal, 'task', 'claim', FIRST)).toMatchObject({
+      reason: 'GRANTED',
+      claim: { generation: 2 },
+    });
+    expect(await ok(terminal, 'verify')).toContain('Every invariant holds');
+  });
+
+  it('trusts what was imported before, and a dry run only says so', async () => {
+    const terminal = await openWorkspace();
+    const preview = await ok(terminal, ...IMPORT, '--trust-imports', '--dry-run');
+    expect(preview).toContain(`The log reports 3 edges as converged: ${FIRST}, REQ-F-FORGED-001`);
+    expect(await ok(terminal, 'import', '--trust-imports')).toBe('No imported log reports work to trust.\n');
+    await ok(terminal, ...IMPORT);
+    const dry = await ok(terminal, 'import', '--trust-imports', '--dry-run');
+    expect(dry).toContain(`1 edge would be trusted: ${FIRST}.`);
+    expect(await json(terminal, 'import', '--trust-imports')).toMatchObject({
+      trusted: [{ task_id: FIRST, generation: 1 }],
+      skipped: [{ reason: 'UNKNOWN_TASK' }, { reason: 'UNKNOWN_TASK' }],
+      more: false,
+    });
+  });
+
+  it('works on a store, and records who did it', async () => {
+    const workspace = await openWorkspace();
+    const terminal = await openFolder();
+    const store = `file:${join(terminal.cwd, 'log')}`;
+    const archive = await ok(workspace, 'export');
+    await writeFile(join(terminal.cwd, 'archive.jsonl'), archive);
+    await ok(terminal, 'import', 'archive.jsonl', '--store', store);
+    const [{ project_id }] = archive.split('\n').flatMap((line) => {
+      const { event } = JSON.parse(line || '{}');
+      return event === undefined ? [] : [event];
+    });
+    const at = ['--store', store, '--project', project_id];
+    expect(await json(terminal, ...IMPORT, '--trust-imports', ...at)).toMatchObject({
+      imported: { written: 3 },
+      trust: { trusted: [{ task_id: FIRST, generation: 1 }] },
+    });
+    const adopted = (await ok(terminal, 'export', ...at))
+      .split('\n')
+      .find((line) => line.includes('"event_type":"result_adopted"'));
+    expect(JSON.parse(adopted ?? '').event.payload).toMatchObject({
+      by: 'hana',
+      reason: 'gen import --trust-imports',
+      adopted_from: { imported: true, source: 'old.jsonl' },
+    });
+  });
+
+  it('works on a server, for an admin only', async () => {
+    const server = await startServer({ store: openMemoryStore(), port: 0 });
+    onTestFinished(() => server.stop());
+    const { cwd, env } = await openFolder();
+    const scope = { tenant_id: 'default', project_id: 'shop' };
+    await server.coordinator.settings.configure(scope, { files: PROJECT_FILES });
+    const at = ['--url', server.url, '--project', 'shop'];
+    await ok({ cwd, env }, ...IMPORT, ...at);
+    const keyOf = async (role: string, token = '') => {
+      const key = await json(
+        { cwd, env: { ...env, GENESIS_TOKEN: token } },
+        'key',
+        'create',
+        '--role',
+        role,
+        ...at,
+      );
+      return { cwd, env: { ...env, GENESIS_TOKEN: key.token as string } };
+    };
+    const admin = await keyOf('admin');
+    for (const role of ['viewer', 'agent', 'reviewer']) {
+      const refused = await gen(
+        await keyOf(role, admin.env.GENESIS_TOKEN),
+        'import',
+        '--trust-imports',
+        ...at,
+      );
+      expect([role, refused.code !== 0, refused.err]).toEqual([
+        role,
+        true,
+        expect.stringContaining('FORBIDDEN'),
+      ]);
+    }
+    expect(await json(admin, 'import', '--trust-imports', ...at)).toMatchObject({
+      trusted: [{ task_id: FIRST, generation: 1 }],
+    });
+  });
+
+  it('refuses an archive beside it', async () => {
+    const terminal = await openFolder();
+    expect(await gen(terminal, 'import', 'old.jsonl', '--trust-imports')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('not both'),
+    });
+  });
+});

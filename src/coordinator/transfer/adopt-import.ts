@@ -1,0 +1,103 @@
+import { decide } from '../../core/claims/decide.js';
+import { nextGeneration } from '../../core/claims/generation.js';
+import { adviceFor } from '../../core/contract/codes.js';
+import type { TrustImportsBody, TrustResult } from '../../core/contract/events.js';
+import type { AdoptedFrom } from '../../core/events/claim-payload-schemas.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
+import { actorOf, type Caller } from '../authentication/caller.js';
+import { unknownEdgeReason } from '../operations/edge-facts.js';
+import { buildInlineResult } from '../operations/results.js';
+import { operationOf } from '../operations/shared.js';
+import type { DecisionView } from '../queue/decision-view.js';
+import type { Operation } from '../queue/operation.js';
+
+export type TrustedImport = TrustResult['trusted'][number];
+export type SkippedImport = TrustResult['skipped'][number];
+
+/** A longer name of a log is left out: the field is for people. */
+const SOURCE_CHARS_MAX = 256;
+
+/** Why an edge is left as it is; null if its import can be trusted. An imported log may name anything. */
+export function skipReason(view: DecisionView, subject: string): Omit<SkippedImport, 'task_id'> | null {
+  if (view.methodology === null) return { reason: 'NOT_INITIALISED', next: adviceFor('NOT_INITIALISED') };
+  const unknown = unknownEdgeReason(view, subject);
+  if (unknown !== null) return { reason: 'UNKNOWN_TASK', next: unknown };
+  const { phase, generation } = view.peekHead(subject);
+  if (phase === 'COMPLETED')
+    return { reason: 'DENIED_COMPLETED', next: `${subject} has an accepted result. There is nothing to do.` };
+  if (generation === 0) return null;
+  const next = `${subject} was claimed here (generation ${generation}), so an import no longer decides it. Claim it and submit a result.`;
+  return { reason: 'GENERATION_MISMATCH', next };
+}
+
+/** The generation under which an edge that nobody has claimed is adopted. */
+export const adoptedGeneration =
+  (view: DecisionView) =>
+  (subject: string): number =>
+    nextGeneration(0, view.rulesOf(subject));
+
+/** Adopts one edge on the word of an imported event. No check of the edge is evaluated: an admin decides it. */
+export function adoptImportOperation(
+  subject: string,
+  event: EventEnvelope | null,
+  { reason, request_id }: TrustImportsBody,
+  caller: Caller,
+): Operation<TrustedImport | SkippedImport> {
+  const by = actorOf(caller);
+  return operationOf<TrustedImport | SkippedImport>(
+    'trust_imports',
+    // The heads tell what a request has trusted, so it need not be remembered.
+    null,
+    (transaction) => {
+      const { view } = transaction;
+      const head = view.head(subject);
+      const skip = skipReason(view, subject);
+      if (skip !== null) {
+        transaction.checkHead(subject);
+        return { task_id: subject, ...skip };
+      }
+      const generation = adoptedGeneration(view)(subject);
+      const decision = decide(
+        head,
+        {
+          type: 'adopt',
+          expected_generation: 0,
+          reason,
+          by,
+          session_id: by,
+          request_id: request_id ?? null,
+          adopted: event === null ? null : adoptionOf(event, subject, generation, by),
+        },
+        view.decisionContext(subject),
+      );
+      transaction.addDecision(decision);
+      if (decision.ok) return { task_id: subject, generation };
+      const next = `The imported event that reports the convergence of ${subject} is not in the log. Import the log again.`;
+      return { task_id: subject, reason: 'UNKNOWN_RESULT', next };
+    },
+    request_id,
+  );
+}
+
+/** The result says which imported event it stands on: there is no other content. */
+function adoptionOf(event: EventEnvelope, subject: string, generation: number, session_id: string) {
+  const { event_id, event_type, position, agent_id, timestamp, payload } = event;
+  const from: AdoptedFrom = withoutUndefined({
+    imported: true as const,
+    event_id,
+    position,
+    agent_id,
+    source: sourceOf(payload),
+  });
+  const { imported: _, ...origin } = from;
+  const result_data = { imported: { ...origin, event_type, converged_at: timestamp } };
+  return { from, result: buildInlineResult({ result_data, generation, session_id }, subject) };
+}
+
+/** An imported event may come from any client, so its source can be anything. */
+function sourceOf({ imported }: EventEnvelope['payload']): string | undefined {
+  const { source } = imported as { source?: unknown };
+  const isName = typeof source === 'string' && source !== '' && source.length <= SOURCE_CHARS_MAX;
+  return isName ? source : undefined;
+}

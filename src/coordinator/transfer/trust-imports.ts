@@ -1,0 +1,123 @@
+import type { TrustImportsBody, TrustResult } from '../../core/contract/events.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import { isImported } from '../../core/events/known-event.js';
+import type { MethodologyState } from '../../core/methodology/progress/feature-state.js';
+import {
+  type ImportedConvergence,
+  importedConvergences,
+} from '../../core/methodology/progress/imported-convergence.js';
+import type { StepGenerator } from '../../core/steps.js';
+import { subjectKindOf } from '../../core/subject.js';
+import { actorOf, type Caller } from '../authentication/caller.js';
+import { eventsAt } from '../queue/load-work-state.js';
+import type { Project } from '../queue/project.js';
+import { runInSlices } from '../runtime/run-in-slices.js';
+import { type AsyncReply, isProblem, type Problem } from '../wire/problem.js';
+import {
+  adoptedGeneration,
+  adoptImportOperation,
+  type SkippedImport,
+  skipReason,
+  type TrustedImport,
+} from './adopt-import.js';
+
+/** Maximum number of edges that one call trusts. */
+export const TRUSTED_MAX = 500;
+/** Maximum number of skipped edges that a reply lists: an imported log may name any number. */
+export const SKIPPED_MAX = 100;
+/** Maximum number of events read at the same time. */
+const PARALLEL_READS_MAX = 25;
+
+/** What one call works with: the edges to trust, and what it reports of the others. */
+interface Selection {
+  readonly chosen: ImportedConvergence[];
+  readonly skipped: SkippedImport[];
+  skipped_count: number;
+  more: boolean;
+}
+
+/**
+ * Makes what imported logs say has converged authoritative: each such edge that nobody has claimed here is adopted, in
+ * its own commit. A claim at the same moment wins or loses as against any other command.
+ */
+export async function trustImports(
+  project: Project,
+  state: MethodologyState,
+  body: TrustImportsBody,
+  caller: Caller,
+): AsyncReply<TrustResult> {
+  const earlier = trustedByRequest(project, body, caller);
+  const room = TRUSTED_MAX - earlier.length;
+  const selection = await runInSlices(select(project, state, room), project.environment);
+  const { chosen, skipped, more } = selection;
+  if (body.dry_run === true) {
+    const generationOf = adoptedGeneration(project.view());
+    const trusted = chosen.map(({ subject }) => ({ task_id: subject, generation: generationOf(subject) }));
+    return { trusted, skipped, skipped_count: selection.skipped_count, more };
+  }
+  const trusted: TrustedImport[] = [...earlier];
+  for (const reply of await adoptAll(project, chosen, body, caller)) {
+    // Whatever was trusted before it is found again by the id of the request.
+    if (isProblem(reply)) return reply;
+    if ('generation' in reply) trusted.push(reply);
+    else addSkipped(selection, reply);
+  }
+  return { trusted, skipped, skipped_count: selection.skipped_count, more };
+}
+
+/** What an earlier call with the same request id has trusted: its reply may be lost. */
+function trustedByRequest(
+  { state }: Project,
+  { request_id }: TrustImportsBody,
+  caller: Caller,
+): TrustedImport[] {
+  if (request_id === undefined) return [];
+  const by = actorOf(caller);
+  const found: TrustedImport[] = [];
+  for (const { subject, generation, phase, claim } of state.heads.values()) {
+    if (phase !== 'COMPLETED' || claim?.request_id !== request_id || found.length === TRUSTED_MAX) continue;
+    const isOwn = claim.agent_id === by && claim.session_id === by;
+    if (isOwn && subjectKindOf(subject) === 'edge') found.push({ task_id: subject, generation });
+  }
+  return found;
+}
+
+function* select(project: Project, state: MethodologyState, room: number): StepGenerator<Selection> {
+  const selection: Selection = { chosen: [], skipped: [], skipped_count: 0, more: false };
+  for (const convergence of importedConvergences(state)) {
+    const skip = skipReason(project.view(), convergence.subject);
+    if (skip !== null) addSkipped(selection, { task_id: convergence.subject, ...skip });
+    else if (selection.chosen.length < room) selection.chosen.push(convergence);
+    else selection.more = true;
+    yield;
+  }
+  return selection;
+}
+
+function addSkipped(selection: Selection, edge: SkippedImport): void {
+  selection.skipped_count += 1;
+  if (selection.skipped.length < SKIPPED_MAX) selection.skipped.push(edge);
+}
+
+async function adoptAll(
+  project: Project,
+  chosen: readonly ImportedConvergence[],
+  body: TrustImportsBody,
+  caller: Caller,
+): Promise<(TrustedImport | SkippedImport | Problem)[]> {
+  const replies: (TrustedImport | SkippedImport | Problem)[] = [];
+  for (let at = 0; at < chosen.length; at += PARALLEL_READS_MAX) {
+    const adoptions = chosen.slice(at, at + PARALLEL_READS_MAX).map(async (convergence) => {
+      const event = await eventOf(project, convergence);
+      return project.run(adoptImportOperation(convergence.subject, event, body, caller), caller);
+    });
+    replies.push(...(await Promise.all(adoptions)));
+  }
+  return replies;
+}
+
+/** Null if it is not in the log, as after the restore of a backup. */
+async function eventOf(project: Project, { position }: ImportedConvergence): Promise<EventEnvelope | null> {
+  const [event] = await eventsAt(project, [position]);
+  return event === undefined || !isImported(event.payload) ? null : event;
+}
