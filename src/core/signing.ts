@@ -40,6 +40,45 @@ export function signedText(toSign: CommandToSign, bodySha256: string, issuedAt: 
   return [SIGNING_DOMAIN, ...fields.map((field) => String(field ?? ''))].join('\n');
 }
 
+/** The fields of a signed text that is well formed; those that the body did not have are empty. */
+export interface SignedTextFields {
+  readonly tenant_id: string;
+  readonly project_id: string;
+  readonly subject: string;
+  readonly command: string;
+  readonly generation: string;
+  readonly request_id: string;
+  readonly body_sha256: string;
+  readonly issued_at: string;
+}
+
+/** Null if the text is not that of a command. */
+export function readSignedText(text: string): SignedTextFields | null {
+  const [
+    domain,
+    tenant_id,
+    project_id,
+    subject,
+    command,
+    generation,
+    request_id,
+    body_sha256,
+    issued_at,
+    ...rest
+  ] = text.split('\n');
+  if (domain !== SIGNING_DOMAIN || issued_at === undefined || rest.length > 0) return null;
+  return {
+    tenant_id: tenant_id ?? '',
+    project_id: project_id ?? '',
+    subject: subject ?? '',
+    command: command ?? '',
+    generation: generation ?? '',
+    request_id: request_id ?? '',
+    body_sha256: body_sha256 ?? '',
+    issued_at,
+  };
+}
+
 /** Format of a signature: the time of signing, and its 64 bytes in base64url. */
 export const writeSignature = (issuedAt: string, value: string): string => `v1;${issuedAt};${value}`;
 
