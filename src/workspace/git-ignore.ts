@@ -41,6 +41,8 @@ const IGNORED_CLI_PATHS: readonly string[] = [
   // Who called the server, and when.
   'access.log',
   'access.log.*',
+  // If GENESIS_HOME names this folder.
+  'signing-key.pem',
 ];
 /** Written by earlier versions: it hides the files of other tools as well. */
 const HIDES_EVERYTHING = '*\n';
