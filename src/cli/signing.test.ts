@@ -22,7 +22,7 @@ const OWN_EVENTS = new Set([
 ]);
 
 /** A server with keys, whose tenant requires signatures unless told otherwise; and a terminal with an agent's key. */
-async function signingFleet(require_signatures = true) {
+async function signingFleet(isRequired = true) {
   const { terminal, server } = await startPlannedHarness();
   const createKey = async (env: Record<string, string>, role: string): Promise<string> => {
     const made = await gen({ ...terminal, env }, 'key', 'create', '--role', role, '--json');
@@ -35,7 +35,7 @@ async function signingFleet(require_signatures = true) {
   const requireSignatures = async () => {
     expect(isProblem(await admin.putLimits({ require_signatures: true }))).toBe(false);
   };
-  if (require_signatures) await requireSignatures();
+  if (isRequired) await requireSignatures();
   const token = await createKey({ ...env, GENESIS_TOKEN: adminToken }, 'agent');
   /** The types of the sessions' own events. Each has a signature, and all are valid. */
   const signedEvents = async (): Promise<string[]> => {

@@ -23,6 +23,7 @@ export interface CommandToSign {
 
 /** The first line of every signed text, so that a signature is valid for nothing else. */
 const SIGNING_DOMAIN = 'gcc/v1';
+const SIGNED_LINES = 9;
 
 /** The text whose SHA-256 represents the body. */
 export const bodyText = ({ body }: CommandToSign): string => canonicalJson({ ...body, signature: undefined });
@@ -54,28 +55,18 @@ export interface SignedTextFields {
 
 /** Null if the text is not that of a command. */
 export function readSignedText(text: string): SignedTextFields | null {
-  const [
-    domain,
-    tenant_id,
-    project_id,
-    subject,
-    command,
-    generation,
-    request_id,
-    body_sha256,
-    issued_at,
-    ...rest
-  ] = text.split('\n');
-  if (domain !== SIGNING_DOMAIN || issued_at === undefined || rest.length > 0) return null;
+  const lines = text.split('\n');
+  if (lines.length !== SIGNED_LINES || lines[0] !== SIGNING_DOMAIN) return null;
+  const lineAt = (index: number): string => lines[index] ?? '';
   return {
-    tenant_id: tenant_id ?? '',
-    project_id: project_id ?? '',
-    subject: subject ?? '',
-    command: command ?? '',
-    generation: generation ?? '',
-    request_id: request_id ?? '',
-    body_sha256: body_sha256 ?? '',
-    issued_at,
+    tenant_id: lineAt(1),
+    project_id: lineAt(2),
+    subject: lineAt(3),
+    command: lineAt(4),
+    generation: lineAt(5),
+    request_id: lineAt(6),
+    body_sha256: lineAt(7),
+    issued_at: lineAt(8),
   };
 }
 
