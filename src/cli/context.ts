@@ -13,6 +13,7 @@ import { singleLine } from './output/text.js';
 import { labelledLines, wrapLines } from './output/wrap.js';
 import { cliFolder } from './state/cli-folder.js';
 import { CliState, type CliTarget } from './state/cli-state.js';
+import { openSigningKey } from './state/signing-key.js';
 import type { CommandServer } from './workspace/command-server.js';
 
 export const GLOBAL_OPTIONS = {
@@ -30,8 +31,9 @@ const DEFAULT_URL = 'http://127.0.0.1:4680';
 /** Short, because a person waits: enough for a server restart. */
 const RETRY_POLICY = { tries: 4, within_seconds: 10 };
 
-const optionsOf = (target: CliTarget, token: string | null): ApiClientOptions => ({
+const optionsOf = (io: Io, target: CliTarget, token: string | null): ApiClientOptions => ({
   ...target,
+  find_signing_key: () => openSigningKey(io),
   ...(token === null ? {} : { token }),
   retry: RETRY_POLICY,
 });
@@ -150,7 +152,7 @@ export class CommandContext {
   private async knownProjects(tenant: string): Promise<string> {
     const { Genesis } = await import('../client/index.js');
     const { knownProjectsText } = await import('./known-projects.js');
-    const options = optionsOf({ url: this.url, tenant, project: 'default' }, this.explicitToken);
+    const options = optionsOf(this.io, { url: this.url, tenant, project: 'default' }, this.explicitToken);
     return knownProjectsText(new Genesis({ ...options, retry: { tries: 1 }, timeout_seconds: 2 }));
   }
 
@@ -182,7 +184,7 @@ export class CommandContext {
   /** Loads the client only now: commands on a workspace's own files do not pay its load time. */
   async genesisAt(target: CliTarget, token = this.explicitToken): Promise<Genesis> {
     const { Genesis } = await import('../client/index.js');
-    return new Genesis(optionsOf(target, token));
+    return new Genesis(optionsOf(this.io, target, token));
   }
 
   async genesis(): Promise<Genesis> {
@@ -192,7 +194,7 @@ export class CommandContext {
 
   async clientOptions(): Promise<ApiClientOptions> {
     const { url, token } = await this.server();
-    return optionsOf({ ...(await this.target()), url }, token);
+    return optionsOf(this.io, { ...(await this.target()), url }, token);
   }
 
   /** A client for calls that concern the whole tenant. */

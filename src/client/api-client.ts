@@ -5,6 +5,7 @@ import type { PlanInput, PlanView } from '../core/contract/plan.js';
 import type { AtQuery, PageQuery } from '../core/contract/schema.js';
 import type { OperatorVerb, TaskFilter, TaskState } from '../core/contract/tasks.js';
 import type { TaskInput } from '../core/plan/index.js';
+import type { SignedCommand } from '../core/signing.js';
 import { withoutUndefined } from '../core/without-undefined.js';
 import { CallBatcher } from './call-batcher.js';
 import { ProjectEndpoint, withEnvAgent, withEnvSession, withRequestId } from './endpoint.js';
@@ -12,7 +13,7 @@ import { type FollowedEvent, type FollowObserver, follow } from './follow.js';
 import { newRequestId } from './http.js';
 import { MethodologyClient } from './methodology.js';
 import { type RenewalAttempt, withExpectedGeneration } from './renewer.js';
-import type { ApiProblem, ClaimReply, NextReply } from './replies.js';
+import { type ApiProblem, type ClaimReply, isProblem, type NextReply } from './replies.js';
 import type {
   AddNoteRequest,
   BodyOf,
@@ -40,7 +41,7 @@ export class ApiClient extends ProjectEndpoint {
   // Work
 
   claimTask(claim: RequestTo<'claim_task'>): OperationReply<'claim_task'> {
-    return this.claimBatcher.call(this.withSignature('claim_task', withEnvAgent(claim)));
+    return this.signed('claim_task', withEnvAgent(claim), (body) => this.claimBatcher.call(body));
   }
 
   batchClaim(
@@ -55,7 +56,7 @@ export class ApiClient extends ProjectEndpoint {
   }
 
   renewLease(renewal: RequestTo<'renew_lease'>): OperationReply<'renew_lease'> {
-    return this.renewalBatcher.call(this.withSignature('renew_lease', withEnvSession(renewal)));
+    return this.signed('renew_lease', withEnvSession(renewal), (body) => this.renewalBatcher.call(body));
   }
 
   /** A single attempt in its own request, for a caller that watches a lease and retries by itself. */
@@ -68,36 +69,42 @@ export class ApiClient extends ProjectEndpoint {
     const renewal = { lease_duration_seconds: lease_seconds, request_id };
     const body = { ...withExpectedGeneration(handle), ...renewal };
     const once = { timeout_seconds, tries: 1 };
-    return this.command('/claims/renew', this.withSignature('renew_lease', body), once);
+    return this.signed('renew_lease', body, (signed) => this.command('/claims/renew', signed, once));
   }
 
   releaseClaim(release: RequestTo<'release_claim'>): OperationReply<'release_claim'> {
-    return this.releaseBatcher.call(this.withSignature('release_claim', withEnvSession(release)));
+    return this.signed('release_claim', withEnvSession(release), (body) => this.releaseBatcher.call(body));
   }
 
   submitResult(submission: RequestTo<'submit_result'>): OperationReply<'submit_result'> {
-    return this.submissionBatcher.call(this.withSignature('submit_result', withEnvSession(submission)));
+    return this.signed('submit_result', withEnvSession(submission), (body) =>
+      this.submissionBatcher.call(body),
+    );
   }
 
   /** Claims the best ready work and returns it with its briefing. */
   next(request: NextTaskRequest = {}, options: { signal?: AbortSignal } = {}): CallReply<NextReply> {
     const call = { wait_seconds: request.wait_seconds ?? 0, signal: options.signal };
-    return this.command('/next', this.withSignature('next', withEnvAgent(request)), call);
+    return this.signed('next', withEnvAgent(request), (body) => this.command<NextReply>('/next', body, call));
   }
 
   note(note: AddNoteRequest): OperationReply<'note'> {
     const path = `/tasks/${encodeURIComponent(note.task_id)}/notes`;
-    return this.command(path, this.withSignature('note', withEnvSession(note)));
+    return this.signed('note', withEnvSession(note), (body) => this.command(path, body));
   }
 
   /** Suspends the lease while a human reviews the work so far. Only the holder may call it. */
   suspendClaim(request: RequestTo<'suspend_claim'>): OperationReply<'suspend_claim'> {
-    return this.command('/claims/suspend', this.withSignature('suspend_claim', withEnvSession(request)));
+    return this.signed('suspend_claim', withEnvSession(request), (body) =>
+      this.command('/claims/suspend', body),
+    );
   }
 
   /** Resumes a suspended claim, whether it has been decided on or not. */
   resumeClaim(request: RequestTo<'resume_claim'>): OperationReply<'resume_claim'> {
-    return this.command('/claims/resume', this.withSignature('resume_claim', withEnvSession(request)));
+    return this.signed('resume_claim', withEnvSession(request), (body) =>
+      this.command('/claims/resume', body),
+    );
   }
 
   // Tasks, results and history
@@ -287,7 +294,9 @@ export class ApiClient extends ProjectEndpoint {
 
   /** Appends a methodology event. */
   appendEvent(event: Readonly<Record<string, unknown>>): OperationReply<'append_event'> {
-    return this.command('/events', event);
+    const send = (body: object): OperationReply<'append_event'> => this.command('/events', body);
+    // A report outside of any session is nobody's to sign.
+    return event.session_id === undefined ? send(event) : this.signed('append_event', event, send);
   }
 
   /** Imports events of other tools, at most 1,000 at once. Events that are already present are skipped. */
@@ -313,6 +322,30 @@ export class ApiClient extends ProjectEndpoint {
   ): AsyncGenerator<FollowedEvent> {
     const request = { method: 'GET', path: this.path('/events/stream'), query: { ...filter } } as const;
     return follow(this.http, request, options.signal ?? new AbortController().signal, options);
+  }
+
+  /**
+   * Sends a session's command, signed if there is a key. If it is refused because the session has no key, or nothing was
+   * signed yet, the session is opened with the key and the same request is sent again, once.
+   */
+  private async signed<Reply>(
+    command: SignedCommand,
+    request: object,
+    send: (body: Record<string, unknown>) => CallReply<Reply>,
+  ): CallReply<Reply> {
+    const body: Record<string, unknown> = withRequestId(request);
+    const reply = await send(this.withSignature(command, body));
+    const isUnsigned = isProblem(reply) && reply.code === 'SIGNATURE_REQUIRED';
+    if (!isUnsigned || !(await this.openSigningSession(body.session_id))) return reply;
+    return send(this.withSignature(command, body));
+  }
+
+  private async openSigningSession(sessionId: unknown): Promise<boolean> {
+    if (typeof sessionId !== 'string' || !(await this.canSign())) return false;
+    const { public_key } = this;
+    if (public_key === null) return false;
+    const opened = await this.openSession({ session_id: sessionId, public_key });
+    return !isProblem(opened) && opened.success;
   }
 
   private createBatcher<Id extends OperationId>(path: string, name: 'claims' | 'items') {

@@ -16,6 +16,8 @@ export interface ApiClientOptions extends Partial<HttpOptions> {
   readonly project?: string;
   /** Ed25519 key that signs the session's commands. The session must be opened with `public_key`. */
   readonly signing_key?: KeyObject;
+  /** Finds the key when the server refuses a command because it is not signed. From then on commands are signed. */
+  readonly find_signing_key?: () => Promise<KeyObject>;
 }
 
 const DEFAULT_URL = 'http://127.0.0.1:4680';
@@ -26,6 +28,7 @@ export class ProjectEndpoint {
   readonly tenant: string;
   readonly project: string;
   protected readonly http: Http;
+  private signingKey: KeyObject | null;
 
   constructor(private readonly options: ApiClientOptions = {}) {
     const { env } = process;
@@ -39,28 +42,36 @@ export class ProjectEndpoint {
     }
     this.tenant = options.tenant ?? env.GENESIS_TENANT ?? 'default';
     this.project = project;
+    this.signingKey = options.signing_key ?? null;
     const token = options.token ?? env.GENESIS_TOKEN;
     this.http = new Http({ ...options, url: this.url, ...withoutUndefined({ token }) });
   }
 
   /** The key to open a session with, so that the server can verify its signatures; null if nothing is signed. */
   get public_key(): string | null {
-    const { signing_key } = this.options;
-    return signing_key === undefined ? null : publicKeyText(signing_key);
+    return this.signingKey === null ? null : publicKeyText(this.signingKey);
   }
 
   protected withSignature(command: SignedCommand, request: object): Record<string, unknown> {
     const body: Record<string, unknown> = withRequestId(request);
-    const { signing_key } = this.options;
-    if (signing_key === undefined) return body;
+    if (this.signingKey === null) return body;
     const commandToSign = { tenant_id: this.tenant, project_id: this.project, command, body };
-    return { ...body, signature: signCommand(commandToSign, signing_key) };
+    return { ...body, signature: signCommand(commandToSign, this.signingKey) };
+  }
+
+  /** Whether there is a key to sign with. If there is none yet, it is looked for. */
+  protected async canSign(): Promise<boolean> {
+    this.signingKey ??= (await this.options.find_signing_key?.()) ?? null;
+    return this.signingKey !== null;
   }
 
   /** Options that recreate this client in another thread, independent of that thread's environment. */
   protected resolvedOptions(): ApiClientOptions {
     const { tenant, project } = this;
-    return { ...this.options, ...this.http.options, tenant, project };
+    // A function cannot be passed to another thread, nor does that thread start anything that would need it.
+    const { find_signing_key: _, signing_key: __, ...options } = this.options;
+    const signing = this.signingKey === null ? {} : { signing_key: this.signingKey };
+    return { ...options, ...this.http.options, tenant, project, ...signing };
   }
 
   protected command<T>(path: string, body: object, options: HttpCallOptions = {}): CallReply<T> {

@@ -33,7 +33,12 @@ import { isLogStore, type ProjectKey, type Store } from '../stores/store.js';
 import { AuditService } from './audit/audit-service.js';
 import type { AuditOptions } from './audit/signer.js';
 import { actorOf, type Caller, OPEN_CALLER } from './authentication/caller.js';
-import { needsSignatureCheck, type SessionCommand, signatureProblem } from './authentication/signatures.js';
+import {
+  needsSignatureCheck,
+  type SessionCommand,
+  signatureProblem,
+  withSignedText,
+} from './authentication/signatures.js';
 import { pollCommits } from './background/commit-poller.js';
 import { HeldProjectsWatch } from './background/held-projects.js';
 import { Sweeper } from './background/sweeper.js';
@@ -210,11 +215,13 @@ export class Coordinator {
   }
 
   claimTask(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<ClaimResult> {
-    const claim = parseClaim(body, caller);
-    if (isProblem(claim)) return Promise.resolve(claim);
+    const parsed = parseClaim(body, caller);
+    if (isProblem(parsed)) return Promise.resolve(parsed);
+    const command = { command: 'claim_task', body } as const;
+    const claim = { ...parsed, body: withSignedText(projectKey, command, parsed.body) };
     return this.runSessionCommand(
       projectKey,
-      { command: 'claim_task', body },
+      command,
       (project) => {
         const fault = roleProblem(project, [claim], caller);
         if (fault !== null) return Promise.resolve(fault);
@@ -239,10 +246,14 @@ export class Coordinator {
   ): AsyncReply<{ results: readonly (ClaimResult | Problem)[] }> {
     const batch = parseBatchClaim(body, caller);
     if (isProblem(batch)) return batch;
-    const { mode, claims, request_id } = batch;
+    const { mode, request_id } = batch;
     const sessionCommands = (body as { claims: unknown[] }).claims.map(
       (each) => ({ command: 'claim_task', body: each }) as const,
     );
+    const claims = batch.claims.map((claim, index) => ({
+      ...claim,
+      body: withSignedText(projectKey, sessionCommands[index]!, claim.body),
+    }));
     return this.projects.withProject(
       projectKey,
       async (project) => {
@@ -269,16 +280,20 @@ export class Coordinator {
   async renewLease(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<RenewalResult> {
     const parsed = parseHolderBody(renewBody, body, caller);
     if (isProblem(parsed)) return parsed;
-    const { fields: read, subject, handle } = parsed;
+    const { subject, handle } = parsed;
+    const sent = { command: 'renew_lease', body } as const;
+    const read = withSignedText(projectKey, sent, parsed.fields);
     const command = { type: 'renew', handle, lease_seconds: read.lease_duration_seconds ?? null } as const;
     const operation = holderOperation(subject, command, renewalResult, read);
-    return this.runSigned(projectKey, { command: 'renew_lease', body }, operation, caller);
+    return this.runSigned(projectKey, sent, operation, caller);
   }
 
   async releaseClaim(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<ReleaseResult> {
     const parsed = parseHolderBody(releaseBody, body, caller);
     if (isProblem(parsed)) return parsed;
-    const { fields: read, subject, handle } = parsed;
+    const { subject, handle } = parsed;
+    const sent = { command: 'release_claim', body } as const;
+    const read = withSignedText(projectKey, sent, parsed.fields);
     const { reason, message = null } = read;
     const operation = holderOperation(
       subject,
@@ -286,7 +301,7 @@ export class Coordinator {
       releaseResult,
       read,
     );
-    return this.runSigned(projectKey, { command: 'release_claim', body }, operation, caller);
+    return this.runSigned(projectKey, sent, operation, caller);
   }
 
   async submitResult(
@@ -296,7 +311,9 @@ export class Coordinator {
   ): AsyncReply<SubmissionResult> {
     const parsed = parseHolderBody(submitBody, body, caller);
     if (isProblem(parsed)) return parsed;
-    const { fields: read, subject, handle } = parsed;
+    const { subject, handle } = parsed;
+    const sent = { command: 'submit_result', body } as const;
+    const read = withSignedText(projectKey, sent, parsed.fields);
     const evidenceError = evidenceProblem(read, subject);
     if (evidenceError !== null) return evidenceError;
     const submit = async (project: Project): AsyncReply<SubmissionResult> => {
@@ -310,9 +327,7 @@ export class Coordinator {
       const readHistory = () => this.history.ofSubject(projectKey, subject);
       return project.run(new SubmitOperation(submission, readHistory), caller);
     };
-    return this.runSessionCommand(projectKey, { command: 'submit_result', body }, (project) =>
-      catchStoreErrors(() => submit(project)),
-    );
+    return this.runSessionCommand(projectKey, sent, (project) => catchStoreErrors(() => submit(project)));
   }
 
   renewBatch(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER) {
@@ -328,21 +343,25 @@ export class Coordinator {
   async suspendClaim(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GateResult> {
     const parsed = parseHolderBody(suspendBody, body, caller);
     if (isProblem(parsed)) return parsed;
-    const { fields: read, subject, handle } = parsed;
+    const { subject, handle } = parsed;
+    const sent = { command: 'suspend_claim', body } as const;
+    const read = withSignedText(projectKey, sent, parsed.fields);
     const { iteration = 1, candidate_sha256 } = read;
     const gate = candidate_sha256 === undefined ? null : { iteration, candidate_sha256 };
     const request = requestKeyOf(caller, 'suspend_claim', read);
     const operation = holderOperation(subject, { type: 'suspend', handle, gate }, gateResult, read, request);
-    return this.runSigned(projectKey, { command: 'suspend_claim', body }, operation, caller);
+    return this.runSigned(projectKey, sent, operation, caller);
   }
 
   async resumeClaim(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GateResult> {
     const parsed = parseHolderBody(resumeBody, body, caller);
     if (isProblem(parsed)) return parsed;
-    const { fields: read, subject, handle } = parsed;
+    const { subject, handle } = parsed;
+    const sent = { command: 'resume_claim', body } as const;
+    const read = withSignedText(projectKey, sent, parsed.fields);
     const request = requestKeyOf(caller, 'resume_claim', read);
     const operation = holderOperation(subject, { type: 'resume', handle }, gateResult, read, request);
-    return this.runSigned(projectKey, { command: 'resume_claim', body }, operation, caller);
+    return this.runSigned(projectKey, sent, operation, caller);
   }
 
   async recordReview(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GateResult> {
@@ -375,10 +394,11 @@ export class Coordinator {
   ): AsyncReply<ClaimResult> {
     const fields = parseRoleBody(nextBody, body, caller);
     if (isProblem(fields)) return fields;
-    const { wait_seconds, ...claimFields } = fields;
+    const sent = { command: 'next', body } as const;
+    const { wait_seconds, ...claimFields } = withSignedText(projectKey, sent, fields);
     return this.runSessionCommand(
       projectKey,
-      { command: 'next', body },
+      sent,
       async (project) => {
         const fault = roleProblem(project, [{ body: fields }], caller);
         if (fault !== null) return fault;
@@ -404,11 +424,13 @@ export class Coordinator {
   async note(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<NoteResult> {
     const parsed = parseHolderBody(noteBody, body, caller);
     if (isProblem(parsed)) return parsed;
-    const { fields: read, subject, handle } = parsed;
+    const { subject, handle } = parsed;
+    const sent = { command: 'note', body } as const;
+    const read = withSignedText(projectKey, sent, parsed.fields);
     const request = requestKeyOf(caller, 'note', read);
     const command = { type: 'note', handle, text: read.text } as const;
     const operation = holderOperation(subject, command, noteResult, read, request);
-    return this.runSigned(projectKey, { command: 'note', body }, operation, caller);
+    return this.runSigned(projectKey, sent, operation, caller);
   }
 
   /** Appends a methodology step, reported by the agent that took it. */
@@ -419,10 +441,12 @@ export class Coordinator {
     if (isProblem(subjectText)) return subjectText;
     const subject = subjectText === null ? null : parseSubject(subjectText);
     if (isProblem(subject)) return subject;
-    return this.runSessionCommand(projectKey, { command: 'append_event', body }, (project) => {
+    const sent = { command: 'append_event', body } as const;
+    const signedFields = withSignedText(projectKey, sent, fields);
+    return this.runSessionCommand(projectKey, sent, (project) => {
       const fault = roleProblem(project, [{ body: fields }], caller);
       return fault === null
-        ? project.run(appendOperation(subject, fields, caller), caller)
+        ? project.run(appendOperation(subject, signedFields, caller), caller)
         : Promise.resolve(fault);
     });
   }

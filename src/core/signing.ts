@@ -23,6 +23,7 @@ export interface CommandToSign {
 
 /** The first line of every signed text, so that a signature is valid for nothing else. */
 const SIGNING_DOMAIN = 'gcc/v1';
+const SIGNED_LINES = 9;
 
 /** The text whose SHA-256 represents the body. */
 export const bodyText = ({ body }: CommandToSign): string => canonicalJson({ ...body, signature: undefined });
@@ -38,6 +39,35 @@ export function signedText(toSign: CommandToSign, bodySha256: string, issuedAt: 
   const generation = body.expected_generation ?? body.generation;
   const fields = [tenant_id, project_id, subject, command, generation, request_id, bodySha256, issuedAt];
   return [SIGNING_DOMAIN, ...fields.map((field) => String(field ?? ''))].join('\n');
+}
+
+/** The fields of a signed text that is well formed; those that the body did not have are empty. */
+export interface SignedTextFields {
+  readonly tenant_id: string;
+  readonly project_id: string;
+  readonly subject: string;
+  readonly command: string;
+  readonly generation: string;
+  readonly request_id: string;
+  readonly body_sha256: string;
+  readonly issued_at: string;
+}
+
+/** Null if the text is not that of a command. */
+export function readSignedText(text: string): SignedTextFields | null {
+  const lines = text.split('\n');
+  if (lines.length !== SIGNED_LINES || lines[0] !== SIGNING_DOMAIN) return null;
+  const lineAt = (index: number): string => lines[index] ?? '';
+  return {
+    tenant_id: lineAt(1),
+    project_id: lineAt(2),
+    subject: lineAt(3),
+    command: lineAt(4),
+    generation: lineAt(5),
+    request_id: lineAt(6),
+    body_sha256: lineAt(7),
+    issued_at: lineAt(8),
+  };
 }
 
 /** Format of a signature: the time of signing, and its 64 bytes in base64url. */

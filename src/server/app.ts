@@ -28,6 +28,8 @@ export interface AppDependencies {
   readonly rateLimiter: RateLimiter;
   /** Access log, one line per request. Null disables it, and no line is built. */
   readonly accessLog: LogSink | null;
+  /** Whether the access log is on now. Asked when a request is answered. Default: always. */
+  readonly isAccessLogged?: () => boolean;
   /** Error log, written whether or not there is an access log. */
   readonly errorLog: LogSink;
 }
@@ -37,11 +39,11 @@ export interface AppDependencies {
  * itself, and needs no socket: `app.fetch` answers a `Request`, wherever it came from.
  */
 export function createApp(dependencies: AppDependencies): App {
-  const { context, routes, accessLog: log } = dependencies;
+  const { context, routes, accessLog: log, isAccessLogged } = dependencies;
   const router = new Router(routes);
 
   const respond = async (request: IncomingRequest): Promise<HttpResponse> => {
-    const writeLog = log === null ? null : startAccessLog(log);
+    const writeLog = log === null ? null : startAccessLog(log, isAccessLogged);
     const { path } = request;
     // HEAD is GET without the body, which the adapters leave out.
     const method = request.method === 'HEAD' ? 'GET' : request.method;
@@ -139,7 +141,7 @@ function withRequestId(response: HttpResponse, body: unknown): HttpResponse {
 /** Response to an unexpected error. The caller gets an id to ask about; the error itself goes only to the log. */
 function errorResponse(
   error: unknown,
-  { accessLog: log, errorLog }: AppDependencies,
+  { accessLog, errorLog, isAccessLogged = () => true }: AppDependencies,
   route: Route | null,
 ): HttpResponse {
   if (error instanceof ClientGone)
@@ -151,7 +153,7 @@ function errorResponse(
   const error_id = crypto.randomUUID();
   const errorText = error instanceof Error ? (error.stack ?? error.message) : String(error);
   const line = { level: 'error', error_id, route: route?.id ?? null, error: errorText } as const;
-  for (const sink of new Set([errorLog, log])) sink?.(line);
+  for (const sink of new Set([errorLog, isAccessLogged() ? accessLog : null])) sink?.(line);
   if (error instanceof StoreBroken)
     return problemResponse('UNKNOWN', `Outcome unknown. Retry with the same request_id. (${error_id})`);
   return problemResponse('INTERNAL', `Internal error. Report this id to the operator: ${error_id}.`);

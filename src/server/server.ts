@@ -116,6 +116,8 @@ async function serve(options: ServerOptions): Promise<RunningServer> {
       authenticator,
       rateLimiter,
       accessLog,
+      // The first key ends open mode while the server is running.
+      isAccessLogged: () => options.shouldLogOpenMode !== false || !authenticator.isInOpenMode,
       errorLog,
     });
     const listener = await listen(app, { host, port }, listenSettings(options), (reason) =>

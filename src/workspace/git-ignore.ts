@@ -38,6 +38,11 @@ const IGNORED_CLI_PATHS: readonly string[] = [
   'projects/',
   'outbox/',
   'fleet/',
+  // Who called the server, and when.
+  'access.log',
+  'access.log.*',
+  // If GENESIS_HOME names this folder.
+  'signing-key.pem',
 ];
 /** Written by earlier versions: it hides the files of other tools as well. */
 const HIDES_EVERYTHING = '*\n';

@@ -8,14 +8,15 @@
  * What stops them: no request waits for the log. Lines are buffered in memory up to a limit, beyond which they are
  * lost; lines that cannot be written are lost and counted (`log_lines_lost_total`). The log resumes once it can be
  * written again. A path that cannot be written is refused at startup. Errors are also written to standard error, with
- * or without an access log.
+ * or without an access log. Once keys are required there is an access log without asking for one: a file of limited
+ * size that only its owner can read, or standard error where no file can be written.
  *
  * Not defended: lost lines are not kept elsewhere. Watch the counter.
  */
 import { type ChildProcess, execFileSync, type StdioOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, existsSync, openSync, writeSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -32,7 +33,7 @@ async function temporaryFolder(): Promise<string> {
 
 function started(cwd: string, argv: readonly string[], stderr: 'pipe' | number = 'pipe'): ChildProcess {
   const stdio: StdioOptions = ['ignore', 'pipe', stderr];
-  const env = { PATH: process.env.PATH ?? '', HOME: cwd };
+  const env = { PATH: process.env.PATH ?? '', HOME: join(cwd, 'home') };
   const child = spawn(process.execPath, argv, { cwd, env, stdio });
   onTestFinished(() => void child.kill('SIGKILL'));
   return child;
@@ -43,11 +44,12 @@ const firstLine = async ({ stdout }: ChildProcess): Promise<string> => {
   return line;
 };
 
-/** Starts `gen up` with this access log. */
-async function up(accessLog: string, stderr: 'pipe' | number = 'pipe') {
-  const cwd = await temporaryFolder();
-  const argv = ['up', '--port', '0', '--store', 'memory:', '--json', '--access-log', accessLog];
-  const child = started(cwd, [join(DIST, 'cli/main.js'), ...argv], stderr);
+/** Starts `gen up` with this access log; null: the default. */
+async function up(accessLog: string | null, stderr: 'pipe' | number = 'pipe', folder?: string) {
+  const cwd = folder ?? (await temporaryFolder());
+  const argv = ['up', '--port', '0', '--store', `file:${join(cwd, 'store')}`, '--json'];
+  const option = accessLog === null ? [] : ['--access-log', accessLog];
+  const child = started(cwd, [join(DIST, 'cli/main.js'), ...argv, ...option], stderr);
   const { url } = JSON.parse(await firstLine(child));
   const lost = async (): Promise<number> => {
     const metrics = await (await fetch(`${url}/metrics`)).text();
@@ -63,7 +65,7 @@ async function up(accessLog: string, stderr: 'pipe' | number = 'pipe') {
     child.kill('SIGTERM');
     return (await exit)[0];
   };
-  return { cwd, child, lost, ask, stopped };
+  return { cwd, child, url, lost, ask, stopped };
 }
 
 /** Polls until the server has counted lost lines: each request writes one more. */
@@ -161,6 +163,66 @@ test('the server writes the lines of all requests before it exits', async () => 
   expect(await stopped()).toBe(0);
   const lines = (await readFile(join(cwd, 'access.log'), 'utf8')).trimEnd().split('\n');
   expect(lines.map((line) => JSON.parse(line).route)).toEqual(Array(5).fill('healthz'));
+});
+
+/** Creates an admin key; the first one ends open mode. */
+async function createKey(url: string): Promise<void> {
+  const response = await fetch(`${url}/api/tenants/default/keys`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ role: 'admin' }),
+  });
+  expect(response.status).toBe(201);
+}
+
+const routesIn = (text: string): unknown[] =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line).route);
+
+test('an open server writes no access log; with its first key it begins one that only its owner can read', async () => {
+  const { cwd, child, url, ask, stopped } = await up(null);
+  child.stderr?.resume();
+  await ask();
+  const folder = join(cwd, '.genesis');
+  expect(existsSync(folder)).toBe(false);
+  await createKey(url);
+  await ask();
+  expect(await stopped()).toBe(0);
+  const path = join(folder, 'access.log');
+  expect(routesIn(await readFile(path, 'utf8'))).toEqual(['create_key', 'healthz']);
+  expect((await stat(path)).mode & 0o777).toBe(0o600);
+  execFileSync('git', ['init', '--quiet'], { cwd });
+  const untracked = execFileSync('git', ['status', '--porcelain', '--untracked-files=all'], { cwd });
+  expect(String(untracked)).not.toContain('access.log');
+
+  const again = await up(null, 'pipe', cwd);
+  again.child.stderr?.resume();
+  await again.ask();
+  expect(await again.stopped()).toBe(0);
+  expect(routesIn(await readFile(path, 'utf8'))).toEqual(['create_key', 'healthz', 'healthz']);
+
+  const off = await up('off', 'pipe', cwd);
+  off.child.stderr?.resume();
+  await off.ask();
+  expect(await off.stopped()).toBe(0);
+  expect(routesIn(await readFile(path, 'utf8'))).toHaveLength(3);
+});
+
+test('where its folder cannot be written the default access log goes to standard error, with one notice', async () => {
+  const cwd = await temporaryFolder();
+  await writeFile(join(cwd, '.genesis'), 'a file, so that no folder can be here');
+  const { child, url, ask, stopped } = await up(null, 'pipe', cwd);
+  const err = text(child.stderr ?? process.stdin);
+  await createKey(url);
+  await ask();
+  expect(await stopped()).toBe(0);
+  const lines = (await err).split('\n');
+  expect(lines.filter((line) => line.includes('The access log cannot be written'))).toHaveLength(1);
+  const logged = lines.filter((line) => line.startsWith('{'));
+  expect(routesIn(logged.join('\n'))).toEqual(['create_key', 'healthz']);
+  expect(await readFile(join(cwd, '.genesis'), 'utf8')).toContain('a file');
 });
 
 /** A program that starts a server with a fault. */

@@ -5,6 +5,7 @@ import { command } from '../command.js';
 import { EXIT } from '../exit.js';
 import { LEASE_OPTION, parseWaitSeconds, parseWorkKind } from '../option-parsers.js';
 import { reportRefusal, unwrapReply } from '../replies.js';
+import { claimInSession } from '../signing.js';
 
 export const addNext = command('next', {
   description: 'claim the best ready work, and print its briefing',
@@ -29,11 +30,15 @@ Examples:
   async run(context, options) {
     const { track, kind, role: agent_role, lease: lease_duration_seconds, wait: wait_seconds } = options;
     const genesis = await context.genesis();
-    const identity = { agent_id: await context.agent(), session_id: await context.session() };
+    const agent_id = await context.agent();
     const wanted = withoutUndefined({ track, agent_role, lease_duration_seconds, wait_seconds });
     const kinds = kind === undefined ? [...WORK_KINDS] : [kind];
     const resume = options.new !== true;
-    const reply = unwrapReply(await genesis.next({ ...wanted, kinds, resume, ...identity }));
+    const reply = unwrapReply(
+      await claimInSession(context, (session_id) =>
+        genesis.next({ ...wanted, kinds, resume, agent_id, session_id }),
+      ),
+    );
     if (reply.success || reply.reason !== 'NOTHING_READY') return showClaimReply(context, reply);
     const isStuck = needsHuman(unwrapReply(await genesis.status()).counts);
     const advice = isStuck ? 'A human must act first: see gen status.' : '';

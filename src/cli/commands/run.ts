@@ -12,6 +12,7 @@ import type { OptionsOf } from '../option-table.js';
 import { countText } from '../output/text.js';
 import { waitForReader } from '../output/wait-for-reader.js';
 import { unwrapReply } from '../replies.js';
+import { requiredSigningKey } from '../signing.js';
 import { workspaceOf } from '../worker/drafts.js';
 import { IDLE_PREFIX } from '../worker/idle-text.js';
 import { generationKey, runWork, type WorkerRun } from '../worker/run-work.js';
@@ -61,8 +62,10 @@ async function runCommand(context: CommandContext, command: string[], options: R
   assertRunnable(context.io, command[0] ?? '');
   const target = await workTargetOf(context);
   // A worker retries while the server is unreachable. Check once first, so that a missing server is reported.
-  unwrapReply(await (await context.genesis()).status());
-  const genesis = workerGenesis(context.io, target);
+  const checking = await context.genesis();
+  unwrapReply(await checking.status());
+  const signingKey = await requiredSigningKey(context.io, checking);
+  const genesis = workerGenesis(context.io, target, signingKey);
   const stopping = listenForStop(context.io);
   const { loop: isLoop = false, track: tracks, kind, result: resultFile } = options;
   if (isLoop) context.printNotice(`Working on ${target.project} until all work is done.`);

@@ -10,6 +10,7 @@ import { lineageText } from '../output/lineage.js';
 import { taskText } from '../output/task.js';
 import { formatUtc } from '../output/text.js';
 import { reportRefusal, unwrapReply } from '../replies.js';
+import { claimInSession } from '../signing.js';
 import { addNote, addReleaseClaim, addRenew } from './holder.js';
 import { addOperatorCommands } from './operate.js';
 import { addSubmit } from './submit.js';
@@ -31,11 +32,12 @@ Examples:
   async run(context, task_id, { lease: lease_duration_seconds, role: agent_role }) {
     const genesis = await context.genesis();
     const agent_id = await context.agent();
-    const session_id = await context.session();
     const with_briefing = subjectKindOf(task_id) === 'edge' ? undefined : true;
     const optionalFields = withoutUndefined({ lease_duration_seconds, agent_role, with_briefing });
     const reply = unwrapReply(
-      await genesis.claimTask({ task_id, agent_id, session_id, resume: true, ...optionalFields }),
+      await claimInSession(context, (session_id) =>
+        genesis.claimTask({ task_id, agent_id, session_id, resume: true, ...optionalFields }),
+      ),
     );
     if (reply.success || reply.current_holder !== agent_id) return showClaimReply(context, reply);
     reportRefusal(context, reply, await ownClaimText(context, task_id));

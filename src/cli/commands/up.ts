@@ -1,12 +1,11 @@
-import { resolve } from 'node:path';
 import type { Limits } from '../../core/claims/policy.js';
 import { limitsBody } from '../../core/contract/settings.js';
 import type { AuthOptions } from '../../server/auth/authenticator.js';
 import { addressList } from '../../server/connection-limits.js';
-import type { ServerLogOptions } from '../../server/log/logs.js';
 import type { RunningServer, ServerOptions } from '../../server/server.js';
 import type { OpenedStore } from '../../server/store-url.js';
 import type { Workspace } from '../../workspace/workspace.js';
+import { openAccessLog } from '../access-log.js';
 import { auditOptions } from '../audit/audit-options.js';
 import { assertNotBehindAnchor } from '../audit/start-with-anchor.js';
 import { command } from '../command.js';
@@ -40,7 +39,8 @@ const UP_OPTIONS = {
   },
   '--anchor <file|url>':
     'refuse to start if a log is behind these checkpoints or differs from them (GENESIS_AUDIT_ANCHOR); they are kept elsewhere',
-  '--access-log <file>': 'write a line of JSON per request to this file; - is standard error',
+  '--access-log <file>':
+    'write a line of JSON per request to this file; - is standard error, off writes none (default: .genesis/access.log, rotated, as soon as keys or tokens are required)',
   '--metrics-prefix <text>': 'prefix of the names under /metrics (default: coditect_)',
 } as const;
 type UpOptions = OptionsOf<typeof UP_OPTIONS>;
@@ -101,6 +101,7 @@ async function up(context: CommandContext, options: UpOptions): Promise<void> {
   const storeName = withoutPassword(url);
   const startServices = async () => {
     const { coordinator } = server;
+    if (!server.isInOpenMode) await log.open();
     const service =
       workspace === null ? null : await startWorkspaceService(context, workspace, server, { store, blobs });
     context.warnAll(await keyWarning(coordinator, storeName));
@@ -159,30 +160,6 @@ function proxiesOf(addresses: readonly string[]): readonly string[] {
   } catch (error) {
     throw wrongUsage(`--trusted-proxy: ${(error as Error).message}`);
   }
-}
-
-/** Opens the access log before the store: an unwritable path fails early. Lost lines are reported and counted. */
-async function openAccessLog(
-  context: CommandContext,
-  file: string | undefined,
-): Promise<{ options: ServerLogOptions; close: () => Promise<void> }> {
-  if (file === undefined) return { options: {}, close: async () => {} };
-  const { jsonLineSink } = await import('../../server/log/logs.js');
-  const { openLogFile, standardErrorLog } = await import('../../server/log/log-file.js');
-  const warnOfLoss = ({ code }: NodeJS.ErrnoException): void =>
-    context.printNotice(`The access log ${file} cannot be written (${code}). Lines are lost until it can.`);
-  const isStandardError = file === '-';
-  const { writer: lines, close } = isStandardError
-    ? standardErrorLog()
-    : await openLogFile(resolve(context.io.cwd, file), warnOfLoss).catch(({ code }) => {
-        throw wrongUsage(
-          `--access-log ${file}: this path cannot be written (${code}). Pass a file in an existing folder that this user ` +
-            'may write to, a pipe that has a reader, or - for standard error.',
-        );
-      });
-  const log = jsonLineSink(lines);
-  const errors = isStandardError ? { errorLog: log } : {};
-  return { options: { log, ...errors, lostLogLines: () => lines.lost_lines }, close };
 }
 
 function printAddress(

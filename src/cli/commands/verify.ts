@@ -20,7 +20,8 @@ import { verifyStore } from '../verify/verify-store.js';
 const REPORT_EVERY_EVENTS = 10_000;
 
 export const addVerify = command('verify [log]', {
-  description: 'replay a log from its first line and check its hash chain, order, invariants and checkpoints',
+  description:
+    'replay a log from its first line and check its hash chain, order, invariants, checkpoints and signatures',
   options: {
     '--anchor <file|url>':
       'compare with checkpoints that are kept elsewhere: the output of gen audit head --json, one or more',
@@ -150,6 +151,7 @@ function logLines({ io, paint }: CommandContext, report: LogReport): string[] {
     ...[
       coverageText(report),
       ...anchorTexts(report),
+      ...signatureTexts(report),
       ...lossTexts(report),
       ...foreignText(report),
       ...details,
@@ -168,6 +170,13 @@ const anchorTexts = ({ anchors, anchored_position }: LogReport): string[] =>
     : [
         `agrees with ${countText(anchors, 'anchor')}, the last one covers ${countText(anchored_position, 'event')}`,
       ];
+
+const signatureTexts = ({ signatures, signatures_unchecked }: LogReport): string[] => [
+  ...(signatures === 0 ? [] : [`${countText(signatures, 'signature')} of sessions checked`]),
+  ...(signatures_unchecked === 0
+    ? []
+    : [`${countText(signatures_unchecked, 'signature')} without what is needed to check them`]),
+];
 
 const lossTexts = ({ losses }: LogReport): string[] =>
   losses.map(

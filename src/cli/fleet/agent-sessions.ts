@@ -1,15 +1,19 @@
 import { type Genesis, isProblem } from '../../client/index.js';
 import type { TaskClaim } from '../../core/contract/claims.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
 import type { Io } from '../io.js';
+import { requiredSigningKey } from '../signing.js';
 import { type WorkTarget, workerGenesis } from '../worker/work-target.js';
 import type { AgentSessions } from './agent-process.js';
 
 /** The sessions of a fleet's agents. A dead agent's claims are released at once, not when their lease ends. */
-export function agentSessions(io: Io, genesis: Genesis, target: WorkTarget): AgentSessions {
-  const sender = workerGenesis(io, target);
+export async function agentSessions(io: Io, genesis: Genesis, target: WorkTarget): Promise<AgentSessions> {
+  const sender = workerGenesis(io, target, await requiredSigningKey(io, genesis));
+  // The agents sign with the same key: a session cannot get one later.
+  const public_key = sender.public_key ?? undefined;
   return {
     async open(session_id) {
-      const opened = await genesis.openSession({ session_id });
+      const opened = await genesis.openSession(withoutUndefined({ session_id, public_key }));
       if (isProblem(opened)) return `${opened.code}: ${opened.detail}`;
       return opened.success ? null : `${opened.reason}: ${opened.next ?? 'the server opens no session'}`;
     },

@@ -79,7 +79,7 @@ async function runLocked(
       ...workspaceVariable(io),
       [OUTBOX_SERVER_VARIABLE]: target.outbox_server,
     },
-    sessions: agentSessions(io, genesis, target),
+    sessions: await agentSessions(io, genesis, target),
     restartsMax: options.restartsMax,
     printLine: view.printLine,
     onIdle: onceInARow(view.printLine),

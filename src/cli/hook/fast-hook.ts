@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { isProblem } from '../../client/replies.js';
 import type { CommandContext, GlobalOptions } from '../context.js';
 import type { Io } from '../io.js';
 import type { HookContext } from './hooks.js';
@@ -17,8 +18,7 @@ export async function runFastHook(argv: readonly string[], io: Io): Promise<bool
   const { verb, values } = parsed;
   const { url, tenant, project } = { ...environmentTarget(io), ...values };
   const renewal = url && project ? directRenewal(io, url, tenant || 'default', project) : null;
-  if (renewal !== null) await runHook(io, verb, renewal);
-  else await runWithContext(io, verb, values);
+  await runRenewing(io, verb, values, renewal);
   return true;
 }
 
@@ -31,11 +31,23 @@ function directRenewal(io: Io, url: string, tenant: string, project: string): Ho
   };
 }
 
-/** Without a server and a project on the command line, the workspace decides. Loaded only if a lease is to be renewed. */
-async function runWithContext(io: Io, verb: HookVerb, values: GlobalOptions): Promise<void> {
+/**
+ * Without a server and a project on the command line, the workspace decides. The rest of the program is loaded only if a
+ * lease is to be renewed for which that is needed, or with a signature.
+ */
+async function runRenewing(
+  io: Io,
+  verb: HookVerb,
+  values: GlobalOptions,
+  renewDirectly: HookContext['renew'] | null,
+): Promise<void> {
   const load = async () => new (await import('../context.js')).CommandContext(io, values);
   const loading: { context?: Promise<CommandContext> } = {};
-  await runHook(io, verb, async ({ generation, ...holder }) => {
+  await runHook(io, verb, async (handle) => {
+    const direct = await renewDirectly?.(handle);
+    const mustSign = isProblem(direct) && direct.code === 'SIGNATURE_REQUIRED';
+    if (direct !== undefined && !mustSign) return direct;
+    const { generation, ...holder } = handle;
     // One for all renewals: it may start a server.
     loading.context ??= load();
     const genesis = await (await loading.context).genesis();

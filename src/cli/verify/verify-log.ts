@@ -1,5 +1,7 @@
+import { isSignedBy } from '../../coordinator/audit/verify-signature.js';
 import type { RecordedLoss } from '../../core/audit/history-lost.js';
 import type { LogAuditReport } from '../../core/audit/log-audit.js';
+import { SessionSignatureChecker } from '../../core/audit/session-signature-checker.js';
 import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
 import { UNRECORDED_REDACTION } from '../../stores/file/redacted-lines.js';
@@ -26,6 +28,9 @@ export interface LogReport {
   /** Anchors that the log agrees with, and the last position that one covers. */
   readonly anchors: number;
   readonly anchored_position: number;
+  /** Signatures of sessions that were checked, and those that this log has too little of to check. */
+  readonly signatures: number;
+  readonly signatures_unchecked: number;
   /** Losses of history that an operator accepted. */
   readonly losses: readonly RecordedLoss[];
   readonly breaks: readonly LogViolation[];
@@ -121,6 +126,7 @@ export class LogVerifier {
   readonly breaks: LogViolation[] = [];
   private readonly subjects = new Set<string>();
   readonly checker = new PolicyAwareLogChecker();
+  private readonly signatures = new SessionSignatureChecker(isSignedBy);
   private events = 0;
   private last: VisitedEvent | null = null;
 
@@ -144,6 +150,8 @@ export class LogVerifier {
       covered_position,
       anchors: agreeing.length,
       anchored_position: Math.max(0, ...agreeing.map(({ position }) => position)),
+      signatures: this.signatures.checked,
+      signatures_unchecked: this.signatures.unchecked,
       losses,
       breaks,
     };
@@ -158,6 +166,10 @@ export class LogVerifier {
     for (const { invariant, subject, message: says } of this.checker.checkEvent(event)) {
       this.add({ file, line, rule: invariant, subject, says });
     }
+    const fault = this.signatures.visit(event);
+    if (fault === null) return;
+    const says = `position ${event.position}: ${fault}`;
+    this.add({ file, line, rule: 'SIGNATURE', subject: event.subject ?? null, says });
   }
 
   add({ file, line, last_line = line, rule, subject, says }: LogViolation): void {

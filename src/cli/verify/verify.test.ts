@@ -1,9 +1,11 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { appendFile, copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { publicKeyText, signCommand } from '../../client/sign-command.js';
 import { Coordinator } from '../../coordinator/coordinator.js';
-import type { EventEnvelope } from '../../core/events/envelope.js';
+import type { EventEnvelope, NewEvent } from '../../core/events/envelope.js';
+import type { SignedCommand } from '../../core/signing.js';
 import { BlockWriters } from '../../stores/file/block-writer.js';
 import { openFileStore } from '../../stores/file/file-store.js';
 import { NO_HASH } from '../../stores/file/line.js';
@@ -42,6 +44,57 @@ async function workedOn(segment_bytes_max = 64 * 1024): Promise<{ cwd: string; p
   await store.close();
   return { cwd, project: join(root, 'default', 'shop') };
 }
+
+/** A session's claim and result, both signed, in the store of a folder. Returns the events. */
+async function workedOnSigned(cwd: string): Promise<readonly EventEnvelope[]> {
+  const store = await openFileStore({ root: join(cwd, '.genesis', 'log') });
+  const coordinator = await Coordinator.open({ store });
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  const sign = (command: SignedCommand, body: Record<string, unknown>) => {
+    const sent = { ...body, request_id: `r-${command}` };
+    return { ...sent, signature: signCommand({ ...KEY, command, body: sent }, privateKey) };
+  };
+  await coordinator.plans.put(KEY, PLAN);
+  const session = { session_id: 'sess-a', project_id: KEY.project_id, public_key: publicKeyText(publicKey) };
+  await coordinator.sessions.open(KEY.tenant_id, session);
+  await coordinator.claimTask(KEY, sign('claim_task', TASK));
+  const { task_id, session_id } = TASK;
+  const result = { task_id, session_id, generation: 1, result_data: { ok: true } };
+  await coordinator.submitResult(KEY, sign('submit_result', result));
+  coordinator.close();
+  const events = await store.events(KEY, { after: 0, limit: 100 });
+  await store.close();
+  return events;
+}
+
+it('checks the signatures of sessions, and reports an event with one that it was not made for', async () => {
+  const cwd = await temporaryFolder();
+  const events = await workedOnSigned(cwd);
+  const sound = await gen({ cwd }, 'verify');
+  expect(sound).toMatchObject({ code: 0, out: expect.stringContaining('2 signatures of sessions checked') });
+
+  // The store seals what it is given: only the signature tells that nobody sent this report.
+  const { position, ...accepted } = events.find(({ payload }) => payload.result_id !== undefined)!;
+  const { signature, signed_text } = accepted.payload;
+  const { tenant_id, project_id, timestamp, agent_id, session_id } = accepted;
+  const report = { tenant_id, project_id, timestamp, agent_id, session_id };
+  const store = await openFileStore({ root: join(cwd, '.genesis', 'log') });
+  const forged = {
+    ...report,
+    event_id: randomUUID(),
+    event_type: 'iteration_completed',
+    payload: { iteration: 1, status: 'converged', signature, signed_text },
+  } as NewEvent;
+  await store.commit([transactionOf(KEY, { loose_events: [forged] })]);
+  await store.close();
+  const broken = await gen({ cwd }, 'verify', '--project', 'shop', '--json');
+  expect(broken.code).toBe(1);
+  const [{ signatures, breaks }] = JSON.parse(broken.out).logs;
+  expect(signatures).toBe(3);
+  const says = expect.stringMatching(/^position \d+: its session signed another command$/);
+  expect(breaks).toEqual([expect.objectContaining({ rule: 'SIGNATURE', says })]);
+  expect(Number(/\d+/.exec(breaks[0].says)?.[0])).toBeGreaterThan(position);
+});
 
 it('refuses a project that has no log, and names a similar one', async () => {
   const { cwd } = await workedOn();

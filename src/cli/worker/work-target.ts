@@ -1,10 +1,13 @@
+import type { KeyObject } from 'node:crypto';
 import { join } from 'node:path';
 import { Genesis } from '../../client/index.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
 import { Workspace } from '../../workspace/workspace.js';
 import type { CommandContext } from '../context.js';
 import type { Io } from '../io.js';
 import { cliFolder } from '../state/cli-folder.js';
 import type { CliTarget } from '../state/cli-state.js';
+import { SIGNING_KEY_VARIABLE, signingKeyFile } from '../state/signing-key.js';
 
 /** Where work comes from, and the server's token; null if it needs none. */
 export interface WorkTarget extends CliTarget {
@@ -34,10 +37,19 @@ export const targetEnvironment = (
   GENESIS_TENANT: tenant,
   GENESIS_PROJECT: project,
   GENESIS_HOME: cliFolder(io),
+  [SIGNING_KEY_VARIABLE]: signingKeyFile(io),
 });
 
-/** A client with the SDK's default retries, and an outbox for finished results in the CLI's folder. */
-export function workerGenesis(io: Io, { token, ...target }: WorkTarget): Genesis {
+/**
+ * A client with the SDK's default retries, and an outbox for finished results in the CLI's folder. `signingKey`: if the
+ * tenant requires signatures.
+ */
+export function workerGenesis(
+  io: Io,
+  { token, ...target }: WorkTarget,
+  signingKey: KeyObject | undefined,
+): Genesis {
   const outbox = join(cliFolder(io), 'outbox');
-  return new Genesis({ ...target, outbox, ...(token === null ? {} : { token }) });
+  const optional = withoutUndefined({ token: token ?? undefined, signing_key: signingKey });
+  return new Genesis({ ...target, outbox, ...optional });
 }

@@ -8,8 +8,11 @@ import {
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
 import { publicKeyText, signCommand } from '../../client/sign-command.js';
+import { SessionSignatureChecker } from '../../core/audit/session-signature-checker.js';
 import { checkNewEvent } from '../../core/events/catalogue.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
 import { bodyText, readSignature, type SignedCommand, signedText } from '../../core/signing.js';
+import { isSignedBy } from '../audit/verify-signature.js';
 import { sha256Hex } from '../runtime/identity.js';
 
 const [A, B, C] = ['A-001-core', 'B-001-data', 'C-001-api'] as const;
@@ -36,7 +39,26 @@ async function signing(harness: CoordinatorHarness, require_signatures = true) {
   };
 }
 
+/** What the log says on its own about the signatures of its events. */
+function signaturesIn(events: readonly EventEnvelope[]) {
+  const checker = new SessionSignatureChecker(isSignedBy);
+  const faults = events.map((event) => checker.visit(event)).filter((fault) => fault !== null);
+  return { faults, checked: checker.checked, unchecked: checker.unchecked };
+}
+
 forEachStore('signatures', (open) => {
+  test('the signature of a reported event can be checked, and no report can carry one of its own making', async () => {
+    const harness = await open();
+    const sign = await signing(harness);
+    const payload = { iteration: 1, status: 'iterating' };
+    const report = { event_type: 'iteration_completed', ...WHO, payload };
+    const forged = { ...report, payload: { ...payload, signature: 'v1;', signed_text: 'x' } };
+    const append = (body: object) => harness.coordinator.appendEvent(P, sign('append_event', body));
+    expect(await append(report)).toMatchObject({ reason: 'APPENDED' });
+    expect(await append(forged)).toMatchObject({ problem: 'INVALID_EVENT' });
+    expect(signaturesIn(await harness.events())).toEqual({ faults: [], checked: 1, unchecked: 0 });
+  });
+
   // req: AUD-009
   test('every signed command of a session is accepted, and its event stores the signature', async () => {
     const harness = await open();
@@ -66,6 +88,7 @@ forEachStore('signatures', (open) => {
     const commands = [claim, renew, suspend, resume, note, submit, next, release];
     expect(kept.map(({ payload }) => payload.signature)).toEqual(commands.map(({ signature }) => signature));
     for (const { position: _, ...event } of events) expect(checkNewEvent(event)).toEqual({ ok: true });
+    expect(signaturesIn(events)).toEqual({ faults: [], checked: commands.length, unchecked: 0 });
     const claims = { ...P, command: 'claim_task', body: claim } as const;
     const { issued_at, value } = readSignature(String(kept[0]?.payload.signature))!;
     const text = Buffer.from(signedText(claims, sha256Hex(bodyText(claims)), issued_at));
@@ -87,6 +110,7 @@ forEachStore('signatures', (open) => {
     const signed = [rest[0], sign('claim_task', { task_id: C, ...WHO })];
     const all = unwrap(await harness.coordinator.batchClaim(P, { claims: signed, mode }));
     expect(all.results).toMatchObject([{ reason: 'GRANTED' }, { reason: 'GRANTED' }]);
+    expect(signaturesIn(await harness.events())).toEqual({ faults: [], checked: 3, unchecked: 0 });
   });
 
   test('a refused result is kept with the signature of its submitter', async () => {

@@ -8,6 +8,7 @@ import {
   signedText,
 } from '../../core/signing.js';
 import { sessionSubject } from '../../core/subject.js';
+import type { ProjectKey } from '../../stores/store.js';
 import type { Project } from '../queue/project.js';
 import { sha256Hex } from '../runtime/identity.js';
 import { fieldProblem, type Problem, problem } from '../wire/problem.js';
@@ -23,7 +24,7 @@ export interface SessionCommand {
 
 interface SignedBody {
   readonly session_id: string;
-  readonly signature?: string;
+  readonly signature?: string | undefined;
   readonly request_id?: string;
 }
 
@@ -54,15 +55,28 @@ export async function signatureProblem(project: Project, sessionCommand: Session
       'issued_at is more than five minutes from now: sign again, with the same request_id',
     );
   }
-  const command = {
-    ...project.key,
-    command: sessionCommand.command,
-    body: sessionCommand.body,
-  } as CommandToSign;
-  const text = signedText(command, sha256Hex(bodyText(command)), parsedSignature.issued_at);
+  const text = textOf(project.key, sessionCommand, parsedSignature.issued_at);
   return (await isSignedBy(key, text, parsedSignature.value))
     ? null
     : signatureInvalid('does not verify with the public_key of the session for this command');
+}
+
+/** The fields of a command. If it is signed, with the text that its signature is of, which its event keeps. */
+export function withSignedText<Fields extends SignatureFields>(
+  projectKey: ProjectKey,
+  sessionCommand: SessionCommand,
+  fields: Fields,
+): Fields & { signed_text?: string } {
+  const signature = fields.signature === undefined ? null : readSignature(fields.signature);
+  if (signature === null) return fields;
+  return { ...fields, signed_text: textOf(projectKey, sessionCommand, signature.issued_at) };
+}
+
+type SignatureFields = Pick<SignedBody, 'signature'>;
+
+function textOf({ tenant_id, project_id }: ProjectKey, { command, body }: SessionCommand, issuedAt: string) {
+  const toSign = { tenant_id, project_id, command, body } as CommandToSign;
+  return signedText(toSign, sha256Hex(bodyText(toSign)), issuedAt);
 }
 
 /** The session may have been opened through another coordinator and not be known here yet. */

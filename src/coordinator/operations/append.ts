@@ -19,7 +19,7 @@ import { TransactionBuilder } from '../queue/transaction-builder.js';
 import { textDigest } from '../runtime/identity.js';
 import { fieldProblem, type Problem, problem } from '../wire/problem.js';
 import { unknownReason } from './facts.js';
-import { addAction, requestKeyOf } from './shared.js';
+import { addAction, type RequestFields, requestKeyOf } from './shared.js';
 
 /**
  * Appends a methodology step, reported by the agent that took it. It changes no head. If it concerns claimed work, only
@@ -27,7 +27,7 @@ import { addAction, requestKeyOf } from './shared.js';
  */
 export function appendOperation(
   subject: string | null,
-  body: AppendBody,
+  body: AppendBody & RequestFields,
   caller: Caller,
 ): Operation<AppendResult | Problem> {
   const request = requestKeyByEventId(body) ?? requestKeyOf(caller, 'append_event', body);
@@ -46,10 +46,11 @@ export function appendOperation(
         const detail = `${faults[0]?.path}: ${faults[0]?.message}`;
         return transaction.answer(request, problem('INVALID_EVENT', detail, faults));
       }
-      const { signature, occurred_at } = body;
+      const { signature, signed_text, occurred_at } = body;
       const { principal } = caller;
+      const sent = withoutUndefined({ occurred_at, signature, signed_text });
       // Set after validation and over any value in the payload: only the server knows the credential.
-      draft.payload = { ...draft.payload, principal, ...withoutUndefined({ occurred_at, signature }) };
+      draft.payload = { ...draft.payload, principal, ...sent };
       if (subject !== null) addSignOfLife(transaction, subject, handleOf(body, caller));
       transaction.addLooseEvent(draft, event_id);
       return { transaction: transaction.build(request), reply: appendedResult(event_id) };
@@ -103,8 +104,8 @@ function draftOf(body: AppendBody, subject: string | null, nowMs: number): Event
  * An event with its own id is remembered under that id, whatever the caller and request. Sent again it is the same
  * event; with different content it is a conflict.
  */
-function requestKeyByEventId(body: AppendBody): RequestKey | null {
-  const { event_id, request_id: _, signature: __, ...content } = body;
+function requestKeyByEventId(body: AppendBody & RequestFields): RequestKey | null {
+  const { event_id, request_id: _, signature: __, signed_text: ___, ...content } = body;
   if (event_id === undefined) return null;
   return { key: `~event/${event_id}`, digest: textDigest(JSON.stringify(content)) };
 }

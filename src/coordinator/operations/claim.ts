@@ -21,14 +21,14 @@ import { claimFacts } from './facts.js';
 import { claimResult, deniedClaimResult, grantResult } from './render.js';
 import { otherOwnerProblem } from './session.js';
 import { heldBySession, ownWorkAdvice } from './session-claims.js';
-import { addAction, requestKeyFromText, requestKeyOf } from './shared.js';
+import { addAction, type RequestFields, requestKeyFromText, requestKeyOf } from './shared.js';
 
 export interface ClaimRequest {
   readonly subject: string;
   readonly body: ClaimFields;
 }
 
-type ClaimFields = Omit<ClaimBody, 'task_id' | 'feature_id' | 'edge' | 'with_briefing'>;
+type ClaimFields = Omit<ClaimBody, 'task_id' | 'feature_id' | 'edge' | 'with_briefing'> & RequestFields;
 
 /** A refusal over open dependencies checks at most this many of them. */
 const CHECKED_DEPENDENCIES_MAX = 20;
@@ -53,7 +53,10 @@ export function atomicClaimOperation(
   caller: Caller,
   request_id: string | undefined,
 ): Operation<readonly (ClaimResult | Problem)[]> {
-  const unsignedClaims = claims.map(({ subject, body: { signature: _, ...body } }) => ({ subject, body }));
+  const unsignedClaims = claims.map(({ subject, body: { signature: _, signed_text: __, ...body } }) => ({
+    subject,
+    body,
+  }));
   const request = requestKeyOf(caller, 'batch_claim', { ...{ claims: unsignedClaims }, request_id });
   const recorder = new RefusalRecorder(caller, request_id);
   return {
@@ -176,7 +179,7 @@ function addClaim(
   if (decision.ok || decision.code === 'SESSION_CLOSED') {
     transaction.openOrCheckSession(body.session_id, body.agent_id, caller);
   }
-  addAction(transaction, decision, body.signature);
+  addAction(transaction, decision, body);
   conflictWithOverlappingGrants(transaction, decision);
   if (decision.code === 'DENIED_DEPENDENCIES') {
     const { waiting_for } = command.facts;

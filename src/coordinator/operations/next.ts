@@ -15,7 +15,7 @@ import { nothingReadyResult } from './nothing-ready.js';
 import { readyWork } from './ready.js';
 import { deniedClaimResult } from './render.js';
 import { heldBySession } from './session-claims.js';
-import { requestKeyOf } from './shared.js';
+import { type RequestFields, requestKeyOf } from './shared.js';
 
 export interface NextContext {
   readonly caller: Caller;
@@ -46,7 +46,7 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
   private lastTrack = '';
 
   constructor(
-    private readonly body: Omit<NextBody, 'wait_seconds'>,
+    private readonly body: Omit<NextBody, 'wait_seconds'> & RequestFields,
     private readonly context: NextContext,
   ) {
     this.request = requestKeyOf(context.caller, 'next', body);

@@ -14,6 +14,8 @@ import { isSessionClosed } from './facts.js';
 export interface RequestFields {
   readonly request_id?: string | undefined;
   readonly signature?: string | undefined;
+  /** The text that the signature is of, which the coordinator adds. */
+  readonly signed_text?: string | undefined;
 }
 
 /**
@@ -22,7 +24,7 @@ export interface RequestFields {
  */
 export function requestKeyOf(caller: Caller, operation: string, body: RequestFields): RequestKey | null {
   if (body.request_id === undefined) return null;
-  const { signature: _, ...content } = body;
+  const { signature: _, signed_text: __, ...content } = body;
   return requestKeyFromText(caller, body.request_id, JSON.stringify([operation, content]));
 }
 
@@ -48,8 +50,8 @@ export const operationOf = <Reply>(
 });
 
 /** Adds the decision on an action of a session, and what it changes in the permits of the session and its track. */
-export function addAction(transaction: TransactionBuilder, decision: Decision, signature?: string): void {
-  transaction.addDecision(decision, signature);
+export function addAction(transaction: TransactionBuilder, decision: Decision, sent?: RequestFields): void {
+  transaction.addDecision(decision, sent);
   extendSessionPermit(transaction, decision);
   updateTrackPermits(transaction, decision);
 }

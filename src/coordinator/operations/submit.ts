@@ -15,7 +15,7 @@ import type { Problem } from '../wire/problem.js';
 import { claimedRoleProblem, convergenceFacts, evidenceFrom } from './convergence-facts.js';
 import { inputsDigest, isKnownSubject } from './facts.js';
 import { submissionResult } from './render.js';
-import { addAction } from './shared.js';
+import { addAction, type RequestFields } from './shared.js';
 
 /** Maximum number of parked results per subject and agent. */
 const PARKED_PER_AGENT_MAX = 16;
@@ -24,7 +24,7 @@ interface SubmitRequest {
   readonly subject: string;
   readonly handle: ClaimHandle;
   readonly result: SubmittedResult;
-  readonly body: SubmitBody;
+  readonly body: SubmitBody & RequestFields;
   /** Paths that the result changes, relative to the project's root. */
   readonly files: readonly string[];
   readonly caller: Caller;
@@ -70,7 +70,7 @@ export class SubmitOperation implements Operation<SubmissionResult | Problem> {
     if (missing !== null) return missing;
     const recorder = this.isKnown(view) ? this.recorder : undefined;
     const transaction = new TransactionBuilder(view, body.request_id, recorder);
-    addAction(transaction, decision, body.signature);
+    addAction(transaction, decision, body);
     return transaction.answer(null, submissionResult(decision));
   }
 

@@ -51,9 +51,9 @@ export class TransactionBuilder {
   ) {}
 
   /** Adds a decision on a claim: its events, or the check that a refusal depends on, and its signature. */
-  addDecision(decision: Decision, signature?: string): this {
+  addDecision(decision: Decision, sent: CommandSignature = {}): this {
     const { head, events } = decision;
-    if (signature !== undefined) attachSignature(decision, signature);
+    if (sent.signature !== undefined) attachSignature(decision, sent);
     if (events.length === 0) this.check(head.subject, head.seq);
     else this.swap(head.subject, head.seq, decision.next, events, isSignOfLife(decision, events[0]!));
     for (const draft of decision.loose_events) this.addLooseEventOf(draft);
@@ -281,11 +281,17 @@ const SIGNED_EVENT_KINDS: ReadonlySet<ClaimEventKind | undefined> = new Set<Clai
   'noted',
 ]);
 
-function attachSignature(decision: Decision, signature: string): void {
+/** The signature of a command, and the text that it is of: with both, the log can be checked on its own. */
+interface CommandSignature {
+  readonly signature?: string | undefined;
+  readonly signed_text?: string | undefined;
+}
+
+function attachSignature(decision: Decision, { signature, signed_text }: CommandSignature): void {
   for (const draft of [...decision.events, ...decision.loose_events]) {
     if (isSignOfLife(decision, draft)) continue;
     if (SIGNED_EVENT_KINDS.has(claimEventKindOf(draft.event_type)))
-      draft.payload = { ...draft.payload, signature };
+      draft.payload = { ...draft.payload, ...withoutUndefined({ signature, signed_text }) };
   }
 }
 

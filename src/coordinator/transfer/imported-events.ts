@@ -1,6 +1,7 @@
 import type { ImportBody } from '../../core/contract/events.js';
 import { isoTime, msOf, type NewEvent } from '../../core/events/envelope.js';
 import { importedEventFault } from '../../core/events/imported-event.js';
+import { isObject } from '../../core/events/plain-data.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
 import { transactionOf } from '../../stores/transaction.js';
 import { fieldProblem } from '../wire/problem.js';
@@ -9,12 +10,19 @@ import { fieldProblem } from '../wire/problem.js';
 export function parseImportedEvents({ tenant_id, project_id }: ProjectKey, { events }: ImportBody) {
   const parsed: NewEvent[] = [];
   for (const [at, event] of events.entries()) {
-    const scoped = { ...event, tenant_id, project_id };
+    const scoped = { ...event, tenant_id, project_id, payload: unsigned(event.payload) };
     const fault = importedEventFault(scoped);
     if (fault !== null) return fieldProblem(`events.${at}.${fault.path}`, fault.message, 'INVALID_EVENT');
     parsed.push(scoped as unknown as NewEvent);
   }
   return parsed;
+}
+
+/** A session of another log signed it for that log: here the signature cannot be checked. */
+function unsigned(payload: unknown): unknown {
+  if (!isObject(payload) || payload.signed_text === undefined) return payload;
+  const { signed_text: _, ...rest } = payload;
+  return rest;
 }
 
 /** Caps the events' times at the store's: a future timestamp would advance the store's clock. */

@@ -34,7 +34,7 @@ export const evidenceFields = {
 export type ResultFields = z.infer<z.ZodObject<typeof resultFields & typeof evidenceFields>>;
 /** The payload of a command that may be signed, in the format of core/signing.ts. */
 const signed = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
-  z.strictObject({ ...shape, signature: text(512).exactOptional() });
+  z.strictObject({ ...shape, signature: text(512).exactOptional(), signed_text: text(4096).exactOptional() });
 /** The reason of a hold may quote an error message or a review comment in full, so it is longer than either. */
 const operatorFields = { reason: text(8192), by: name };
 

@@ -1,17 +1,13 @@
-import {
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  type KeyObject,
-  randomUUID,
-  sign,
-} from 'node:crypto';
-import { link, lstat, mkdir, open, readFile, realpath, rm, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { createPublicKey, type KeyObject, sign } from 'node:crypto';
+import { realpath } from 'node:fs/promises';
 import { sha256 } from '../../coordinator/audit/audit-hash.js';
 import type { AuditSigner } from '../../coordinator/audit/signer.js';
 import { keyIdOf } from '../../core/audit/audit-values.js';
 import { isErrorCode } from '../../stores/file/disk.js';
+import { createKeyFile, ed25519KeyOf, readPrivateFile } from '../private-key-file.js';
+
+const AUDIT_KEY = 'audit key';
+const AUDIT_KEY_VARIABLE = 'GENESIS_AUDIT_KEY';
 
 /** The key that signs checkpoints, and whether it was created just now. */
 export interface OpenedAuditKey {
@@ -27,7 +23,7 @@ export async function openAuditKey(file: string): Promise<OpenedAuditKey> {
 
 /** Throws if there is no such file, or if others may read it. */
 export async function readAuditKey(file: string): Promise<KeyObject> {
-  return ed25519KeyOf(await readPrivateFile(file), file);
+  return ed25519KeyOf(await readPrivateFile(file, AUDIT_KEY), file, AUDIT_KEY_VARIABLE);
 }
 
 /** The file with the keys that `gen audit rotate` has replaced, oldest first. A link to the key leads to it too. */
@@ -36,12 +32,12 @@ export const previousKeysFile = async (file: string): Promise<string> => `${awai
 /** The keys that the key in this file has replaced, oldest first. */
 export async function readPreviousKeys(file: string): Promise<KeyObject[]> {
   const previousFile = await previousKeysFile(file);
-  const text = await readPrivateFile(previousFile).catch((error) => {
+  const text = await readPrivateFile(previousFile, AUDIT_KEY).catch((error) => {
     if (isErrorCode(error, 'ENOENT')) return '';
     throw error;
   });
   const pems = text.match(/-----BEGIN [^-]+-----[^-]*-----END [^-]+-----/g) ?? [];
-  return pems.map((pem) => ed25519KeyOf(pem, previousFile));
+  return pems.map((pem) => ed25519KeyOf(pem, previousFile, AUDIT_KEY_VARIABLE));
 }
 
 export function signerOf(key: KeyObject): AuditSigner {
@@ -51,53 +47,4 @@ export function signerOf(key: KeyObject): AuditSigner {
     public_key,
     sign: async (text) => sign(null, Buffer.from(text), key).toString('base64url'),
   };
-}
-
-export const newPrivateKey = (): KeyObject => generateKeyPairSync('ed25519').privateKey;
-export const toPem = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' }).toString();
-
-async function readPrivateFile(file: string): Promise<string> {
-  const { mode } = await stat(file);
-  if (process.platform !== 'win32' && (mode & 0o077) !== 0)
-    throw new Error(`The audit key ${file} is readable by other users. Restrict it: chmod 600 ${file}`);
-  return readFile(file, 'utf8');
-}
-
-function ed25519KeyOf(pem: string, file: string): KeyObject {
-  const key = createPrivateKey(pem);
-  if (key.asymmetricKeyType === 'ed25519') return key;
-  throw new Error(`${file} is not an Ed25519 key. Pass another file in GENESIS_AUDIT_KEY.`);
-}
-
-/** False if the file exists. It gets its name when it is complete; of two processes that start together, one wins. */
-async function createKeyFile(file: string): Promise<boolean> {
-  if (await isThere(file)) return false;
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  const unfinished = `${file}.${randomUUID()}`;
-  try {
-    await writeDurably(unfinished, toPem(newPrivateKey()));
-    await link(unfinished, file);
-    return true;
-  } catch (error) {
-    if (isErrorCode(error, 'EEXIST')) return false;
-    throw error;
-  } finally {
-    await rm(unfinished, { force: true });
-  }
-}
-
-const isThere = (file: string): Promise<boolean> =>
-  lstat(file).then(
-    () => true,
-    () => false,
-  );
-
-async function writeDurably(file: string, text: string): Promise<void> {
-  const created = await open(file, 'wx', 0o600);
-  try {
-    await created.writeFile(text);
-    await created.sync();
-  } finally {
-    await created.close();
-  }
 }

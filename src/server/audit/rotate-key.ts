@@ -2,14 +2,8 @@ import { realpath } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { type Disk, isErrorCode, writeAtomically } from '../../stores/file/disk.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
-import {
-  newPrivateKey,
-  previousKeysFile,
-  readAuditKey,
-  readPreviousKeys,
-  signerOf,
-  toPem,
-} from './audit-key.js';
+import { newPrivateKey, toPem } from '../private-key-file.js';
+import { previousKeysFile, readAuditKey, readPreviousKeys, signerOf } from './audit-key.js';
 
 const OWNER_ONLY = 0o600;
 

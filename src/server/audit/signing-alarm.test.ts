@@ -1,6 +1,7 @@
 import { expect, it, vi } from 'vitest';
+import { newPrivateKey } from '../private-key-file.js';
 import { TestServer } from '../testing/test-server.js';
-import { newPrivateKey, signerOf } from './audit-key.js';
+import { signerOf } from './audit-key.js';
 
 it('a signer that fails is counted in /readyz and /metrics until it signs', async () => {
   const working = signerOf(newPrivateKey());

@@ -2,42 +2,98 @@ import { close, constants, fstatSync, openSync, write } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { type AppendBytes, LogLineWriter } from './line-writer.js';
+import { RotatingFile, type RotationLimits } from './rotating-file.js';
 
 const STANDARD_ERROR = 2;
 const STANDARD_ERROR_PATH = '/dev/stderr';
 /** For pipes: a write to a full pipe fails instead of blocking. Windows has no such flag. */
 const NOT_BLOCKING = constants.O_NONBLOCK ?? 0;
 
-export type LogFile = ReturnType<typeof logFile>;
+type OnFailure = (error: NodeJS.ErrnoException) => void;
+
+export interface LogFile {
+  readonly writer: LogLineWriter;
+  /** Writes the pending lines, then closes the file. */
+  close(): Promise<void>;
+}
+
+/** Where the bytes of a log go. */
+interface LogDestination {
+  readonly append: AppendBytes;
+  close(): Promise<void>;
+}
 
 /** Opens a file, or a pipe with a reader, for appending lines. Rejects if the path is not writable. */
-export async function openLogFile(
-  path: string,
-  onFailure: (error: NodeJS.ErrnoException) => void,
-): Promise<LogFile> {
+export async function openLogFile(path: string, onFailure: OnFailure): Promise<LogFile> {
   const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | NOT_BLOCKING;
   const file = await open(path, flags, 0o600);
   const append = async (bytes: Buffer) => (await file.write(bytes)).bytesWritten;
-  return logFile(append, () => file.close(), onFailure);
+  return logFile({ append, close: () => file.close() }, onFailure);
 }
 
 /** Standard error as a log. Not `process.stderr`, which buffers without limit when a pipe is full. */
-export function standardErrorLog(): LogFile {
-  const fd = standardErrorFd();
-  const append = async (bytes: Buffer) => (await promisify(write)(fd, bytes)).bytesWritten;
-  return logFile(append, async () => {
-    if (fd !== STANDARD_ERROR) await promisify(close)(fd);
-  });
+export const standardErrorLog = (): LogFile => logFile(standardError());
+
+export interface RotatedLogOptions {
+  /** Called once, before the first line: finds the path, and creates its folder. */
+  readonly preparePath: () => Promise<string>;
+  /** The file cannot be opened; the lines go to standard error. */
+  readonly onUnwritable: OnFailure;
+  /** Lines are lost. */
+  readonly onFailure: OnFailure;
+  readonly limits?: RotationLimits;
 }
 
-/** A log that appends lines to an open file. Its `close` writes the pending lines, then closes the file. */
-function logFile(
-  append: AppendBytes,
-  closeFile: () => Promise<void>,
-  onFailure?: (error: NodeJS.ErrnoException) => void,
-) {
+export interface RotatedLog extends LogFile {
+  readonly isOnStandardError: boolean;
+  /** Opens the log before its first line. */
+  open(): Promise<void>;
+}
+
+/** A log in a rotated file, which is opened with its first line. If that fails, the log is standard error from then on. */
+export function rotatedLog({ preparePath, onUnwritable, onFailure, limits }: RotatedLogOptions): RotatedLog {
+  let isOnStandardError = false;
+  let opening: Promise<LogDestination> | null = null;
+  const openFile = async (): Promise<LogDestination> => {
+    try {
+      const file = new RotatingFile(await preparePath(), limits);
+      await file.open();
+      return file;
+    } catch (error) {
+      isOnStandardError = true;
+      onUnwritable(error as NodeJS.ErrnoException);
+      return standardError();
+    }
+  };
+  const opened = (): Promise<LogDestination> => {
+    opening ??= openFile();
+    return opening;
+  };
+  const append: AppendBytes = async (bytes) => (await opened()).append(bytes);
+  const close = async (): Promise<void> => (await opening)?.close();
+  return {
+    ...logFile({ append, close }, onFailure),
+    get isOnStandardError() {
+      return isOnStandardError;
+    },
+    open: async () => void (await opened()),
+  };
+}
+
+/** A log that appends lines to its destination. */
+function logFile({ append, close }: LogDestination, onFailure?: OnFailure): LogFile {
   const writer = new LogLineWriter(append, onFailure);
-  return { writer, close: () => writer.close().then(closeFile) };
+  return { writer, close: () => writer.close().then(close) };
+}
+
+function standardError(): LogDestination {
+  const fd = standardErrorFd();
+  return {
+    append: async (bytes) => (await promisify(write)(fd, bytes)).bytesWritten,
+    close: async () => {
+      if (fd !== STANDARD_ERROR) await promisify(close)(fd);
+    },
+  };
 }
 
 /** A pipe is opened again: setting the flag on the shared descriptor would affect other processes that write to it. */

@@ -11,6 +11,8 @@ export type LogSink = (line: LogLine) => void;
 export interface ServerLogOptions {
   /** Receives a line per request, and one per error. */
   readonly log?: LogSink;
+  /** Whether `log` receives lines while requests need no credential. Default: true. */
+  readonly shouldLogOpenMode?: boolean;
   /** Receives a line per error, also without `log`. Default: standard error. */
   readonly errorLog?: LogSink;
   /** Number of lines that `log` and `errorLog` accepted but could not write, for the metrics. */

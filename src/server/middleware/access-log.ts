@@ -13,11 +13,16 @@ const TEXT_MAX = 200;
 const SECRET_PATTERN = /gc[kw]_\w|clm_[\w-]{22}|eyJ[\w-]+\.|^v1;/;
 
 /** Measures a request from here on. The returned function writes its line, for a stream after the last event. */
-export function startAccessLog(log: LogSink): (response: HttpResponse, call: ApiCall | null) => void {
+export function startAccessLog(
+  log: LogSink,
+  isLogged: () => boolean = () => true,
+): (response: HttpResponse, call: ApiCall | null) => void {
   const [atMs, beganMs] = [Date.now(), performance.now()];
   return (response, call) => {
     if (call !== null && call.callingPrincipal !== null) return;
-    const write = (): void => log(accessLogLine(response, call, atMs, performance.now() - beganMs));
+    const write = (): void => {
+      if (isLogged()) log(accessLogLine(response, call, atMs, performance.now() - beganMs));
+    };
     if (response.ended === undefined) write();
     else void response.ended.then(write);
   };

@@ -117,7 +117,13 @@ function appendBody(event: EventEnvelope, { generation, claim_id }: RemoteHandle
   const { event_type, event_id, timestamp, task_id, feature_id, edge, agent_id, agent_role, session_id } =
     event;
   // The push authenticates with another credential, so these do not apply.
-  const { signature: _, principal: __, occurred_at = timestamp, ...payload } = event.payload;
+  const {
+    signature: _,
+    signed_text: __,
+    principal: ___,
+    occurred_at = timestamp,
+    ...payload
+  } = event.payload;
   const held = event.generation === undefined ? {} : { generation, claim_id };
   const about = { task_id, feature_id, edge, agent_role, session_id, ...held };
   return { event_type, event_id, occurred_at, agent_id, payload, ...about };

@@ -1,0 +1,31 @@
+import type { KeyObject } from 'node:crypto';
+import { dirname, join, resolve } from 'node:path';
+import { findForeignPath, foreignFolderMessage } from '../../workspace/folder-owner.js';
+import { failureWithCode } from '../exit.js';
+import type { Io } from '../io.js';
+import { userFolder } from './user-folder.js';
+
+/** Names the file of the key. Commands that start others pass it on, so that one session has one key. */
+export const SIGNING_KEY_VARIABLE = 'GENESIS_SIGNING_KEY';
+
+/** In the user's folder and not in that of a project: a key that comes with a repository is known to others. */
+export const signingKeyFile = (io: Pick<Io, 'env' | 'cwd'>): string =>
+  resolve(io.cwd, io.env[SIGNING_KEY_VARIABLE] ?? join(userFolder(io), 'signing-key.pem'));
+
+/** The key that signs this user's commands, created on first use. Throws if it belongs to another user. */
+export async function openSigningKey(io: Io): Promise<KeyObject> {
+  const file = signingKeyFile(io);
+  const foreign = findForeignPath([dirname(file), file], io.env);
+  if (foreign !== null) {
+    const message = foreignFolderMessage(
+      'A signing key',
+      file,
+      foreign,
+      `${SIGNING_KEY_VARIABLE}=FILE of yours`,
+    );
+    throw failureWithCode('STORE_REFUSED', message);
+  }
+  const { createKeyFile, ed25519KeyOf, readPrivateFile } = await import('../../server/private-key-file.js');
+  await createKeyFile(file);
+  return ed25519KeyOf(await readPrivateFile(file, 'signing key'), file, SIGNING_KEY_VARIABLE);
+}

@@ -1,0 +1,99 @@
+import { type ClaimEventKind, claimEventKindOf } from '../claims/claim-event-kinds.js';
+import type { EventEnvelope } from '../events/envelope.js';
+import { edgeSubject } from '../methodology/definition/edge-name.js';
+import { readSignature, readSignedText, type SignedCommand, type SignedTextFields } from '../signing.js';
+import { sessionSubject, subjectKindOf } from '../subject.js';
+import type { VerifySignature } from './audit-values.js';
+
+/** The keys of this many sessions are remembered. A signature of an older session is counted, and not checked. */
+const SESSION_KEYS_MAX = 100_000;
+
+/** The commands that can have caused a kind of event. */
+const COMMANDS: Partial<Record<ClaimEventKind, readonly SignedCommand[]>> = {
+  granted: ['claim_task', 'next'],
+  renewed: ['renew_lease'],
+  released: ['release_claim'],
+  suspended: ['suspend_claim', 'submit_result'],
+  resumed: ['resume_claim'],
+  accepted: ['submit_result'],
+  escalated: ['submit_result'],
+  result_denied: ['submit_result'],
+  noted: ['note'],
+};
+/** Every other event of a session was reported by it. */
+const REPORTED: readonly SignedCommand[] = ['append_event'];
+
+/** Checks the signatures of a log's events with the keys of its sessions, in the order of the log. */
+export class SessionSignatureChecker {
+  checked = 0;
+  /** Without the signed text, as earlier versions wrote them, or of a session whose key is not remembered any more. */
+  unchecked = 0;
+  private readonly keys = new Map<string, string>();
+  private hasForgotten = false;
+
+  constructor(
+    private readonly verify: VerifySignature,
+    private readonly keysMax = SESSION_KEYS_MAX,
+  ) {}
+
+  /** Why the event's signature is wrong; null if it is right, or if there is none that can be checked. */
+  visit(event: EventEnvelope): string | null {
+    this.rememberKey(event);
+    const { signature, signed_text } = event.payload;
+    if (signature === undefined) return null;
+    const key = this.keys.get(event.session_id ?? '');
+    if (signed_text === undefined || (key === undefined && this.hasForgotten)) {
+      this.unchecked += 1;
+      return null;
+    }
+    this.checked += 1;
+    if (key === undefined)
+      return `it is signed, but its session ${event.session_id} was opened without a key`;
+    return this.signatureFault(event, String(signature), String(signed_text), key);
+  }
+
+  private signatureFault(event: EventEnvelope, signature: string, text: string, key: string): string | null {
+    const read = readSignature(signature);
+    const signed = readSignedText(text);
+    if (read === null || signed === null || signed.issued_at !== read.issued_at)
+      return 'its signature is malformed';
+    if (!this.verify(key, text, read.value))
+      return `the key of its session ${event.session_id} did not sign this command`;
+    const difference = differenceFrom(event, signed);
+    return difference === null ? null : `its session signed another ${difference}`;
+  }
+
+  /** A session keeps its key: one that is opened again, without a key, has it still. */
+  private rememberKey({ event_type, subject, session_id, payload }: EventEnvelope): void {
+    if (event_type !== 'SESSION_OPENED' || session_id === undefined) return;
+    const key = (payload.record as { public_key?: unknown } | undefined)?.public_key;
+    if (subject !== sessionSubject(session_id) || typeof key !== 'string') return;
+    this.keys.set(session_id, key);
+    if (this.keys.size <= this.keysMax) return;
+    const [oldest] = this.keys.keys();
+    if (oldest !== undefined) this.keys.delete(oldest);
+    this.hasForgotten = true;
+  }
+}
+
+/** The first field in which the signed command is not the one of the event; null if it is. */
+function differenceFrom(event: EventEnvelope, signed: SignedTextFields): string | null {
+  if (signed.tenant_id !== event.tenant_id || signed.project_id !== event.project_id) return 'project';
+  const kind = claimEventKindOf(event.event_type);
+  const commands = (kind === undefined ? undefined : COMMANDS[kind]) ?? REPORTED;
+  if (!commands.some((command) => command === signed.command)) return 'command';
+  const isAboutWork = signed.command !== 'next' && signed.command !== 'append_event';
+  if (isAboutWork && canonicalSubject(signed.subject) !== event.subject) return 'subject';
+  // The claims of a batch that is granted as a whole are one request, and are signed one by one.
+  const hasOwnRequest = signed.command !== 'claim_task';
+  if (hasOwnRequest && signed.request_id !== event.request_id) return 'request_id';
+  const { submitted_generation = event.generation } = event.payload;
+  return signed.generation === '' || signed.generation === String(submitted_generation) ? null : 'generation';
+}
+
+/** Edges can be spelled in several ways. */
+function canonicalSubject(subject: string): string {
+  if (subjectKindOf(subject) !== 'edge') return subject;
+  const cut = subject.indexOf('#');
+  return edgeSubject(subject.slice(0, cut), subject.slice(cut + 1));
+}
