@@ -13,7 +13,7 @@ export const holderOperation = <Reply>(
   subject: string,
   command: SubjectCommand | ((view: DecisionView) => SubjectCommand),
   render: (decision: Decision) => Reply,
-  { request_id, signature }: RequestFields = {},
+  { request_id, signature, offline }: RequestFields = {},
   request: RequestKey | null = null,
 ): Operation<Reply> => ({
   kind: typeof command === 'function' ? 'record_review' : command.type,
@@ -21,7 +21,7 @@ export const holderOperation = <Reply>(
   attempt(view) {
     const current = typeof command === 'function' ? command(view) : command;
     const decision = decide(view.head(subject), current, view.decisionContext(subject));
-    const transaction = new TransactionBuilder(view, request_id);
+    const transaction = new TransactionBuilder(view, request_id, undefined, offline);
     if (current.type === 'expire') addExpiry(transaction, decision);
     else addAction(transaction, decision, signature);
     if (decision.ok) transaction.markEffective();
