@@ -157,6 +157,8 @@ forEachStore('a pushed command', (open) => {
     const { offline, request_id } = pushedAs(1);
     const body = { ...review, decision: 'REJECTED', request_id, offline: { ...offline, reviewer: 'rita' } };
     const pusher = { ...human('olaf'), principal: 'key-olaf' };
+    const twice = { ...body, offline: { ...body.offline, accepted_event_id: idOf(1) } };
+    expect(await coordinator.recordReview(P, twice, pusher)).toMatchObject({ problem: 'INVALID_REQUEST' });
     unwrap(await coordinator.recordReview(P, body, pusher));
     const [reviewed, released, held] = (await harness.events()).slice(-3);
     expect(reviewed).toMatchObject({

@@ -172,6 +172,10 @@ export const reviewBody = z.strictObject({
       /** The event of the result that an approval accepted. */
       accepted_event_id: offlineEventId.optional(),
     })
+    .refine(({ event_id, accepted_event_id }) => event_id !== accepted_event_id, {
+      path: ['accepted_event_id'],
+      message: 'expected another id than event_id',
+    })
     .optional(),
   ...mutationFields,
 });
