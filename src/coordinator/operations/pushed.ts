@@ -13,8 +13,8 @@ import { type Problem, problem } from '../wire/problem.js';
  * The key of a pushed command: the id of its event, whoever sends it. The digest includes the sender and cannot be
  * forged, because the reply to a repeated claim contains the claim id.
  */
-export const pushedRequestKey = (caller: Caller, event_id: string, text: string): RequestKey => ({
-  key: `~event/${event_id}`,
+export const pushedRequestKey = (caller: Caller, eventId: string, text: string): RequestKey => ({
+  key: `~event/${eventId}`,
   digest: sha256Hex(`${caller.principal}\n${text}`),
 });
 
