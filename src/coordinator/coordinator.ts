@@ -60,6 +60,7 @@ import {
   parseRoleBody,
   parseSubject,
 } from './operations/parse-body.js';
+import { checkPushedIds } from './operations/pushed.js';
 import {
   gateResult,
   noteResult,
@@ -77,6 +78,7 @@ import { countProjects, type ProjectCounts } from './queries/project-counts.js';
 import { Queries } from './queries/queries.js';
 import { ReadScheduler } from './queries/read-scheduler.js';
 import type { DecisionView } from './queue/decision-view.js';
+import type { PushedEvent } from './queue/offline-event.js';
 import type { Operation } from './queue/operation.js';
 import type { Project } from './queue/project.js';
 import { type DefaultLimits, Projects } from './queue/projects.js';
@@ -300,8 +302,10 @@ export class Coordinator {
       { type: 'release', handle, reason, message },
       releaseResult,
       read,
+      read.offline === undefined ? null : requestKeyOf(caller, 'release_claim', read),
     );
-    return this.runSigned(projectKey, sent, operation, caller);
+    const checked = this.checkPushedIds(projectKey, subject, read.offline, operation);
+    return this.runSigned(projectKey, sent, checked, caller);
   }
 
   async submitResult(
@@ -325,7 +329,8 @@ export class Coordinator {
       if (isProblem(files)) return files;
       const submission = { subject, handle, result, body: read, files, caller };
       const readHistory = () => this.history.ofSubject(projectKey, subject);
-      return project.run(new SubmitOperation(submission, readHistory), caller);
+      const operation = new SubmitOperation(submission, readHistory);
+      return project.run(this.checkPushedIds(projectKey, subject, read.offline, operation), caller);
     };
     return this.runSessionCommand(projectKey, sent, (project) => catchStoreErrors(() => submit(project)));
   }
@@ -350,7 +355,8 @@ export class Coordinator {
     const gate = candidate_sha256 === undefined ? null : { iteration, candidate_sha256 };
     const request = requestKeyOf(caller, 'suspend_claim', read);
     const operation = holderOperation(subject, { type: 'suspend', handle, gate }, gateResult, read, request);
-    return this.runSigned(projectKey, sent, operation, caller);
+    const checked = this.checkPushedIds(projectKey, subject, read.offline, operation);
+    return this.runSigned(projectKey, sent, checked, caller);
   }
 
   async resumeClaim(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GateResult> {
@@ -361,7 +367,8 @@ export class Coordinator {
     const read = withSignedText(projectKey, sent, parsed.fields);
     const request = requestKeyOf(caller, 'resume_claim', read);
     const operation = holderOperation(subject, { type: 'resume', handle }, gateResult, read, request);
-    return this.runSigned(projectKey, sent, operation, caller);
+    const checked = this.checkPushedIds(projectKey, subject, read.offline, operation);
+    return this.runSigned(projectKey, sent, checked, caller);
   }
 
   async recordReview(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GateResult> {
@@ -369,17 +376,21 @@ export class Coordinator {
     if (isProblem(fields)) return fields;
     const subject = parseSubject(fields.task_id);
     if (isProblem(subject)) return subject;
-    const { task_id: _, signature: __, request_id, comment = null, ...review } = fields;
+    const { task_id: _, signature: __, request_id, comment = null, offline, ...review } = fields;
+    const { principal } = caller;
     const command = (view: DecisionView): SubjectCommand => ({
       type: 'record_review',
       ...review,
-      reviewer: actorOf(caller),
+      ...(offline === undefined
+        ? { reviewer: actorOf(caller) }
+        : { reviewer: offline.reviewer, pushed_by: { actor: actorOf(caller), principal } }),
       comment,
       inputs: inputsDigest(view, subject),
     });
     const request = requestKeyOf(caller, 'record_review', fields);
-    const operation = holderOperation(subject, command, gateResult, { request_id }, request);
-    return this.projects.withProject(projectKey, (project) => project.run(operation, caller));
+    const operation = holderOperation(subject, command, gateResult, { request_id, offline }, request);
+    const checked = this.checkPushedIds(projectKey, subject, offline, operation);
+    return this.projects.withProject(projectKey, (project) => project.run(checked, caller));
   }
 
   /**
@@ -572,7 +583,7 @@ export class Coordinator {
     const isNewEdge = subjectKindOf(subject) === 'edge' && project.view().peekHead(subject).generation === 0;
     return isNewEdge
       ? this.claimNewEdge(project, claim, caller)
-      : project.run(claimOperation(claim, caller), caller);
+      : project.run(this.claimOperation(project, claim, caller), caller);
   }
 
   /**
@@ -581,9 +592,23 @@ export class Coordinator {
    */
   private async claimNewEdge(project: Project, claim: ClaimRequest, caller: Caller): AsyncReply<ClaimResult> {
     const warning = importedConvergenceWarning(await this.methodology.stateOf(project), claim.subject);
-    const reply = await project.run(claimOperation(claim, caller), caller);
+    const reply = await project.run(this.claimOperation(project, claim, caller), caller);
     if (warning === null || isProblem(reply) || reply.reason !== 'GRANTED') return reply;
     return { ...reply, warnings: [warning, ...(reply.warnings ?? [])] };
+  }
+
+  private claimOperation(project: Project, claim: ClaimRequest, caller: Caller) {
+    const { offline } = claim.body;
+    return this.checkPushedIds(project.key, claim.subject, offline, claimOperation(claim, caller));
+  }
+
+  private checkPushedIds<Reply>(
+    projectKey: ProjectKey,
+    subject: string,
+    pushed: PushedEvent | undefined,
+    operation: Operation<Reply>,
+  ) {
+    return checkPushedIds(operation, pushed, { history: this.history, key: projectKey, subject });
   }
 
   private async withBriefing(projectKey: ProjectKey, project: Project, reply: ClaimResult | Problem) {

@@ -56,8 +56,8 @@ export const SERVER_LOG_MUTANTS: readonly Mutant[] = [
   {
     name: 'error-only-in-the-access-log',
     file: 'src/server/app.ts',
-    find: 'for (const sink of new Set([errorLog, log])) sink?.(line);',
-    replace: 'log?.(line);',
+    find: 'for (const sink of new Set([errorLog, isAccessLogged() ? accessLog : null])) sink?.(line);',
+    replace: 'if (isAccessLogged()) accessLog?.(line);',
     why: 'Without an access log the id in a 500 response cannot be found in any log.',
     tests: ['src/server/app.test.ts'],
   },

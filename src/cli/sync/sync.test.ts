@@ -27,7 +27,9 @@ describe('gen sync', () => {
       await here.appendEvent(KEY, { ...body, ...by('ada'), generation: 1, payload });
     });
     const before = JSON.parse((await gen({ cwd }, 'sync', 'status', '--remote', url, '--json')).out);
-    expect(before).toMatchObject({ tail: 4, behind: 0, pushed: false });
+    expect(before).toMatchObject({ behind: 0, pushed: false });
+    // There is one more if the step came a millisecond after the claim: a sign of life.
+    expect([3, 4]).toContain(before.tail);
     expect(await gen({ cwd }, 'sync', 'pull', '--remote', url)).toMatchObject({
       code: 1,
       err: expect.stringContaining('gen sync push'),

@@ -14,6 +14,7 @@ import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import type { Caller } from '../authentication/caller.js';
+import { notAfter } from '../queue/offline-event.js';
 import type { Operation, RequestKey } from '../queue/operation.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
 import { textDigest } from '../runtime/identity.js';
@@ -46,7 +47,8 @@ export function appendOperation(
         const detail = `${faults[0]?.path}: ${faults[0]?.message}`;
         return transaction.answer(request, problem('INVALID_EVENT', detail, faults));
       }
-      const { signature, signed_text, occurred_at } = body;
+      const { signature, signed_text } = body;
+      const occurred_at = body.occurred_at && notAfter(body.occurred_at, view.now_ms);
       const { principal } = caller;
       const sent = withoutUndefined({ occurred_at, signature, signed_text });
       // Set after validation and over any value in the payload: only the server knows the credential.

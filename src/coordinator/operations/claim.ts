@@ -35,8 +35,7 @@ const CHECKED_DEPENDENCIES_MAX = 20;
 
 export function claimOperation(claim: ClaimRequest, caller: Caller): Operation<ClaimResult | Problem> {
   const { request_id } = claim.body;
-  const request =
-    request_id === undefined ? null : requestKeyFromText(caller, request_id, canonicalClaimText(claim));
+  const request = claimRequestKey(claim, caller);
   const recorder = new RefusalRecorder(caller, request_id);
   return {
     kind: 'claim',
@@ -142,7 +141,7 @@ export function attemptClaim(
   request: RequestKey | null,
   recorder?: RefusalRecorder,
 ): Attempt<ClaimResult | Problem> | NeedsFetch {
-  const transaction = new TransactionBuilder(view, claim.body.request_id, recorder);
+  const transaction = new TransactionBuilder(view, claim.body.request_id, recorder, claim.body.offline);
   // Whoever controls a session can end its claims, so nobody claims in the session of another.
   const forbidden = otherOwnerProblem(view, claim.body.session_id, caller);
   if (forbidden !== null) return transaction.answer(null, forbidden);
@@ -155,6 +154,12 @@ export function attemptClaim(
     transaction: transaction.build(request),
     reply: renderClaim(view, decision, claim.body.session_id),
   };
+}
+
+function claimRequestKey(claim: ClaimRequest, caller: Caller): RequestKey | null {
+  const { request_id, offline } = claim.body;
+  if (offline !== undefined) return requestKeyOf(caller, claim.subject, claim.body);
+  return request_id === undefined ? null : requestKeyFromText(caller, request_id, canonicalClaimText(claim));
 }
 
 /** Everything a claim asks for, as text for its digest. Unambiguous, because only the last field can have a line break. */

@@ -21,7 +21,7 @@ export const holderOperation = <Reply>(
   attempt(view) {
     const current = typeof command === 'function' ? command(view) : command;
     const decision = decide(view.head(subject), current, view.decisionContext(subject));
-    const transaction = new TransactionBuilder(view, sent.request_id);
+    const transaction = new TransactionBuilder(view, sent.request_id, undefined, sent.offline);
     if (current.type === 'expire') addExpiry(transaction, decision);
     else addAction(transaction, decision, sent);
     if (decision.ok) transaction.markEffective();

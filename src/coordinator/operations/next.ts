@@ -46,7 +46,7 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
   private lastTrack = '';
 
   constructor(
-    private readonly body: Omit<NextBody, 'wait_seconds'> & RequestFields,
+    private readonly body: Omit<NextBody, 'wait_seconds'> & Omit<RequestFields, 'offline'>,
     private readonly context: NextContext,
   ) {
     this.request = requestKeyOf(context.caller, 'next', body);

@@ -4,11 +4,13 @@ import { permitHeldUntilMs } from '../../core/claims/lease.js';
 import { maxAgentsIn } from '../../core/plan/index.js';
 import type { Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';
+import type { PushedEvent } from '../queue/offline-event.js';
 import type { Operation, RequestKey } from '../queue/operation.js';
 import { SESSIONS_SCOPE, trackScope } from '../queue/permit-limits.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
 import { textDigest } from '../runtime/identity.js';
 import { isSessionClosed } from './facts.js';
+import { pushedRequestKey } from './pushed.js';
 
 /** Optional fields of every command. */
 export interface RequestFields {
@@ -16,6 +18,8 @@ export interface RequestFields {
   readonly signature?: string | undefined;
   /** The text that the signature is of, which the coordinator adds. */
   readonly signed_text?: string | undefined;
+  /** Only of commands that can be pushed. */
+  readonly offline?: PushedEvent | undefined;
 }
 
 /**
@@ -23,9 +27,12 @@ export interface RequestFields {
  * the subject of a claim; the two cannot collide. The signature is excluded: signed again, it is the same request.
  */
 export function requestKeyOf(caller: Caller, operation: string, body: RequestFields): RequestKey | null {
-  if (body.request_id === undefined) return null;
+  const { request_id, offline } = body;
+  if (request_id === undefined && offline?.event_id === undefined) return null;
   const { signature: _, signed_text: __, ...content } = body;
-  return requestKeyFromText(caller, body.request_id, JSON.stringify([operation, content]));
+  const text = JSON.stringify([operation, content]);
+  if (offline?.event_id !== undefined) return pushedRequestKey(caller, offline.event_id, text);
+  return requestKeyFromText(caller, request_id as string, text);
 }
 
 /** `text` contains everything the request asks for. */

@@ -8,14 +8,14 @@ import { parkedResults, pastGrant } from '../../core/views/index.js';
 import type { Transaction } from '../../stores/store.js';
 import { actorOf, type Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';
-import type { Attempt, NeedsFetch, Operation } from '../queue/operation.js';
+import type { Attempt, NeedsFetch, Operation, RequestKey } from '../queue/operation.js';
 import { RefusalRecorder } from '../queue/refusal-recorder.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
 import type { Problem } from '../wire/problem.js';
 import { claimedRoleProblem, convergenceFacts, evidenceFrom } from './convergence-facts.js';
 import { inputsDigest, isKnownSubject } from './facts.js';
 import { submissionResult } from './render.js';
-import { addAction, type RequestFields } from './shared.js';
+import { addAction, type RequestFields, requestKeyOf } from './shared.js';
 
 /** Maximum number of parked results per subject and agent. */
 const PARKED_PER_AGENT_MAX = 16;
@@ -32,7 +32,8 @@ interface SubmitRequest {
 
 export class SubmitOperation implements Operation<SubmissionResult | Problem> {
   readonly kind = 'submit';
-  readonly request = null;
+  /** A result is accepted once anyway; a pushed one is also remembered by the id of its event. */
+  readonly request: RequestKey | null;
   /** What the log says about a late submitter: who was granted its generation, and whether its parking is full. */
   private grantHistory: { grant: PastGrant | null; parking_full: boolean } | null = null;
 
@@ -42,7 +43,9 @@ export class SubmitOperation implements Operation<SubmissionResult | Problem> {
     private readonly submitRequest: SubmitRequest,
     private readonly readEvents: () => Promise<readonly EventEnvelope[]>,
   ) {
-    this.recorder = new RefusalRecorder(submitRequest.caller, submitRequest.body.request_id);
+    const { caller, body } = submitRequest;
+    this.recorder = new RefusalRecorder(caller, body.request_id);
+    this.request = body.offline === undefined ? null : requestKeyOf(caller, 'submit_result', body);
   }
 
   attempt(view: DecisionView): Attempt<SubmissionResult | Problem> | NeedsFetch {
@@ -69,9 +72,11 @@ export class SubmitOperation implements Operation<SubmissionResult | Problem> {
     const missing = this.isKnown(view) ? this.recorder.missingCounts(view, [decision]) : null;
     if (missing !== null) return missing;
     const recorder = this.isKnown(view) ? this.recorder : undefined;
-    const transaction = new TransactionBuilder(view, body.request_id, recorder);
+    const transaction = new TransactionBuilder(view, body.request_id, recorder, body.offline);
     addAction(transaction, decision, body);
-    return transaction.answer(null, submissionResult(decision));
+    // A refusal is not remembered, although it can be a sign of life: its reason may be gone when it is pushed again.
+    const isDelivered = decision.ok || decision.code === 'ESCALATED';
+    return transaction.answer(isDelivered ? this.request : null, submissionResult(decision));
   }
 
   shouldRepeat(transaction: Transaction, positions: readonly (number | null)[]): boolean {

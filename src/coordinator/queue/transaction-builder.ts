@@ -17,6 +17,7 @@ import type {
 import type { Caller } from '../authentication/caller.js';
 import { contentEventId } from '../runtime/identity.js';
 import type { DecisionView } from './decision-view.js';
+import { attachOfflineTime, offlineIdOf, type PushedEvent } from './offline-event.js';
 import type { Attempt, RequestKey } from './operation.js';
 import { CLAIMS_SCOPE } from './permit-limits.js';
 import { isRefusal, type RefusalRecorder } from './refusal-recorder.js';
@@ -48,12 +49,15 @@ export class TransactionBuilder {
     private readonly requestId?: string,
     /** Records refusals. Without it they are not recorded. */
     private readonly recorder?: RefusalRecorder,
+    /** The events of an offline log that a pushed command repeats. */
+    private readonly pushed?: PushedEvent,
   ) {}
 
   /** Adds a decision on a claim: its events, or the check that a refusal depends on, and its signature. */
   addDecision(decision: Decision, sent: CommandSignature = {}): this {
     const { head, events } = decision;
     if (sent.signature !== undefined) attachSignature(decision, sent);
+    if (this.pushed !== undefined) attachOfflineTime(decision, this.pushed, this.view.now_ms);
     if (events.length === 0) this.check(head.subject, head.seq);
     else this.swap(head.subject, head.seq, decision.next, events, isSignOfLife(decision, events[0]!));
     for (const draft of decision.loose_events) this.addLooseEventOf(draft);
@@ -98,7 +102,11 @@ export class TransactionBuilder {
     /** Nobody asked for these events, so they do not carry the request's id. */
     isUnasked = false,
   ): this {
-    for (const draft of drafts) this.stampEvent(draft, undefined, isUnasked);
+    const { pushed } = this;
+    for (const draft of drafts) {
+      const eventId = pushed === undefined ? undefined : offlineIdOf(draft, drafts, pushed);
+      this.stampEvent(draft, eventId, isUnasked);
+    }
     const events = drafts as readonly NewEvent[];
     this.swaps = appended(this.swaps, { subject, expected_seq, head, events });
     this.view.stageHead(head);
@@ -130,7 +138,7 @@ export class TransactionBuilder {
       event_type,
       this.view.key.project_id,
       subject,
-      generation,
+      this.pushed?.generation ?? generation,
       agent_id,
       sessionId,
       String(content),

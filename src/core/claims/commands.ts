@@ -139,6 +139,8 @@ interface CommandFields {
     readonly candidate_sha256: string;
     readonly decision: ReviewDecision;
     readonly reviewer: string;
+    /** Who pushed a review that was decided offline: `reviewer` is then only what they say. */
+    readonly pushed_by?: { readonly actor: string; readonly principal: string };
     readonly comment: string | null;
     /** Current digest of the results the work depends on. */
     readonly inputs: string | null;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CLAIM_STATES, RELEASE_REASONS, REVIEW_DECISIONS } from '../claims/head.js';
+import { isoTimestamp } from '../events/fields.js';
 import { agentIdSchema, requestIdSchema, sessionIdSchema } from '../ids.js';
 import {
   GATE_REFUSALS,
@@ -51,6 +52,21 @@ export const leaseFields = {
 
 // Requests
 
+/**
+ * The event of an offline log that a pushed command repeats. Only ids as a coordinator assigns them, in one spelling:
+ * version 5 is reserved for ids that derive from content.
+ */
+const offlineEventId = z
+  .string()
+  .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/, {
+    error: 'expected a UUID of version 7 in lower case',
+  });
+const offlineEvent = z.strictObject({
+  event_id: offlineEventId,
+  occurred_at: isoTimestamp.describe('when it was decided; a future time becomes now'),
+});
+const offlineFields = { offline: offlineEvent.optional() };
+
 /** If the session holds the work already, its claim comes back. Only to the credential that took it. */
 const resume = z.boolean().optional();
 
@@ -66,11 +82,12 @@ export const claimBody = z.strictObject({
   resume,
   /** Include the briefing, as `next` does. Off by default, because it costs a read. */
   with_briefing: z.boolean().optional(),
+  ...offlineFields,
   ...mutationFields,
 });
 export const batchClaimBody = z.strictObject({
   claims: z
-    .array(claimBody.omit({ with_briefing: true }))
+    .array(claimBody.omit({ with_briefing: true, offline: true }))
     .min(1)
     .max(BATCH_ITEMS_MAX),
   mode: z.enum(['partial', 'all_or_nothing']).default('partial'),
@@ -90,6 +107,7 @@ export const renewBody = holderBody(leaseFields);
 export const releaseBody = holderBody({
   reason: z.enum(['VOLUNTARY', 'ERROR']).default('VOLUNTARY'),
   message: boundedText(2000).optional(),
+  ...offlineFields,
 });
 const checkCount = z.number().int().min(0).max(100_000);
 /** Results of an edge's checks. Each is judged by its detail; the counts are for readers and must agree with the details. */
@@ -128,6 +146,7 @@ export const submitBody = z
     evaluators: evaluators.optional(),
     convergence_type: boundedText(256).optional(),
     context_hash: boundedText(256).optional(),
+    ...offlineFields,
     ...mutationFields,
   })
   .refine((body) => (body.result_data === undefined) !== (body.blob_sha256 === undefined), {
@@ -137,8 +156,9 @@ export const submitBody = z
 export const suspendBody = holderBody({
   iteration: iteration.optional(),
   candidate_sha256: sha256.optional(),
+  ...offlineFields,
 });
-export const resumeBody = holderBody({});
+export const resumeBody = holderBody(offlineFields);
 export const reviewBody = z.strictObject({
   task_id: subject,
   generation,
@@ -146,6 +166,17 @@ export const reviewBody = z.strictObject({
   candidate_sha256: sha256,
   decision: z.enum(REVIEW_DECISIONS),
   comment: boundedText(4000).optional(),
+  offline: offlineEvent
+    .extend({
+      reviewer: agentIdSchema.describe('who decided it, according to the sender, who is recorded too'),
+      /** The event of the result that an approval accepted. */
+      accepted_event_id: offlineEventId.optional(),
+    })
+    .refine(({ event_id, accepted_event_id }) => event_id !== accepted_event_id, {
+      path: ['accepted_event_id'],
+      message: 'expected another id than event_id',
+    })
+    .optional(),
   ...mutationFields,
 });
 export const nextBody = z.strictObject({

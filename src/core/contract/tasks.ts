@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { RELEASE_REASONS } from '../claims/head.js';
+import { isoTimestamp } from '../events/fields.js';
 import { agentIdSchema, sessionIdSchema } from '../ids.js';
 import {
   effectiveCheck,
@@ -48,6 +49,8 @@ export const noteBody = z.strictObject({
   ...handleFields,
   generation,
   text: boundedText(NOTE_BYTES_MAX).refine(...withinBytes(NOTE_BYTES_MAX)),
+  /** Of a pushed note. Its id is not sent: it derives from the content and the offline generation. */
+  offline: z.strictObject({ generation, occurred_at: isoTimestamp }).optional(),
   ...mutationFields,
 });
 export const taskIdsBody = z.strictObject({ task_ids: z.array(z.string().max(200)).max(PAGE_MAX) });

@@ -32,9 +32,16 @@ export const evidenceFields = {
   context_hash: name.exactOptional(),
 };
 export type ResultFields = z.infer<z.ZodObject<typeof resultFields & typeof evidenceFields>>;
-/** The payload of a command that may be signed, in the format of core/signing.ts. */
+/** When it was decided offline, if it was pushed. The sender's statement, never later than `timestamp`. */
+const pushedFields = { occurred_at: isoTimestamp.exactOptional() };
+/** The payload of a command that may be signed, in the format of core/signing.ts, or pushed. */
 const signed = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
-  z.strictObject({ ...shape, signature: text(512).exactOptional(), signed_text: text(4096).exactOptional() });
+  z.strictObject({
+    ...shape,
+    signature: text(512).exactOptional(),
+    signed_text: text(4096).exactOptional(),
+    ...pushedFields,
+  });
 /** The reason of a hold may quote an error message or a review comment in full, so it is longer than either. */
 const operatorFields = { reason: text(8192), by: name };
 
@@ -122,7 +129,11 @@ export const claimPayloadSchemas = {
     decision: z.enum(REVIEW_DECISIONS),
     iteration: count,
     candidate_sha256: sha256,
+    /** If `pushed_by` is set, according to that credential. */
     reviewer: name,
+    /** The credential that pushed a review that was decided offline. */
+    pushed_by: name.exactOptional(),
+    ...pushedFields,
     comment: sentence.exactOptional(),
     /** Fresh lease if the holder continues; absent if the review ended the claim. */
     lease_duration_seconds: leaseFields.lease_duration_seconds.exactOptional(),
@@ -140,6 +151,7 @@ export const claimPayloadSchemas = {
     /** Modules that the holding agent's work touches too. */
     shared_modules: z.array(name).max(20).readonly().exactOptional(),
     ...senderFields,
+    ...pushedFields,
   }),
   result_denied: signed({
     submitted_generation: count,

@@ -15,6 +15,7 @@ const INBOX_NAMES: Readonly<Record<string, readonly string[]>> = {
   agent_id: [],
   request_id: [],
   signature: [],
+  offline: [],
   with_briefing: [],
   resume: [],
   expected_generation: ['generation'],

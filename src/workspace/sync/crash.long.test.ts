@@ -52,7 +52,10 @@ async function officeLog(office: string): Promise<EventEnvelope[]> {
 async function createOfflineWork(): Promise<{ folder: string; office: string }> {
   const folder = await temporaryFolder('laptop', onTestFinished);
   const office = await temporaryFolder('office', onTestFinished);
-  await inOffice(office, async (there) => unwrap(await there.claimTask(KEY, { ...OTHER, ...by('bob') })));
+  await inOffice(office, async (there) => {
+    unwrap(await there.plans.put(KEY, { tracks: {} }));
+    expect(await there.claimTask(KEY, { ...OTHER, ...by('bob') })).toMatchObject({ success: true });
+  });
   await workOffline(syncWorkspaceIn(folder), async (here) => {
     unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') }));
     unwrap(await here.claimTask(KEY, { ...OTHER, ...by('ada') }));
@@ -65,6 +68,9 @@ async function createOfflineWork(): Promise<{ folder: string; office: string }> 
 test('reaches the same result when a sync is killed at any step and run again', async () => {
   const seen: string[] = [];
   const begun = await createOfflineWork();
+  const offlineIds = (await readLog(syncWorkspaceIn(begun.folder)))
+    .filter(({ event_type }) => event_type.startsWith('edge_'))
+    .map(({ event_id }) => event_id);
   for (let diesAt = 1; ; diesAt += 1) {
     const folder = await temporaryFolder('laptop', onTestFinished);
     const office = await temporaryFolder('office', onTestFinished);
@@ -81,6 +87,15 @@ test('reaches the same result when a sync is killed at any step and run again', 
       .filter(({ subject }) => subject?.startsWith('REQ'))
       .map(({ event_type }) => event_type);
     expect(eventTypes, step).toEqual(['edge_started', 'edge_started', 'claim_rejected', 'edge_converged']);
+    // The claim of OTHER is refused: the office's has its own id, and the refusal refers to it.
+    const arrivedIds = log.filter(({ agent_id, seq }) => agent_id === 'ada' && seq !== undefined);
+    expect(
+      arrivedIds.filter(({ event_type }) => event_type.startsWith('edge_')).map(({ event_id }) => event_id),
+      step,
+    ).toEqual([offlineIds[0], offlineIds[2]]);
+    expect(log.find(({ event_type }) => event_type === 'claim_rejected')?.request_id, step).toBe(
+      offlineIds[1],
+    );
     expect(await readdir(join(workspace.events, 'offline')), step).toHaveLength(1);
     expect(
       (await readdir(workspace.events)).filter((name) => name.startsWith('.')),

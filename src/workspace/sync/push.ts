@@ -22,7 +22,7 @@ import {
   type SyncRefusal,
   type SyncWorkspace,
 } from './sync-workspace.js';
-import { type RemoteHandle, type TailAction, tailActionFor } from './tail-command.js';
+import { isAcceptingReview, type RemoteHandle, type TailAction, tailActionFor } from './tail-command.js';
 
 const PAGE_SIZE = 1000;
 const IMPORT_CHARS = 384 * 1024;
@@ -160,14 +160,39 @@ class PushRun {
 
   async sendTail(after: number, until_position: number): Promise<void> {
     const log = { store: this.local.store, key: this.workspace.key };
-    for await (const event of eventsUntil(log, { after, until_position })) await this.pushEvent(event);
+    let approval: EventEnvelope | null = null;
+    for await (const event of eventsUntil(log, { after, until_position })) {
+      const waiting: EventEnvelope | null = approval;
+      approval = null;
+      if (waiting !== null && (await this.pushApproval(waiting, event))) continue;
+      if (isAcceptingReview(event)) approval = event;
+      else await this.pushEvent(event);
+    }
+    if (approval !== null) await this.pushEvent(approval);
     await this.flushImports();
   }
 
-  private async pushEvent(event: EventEnvelope): Promise<void> {
+  /** Pushes an approval with the id of the result that it accepted. Returns whether `next` was that result. */
+  private async pushApproval(approval: EventEnvelope, next: EventEnvelope): Promise<boolean> {
+    const isItsResult =
+      claimEventKindOf(next.event_type) === 'accepted' &&
+      next.subject === approval.subject &&
+      next.seq === (approval.seq ?? 0) + 1;
+    if (!isItsResult) {
+      await this.pushEvent(approval);
+      return false;
+    }
+    const sentBefore = this.report.sent;
+    await this.pushEvent(approval, next.event_id);
+    if (this.report.sent === sentBefore) return false;
+    this.report.sent += 1;
+    return true;
+  }
+
+  private async pushEvent(event: EventEnvelope, acceptedEventId?: string): Promise<void> {
     const handle = this.handles.get(claimKey(event));
     // A claim granted before the workspace went offline has the same generation at the remote.
-    const action = tailActionFor(event, handle ?? { generation: event.generation ?? 0 });
+    const action = tailActionFor(event, handle ?? { generation: event.generation ?? 0 }, acceptedEventId);
     if (action.kind === 'skip') return;
     if (handle === null && claimEventKindOf(event.event_type) !== 'granted') {
       return this.addNotSent(event, 'the claim that it depends on was refused');

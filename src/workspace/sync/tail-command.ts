@@ -23,13 +23,21 @@ const DECIDED_BY_PERSON = 'a person decided this locally: decide it at the remot
 const LOCAL_SETTING = 'a local setting: set it at the remote too';
 const SKIP: TailAction = { kind: 'skip' };
 
-/** How an event is pushed, with the handle by which the remote knows its claim. */
-export function tailActionFor(event: EventEnvelope, handle: RemoteHandle): TailAction {
+/**
+ * How an event is pushed, with the handle by which the remote knows its claim; of a review that accepted a result, also
+ * with the id of that result's event.
+ */
+export function tailActionFor(
+  event: EventEnvelope,
+  handle: RemoteHandle,
+  acceptedEventId?: string,
+): TailAction {
   const { event_type, subject, payload } = event;
   if (subject === undefined && isImported(payload)) return { kind: 'import' };
   if (isAgentReported(event_type)) return sendAction('append', appendBody(event, handle));
   const eventKind = claimEventKindOf(event_type);
-  if (eventKind !== undefined && subject !== undefined) return ACTION_BY_EVENT_KIND[eventKind](event, handle);
+  if (eventKind !== undefined && subject !== undefined)
+    return ACTION_BY_EVENT_KIND[eventKind](event, handle, acceptedEventId);
   if (RECORDED_BY_FILES.has(event_type) || event_type.startsWith('SESSION_')) return SKIP;
   return {
     kind: 'not_sent',
@@ -40,7 +48,7 @@ export function tailActionFor(event: EventEnvelope, handle: RemoteHandle): TailA
 /** Events about changes of the workspace's files. They are not sent: the files themselves are, before the events. */
 const RECORDED_BY_FILES: ReadonlySet<string> = new Set(['METHODOLOGY_CHANGED', 'FEATURE_CHANGED']);
 
-type TailActionBuilder = (event: EventEnvelope, handle: RemoteHandle) => TailAction;
+type TailActionBuilder = typeof tailActionFor;
 const notSent =
   (because: string): TailActionBuilder =>
   () => ({ kind: 'not_sent', because });
@@ -58,21 +66,26 @@ const ACTION_BY_EVENT_KIND: Readonly<Record<ClaimEventKind, TailActionBuilder>> 
       ...expectedHolderOf(event, handle),
       reason: reason === 'ERROR' ? 'ERROR' : 'VOLUNTARY',
       message: message === '' ? undefined : message,
+      offline: offlineOf(event),
     });
   },
   suspended: (event, handle) => {
     const { gate } = event.payload;
-    return sendAction('suspend', { ...expectedHolderOf(event, handle), ...(isObject(gate) ? gate : {}) });
+    return sendAction('suspend', {
+      ...expectedHolderOf(event, handle),
+      ...(isObject(gate) ? gate : {}),
+      offline: offlineOf(event),
+    });
   },
-  resumed: (event, handle) => sendAction('resume', expectedHolderOf(event, handle)),
-  reviewed: ({ subject: task_id, event_id: request_id, payload }, { generation }) => {
-    const { decision, iteration, candidate_sha256, comment } = payload;
-    const review = { decision, iteration, candidate_sha256, comment };
-    return sendAction('review', { task_id, generation, ...review, request_id });
-  },
+  resumed: (event, handle) =>
+    sendAction('resume', { ...expectedHolderOf(event, handle), offline: offlineOf(event) }),
+  reviewed: review,
   noted: (event, handle) => {
     const { text } = event.payload;
-    return sendAction('note', { ...holderOf(event, handle), generation: handle.generation, text });
+    const { generation } = handle;
+    // The id of a note derives from its content and its generation.
+    const offline = { generation: event.generation, occurred_at: occurredAt(event) };
+    return sendAction('note', { ...holderOf(event, handle), generation, text, offline });
   },
   renewed: skipAction,
   lost: skipAction,
@@ -92,11 +105,12 @@ const sendAction = (verb: RemoteCommand, body: Record<string, unknown>): TailAct
   body: withoutUndefined(body),
 });
 
-function claimBody({ subject, agent_id, agent_role, session_id, payload, event_id }: EventEnvelope) {
+function claimBody(event: EventEnvelope) {
+  const { subject, agent_id, agent_role, session_id, payload, event_id } = event;
   const { metadata } = payload;
   const lease_duration_seconds = payload.lease_duration_seconds ?? undefined;
   const claim = { task_id: subject, agent_id, session_id, agent_role, metadata, lease_duration_seconds };
-  return { ...claim, request_id: event_id };
+  return { ...claim, request_id: event_id, offline: offlineOf(event) };
 }
 
 function submission(event: EventEnvelope, handle: RemoteHandle): TailAction {
@@ -110,24 +124,49 @@ function submission(event: EventEnvelope, handle: RemoteHandle): TailAction {
     result_data,
     blob_sha256,
     ...evidence,
+    offline: offlineOf(event),
   });
 }
 
+function review(event: EventEnvelope, { generation }: RemoteHandle, accepted_event_id?: string): TailAction {
+  const { subject: task_id, event_id: request_id, payload } = event;
+  const { decision, iteration, candidate_sha256, comment, reviewer } = payload;
+  const offline = withoutUndefined({ ...offlineOf(event), reviewer, accepted_event_id });
+  return sendAction('review', {
+    task_id,
+    generation,
+    decision,
+    iteration,
+    candidate_sha256,
+    comment,
+    request_id,
+    offline,
+  });
+}
+
+/** Whether a review accepted the candidate as the result. Otherwise its holder goes on, with a new lease, or has lost it. */
+export const isAcceptingReview = ({ event_type, payload }: EventEnvelope): boolean =>
+  claimEventKindOf(event_type) === 'reviewed' &&
+  payload.decision === 'APPROVED' &&
+  payload.lease_duration_seconds === undefined;
+
 function appendBody(event: EventEnvelope, { generation, claim_id }: RemoteHandle) {
-  const { event_type, event_id, timestamp, task_id, feature_id, edge, agent_id, agent_role, session_id } =
-    event;
+  const { event_type, event_id, task_id, feature_id, edge, agent_id, agent_role, session_id } = event;
   // The push authenticates with another credential, so these do not apply.
-  const {
-    signature: _,
-    signed_text: __,
-    principal: ___,
-    occurred_at = timestamp,
-    ...payload
-  } = event.payload;
+  const { signature: _, signed_text: __, principal: ___, occurred_at: ____, ...payload } = event.payload;
+  const occurred_at = occurredAt(event);
   const held = event.generation === undefined ? {} : { generation, claim_id };
   const about = { task_id, feature_id, edge, agent_role, session_id, ...held };
   return { event_type, event_id, occurred_at, agent_id, payload, ...about };
 }
+
+const occurredAt = ({ timestamp, payload }: EventEnvelope): unknown => payload.occurred_at ?? timestamp;
+
+/** Which event of the local log a command repeats, and when it was decided. */
+const offlineOf = (event: EventEnvelope) => ({
+  event_id: event.event_id,
+  occurred_at: occurredAt(event),
+});
 
 const holderOf = (event: EventEnvelope, { claim_id }: RemoteHandle) => ({
   task_id: event.subject,

@@ -48,6 +48,7 @@ const payload = z.looseObject({
   adopted_from: adoptedFrom.optional(),
   decision: text,
   reviewer: text,
+  pushed_by: text,
   candidate_sha256: text,
   rejection_reason: text,
   submitted_generation: count.optional(),

@@ -123,8 +123,10 @@ const TEXTS: Record<ResultRole, (event: ResultEvent, payload: Payload) => string
   session: openingText,
   candidate: (event, payload) =>
     `${actor(event)} submitted a result of ${generationOf(event)} for review${reasonText(payload)}, ${digestText(payload)}`,
-  review: (event, { reviewer, decision, candidate_sha256 }) =>
-    `${reviewer} decided ${decision} on the result of ${generationOf(event)} with SHA-256 ${candidate_sha256}`,
+  review: (event, { reviewer, pushed_by, decision, candidate_sha256 }) =>
+    `${reviewer} decided ${decision} on the result of ${generationOf(event)} with SHA-256 ${candidate_sha256}${
+      pushed_by === undefined ? '' : `, according to ${pushed_by}, who pushed the decision`
+    }`,
   warning: (event, payload) => `a warning on the result of ${generationOf(event)}${reasonText(payload)}`,
   reopening: (_event, payload) => `reopened${byText(payload)}${reasonText(payload)}`,
 };

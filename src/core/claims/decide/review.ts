@@ -24,13 +24,15 @@ export function decideReview(head: Head, command: ReviewCommand, context: Decisi
   const accepted = command.decision === 'APPROVED' ? gate.candidate : null;
   if (accepted !== null && head.claim.inputs !== command.inputs) return refuse(head, 'DEPENDENCY_CHANGED');
   const builder = new DecisionBuilder(head, context);
-  const reviewer = operatorActor(head, command.reviewer);
+  const { pushed_by } = command;
+  const reviewer = operatorActor(head, pushed_by?.actor ?? command.reviewer);
   const isContinued = accepted === null && command.decision !== 'REJECTED';
   builder.emit('reviewed', reviewer, {
     decision: command.decision,
     iteration: command.iteration,
     candidate_sha256: command.candidate_sha256,
     reviewer: command.reviewer,
+    ...(pushed_by === undefined ? {} : { pushed_by: pushed_by.principal }),
     ...(command.comment === null ? {} : { comment: command.comment }),
     // Approved without a stored candidate, or changes requested: the holder continues with a fresh lease.
     ...(isContinued ? freshLease(head.claim, builder.at_ms) : {}),

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { human } from '../../../test/support/agent.js';
+import { sha256Hex } from '../../coordinator/runtime/identity.js';
+import { TestServer } from '../../server/testing/test-server.js';
+import { temporaryFolder } from '../testing/cli-harness.js';
+import { gen } from '../testing/terminal.js';
+import { createWorkspace, EDGE, KEY, withOfflineCoordinator } from './testing.js';
+
+const KEYS_URL = '/api/tenants/default/keys';
+const EVENTS_URL = '/api/tenants/default/projects/shop/events';
+const GATE = { iteration: 1, candidate_sha256: sha256Hex('"draft"') };
+
+/** A workspace in which rita has reviewed ada's work offline. */
+async function createReviewedWork(): Promise<string> {
+  const cwd = await temporaryFolder();
+  await withOfflineCoordinator(await createWorkspace(cwd), async (here) => {
+    await here.claimTask(KEY, { ...EDGE, agent_id: 'ada', session_id: 's-ada' });
+    await here.suspendClaim(KEY, { ...EDGE, session_id: 's-ada', expected_generation: 1, ...GATE });
+    const review = { ...EDGE, generation: 1, ...GATE, decision: 'CHANGES_REQUESTED' };
+    await here.recordReview(KEY, review, human('rita'));
+  });
+  return cwd;
+}
+
+async function serveWithKeys() {
+  const served = await TestServer.forTest();
+  const admin = (await served.post(KEYS_URL, { role: 'admin' })).body;
+  const headers = { authorization: `Bearer ${admin.token}` };
+  const agent = (await served.request('POST', KEYS_URL, { role: 'agent' }, headers)).body;
+  // Only an admin creates the project.
+  await served.request('PUT', '/api/tenants/default/projects/shop/plan', { tracks: {} }, headers);
+  const events = async () => (await served.request('GET', EVENTS_URL, undefined, headers)).body.events;
+  return { served, admin, agent, headers, events };
+}
+
+describe('gen sync push with a key', () => {
+  it('that may review records the reviewer, and the key that says so', async () => {
+    const cwd = await createReviewedWork();
+    const { served, admin, events } = await serveWithKeys();
+    const push = await gen(
+      { cwd, env: { GENESIS_TOKEN: admin.token } },
+      'sync',
+      'push',
+      '--remote',
+      served.url,
+    );
+    expect(push, push.err + push.out).toMatchObject({ code: 0 });
+    const review = (await events()).find(
+      ({ event_type }: { event_type: string }) => event_type === 'review_completed',
+    );
+    expect(review).toMatchObject({ payload: { reviewer: 'rita', pushed_by: expect.any(String) } });
+    expect(review.payload.pushed_by).toContain(admin.key_id);
+    expect(review.agent_id).not.toBe('rita');
+  });
+
+  it('that may not review pushes the work, but no review, whoever it names', async () => {
+    const cwd = await createReviewedWork();
+    const { served, agent, events } = await serveWithKeys();
+    const env = { GENESIS_TOKEN: agent.token };
+    const push = await gen({ cwd, env }, 'sync', 'push', '--remote', served.url, '--json');
+    expect(push.code, push.err).toBe(1);
+    expect(JSON.parse(push.out)).toMatchObject({
+      sent: 2,
+      refused: [{ event_type: 'review_completed', reason: 'FORBIDDEN' }],
+    });
+    const types = (await events()).map(({ event_type }: { event_type: string }) => event_type);
+    expect(types).toContain('claim_suspended');
+    expect(types).not.toContain('review_completed');
+  });
+});

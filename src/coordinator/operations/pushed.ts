@@ -1,0 +1,111 @@
+import { msOf } from '../../core/events/envelope.js';
+import type { ProjectKey } from '../../stores/store.js';
+import type { Caller } from '../authentication/caller.js';
+import type { EventHistory } from '../queries/history.js';
+import type { DecisionView } from '../queue/decision-view.js';
+import type { PushedEvent } from '../queue/offline-event.js';
+import type { Attempt, NeedsFetch, Operation, RequestKey } from '../queue/operation.js';
+import { TransactionBuilder } from '../queue/transaction-builder.js';
+import { sha256Hex } from '../runtime/identity.js';
+import { type Problem, problem } from '../wire/problem.js';
+
+/**
+ * The key of a pushed command: the id of its event, whoever sends it. The digest includes the sender and cannot be
+ * forged, because the reply to a repeated claim contains the claim id.
+ */
+export const pushedRequestKey = (caller: Caller, eventId: string, text: string): RequestKey => ({
+  key: `~event/${eventId}`,
+  digest: sha256Hex(`${caller.principal}\n${text}`),
+});
+
+/**
+ * Refuses a pushed command whose event ids are in the log already, unless it is a repeat, which gets its reply again.
+ * The log is read outside the queue. That is enough: an id can be copied only after its event is in the log, and two
+ * commands with the same new id have the same request key.
+ */
+class PushedOperation<Reply> implements Operation<Reply | Problem> {
+  readonly kind: string;
+  readonly request: RequestKey | null;
+  private takenId: string | null | undefined;
+
+  constructor(
+    private readonly operation: Operation<Reply>,
+    private readonly findTakenId: () => Promise<string | null>,
+  ) {
+    this.kind = operation.kind;
+    this.request = operation.request;
+  }
+
+  attempt(view: DecisionView): Attempt<Reply | Problem> | NeedsFetch {
+    const { takenId } = this;
+    if (takenId === undefined) return { needs: () => this.readTakenId() };
+    if (takenId === null) return this.operation.attempt(view);
+    const detail = `The log already has another event ${takenId}. Push the command without offline, as a new decision.`;
+    return new TransactionBuilder(view).answer(this.request, problem('IDEMPOTENCY_CONFLICT', detail));
+  }
+
+  private async readTakenId(): Promise<void> {
+    this.takenId = await this.findTakenId();
+  }
+
+  shouldRepeat(...committed: Parameters<NonNullable<Operation<Reply>['shouldRepeat']>>): boolean {
+    return this.operation.shouldRepeat?.(...committed) ?? false;
+  }
+
+  replay(...found: Parameters<NonNullable<Operation<Reply>['replay']>>): Reply {
+    // Without a reply the caller reports a bug.
+    return this.operation.replay?.(...found) as Reply;
+  }
+}
+
+interface SearchedLog {
+  readonly history: EventHistory;
+  readonly key: ProjectKey;
+  /** Of the pushed event. */
+  readonly subject: string;
+}
+
+/** The operation itself, unless it was pushed with the ids of its events. */
+export function checkPushedIds<Reply>(
+  operation: Operation<Reply>,
+  pushed: PushedEvent | undefined,
+  searched: SearchedLog,
+): Operation<Reply | Problem> {
+  if (pushed?.event_id === undefined) return operation;
+  const { event_id, accepted_event_id } = pushed;
+  const ids = accepted_event_id === undefined ? [event_id] : [event_id, accepted_event_id];
+  return new PushedOperation(operation, () => findTakenId(searched, ids));
+}
+
+/** A coordinator assigns an id less than this before the time of the event. */
+const ID_LEAD_MS = 1000;
+
+/**
+ * The first of these ids that an event of the log has; null if none. Reads the events of the subject, and those of the
+ * time that the id names: a coordinator derives ids from its clock. Ids that were pushed for other subjects are found
+ * by their request keys.
+ */
+async function findTakenId(
+  { history, key, subject }: SearchedLog,
+  eventIds: readonly string[],
+): Promise<string | null> {
+  let taken: string | null = null;
+  const visit = ({ event_id }: { event_id: string }): boolean => {
+    if (eventIds.includes(event_id)) taken = event_id;
+    return taken === null;
+  };
+  await history.forEach(key, { subject }, visit);
+  for (const eventId of eventIds) {
+    if (taken === null) await history.forEach(key, timeRangeOf(eventId), visit);
+  }
+  return taken;
+}
+
+/** The first 48 bits of a UUID of version 7 are milliseconds. */
+function timeRangeOf(eventId: string): { since: string; until: string } {
+  const atMs = Number.parseInt(eventId.slice(0, 8) + eventId.slice(9, 13), 16);
+  const timeOf = (ms: number): string => new Date(Math.min(ms, MS_MAX)).toISOString();
+  return { since: timeOf(atMs), until: timeOf(atMs + ID_LEAD_MS) };
+}
+/** The last time with a year of four digits. */
+const MS_MAX = msOf('9999-12-31T23:59:59.999Z');

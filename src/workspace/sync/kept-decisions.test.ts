@@ -1,0 +1,135 @@
+import { rm } from 'node:fs/promises';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { human } from '../../../test/support/agent.js';
+import {
+  CoordinatorHarness,
+  STORES,
+  type TestStoreName,
+  unwrap,
+} from '../../../test/support/coordinator-harness.js';
+import { sha256Hex } from '../../coordinator/runtime/identity.js';
+import { claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
+import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import { coordinatorRemote } from './coordinator-remote.js';
+import { type PushReport, push } from './push.js';
+import { isSyncRefusal } from './sync-workspace.js';
+import {
+  KEY,
+  quietOptions,
+  readLog,
+  syncWorkspaceIn,
+  temporaryFolder,
+  withLocalLog,
+  workOffline,
+} from './testing/sync-harness.js';
+
+const EDGE = { task_id: 'REQ-F-1#design_code' };
+const OTHER = { task_id: 'REQ-F-2#design_code' };
+const ADA = { agent_id: 'ada', session_id: 's-ada' };
+const held = { ...EDGE, session_id: 's-ada' };
+
+async function openOffice(name: TestStoreName) {
+  const harness = await CoordinatorHarness.open(name, { home: KEY });
+  // The laptop has the real time. The office is far ahead of it, so that what happened offline is in its past.
+  harness.advance(20 * 365 * 24 * 3600);
+  const { coordinator, store, blobs } = harness;
+  const remote = coordinatorRemote({ name: 'the office', coordinator, store, blobs, key: KEY });
+  const workspace = syncWorkspaceIn(await temporaryFolder('laptop', onTestFinished));
+  const pushed = async (): Promise<PushReport> => {
+    const texts = { files: new Map(), unreadable: new Map() };
+    const report = await withLocalLog(workspace, (local) =>
+      push(workspace, local, remote, texts, quietOptions),
+    );
+    if (isSyncRefusal(report)) throw new Error(report.detail);
+    return report;
+  };
+  return { harness, workspace, pushed };
+}
+
+/** What must survive a push: which event it is, when it was decided, and by whom. Signs of life are not decisions. */
+const decisionsIn = (events: readonly EventEnvelope[]) =>
+  events
+    .filter(({ event_type }) => ![undefined, 'renewed'].includes(claimEventKindOf(event_type)))
+    .map(({ event_id, event_type, timestamp, payload }) => ({
+      event_id,
+      event_type,
+      occurred_at: payload.occurred_at ?? timestamp,
+      reviewer: payload.reviewer,
+    }));
+
+describe.each(STORES)('what was decided offline (%s store)', (name) => {
+  // req: SYN-002, SYN-003
+  test('keeps its id, time and reviewer when it is pushed, also twice', async () => {
+    const { harness, workspace, pushed } = await openOffice(name);
+    await workOffline(workspace, async (here) => {
+      unwrap(await here.claimTask(KEY, { ...EDGE, ...ADA }));
+      const gate = { iteration: 1, candidate_sha256: sha256Hex('"draft"') };
+      unwrap(await here.suspendClaim(KEY, { ...held, expected_generation: 1, ...gate }));
+      const review = { ...EDGE, generation: 1, ...gate };
+      unwrap(await here.recordReview(KEY, { ...review, decision: 'CHANGES_REQUESTED' }, human('rita')));
+      unwrap(await here.note(KEY, { ...held, generation: 1, text: 'half way' }));
+      unwrap(await here.suspendClaim(KEY, { ...held, expected_generation: 1 }));
+      unwrap(await here.resumeClaim(KEY, { ...held, expected_generation: 1 }));
+      unwrap(await here.releaseClaim(KEY, { ...held, expected_generation: 1 }));
+      unwrap(await here.claimTask(KEY, { ...OTHER, ...ADA }));
+      unwrap(await here.submitResult(KEY, { ...held, ...OTHER, generation: 1, result_data: 'done' }));
+    });
+    // The office's edge has another generation, from which the id of a note derives.
+    const { coordinator } = harness;
+    unwrap(await coordinator.claimTask(KEY, { ...EDGE, agent_id: 'eve', session_id: 's-eve' }));
+    unwrap(await coordinator.releaseClaim(KEY, { ...EDGE, session_id: 's-eve', expected_generation: 1 }));
+    const before = (await harness.events(KEY)).length;
+    const offline = decisionsIn(await readLog(workspace));
+    expect(await pushed()).toMatchObject({ sent: offline.length, refused: [], not_sent: [] });
+    const arrived = (await harness.events(KEY)).slice(before);
+    expect(decisionsIn(arrived)).toEqual(offline);
+    expect(arrived.find(({ payload }) => payload.reviewer === 'rita')).toMatchObject({
+      agent_id: 'open',
+      payload: { pushed_by: 'open' },
+    });
+    const log = await harness.events(KEY);
+    await pushed();
+    await rm(workspace.sync_file);
+    await pushed();
+    expect(await harness.events(KEY)).toEqual(log);
+    const checker = new PolicyAwareLogChecker();
+    for (const event of log) expect(checker.checkEvent(event)).toEqual([]);
+  });
+
+  test('keeps the id of a result that a review accepted', async () => {
+    const { harness, workspace, pushed } = await openOffice(name);
+    await workOffline(workspace, async (here) => {
+      unwrap(await here.claimTask(KEY, { ...EDGE, ...ADA }));
+      const gate = { iteration: 1, candidate_sha256: sha256Hex('"v1"') };
+      unwrap(await here.suspendClaim(KEY, { ...held, expected_generation: 1, ...gate }));
+      unwrap(await here.resumeClaim(KEY, { ...held, expected_generation: 1 }));
+      // A candidate that was not approved waits for a human.
+      expect(await here.submitResult(KEY, { ...held, generation: 1, result_data: 'v2' })).toMatchObject({
+        reason: 'ESCALATED',
+      });
+      const review = { ...EDGE, generation: 1, iteration: 1, candidate_sha256: sha256Hex('"v2"') };
+      unwrap(await here.recordReview(KEY, { ...review, decision: 'APPROVED' }, human('rita')));
+    });
+    const offline = decisionsIn(await readLog(workspace));
+    expect(offline.at(-1)).toMatchObject({ event_type: 'edge_converged' });
+    expect(await pushed()).toMatchObject({ sent: offline.length, refused: [], not_sent: [] });
+    expect(decisionsIn(await harness.events(KEY))).toEqual(offline);
+    expect(await pushed()).toMatchObject({ sent: offline.length, refused: [] });
+    expect(decisionsIn(await harness.events(KEY))).toEqual(offline);
+  });
+
+  test('is referred to by the refusal if the remote refuses it', async () => {
+    const { harness, workspace, pushed } = await openOffice(name);
+    await workOffline(workspace, async (here) => unwrap(await here.claimTask(KEY, { ...EDGE, ...ADA })));
+    const { coordinator } = harness;
+    unwrap(await coordinator.claimTask(KEY, { ...EDGE, agent_id: 'eve', session_id: 's-eve' }));
+    const offline = (await readLog(workspace)).at(-1);
+    expect(await pushed()).toMatchObject({ refused: [{ event_id: offline?.event_id }] });
+    expect((await harness.events(KEY)).at(-1)).toMatchObject({
+      event_type: 'claim_rejected',
+      request_id: offline?.event_id,
+      payload: { occurred_at: offline?.timestamp },
+    });
+  });
+});
