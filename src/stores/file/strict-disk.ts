@@ -3,55 +3,56 @@ import { type Disk, type DiskFile, isErrorCode, type UpdatableFile } from './dis
 
 /**
  * A disk on which a failed sync or truncate breaks the store. It is never retried: the operating system may have
- * dropped what it could not write, and a second sync would succeed without it. For the same reason no other sync counts
- * after that, not even one that runs at the same time: what it reports as durable may be what was dropped.
+ * dropped what it could not write, and a second sync would succeed without it. For the same reason no other sync of the
+ * file counts after that, not even one that runs at the same time: what it reports as durable may be what was dropped.
  */
 export function strictDisk(disk: Disk): Disk {
-  const durability = new Durability();
   return {
-    openAppend: async (path, mode) => strictFile(await disk.openAppend(path, mode), path, durability),
+    openAppend: async (path, mode) => strictFile(await disk.openAppend(path, mode), new Durability(path)),
     openRead: (path) => disk.openRead(path),
     sizeOf: (path) => disk.sizeOf(path),
-    openUpdate: async (path) => strictUpdatable(await disk.openUpdate(path), path, durability),
+    openUpdate: async (path) => strictUpdatable(await disk.openUpdate(path), new Durability(path)),
     rename: (from, to) => disk.rename(from, to),
     unlink: (path) => disk.unlink(path),
     removeFolder: (path) => disk.removeFolder(path),
     makeFolder: (path) => disk.makeFolder(path),
     list: (path) => disk.list(path),
-    syncFolder: (path) => durability.require(path, 'made durable', () => disk.syncFolder(path)),
+    syncFolder: (path) => new Durability(path).require('made durable', () => disk.syncFolder(path)),
     lock: (path) => disk.lock(path),
     lockOwner: (path) => disk.lockOwner(path),
     pause: () => disk.pause(),
   };
 }
 
-const strictFile = (file: DiskFile, path: string, durability: Durability): DiskFile => ({
+const strictFile = (file: DiskFile, durability: Durability): DiskFile => ({
   write: (bytes) => file.write(bytes),
   read: (into, position) => file.read(into, position),
-  sync: () => durability.require(path, 'made durable', () => file.sync()),
-  truncate: (size) => durability.require(path, 'truncated', () => file.truncate(size)),
+  sync: () => durability.require('made durable', () => file.sync()),
+  truncate: (size) => durability.require('truncated', () => file.truncate(size)),
   size: () => file.size(),
   close: () => file.close(),
 });
 
-const strictUpdatable = (file: UpdatableFile, path: string, durability: Durability): UpdatableFile => ({
+const strictUpdatable = (file: UpdatableFile, durability: Durability): UpdatableFile => ({
   writeAt: (bytes, position) => file.writeAt(bytes, position),
-  sync: () => durability.require(path, 'made durable', () => file.sync()),
+  sync: () => durability.require('made durable', () => file.sync()),
   size: () => file.size(),
   close: () => file.close(),
 });
 
-/** Knows whether anything could not be made durable. */
+/** Knows whether anything of an open file could not be made durable. */
 class Durability {
   private failure: StoreBroken | null = null;
 
-  async require(path: string, what: string, action: () => Promise<void>): Promise<void> {
+  constructor(private readonly path: string) {}
+
+  async require(what: string, action: () => Promise<void>): Promise<void> {
     if (this.failure !== null) throw this.failure;
     try {
       await action();
     } catch (error) {
       this.failure ??= new StoreBroken(
-        `${path} could not be ${what} (${messageOf(error)}). The last write may or may not be on the disk. ` +
+        `${this.path} could not be ${what} (${messageOf(error)}). The last write may or may not be on the disk. ` +
           'Stop the server, check the disk, and restart: the log is then read from the disk again.',
       );
     }
