@@ -38,9 +38,12 @@ for (const name of ENGINE_NAMES) {
   });
 }
 
-function describeAttacks(name: EngineName, url: string): void {
+function describeAttacks(name: EngineName, sharedUrl: string): void {
+  // A store of its own: coordinators of other tests watch every project with claims, and sign its log with their keys.
+  let url: string;
   let otherUrl: string;
   beforeAll(async () => {
+    url = await emptyStore(name, sharedUrl);
     otherUrl = await emptyStore(name, url);
   });
 
