@@ -69,9 +69,10 @@ export class SubmitOperation implements Operation<SubmissionResult | Problem> {
     // Refused work may have been granted earlier. Only the log can tell, and it is read once.
     if (decision.details.work_lost && this.grantHistory === null)
       return { needs: () => this.readGrantHistory() };
-    const missing = this.isKnown(view) ? this.recorder.missingCounts(view, [decision]) : null;
+    const hasRecords = decision.loose_events.length > 0 && this.isKnown(view);
+    const missing = hasRecords ? this.recorder.missingCounts(view, [decision]) : null;
     if (missing !== null) return missing;
-    const recorder = this.isKnown(view) ? this.recorder : undefined;
+    const recorder = hasRecords ? this.recorder : undefined;
     const transaction = new TransactionBuilder(view, body.request_id, recorder, body.offline);
     addAction(transaction, decision, body);
     // A refusal is not remembered, although it can be a sign of life: its reason may be gone when it is pushed again.

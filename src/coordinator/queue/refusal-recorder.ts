@@ -32,7 +32,7 @@ export class RefusalRecorder {
   /** Null until something is refused: most operations are not. */
   private placed: PlacedRefusals | null = null;
   /** The counts that this operation has read, by generation and subject. */
-  private readonly loaded = new Map<string, RefusalCounts>();
+  private loaded: Map<string, RefusalCounts> | null = null;
   private repeats = 0;
 
   constructor(
@@ -42,21 +42,16 @@ export class RefusalRecorder {
 
   /** What must be read before these decisions can be recorded; null if nothing. */
   missingCounts(view: DecisionView, decisions: readonly Decision[]): NeedsFetch | null {
+    // Runs for every command, and most are not refused.
+    if (!decisions.some(({ loose_events }) => loose_events.length > 0)) return null;
     const drafts = decisions.flatMap(({ loose_events }) => loose_events.filter(isRefusal));
     const missing = drafts
       .map(refusalKeyOf)
       .filter(
         ({ subject, generation }) =>
-          !this.loaded.has(`${generation} ${subject}`) && !view.refusals.isLoaded(subject, generation),
+          !this.loaded?.has(`${generation} ${subject}`) && !view.refusals.isLoaded(subject, generation),
       );
-    if (missing.length === 0) return null;
-    return {
-      needs: async () => {
-        for (const { subject, generation } of missing) {
-          this.loaded.set(`${generation} ${subject}`, await view.refusals.load(subject, generation));
-        }
-      },
-    };
+    return missing.length === 0 ? null : { needs: () => this.loadCounts(view, missing) };
   }
 
   /** The event that the log gets for a refusal; null if it is only counted. */
@@ -94,9 +89,15 @@ export class RefusalRecorder {
     if (taken.length === 0) return false;
     for (const { subject, generation } of taken) placed.log.forget(subject, generation);
     this.placed = null;
-    this.loaded.clear();
+    this.loaded = null;
     this.repeats += 1;
     return this.repeats <= REPEATS_MAX;
+  }
+
+  private async loadCounts(view: DecisionView, keys: readonly RefusalKey[]): Promise<void> {
+    this.loaded ??= new Map();
+    for (const { subject, generation } of keys)
+      this.loaded.set(`${generation} ${subject}`, await view.refusals.load(subject, generation));
   }
 
   private numberOf(view: DecisionView, { subject, generation }: RefusalKey, refusal: EventDraft): number {
@@ -106,7 +107,7 @@ export class RefusalRecorder {
     const key = `${generation} ${subject}`;
     const identity = refusalIdentity({ ...refusal, ...this.requestField(refusal) });
     const number =
-      numbers.get(key) ?? log.count({ subject, generation, principal, identity }, this.loaded.get(key));
+      numbers.get(key) ?? log.count({ subject, generation, principal, identity }, this.loaded?.get(key));
     numbers.set(key, number);
     return number;
   }
