@@ -22,8 +22,9 @@ module.exports = {
     only('stores', ['core']),
     only('coordinator', ['stores', 'core']),
     only('workspace', ['coordinator', 'stores', 'core']),
-    only('server', ['client', 'workspace', 'coordinator', 'stores', 'core']),
-    only('cli', ['server', 'client', 'workspace', 'coordinator', 'stores', 'core']),
+    only('engine', ['coordinator', 'stores', 'core']),
+    only('server', ['client', 'engine', 'workspace', 'coordinator', 'stores', 'core']),
+    only('cli', ['server', 'client', 'engine', 'workspace', 'coordinator', 'stores', 'core']),
     {
       name: 'client-imports-wire-types-only',
       comment:

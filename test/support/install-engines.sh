@@ -15,6 +15,8 @@ has mariadbd mysqld || packages+=(mariadb-server)
 has redis-server valkey-server || packages+=(redis-server)
 has chromium chromium-browser google-chrome || packages+=(chromium)
 has promtool || packages+=(prometheus)
+# The sandbox in which the checks of a candidate run.
+has bwrap || packages+=(bubblewrap)
 has curl || packages+=(curl)
 has python3 || packages+=(python3)
 # The examples run with `python3` from the PATH, which need not be the one that Debian's boto3 belongs to.

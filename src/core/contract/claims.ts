@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { CLAIM_STATES, RELEASE_REASONS, REVIEW_DECISIONS } from '../claims/head.js';
 import { isoTimestamp } from '../events/fields.js';
 import { agentIdSchema, requestIdSchema, sessionIdSchema } from '../ids.js';
+import { checkRunFields } from '../methodology/definition/engine-settings.js';
 import {
   GATE_REFUSALS,
   GATE_SUCCESSES,
@@ -216,6 +217,7 @@ export const effectiveCheck = z.object({
   required: z.boolean(),
   command: z.string().exactOptional(),
   pass_criterion: z.string().exactOptional(),
+  ...checkRunFields,
   /** A required check that is skipped has not passed. */
   skipped: z.string().nullable().describe('why the check cannot be run'),
 });

@@ -60,6 +60,12 @@ const METHODOLOGY_TYPES = [
   'graph_zoom_out',
   'graph_zoom_selective',
   'health_checked',
+  'run_started',
+  'run_step_started',
+  'run_step_completed',
+  'run_step_failed',
+  'run_suspended',
+  'run_ended',
 ];
 const RECORD_TYPES = [
   'PLAN_CHANGED',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CHECK_RESULTS } from '../contract/values.js';
+import { runEventSchemas } from '../engine/run-events.js';
 import { count, name, openObject, sentence } from './fields.js';
 
 const findings = z.array(z.unknown()).max(1000);
@@ -170,4 +171,5 @@ export const methodologyEventSchemas = {
     checks: z.array(openObject).max(1000).exactOptional(),
     recommended_actions: z.array(sentence).max(100).exactOptional(),
   }),
+  ...runEventSchemas,
 };

@@ -8,6 +8,7 @@ import {
   PRIORITIES,
   VECTOR_TYPES,
 } from '../../contract/values.js';
+import { checkRunFields, edgeEngineFields, engineSettingsSchema } from './engine-settings.js';
 
 /** Maximum length in characters of JSON: the log stores these records whole. */
 export const METHODOLOGY_LENGTH_MAX = 512 * 1024;
@@ -49,6 +50,7 @@ const checkDefinition = z.strictObject({
   source: text,
   command: text.exactOptional(),
   pass_criterion: text.exactOptional(),
+  ...checkRunFields,
 });
 
 /** Requirements of an edge for its result. Other content of its file (guidance, templates) is kept verbatim. */
@@ -59,6 +61,7 @@ const edgeConfig = z.strictObject({
   max_iterations: positiveInt.nullable(),
   stuck_threshold: positiveInt.nullable(),
   human_required: z.boolean(),
+  ...edgeEngineFields,
   extra: openRecord,
 });
 
@@ -145,6 +148,8 @@ export const methodologySchema = withinLength(
     constraints: projectConstraints,
     /** A person has written the intent: the file is neither empty nor the placeholder. */
     has_intent: z.boolean(),
+    /** Content of `engine.yml`. Absent: the project has none. */
+    engine: engineSettingsSchema.exactOptional(),
   }),
   METHODOLOGY_LENGTH_MAX,
 );

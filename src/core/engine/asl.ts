@@ -1,0 +1,114 @@
+/**
+ * The part of the Amazon States Language that the compiler emits and the interpreter runs: JSONPath, no intrinsic
+ * functions. https://states-language.net
+ */
+
+export interface StateMachine {
+  readonly Comment?: string;
+  readonly StartAt: string;
+  readonly TimeoutSeconds?: number;
+  readonly States: Readonly<Record<string, MachineState>>;
+}
+
+export type MachineState =
+  | TaskStep
+  | ChoiceStep
+  | ParallelStep
+  | PassStep
+  | WaitStep
+  | SucceedStep
+  | FailStep;
+
+interface Described {
+  readonly Comment?: string;
+}
+interface WithPaths {
+  readonly InputPath?: string | null;
+  readonly OutputPath?: string | null;
+}
+interface WithResult extends WithPaths {
+  readonly Parameters?: PayloadTemplate;
+  readonly ResultSelector?: PayloadTemplate;
+  readonly ResultPath?: string | null;
+}
+type Ending = { readonly Next: string; readonly End?: never } | { readonly End: true; readonly Next?: never };
+
+/** A value in which a key that ends with `.$` has a path as its value. */
+export type PayloadTemplate = { readonly [key: string]: TemplateValue };
+export type TemplateValue =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly TemplateValue[]
+  | { readonly [key: string]: TemplateValue };
+
+export interface Retrier {
+  readonly ErrorEquals: readonly string[];
+  readonly IntervalSeconds?: number;
+  readonly MaxAttempts?: number;
+  readonly BackoffRate?: number;
+  readonly MaxDelaySeconds?: number;
+  readonly JitterStrategy?: 'FULL' | 'NONE';
+}
+export interface Catcher {
+  readonly ErrorEquals: readonly string[];
+  readonly ResultPath?: string | null;
+  readonly Next: string;
+}
+interface Guarded {
+  readonly Retry?: readonly Retrier[];
+  readonly Catch?: readonly Catcher[];
+}
+
+/**
+ * `Resource` is the ARN of a function, which gets the parameters and returns the result; or
+ * `arn:aws:states:::lambda:invoke.waitForTaskToken` with `FunctionName` and `Payload`, whose result comes later with the
+ * token.
+ */
+export type TaskStep = Described &
+  WithResult &
+  Guarded &
+  Ending & {
+    readonly Type: 'Task';
+    readonly Resource: string;
+    readonly TimeoutSeconds?: number;
+    readonly HeartbeatSeconds?: number;
+  };
+export type ParallelStep = Described &
+  WithResult &
+  Guarded &
+  Ending & {
+    readonly Type: 'Parallel';
+    readonly Branches: readonly StateMachine[];
+  };
+export type PassStep = Described &
+  WithPaths &
+  Ending & {
+    readonly Type: 'Pass';
+    readonly Parameters?: PayloadTemplate;
+    readonly Result?: TemplateValue;
+    readonly ResultPath?: string | null;
+  };
+export type WaitStep = Described & WithPaths & Ending & { readonly Type: 'Wait'; readonly Seconds: number };
+export type SucceedStep = Described & WithPaths & { readonly Type: 'Succeed' };
+export type FailStep = Described & {
+  readonly Type: 'Fail';
+  readonly Error: string;
+  readonly Cause?: string;
+};
+
+export interface ChoiceStep extends Described, WithPaths {
+  readonly Type: 'Choice';
+  readonly Choices: readonly (ChoiceRule & { readonly Next: string })[];
+  readonly Default?: string;
+}
+export type ChoiceRule =
+  | { readonly And: readonly ChoiceRule[] }
+  | { readonly Or: readonly ChoiceRule[] }
+  | { readonly Not: ChoiceRule }
+  | { readonly Variable: string; readonly StringEquals: string }
+  | { readonly Variable: string; readonly BooleanEquals: boolean }
+  | { readonly Variable: string; readonly NumericEquals: number }
+  | { readonly Variable: string; readonly NumericGreaterThan: number }
+  | { readonly Variable: string; readonly IsPresent: boolean };

@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { CHECK_RESULTS, CHECK_TYPES } from '../contract/values.js';
+import { REPORT_FORMATS } from '../methodology/definition/engine-settings.js';
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+const count = z.int().min(0);
+
+/** Tokens, money and time that a step has taken. `usd` null: unknown. */
+export const costSchema = z.strictObject({
+  input_tokens: count,
+  output_tokens: count,
+  usd: z.number().min(0).nullable(),
+  seconds: z.number().min(0),
+});
+export type Cost = z.output<typeof costSchema>;
+
+export const NO_COST: Cost = { input_tokens: 0, output_tokens: 0, usd: 0, seconds: 0 };
+
+/** The sum; unknown money makes the sum unknown. */
+export const addCost = (a: Cost, b: Cost): Cost => ({
+  input_tokens: a.input_tokens + b.input_tokens,
+  output_tokens: a.output_tokens + b.output_tokens,
+  usd: a.usd === null || b.usd === null ? null : a.usd + b.usd,
+  seconds: a.seconds + b.seconds,
+});
+
+const reportSummary = z.strictObject({
+  format: z.enum(REPORT_FORMATS),
+  sha256,
+  passed: count,
+  failed: count,
+  skipped: count,
+  coverage_percent: z.number().min(0).max(100).nullable(),
+});
+
+/** What came of one check of a candidate: by a program, by a model, or by a person. */
+export const checkOutcomeSchema = z.strictObject({
+  name: z.string().min(1).max(256),
+  type: z.enum(CHECK_TYPES),
+  required: z.boolean(),
+  result: z.enum(CHECK_RESULTS),
+  says: z.string().max(2000),
+  /** Of the command as it was run: a changed command is another check. Null if none was run. */
+  command_sha256: sha256.nullable(),
+  exit_code: z.int().nullable(),
+  signal: z.string().max(32).nullable(),
+  duration_ms: count,
+  report: reportSummary.nullable(),
+  /** The end of what it printed, as a blob. */
+  output_sha256: sha256.nullable(),
+  /** Of a model: what it found per criterion. */
+  issues: z
+    .array(
+      z.strictObject({
+        criterion: z.string().max(1000),
+        score: z.number().min(0).max(1),
+        says: z.string().max(2000),
+      }),
+    )
+    .max(100)
+    .exactOptional(),
+  cost: costSchema.exactOptional(),
+});
+export type CheckOutcome = z.output<typeof checkOutcomeSchema>;
+
+/** Whether it prevents the next tier: a required check that has not passed. */
+export const isBlocking = ({ required, result }: Pick<CheckOutcome, 'required' | 'result'>): boolean =>
+  required && result !== 'pass';

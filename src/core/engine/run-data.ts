@@ -1,0 +1,134 @@
+import { z } from 'zod';
+import { checkOutcomeSchema, costSchema } from './check-outcome.js';
+
+/**
+ * What the states of a run pass on, as JSON: references instead of content, so that nothing over 256 KB crosses a state.
+ * Each task gets the whole data, and its result is put where `RESULT_PATHS` says.
+ */
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+const count = z.int().min(0);
+
+/** A blob by its place. `bucket` is empty for blobs in a folder or in the store; `version` is its digest there. */
+export const blobReference = z.strictObject({
+  bucket: z.string().max(255),
+  key: z.string().min(1).max(1024),
+  version: z.string().max(1024),
+});
+export type BlobReference = z.output<typeof blobReference>;
+
+export const runIdentity = z.strictObject({
+  run_id: z.uuid(),
+  tenant_id: z.string(),
+  project_id: z.string(),
+  feature_id: z.string(),
+  edge: z.string(),
+});
+const claimOfRun = z.strictObject({
+  generation: z.int().min(1),
+  claim_id: z.string(),
+  session_id: z.string(),
+});
+/** The plan of the edge as it was when the run began: the whole run goes by it. */
+const loadedConfig = z.strictObject({ plan: blobReference, config_sha256: sha256 });
+const loadedContext = z.strictObject({
+  manifest: blobReference,
+  context_hash: z.string(),
+  is_searched: z.boolean(),
+});
+export const candidateSchema = z.strictObject({
+  /** The manifest of the files, and its digest, which checks, reviews and the result name. */
+  manifest: blobReference,
+  sha256,
+  files: count,
+  prompt_sha256: sha256,
+  /** The model's or agent's session that made it: no evaluator judges in the same. */
+  constructed_by: z.string().max(256),
+  says: z.string().max(2000),
+  cost: costSchema,
+});
+const humanDecision = z.strictObject({
+  decision: z.enum(['APPROVED', 'REJECTED', 'CHANGES_REQUESTED', 'NO_ANSWER']),
+  reviewer: z.string(),
+  comment: z.string().max(4000),
+});
+/** A check's outcome, and whether it prevents the next tier: a choice state cannot compute that. */
+const tierOutcome = checkOutcomeSchema.extend({ blocks: z.boolean() });
+
+export const ITERATION_OUTCOMES = ['CONVERGED', 'AWAIT_HUMAN', 'LOOP', 'ESCALATE'] as const;
+export const ESCALATION_REASONS = [
+  'NOT_AUTHORISED',
+  'REJECTED',
+  'NO_ANSWER',
+  'BUDGET_SPENT',
+  'MAX_ITERATIONS',
+  'STUCK',
+  'STEP_FAILED',
+] as const;
+export const verdictSchema = z.strictObject({
+  outcome: z.enum(ITERATION_OUTCOMES),
+  reason: z.enum(ESCALATION_REASONS).nullable(),
+  says: z.string().max(2000),
+  delta: count,
+  next_iteration: z.int().min(1),
+  /** What the next iteration reads: the failing checks and the person's comment. */
+  findings: blobReference.nullable(),
+});
+const failureOfStep = z.object({ Error: z.string(), Cause: z.string().optional() });
+
+export const runDataSchema = z.object({
+  run: runIdentity,
+  iteration: z.int().min(1),
+  claim: claimOfRun.optional(),
+  config: loadedConfig.optional(),
+  context: loadedContext.optional(),
+  candidate: candidateSchema.optional(),
+  deterministic: z.array(tierOutcome).optional(),
+  agent: z.array(tierOutcome).optional(),
+  human: humanDecision.optional(),
+  verdict: verdictSchema.optional(),
+  failure: failureOfStep.optional(),
+});
+export type RunData = z.output<typeof runDataSchema>;
+export type RunIdentity = z.output<typeof runIdentity>;
+export type Candidate = z.output<typeof candidateSchema>;
+export type IterationVerdict = z.output<typeof verdictSchema>;
+export type HumanDecision = z.output<typeof humanDecision>;
+
+/** The result of each task. The name is that of the function on AWS, after the prefix. */
+export const handlerResults = {
+  claim_edge: claimOfRun,
+  load_config: loadedConfig,
+  load_context: loadedContext,
+  construct_candidate: candidateSchema,
+  run_check: tierOutcome,
+  judge_check: tierOutcome,
+  request_review: humanDecision,
+  judge_iteration: verdictSchema,
+  promote: z.strictObject({ result_id: z.string() }),
+  escalate: z.strictObject({ reason: z.enum(ESCALATION_REASONS) }),
+} as const;
+export type StepHandlerName = keyof typeof handlerResults;
+export type StepResult<Name extends StepHandlerName> = z.output<(typeof handlerResults)[Name]>;
+/** `run_check` and `judge_check` also get the name of their check. */
+export type StepInput<Name extends StepHandlerName> = RunData & {
+  readonly check: Name extends 'run_check' | 'judge_check' ? string : undefined;
+};
+
+/** Names of errors that a handler may raise; a machine retries or catches them by these names. */
+export const ENGINE_ERRORS = {
+  /** A model's server asks to wait. */
+  throttled: 'Engine.Throttled',
+  overloaded: 'Engine.Overloaded',
+  /** The store, the coordinator or another service does not answer. */
+  unavailable: 'Engine.Unavailable',
+  /** Another executor has the edge: this run ends here without a trace of its own. */
+  claimLost: 'Engine.ClaimLost',
+  configChanged: 'Engine.ConfigChanged',
+  budgetSpent: 'Engine.BudgetSpent',
+  /** A model or an agent has answered with something that is not what was asked for. */
+  malformed: 'Engine.Malformed',
+  timeout: 'Engine.Timeout',
+  failed: 'Engine.Failed',
+} as const;
+export type EngineErrorName = (typeof ENGINE_ERRORS)[keyof typeof ENGINE_ERRORS];

@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { costSchema } from './check-outcome.js';
+import { blobReference } from './run-data.js';
+
+/**
+ * Events of a run. They change no head; the holder of the edge's claim appends them with its handle, so a late step of an
+ * old executor is refused. Their ids derive from run, step, visit and attempt: nothing is recorded twice.
+ */
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+const shortText = z.string().max(2000);
+/** Larger results are blobs. */
+export const INLINE_OUTPUT_BYTES_MAX = 8 * 1024;
+
+const stepFields = {
+  run_id: z.uuid(),
+  /** The name of the state. */
+  step: z.string().min(1).max(80),
+  /** How often the run has come to this state, from 1. */
+  visit: z.int().min(1),
+  input_sha256: sha256,
+};
+
+export const RUN_STATUSES = ['CONVERGED', 'ESCALATED', 'FAILED', 'CANCELLED'] as const;
+
+export const runEventSchemas = {
+  run_started: z.strictObject({
+    run_id: z.uuid(),
+    workflow_type: z.enum(['STANDARD', 'EXPRESS']),
+    /** The compiled machine, as a blob, and its digest. */
+    machine: blobReference,
+    machine_sha256: sha256,
+    config_sha256: sha256,
+  }),
+  run_step_started: z.strictObject({ ...stepFields, attempt: z.int().min(1) }),
+  run_step_completed: z.strictObject({
+    ...stepFields,
+    attempt: z.int().min(1),
+    duration_ms: z.int().min(0),
+    /** Exactly one of them. */
+    output: z.record(z.string(), z.unknown()).exactOptional(),
+    output_ref: blobReference.exactOptional(),
+    cost: costSchema.exactOptional(),
+  }),
+  run_step_failed: z.strictObject({
+    ...stepFields,
+    attempt: z.int().min(1),
+    duration_ms: z.int().min(0),
+    error: z.string().max(100),
+    cause: shortText,
+    cost: costSchema.exactOptional(),
+  }),
+  /** The run waits for a person; no process does. */
+  run_suspended: z.strictObject({ ...stepFields, deadline_at: z.string() }),
+  run_ended: z.strictObject({
+    run_id: z.uuid(),
+    status: z.enum(RUN_STATUSES),
+    reason: z.string().max(100).nullable(),
+    says: shortText,
+    iterations: z.int().min(0),
+    spent: costSchema,
+  }),
+} as const;
+export type RunEventType = keyof typeof runEventSchemas;
+export type RunEventPayload<Type extends RunEventType> = z.output<(typeof runEventSchemas)[Type]>;

@@ -1,0 +1,123 @@
+import { z } from 'zod';
+
+/** How candidates are constructed and judged. From `engine.yml`; an edge file may override a section. */
+
+const text = z.string().min(1).max(4096);
+const seconds = z
+  .int()
+  .positive()
+  .max(24 * 3600);
+const argv = z.array(text).min(1).max(100);
+/** `bedrock`, `anthropic`, or any server that speaks the OpenAI protocol. Keys come from the environment, never from here. */
+const modelSettings = z.strictObject({
+  provider: z.enum(['bedrock', 'anthropic', 'openai-compatible']),
+  model: text,
+  /** Only for `openai-compatible`, and for tests. */
+  base_url: z.url().exactOptional(),
+  region: text.exactOptional(),
+  max_output_tokens: z.int().positive().max(1_000_000).exactOptional(),
+  /** In US dollars per million tokens. Absent: the cost in money is unknown. */
+  usd_per_million_input_tokens: z.number().min(0).exactOptional(),
+  usd_per_million_output_tokens: z.number().min(0).exactOptional(),
+});
+
+/** How a candidate is made. */
+const construct = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('command'), command: argv, timeout_seconds: seconds.exactOptional() }),
+  z.strictObject({
+    type: z.literal('model'),
+    ...modelSettings.shape,
+    timeout_seconds: seconds.exactOptional(),
+  }),
+  /** A recorded transcript, for tests: one entry per iteration. */
+  z.strictObject({ type: z.literal('replay'), transcript: text }),
+]);
+
+/** The model that judges agent checks. Absent: agent checks stay pending, and a person or an agent reports them. */
+const evaluate = z.discriminatedUnion('type', [
+  z.strictObject({
+    type: z.literal('model'),
+    ...modelSettings.shape,
+    timeout_seconds: seconds.exactOptional(),
+  }),
+  z.strictObject({ type: z.literal('command'), command: argv, timeout_seconds: seconds.exactOptional() }),
+  z.strictObject({ type: z.literal('replay'), transcript: text }),
+]);
+
+/** What may be spent. A run stops before the next step when it is spent. Absent: unlimited. */
+const spendLimit = z.strictObject({
+  tokens: z.int().positive().exactOptional(),
+  usd: z.number().positive().exactOptional(),
+  seconds: z.int().positive().exactOptional(),
+});
+const budget = z.strictObject({
+  run: spendLimit.exactOptional(),
+  feature: spendLimit.exactOptional(),
+  project: spendLimit.exactOptional(),
+  tenant: spendLimit.exactOptional(),
+});
+
+const context = z.strictObject({
+  /** Context above this size is searched instead of passed on whole. */
+  rag_threshold_bytes: z
+    .int()
+    .positive()
+    .max(16 * 1024 * 1024)
+    .exactOptional(),
+  /** The most that a prompt may contain, estimated. */
+  prompt_tokens_max: z.int().positive().max(2_000_000).exactOptional(),
+});
+
+const DAYS_MAX = 366;
+const review = z.strictObject({
+  /** How long a person has to answer. */
+  deadline_days: z.number().positive().max(DAYS_MAX).exactOptional(),
+  /** After how many days without an answer a reminder is sent. */
+  remind_after_days: z.array(z.number().positive().max(DAYS_MAX)).max(10).exactOptional(),
+  /** Receives a signed notification of each review. */
+  webhook_url: z.url().exactOptional(),
+});
+
+export const edgeEngineFields = {
+  construct: construct.exactOptional(),
+  evaluate: evaluate.exactOptional(),
+  budget: budget.exactOptional(),
+};
+export const engineSettingsSchema = z.strictObject({
+  ...edgeEngineFields,
+  context: context.exactOptional(),
+  review: review.exactOptional(),
+});
+
+export type ModelSettings = z.output<typeof modelSettings>;
+export type ConstructSettings = z.output<typeof construct>;
+export type EvaluateSettings = z.output<typeof evaluate>;
+export type SpendLimit = z.output<typeof spendLimit>;
+export type Budget = z.output<typeof budget>;
+export type EngineSettings = z.output<typeof engineSettingsSchema>;
+
+/** How a deterministic check is run. */
+export const REPORT_FORMATS = [
+  'junit',
+  'tap',
+  'pytest',
+  'vitest',
+  'jest',
+  'go',
+  'cargo',
+  'lcov',
+  'cobertura',
+] as const;
+export const checkRunFields = {
+  /** The command is a line for the shell. Otherwise it is split into words, and no shell reads it. */
+  shell: z.boolean().exactOptional(),
+  timeout_seconds: seconds.exactOptional(),
+  /** A file that the command writes; `minimum_percent` is for coverage, a number or a variable. */
+  report: z
+    .strictObject({
+      format: z.enum(REPORT_FORMATS),
+      path: text,
+      minimum_percent: z.union([z.number().min(0).max(100), text]).exactOptional(),
+    })
+    .exactOptional(),
+};

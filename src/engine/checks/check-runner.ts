@@ -1,0 +1,35 @@
+import type { EffectiveCheck } from '../../core/contract/tasks.js';
+import type { CheckOutcome } from '../../core/engine/check-outcome.js';
+
+/** A throw-away copy of the project with the candidate laid over it. */
+export interface WorkCopy {
+  readonly folder: string;
+  /** Installed dependencies of the project, read-only in the copy: absolute path, and path in the copy. */
+  readonly read_only: readonly { readonly source: string; readonly target: string }[];
+  remove(): Promise<void>;
+}
+
+export interface CheckLimits {
+  readonly timeout_ms: number;
+  readonly memory_bytes: number;
+  readonly disk_bytes: number;
+  readonly output_bytes: number;
+  readonly processes: number;
+}
+
+export interface CheckRun {
+  readonly check: EffectiveCheck;
+  readonly copy: WorkCopy;
+  readonly limits: CheckLimits;
+  readonly signal: AbortSignal;
+}
+
+export interface CheckResult {
+  readonly outcome: CheckOutcome;
+  /** The end of what the command printed, and the report file, for blobs. */
+  readonly output: Uint8Array;
+  readonly report: Uint8Array | null;
+}
+
+/** Runs one deterministic check. A failing check is a result; it rejects only if `signal` is aborted. */
+export type RunCheck = (run: CheckRun) => Promise<CheckResult>;

@@ -1,0 +1,34 @@
+import type { Cost } from '../../core/engine/check-outcome.js';
+
+/** One request to make a candidate. */
+export interface Construction {
+  readonly prompt: string;
+  /** The draft folder: the constructor's working directory. It contains the draft files so far. */
+  readonly folder: string;
+  readonly iteration: number;
+  readonly signal: AbortSignal;
+}
+
+export interface Constructed {
+  /** What the agent or model says about its work. Data, never a command. */
+  readonly says: string;
+  /** Identifies the session of the agent or model, so that no evaluator judges in it. */
+  readonly constructed_by: string;
+  readonly cost: Cost;
+}
+
+/** Makes a candidate by changing files in the draft folder. Rejects with an `EngineError`. */
+export type Constructor = (construction: Construction) => Promise<Constructed>;
+
+/** A model's answer to a prompt. */
+export interface ModelAnswer {
+  readonly text: string;
+  readonly cost: Cost;
+}
+/** Rejects with an `EngineError`: throttled, overloaded, unavailable, timeout, malformed. */
+export type AskModel = (prompt: ModelPrompt) => Promise<ModelAnswer>;
+export interface ModelPrompt {
+  readonly system: string;
+  readonly prompt: string;
+  readonly signal: AbortSignal;
+}
