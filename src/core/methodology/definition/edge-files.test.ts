@@ -4,7 +4,7 @@ import { effectiveChecklist } from './checklist.js';
 import type { FeatureVector } from './methodology.js';
 import { parseMethodology } from './read-methodology.js';
 
-/** The edge file of the specification, as it stands there. */
+/** The edge file of the specification, verbatim. */
 const EVALUATORS_FILE = `# edge_params/requirements_design.yml (methodology config)
 edge_type: requirements_design
 source: requirements
@@ -87,7 +87,7 @@ describe('an edge file with evaluators', () => {
     expect(checks.map(({ name }) => name)).toEqual(['look']);
   });
 
-  it('keeps the checks of both lists, each under a name of its own', () => {
+  it('keeps the checks of both lists, each under a unique name', () => {
     const { checks, warnings } = checksOf(`edge: requirements→design
 checklist:
   - { name: look, type: agent }
@@ -246,7 +246,7 @@ evaluators:
   - { type: deterministic, command: make licences }
   - { type: human, gate: look }
 checklist:
-  - { name: reviewed, type: agent, criterion: Somebody read it }
+  - { name: reviewed, type: agent, criterion: A reviewer has read it }
 convergence: { max_iterations: 9, stuck_threshold: 4, human_required: true }
 `;
   const EDGE = `edge: design→code
