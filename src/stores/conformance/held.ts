@@ -76,7 +76,7 @@ export function describeHeldProjects(fixture: () => StoreFixture): void {
       expect(await held()).toEqual([]);
     });
 
-    it('are listed when another project has taken the place of what has ended', async () => {
+    it('are listed when another project has taken the permit that has ended', async () => {
       await take(fixture().project, (await now()) + 30);
       await fixture().advanceClock(60);
       const other = fixture().key('other');

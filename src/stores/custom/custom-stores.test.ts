@@ -56,7 +56,7 @@ function memoryRecords(logs: Map<string, string[]>): SharedRecords & { fate: (lo
 }
 
 describeStoreConformance('log helper', {
-  controlsClock: true,
+  hasControlledClock: true,
   open: async () => {
     const records: string[] = [];
     const clock = new ManualClock(START_MS);
@@ -66,7 +66,7 @@ describeStoreConformance('log helper', {
 });
 
 describeStoreConformance('shared helper', {
-  controlsClock: true,
+  hasControlledClock: true,
   open: async () => {
     const logs = new Map<string, string[]>();
     const clock = new ManualClock(START_MS);
