@@ -4,7 +4,7 @@ import { asClaimEvent } from '../events/known-event.js';
 /** The refusals of one principal under one generation of a subject. */
 export interface RefusalCount {
   total: number;
-  /** The number of each refusal that can be told from others: see `refusalIdentity`. */
+  /** The number of each refusal that has an identity: see `refusalIdentity`. */
   readonly numbers: Map<string, number>;
 }
 

@@ -127,7 +127,7 @@ export class CustomLogStore implements LogStore {
       now: () => this.clock.now(),
       apply,
       durable: () => this.queue.durable(),
-      // The events that a listener is not told of are read.
+      // No listener is called: the audit reads the events instead.
       set onDurable(_: DurableListener | null) {},
     };
   }

@@ -25,6 +25,6 @@ export class ImportedConvergences {
 
   checkAdoption(subject: string, { event_id, position }: ImportedOrigin, report: ReportViolation): void {
     if (this.events.get(position) === `${event_id} ${subject}`) return;
-    report('INV-17', `adopted ${event_id}, which is no imported convergence at position ${position}`);
+    report('INV-17', `adopted ${event_id}, which is not an imported convergence at position ${position}`);
   }
 }
