@@ -213,7 +213,7 @@ export const RULE_MUTANTS: readonly Mutant[] = [
     find: 'expires_at: expires_at_ms === null ? null : isoTime(expires_at_ms),',
     replace:
       'expires_at: expires_at_ms === null ? null : isoTime(context.now_ms + (lease_seconds ?? 0) * 1000),',
-    why: 'An agent keeps a task for ever by writing notes.',
+    why: 'An agent keeps a task permanently by writing notes.',
     tests: SIGN_OF_LIFE_TESTS,
   },
   {
