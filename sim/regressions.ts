@@ -93,7 +93,7 @@ export const REGRESSIONS: readonly Regression[] = [
   {
     seed: 2334835,
     mode: 'liveness',
-    bug: 'A session whose held claim an operator had ended counted as active for ever, and with that the limit of sessions was reached for good.',
+    bug: 'A session whose held claim an operator had ended counted as active permanently, so that the limit of sessions was used up.',
   },
   {
     seed: 849855,

@@ -37,7 +37,7 @@ const environment = (home: string): NodeJS.ProcessEnv => ({
   GENESIS_HOME: home,
 });
 
-/** Starts a server on a store, in a process of its own. */
+/** Starts a server on a store, in a separate process. */
 async function serve(cwd: string, store: string): Promise<{ genesis: Genesis; stop: () => Promise<void> }> {
   const args = [gen(), 'up', '--json', '--port', '0', '--store', store];
   const child = spawn(process.execPath, args, {

@@ -31,7 +31,7 @@ function recordsIn(folder) {
     async read(log, after) {
       const records = [];
       for (let number = after + 1; records.length < PAGE_RECORDS; number += 1) {
-        const record = await readFile(pathOf(log, number), 'utf8').catch(unless('ENOENT'));
+        const record = await readFile(pathOf(log, number), 'utf8').catch(ignoreError('ENOENT'));
         if (record === undefined) break;
         records.push(record);
       }
@@ -40,7 +40,7 @@ function recordsIn(folder) {
     async add(log, number, record) {
       await mkdir(join(folder, log), { recursive: true });
       const draft = await writeDraft(folder, record);
-      const added = await link(draft, pathOf(log, number)).then(() => true, unless('EEXIST'));
+      const added = await link(draft, pathOf(log, number)).then(() => true, ignoreError('EEXIST'));
       await unlink(draft);
       await syncFolder(join(folder, log));
       await syncFolder(folder);
@@ -50,7 +50,7 @@ function recordsIn(folder) {
       // A file cannot be compared and replaced at once, so this happens under a lock. Nothing else replaces a record.
       const lock = await lockFile(join(folder, 'replace.lock'));
       if (lock === null)
-        throw new StoreUnavailable('Another process shortens old records. Try again in a moment.');
+        throw new StoreUnavailable('Another process is redacting records. Try again in a moment.');
       try {
         if ((await readFile(pathOf(log, number), 'utf8')) !== before) return false;
         await rename(await writeDraft(folder, after), pathOf(log, number));
@@ -65,7 +65,7 @@ function recordsIn(folder) {
 }
 
 /**
- * Writes a complete file under a name that nobody reads.
+ * Writes a complete file under a temporary name, which `read` ignores.
  *
  * @param {string} folder @param {string} text
  */
@@ -87,6 +87,6 @@ async function syncFolder(folder) {
 }
 
 /** @param {string} code */
-const unless = (code) => (/** @type {NodeJS.ErrnoException} */ error) => {
+const ignoreError = (code) => (/** @type {NodeJS.ErrnoException} */ error) => {
   if (error.code !== code) throw error;
 };

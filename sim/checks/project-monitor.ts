@@ -116,7 +116,7 @@ export class ProjectMonitor {
     this.world.violate('INV-05', `${subject} was granted to the closed session ${session_id}`);
   }
 
-  /** A refusal has a number of its own among those of its principal, and only the first are recorded. */
+  /** The refusals of a principal have distinct numbers, and only the first are recorded. */
   private checkRefusal({ subject, payload }: EventEnvelope): void {
     const { current_generation, principal, refused_count } = payload;
     const key = JSON.stringify(['refusal', subject, current_generation, principal, refused_count]);

@@ -98,7 +98,7 @@ function checkOutcomes(
   }
 }
 
-/** The event that a command without an event of its own may confirm, whichever file asks. */
+/** The event that a command which writes none may confirm, for every file. */
 const CONFIRMED_EVENTS: Readonly<Record<string, string>> = {
   edge_claim: 'edge_started',
   edge_released: 'edge_released',

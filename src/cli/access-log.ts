@@ -25,7 +25,7 @@ export async function openAccessLog(context: CommandContext, option: string | un
   return option === undefined ? defaultLog(context) : namedLog(context, option);
 }
 
-/** Written as soon as, and while, requests need a credential. The server starts wherever the log can be written. */
+/** Written while requests need a credential. If no file can be written, the lines go to standard error. */
 async function defaultLog(context: CommandContext): Promise<AccessLog> {
   const { jsonLineSink } = await import('../server/log/logs.js');
   const { rotatedLog } = await import('../server/log/log-file.js');
@@ -80,4 +80,6 @@ async function namedLog(context: CommandContext, file: string): Promise<AccessLo
 const lossNotice =
   (context: CommandContext, name: string) =>
   ({ code }: NodeJS.ErrnoException): void =>
-    context.printNotice(`The access log ${name} cannot be written (${code}). Lines are lost until it can.`);
+    context.printNotice(
+      `The access log ${name} cannot be written (${code}). Lines are lost until it can: check its disk and permissions.`,
+    );

@@ -48,7 +48,7 @@ async function eventsUntil(genesis: Genesis, type: string): Promise<EventEnvelop
 const line = (event_type: string, more: object = {}): string =>
   `${JSON.stringify({ event_type, timestamp: '2026-03-07T10:00:00Z', project: 'shop', ...more })}\n`;
 
-/** Lines that claim to be ours: a grant, a convergence, an approval, a key, and a seal over them. */
+/** Lines that imitate those of the coordinator: a grant, a convergence, an approval, a key, and a seal over them. */
 function imitations(own: string): string {
   const subject = { subject: EDGE, seq: 1, generation: 1, claim_id: 'x', feature_id: 'REQ-F-ONE-001' };
   const forged = (event_type: string, payload: object) =>
@@ -72,7 +72,7 @@ function imitations(own: string): string {
   ].join('\n');
 }
 
-it('takes in what another tool appends while gen up runs, and believes none of it', {
+it('imports what another tool appends while gen up runs, and none of it decides anything', {
   timeout: 60_000,
 }, async () => {
   const { cwd, log } = await workspace();
@@ -110,7 +110,7 @@ it('takes in what another tool appends while gen up runs, and believes none of i
   });
 });
 
-it('takes in on opening what was appended meanwhile; until then gen verify names it', async () => {
+it('imports on opening what was appended meanwhile; until then gen verify names it', async () => {
   const { cwd, log } = await workspace();
   const env = { HOME: cwd };
   await appendFile(log, `${line('tool_started')}not JSON\n`);

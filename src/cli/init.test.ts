@@ -139,7 +139,7 @@ it('refuses an unknown kind, a symbolic link as the workspace, and invalid files
   });
 });
 
-it('a fault in the file of one profile does not close the workspace, and is told once', async () => {
+it('a fault in the file of one profile does not close the workspace, and is reported once', async () => {
   const cwd = await temporaryFolder();
   await mkdir(join(cwd, '.ai-workspace', 'profiles'), { recursive: true });
   await mkdir(join(cwd, '.ai-workspace', 'features', 'active'), { recursive: true });

@@ -43,7 +43,7 @@ async function signingFleet(isRequired = true) {
     if (isProblem(page)) throw new Error(page.detail);
     const checker = new SessionSignatureChecker(isSignedBy);
     for (const event of page.events) expect(checker.visit(event)).toBeNull();
-    // A sign of life is a renewal that nobody asked for: it has no request.
+    // A sign of life is a renewal that no command asked for: it has no request id.
     const own = page.events.filter(
       ({ event_type, request_id }) => OWN_EVENTS.has(event_type) && request_id !== undefined,
     );

@@ -295,7 +295,7 @@ export class ApiClient extends ProjectEndpoint {
   /** Appends a methodology event. */
   appendEvent(event: Readonly<Record<string, unknown>>): OperationReply<'append_event'> {
     const send = (body: object): OperationReply<'append_event'> => this.command('/events', body);
-    // A report outside of any session is nobody's to sign.
+    // A report outside of any session has no key to be signed with.
     return event.session_id === undefined ? send(event) : this.signed('append_event', event, send);
   }
 
@@ -305,7 +305,7 @@ export class ApiClient extends ProjectEndpoint {
   }
 
   /**
-   * Makes what imported logs say has converged authoritative: completes the edges that nobody has claimed here. Call it
+   * Makes what imported logs say has converged authoritative: completes the edges that were never claimed here. Call it
    * again while the reply says `more`.
    */
   trustImports(request: BodyOf<'trust_imports'>): OperationReply<'trust_imports'> {

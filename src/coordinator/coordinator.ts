@@ -201,7 +201,7 @@ export class Coordinator {
   }
 
   /** Resolves when the projects that have claims are loaded; after some seconds in any case. */
-  heldProjectsLoaded(): Promise<void> {
+  waitForHeldProjects(): Promise<void> {
     return new Promise((resolve) => {
       const cancel = this.environment.setTimer(FIRST_LOAD_WAIT_MS, resolve);
       void this.heldProjects.firstLoad.then(() => {
@@ -477,12 +477,12 @@ export class Coordinator {
     );
   }
 
-  /** Takes in what other programs have appended to the project's log. Resolves to whether there was anything. */
-  async takeForeign(projectKey: ProjectKey): AsyncReply<boolean> {
+  /** Imports the lines that other programs have appended to the project's log. Resolves to whether there were any. */
+  async importForeignLines(projectKey: ProjectKey): AsyncReply<boolean> {
     const { store } = this;
-    if (!isLogStore(store) || store.takeForeign === undefined) return false;
-    const hasTaken = await catchStoreErrors(async () => store.takeForeign?.(projectKey) ?? false);
-    if (hasTaken !== true) return hasTaken;
+    if (!isLogStore(store) || store.importForeignLines === undefined) return false;
+    const hasImported = await catchStoreErrors(async () => store.importForeignLines?.(projectKey) ?? false);
+    if (hasImported !== true) return hasImported;
     return this.projects.withProjectOrCreate(projectKey, (project) =>
       catchStoreErrors(async () => {
         await project.refresh();
@@ -491,7 +491,7 @@ export class Coordinator {
     );
   }
 
-  /** Adopts what imported logs say has converged, where nobody has claimed it here. */
+  /** Adopts what imported logs say has converged, where it was never claimed here. */
   async trustImports(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<TrustResult> {
     const fields = parseBody(trustImportsBody, body);
     if (isProblem(fields)) return fields;

@@ -443,7 +443,7 @@ describe('queries and settings', () => {
     }
   });
 
-  test('imports are trusted for a reason', async () => {
+  test('trusting imports requires a reason', async () => {
     const url = `${PROJECT_URL}/events/import/trust`;
     const nothing = { trusted: [], skipped: [], skipped_count: 0, more: false };
     expect((await served.post(url, { reason: 'checked' })).body).toEqual(nothing);

@@ -105,7 +105,7 @@ async function serve(options: ServerOptions): Promise<RunningServer> {
       coordinator,
       feeds,
       readiness: readinessProbe(store, stopping.signal, coordinator.audit),
-      metrics: () => coordinator.heldProjectsLoaded().then(() => metrics.text()),
+      metrics: () => coordinator.waitForHeldProjects().then(() => metrics.text()),
       stopping: stopping.signal,
       bodyMemory: new BodyMemory(options.body_memory_bytes),
     };

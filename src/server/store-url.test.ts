@@ -27,7 +27,7 @@ test('opens memory: without durability, and refuses unknown URLs', async () => {
   }
 });
 
-test('opens the store of a module, and asks for a place for large results if it has none', async () => {
+test('opens the store of a module, and asks for GENESIS_BLOBS if the store keeps no large results', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'module-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const file = join(folder, 'store.mjs');
@@ -43,7 +43,7 @@ test('opens the store of a module, and asks for a place for large results if it 
   expect(store.capabilities.name).toBe('memory');
 });
 
-test('refuses a module in a file of routes, which another user may have written', async () => {
+test('refuses a module in a routes file, which another user may have written', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'routes-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   await writeFile(join(folder, 'ran.mjs'), 'globalThis.ranFromRoutes = true;');

@@ -83,10 +83,10 @@ async function openTenantStore(url: string, warn: Warn): Promise<OpenedStore> {
 }
 
 async function openSingle(url: string, warn: Warn): Promise<OpenedStore> {
-  // A file that others may have written must not say which code runs.
+  // Another user may have written the file, so it must not decide which code runs.
   if (isModuleUrl(url))
     throw new StoreRefused(
-      `${url}: a file of routes must not name a module. Pass it with --store or GENESIS_STORE.`,
+      `${url}: a routes file must not name a module. Pass it with --store or GENESIS_STORE.`,
     );
   if (url === 'memory:') return { store: openMemoryStore(), blobs: new MemoryBlobs() };
   const engine = await engineOf(url);

@@ -59,7 +59,7 @@ export interface Store {
 
   /**
    * The projects with a permit `on_head` that was not released, ended or not: those in which something is due, now or
-   * later. One page at a time, in an order of the store's own; `after` is the last project of the page before. Costs as
+   * later. One page at a time, in an order that the store chooses; `after` is the last project of the page before. Costs as
    * much as there are such projects, however many others the store has.
    */
   heldProjects(page: HeldProjectsPage): Promise<ProjectKey[]>;
@@ -98,8 +98,8 @@ export interface Store {
 export interface LogStore extends Store {
   /** The log of a project, for its only writer. */
   openLog(project: ProjectKey): Promise<WritableLog>;
-  /** Takes in whole lines that other programs have appended to the log. Resolves to whether there were any. */
-  takeForeign?(project: ProjectKey): Promise<boolean>;
+  /** Imports whole lines that other programs have appended to the log. Resolves to whether there were any. */
+  importForeignLines?(project: ProjectKey): Promise<boolean>;
 }
 
 export interface WritableLog {
@@ -161,7 +161,7 @@ export interface StoreMeta {
 }
 
 /** The metadata with at least this incarnation. */
-export const raised = (meta: StoreMeta, incarnation: number): StoreMeta => ({
+export const withRaisedIncarnation = (meta: StoreMeta, incarnation: number): StoreMeta => ({
   ...meta,
   incarnation: Math.max(meta.incarnation, incarnation),
 });

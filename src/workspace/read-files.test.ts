@@ -48,7 +48,7 @@ it('refuses by name links that leave the project, lead nowhere, back or into the
   await link('nowhere.yml', 'features/active/N.yml');
   await link('../../events/store.json', 'features/active/S.yml');
   await link('..', 'graph/up');
-  // No configuration: not worth a word.
+  // Not configuration, so it is not reported.
   await link(join(elsewhere, 'X.yml'), 'notes.txt');
   const { files, unreadable } = await readWorkspaceFiles(workspace);
   expect(namesOf(files)).toEqual(['features/active/A.yml']);
@@ -66,7 +66,7 @@ it('names a file that this user may not read, and reads the rest', async () => {
     'features/active/A.yml': feature('A'),
     'features/active/B.yml': feature('B'),
   });
-  // Root may read everything, so the file is one that nobody can read.
+  // Root may read every file, so for root it is a link to itself.
   const isRoot = process.getuid?.() === 0;
   if (isRoot) {
     await mkdir(workspace.path('features/active/C.yml.d'));

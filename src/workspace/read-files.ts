@@ -112,7 +112,7 @@ function kindOfLink(
   const followed = followInProject(workspace, WORKSPACE_FOLDER, name);
   const target =
     'path' in followed || followed.fault === 'outside' ? statOf(workspace.path(name)) : undefined;
-  // A link to anything but YAML or a folder is no configuration.
+  // A link to anything but YAML or a folder is not configuration.
   const isRelevant = YAML.test(name) || target?.isDirectory() === true;
   if ('path' in followed) {
     const isAncestor = `${workspace.path(name)}/`.startsWith(`${followed.path}/`);

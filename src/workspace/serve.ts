@@ -1,9 +1,9 @@
 import { cursorAt } from '../coordinator/queries/cursor.js';
 import { ACCEPTING_EVENTS, promoteAccepted } from './drafts/promote-accepted.js';
+import { importForeignLines } from './import-foreign-lines.js';
 import type { WorkspaceContext } from './inbox/execute-command.js';
 import { Serialiser } from './inbox/serialiser.js';
 import { type WatchOptions, watchInboxes } from './inbox/watch.js';
-import { takeForeignLines } from './take-foreign-lines.js';
 import { watchConfiguration } from './watch-configuration.js';
 import type { Workspace } from './workspace.js';
 
@@ -37,7 +37,7 @@ export async function serveFiles({
   await Promise.all([
     promoteContinuously(context, signal),
     watchConfiguration(workspace, reload, signal),
-    takeForeignLines(context, signal),
+    importForeignLines(context, signal),
   ]);
 }
 

@@ -8,9 +8,9 @@ import { eventIn } from '../stores/file/log-line.js';
 import { nodeDisk } from '../stores/file/node-disk.js';
 import { LogDamaged, type ProjectKey, type Store, StoreUnavailable } from '../stores/store.js';
 import { FIRST_LINES_BYTES, readStart, refuseForeign } from './foreign.js';
+import { foreignLineEvents } from './foreign-line-events.js';
 import { COORDINATION_FILE, readProjectKey } from './project-file.js';
 import { isSwapInProgress } from './sync/swap.js';
-import { takenLineEvents } from './taken-lines.js';
 import { trackedSecrets, WORKSPACE_SECRETS } from './tracked-secrets.js';
 import { type Workspace, WorkspaceError } from './workspace.js';
 
@@ -36,7 +36,7 @@ export async function openWorkspaceStore(
   const root = workspace.events;
   const { hasKeys } = await trackedSecrets(root, WORKSPACE_SECRETS);
   const untrusted_files = hasKeys ? 'secret' : 'log';
-  const foreign_events = takenLineEvents(projectKey);
+  const foreign_events = foreignLineEvents(projectKey);
   const store = await openFileStore({
     root,
     home: projectKey,
@@ -45,7 +45,7 @@ export async function openWorkspaceStore(
     onWarning: warn,
   });
   try {
-    await store.takeForeign(projectKey);
+    await store.importForeignLines(projectKey);
   } catch (error) {
     // Commands that need the log report what is wrong with it.
     if (!(error instanceof LogDamaged || error instanceof StoreUnavailable)) {

@@ -39,7 +39,7 @@ for (const name of ENGINE_NAMES) {
 }
 
 function describeAttacks(name: EngineName, sharedUrl: string): void {
-  // A store of its own: coordinators of other tests watch every project with claims, and sign its log with their keys.
+  // A separate store: coordinators of other tests watch every project with claims, and sign its log with their keys.
   let url: string;
   let otherUrl: string;
   beforeAll(async () => {

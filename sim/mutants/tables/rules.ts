@@ -213,7 +213,7 @@ export const RULE_MUTANTS: readonly Mutant[] = [
     find: 'expires_at: expires_at_ms === null ? null : isoTime(expires_at_ms),',
     replace:
       'expires_at: expires_at_ms === null ? null : isoTime(context.now_ms + (lease_seconds ?? 0) * 1000),',
-    why: 'An agent keeps a task for ever by writing notes.',
+    why: 'An agent keeps a task permanently by writing notes.',
     tests: SIGN_OF_LIFE_TESTS,
   },
   {
@@ -221,7 +221,7 @@ export const RULE_MUTANTS: readonly Mutant[] = [
     file: SUBMIT,
     find: 'const isHolder = grant !== null && grant.generation === head.generation;',
     replace: 'const isHolder = head.claim !== null;',
-    why: 'Anybody keeps a silent holder from being reported, by forged submissions.',
+    why: 'Another caller can keep a silent holder from being reported, by forged submissions.',
     tests: SIGN_OF_LIFE_TESTS,
   },
   {
@@ -229,7 +229,7 @@ export const RULE_MUTANTS: readonly Mutant[] = [
     file: 'src/core/claims/refusals.ts',
     find: "if (n <= REFUSALS_RECORDED_MAX) return 'full';",
     replace: "if (n > 0) return 'full';",
-    why: 'Whoever is refused fills the log.',
+    why: 'A caller that is always refused fills the log.',
     tests: ['src/core/claims/refusals.test.ts'],
   },
 ];

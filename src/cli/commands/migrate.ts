@@ -162,7 +162,7 @@ async function migratorOf({ io }: CommandContext, url: string): Promise<Migrator
   const { engineOf } = await import('../../stores/engines.js');
   const engine = await engineOf(url);
   if (engine !== null) return engine.migrator(url);
-  // A store of a module has no schema of ours.
+  // The module decides the format of its storage.
   if (url === 'memory:' || isModuleUrl(url)) return null;
   const folder = folderOfStore(io, url);
   if (folder !== null) return migratorOfFolder(folder);

@@ -108,8 +108,8 @@ async function importForeignLog(
     const { importForeignFile } = await import('../foreign/import-foreign.js');
     return importForeignFile(context, { log: foreign, target, shouldTrust, isDry });
   }
-  const { trustImportsOf, trustLines } = await import('../foreign/trust-imports.js');
-  context.show(await trustImportsOf(context, target, isDry), (trust) => trustLines(trust, isDry));
+  const { trustAllImports, trustLines } = await import('../foreign/trust-imports.js');
+  context.show(await trustAllImports(context, target, isDry), (trust) => trustLines(trust, isDry));
 }
 
 /** Reads the archive twice: all of it is checked before the first event is written. */

@@ -108,7 +108,7 @@ async function up(context: CommandContext, options: UpOptions): Promise<void> {
     return service;
   };
   const inboxService = await startServices().catch(async (error) => {
-    // Nobody may reach a server that is not ready, and its lock must not outlive it.
+    // No client may reach a server that is not ready, and its lock must not outlive it.
     await server.stop();
     await log.close();
     throw error;

@@ -175,7 +175,7 @@ const signatureTexts = ({ signatures, signatures_unchecked }: LogReport): string
   ...(signatures === 0 ? [] : [`${countText(signatures, 'signature')} of sessions checked`]),
   ...(signatures_unchecked === 0
     ? []
-    : [`${countText(signatures_unchecked, 'signature')} without what is needed to check them`]),
+    : [`${countText(signatures_unchecked, 'signature')} that cannot be checked`]),
 ];
 
 const lossTexts = ({ losses }: LogReport): string[] =>

@@ -24,7 +24,7 @@ import { countText, singleLine } from '../output/text.js';
 import { unwrapReply } from '../replies.js';
 import { ImportPreview } from './import-preview.js';
 import type { ImportTarget } from './import-target.js';
-import { reportedLines, trustImportsOf, trustLines } from './trust-imports.js';
+import { reportedLines, trustAllImports, trustLines } from './trust-imports.js';
 
 export interface ForeignImport {
   readonly log: string;
@@ -50,7 +50,7 @@ export async function importForeignFile(context: CommandContext, request: Foreig
       reportedLines(reported),
     );
   }
-  const trust = await trustImportsOf(context, target, false);
+  const trust = await trustAllImports(context, target, false);
   context.show({ imported, trust }, () => trustLines(trust, false));
 }
 

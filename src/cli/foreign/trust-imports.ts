@@ -16,7 +16,7 @@ const SHOWN_MAX = 20;
 type Trust = (body: TrustImportsBody) => Promise<TrustResult>;
 
 /** Makes what was imported into the target authoritative: all of it, however many calls that takes. */
-export async function trustImportsOf(
+export async function trustAllImports(
   context: CommandContext,
   target: ImportTarget,
   isDry: boolean,
@@ -25,7 +25,7 @@ export async function trustImportsOf(
   return withTrust(context, target, async (trust) => {
     let reply = await trust(body);
     const trusted = [...reply.trusted];
-    // A call that trusts nothing ends it, so that it ends whatever the server answers.
+    // A call that trusts nothing is the last one, so that the loop ends whatever the server replies.
     while (reply.more && !isDry && reply.trusted.length > 0) {
       reply = await trust(body);
       trusted.push(...reply.trusted);
@@ -77,6 +77,6 @@ export function reportedLines(reported: readonly string[]): string[] {
   if (reported.length === 0) return ['The log reports no converged edge: there would be nothing to trust.'];
   const count = countText(reported.length, 'edge');
   return [
-    `The log reports ${count} as converged: ${joinFirst(reported.map(singleLine), SHOWN_MAX)}. Trusted would be those that this project has and that nobody has claimed.`,
+    `The log reports ${count} as converged: ${joinFirst(reported.map(singleLine), SHOWN_MAX)}. Those that this project has and that were never claimed in it would be trusted.`,
   ];
 }

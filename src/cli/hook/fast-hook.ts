@@ -32,8 +32,8 @@ function directRenewal(io: Io, url: string, tenant: string, project: string): Ho
 }
 
 /**
- * Without a server and a project on the command line, the workspace decides. The rest of the program is loaded only if a
- * lease is to be renewed for which that is needed, or with a signature.
+ * Renews leases. Without a server and a project on the command line, those of the workspace are used. The rest of the
+ * program is loaded only for a renewal that needs the workspace or a signature.
  */
 async function runRenewing(
   io: Io,
@@ -45,8 +45,8 @@ async function runRenewing(
   const loading: { context?: Promise<CommandContext> } = {};
   await runHook(io, verb, async (handle) => {
     const direct = await renewDirectly?.(handle);
-    const mustSign = isProblem(direct) && direct.code === 'SIGNATURE_REQUIRED';
-    if (direct !== undefined && !mustSign) return direct;
+    const shouldSign = isProblem(direct) && direct.code === 'SIGNATURE_REQUIRED';
+    if (direct !== undefined && !shouldSign) return direct;
     const { generation, ...holder } = handle;
     // One for all renewals: it may start a server.
     loading.context ??= load();

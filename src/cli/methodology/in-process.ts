@@ -15,7 +15,7 @@ interface InProcessOptions {
   readonly blobs?: Blobs;
   readonly key: ProjectKey;
   readonly user: string | null;
-  /** Told what is wrong in single files. */
+  /** Called for faults in single files. */
   readonly warn?: (sentence: string) => void;
 }
 

@@ -17,7 +17,7 @@ export const featuresOf = ({ pointInTimeRecovery, streams }: FeatureOptions): re
   ...(streams === true ? (['streams'] as const) : []),
 ];
 
-/** Refuses options that this store has no use for, before anything is changed. */
+/** Refuses options for features that this store does not have, before anything is changed. */
 export async function assertHasFeatures(
   store: string,
   migrator: Migrator | null,

@@ -7,7 +7,7 @@ import { parseJsonText } from './json-text.js';
  * What the user has to do before the client reads the configuration of this folder; null if nothing. Clients ignore the
  * configuration of a folder until their user trusts the folder or one above it. Only the user may decide that.
  */
-export async function missingTrust(
+export async function trustAdviceFor(
   client: ClientName,
   environment: SetupEnvironment,
 ): Promise<string | null> {
@@ -60,7 +60,7 @@ function* withParents(folder: string): Generator<string> {
   }
 }
 
-/** Null if there is no such file, or the client wrote what we cannot read. */
+/** Null if there is no such file, or if it is not JSON. */
 async function readJson(path: string): Promise<unknown> {
   try {
     return parseJsonText((await readTextOrNull(path)) ?? 'null').value;

@@ -25,7 +25,7 @@ import {
   type Scope,
   type SetupEnvironment,
 } from './clients.js';
-import { missingTrust } from './folder-trust.js';
+import { trustAdviceFor } from './folder-trust.js';
 
 export const addSetup: AddCommands = (program, wrapAction) => {
   program
@@ -66,7 +66,7 @@ async function setup(
   const setupCommand = `gen setup ${client}${scope === 'user' ? ' --scope user' : ''}`;
   if (check) {
     const environment = setupEnvironment(io, scope, []);
-    const trustAdvice = await missingTrust(client, environment);
+    const trustAdvice = await trustAdviceFor(client, environment);
     const sections = CLIENT_SECTIONS[client](environment);
     return checkSetup(context, sections, (path) => displayPath(io, path), setupCommand, trustAdvice);
   }
@@ -95,7 +95,7 @@ async function setup(
     changes.push({ change, path: displayPath(io, plan.path), about: `: ${plan.about}` });
   }
   await receipts.put(name, { client, written });
-  const trustAdvice = await missingTrust(client, environment);
+  const trustAdvice = await trustAdviceFor(client, environment);
   const where = isOwnLog ? 'in the log of this workspace' : `at ${url}`;
   printChanges(context, changes, [
     `${CLIENT_NAMES[client]} connects to ${project} ${where} at its next start.`,

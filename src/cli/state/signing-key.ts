@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { dirname, join, resolve } from 'node:path';
-import { findForeignPath, foreignFolderMessage } from '../../workspace/folder-owner.js';
+import { findForeignPath } from '../../workspace/folder-owner.js';
 import { failureWithCode } from '../exit.js';
 import type { Io } from '../io.js';
 import { userFolder } from './user-folder.js';
@@ -17,12 +17,10 @@ export async function openSigningKey(io: Io): Promise<KeyObject> {
   const file = signingKeyFile(io);
   const foreign = findForeignPath([dirname(file), file], io.env);
   if (foreign !== null) {
-    const message = foreignFolderMessage(
-      'A signing key',
-      file,
-      foreign,
-      `${SIGNING_KEY_VARIABLE}=FILE of yours`,
-    );
+    const { path, owner, user } = foreign;
+    const message =
+      `The signing key ${file} is not used: ${path} is owned by user id ${owner}, and this process runs as user id ` +
+      `${user}. Pass a file of this user in ${SIGNING_KEY_VARIABLE}.`;
     throw failureWithCode('STORE_REFUSED', message);
   }
   const { createKeyFile, ed25519KeyOf, readPrivateFile } = await import('../../server/private-key-file.js');

@@ -33,8 +33,8 @@ async function serveWithKeys() {
   return { served, admin, agent, headers, events };
 }
 
-describe('gen sync push with a key', () => {
-  it('that may review records the reviewer, and the key that says so', async () => {
+describe('gen sync push', () => {
+  it('with a key that may review records the reviewer and that key', async () => {
     const cwd = await createReviewedWork();
     const { served, admin, events } = await serveWithKeys();
     const push = await gen(
@@ -53,7 +53,7 @@ describe('gen sync push with a key', () => {
     expect(review.agent_id).not.toBe('rita');
   });
 
-  it('that may not review pushes the work, but no review, whoever it names', async () => {
+  it('with a key that may not review pushes the work but no review', async () => {
     const cwd = await createReviewedWork();
     const { served, agent, events } = await serveWithKeys();
     const env = { GENESIS_TOKEN: agent.token };

@@ -160,7 +160,7 @@ class LogReader {
     const file = await nodeDisk.openRead(path);
     if (file === null) throw new Error(`${path} was removed while it was being read. Try again.`);
     const { whole, size, line } = await this.readFile(file, path, null);
-    // Lines of other programs may stand at its end, which only a seal in the next file tells from damage.
+    // Its last lines may be another program's: only a seal in the next file tells them from damage.
     const isUndecided = this.check.undecidedFault !== null;
     if (this.damage === null && ((whole < size && !isUndecided) || this.position < firstPosition)) {
       this.damage = { file: path, line, why: 'the segment ends within a block' };

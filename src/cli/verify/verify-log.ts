@@ -82,7 +82,7 @@ async function readSettled(
   }
 }
 
-/** What the log does not contain although its files do: it was not read, so it cannot be called sound. */
+/** Lines in the files that are not part of the log: they were not verified, so the log cannot be called valid. */
 function trailingLines({ foreign_lines, lines, unfinished, unfinished_bytes, unsealed }: LogReadResult) {
   const [first] = unsealed;
   const last = unsealed.at(-1);
@@ -92,7 +92,7 @@ function trailingLines({ foreign_lines, lines, unfinished, unfinished_bytes, uns
     const isForeignLog = foreign_lines === lines;
     const says = isForeignLog
       ? 'this is the log of another program: none of its lines are sealed. Import it: gen import --foreign'
-      : `${unsealed.length} lines of another program are not taken in yet`;
+      : `${unsealed.length} lines of another program are not sealed yet: the next write to the log seals them`;
     const range = first.file === last.file ? { last_line: last.line } : {};
     trailing.push({ ...first, ...range, ...violation, says });
   }

@@ -73,7 +73,7 @@ it('checks the signatures of sessions, and reports an event with one that it was
   const sound = await gen({ cwd }, 'verify');
   expect(sound).toMatchObject({ code: 0, out: expect.stringContaining('2 signatures of sessions checked') });
 
-  // The store seals what it is given: only the signature tells that nobody sent this report.
+  // The store seals every event: only the signature shows that the session did not send this report.
   const { position, ...accepted } = events.find(({ payload }) => payload.result_id !== undefined)!;
   const { signature, signed_text } = accepted.payload;
   const { tenant_id, project_id, timestamp, agent_id, session_id } = accepted;
@@ -275,14 +275,14 @@ it('verifies a log in format 1, and one that continues in format 2', async () =>
   });
 });
 
-it('never calls the log of another program sound', async () => {
+it('never calls the log of another program valid', async () => {
   const cwd = await temporaryFolder();
   const line = `${JSON.stringify({ event_type: 'edge_started', project: 'shop' })}\n`;
   await writeFile(join(cwd, 'events.jsonl'), line.repeat(3));
   const { code, out } = await gen({ cwd }, 'verify', 'events.jsonl');
   expect(code).toBe(1);
   expect(out).toMatch(/events\.jsonl:1-3: TRAILING: this is the log of another program/);
-  // Neither JSON nor ours.
+  // Not JSON, so it is another program's.
   await writeFile(join(cwd, 'events.jsonl'), 'one\ntwo\n');
   expect((await gen({ cwd }, 'verify', 'events.jsonl')).code).toBe(1);
 });

@@ -47,7 +47,7 @@ function signaturesIn(events: readonly EventEnvelope[]) {
 }
 
 forEachStore('signatures', (open) => {
-  test('the signature of a reported event can be checked, and no report can carry one of its own making', async () => {
+  test('the signature of a reported event can be checked, and a report cannot contain a forged one', async () => {
     const harness = await open();
     const sign = await signing(harness);
     const payload = { iteration: 1, status: 'iterating' };

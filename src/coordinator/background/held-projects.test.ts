@@ -26,7 +26,7 @@ const ROUNDS_MAX = 1000;
 const countsOf = async (harness: CoordinatorHarness) =>
   (await harness.coordinator.projectCounts()).map(({ key, ...counts }) => [key.project_id, counts] as const);
 
-/** Runs the timers that are due until the subject has an event of this type; nobody sends a command. */
+/** Runs the timers that are due until the subject has an event of this type. No command is sent. */
 async function untilRecorded(harness: CoordinatorHarness, subject: string, type: string): Promise<void> {
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     if ((await harness.eventTypesOf(subject)).includes(type)) return;
@@ -46,7 +46,7 @@ forEachStore('after a restart, without a command', (open) => {
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     await alpha.claims(A, { lease_duration_seconds: LEASE_S });
     await harness.restart();
-    await harness.coordinator.heldProjectsLoaded();
+    await harness.coordinator.waitForHeldProjects();
     return harness;
   }
 
@@ -129,7 +129,7 @@ describe('a file store with many idle projects', () => {
     onTestFinished(() => store.close());
     const coordinator = await Coordinator.open({ store, environment });
     onTestFinished(() => coordinator.close());
-    await coordinator.heldProjectsLoaded();
+    await coordinator.waitForHeldProjects();
     expect((await coordinator.projectCounts()).map(({ key }) => key.project_id)).toEqual(['held']);
     expect(opened.size).toBeLessThan(5);
     expect([...opened].filter((name) => name.startsWith('idle-'))).toEqual([]);

@@ -3,7 +3,7 @@ import type { Projects } from '../queue/projects.js';
 import type { Environment } from '../runtime/environment.js';
 import { repeatEvery } from './repeat.js';
 
-const PAGE = 100;
+const PAGE_SIZE = 100;
 /** How many projects are loaded at the same time. */
 const LOADED_AT_ONCE = 8;
 /** Between two searches for projects that another coordinator has left behind. */
@@ -43,15 +43,15 @@ export class HeldProjectsWatch {
     // A single writer has loaded every project to which claims were added since.
     if (this.store.capabilities.single_writer) return;
     if (this.store.dueProjects === undefined) return this.loadAll();
-    await this.load(await this.store.dueProjects(PAGE));
+    await this.load(await this.store.dueProjects(PAGE_SIZE));
   }
 
   private async loadAll(): Promise<void> {
     let after: ProjectKey | null = null;
     do {
-      const page: ProjectKey[] = await this.store.heldProjects({ after, limit: PAGE });
+      const page: ProjectKey[] = await this.store.heldProjects({ after, limit: PAGE_SIZE });
       await this.load(page);
-      after = page.length < PAGE ? null : (page.at(-1) as ProjectKey);
+      after = page.length < PAGE_SIZE ? null : (page.at(-1) as ProjectKey);
     } while (after !== null && !this.isStopped);
     this.hasLoadedAll = true;
   }

@@ -133,7 +133,7 @@ function batchRefusal(view: DecisionView, claim: ClaimRequest, caller: Caller): 
   return denyWithBatch(view.head(subject), claimCommand(view, claim, caller), view.decisionContext(subject));
 }
 
-/** Without a recorder a refusal is not recorded: nobody asked for this task by name. */
+/** Without a recorder a refusal is not recorded: `next` tries tasks that the caller did not name. */
 export function attemptClaim(
   view: DecisionView,
   claim: ClaimRequest,

@@ -123,10 +123,10 @@ export function claimedRoleProblem(
 ): Problem | null {
   if (claim === null || generation !== handle.generation || claim.session_id !== handle.session_id)
     return null;
-  const role = applicableAgentRole(claim.agent_role, bound);
-  if (role.ok) return null;
+  if (applicableAgentRole(claim.agent_role, bound).ok) return null;
+  const roles = `This credential is bound to the agent role ${JSON.stringify(bound)}, and the claim is in the role ${JSON.stringify(claim.agent_role)}.`;
   const next = 'Submit with a credential of that role, or release the claim and claim the work again.';
-  return problem('FORBIDDEN', `The claim is in another agent role: ${role.message}. ${next}`);
+  return problem('FORBIDDEN', `${roles} ${next}`);
 }
 
 /** Rejects the role `human` for a caller who may not review. */

@@ -10,7 +10,7 @@ import { sha256Hex } from '../runtime/identity.js';
 import { type Problem, problem } from '../wire/problem.js';
 
 /**
- * The key of a pushed command: the id of its event, whoever sends it. The digest includes the sender and cannot be
+ * The key of a pushed command: the id of its event, for every sender. The digest includes the sender and cannot be
  * forged, because the reply to a repeated claim contains the claim id.
  */
 export const pushedRequestKey = (caller: Caller, eventId: string, text: string): RequestKey => ({

@@ -84,7 +84,7 @@ export class SubmitOperation implements Operation<SubmissionResult | Problem> {
     return this.recorder.shouldRepeat(transaction, positions);
   }
 
-  /** A refusal about work that nobody planned is not recorded: its name is the caller's invention. */
+  /** A refusal about work that is not planned is not recorded: callers can make up any name. */
   private isKnown(view: DecisionView): boolean {
     const { subject } = this.submitRequest;
     return view.hasHead(subject) || isKnownSubject(view, subject);

@@ -15,7 +15,7 @@ export interface ProjectCounts {
   readonly active_claims: number;
   /** Of the active ones: those inactive beyond the threshold of the project. */
   readonly stale_claims: number;
-  /** Work that nobody holds and whose dependencies are complete. */
+  /** Work that is not held and whose dependencies are complete. */
   readonly ready_tasks: number;
   readonly pending_tasks: number;
   readonly completed_tasks: number;

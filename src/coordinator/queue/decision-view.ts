@@ -284,7 +284,7 @@ export class DecisionView {
     const stagedMs = this.overlay.sessionUntilMs.get(sessionId) ?? 0;
     const heldMs = this.heldClaimsUntilMs(sessionId, head.subject);
     const untilMs = ceilToSecond(Math.max(this.idleUntilMs, stagedMs, heldMs));
-    // Whoever granted the claim counted the session at least until its end, under an earlier policy even longer.
+    // The coordinator that granted the claim counted the session at least until its end, or longer under an older policy.
     const committedMs = Math.max(this.source.sessionUntilMs.get(sessionId) ?? 0, claimUntilMs);
     if (committedMs <= untilMs) return null;
     this.stageSessionUntil(sessionId, untilMs);

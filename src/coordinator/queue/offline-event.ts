@@ -13,7 +13,7 @@ export interface PushedEvent {
   readonly generation?: number;
 }
 
-/** Events that answer the command. Expiries and holds recorded along the way are decided here and now. */
+/** Events that answer the command. Expiries and holds recorded with them are decided by this coordinator. */
 const ANSWER_KINDS: ReadonlySet<ClaimEventKind | undefined> = new Set<ClaimEventKind>([
   'granted',
   'released',

@@ -89,7 +89,7 @@ export class Projects {
     return this.loadedProjects;
   }
 
-  /** Loads a project that nobody here uses, to record what time decides in it. */
+  /** Loads a project that no client uses here, to record its expiries. */
   async watch(projectKey: ProjectKey): Promise<void> {
     if (this.projectPromises.has(cacheKeyOf(projectKey))) return;
     this.onlyWatched.add(cacheKeyOf(projectKey));

@@ -30,7 +30,7 @@ interface RecordedRefusal {
 /** Records the refusals of one operation. It is counted once, however often it is decided again. */
 export class RefusalRecorder {
   /** Null until something is refused: most operations are not. */
-  private placed: PlacedRefusals | null = null;
+  private numbered: NumberedRefusals | null = null;
   /** The counts that this operation has read, by generation and subject. */
   private loaded: Map<string, RefusalCounts> | null = null;
   private repeats = 0;
@@ -71,7 +71,7 @@ export class RefusalRecorder {
     // Parked work is kept whatever the number, once per result.
     if (refusal.payload.parked === true) return { draft: refusal, event_id: null };
     const event_id = contentEventId(['refusal', ...idParts]);
-    this.placed?.byEventId.set(event_id, key);
+    this.numbered?.byEventId.set(event_id, key);
     return { draft: refusal, event_id };
   }
 
@@ -80,15 +80,15 @@ export class RefusalRecorder {
    * transaction's events as committed.
    */
   shouldRepeat({ swaps, loose_events }: Transaction, positions: readonly (number | null)[]): boolean {
-    const { placed } = this;
-    if (placed === null) return false;
+    const { numbered } = this;
+    if (numbered === null) return false;
     const firstLoose = swaps.reduce((sum, { events }) => sum + events.length, 0);
     const taken = loose_events.flatMap(({ event_id }, index) =>
-      positions[firstLoose + index] === null ? (placed.byEventId.get(event_id) ?? []) : [],
+      positions[firstLoose + index] === null ? (numbered.byEventId.get(event_id) ?? []) : [],
     );
     if (taken.length === 0) return false;
-    for (const { subject, generation } of taken) placed.log.forget(subject, generation);
-    this.placed = null;
+    for (const { subject, generation } of taken) numbered.log.forget(subject, generation);
+    this.numbered = null;
     this.loaded = null;
     this.repeats += 1;
     return this.repeats <= REPEATS_MAX;
@@ -101,8 +101,8 @@ export class RefusalRecorder {
   }
 
   private numberOf(view: DecisionView, { subject, generation }: RefusalKey, refusal: EventDraft): number {
-    this.placed ??= { log: view.refusals, numbers: new Map(), byEventId: new Map() };
-    const { log, numbers } = this.placed;
+    this.numbered ??= { log: view.refusals, numbers: new Map(), byEventId: new Map() };
+    const { log, numbers } = this.numbered;
     const { principal } = this.caller;
     const key = `${generation} ${subject}`;
     const identity = refusalIdentity({ ...refusal, ...this.requestField(refusal) });
@@ -117,7 +117,7 @@ export class RefusalRecorder {
   }
 }
 
-interface PlacedRefusals {
+interface NumberedRefusals {
   readonly log: RefusalLog;
   /** The number of each refusal, by generation and subject. */
   readonly numbers: Map<string, number>;

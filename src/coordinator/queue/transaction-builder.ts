@@ -99,13 +99,13 @@ export class TransactionBuilder {
     expected_seq: number,
     head: StoredHead,
     drafts: readonly EventDraft[],
-    /** Nobody asked for these events, so they do not carry the request's id. */
-    isUnasked = false,
+    /** The request did not ask for these events, so they do not carry its id. */
+    isSideEffect = false,
   ): this {
     const { pushed } = this;
     for (const draft of drafts) {
       const eventId = pushed === undefined ? undefined : offlineIdOf(draft, drafts, pushed);
-      this.stampEvent(draft, eventId, isUnasked);
+      this.stampEvent(draft, eventId, isSideEffect);
     }
     const events = drafts as readonly NewEvent[];
     this.swaps = appended(this.swaps, { subject, expected_seq, head, events });
@@ -264,13 +264,13 @@ export class TransactionBuilder {
    * Turns the draft into the event in place: it belongs to this
    * transaction, and a copy would cost more than the decision.
    */
-  private stampEvent(draft: EventDraft, eventId?: string, isUnasked = false): NewEvent {
+  private stampEvent(draft: EventDraft, eventId?: string, isSideEffect = false): NewEvent {
     const { tenant_id, project_id } = this.view.key;
     const event = draft as NewEvent;
     event.event_id = eventId ?? this.view.newEventId();
     event.tenant_id = tenant_id;
     event.project_id = project_id;
-    if (this.requestId !== undefined && event.request_id === undefined && !isUnasked)
+    if (this.requestId !== undefined && event.request_id === undefined && !isSideEffect)
       event.request_id = this.requestId;
     return event;
   }

@@ -31,7 +31,7 @@ export class KeyService {
   }
 
   async create(scope: KeyScope, body: unknown, caller = OPEN_CALLER): AsyncReply<CreatedApiKey> {
-    // A bound credential creates keys of its own agent role only: otherwise it could give itself any other.
+    // A bound credential creates keys of the same agent role only: otherwise it could give itself another role.
     const fields = parseRoleBody(keyBody, body, caller);
     if (isProblem(fields)) return fields;
     if (fields.role === 'operator' && !scope.platform) {

@@ -62,7 +62,7 @@ describe('two coordinators over one store', () => {
     expect(await second.next(P, by('beta'))).toMatchObject({ reason: 'GRANTED', claim: { task_id: B } });
   });
 
-  test('count a session that one of them let go and the other gave work again', async () => {
+  test('count a session that one of them released and the other granted work again', async () => {
     const { harness, first, second } = await openTwoCoordinators(planOf(A, B), { max_active_sessions: 1 });
     await first.settings.putPolicy(P, { stale_policy: { task: 'hold' } });
     await first.claimTask(P, { task_id: A, ...by('alpha') });

@@ -31,13 +31,13 @@ export function skipReason(view: DecisionView, subject: string): Omit<SkippedImp
   return { reason: 'GENERATION_MISMATCH', next };
 }
 
-/** The generation under which an edge that nobody has claimed is adopted. */
+/** The generation under which an edge that was never claimed is adopted. */
 export const adoptedGeneration =
   (view: DecisionView) =>
   (subject: string): number =>
     nextGeneration(0, view.rulesOf(subject));
 
-/** Adopts one edge on the word of an imported event. No check of the edge is evaluated: an admin decides it. */
+/** Adopts the convergence that an imported event reports. No check of the edge is evaluated: an admin decides. */
 export function adoptImportOperation(
   subject: string,
   event: EventEnvelope | null,
@@ -80,7 +80,7 @@ export function adoptImportOperation(
   );
 }
 
-/** The result says which imported event it stands on: there is no other content. */
+/** The only content of the result is the imported event that it is based on. */
 function adoptionOf(event: EventEnvelope, subject: string, generation: number, session_id: string) {
   const { event_id, event_type, position, agent_id, timestamp, payload } = event;
   const from: AdoptedFrom = withoutUndefined({

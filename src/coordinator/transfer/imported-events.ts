@@ -10,7 +10,7 @@ import { fieldProblem } from '../wire/problem.js';
 export function parseImportedEvents({ tenant_id, project_id }: ProjectKey, { events }: ImportBody) {
   const parsed: NewEvent[] = [];
   for (const [at, event] of events.entries()) {
-    const scoped = { ...event, tenant_id, project_id, payload: unsigned(event.payload) };
+    const scoped = { ...event, tenant_id, project_id, payload: withoutSignedText(event.payload) };
     const fault = importedEventFault(scoped);
     if (fault !== null) return fieldProblem(`events.${at}.${fault.path}`, fault.message, 'INVALID_EVENT');
     parsed.push(scoped as unknown as NewEvent);
@@ -19,7 +19,7 @@ export function parseImportedEvents({ tenant_id, project_id }: ProjectKey, { eve
 }
 
 /** A session of another log signed it for that log: here the signature cannot be checked. */
-function unsigned(payload: unknown): unknown {
+function withoutSignedText(payload: unknown): unknown {
   if (!isObject(payload) || payload.signed_text === undefined) return payload;
   const { signed_text: _, ...rest } = payload;
   return rest;

@@ -45,7 +45,7 @@ async function expectSound(harness: CoordinatorHarness): Promise<void> {
 }
 
 describe.each(STORES)('a trusted import (%s store)', (store) => {
-  test('completes the edge under a generation of its own, and names the imported event', async () => {
+  test('completes the edge under a new generation, and names the imported event', async () => {
     const harness = await openImported(LOG, store);
     expect(await trust(harness)).toEqual({
       trusted: [{ task_id: FIRST, generation: 1 }],
@@ -69,7 +69,7 @@ describe.each(STORES)('a trusted import (%s store)', (store) => {
   });
 });
 
-test('start, next and the edges that build on it count it', async () => {
+test('start, next and dependent edges count a trusted edge as converged', async () => {
   const harness = await openImported(LOG);
   const before = unwrap(await harness.coordinator.claimTask(P, { task_id: SECOND, ...AGENT }));
   expect(JSON.stringify(before)).toContain('builds on intent_requirements');
@@ -87,13 +87,13 @@ test('start, next and the edges that build on it count it', async () => {
   expect(features).toMatchObject([{ id: F, edges_converged: 1, edges_total: 2 }]);
 });
 
-test('a reset reopens it, and an import does not decide it again', async () => {
+test('a reset reopens a trusted edge, and an import does not decide it again', async () => {
   const harness = await openImported(LOG);
   await trust(harness);
   const reset = { expected_generation: 1, reason: 'it was wrong' };
   expect(await harness.coordinator.operate(P, FIRST, 'reset', reset)).toMatchObject({ reason: 'RESET' });
   expect(await trust(harness)).toMatchObject({ trusted: [], skipped: [], more: false });
-  // Another log that says the same changes nothing either: the edge has a history of its own.
+  // Another log that reports the same convergence changes nothing either: the edge has been claimed here.
   await importLines(harness.store, [foreignLine('edge_converged', 'intent→requirements')], 'other.jsonl');
   expect(await trust(harness)).toMatchObject({
     trusted: [],
@@ -139,7 +139,7 @@ forEachStore('a trusted import', (_open, store) => {
     await expectSound(harness);
   });
 
-  test('leaves an edge to whoever claimed it before', async () => {
+  test('leaves an edge to the agent that claimed it before', async () => {
     const harness = await openImported(LOG, store);
     await claim(harness, FIRST);
     await importLines(harness.store, [foreignLine('edge_converged', 'intent→requirements')], 'other.jsonl');

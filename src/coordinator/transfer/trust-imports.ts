@@ -33,12 +33,12 @@ interface Selection {
   readonly chosen: ImportedConvergence[];
   readonly skipped: SkippedImport[];
   skipped_count: number;
-  more: boolean;
+  hasMore: boolean;
 }
 
 /**
- * Makes what imported logs say has converged authoritative: each such edge that nobody has claimed here is adopted, in
- * its own commit. A claim at the same moment wins or loses as against any other command.
+ * Makes what imported logs say has converged authoritative: each such edge that was never claimed here is adopted,
+ * each in its own commit. Of an adoption and a claim at the same moment, the first commit wins.
  */
 export async function trustImports(
   project: Project,
@@ -47,9 +47,9 @@ export async function trustImports(
   caller: Caller,
 ): AsyncReply<TrustResult> {
   const earlier = trustedByRequest(project, body, caller);
-  const room = TRUSTED_MAX - earlier.length;
-  const selection = await runInSlices(select(project, state, room), project.environment);
-  const { chosen, skipped, more } = selection;
+  const chosenMax = TRUSTED_MAX - earlier.length;
+  const selection = await runInSlices(select(project, state, chosenMax), project.environment);
+  const { chosen, skipped, hasMore: more } = selection;
   if (body.dry_run === true) {
     const generationOf = adoptedGeneration(project.view());
     const trusted = chosen.map(({ subject }) => ({ task_id: subject, generation: generationOf(subject) }));
@@ -57,7 +57,7 @@ export async function trustImports(
   }
   const trusted: TrustedImport[] = [...earlier];
   for (const reply of await adoptAll(project, chosen, body, caller)) {
-    // Whatever was trusted before it is found again by the id of the request.
+    // A repeated request finds the edges that were trusted before this problem.
     if (isProblem(reply)) return reply;
     if ('generation' in reply) trusted.push(reply);
     else addSkipped(selection, reply);
@@ -82,13 +82,13 @@ function trustedByRequest(
   return found;
 }
 
-function* select(project: Project, state: MethodologyState, room: number): StepGenerator<Selection> {
-  const selection: Selection = { chosen: [], skipped: [], skipped_count: 0, more: false };
+function* select(project: Project, state: MethodologyState, chosenMax: number): StepGenerator<Selection> {
+  const selection: Selection = { chosen: [], skipped: [], skipped_count: 0, hasMore: false };
   for (const convergence of importedConvergences(state)) {
     const skip = skipReason(project.view(), convergence.subject);
     if (skip !== null) addSkipped(selection, { task_id: convergence.subject, ...skip });
-    else if (selection.chosen.length < room) selection.chosen.push(convergence);
-    else selection.more = true;
+    else if (selection.chosen.length < chosenMax) selection.chosen.push(convergence);
+    else selection.hasMore = true;
     yield;
   }
   return selection;

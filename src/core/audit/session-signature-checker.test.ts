@@ -99,7 +99,7 @@ test('reports a signature of another key, or of a session without a key', () => 
   expect(faultOf({ session_id: 's2' })).toContain('was opened without a key');
 });
 
-test('a session that is opened again without a key has its key still', () => {
+test('a session that is opened again without a key keeps its key', () => {
   const checker = new SessionSignatureChecker(isSignedBy);
   for (const event of [opening('s1'), opening('s1', null)]) checker.visit(event);
   expect(checker.visit(eventOf(RESULT))).toBeNull();

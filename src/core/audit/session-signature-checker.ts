@@ -63,7 +63,7 @@ export class SessionSignatureChecker {
     return difference === null ? null : `its session signed another ${difference}`;
   }
 
-  /** A session keeps its key: one that is opened again, without a key, has it still. */
+  /** A session keeps its first key, also if it is opened again without one. */
   private rememberKey({ event_type, subject, session_id, payload }: EventEnvelope): void {
     if (event_type !== 'SESSION_OPENED' || session_id === undefined) return;
     const key = (payload.record as { public_key?: unknown } | undefined)?.public_key;

@@ -125,7 +125,7 @@ interface CommandFields {
     readonly handle: ClaimHandle;
     readonly result: SubmittedResult;
     readonly facts: SubmitFacts;
-    /** Whoever sent it, if it does not prove to be the agent of a grant. */
+    /** The caller. It is recorded as the agent if the handle is not that of a grant. */
     readonly sender: string;
   };
   suspend: {

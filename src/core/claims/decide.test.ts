@@ -730,7 +730,7 @@ describe('an adoption', () => {
     });
   });
 
-  it('of imported work completes what nobody has claimed, under the first generation', () => {
+  it('of imported work completes an edge that was never claimed, under the first generation', () => {
     const { next } = given()
       .when(adopt(0, imported), 10)
       .thenEvents('ADOPTED', ['CLAIM_ACQUIRED'], ['RESULT_ADOPTED', { adopted_from: imported.from }]);

@@ -45,7 +45,7 @@ describe('a sign of life', () => {
     expect(given(granted(ada, 0)).when(note(ada, 1), 0).decision.events).toEqual([]);
   });
 
-  it('is nothing that anybody else can give', () => {
+  it('cannot come from another session or agent', () => {
     given(granted(ada, 0)).when(note(bob, 1), 10).thenRefused('SESSION_MISMATCH');
     given(granted(ada, 0)).when(submit(bob, 1), 10).thenRefused('SESSION_MISMATCH');
     given(granted(ada, 0), released(1), granted(bob, 2))

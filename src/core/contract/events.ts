@@ -166,7 +166,7 @@ export const eventOperations = {
     path: `${EVENTS_PATH}/import/trust`,
     action: 'administer',
     summary:
-      'Adopt what imported logs say has converged: every edge of the methodology that nobody has claimed here is completed',
+      'Adopt what imported logs say has converged: every edge of the methodology that was never claimed here is completed',
     body: json(trustImportsBody),
     reply: trustResult,
   },

@@ -171,7 +171,7 @@ const lineage = namedObject('Lineage', {
   generations: z.array(claimHistory),
   rejected: z.array(taskResult),
   refused_count: count.describe(
-    'number of refused claims and submissions, also of those that are only counted; exact or slightly less',
+    'number of refused claims and submissions, also of those that are only counted; may be too low after a restart',
   ),
   reviews: z.array(reviewEntry),
   omitted: count.exactOptional().describe('number of older events left out, if any'),

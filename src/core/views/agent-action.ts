@@ -2,7 +2,7 @@ import { claimEventKindOf } from '../claims/claim-event-kinds.js';
 import type { EventEnvelope } from '../events/envelope.js';
 import { subjectKindOf } from '../subject.js';
 
-/** Whether an event records what somebody sent in the name of a session without proof that it is its own. */
+/** Whether an event records a submission whose sender did not prove to be the session that it names. */
 export const isUnverified = ({ event_type, payload }: EventEnvelope): boolean =>
   claimEventKindOf(event_type) === 'result_denied' && payload.verified === false;
 

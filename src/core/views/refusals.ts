@@ -4,7 +4,7 @@ import { asClaimEvent } from '../events/known-event.js';
 /** The refusals of one principal under one generation of a subject. */
 export interface RefusalCount {
   total: number;
-  /** The number of each refusal that can be told from others: see `refusalIdentity`. */
+  /** The number of each refusal that has an identity: see `refusalIdentity`. */
   readonly numbers: Map<string, number>;
 }
 
@@ -53,7 +53,7 @@ export class RefusalCounts {
 
 const sumOf = (counts: readonly RefusalCount[]): number => counts.reduce((sum, { total }) => sum + total, 0);
 
-/** What a repeated refusal has in common with the first one; null if every one counts. A parked result is kept once. */
+/** Equal for repetitions of one refusal; null if each one counts. A parked result is kept once. */
 export function refusalIdentity({ payload, request_id }: EventDraft): string | null {
   if (payload.parked === true) return `result ${payload.result_id}`;
   return request_id === undefined ? null : `request ${request_id}`;

@@ -60,7 +60,7 @@ test('counts what the file had before it was opened', async () => {
   expect(await texts()).toEqual({ 'access.log': 'new\n', 'access.log.1': 'old\nold\n' });
 });
 
-test('writes a line that is longer than a file into a file of its own', async () => {
+test('writes a line that is longer than a file into a separate file', async () => {
   const { file, texts } = await rotatingFile();
   await writeLines(file, 'a\n', 'longer than nine\n', 'b\n');
   expect(await texts()).toEqual({
@@ -77,7 +77,7 @@ test('completes the line that it has begun before it begins a new file', async (
   expect(await texts()).toEqual({ 'access.log': 'next\n', 'access.log.1': '1234567890\n' });
 });
 
-test('leaves the old files alone if somebody else has renamed the file already', async () => {
+test('leaves the old files alone if another process has renamed the file already', async () => {
   const { path, file, texts } = await rotatingFile();
   await writeLines(file, '1ab\n', '2ab\n');
   await rename(path, `${path}.1`);
@@ -96,11 +96,11 @@ test('only the owner can read the files, also one that others could read before'
 
 test('never writes through a link', async () => {
   const { folder, path, file, texts } = await rotatingFile();
-  await writeFile(join(folder, 'precious'), 'not ours');
+  await writeFile(join(folder, 'precious'), 'of another program');
   await symlink('precious', path);
   await expect(file.open()).rejects.toMatchObject({ code: 'ELOOP' });
   expect(await writeLines(file, 'a\n')).toBe(1);
-  expect((await texts()).precious).toBe('not ours');
+  expect((await texts()).precious).toBe('of another program');
 });
 
 test('loses and counts the lines while it cannot begin a new file, and resumes', async () => {

@@ -52,7 +52,11 @@ export class RotatingFile {
         if (bytesWritten > 0) this.isTorn = bytes[bytesWritten - 1] !== NEWLINE;
         return bytesWritten;
       }
-      if (rotations === ROTATIONS_MAX) throw unwritable('EBUSY', `${this.path} is full again and again.`);
+      if (rotations === ROTATIONS_MAX)
+        throw unwritable(
+          'EBUSY',
+          `${this.path} is full after ${ROTATIONS_MAX} rotations. Another process may write to it: use another file.`,
+        );
       await this.rotate(file);
     }
   };
@@ -65,9 +69,9 @@ export class RotatingFile {
 
   /** How many of the bytes go into this file: whole lines, or the rest of the one that it ends with. */
   private fittingLength(bytes: Buffer): number {
-    const room = this.limits.file_bytes_max - this.bytes;
-    if (bytes.length <= room) return bytes.length;
-    const wholeLines = room <= 0 ? 0 : bytes.lastIndexOf(NEWLINE, room - 1) + 1;
+    const freeBytes = this.limits.file_bytes_max - this.bytes;
+    if (bytes.length <= freeBytes) return bytes.length;
+    const wholeLines = freeBytes <= 0 ? 0 : bytes.lastIndexOf(NEWLINE, freeBytes - 1) + 1;
     const isBegun = this.isTorn || this.bytes === 0;
     return wholeLines === 0 && isBegun ? bytes.indexOf(NEWLINE) + 1 || bytes.length : wholeLines;
   }

@@ -164,29 +164,33 @@ export class Metrics implements Observer {
   }
 
   private registerGauges(): void {
-    const work = (name: string, help: string, of: (counts: ProjectCounts) => number) =>
+    const addWorkGauge = (name: string, help: string, of: (counts: ProjectCounts) => number) =>
       this.registerProjectGauge(name, help, () =>
         this.projectCounts.map((counts) => [counts.key, of(counts)] as const),
       );
     const total = (name: string, help: string, of: (gauges: GaugeSources) => number) =>
       this.register(Gauge, name, help, [], () => this.readGauges((gauges) => [[{}, of(gauges)]]));
-    work('active_claims', 'Live claims.', ({ active_claims }) => active_claims);
-    work(
+    addWorkGauge('active_claims', 'Live claims.', ({ active_claims }) => active_claims);
+    addWorkGauge(
       'stale_claims',
       'Live claims that are inactive beyond the threshold of the project.',
       ({ stale_claims }) => stale_claims,
     );
-    work(
+    addWorkGauge(
       'ready_tasks',
-      'Tasks, subtasks and edges that nobody holds and whose dependencies are complete.',
+      'Tasks, subtasks and edges that are not held and whose dependencies are complete.',
       ({ ready_tasks }) => ready_tasks,
     );
-    work(
+    addWorkGauge(
       'pending_tasks',
       'Tasks, subtasks and edges that are not completed.',
       ({ pending_tasks }) => pending_tasks,
     );
-    work('completed_tasks', 'Completed tasks, subtasks and edges.', ({ completed_tasks }) => completed_tasks);
+    addWorkGauge(
+      'completed_tasks',
+      'Completed tasks, subtasks and edges.',
+      ({ completed_tasks }) => completed_tasks,
+    );
     total('feed_lag_events', 'Events not yet sent to the slowest listener.', (gauges) => gauges.feedLag());
     total('feed_listeners', 'Open event streams.', (gauges) => gauges.listeners());
     this.registerProjectGauge('log_damaged', 'Damaged logs found so far.', (gauges) =>

@@ -6,11 +6,12 @@ export const expect = (actual: unknown) => ({
   toBeNull: (): void => assert.strictEqual(actual, null),
   toBeUndefined: (): void => assert.strictEqual(actual, undefined),
   /** Equal in every own field; a field that is undefined counts as missing. */
-  toEqual: (expected: unknown): void => assert.deepStrictEqual(defined(actual), defined(expected)),
+  toEqual: (expected: unknown): void =>
+    assert.deepStrictEqual(dropUndefined(actual), dropUndefined(expected)),
   toStrictEqual: (expected: unknown): void => assert.deepStrictEqual(actual, expected),
   /** Equal in the fields that `expected` has, at every level. Lists have the same length. */
   toMatchObject: (expected: unknown): void =>
-    assert.deepStrictEqual(defined(common(actual, expected)), defined(expected)),
+    assert.deepStrictEqual(dropUndefined(pickExpected(actual, expected)), dropUndefined(expected)),
   toHaveLength: (length: number): void =>
     assert.strictEqual((actual as { length?: unknown } | null | undefined)?.length, length),
   toMatch: (pattern: RegExp): void => assert.match(actual as string, pattern),
@@ -24,18 +25,20 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);
 
 /** A copy without fields that are undefined. */
-function defined(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(defined);
+function dropUndefined(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(dropUndefined);
   if (!isRecord(value)) return value;
   const entries = Object.entries(value).filter(([, field]) => field !== undefined);
-  return Object.fromEntries(entries.map(([name, field]) => [name, defined(field)]));
+  return Object.fromEntries(entries.map(([name, field]) => [name, dropUndefined(field)]));
 }
 
-/** The part of `actual` that `expected` speaks about. */
-function common(actual: unknown, expected: unknown): unknown {
+/** The fields of `actual` that `expected` has. */
+function pickExpected(actual: unknown, expected: unknown): unknown {
   if (Array.isArray(actual) && Array.isArray(expected))
-    return actual.map((value, index) => (index < expected.length ? common(value, expected[index]) : value));
+    return actual.map((value, index) =>
+      index < expected.length ? pickExpected(value, expected[index]) : value,
+    );
   if (!isRecord(actual) || !isRecord(expected)) return actual;
   const names = Object.keys(expected).filter((name) => Object.hasOwn(actual, name));
-  return Object.fromEntries(names.map((name) => [name, common(actual[name], expected[name])]));
+  return Object.fromEntries(names.map((name) => [name, pickExpected(actual[name], expected[name])]));
 }

@@ -5,7 +5,7 @@ import { describe, it } from './test-list.js';
 
 const LEASE_MS = 60_000;
 /** Small, so that a listing takes several pages. */
-const PAGE = 2;
+const PAGE_SIZE = 2;
 const PAGES_MAX = 100_000;
 
 const onHead = (until_ms: number | null): Permit => ({
@@ -27,8 +27,8 @@ export function describeHeldProjects(fixture: () => StoreFixture): void {
     const found: ProjectKey[] = [];
     let after: ProjectKey | null = null;
     for (let pages = 0; pages < PAGES_MAX; pages += 1) {
-      const page: ProjectKey[] = await fixture().store.heldProjects({ after, limit: PAGE });
-      expect(page.length).toBeLessThanOrEqual(PAGE);
+      const page: ProjectKey[] = await fixture().store.heldProjects({ after, limit: PAGE_SIZE });
+      expect(page.length).toBeLessThanOrEqual(PAGE_SIZE);
       found.push(...page);
       after = page.at(-1) ?? null;
       if (after === null) break;
@@ -76,7 +76,7 @@ export function describeHeldProjects(fixture: () => StoreFixture): void {
       expect(await held()).toEqual([]);
     });
 
-    it('are listed when another project has taken the place of what has ended', async () => {
+    it('are listed when another project has taken the permit that has ended', async () => {
       await take(fixture().project, (await now()) + 30);
       await fixture().advanceClock(60);
       const other = fixture().key('other');

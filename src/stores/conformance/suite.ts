@@ -18,21 +18,21 @@ import { describeControlledClock, describeTime } from './time.js';
 export interface ConformanceHarness {
   open(tenantId: string): Promise<StoreUnderTest>;
   /** The store under test is opened with a clock that the suite can advance. */
-  readonly controlsClock?: boolean;
+  readonly hasControlledClock?: boolean;
   /** The store has an index of the projects that are due. */
-  readonly indexesDueProjects?: boolean;
+  readonly hasDueIndex?: boolean;
 }
 
 /**
- * The conformance suite for stores; no store can skip a part. Each test opens the store again and uses a tenant of its
- * own, so a server that keeps data between tests behaves like a fresh one. The tests run one after the other.
+ * The conformance suite for stores; no store can skip a part. Each test opens the store again and uses a new tenant, so
+ * a server that keeps data between tests behaves like a fresh one. The tests run one after the other.
  */
 export function storeTests(harness: ConformanceHarness): readonly ConformanceTest[] {
   let fixture: StoreFixture;
   const tests = testsDeclaredBy(() => {
     for (const describeGroup of GROUPS) describeGroup(() => fixture);
-    if (harness.controlsClock === true) describeControlledClock(() => fixture);
-    if (harness.indexesDueProjects === true) describeDueProjects(() => fixture);
+    if (harness.hasControlledClock === true) describeControlledClock(() => fixture);
+    if (harness.hasDueIndex === true) describeDueProjects(() => fixture);
   });
   return tests.map(({ name, run }) => ({
     name,

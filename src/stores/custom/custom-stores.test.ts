@@ -26,23 +26,25 @@ function memoryLog(records: string[]): RecordLog & { failure: Error | null } {
   };
 }
 
-type AddFate = 'pass' | 'lose reply' | 'unavailable' | 'fail';
+type AddOutcome = 'pass' | 'lose reply' | 'unavailable' | 'fail';
 
-/** Shared records in memory. `fate` decides what becomes of each attempt to add. */
-function memoryRecords(logs: Map<string, string[]>): SharedRecords & { fate: (log: string) => AddFate } {
+/** Shared records in memory. `outcomeOf` decides how each attempt to add ends. */
+function memoryRecords(
+  logs: Map<string, string[]>,
+): SharedRecords & { outcomeOf: (log: string) => AddOutcome } {
   const recordsOf = (log: string): string[] => logs.get(log) ?? [];
   return {
-    fate: () => 'pass',
+    outcomeOf: () => 'pass',
     // Pages of three: a reader must ask again.
     read: async (log, after) => recordsOf(log).slice(after, after + 3),
     async add(log, number, record) {
-      const fate = this.fate(log);
-      if (fate === 'unavailable') throw new StoreUnavailable('No connection.');
-      if (fate === 'fail') throw new Error('ECONNRESET');
+      const outcome = this.outcomeOf(log);
+      if (outcome === 'unavailable') throw new StoreUnavailable('No connection.');
+      if (outcome === 'fail') throw new Error('ECONNRESET');
       const records = recordsOf(log);
       const isNext = number === records.length + 1;
       if (isNext) logs.set(log, [...records, record]);
-      if (fate === 'lose reply') throw new Error('ECONNRESET');
+      if (outcome === 'lose reply') throw new Error('ECONNRESET');
       return isNext;
     },
     async replace(log, number, before, after) {
@@ -56,7 +58,7 @@ function memoryRecords(logs: Map<string, string[]>): SharedRecords & { fate: (lo
 }
 
 describeStoreConformance('log helper', {
-  controlsClock: true,
+  hasControlledClock: true,
   open: async () => {
     const records: string[] = [];
     const clock = new ManualClock(START_MS);
@@ -66,7 +68,7 @@ describeStoreConformance('log helper', {
 });
 
 describeStoreConformance('shared helper', {
-  controlsClock: true,
+  hasControlledClock: true,
   open: async () => {
     const logs = new Map<string, string[]>();
     const clock = new ManualClock(START_MS);
@@ -147,8 +149,8 @@ test('a commit whose reply is lost takes effect once', async () => {
   const logs = new Map<string, string[]>();
   const records = memoryRecords(logs);
   const store = await openSharedStore(records, { name: 'shared' });
-  const fates: AddFate[] = ['lose reply', 'fail', 'pass'];
-  records.fate = () => fates.shift() ?? 'pass';
+  const outcomes: AddOutcome[] = ['lose reply', 'fail', 'pass'];
+  records.outcomeOf = () => outcomes.shift() ?? 'pass';
   expect(kindsOf(await store.commit([swap('~a')]))).toEqual(['committed']);
   expect(await eventIds(store)).toHaveLength(1);
 });
@@ -156,12 +158,12 @@ test('a commit whose reply is lost takes effect once', async () => {
 test('an error says whether something may have happened', async () => {
   const records = memoryRecords(new Map());
   const store = await openSharedStore(records, { name: 'shared' });
-  records.fate = () => 'unavailable';
+  records.outcomeOf = () => 'unavailable';
   await expect(store.commit([swap('~a')])).rejects.toBeInstanceOf(StoreUnavailable);
-  records.fate = () => 'fail';
+  records.outcomeOf = () => 'fail';
   await expect(store.commit([swap('~a')])).rejects.toBeInstanceOf(StoreUncertain);
-  const fates: AddFate[] = ['pass', 'unavailable'];
-  records.fate = () => fates.shift() ?? 'pass';
+  const outcomes: AddOutcome[] = ['pass', 'unavailable'];
+  records.outcomeOf = () => outcomes.shift() ?? 'pass';
   await expect(store.commit([swap('~a'), swap('~b')])).rejects.toBeInstanceOf(StoreUncertain);
 });
 

@@ -1,4 +1,4 @@
-/** What a store of your own needs: the types of the contract, its errors, and two helpers that implement most of it. */
+/** What a custom store needs: the types of the contract, its errors, and two helpers that implement most of it. */
 export type { EventDraft, EventEnvelope, NewEvent } from '../../core/events/envelope.js';
 export type { HeadTable } from '../../core/heads/head-table.js';
 export { type Blobs, MemoryBlobs } from '../blobs.js';

@@ -12,7 +12,6 @@ import {
   type LogStore,
   type ProjectKey,
   type ProjectRow,
-  raised,
   StoreBroken,
   type StoreCapabilities,
   type StoredHead,
@@ -20,16 +19,17 @@ import {
   StoreRefused,
   type Transaction,
   type WritableLog,
+  withRaisedIncarnation,
 } from '../store.js';
 import { AppendQueue } from './append-queue.js';
 import {
   byPosition,
-  committed,
   metaOf,
   newMeta,
   recordFromText,
   restoreRecord,
   type StoreRecord,
+  storedTransactionOf,
   textOfRecord,
   withRedacted,
 } from './records.js';
@@ -40,7 +40,7 @@ export interface RecordLog {
   read(): AsyncIterable<string> | Iterable<string>;
   /** Durable when it resolves. After a crash the first of the records may be there without the others. */
   append(records: readonly string[]): Promise<void>;
-  /** Replaces all records, or none: retention shortens old ones. Durable when it resolves. */
+  /** Replaces all records, or none: retention redacts old ones. Durable when it resolves. */
   replaceAll(records: readonly string[]): Promise<void>;
   /** Releases the log, so that another process may open it. */
   close(): Promise<void>;
@@ -55,8 +55,8 @@ export interface CustomStoreOptions {
 }
 
 /**
- * Makes a store of a log with one writer. Whoever opens the log makes sure that no other process has it open. The
- * content of the log is kept in memory, and read from the log when the store is opened.
+ * Makes a store of a log with one writer. The caller makes sure that no other process has the log open. The content of
+ * the log is read when the store is opened, and kept in memory.
  */
 export async function openLogStore(log: RecordLog, options: CustomStoreOptions): Promise<CustomLogStore> {
   try {
@@ -127,7 +127,7 @@ export class CustomLogStore implements LogStore {
       now: () => this.clock.now(),
       apply,
       durable: () => this.queue.durable(),
-      // The events that a listener is not told of are read.
+      // No listener is called: the audit reads the events instead.
       set onDurable(_: DurableListener | null) {},
     };
   }
@@ -183,7 +183,7 @@ export class CustomLogStore implements LogStore {
     this.assertOpen();
     await this.queue.run(async () => {
       if (incarnation <= this.storeMeta.incarnation) return;
-      const meta = raised(this.storeMeta, incarnation);
+      const meta = withRaisedIncarnation(this.storeMeta, incarnation);
       await this.log.append([textOfRecord({ kind: 'meta', ...meta })]);
       this.storeMeta = meta;
     });
@@ -209,7 +209,7 @@ export class CustomLogStore implements LogStore {
   private apply(transaction: Transaction, nowMs: number): CommitOutcome {
     this.assertOpen();
     const result = this.image.apply(transaction, nowMs);
-    const stored = committed(transaction, result, '', nowMs);
+    const stored = storedTransactionOf(transaction, result, '', nowMs);
     if (stored !== null) this.queue.add(textOfRecord(stored));
     return result.outcome;
   }
@@ -232,7 +232,5 @@ export class CustomLogStore implements LogStore {
 function parse(text: string, number: number): StoreRecord {
   const stored = recordFromText(text);
   if (stored !== null) return stored;
-  throw new StoreRefused(
-    `Record ${number} of the log is not what was written. Restore the log from a backup.`,
-  );
+  throw new StoreRefused(`Record ${number} of the log is not a valid record. Restore the log from a backup.`);
 }

@@ -46,7 +46,9 @@ async function importFile(file: string): Promise<Partial<StoreModule>> {
   try {
     return (await import(pathToFileURL(file).href)) as Partial<StoreModule>;
   } catch (error) {
-    throw new StoreRefused(`${file} cannot be loaded: ${(error as Error).message}`);
+    throw new StoreRefused(
+      `${file} cannot be loaded: ${(error as Error).message}. Correct the module, or pass another file.`,
+    );
   }
 }
 

@@ -10,7 +10,7 @@ import type { ProjectKey, StoreMeta } from '../store.js';
 /** What a custom store keeps, one JSON text each: the metadata of the store, or one transaction. */
 export type StoreRecord = ({ readonly kind: 'meta' } & StoreMeta) | StoredTransaction | RedactedRecords;
 
-/** Tells the other coordinators of a store which records were shortened. */
+/** Tells the other coordinators of a store which records were redacted. */
 export interface RedactedRecords {
   readonly kind: 'redaction';
   readonly numbers: readonly number[];
@@ -46,8 +46,8 @@ const recordSchema = z.discriminatedUnion('kind', [
   }),
 ]);
 
-/** The committed transaction, if there is anything to write. */
-export function committed(
+/** The record of a committed transaction; null if there is nothing to write. */
+export function storedTransactionOf(
   { tenant_id, project_id }: ProjectKey,
   { events, first_position, record }: ApplyResult,
   id: string,

@@ -10,7 +10,7 @@ export interface SharedRecords {
   read(log: string, after: number): Promise<readonly string[]>;
   /** Adds the record with this number; durable when it resolves. False: there is one already, and it stays. */
   add(log: string, number: number, record: string): Promise<boolean>;
-  /** Replaces a record that still is `before`: retention shortens old ones. False: it is not. */
+  /** Replaces a record if it is still `before`: retention redacts old ones. False: it is not. */
   replace(log: string, number: number, before: string, after: string): Promise<boolean>;
   close(): Promise<void>;
 }

@@ -9,7 +9,6 @@ import {
   type HeldProjectsPage,
   type ProjectKey,
   type ProjectRow,
-  raised,
   type Store,
   StoreBroken,
   type StoreCapabilities,
@@ -19,6 +18,7 @@ import {
   StoreUnavailable,
   StoreUncertain,
   type Transaction,
+  withRaisedIncarnation,
 } from '../store.js';
 import type { CustomStoreOptions } from './log-store.js';
 import { metaOf, newMeta, recordFromText, textOfRecord } from './records.js';
@@ -77,7 +77,7 @@ export class CustomSharedStore implements Store {
     for (const transaction of transactions) {
       const commit = this.commitOne(transaction);
       // Once a transaction of the call is committed, "nothing happened" is not true any more.
-      outcomes.push(await (outcomes.length === 0 ? commit : commit.catch(asUncertain)));
+      outcomes.push(await (outcomes.length === 0 ? commit : commit.catch(throwUncertain)));
     }
     return outcomes;
   }
@@ -159,7 +159,7 @@ export class CustomSharedStore implements Store {
     return this.closing;
   }
 
-  /** A tenant without records is not kept: anyone can make up names. */
+  /** A tenant without records is not kept: a caller can name any tenant. */
   private async withTenant<T>(tenantId: string, work: (replica: TenantReplica) => Promise<T>): Promise<T> {
     this.assertOpen();
     const replica =
@@ -187,7 +187,7 @@ async function raiseMeta(records: SharedRecords, incarnation: number): Promise<S
   for (let tries = 0; tries < META_TRIES_MAX; tries += 1) {
     const { length, meta } = await readMeta(records);
     if (meta !== null && meta.incarnation >= incarnation) return meta;
-    const wanted = raised(meta ?? newMeta(), incarnation);
+    const wanted = withRaisedIncarnation(meta ?? newMeta(), incarnation);
     if (await records.add(META_LOG, length + 1, textOfRecord({ kind: 'meta', ...wanted }))) return wanted;
   }
   throw new StoreUnavailable('Other coordinators change the metadata of the store. Try again in a moment.');
@@ -202,14 +202,14 @@ async function readMeta(records: SharedRecords): Promise<{ length: number; meta:
     const stored = recordFromText(texts.at(-1) as string);
     if (stored?.kind !== 'meta') {
       throw new StoreRefused(
-        `Record ${length} of the log ${META_LOG} is not what was written. Restore it from a backup.`,
+        `Record ${length} of the log ${META_LOG} is not a valid record. Restore it from a backup.`,
       );
     }
     meta = metaOf(stored);
   }
 }
 
-function asUncertain(error: unknown): never {
+function throwUncertain(error: unknown): never {
   if (error instanceof StoreUnavailable) throw new StoreUncertain(error.message);
   throw error;
 }

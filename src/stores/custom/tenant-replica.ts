@@ -13,10 +13,10 @@ import {
 } from '../store.js';
 import {
   byPosition,
-  committed,
   recordFromText,
   restoreRecord,
   type StoreRecord,
+  storedTransactionOf,
   textOfRecord,
   withRedacted,
 } from './records.js';
@@ -53,7 +53,7 @@ export class TenantReplica {
         await pause(round);
       }
       throw new StoreUnavailable(
-        'Other coordinators write to this tenant all the time. Try again in a moment.',
+        `Other coordinators committed first in ${ROUNDS_MAX} attempts. Try again in a moment.`,
       );
     });
   }
@@ -75,7 +75,7 @@ export class TenantReplica {
         if (texts.length === 0) break;
         for (const [index, text] of texts.entries()) {
           const number = after + 1 + index;
-          if (await this.shorten(number, text, projectKey, redacted)) numbers.push(number);
+          if (await this.redactRecord(number, text, projectKey, redacted)) numbers.push(number);
         }
         after += texts.length;
       }
@@ -88,8 +88,8 @@ export class TenantReplica {
   private async attempt(transaction: Transaction): Promise<CommitOutcome | null> {
     const nowMs = this.clock.now();
     const plan = this.image.plan(transaction, nowMs);
-    const stored = committed(transaction, plan, randomUUID(), nowMs);
-    // Nothing to write: the outcome stands if nobody has written meanwhile.
+    const stored = storedTransactionOf(transaction, plan, randomUUID(), nowMs);
+    // Nothing to write: the outcome is valid if no other coordinator has written meanwhile.
     if (stored === null) return (await this.catchUp()) === 0 ? plan.outcome : null;
     if (await this.add(textOfRecord(stored))) {
       this.length += 1;
@@ -120,22 +120,22 @@ export class TenantReplica {
     }
   }
 
-  /** Reads what others have added, and returns how much that was. */
+  /** Applies the records that other coordinators have added, and returns their number. */
   private async catchUp(): Promise<number> {
     const known = this.length;
     for (;;) {
       const texts = await this.texts(this.length);
       if (texts.length === 0) return this.length - known;
-      for (const text of texts) await this.follow(text, known);
+      for (const text of texts) await this.applyRecord(text, known);
     }
   }
 
-  private async follow(text: string, known: number): Promise<void> {
+  private async applyRecord(text: string, known: number): Promise<void> {
     const stored = this.parse(text, this.length + 1);
     if (stored.kind === 'transaction') restoreRecord(this.image, this.clock, stored);
     this.length += 1;
     if (stored.kind !== 'redaction') return;
-    // Later records were read after they were shortened.
+    // Later records were read after they were redacted.
     for (const number of stored.numbers) if (number <= known) await this.refresh(number);
   }
 
@@ -145,7 +145,7 @@ export class TenantReplica {
   }
 
   /** Removes the redacted payloads from a record. Returns false if it has none of these events. */
-  private async shorten(
+  private async redactRecord(
     number: number,
     read: string,
     projectKey: ProjectKey,
@@ -160,7 +160,7 @@ export class TenantReplica {
       text = (await this.texts(number - 1))[0] ?? '';
     }
     throw new StoreUnavailable(
-      `Record ${number} of ${this.log} changes all the time. Try again in a moment.`,
+      `Record ${number} of ${this.log} changed in each of ${ROUNDS_MAX} attempts to redact it. Try again in a moment.`,
     );
   }
 

@@ -7,7 +7,6 @@ import {
   type HeldProjectsPage,
   type ProjectKey,
   type ProjectRow,
-  raised,
   type Store,
   type StoreCapabilities,
   type StoredHead,
@@ -16,6 +15,7 @@ import {
   StoreUnavailable,
   StoreUncertain,
   type Transaction,
+  withRaisedIncarnation,
 } from '../store.js';
 import { DynamodbBlobs } from './blobs.js';
 import { type ContentionLimit, ProjectCommitter } from './commit.js';
@@ -74,7 +74,7 @@ export async function openDynamodbStore(
 }
 
 /** Earlier transactions of the call are committed, so "nothing happened" is no longer true. */
-function asUncertain(error: unknown): never {
+function throwUncertain(error: unknown): never {
   if (error instanceof StoreUnavailable) throw new StoreUncertain(error.message);
   throw error;
 }
@@ -117,7 +117,7 @@ export class DynamodbStore implements Store {
       const end = rest.findIndex((transaction) => projectPartition(transaction) !== projectPartition(first));
       const run = end === -1 ? rest : rest.slice(0, end);
       const work = this.committer(first).commit(run);
-      outcomes.push(...(await (outcomes.length === 0 ? work : work.catch(asUncertain))));
+      outcomes.push(...(await (outcomes.length === 0 ? work : work.catch(throwUncertain))));
     }
     return outcomes;
   }
@@ -197,7 +197,7 @@ export class DynamodbStore implements Store {
       ConditionExpression: 'incarnation < :incarnation',
       ExpressionAttributeValues: { ':incarnation': N(incarnation) },
     });
-    this.storeMeta = raised(this.storeMeta, incarnation);
+    this.storeMeta = withRaisedIncarnation(this.storeMeta, incarnation);
     return this.storeMeta;
   }
 

@@ -79,8 +79,8 @@ export class DynamodbMigrator implements Migrator {
     const { client, driver, tables } = this.dynamo;
     const expire = () => client.send(new driver.UpdateTimeToLiveCommand(timeToLive(tables)));
     // It is enabled already, or another migrator has just done the same.
-    const isDone = ignoreErrors('ValidationException', 'ResourceInUseException');
-    await this.dynamo.withRetries(() => expire().catch(isDone));
+    const ignoreDone = ignoreErrors('ValidationException', 'ResourceInUseException');
+    await this.dynamo.withRetries(() => expire().catch(ignoreDone));
   }
 
   private async createTable(definition: CreateTableCommandInput): Promise<void> {
@@ -94,8 +94,8 @@ export class DynamodbMigrator implements Migrator {
     if ((await this.tableStatus(TableName)) === undefined) return;
     const { client, driver } = this.dynamo;
     const remove = () => client.send(new driver.DeleteTableCommand({ TableName }));
-    const isDone = ignoreErrors('ResourceNotFoundException', 'ResourceInUseException');
-    await this.dynamo.withRetries(() => remove().catch(isDone));
+    const ignoreDone = ignoreErrors('ResourceNotFoundException', 'ResourceInUseException');
+    await this.dynamo.withRetries(() => remove().catch(ignoreDone));
   }
 
   private async tableStatus(TableName: string): Promise<string | undefined> {

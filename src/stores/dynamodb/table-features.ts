@@ -17,38 +17,38 @@ export class TableFeatures implements EngineFeatures {
   constructor(private readonly dynamo: DynamoClient) {}
 
   async pending(wanted: readonly EngineFeature[]): Promise<readonly EngineFeatureStep[]> {
-    return (await this.changes(wanted)).map(stepOf);
+    return (await this.pendingChanges(wanted)).map(stepOf);
   }
 
   async enable(wanted: readonly EngineFeature[]): Promise<readonly EngineFeatureStep[]> {
-    const changes = await this.changes(wanted);
+    const changes = await this.pendingChanges(wanted);
     for (const { apply } of changes) await apply();
     return changes.map(stepOf);
   }
 
-  private async changes(wanted: readonly EngineFeature[]): Promise<readonly TableChange[]> {
+  private async pendingChanges(wanted: readonly EngineFeature[]): Promise<readonly TableChange[]> {
     const changes: TableChange[] = [];
     if (wanted.includes('point_in_time_recovery')) {
       // A store is restored as a whole, so all of its tables need it.
       for (const table of Object.values(this.dynamo.tables))
-        if (!(await this.isRecoverable(table))) changes.push(this.recovery(table));
+        if (!(await this.isRecoverable(table))) changes.push(this.recoveryChange(table));
     }
     // The events are all there is to follow: heads and permits are derived from them.
     const { log } = this.dynamo.tables;
-    if (wanted.includes('streams') && !(await this.isStreaming(log))) changes.push(this.stream(log));
+    if (wanted.includes('streams') && !(await this.isStreaming(log))) changes.push(this.streamChange(log));
     return changes;
   }
 
   private async isRecoverable(TableName: string): Promise<boolean> {
     const { client, driver } = this.dynamo;
     const describe = () => client.send(new driver.DescribeContinuousBackupsCommand({ TableName }));
-    const isMissing = ignoreErrors('TableNotFoundException', 'ResourceNotFoundException');
-    const found = await this.dynamo.withRetries(() => describe().catch(isMissing));
+    const ignoreMissing = ignoreErrors('TableNotFoundException', 'ResourceNotFoundException');
+    const found = await this.dynamo.withRetries(() => describe().catch(ignoreMissing));
     const recovery = found?.ContinuousBackupsDescription?.PointInTimeRecoveryDescription;
     return recovery?.PointInTimeRecoveryStatus === 'ENABLED';
   }
 
-  private recovery(table: string): TableChange {
+  private recoveryChange(table: string): TableChange {
     const input: UpdateContinuousBackupsCommandInput = {
       TableName: table,
       PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
@@ -58,8 +58,8 @@ export class TableFeatures implements EngineFeatures {
       for (let poll = 0; poll < POLLS_MAX; poll += 1) {
         const update = () => client.send(new driver.UpdateContinuousBackupsCommand(input));
         // A new table has no backups yet, and another migrator may be doing the same.
-        const isEarly = ignoreErrors('ContinuousBackupsUnavailableException', 'TableInUseException');
-        if ((await this.dynamo.withRetries(() => update().catch(isEarly))) !== undefined) return;
+        const ignoreEarly = ignoreErrors('ContinuousBackupsUnavailableException', 'TableInUseException');
+        if ((await this.dynamo.withRetries(() => update().catch(ignoreEarly))) !== undefined) return;
         await sleep(ACTIVE_POLL_MS);
       }
       throw new StoreUnavailable(`Backups of ${table} are still not available. Run gen migrate again.`);
@@ -68,12 +68,12 @@ export class TableFeatures implements EngineFeatures {
     return { feature: 'point_in_time_recovery', table, statement, apply };
   }
 
-  /** A stream with another view is left alone: somebody reads it. */
+  /** A stream with another view counts too, and is not changed: another program may read it. */
   private async isStreaming(table: string): Promise<boolean> {
     return (await describeTable(this.dynamo, table))?.StreamSpecification?.StreamEnabled === true;
   }
 
-  private stream(table: string): TableChange {
+  private streamChange(table: string): TableChange {
     const input: UpdateTableCommandInput = {
       TableName: table,
       // Events are only added: there is no old image that differs, except after retention.
@@ -83,8 +83,8 @@ export class TableFeatures implements EngineFeatures {
     const apply = async (): Promise<void> => {
       const update = () => client.send(new driver.UpdateTableCommand(input));
       // Another migrator has done the same, or is doing it.
-      const isDone = ignoreErrors('ResourceInUseException', 'ValidationException');
-      await this.dynamo.withRetries(() => update().catch(isDone));
+      const ignoreDone = ignoreErrors('ResourceInUseException', 'ValidationException');
+      await this.dynamo.withRetries(() => update().catch(ignoreDone));
       for (let poll = 0; poll < POLLS_MAX; poll += 1) {
         const found = await describeTable(this.dynamo, table);
         if (found?.TableStatus === 'ACTIVE' && found.StreamSpecification?.StreamEnabled === true) return;

@@ -12,7 +12,7 @@ const TRIES_MAX = 20;
 
 /**
  * The whole foreign lines after `from`, where this writer left the file with `seal`. Waits a little for a line that is
- * being written. Whatever they look like, they are not ours. Rejects if they contain a block that continues the log: a
+ * being written. They are foreign whatever their content. Rejects if they contain a block that continues the log: a
  * log has one writer.
  */
 export async function readForeignTail(

@@ -35,7 +35,7 @@ export interface DurableProgress {
  * Adds what the lines of a file after `from` prove. A batch is written only after everything before it is durable, so
  * its first block proves how much was: everything before it. A seal counts although its block may be damaged: a crash
  * leaves lines out, but never writes a seal with other numbers. It counts only if an event of its block comes after
- * `position`, the last one that the log has: another program may have copied lines of ours.
+ * `position`, the last one that the log has: another program may have copied older lines of the log.
  */
 export async function addProvenDurable(
   progress: DurableProgress,

@@ -234,8 +234,8 @@ export class FileStore implements LogStore {
     });
   }
 
-  takeForeign(key: ProjectKey): Promise<boolean> {
-    return this.guarded(async () => (await this.logOf(key))?.takeForeign() ?? false);
+  importForeignLines(key: ProjectKey): Promise<boolean> {
+    return this.guarded(async () => (await this.logOf(key))?.importForeignLines() ?? false);
   }
 
   heads(key: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]> {

@@ -5,7 +5,7 @@ import { eventOf } from '../conformance/fixture.js';
 import { TenantPermits } from '../permits.js';
 import { LogDamaged, StoreUnavailable } from '../store.js';
 import { openFileStore } from './file-store.js';
-import { coverOf, type ForeignPlace } from './foreign-lines.js';
+import { coverOf, type ForeignLinesContext } from './foreign-lines.js';
 import { memoryDisk } from './memory-disk.testing.js';
 import { nodeDisk } from './node-disk.js';
 import { OpenFiles } from './open-files.js';
@@ -89,7 +89,7 @@ it('foreign lines count as damage if they were changed or removed after a seal h
   }
 });
 
-it('at the end of a log are covered by the first seal after a restart', async () => {
+it('foreign lines at the end of a log are covered by the first seal after a restart', async () => {
   const root = await temporaryFolder();
   let store = await openFileStore({ root });
   await commitOne(store, looseEventTransaction('a'));
@@ -102,7 +102,7 @@ it('at the end of a log are covered by the first seal after a restart', async ()
   expect(await reopenedIds(root)).toEqual(['a', 'b']);
 });
 
-it('may arrive between the check and the write: offsets are right, and the next seal covers them', async () => {
+it('foreign lines may arrive between the check and the write: offsets are right, and the next seal covers them', async () => {
   const root = await temporaryFolder();
   const faults: InjectedDiskFaults = {};
   const store = await openFileStore({ root, disk: faultyDisk(faults) });
@@ -127,7 +127,7 @@ it('may arrive between the check and the write: offsets are right, and the next 
   expect(await reopenedIds(root)).toEqual(['a', 'b', 'c']);
 });
 
-it('stay in a segment that is sealed, and are covered by a seal of the next', async () => {
+it('foreign lines stay in a segment that is sealed, and are covered by a seal of the next', async () => {
   const root = await temporaryFolder();
   const faults: InjectedDiskFaults = {};
   const options = { root, segment_bytes_max: 1, disk: faultyDisk(faults) };
@@ -153,7 +153,7 @@ it('stay in a segment that is sealed, and are covered by a seal of the next', as
 const COPIED_SEAL = `{"seal":"${'A'.repeat(43)}","lines":1,"durable":0,"at_ms":1}`;
 
 it.each(['{"event_id":"x","log":{}}', '{"log":{}}', '{"seal":"x"}', COPIED_SEAL, 'no JSON', '[1]', ''])(
-  'may look like anything: %s is kept and sealed, and is no event',
+  'foreign lines may have any content: %s is kept and sealed, and is not an event',
   async (line) => {
     const root = await temporaryFolder();
     const store = await openFileStore({ root });
@@ -171,7 +171,7 @@ it.each(['{"event_id":"x","log":{}}', '{"log":{}}', '{"seal":"x"}', COPIED_SEAL,
   },
 );
 
-it('may copy lines and seals of ours, in the middle and at the end: they stay foreign', async () => {
+it('foreign lines may copy lines and seals of the log, in the middle and at the end: they stay foreign', async () => {
   const root = await temporaryFolder();
   let store = await openFileStore({ root });
   for (const id of ['a', 'b']) await commitOne(store, looseEventTransaction(id));
@@ -190,7 +190,7 @@ it('may copy lines and seals of ours, in the middle and at the end: they stay fo
   expect(await reopenedIds(root)).toEqual(['a', 'b', 'c', 'd']);
 });
 
-it('that look like the next event of ours never become one', async () => {
+it('foreign lines that look like the next event of the log never become one', async () => {
   const root = await temporaryFolder();
   const store = await openFileStore({ root });
   await commitOne(store, looseEventTransaction('a'));
@@ -205,7 +205,7 @@ it('that look like the next event of ours never become one', async () => {
   expect(await reopenedIds(root)).toEqual(['a', 'b']);
 });
 
-it('may fill the end of a sealed segment with anything', async () => {
+it('foreign lines may fill the end of a sealed segment with anything', async () => {
   const root = await temporaryFolder();
   const faults: InjectedDiskFaults = {};
   const store = await openFileStore({ root, segment_bytes_max: 1, disk: faultyDisk(faults) });
@@ -219,7 +219,7 @@ it('may fill the end of a sealed segment with anything', async () => {
   expect(await reopenedIds(root)).toEqual(['a', 'b', 'c']);
 });
 
-it('are no reason to overlook damage: a changed line before them is refused by its number', async () => {
+it('foreign lines hide no damage: a changed line before them is refused by its number', async () => {
   const root = await temporaryFolder();
   const store = await openFileStore({ root });
   for (const id of ['a', 'b', 'c']) {
@@ -233,8 +233,8 @@ it('are no reason to overlook damage: a changed line before them is refused by i
   await expect(reopenedIds(root)).rejects.toThrow(/events\.jsonl, lines? \d/);
 });
 
-describe('in the log of a workspace', () => {
-  const eventsOf = (lines: readonly Buffer[], { seal, now_ms }: ForeignPlace) =>
+describe('foreign lines in the log of a workspace', () => {
+  const eventsOf = (lines: readonly Buffer[], { seal, now_ms }: ForeignLinesContext) =>
     lines.flatMap((line, at) =>
       String(line).trim() === ''
         ? []
@@ -254,26 +254,26 @@ describe('in the log of a workspace', () => {
     return raws;
   };
 
-  it('are taken in once each, in order, with the seal that covers them', async () => {
+  it('are imported once each, in order, with the seal that covers them', async () => {
     const root = await temporaryFolder();
     let store = await openFileStore(options(root));
     await commitOne(store, looseEventTransaction('a'));
     await appendFile(log(root), 'one\none\n\n');
     await commitOne(store, looseEventTransaction('b'));
     await appendFile(log(root), 'two\n');
-    expect(await store.takeForeign(KEY)).toBe(true);
-    expect(await store.takeForeign(KEY)).toBe(false);
+    expect(await store.importForeignLines(KEY)).toBe(true);
+    expect(await store.importForeignLines(KEY)).toBe(false);
     await appendFile(log(root), 'one\n');
     await store.close();
     expect(await rawsOf(root)).toEqual(['a', 'b', 'one', 'one', 'two']);
     store = await openFileStore(options(root));
-    expect(await store.takeForeign(KEY)).toBe(true);
+    expect(await store.importForeignLines(KEY)).toBe(true);
     await store.close();
     expect(await rawsOf(root)).toEqual(['a', 'b', 'one', 'one', 'two', 'one']);
     expect((await sealsIn(log(root))).map(({ foreign }) => foreign?.lines)).toEqual([undefined, 3, 1, 1]);
   });
 
-  it('are taken in by the thousands, in batches, also when a write fails among them', async () => {
+  it('are imported by the thousands, in batches, also when a write fails among them', async () => {
     const root = await temporaryFolder();
     const faults: InjectedDiskFaults = {};
     const store = await openFileStore({ ...options(root), disk: faultyDisk(faults) });
@@ -286,27 +286,27 @@ describe('in the log of a workspace', () => {
       if (writes === 4) throw diskError('EIO');
       return write(bytes);
     };
-    await store.takeForeign(KEY);
-    expect(await store.takeForeign(KEY)).toBe(true);
+    await store.importForeignLines(KEY);
+    expect(await store.importForeignLines(KEY)).toBe(true);
     await store.close();
     expect(await rawsOf(root)).toEqual(['a', ...many]);
     expect(Math.max(...(await sealsIn(log(root))).map(({ lines }) => lines))).toBeLessThanOrEqual(256);
   });
 
-  it('are left alone while they are unfinished', async () => {
+  it('are not imported while they are unfinished', async () => {
     const root = await temporaryFolder();
     const store = await openFileStore(options(root));
     await commitOne(store, looseEventTransaction('a'));
     await appendFile(log(root), 'whole\nhalf');
-    expect(await store.takeForeign(KEY)).toBe(false);
+    expect(await store.importForeignLines(KEY)).toBe(false);
     await appendFile(log(root), ' a line\n');
-    expect(await store.takeForeign(KEY)).toBe(true);
+    expect(await store.importForeignLines(KEY)).toBe(true);
     await store.close();
     expect(await rawsOf(root)).toEqual(['a', 'whole', 'half a line']);
   });
 });
 
-it('are waited for while they are being written', async () => {
+it('foreign lines are waited for while they are being written', async () => {
   const root = await temporaryFolder();
   let pauses = 0;
   const disk = {
@@ -325,7 +325,7 @@ it('are waited for while they are being written', async () => {
   expect(await reopenedIds(root)).toEqual(['a', 'b']);
 });
 
-it('that are never finished stop commits, and nothing is written or lost', async () => {
+it('foreign lines that are never finished stop commits, and nothing is written or lost', async () => {
   const root = await temporaryFolder();
   const store = await openFileStore({ root, disk: { ...nodeDisk, pause: async () => {} } });
   await commitOne(store, looseEventTransaction('a'));
@@ -340,7 +340,7 @@ it('that are never finished stop commits, and nothing is written or lost', async
   expect(await reopenedIds(root)).toEqual(['a', 'c']);
 });
 
-it('survive a write of ours that fails at the same time', async () => {
+it('foreign lines survive a write of the coordinator that fails at the same time', async () => {
   const root = await temporaryFolder();
   const faults: InjectedDiskFaults = {};
   const store = await openFileStore({ root, disk: faultyDisk(faults) });
@@ -359,7 +359,7 @@ it('survive a write of ours that fails at the same time', async () => {
   expect(await reopenedIds(root)).toEqual(['a', 'c']);
 });
 
-it('after torn lines of ours are kept, and the torn lines are cut', async () => {
+it('foreign lines after torn lines are kept, and the torn lines are cut', async () => {
   const root = await temporaryFolder();
   let store = await openFileStore({ root });
   for (const id of ['a', 'b']) await commitOne(store, looseEventTransaction(id));
@@ -394,7 +394,7 @@ it('after torn lines of ours are kept, and the torn lines are cut', async () => 
   expect(await reopenedIds(root)).toEqual(['a', 'c']);
 });
 
-it('do not shift what a reader verifies: a changed byte of the block is damage', async () => {
+it('foreign lines do not shift what a reader verifies: a changed byte of the block is damage', async () => {
   const root = await temporaryFolder();
   const store = await openFileStore({ root });
   await commitOne(store, looseEventTransaction('a'));

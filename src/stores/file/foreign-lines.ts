@@ -25,24 +25,24 @@ export function coversLines(cover: ForeignCover, lines: readonly Buffer[]): bool
 export const bytesInFile = (lines: readonly Buffer[]): number =>
   lines.reduce((sum, line) => sum + line.length + 1, 0);
 
-/** Where foreign lines stand, and when they are taken in. */
-export interface ForeignPlace {
+/** Where foreign lines were found, and when they are imported. */
+export interface ForeignLinesContext {
   /** The last event before them. */
   readonly after_position: number;
-  /** The last seal before they are taken in; no two batches have the same. */
+  /** The last seal before the batch that imports them; no two batches have the same. */
   readonly seal: string;
   readonly now_ms: number;
 }
 
 /** Makes events of foreign lines. An empty line has none. */
-export type ForeignEvents = (lines: readonly Buffer[], place: ForeignPlace) => readonly NewEvent[];
+export type ForeignEvents = (lines: readonly Buffer[], context: ForeignLinesContext) => readonly NewEvent[];
 
 const LINES_PER_BATCH = 256;
 const BYTES_PER_BATCH = 1024 * 1024;
 
 export const isBlank = (line: Buffer): boolean => line.toString('latin1').trim() === '';
 
-/** How many of these lines one batch takes in. If any is not empty, at least one such is among them. */
+/** How many of these lines one batch imports. If any is not empty, at least one such is among them. */
 export function batchLength(lines: readonly Buffer[]): number {
   let bytes = 0;
   let taken = 0;

@@ -60,7 +60,7 @@ export class LogCheck<Location> {
   private v1Hash: string;
   private readonly sealInput = new SealInput();
   private readonly redacted = new RedactedLines<Location>();
-  /** Lines that do not fit where they are. The next seal of ours shows whether they are another program's. */
+  /** Lines that do not fit where they are. The next seal of the log shows whether they are another program's. */
   private readonly undecided = new UndecidedLines<Location>();
 
   constructor(
@@ -75,14 +75,15 @@ export class LogCheck<Location> {
     return this.pending.length > 0;
   }
 
-  /** What does not fit at the end of the log: torn lines of ours, damage, or another program's. Null: nothing. */
+  /** What does not fit at the end of the log: torn lines, damage, or another program's lines. Null: nothing. */
   get undecidedFault(): LineFault<Location> | null {
     return this.undecided.fault;
   }
 
   /**
-   * Checks the next line. Returns null, or what is damaged; a damaged line changes nothing. Only our seals tell our lines
-   * from others: a line that does not fit is undecided until a seal that continues the last one leaves it out.
+   * Checks the next line. Returns null, or what is damaged; a damaged line changes nothing. Only seals tell the lines of
+   * the log from foreign ones: a line that does not fit is undecided until a seal that continues the last one leaves it
+   * out.
    */
   addLine(bytes: Buffer, location: Location): LineFault<Location> | null {
     if (this.undecided.fault !== null) return this.addUndecided(bytes, location);

@@ -111,7 +111,7 @@ export class LogFiles implements ClosableFile {
   seal(nextPosition: number, lastSeal: string): Promise<readonly Buffer[]> {
     // Reads use the open file while it is being moved: at its path there may be none, or the next one.
     return this.useActive(async (file) => {
-      const foreign = await this.takeForeign(file, lastSeal);
+      const foreign = await this.includeForeignTail(file, lastSeal);
       // Once it is sealed, the write-ahead log no longer counts for it.
       await file.sync();
       const segments = `${this.folder}/${SEGMENTS_FOLDER}`;
@@ -122,7 +122,7 @@ export class LogFiles implements ClosableFile {
       await this.disk.rename(`${this.folder}/${ACTIVE_FILE}`, path);
       try {
         // Another program may have appended a line just before the file was moved.
-        return [...foreign, ...(await this.takeForeign(file, lastSeal))];
+        return [...foreign, ...(await this.includeForeignTail(file, lastSeal))];
       } finally {
         const active = this.active;
         this.active = null;
@@ -136,7 +136,7 @@ export class LogFiles implements ClosableFile {
   }
 
   /** Makes the foreign lines at the end of the active file part of the log. */
-  private async takeForeign(file: DiskFile, seal: string): Promise<readonly Buffer[]> {
+  private async includeForeignTail(file: DiskFile, seal: string): Promise<readonly Buffer[]> {
     const end = { from: this.last.bytes, seal };
     const foreign = await readForeignTail(this.disk, file, this.pathOf(this.last), end);
     if (foreign.length === 0) return foreign;

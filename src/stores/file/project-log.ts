@@ -34,7 +34,7 @@ export interface LogOptions extends Omit<RecoveryContext, 'now_ms' | 'has_cut_ta
   readonly segment_bytes_max: number;
   /** Logs of the tenant that are being reloaded; until then the permit counts of the tenant's scopes are unknown. */
   readonly reloads: { count: number };
-  /** Takes in the lines of other programs: their events are written with the seal that covers them. */
+  /** Imports the lines of other programs: their events are written with the seal that covers them. */
   readonly foreign_events?: ForeignEvents;
   /** The store cannot continue. */
   readonly onBroken: (error: StoreBroken) => void;
@@ -48,7 +48,7 @@ const TRANSACTIONS_PENDING_MAX = 100_000;
 const NO_LINES: readonly Buffer[] = [];
 const NEWLINE = 0x0a;
 const LOOK_AHEAD_BYTES = 64 * 1024;
-/** Per call. What is left is taken in by the next one. */
+/** Per call. The next call imports what is left. */
 const FOREIGN_BATCHES_MAX = 64;
 
 /** One project's log: decides transactions in memory, and reports nothing before it is on disk. */
@@ -255,7 +255,7 @@ export class ProjectLog {
     const batch = this.pendingBatch;
     const { foreign } = this.log.state;
     const known = foreign.length + foreignBefore.length === 0 ? NO_LINES : [...foreign, ...foreignBefore];
-    const covered = this.takeIn(known);
+    const covered = this.addForeignEvents(known);
     const sealed = batch.finish(this.durablePosition, coverOf(covered));
     this.flushingBatch = { ...sealed, batch, uncovered: known.slice(covered.length) };
     this.pendingBatch = this.newBatch(sealed.seal);
@@ -263,38 +263,38 @@ export class ProjectLog {
   }
 
   /** Adds the events of foreign lines to the pending batch. Returns the lines that its seal is to cover. */
-  private takeIn(known: readonly Buffer[]): readonly Buffer[] {
+  private addForeignEvents(known: readonly Buffer[]): readonly Buffer[] {
     const { foreign_events: eventsOf, key, now } = this.options;
     if (eventsOf === undefined || known.length === 0) return known;
     const lines = known.slice(0, batchLength(known));
     const now_ms = now();
-    const place = { after_position: this.durablePosition, seal: this.log.state.seal, now_ms };
-    for (const event of eventsOf(lines, place))
+    const context = { after_position: this.durablePosition, seal: this.log.state.seal, now_ms };
+    for (const event of eventsOf(lines, context))
       this.applyToBatch(transactionOf(key, { loose_events: [event] }), now_ms);
     return lines;
   }
 
   /**
-   * Takes in the lines that other programs have appended, if they are whole, in batches. Resolves to whether there were
+   * Imports the lines that other programs have appended, if they are whole, in batches. Resolves to whether there were
    * any.
    */
-  async takeForeign(): Promise<boolean> {
+  async importForeignLines(): Promise<boolean> {
     if (this.options.foreign_events === undefined) return false;
-    let hasTaken = false;
+    let hasImported = false;
     await this.betweenBatches(async () => {
       const { reloadCount } = this;
       for (let batches = 0; batches < FOREIGN_BATCHES_MAX; batches += 1) {
-        if (!(await this.hasForeign())) return;
+        if (!(await this.hasForeignLines())) return;
         await this.flushPending();
         if (this.failure !== null || this.reloadCount !== reloadCount) return;
-        hasTaken = true;
+        hasImported = true;
       }
     });
-    return hasTaken;
+    return hasImported;
   }
 
-  /** Whether there are lines of other programs to take in. One that is being written is left until it is whole. */
-  private async hasForeign(): Promise<boolean> {
+  /** Whether there are lines of other programs to import. One that is being written is left until it is whole. */
+  private async hasForeignLines(): Promise<boolean> {
     const { files, state } = this.log;
     if (!state.foreign.every(isBlank)) return true;
     const from = files.last.bytes;

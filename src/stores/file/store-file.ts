@@ -1,4 +1,4 @@
-import { raised, StoreBroken, type StoreMeta, StoreRefused } from '../store.js';
+import { StoreBroken, type StoreMeta, StoreRefused, withRaisedIncarnation } from '../store.js';
 import { type Disk, readSmallFile, writeAtomically } from './disk.js';
 import { STORE_FILE } from './layout.js';
 
@@ -60,7 +60,7 @@ export class StoreFile {
   }
 
   raiseIncarnation(incarnation: number): Promise<void> {
-    return this.write((stored) => ({ ...stored, ...raised(stored, incarnation) }));
+    return this.write((stored) => ({ ...stored, ...withRaisedIncarnation(stored, incarnation) }));
   }
 
   private write(change: (stored: StoredMeta) => StoredMeta): Promise<void> {

@@ -17,7 +17,7 @@ async function openFile() {
   return { file, syncs };
 }
 
-// The operating system reports a write that it dropped once, to whoever syncs next.
+// The operating system reports a write that it dropped only once, to the next sync.
 it('accepts no sync that ends after another one has failed, and starts no other', async () => {
   const { file, syncs } = await openFile();
   const first = file.sync();

@@ -8,45 +8,46 @@ import { type Disk, type DiskFile, isErrorCode, type UpdatableFile } from './dis
  */
 export function strictDisk(disk: Disk): Disk {
   return {
-    openAppend: async (path, mode) => strictFile(await disk.openAppend(path, mode), new Durability(path)),
+    openAppend: async (path, mode) =>
+      strictFile(await disk.openAppend(path, mode), new DurabilityGuard(path)),
     openRead: (path) => disk.openRead(path),
     sizeOf: (path) => disk.sizeOf(path),
-    openUpdate: async (path) => strictUpdatable(await disk.openUpdate(path), new Durability(path)),
+    openUpdate: async (path) => strictUpdatable(await disk.openUpdate(path), new DurabilityGuard(path)),
     rename: (from, to) => disk.rename(from, to),
     unlink: (path) => disk.unlink(path),
     removeFolder: (path) => disk.removeFolder(path),
     makeFolder: (path) => disk.makeFolder(path),
     list: (path) => disk.list(path),
-    syncFolder: (path) => new Durability(path).require('made durable', () => disk.syncFolder(path)),
+    syncFolder: (path) => new DurabilityGuard(path).run('made durable', () => disk.syncFolder(path)),
     lock: (path) => disk.lock(path),
     lockOwner: (path) => disk.lockOwner(path),
     pause: () => disk.pause(),
   };
 }
 
-const strictFile = (file: DiskFile, durability: Durability): DiskFile => ({
+const strictFile = (file: DiskFile, guard: DurabilityGuard): DiskFile => ({
   write: (bytes) => file.write(bytes),
   read: (into, position) => file.read(into, position),
-  sync: () => durability.require('made durable', () => file.sync()),
-  truncate: (size) => durability.require('truncated', () => file.truncate(size)),
+  sync: () => guard.run('made durable', () => file.sync()),
+  truncate: (size) => guard.run('truncated', () => file.truncate(size)),
   size: () => file.size(),
   close: () => file.close(),
 });
 
-const strictUpdatable = (file: UpdatableFile, durability: Durability): UpdatableFile => ({
+const strictUpdatable = (file: UpdatableFile, guard: DurabilityGuard): UpdatableFile => ({
   writeAt: (bytes, position) => file.writeAt(bytes, position),
-  sync: () => durability.require('made durable', () => file.sync()),
+  sync: () => guard.run('made durable', () => file.sync()),
   size: () => file.size(),
   close: () => file.close(),
 });
 
-/** Knows whether anything of an open file could not be made durable. */
-class Durability {
+/** Refuses everything after the first failed sync or truncate of an open file. */
+class DurabilityGuard {
   private failure: StoreBroken | null = null;
 
   constructor(private readonly path: string) {}
 
-  async require(what: string, action: () => Promise<void>): Promise<void> {
+  async run(what: string, action: () => Promise<void>): Promise<void> {
     if (this.failure !== null) throw this.failure;
     try {
       await action();

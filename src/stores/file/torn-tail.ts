@@ -10,13 +10,13 @@ import type { Seal } from './seal.js';
 
 interface SplitTail {
   readonly foreign: readonly Buffer[];
-  /** Nothing of it is ours, and it ends with a whole line. */
+  /** All of it is foreign, and it ends with a whole line. */
   readonly isAllForeign: boolean;
 }
 
 /**
- * Tells torn lines of ours from lines of other programs, after the last seal of a log. Ours continue the log, or are
- * the beginning of such a line; no seal vouches for them. Everything else is foreign, also a copy of a line of ours.
+ * Tells torn lines of the log from lines of other programs, after the last seal. Torn lines continue the log, or are the
+ * beginning of such a line; no seal covers them. Everything else is foreign, also a copy of an older line of the log.
  */
 export function splitTail(tail: Buffer, key: ProjectKey, position: number): SplitTail {
   const lines: { readonly line: Buffer; isOwn: boolean }[] = [];
@@ -44,13 +44,13 @@ export function splitTail(tail: Buffer, key: ProjectKey, position: number): Spli
 const isNextSeal = ({ durable, continues }: Seal, position: number): boolean =>
   durable === position || (continues === true && durable <= position);
 
-/** Whether a crash may have left this of a line of ours. */
+/** Whether this may be the part of a line that a crash has left. */
 const isTornLine = (line: Buffer): boolean =>
   parseObject(textOf(line)) === null &&
   OWN_PREFIXES.some((prefix) => line.subarray(0, prefix.length).equals(prefix));
 
 /**
- * Cuts a log file off at `from`, where our own lines are unfinished. The foreign lines after that place are appended
+ * Cuts a log file off at `from`, where the lines of the log are unfinished. The foreign lines after that place are appended
  * again, since other programs rely on them.
  */
 export async function cutKeepingForeign(

@@ -11,8 +11,8 @@ export interface UndecidedLine<Location> {
 const BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * Lines that do not fit where they are. They are foreign if a later seal continues the last seal of ours without them;
- * a foreign line may look like anything, also like a line or a seal of ours. They are damaged if a later block
+ * Lines that do not fit where they are. They are foreign if a later seal continues the last seal of the log without
+ * them; a foreign line may look like anything, also like a line or a seal of the log. They are damaged if a later block
  * continues one among them.
  */
 export class UndecidedLines<Location> {
@@ -38,14 +38,14 @@ export class UndecidedLines<Location> {
     const { seal } = decoded;
     const block = this.blockOf(seal);
     if (block !== null && digestOf(block, bytes, end.seal) === seal.seal) return block;
-    const isOurs =
+    const isOwnBlock =
       block !== null &&
       this.lastSeal !== null &&
       digestOf(block, bytes, this.lastSeal) === seal.seal &&
       // A copy of lines that the log has already proves nothing.
       block.some((line) => positionIn(line.bytes) > end.position);
     this.lastSeal = seal.seal;
-    return isOurs ? 'damaged' : null;
+    return isOwnBlock ? 'damaged' : null;
   }
 
   /** Forgets all lines, and returns those before the block. */

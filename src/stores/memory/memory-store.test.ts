@@ -4,7 +4,7 @@ import { openMemoryStore } from './memory-store.js';
 
 // req: STO-001, STO-007
 describeStoreConformance('memory', {
-  controlsClock: true,
+  hasControlledClock: true,
   open: async () => {
     const clock = new ManualClock(Date.UTC(2026, 0, 1));
     return { store: openMemoryStore({ clock }), clock };

@@ -8,12 +8,12 @@ import {
   type HeldProjectsPage,
   type ProjectKey,
   type ProjectRow,
-  raised,
   type Store,
   type StoreCapabilities,
   type StoredHead,
   type StoreMeta,
   type Transaction,
+  withRaisedIncarnation,
 } from '../store.js';
 import { StoreImage } from './store-image.js';
 
@@ -105,7 +105,7 @@ export class MemoryStore implements Store {
   }
 
   async raiseIncarnation(incarnation: number): Promise<StoreMeta> {
-    this.storeMeta = raised(this.storeMeta, incarnation);
+    this.storeMeta = withRaisedIncarnation(this.storeMeta, incarnation);
     return this.storeMeta;
   }
 

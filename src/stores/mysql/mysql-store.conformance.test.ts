@@ -7,7 +7,7 @@ await onSharedEngine('mysql', ({ url }) => {
   const options = optionsWithoutTimeouts(url);
   // req: STO-001, STO-003
   describeStoreConformance('mysql', {
-    indexesDueProjects: true,
+    hasDueIndex: true,
     open: async () => {
       let store = await openMysqlStore(options);
       return {

@@ -7,7 +7,7 @@ await onSharedEngine('postgres', ({ url }) => {
   const options = optionsWithoutTimeouts(url);
   // req: STO-001, STO-002
   describeStoreConformance('postgres', {
-    indexesDueProjects: true,
+    hasDueIndex: true,
     open: async () => {
       let store = await openPostgresStore(options);
       return {

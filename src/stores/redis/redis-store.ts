@@ -7,13 +7,13 @@ import {
   type HeldProjectsPage,
   type ProjectKey,
   type ProjectRow,
-  raised,
   type Store,
   type StoreBroken,
   type StoreCapabilities,
   type StoredHead,
   type StoreMeta,
   type Transaction,
+  withRaisedIncarnation,
 } from '../store.js';
 import { RedisBlobs } from './blobs.js';
 import { RedisCommitter } from './commit.js';
@@ -159,7 +159,7 @@ export class RedisStore implements Store {
       [this.keys.meta],
       [String(incarnation)],
     );
-    this.identity.meta = raised(await this.meta(), reached as number);
+    this.identity.meta = withRaisedIncarnation(await this.meta(), reached as number);
     return this.meta();
   }
 

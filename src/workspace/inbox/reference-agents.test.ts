@@ -39,7 +39,7 @@ it('a holder that claims its edge again gets its claim back, and others do not',
   expect(await send('b-01', claim)).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM', current_holder: 'a-01' });
 });
 
-it('a release without a generation ends the claim of its own agent only', async () => {
+it('a release without a generation releases only a claim of the agent that sends it', async () => {
   const { harness, send } = await openWithClaim();
   const missing = { problem: 'INVALID_REQUEST', detail: expect.stringMatching(/^generation: missing\./) };
   expect(await send('b-01', release)).toMatchObject(missing);

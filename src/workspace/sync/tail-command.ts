@@ -79,7 +79,7 @@ const ACTION_BY_EVENT_KIND: Readonly<Record<ClaimEventKind, TailActionBuilder>> 
   },
   resumed: (event, handle) =>
     sendAction('resume', { ...expectedHolderOf(event, handle), offline: offlineOf(event) }),
-  reviewed: review,
+  reviewed: reviewAction,
   noted: (event, handle) => {
     const { text } = event.payload;
     const { generation } = handle;
@@ -128,7 +128,11 @@ function submission(event: EventEnvelope, handle: RemoteHandle): TailAction {
   });
 }
 
-function review(event: EventEnvelope, { generation }: RemoteHandle, accepted_event_id?: string): TailAction {
+function reviewAction(
+  event: EventEnvelope,
+  { generation }: RemoteHandle,
+  accepted_event_id?: string,
+): TailAction {
   const { subject: task_id, event_id: request_id, payload } = event;
   const { decision, iteration, candidate_sha256, comment, reviewer } = payload;
   const offline = withoutUndefined({ ...offlineOf(event), reviewer, accepted_event_id });

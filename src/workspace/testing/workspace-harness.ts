@@ -54,8 +54,8 @@ export class WorkspaceHarness {
   }
 
   /**
-   * The events on edges, in order, as `edge_started a-01 1`. Without signs of life, which nobody asked for and which are
-   * left out within one millisecond.
+   * The events on edges, in order, as `edge_started a-01 1`. Without signs of life: no command asks for one, and
+   * their number depends on the clock.
    */
   async edgeHistory(): Promise<string[]> {
     const isSignOfLife = ({ event_type, request_id }: EventEnvelope) =>

@@ -6,9 +6,9 @@ import { finiteOrNull, isLapsed, lapsesAtMs } from '../lease.js';
 import { DecisionBuilder, holderActor, refuse } from './decision-builder.js';
 
 /**
- * Adds a sign of life to a decision on a command that the holder has proved to be its own: a heartbeat with the lease
- * as it is. It shows that the agent is active and ends a stale period, but gives the agent no more time. Call it only
- * after the handle was checked, and for decisions that change no head.
+ * Adds a sign of life to a decision on a command of the holder: a heartbeat that leaves the lease unchanged. It shows
+ * that the agent is active and ends a stale period, but does not extend the lease. Call it only after the handle was
+ * checked, and for decisions that change no head.
  */
 export function withSignOfLife(decision: Decision, context: DecisionContext): Decision {
   const { head } = decision;

@@ -193,7 +193,7 @@ const WORK_LOST_CODES = new Set<DecisionCode>([
 
 /**
  * Refuses a submission and records it. Work that is lost under a valid grant is parked: stored under its result id, for
- * a later adoption. A refusal of the holder is a sign of life; that of anybody else changes nothing.
+ * a later adoption. A refusal of the holder is a sign of life; that of another sender changes nothing.
  */
 function refuseSubmission(
   head: Head,
@@ -234,7 +234,7 @@ function refuseSubmission(
   return isHolder ? withSignOfLife(refusal, context) : refusal;
 }
 
-/** Somebody without a valid handle, as the actor of an event: the session is only what it claims. */
+/** A sender without a valid handle, as the actor of an event. Its session id is unverified. */
 const senderActor = (head: Head, { handle, sender }: SubmitCommand): EventActor => ({
   agent_id: sender,
   session_id: handle.session_id,

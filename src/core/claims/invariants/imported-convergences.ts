@@ -4,7 +4,7 @@ import { edgeIdOf, featureIdOf } from '../../methodology/progress/payload.js';
 import type { ImportedOrigin } from '../adopted-from.js';
 import type { ReportViolation } from './transition.js';
 
-/** The types that report the convergence of an edge: our own, and those of other Genesis tools. */
+/** The types that report the convergence of an edge: of this coordinator, and of other Genesis tools. */
 const CONVERGENCE_TYPES: ReadonlySet<string> = new Set([
   'edge_converged',
   'result_adopted',
@@ -25,6 +25,6 @@ export class ImportedConvergences {
 
   checkAdoption(subject: string, { event_id, position }: ImportedOrigin, report: ReportViolation): void {
     if (this.events.get(position) === `${event_id} ${subject}`) return;
-    report('INV-17', `adopted ${event_id}, which is no imported convergence at position ${position}`);
+    report('INV-17', `adopted ${event_id}, which is not an imported convergence at position ${position}`);
   }
 }

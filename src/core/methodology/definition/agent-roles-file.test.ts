@@ -4,7 +4,7 @@ import { checkAuthority } from './authority.js';
 import { DEFAULT_FILES } from './defaults.generated.js';
 import { parseMethodology } from './read-methodology.js';
 
-/** The file of the specification, as it stands there. */
+/** The file of the specification, verbatim. */
 const AGENT_ROLES = `roles:
   architect:
     converge_edges: [intent_requirements, requirements_design, design_code]
@@ -25,7 +25,7 @@ function parse(files: Record<string, string>) {
 describe('agent_roles.yml of the specification', () => {
   const { methodology, warnings } = parse({ 'agent_roles.yml': AGENT_ROLES });
 
-  it('loads as it stands, without warnings', () => {
+  it('loads unchanged, without warnings', () => {
     expect(warnings).toEqual([]);
     expect(Object.keys(methodology.roles.roles)).toEqual([
       'architect',

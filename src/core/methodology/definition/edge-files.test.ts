@@ -4,7 +4,7 @@ import { effectiveChecklist } from './checklist.js';
 import type { FeatureVector } from './methodology.js';
 import { parseMethodology } from './read-methodology.js';
 
-/** The edge file of the specification, as it stands there. */
+/** The edge file of the specification, verbatim. */
 const EVALUATORS_FILE = `# edge_params/requirements_design.yml (methodology config)
 edge_type: requirements_design
 source: requirements
@@ -80,14 +80,17 @@ describe('an edge file with evaluators', () => {
   it.each([
     ['by edge_type', 'edge_type: design_code'],
     ['by its ends', 'source: design\ntarget: code'],
-    ['by edge_type, if that is no edge by its ends', 'edge_type: standard\nsource: design\ntarget: code'],
+    [
+      'by source and target, if edge_type is not an edge',
+      'edge_type: standard\nsource: design\ntarget: code',
+    ],
   ])('belongs to its edge %s, whatever the file is called', (_, head) => {
     const text = `${head}\nevaluators: [{ type: human, gate: look }]\n`;
     const { checks } = checksOf(text, 'design_code', 'graph/edges/mine.yml');
     expect(checks.map(({ name }) => name)).toEqual(['look']);
   });
 
-  it('keeps the checks of both lists, each under a name of its own', () => {
+  it('keeps the checks of both lists, each under a unique name', () => {
     const { checks, warnings } = checksOf(`edge: requirements→design
 checklist:
   - { name: look, type: agent }
@@ -172,10 +175,10 @@ describe('a field that is not understood', () => {
     ['an unknown type with a checklist', '{ type: judge, checklist: [a] }', 'evaluators[0].type', 'agent'],
     ['an unknown type with nothing', '{ type: oracle }', 'evaluators[0].type', 'human'],
     ['no type', '{ gate: look }', 'evaluators[0].type', 'human'],
-    ['a type that is no text', '{ type: 7, gate: look }', 'evaluators[0].type', 'human'],
+    ['a type that is not a text', '{ type: 7, gate: look }', 'evaluators[0].type', 'human'],
     ['a command of an agent', '{ type: agent, command: make }', 'evaluators[0].command', 'deterministic'],
     [
-      'a command that is no text',
+      'a command that is not a text',
       '{ type: deterministic, command: { run: make } }',
       'evaluators[0].command',
       'human',
@@ -186,7 +189,12 @@ describe('a field that is not understood', () => {
       'evaluators[0].checklist',
       'agent',
     ],
-    ['an entry that is no check', '{ type: agent, checklist: [7] }', 'evaluators[0].checklist[0]', 'human'],
+    [
+      'an entry that is not a check',
+      '{ type: agent, checklist: [7] }',
+      'evaluators[0].checklist[0]',
+      'human',
+    ],
     [
       'an unknown field of an entry',
       '{ type: agent, checklist: [{ name: a, weight: 2 }] }',
@@ -194,7 +202,7 @@ describe('a field that is not understood', () => {
       'agent',
     ],
     ['a gate of an agent', '{ type: agent, gate: look }', 'evaluators[0].gate', 'human'],
-    ['a gate that is no text', '{ type: human, gate: false }', 'evaluators[0].gate', 'human'],
+    ['a gate that is not a text', '{ type: human, gate: false }', 'evaluators[0].gate', 'human'],
     ['a wrong required', '{ type: human, gate: look, required: maybe }', 'evaluators[0].required', 'human'],
     ['a wrong criterion', '{ type: human, gate: look, criterion: [a] }', 'evaluators[0].criterion', 'human'],
     ['an evaluator that is a number', '7', 'evaluators[0]', 'human'],
@@ -204,7 +212,7 @@ describe('a field that is not understood', () => {
     expect(checks).toMatchObject([{ type, required: true }]);
   });
 
-  it('is a warning if the evaluators are no list, and a person has to check them', () => {
+  it('is a warning if the evaluators are not a list, and a person has to check them', () => {
     const text = 'edge: requirements→design\nevaluators: { deterministic: [make] }\n';
     const { checks, warnings } = checksOf(text);
     expect(warnings).toMatchObject([{ file: PATH, path: 'evaluators', line: 2 }]);
@@ -246,7 +254,7 @@ evaluators:
   - { type: deterministic, command: make licences }
   - { type: human, gate: look }
 checklist:
-  - { name: reviewed, type: agent, criterion: Somebody read it }
+  - { name: reviewed, type: agent, criterion: A reviewer has read it }
 convergence: { max_iterations: 9, stuck_threshold: 4, human_required: true }
 `;
   const EDGE = `edge: design→code

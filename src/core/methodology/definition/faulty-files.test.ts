@@ -21,7 +21,7 @@ function parsed(...files: readonly (readonly [string, string])[]) {
 
 const idsOf = (features: readonly FeatureVector[]) => features.map(({ feature_id }) => feature_id);
 
-it('leaves out a feature whose file has a fault, told once with line and column', () => {
+it('leaves out a feature whose file has a fault, and reports it once with line and column', () => {
   const { features, faults } = parsed(['features/active/C.yml', 'feature: C\ntitle: [\n']);
   expect(idsOf(features)).toEqual(['A', 'B']);
   expect(faults).toEqual([

@@ -24,7 +24,7 @@ export function describeFileStore(
   partsFor: (tenantId: string) => Partial<FileStoreOptions>,
 ): void {
   describeStoreConformance(name, {
-    controlsClock: true,
+    hasControlledClock: true,
     open: async (tenantId) => {
       const root = await mkdtemp(join(tmpdir(), 'file-store-'));
       onTestFinished(() => rm(root, { recursive: true, force: true }));

@@ -19,7 +19,7 @@ import {
 import { warnUnknownFields } from './unknown-fields.js';
 import type { YamlFile } from './yaml-file.js';
 
-/** What holds for every edge and profile that does not say otherwise. */
+/** Defaults for every edge and profile. */
 export interface EvaluatorDefaults {
   /** Checks of every edge. A check of the edge with the same name takes precedence. */
   readonly checks: readonly CheckDefinition[];

@@ -75,10 +75,10 @@ function* evaluatorChecks(
   }
   warnUnknownFields(context.file, path, EVALUATOR_FIELDS, 'Its evaluator is read without it.');
   const reader = new EvaluatorReader(fields, path, context);
-  yield* reader.commands();
-  yield* reader.checklist();
-  yield* reader.gate();
-  yield* reader.bare();
+  yield* reader.readCommands();
+  yield* reader.readChecklist();
+  yield* reader.readGate();
+  yield* reader.readTypeOnly();
 }
 
 /** Reads one entry of `evaluators:`. */
@@ -90,7 +90,11 @@ class EvaluatorReader {
     private readonly path: DocumentPath,
     private readonly context: EvaluatorsContext,
   ) {
-    const inferred = has(entry, 'command') ? 'deterministic' : has(entry, 'checklist') ? 'agent' : 'human';
+    const inferred = hasValue(entry, 'command')
+      ? 'deterministic'
+      : hasValue(entry, 'checklist')
+        ? 'agent'
+        : 'human';
     const type = typeof entry.type === 'string' ? checkTypeOf(entry.type) : undefined;
     if (type === undefined) {
       const message = `There is no evaluator ${JSON.stringify(entry.type ?? null)}; it is read as ${inferred}. Known evaluators: deterministic, agent, human.`;
@@ -99,8 +103,8 @@ class EvaluatorReader {
     this.type = type ?? inferred;
   }
 
-  *commands(): Generator<CheckDefinition> {
-    if (!has(this.entry, 'command')) return;
+  *readCommands(): Generator<CheckDefinition> {
+    if (!hasValue(this.entry, 'command')) return;
     const path = [...this.path, 'command'];
     if (this.type !== 'deterministic')
       this.warn(path, 'A command is a deterministic check, and read as one.');
@@ -112,23 +116,26 @@ class EvaluatorReader {
       const criterion = this.textOf('criterion') ?? `The command passes: ${command}`;
       const pass_criterion = this.textOf('pass_criterion');
       const fields = { command, ...(pass_criterion === null ? {} : { pass_criterion }) };
-      yield this.check('deterministic', this.textOf('name') ?? command, criterion, fields);
+      yield this.buildCheck('deterministic', this.textOf('name') ?? command, criterion, fields);
     }
   }
 
-  *checklist(): Generator<CheckDefinition> {
-    if (!has(this.entry, 'checklist')) return;
+  *readChecklist(): Generator<CheckDefinition> {
+    if (!hasValue(this.entry, 'checklist')) return;
     const path = [...this.path, 'checklist'];
     if (this.type === 'deterministic') {
-      this.warn(path, 'No program checks a sentence: the checklist is read as checks of an agent.');
+      this.warn(
+        path,
+        'A deterministic evaluator cannot check a text: the checklist is read as checks of an agent.',
+      );
     }
     const type = this.type === 'deterministic' ? 'agent' : this.type;
     const items: unknown[] = [this.entry.checklist].flat();
-    for (const [at, item] of items.entries()) yield this.item(item, type, [...path, at]);
+    for (const [at, item] of items.entries()) yield this.readItem(item, type, [...path, at]);
   }
 
-  *gate(): Generator<CheckDefinition> {
-    if (!has(this.entry, 'gate')) return;
+  *readGate(): Generator<CheckDefinition> {
+    if (!hasValue(this.entry, 'gate')) return;
     const { gate } = this.entry;
     const path = [...this.path, 'gate'];
     if (this.type !== 'human') this.warn(path, 'A gate is a human check, and read as one.');
@@ -137,32 +144,32 @@ class EvaluatorReader {
       return;
     }
     const criterion = this.textOf('criterion') ?? `A person decides: ${gate.replaceAll('_', ' ')}`;
-    yield this.check('human', this.textOf('name') ?? gate, criterion);
+    yield this.buildCheck('human', this.textOf('name') ?? gate, criterion);
   }
 
-  /** An evaluator that says nothing but its type. */
-  *bare(): Generator<CheckDefinition> {
-    if (['command', 'checklist', 'gate'].some((name) => has(this.entry, name))) return;
+  /** An evaluator with neither command, checklist nor gate. */
+  *readTypeOnly(): Generator<CheckDefinition> {
+    if (['command', 'checklist', 'gate'].some((name) => hasValue(this.entry, name))) return;
     const { edge } = this.context;
     const { type } = this;
     const criterion = this.textOf('criterion') ?? `The result of ${edge} is as it should be`;
     const fields = type === 'deterministic' ? { command: `$tools.${edge}.command $tools.${edge}.args` } : {};
-    yield this.check(type, this.textOf('name') ?? `${edge}_${type}`, criterion, fields);
+    yield this.buildCheck(type, this.textOf('name') ?? `${edge}_${type}`, criterion, fields);
   }
 
-  private item(item: unknown, type: CheckType, path: DocumentPath): CheckDefinition {
-    if (isText(item)) return this.check(type, item, item);
+  private readItem(item: unknown, type: CheckType, path: DocumentPath): CheckDefinition {
+    if (isText(item)) return this.buildCheck(type, item, item);
     const { name, criterion, required, source } = isObject(item) ? item : ({} as Fields);
     const criterionText = [criterion, name].find(isText);
     if (criterionText === undefined) return humanFallback(item, path, this.context);
     warnUnknownFields(this.context.file, path, ITEM_FIELDS, 'Its check is read without it.');
     const fields = isText(source) ? { source } : {};
     const named = isText(name) ? name : criterionText;
-    const check = this.check(type, named, criterionText, fields);
+    const check = this.buildCheck(type, named, criterionText, fields);
     return required === undefined ? check : { ...check, required: this.readRequired(required, path) };
   }
 
-  private check(
+  private buildCheck(
     type: CheckType,
     name: string,
     criterion: string,
@@ -200,8 +207,8 @@ class EvaluatorReader {
   }
 }
 
-/** An empty list says as little as a missing field. */
-function has(entry: Fields, field: string): boolean {
+/** An empty list counts as a missing field. */
+function hasValue(entry: Fields, field: string): boolean {
   const value = entry[field] ?? null;
   return value !== null && !(Array.isArray(value) && value.length === 0);
 }

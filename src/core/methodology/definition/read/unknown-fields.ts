@@ -2,7 +2,7 @@ import { isObject } from '../../../events/plain-data.js';
 import type { DocumentPath } from '../../../yaml/source-position.js';
 import type { YamlFile } from './yaml-file.js';
 
-/** Warns of fields that nothing reads: one that is misspelt would otherwise be lost without a word. */
+/** Warns of fields that nothing reads: a misspelt one would otherwise be ignored silently. */
 export function warnUnknownFields(
   file: YamlFile,
   path: DocumentPath,
@@ -18,7 +18,7 @@ export function warnUnknownFields(
   }
 }
 
-/** Undefined if there is no such place, as in a file that is parsed in another spelling than its own. */
+/** Undefined if the path does not exist, as in a file whose fields were renamed when it was parsed. */
 function valueAt(root: unknown, path: DocumentPath): unknown {
   let value = root;
   for (const step of path) {

@@ -13,7 +13,7 @@ const PREFIX_BYTES = 1024;
  * The events of lines that another tool appends to the log of a workspace, as of an imported log: they report what that
  * tool says, and change no head.
  */
-export const takenLineEvents =
+export const foreignLineEvents =
   (key: ProjectKey): ForeignEvents =>
   (lines, { after_position, seal, now_ms }) => {
     const source = `${ACTIVE_FILE} after position ${after_position}`;
