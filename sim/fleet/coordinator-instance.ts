@@ -164,6 +164,7 @@ export function observeCommits(store: Store, listener: CommitListener): Store {
     redact: (project, events) => store.redact(project, events),
     project: (project) => store.project(project),
     projects: (tenantId) => store.projects(tenantId),
+    tenantIds: () => store.tenantIds(),
     countPermits: (tenantId, scope) => store.countPermits(tenantId, scope),
     heldProjects: (page) => store.heldProjects(page),
     now: () => store.now(),

@@ -38,6 +38,7 @@ export class StoreLink {
       redact: (project, events) => this.read((store) => store.redact(project, events)),
       project: (project) => this.read((store) => store.project(project)),
       projects: (tenantId) => this.read((store) => store.projects(tenantId)),
+      tenantIds: () => this.read((store) => store.tenantIds()),
       countPermits: (tenantId, scope) => this.read((store) => store.countPermits(tenantId, scope)),
       heldProjects: (page) => this.read((store) => store.heldProjects(page)),
       now: () => this.read((store) => store.now()),

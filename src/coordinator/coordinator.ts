@@ -41,6 +41,8 @@ import {
 } from './authentication/signatures.js';
 import { pollCommits } from './background/commit-poller.js';
 import { HeldProjectsWatch } from './background/held-projects.js';
+import { Retention } from './background/retention.js';
+import { RetentionRound } from './background/retention-round.js';
 import { Sweeper } from './background/sweeper.js';
 import { type DocumentReader, InlineDocumentReader, ThreadedDocumentReader } from './documents/documents.js';
 import { MethodologyService } from './methodology/service.js';
@@ -141,6 +143,7 @@ export class Coordinator {
   private readonly documents: DocumentReader;
   readonly history: EventHistory;
   private readonly sweeper: Sweeper;
+  private readonly retentionRound: RetentionRound;
   private readonly heldProjects: HeldProjectsWatch;
   private readonly stopFollowing: () => void;
 
@@ -168,9 +171,11 @@ export class Coordinator {
       recordReview: (scope, body, caller) => this.recordReview(scope, body, caller),
     });
     this.audit = new AuditService(projects, environment, options.audit ?? null);
-    this.sweeper = new Sweeper(projects, environment, (project, eventType, payload) =>
+    const retention = new Retention((project, eventType, payload) =>
       this.audit.signRecord(project, eventType, payload),
     );
+    this.sweeper = new Sweeper(projects, environment, retention);
+    this.retentionRound = new RetentionRound(projects, store, environment, retention, this.audit);
     this.heldProjects = new HeldProjectsWatch(projects, store, environment);
     const isShared = !store.capabilities.single_writer;
     this.stopFollowing = isShared ? pollCommits(projects, environment) : () => {};
@@ -196,6 +201,7 @@ export class Coordinator {
     this.audit.cancel();
     this.documents.close();
     this.sweeper.stop();
+    this.retentionRound.stop();
     this.heldProjects.stop();
     this.stopFollowing();
   }
@@ -547,6 +553,11 @@ export class Coordinator {
   /** Runs retention in every loaded project and returns the number of redacted events. It also runs once a day by itself. */
   redactHistory(): Promise<number> {
     return this.sweeper.redactHistory();
+  }
+
+  /** The same in every project that is not loaded, one after the other. It also runs once a day by itself. */
+  redactIdleHistory(): Promise<number> {
+    return this.retentionRound.run();
   }
 
   private runSigned<T>(

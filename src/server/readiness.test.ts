@@ -13,3 +13,25 @@ it.each([
   Object.assign(store, { project: () => Promise.reject(error) });
   expect(await readiness()).toBe('The store does not respond. The server keeps retrying.');
 });
+
+it.each([
+  [false, []],
+  [true, ['acme', 'other']],
+])(
+  'reads the projects of all tenants at the start only if the store verifies them: %s',
+  async (verifies, read) => {
+    const store = openMemoryStore();
+    const readTenants: string[] = [];
+    Object.assign(store, {
+      tenantIds: async () => ['acme', 'other'],
+      projects: async (tenantId: string) => {
+        readTenants.push(tenantId);
+        return [];
+      },
+      ...(verifies ? { damage: () => [] } : {}),
+    });
+    const readiness = readinessProbe(store, new AbortController().signal, { alarms: () => [] });
+    expect(await readiness()).toEqual({ status: 'ready' });
+    expect(readTenants).toEqual(read);
+  },
+);

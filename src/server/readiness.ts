@@ -42,9 +42,15 @@ async function isAnswering(store: Store): Promise<boolean> {
   }
 }
 
-/** Opens every tenant's logs once, so that damage is known before they are needed. */
-async function openAllLogs(store: Store, stopping: AbortSignal): Promise<void> {
-  for (const tenantId of (await store.tenantIds?.()) ?? []) {
+/**
+ * Opens every tenant's logs once, so that damage is known before they are needed. Not those of tenants with stores of
+ * their own: readiness must not wait for a store that cannot be reached.
+ */
+async function openAllLogs(routedStore: Store, stopping: AbortSignal): Promise<void> {
+  const store = (await routedStore.storeOf?.(PLATFORM_TENANT)) ?? routedStore;
+  // A store that verifies nothing would find nothing, and may have many tenants.
+  if (store.damage === undefined) return;
+  for (const tenantId of await store.tenantIds()) {
     if (stopping.aborted) return;
     // The store records the damage it finds; other errors recur with the requests that meet them.
     await store.projects(tenantId).catch(() => {});
@@ -55,6 +61,6 @@ async function hasServableTenant(store: Store): Promise<boolean> {
   const refused = new Set(
     store.damage?.().flatMap(({ tenant_id, isServed }) => (isServed ? [] : [tenant_id])),
   );
-  const tenants = (await store.tenantIds?.()) ?? [];
+  const tenants = await store.tenantIds();
   return tenants.some((tenantId) => tenantId !== PLATFORM_TENANT && !refused.has(tenantId));
 }

@@ -92,23 +92,30 @@ export class RoutedStore implements Store {
 
   /** One store after the other: those of the tenants with a route, and others that were used. */
   async heldProjects({ after, limit }: HeldProjectsPage): Promise<ProjectKey[]> {
-    if (after === null)
-      await Promise.allSettled(this.routedTenants.map((tenantId) => this.storeOf(tenantId)));
+    if (after === null) await this.openRouted();
     const stores = [...this.openStores];
     const first = after === null ? 0 : stores.indexOf(await this.storeOf(after.tenant_id));
     const held: ProjectKey[] = [];
     for (const [index, store] of stores.slice(first).entries()) {
       const page = { after: index === 0 ? after : null, limit: limit - held.length };
-      held.push(...(await heldUnlessUnavailable(store, page)));
+      held.push(...(await unlessUnavailable(store.heldProjects(page))));
       if (held.length >= limit) break;
     }
     return held;
   }
 
-  /** The tenants of the default store only; the other stores are opened when needed. */
+  /** Those of the default store, and of every store that can be reached, of the tenants with a route or used before. */
   async tenantIds(): Promise<string[]> {
-    const tenantIds = (await this.defaultStore.tenantIds?.()) ?? [];
-    return tenantIds.filter((tenantId) => this.routeOf(tenantId) === this.defaultUrl);
+    await this.openRouted();
+    const lists = [this.tenantsAt(this.defaultUrl, this.defaultStore.tenantIds())];
+    for (const [url, opening] of this.storeByUrl) {
+      const listing = opening.then(
+        (store) => unlessUnavailable(store.tenantIds()),
+        () => [],
+      );
+      lists.push(this.tenantsAt(url, listing));
+    }
+    return (await Promise.all(lists)).flat().sort();
   }
 
   damage(): readonly FoundDamage[] {
@@ -136,16 +143,26 @@ export class RoutedStore implements Store {
     await this.defaultStore.close();
   }
 
+  /** Those that cannot be reached are left out. */
+  private async openRouted(): Promise<void> {
+    await Promise.allSettled(this.routedTenants.map((tenantId) => this.storeOf(tenantId)));
+  }
+
+  /** A store may have data of tenants that have another route now. */
+  private async tenantsAt(url: string, listing: Promise<string[]>): Promise<string[]> {
+    return (await listing).filter((tenantId) => this.routeOf(tenantId) === url);
+  }
+
   private watch(store: Store): void {
     this.openStores.add(store);
     void store.finished?.then(this.resolveFinished);
   }
 }
 
-/** An unreachable store delays no other; its projects are found when it answers again. */
-async function heldUnlessUnavailable(store: Store, page: HeldProjectsPage): Promise<ProjectKey[]> {
+/** An unreachable store delays no other; what it has is found when it answers again. */
+async function unlessUnavailable<T>(listing: Promise<T[]>): Promise<T[]> {
   try {
-    return await store.heldProjects(page);
+    return await listing;
   } catch (error) {
     if (error instanceof StoreUnavailable) return [];
     throw error;

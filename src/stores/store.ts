@@ -76,8 +76,11 @@ export interface Store {
    */
   raiseIncarnation(incarnation: number): Promise<StoreMeta>;
 
-  /** Every tenant with stored data, sorted by name. Absent if the store would have to read everything to answer. */
-  tenantIds?(): Promise<string[]>;
+  /**
+   * The tenants with stored data, sorted by name. A store without a list of them may leave out those that never had a
+   * permit `on_head`. Costs as much as there are tenants, or projects, however many events they have.
+   */
+  tenantIds(): Promise<string[]>;
 
   /** The damage found so far. Absent: this store does not verify what it reads. */
   damage?(): readonly FoundDamage[];

@@ -1,13 +1,25 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Coordinator, systemEnvironment } from '../../src/coordinator/index.js';
+import { eventOf } from '../../src/stores/conformance/fixture.js';
 import { openWithoutTimeouts } from '../../src/stores/testing/open-without-timeouts.js';
 import { ENGINE_NAMES, onSharedEngine } from '../../src/stores/testing/shared-engine.js';
+import { transactionOf } from '../../src/stores/transaction.js';
 import { planOf, unwrap } from '../support/coordinator-harness.js';
 import { EngineFleet } from './fleet.js';
 
 const [A, B, C] = ['A-001-core', 'B-001-data', 'C-001-api'] as const;
 const POLL_MS = 20;
+const OLD_TEXT = 'a remark of years ago';
+
+/** DynamoDB lists the tenants that have had a claim. */
+async function claimAndRelease(fleet: EngineFleet): Promise<void> {
+  const session = { task_id: A, session_id: 's1' };
+  const coordinator = fleet.coordinatorAt(0);
+  const { claim } = unwrap(await coordinator.claimTask(fleet.project, { ...session, agent_id: 'alpha' }));
+  const handle = { expected_generation: claim?.generation, claim_id: claim?.id };
+  unwrap(await coordinator.releaseClaim(fleet.project, { ...session, ...handle, reason: 'VOLUNTARY' }));
+}
 
 for (const name of ENGINE_NAMES) {
   await onSharedEngine(name, ({ url }) => {
@@ -64,6 +76,37 @@ for (const name of ENGINE_NAMES) {
           )
         )
           await pause(POLL_MS);
+      });
+
+      // req: LIM-004
+      test('redacts the old content of a project that nobody uses, and unloads it again', async () => {
+        const fleet = await EngineFleet.open(url, 1);
+        const { project } = fleet;
+        await fleet.plan(planOf(A));
+        await claimAndRelease(fleet);
+        // The clock of an engine cannot be moved, but an event may be from the past.
+        const payload = { text: OLD_TEXT };
+        const note = eventOf(project, { event_type: 'NOTE_ADDED', subject: A, task_id: A, payload });
+        await fleet.store.commit([transactionOf(project, { loose_events: [note] })]);
+        fleet.coordinatorAt(0).close();
+
+        const store = await openWithoutTimeouts(url);
+        const tenantIds = await store.tenantIds();
+        expect(tenantIds).toContain(project.tenant_id);
+        // The engine has the data of other tests too.
+        Object.assign(store, { tenantIds: async () => [project.tenant_id] });
+        const environment = systemEnvironment;
+        const restarted = await Coordinator.open({ store, blobs: store.blobs, environment });
+        onTestFinished(async () => {
+          restarted.close();
+          await store.close();
+        });
+        expect(await restarted.redactIdleHistory()).toBe(1);
+        expect(JSON.stringify(await fleet.events())).not.toContain(OLD_TEXT);
+        expect((await fleet.events()).map(({ event_type }) => event_type)).toContain('HISTORY_FORGOTTEN');
+        const isOwn = ({ key }: { key: { tenant_id: string } }) => key.tenant_id === project.tenant_id;
+        expect((await restarted.projectCounts()).filter(isOwn)).toEqual([]);
+        expect(await restarted.redactIdleHistory()).toBe(0);
       });
     });
   });

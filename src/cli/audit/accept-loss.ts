@@ -52,8 +52,6 @@ export async function runAcceptLoss(
     const logs = await compareWithAnchors(store, { anchors, trustedKeys });
     assertOnlyLost(logs, anchor);
     const losses = await lossesOf(store, logs);
-    if (store.tenantIds === undefined)
-      context.warn('This store cannot list its tenants: only those that the anchors name are recorded.');
     const incarnation = await nextIncarnation(store, anchors);
     // Before anything is recorded: a crash in between must not leave handles of the lost time valid.
     await store.raiseIncarnation(incarnation);
@@ -87,10 +85,10 @@ function assertOnlyLost(logs: readonly AnchoredLog[], anchor: string): void {
   );
 }
 
-/** Also of projects without an anchor, which may have been restored too; where tenants cannot be listed, of those with one. */
+/** Also of projects without an anchor, which may have been restored too. */
 async function lossesOf(store: Store, logs: readonly AnchoredLog[]): Promise<LossOfProject[]> {
   const losses = new Map(logs.map((log) => [`${log.tenant_id}/${log.project_id}`, lossOf(log)]));
-  const tenantIds = new Set([...((await store.tenantIds?.()) ?? []), ...logs.map((log) => log.tenant_id)]);
+  const tenantIds = new Set([...(await store.tenantIds()), ...logs.map((log) => log.tenant_id)]);
   for (const tenant_id of tenantIds) {
     for (const project_id of await store.projects(tenant_id)) {
       const name = `${tenant_id}/${project_id}`;

@@ -22,8 +22,9 @@ export async function readAnchors(context: CommandContext, source: string): Prom
 async function readFromStore(context: CommandContext, url: string): Promise<Anchor[]> {
   const { anchorsIn } = await import('../../server/audit/store-sink.js');
   return withStore(context, url, async ({ store }) => {
-    const tenantIds = (await store.tenantIds?.()) ?? [context.tenant];
-    const anchors = await anchorsIn(store, tenantIds);
+    // A store may not list a tenant that never had a claim in it.
+    const tenantIds = new Set([...(await store.tenantIds()), context.tenant]);
+    const anchors = await anchorsIn(store, [...tenantIds]);
     if (anchors.length === 0) throw new CommandFailure('The store keeps no checkpoint of another one.');
     return anchors;
   });

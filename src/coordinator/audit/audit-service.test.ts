@@ -124,6 +124,23 @@ forEachStore('checkpoints', (open) => {
     }
   });
 
+  it('cover the record of a redaction in a project that is not loaded', async () => {
+    const harness = await open({ audit: { signer: newSigner() } });
+    await harness.plan(planOf(...TASKS));
+    const agent = new HarnessAgent(harness, 'alpha', 's1');
+    await agent.claims(TASKS[0]!);
+    await agent.notes(TASKS[0]!, 'a text that retention removes');
+    await agent.releases(TASKS[0]!);
+    await complete(harness, 0);
+    harness.advance(4000 * 24 * 3600);
+    await harness.restart();
+    expect(await harness.coordinator.redactIdleHistory()).toBe(1);
+    const { position } = unwrap(await harness.coordinator.audit.head(P));
+    const [record] = await harness.store.events(P, { after: 0, limit: 1, types: ['HISTORY_FORGOTTEN'] });
+    expect(position).toBeGreaterThanOrEqual(record?.position ?? Number.POSITIVE_INFINITY);
+    expect(record?.payload).toHaveProperty('signature');
+  });
+
   it('do not cover the future', async () => {
     const harness = await open({ audit: { signer: newSigner() } });
     await harness.plan(planOf(...TASKS));

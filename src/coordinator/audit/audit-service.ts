@@ -56,8 +56,21 @@ export class AuditService {
   async stop(): Promise<void> {
     this.cancel();
     await this.checkpoint();
-    // The log has the checkpoints: what a slow sink misses now, it is sent after the next start.
-    const delivered = Promise.allSettled(this.loaded().map((audit) => audit.deliver()));
+    await this.deliver(this.loaded());
+  }
+
+  /** Writes a last checkpoint of a project that is about to be unloaded. */
+  async finish(project: Project): Promise<void> {
+    const { options } = this;
+    if (options === null) return;
+    const audit = this.auditOf(project);
+    await audit.checkpoint(options);
+    await this.deliver([audit]);
+  }
+
+  /** The log has the checkpoints: what a slow sink misses now, it is sent when the project is loaded again. */
+  private async deliver(audits: readonly ProjectAudit[]): Promise<void> {
+    const delivered = Promise.allSettled(audits.map((audit) => audit.deliver()));
     await Promise.race([delivered, this.pause(DELIVER_AT_STOP_MS)]);
   }
 

@@ -1,7 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { HarnessAgent } from '../../../test/support/agent.js';
 import {
   type CoordinatorHarness,
@@ -10,14 +7,7 @@ import {
   planOf,
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
-import { ManualEnvironment } from '../../../test/support/manual-environment.js';
-import { swapOf } from '../../stores/conformance/fixture.js';
-import type { Disk } from '../../stores/file/disk.js';
-import { openFileStore } from '../../stores/file/file-store.js';
-import { nodeDisk } from '../../stores/file/node-disk.js';
-import type { ProjectKey } from '../../stores/store.js';
-import { transactionOf } from '../../stores/transaction.js';
-import { Coordinator } from '../coordinator.js';
+import { describeIdleProjects } from '../../../test/support/idle-projects.js';
 
 const [A, B] = ['A-001-core', 'B-001-data'] as const;
 const LEASE_S = 60;
@@ -88,55 +78,4 @@ forEachStore('after a restart, without a command', (open) => {
   });
 });
 
-describe('a file store with many idle projects', () => {
-  const IDLE_COUNT = 300;
-  const held: ProjectKey = { tenant_id: 'acme', project_id: 'held' };
-
-  /** Counts the files that are opened, by project. */
-  function countingDisk(): { disk: Disk; opened: Set<string> } {
-    const opened = new Set<string>();
-    const counted =
-      <Args extends [path: string, ...unknown[]], Result>(open: (...args: Args) => Result) =>
-      (...args: Args): Result => {
-        const project = /acme\/([^/]+)\//.exec(args[0])?.[1];
-        if (project !== undefined) opened.add(project);
-        return open(...args);
-      };
-    const disk: Disk = {
-      ...nodeDisk,
-      openRead: counted(nodeDisk.openRead),
-      openAppend: counted(nodeDisk.openAppend),
-      openUpdate: counted(nodeDisk.openUpdate),
-    };
-    return { disk, opened };
-  }
-
-  test('opens the logs of the projects with claims only, and an idle one when it is used', async () => {
-    const root = await mkdtemp(join(tmpdir(), 'idle-'));
-    onTestFinished(() => rm(root, { recursive: true, force: true }));
-    const environment = new ManualEnvironment('2026-01-04T06:00:00.000Z');
-    const { clock } = environment;
-    const first = await openFileStore({ root, clock });
-    const idle = Array.from({ length: IDLE_COUNT }, (_, nr) => ({ ...held, project_id: `idle-${nr}` }));
-    await first.commit(idle.map((key) => transactionOf(key, { swaps: [swapOf(key, '~a', 0)] })));
-    const until_ms = (await first.now()) + LEASE_S * 1000;
-    const permits = [{ scope: 'claims', member: '~a', until_ms, on_head: true }] as const;
-    await first.commit([transactionOf(held, { swaps: [swapOf(held, '~a', 0)], permits })]);
-    await first.close();
-
-    const { disk, opened } = countingDisk();
-    const store = await openFileStore({ root, clock, disk });
-    onTestFinished(() => store.close());
-    const coordinator = await Coordinator.open({ store, environment });
-    onTestFinished(() => coordinator.close());
-    await coordinator.waitForHeldProjects();
-    expect((await coordinator.projectCounts()).map(({ key }) => key.project_id)).toEqual(['held']);
-    expect(opened.size).toBeLessThan(5);
-    expect([...opened].filter((name) => name.startsWith('idle-'))).toEqual([]);
-    expect(await store.projects('acme')).toContain('idle-7');
-    expect((await store.projects('acme')).length).toBeGreaterThan(IDLE_COUNT);
-    const used = { ...held, project_id: 'idle-7' };
-    expect(await store.heads(used, ['~a'])).toMatchObject([{ subject: '~a', seq: 1 }]);
-    expect([...opened].filter((name) => name.startsWith('idle-'))).toEqual(['idle-7']);
-  });
-});
+describe('a file store with many idle projects', () => describeIdleProjects(300));

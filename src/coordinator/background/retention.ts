@@ -12,11 +12,24 @@ import { draftEvent } from '../queue/transaction-builder.js';
 import { contentEventId, sha256Hex } from '../runtime/identity.js';
 import { isProblem } from '../wire/problem.js';
 
+/** What a run has done. */
+export interface RetentionRun {
+  /** The number of redacted events. */
+  readonly redacted: number;
+  /** Every old event up to this position was looked at. */
+  readonly position: number;
+  /** False: a redaction could not be recorded, so the rest was left to the next run. */
+  readonly isComplete: boolean;
+}
+
 /** Adds the signature of the coordinator to a record, if it has a key. */
 export type SignRecord = <T extends object>(project: Project, eventType: string, payload: T) => Promise<T>;
 
-const HOUR_MS = 3600 * 1000;
-const DAY_MS = 24 * HOUR_MS;
+export const HOUR_MS = 3600 * 1000;
+export const DAY_MS = 24 * HOUR_MS;
+
+/** Events before this time are old. */
+export const oldBefore = (nowMs: number, days: number): string => isoTime(Math.max(0, nowMs - days * DAY_MS));
 
 /**
  * Redacts the payloads of old events, once a day per project. The log first records which events and what remains of
@@ -35,28 +48,28 @@ export class Retention {
     return nowMs >= dueMs;
   }
 
-  /** Returns the number of redacted events. */
-  async run(project: Project): Promise<number> {
+  /** Redacts the old events after a position. */
+  async run(project: Project, afterPosition = 0): Promise<RetentionRun> {
     const view = project.view();
     this.dueMs.set(project, view.now_ms + DAY_MS);
     const days = retentionDays(view.policy, view.limits);
-    const until = isoTime(Math.max(0, view.now_ms - days * DAY_MS));
-    let count = 0;
-    for (let after = 0; ; ) {
+    const until = oldBefore(view.now_ms, days);
+    let redacted = 0;
+    for (let after = afterPosition; ; ) {
       const page = await project.store.events(project.key, { after, until, limit: REDACTED_PER_EVENT_MAX });
       const last = page.at(-1);
-      if (last === undefined) return count;
+      if (last === undefined) return { redacted, position: after, isComplete: true };
       after = last.position;
       const redactions = page.flatMap((event) => redactionsOf(project.view(), event));
       if (redactions.length === 0) continue;
       const record = redactionRecord({ before: until, retention_days: days }, redactions);
       const recorded = await project.run(recordRedaction(await this.sign(project, REDACTION_EVENT, record)));
-      if (isProblem(recorded)) return count;
+      if (isProblem(recorded)) return { redacted, position: after, isComplete: false };
       await project.store.redact(
         project.key,
         redactions.map(({ event }) => event),
       );
-      count += redactions.length;
+      redacted += redactions.length;
     }
   }
 }

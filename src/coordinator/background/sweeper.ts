@@ -4,7 +4,7 @@ import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
 import type { Environment } from '../runtime/environment.js';
 import { repeatEvery } from './repeat.js';
-import { Retention, type SignRecord } from './retention.js';
+import type { Retention } from './retention.js';
 
 const SWEEP_MAX = 1000;
 const TICK_MS = 1000;
@@ -16,14 +16,12 @@ const TICK_MS = 1000;
 export class Sweeper {
   readonly stop: () => void;
   private readonly lastSweepMs = new WeakMap<Project, number>();
-  private readonly retention: Retention;
 
   constructor(
     private readonly projects: Projects,
     environment: Environment,
-    signRecord: SignRecord,
+    private readonly retention: Retention,
   ) {
-    this.retention = new Retention(signRecord);
     this.stop = repeatEvery(environment, TICK_MS, () => {
       const all = [...this.projects.all()].filter(({ backoff }) => !backoff.isPausing);
       // Not awaited, because it may take long. A failed run is repeated a day later.
@@ -35,7 +33,7 @@ export class Sweeper {
 
   /** Returns the number of redacted events. */
   async redactHistory(): Promise<number> {
-    return this.sumOverProjects((project) => this.retention.run(project));
+    return this.sumOverProjects(async (project) => (await this.retention.run(project)).redacted);
   }
 
   async sweep(): Promise<number> {

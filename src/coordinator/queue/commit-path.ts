@@ -75,4 +75,6 @@ export interface CommitPath {
   commitBatch(batch: readonly OperationJob[], earlierBatches: Promise<void>): Promise<void>;
   /** Runs a query on the project's state. Resolves when everything the result may depend on is durable. */
   readDurable<T>(query: () => AsyncReply<T>): AsyncReply<T>;
+  /** The project is unloaded: the store must not keep it in memory. */
+  release(): void;
 }

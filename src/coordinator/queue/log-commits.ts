@@ -83,6 +83,11 @@ export class LogCommits implements CommitPath {
     throw new StoreUnavailable('The log could not be written. Try again.');
   }
 
+  /** Ends the listening, through which the log refers to the project. */
+  release(): void {
+    if (this.log !== null) this.log.onDurable = null;
+  }
+
   private decideAll(log: WritableLog, batch: readonly OperationJob[]): DecidedJob[] {
     const decided: DecidedJob[] = [];
     const nowMs = log.now();

@@ -93,6 +93,11 @@ export class Project implements CommittingProject {
     this.refusals.clear();
   }
 
+  /** The project is unloaded. A command that still comes is decided nevertheless. */
+  release(): void {
+    this.commitPath.release();
+  }
+
   get limits(): Limits {
     return this.services.limits();
   }

@@ -60,11 +60,14 @@ export class TenantLimits {
 
   /** What an admin has set. */
   changedLimits(): Partial<Limits> {
-    return (this.project.state.records.get(LIMITS_SUBJECT)?.value as Partial<Limits> | undefined) ?? {};
+    return limitsIn(this.project.state.records.get(LIMITS_SUBJECT));
   }
 }
 
-/** The loaded projects of this coordinator. Each is loaded by its first command, or because it has claims. */
+const limitsIn = (record: RecordHead | null | undefined): Partial<Limits> =>
+  (record?.value as Partial<Limits> | undefined) ?? {};
+
+/** The loaded projects of this coordinator. Each is loaded by its first command, because it has claims, or for a visit. */
 export class Projects {
   private readonly projectPromises = new Map<string, Promise<Project>>();
   private readonly tenantPromises = new Map<string, Promise<TenantLimits>>();
@@ -73,7 +76,10 @@ export class Projects {
   /** Number of users per project, of those that arrived while it was empty. */
   private readonly referenceCounts = new Map<string, number>();
 
-  private readonly onlyWatched = new Set<string>();
+  /** The projects that no command, query or stream here has used yet, and why they are loaded. */
+  private readonly unused = new Map<string, 'watched' | 'visited'>();
+  /** Tenants whose limits were loaded for visits only. */
+  private readonly visitedTenants = new Set<string>();
 
   private readonly storeRuntimes = new Map<Store, Promise<StoreRuntime>>();
 
@@ -91,14 +97,37 @@ export class Projects {
 
   /** Loads a project that no client uses here, to record its expiries. */
   async watch(projectKey: ProjectKey): Promise<void> {
-    if (this.projectPromises.has(cacheKeyOf(projectKey))) return;
-    this.onlyWatched.add(cacheKeyOf(projectKey));
-    await this.get(projectKey);
+    const name = cacheKeyOf(projectKey);
+    const isLoaded = this.isLoaded(projectKey);
+    if (!isLoaded || this.unused.get(name) === 'visited') this.unused.set(name, 'watched');
+    if (!isLoaded) await this.get(projectKey);
+  }
+
+  /**
+   * Loads a project for some work, and unloads it again unless somebody uses it by then or it has claims. Null: it is
+   * loaded already. One visit at a time.
+   */
+  async visit<T>(projectKey: ProjectKey, work: (project: Project) => Promise<T>): Promise<T | null> {
+    if (this.isLoaded(projectKey)) return null;
+    const { tenant_id } = projectKey;
+    if (!this.tenantPromises.has(tenant_id)) this.visitedTenants.add(tenant_id);
+    this.unused.set(cacheKeyOf(projectKey), 'visited');
+    try {
+      return await work(await this.get(projectKey));
+    } finally {
+      this.endVisit(projectKey);
+      await this.unloadVisitedTenant(tenant_id);
+    }
+  }
+
+  /** Whether it is loaded, or is being loaded. */
+  isLoaded(projectKey: ProjectKey): boolean {
+    return this.projectPromises.has(cacheKeyOf(projectKey));
   }
 
   /** Whether no command, query or stream here has used the project yet. */
   isOnlyWatched(project: Project): boolean {
-    return this.onlyWatched.has(cacheKeyOf(project.key));
+    return this.unused.has(cacheKeyOf(project.key));
   }
 
   /** The ids of a tenant's projects, without the internal project that holds its limits. */
@@ -107,7 +136,19 @@ export class Projects {
     return (await this.options.store.projects(tenantId)).filter((projectId) => projectId !== TENANT_PROJECT);
   }
 
+  /** A tenant's limits as the store has them, without loading anything. */
+  async readLimits(tenant_id: string): Promise<Limits> {
+    const { store, default_limits } = this.options;
+    const [record] = await store.heads({ tenant_id, project_id: TENANT_PROJECT }, [LIMITS_SUBJECT]);
+    return { ...default_limits(), ...limitsIn(record as RecordHead | null) };
+  }
+
   tenantLimits(tenant_id: string): Promise<TenantLimits> {
+    this.visitedTenants.delete(tenant_id);
+    return this.loadTenantLimits(tenant_id);
+  }
+
+  private loadTenantLimits(tenant_id: string): Promise<TenantLimits> {
     return memoizedLoad(this.tenantPromises, tenant_id, async () => {
       const { default_limits } = this.options;
       const project = await this.load({ tenant_id, project_id: TENANT_PROJECT }, default_limits);
@@ -118,7 +159,7 @@ export class Projects {
   /** Loads the project and keeps it until a matching `dropReference`. */
   addReference(projectKey: ProjectKey): Promise<Project> {
     const name = cacheKeyOf(projectKey);
-    this.onlyWatched.delete(name);
+    this.unused.delete(name);
     this.referenceCounts.set(name, (this.referenceCounts.get(name) ?? 0) + 1);
     return this.get(projectKey);
   }
@@ -132,17 +173,48 @@ export class Projects {
       return;
     }
     this.referenceCounts.delete(name);
-    const tenantProjects = this.activeByTenant.get(projectKey.tenant_id);
-    const project = tenantProjects?.get(projectKey.project_id);
-    if (project?.state.position !== 0) return;
-    this.projectPromises.delete(name);
+    const project = this.activeByTenant.get(projectKey.tenant_id)?.get(projectKey.project_id);
+    if (project?.state.position === 0) this.unload(project);
+  }
+
+  private endVisit({ tenant_id, project_id }: ProjectKey): void {
+    const name = cacheKeyOf({ tenant_id, project_id });
+    if (this.unused.get(name) !== 'visited') return;
+    const project = this.activeByTenant.get(tenant_id)?.get(project_id);
+    if (project !== undefined && project.state.live.size > 0) {
+      this.unused.set(name, 'watched');
+      return;
+    }
+    this.unused.delete(name);
+    if (project !== undefined) this.unload(project);
+  }
+
+  private unload(project: Project): void {
+    const { tenant_id, project_id } = project.key;
+    this.projectPromises.delete(cacheKeyOf(project.key));
     this.loadedProjects.delete(project);
-    tenantProjects?.delete(projectKey.project_id);
+    const tenantProjects = this.activeByTenant.get(tenant_id);
+    tenantProjects?.delete(project_id);
+    if (tenantProjects?.size === 0) this.activeByTenant.delete(tenant_id);
+    project.release();
+  }
+
+  /** Unless something else has asked for the limits, or for another project of the tenant. */
+  private async unloadVisitedTenant(tenantId: string): Promise<void> {
+    const tenant = await this.tenantPromises.get(tenantId)?.catch(() => null);
+    if (this.activeByTenant.has(tenantId) || !this.visitedTenants.delete(tenantId)) return;
+    if (tenant == null) return;
+    this.tenantPromises.delete(tenantId);
+    this.loadedProjects.delete(tenant.project);
+    tenant.project.release();
   }
 
   private get(projectKey: ProjectKey): Promise<Project> {
-    return memoizedLoad(this.projectPromises, cacheKeyOf(projectKey), async () => {
-      const tenant = await this.tenantLimits(projectKey.tenant_id);
+    const name = cacheKeyOf(projectKey);
+    return memoizedLoad(this.projectPromises, name, async () => {
+      const { tenant_id } = projectKey;
+      const isVisited = this.unused.get(name) === 'visited';
+      const tenant = await (isVisited ? this.loadTenantLimits(tenant_id) : this.tenantLimits(tenant_id));
       const project = await this.load(projectKey, () => tenant.currentLimits());
       const tenantProjects = this.activeByTenant.get(projectKey.tenant_id) ?? new Map<string, Project>();
       this.activeByTenant.set(projectKey.tenant_id, tenantProjects.set(projectKey.project_id, project));
@@ -212,7 +284,7 @@ export class Projects {
   /** The project if it is loaded and not empty: its name is valid, and a command needs no wait. */
   private activeProject({ tenant_id, project_id }: ProjectKey): Project | undefined {
     const project = this.activeByTenant.get(tenant_id)?.get(project_id);
-    if (this.onlyWatched.size > 0) this.onlyWatched.delete(cacheKeyOf({ tenant_id, project_id }));
+    if (this.unused.size > 0) this.unused.delete(cacheKeyOf({ tenant_id, project_id }));
     return project?.state.position === 0 ? undefined : project;
   }
 

@@ -68,6 +68,8 @@ export class SharedCommits implements CommitPath {
     return query();
   }
 
+  release(): void {}
+
   private decideAll(view: DecisionView, batch: readonly OperationJob[], changing: Set<string>) {
     const { project } = this;
     const jobs: OperationJob[] = [];

@@ -12,6 +12,7 @@ import { describePermits } from './permits.js';
 import { describeRedaction } from './redaction.js';
 import { describeRequests } from './requests.js';
 import { describeRules } from './rules.js';
+import { describeTenants } from './tenants.js';
 import { type ConformanceTest, testsDeclaredBy } from './test-list.js';
 import { describeControlledClock, describeTime } from './time.js';
 
@@ -57,6 +58,7 @@ const GROUPS = [
   describePermits,
   describePermitsOnHeads,
   describeHeldProjects,
+  describeTenants,
   describeTime,
   describeOrder,
   describeEvents,

@@ -122,6 +122,12 @@ export class CustomSharedStore implements Store {
     return this.withTenant(tenantId, (replica) => replica.read((image) => image.projects(tenantId)));
   }
 
+  /** Those that have had a permit on a head: the others are not listed. */
+  async tenantIds(): Promise<string[]> {
+    this.assertOpen();
+    return [...(await this.tenants.all())].sort();
+  }
+
   countPermits(tenantId: string, scope: string): Promise<number> {
     return this.withTenant(tenantId, (replica) =>
       replica.read((image) => image.countPermits(tenantId, scope, this.clock.now())),

@@ -177,6 +177,11 @@ export class DynamodbStore implements Store {
     return this.permitShares.countPermits(tenantId, scope, this.clock.now());
   }
 
+  /** Those that have had a permit on a head: no other item lists tenants, and a scan would read everything. */
+  tenantIds(): Promise<string[]> {
+    return this.held.tenantIds();
+  }
+
   heldProjects(page: HeldProjectsPage): Promise<ProjectKey[]> {
     return this.held.page(page, this.clock.now());
   }

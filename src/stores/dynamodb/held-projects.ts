@@ -47,6 +47,12 @@ export class DynamodbHeldProjects {
     return this.known.has(nameOf(tenantId, scope));
   }
 
+  /** The tenants that ever had a permit on a head, sorted by name. */
+  async tenantIds(): Promise<string[]> {
+    const items = await this.dynamo.partition(this.dynamo.tables.state, HELD_PARTITION);
+    return [...new Set(scopesIn(items).map(({ tenant_id }) => tenant_id))].sort();
+  }
+
   /** Ordered by tenant, then by project. */
   async page({ after, limit }: HeldProjectsPage, nowMs: number): Promise<ProjectKey[]> {
     const items = await this.dynamo.partition(this.dynamo.tables.state, HELD_PARTITION);

@@ -88,6 +88,10 @@ export class MemoryStore implements Store {
     return this.image.projects(tenantId);
   }
 
+  async tenantIds(): Promise<string[]> {
+    return this.image.tenantIds();
+  }
+
   async countPermits(tenantId: string, scope: string): Promise<number> {
     return this.image.countPermits(tenantId, scope, this.clock.now());
   }

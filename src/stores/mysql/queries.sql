@@ -70,6 +70,8 @@ WHERE p.tenant_id = ? AND p.project_id = ? AND t.last_ms >= ? AND t.first_ms < ?
 SELECT position, rules_seq FROM project WHERE tenant_id = ? AND project_id = ? AND is_written;
 -- name: projects
 SELECT project_id FROM project WHERE tenant_id = ? AND is_written ORDER BY project_id;
+-- name: tenants
+SELECT DISTINCT tenant_id FROM project WHERE is_written ORDER BY tenant_id;
 -- name: count_permits
 SELECT (SELECT COUNT(*) FROM permit p WHERE p.scope_no = q.scope_no AND p.until_ms > q.now_ms)
   + (SELECT COUNT(*) FROM head h WHERE h.permit_scope = q.scope_no AND h.permit_until_ms > q.now_ms) AS live

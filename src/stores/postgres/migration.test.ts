@@ -54,10 +54,10 @@ function describeMigration(url: string): void {
     const secret = (await client.query('SELECT secret FROM meta')).rows[0].secret;
 
     await expect(openPostgresStore(options)).rejects.toThrow(
-      'has version 2, and this program needs 4. Run: gen migrate --store URL',
+      'has version 2, and this program needs 5. Run: gen migrate --store URL',
     );
     const migrator = await openPostgresMigrator(options);
-    expect((await migrator.up()).map(({ version }) => version)).toEqual([3, 4]);
+    expect((await migrator.up()).map(({ version }) => version)).toEqual([3, 4, 5]);
     await migrator.close();
 
     const store = await openPostgresStore(options);
@@ -66,6 +66,7 @@ function describeMigration(url: string): void {
     expect(await store.blobs.get('acme', 'ab')).toEqual(Buffer.from('bytes'));
     expect(await everything(store)).toEqual(await everything(memory));
     expect(await store.dueProjects(10)).toEqual(PROJECTS);
+    expect(await store.tenantIds()).toEqual(['acme', 'other']);
     const repeated = (of: Store) => of.commit(transactions.flat()).then(timeless);
     expect(await repeated(store)).toEqual(await repeated(memory));
     const released = PROJECTS.map((project) =>

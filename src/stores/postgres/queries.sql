@@ -48,6 +48,8 @@ SELECT position, rules_seq FROM ${namespace}.project
 WHERE tenant_id = $1 AND project_id = $2 AND written;
 -- name: projects
 SELECT project_id FROM ${namespace}.project WHERE tenant_id = $1 AND written ORDER BY project_id;
+-- name: tenants
+SELECT tenant_id FROM ${namespace}.tenants();
 -- name: count_permits
 SELECT ${namespace}.count_permits($1, $2, $3) AS live;
 -- name: due_projects

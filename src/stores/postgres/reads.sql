@@ -36,6 +36,16 @@ BEGIN
   END LOOP;
 END $$;
 
+-- name: tenants
+-- The tenants with a project, by name.
+CREATE FUNCTION tenants()
+RETURNS TABLE (tenant_id text) LANGUAGE plpgsql SECURITY DEFINER AS $$
+#variable_conflict use_column
+BEGIN
+  PERFORM set_config('genesis.commit', 'on', true);
+  RETURN QUERY SELECT DISTINCT p.tenant_id FROM project p WHERE p.written ORDER BY p.tenant_id;
+END $$;
+
 -- name: due_projects
 -- The projects with a permit on a head that has ended, the earliest first. Looks at the projects whose bound has passed,
 -- a page at a time in the order of the bounds, and makes their bounds exact; the first ones are known when enough of

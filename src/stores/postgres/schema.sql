@@ -243,6 +243,16 @@ BEGIN
   END IF;
 END $$;
 
+-- name: tenants_settings
+ALTER FUNCTION tenants SET search_path = ${namespace}, pg_temp;
+REVOKE ALL ON FUNCTION tenants FROM PUBLIC;
+DO $$
+BEGIN
+  IF EXISTS (SELECT FROM pg_roles WHERE rolname = '${write_role}') THEN
+    GRANT EXECUTE ON FUNCTION tenants TO ${write_role};
+  END IF;
+END $$;
+
 -- name: commit_policy
 -- The owner sees all rows only inside its own functions. In a subquery, so that it is evaluated once per statement.
 ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY;

@@ -4,7 +4,7 @@ import { REQUEST_WINDOW_MS, REQUESTS_MAX } from '../store.js';
 import { OUTCOME_CODE } from './batch.js';
 
 /** The schema version this program requires. */
-export const SCHEMA_VERSION = 4;
+export const SCHEMA_VERSION = 5;
 
 /** How long the engine keeps the outcome of a batch, for a coordinator that lost the reply. */
 const BATCH_WINDOW_MS = 5 * 60_000;
@@ -83,6 +83,11 @@ export function migrationSteps(namespace: string): readonly MigrationStep[] {
       version: 4,
       name: 'projects with claims',
       statements: [READS('held_projects'), ...statements('held_settings')],
+    },
+    {
+      version: 5,
+      name: 'list of tenants',
+      statements: [READS('tenants'), ...statements('tenants_settings')],
     },
   ];
 }

@@ -28,10 +28,15 @@ export class RedisHeldProjects {
     }
   }
 
+  /** Those that have committed anything, sorted by name. */
+  async tenantIds(): Promise<string[]> {
+    return ((await this.connection.send(['SMEMBERS', this.keys.tenants])) as string[]).sort();
+  }
+
   /** Ordered by tenant, then by project. */
   async page({ after, limit }: HeldProjectsPage): Promise<ProjectKey[]> {
-    const all = (await this.connection.send(['SMEMBERS', this.keys.tenants])) as string[];
-    const tenants = all.filter((tenantId) => after === null || tenantId >= after.tenant_id).sort();
+    const all = await this.tenantIds();
+    const tenants = all.filter((tenantId) => after === null || tenantId >= after.tenant_id);
     let held: ProjectKey[] = [];
     for (let first = 0; first < tenants.length && held.length < limit; first += TENANTS_AT_ONCE) {
       const some = tenants.slice(first, first + TENANTS_AT_ONCE);

@@ -138,6 +138,10 @@ export class RedisStore implements Store {
     return (await this.connection.run(COUNT_PERMITS_SCRIPT, [this.keys.tenant(tenantId)], [scope])) as number;
   }
 
+  tenantIds(): Promise<string[]> {
+    return this.held.tenantIds();
+  }
+
   heldProjects(page: HeldProjectsPage): Promise<ProjectKey[]> {
     return this.held.page(page);
   }

@@ -70,6 +70,11 @@ export abstract class SqlStore implements Store {
     return rows.map(({ project_id }) => this.nameOf(project_id));
   }
 
+  async tenantIds(): Promise<string[]> {
+    const rows = await this.query('tenants');
+    return rows.map(({ tenant_id }) => this.nameOf(tenant_id));
+  }
+
   abstract heldProjects(page: HeldProjectsPage): Promise<ProjectKey[]>;
 
   protected projectsOf(rows: readonly SqlRow[]): ProjectKey[] {

@@ -1,0 +1,243 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { HarnessAgent, human } from '../../../test/support/agent.js';
+import {
+  type CoordinatorHarness,
+  forEachStore,
+  P,
+  planOf,
+  unwrap,
+} from '../../../test/support/coordinator-harness.js';
+import { ManualEnvironment } from '../../../test/support/manual-environment.js';
+import { openMemoryStore } from '../../stores/memory/memory-store.js';
+import { RoutedStore } from '../../stores/routed-store.js';
+import { type ProjectKey, type Store, StoreUnavailable } from '../../stores/store.js';
+import { Coordinator } from '../coordinator.js';
+
+const [A, B] = ['A-001-core', 'B-001-data'] as const;
+const HOUR_S = 3600;
+const DAY_S = 24 * HOUR_S;
+const ROUNDS_MAX = 1000;
+const NOTE = 'a remark of the first';
+
+const named = (project_id: string): ProjectKey => ({ ...P, project_id });
+
+/** Claims the task, and returns what its holder names in later commands. */
+async function claimA(coordinator: Coordinator, project: ProjectKey, session_id: string) {
+  const body = { task_id: A, agent_id: 'alpha', session_id };
+  const { claim } = unwrap(await coordinator.claimTask(project, body));
+  return { task_id: A, session_id, claim_id: claim?.id, generation: claim?.generation };
+}
+
+/** A note, and a later generation whose result counts. */
+async function workIn(coordinator: Coordinator, project: ProjectKey): Promise<void> {
+  unwrap(await coordinator.plans.put(project, planOf(A, B)));
+  const first = await claimA(coordinator, project, 's1');
+  unwrap(await coordinator.note(project, { ...first, text: NOTE }));
+  const { generation: expected_generation, ...released } = first;
+  unwrap(await coordinator.releaseClaim(project, { ...released, expected_generation, reason: 'VOLUNTARY' }));
+  const second = await claimA(coordinator, project, 's2');
+  const sent = { ...second, result_data: { kept: 'for ever' } };
+  expect(await coordinator.submitResult(project, sent)).toMatchObject({ accepted: true });
+}
+
+const hasNote = async (store: Store, project: ProjectKey = P): Promise<boolean> =>
+  JSON.stringify(await store.events(project, { after: 0, limit: 1000 })).includes(NOTE);
+
+const loaded = async (harness: CoordinatorHarness): Promise<string[]> =>
+  (await harness.coordinator.projectCounts()).map(({ key }) => key.project_id).sort();
+
+/** The projects for which a member of the store is called. */
+function callsOf(store: Store, member: 'events' | 'scanHeads' | 'openLog'): string[] {
+  const calls: string[] = [];
+  const original = (store as Partial<Record<typeof member, (...args: unknown[]) => unknown>>)[member];
+  if (original === undefined) return calls;
+  const counting = (key: ProjectKey, ...rest: unknown[]) => {
+    calls.push(key.project_id);
+    return original.call(store, key, ...rest);
+  };
+  Object.assign(store, { [member]: counting });
+  return calls;
+}
+
+/** Runs the timers that are due until the note is gone. */
+async function untilRedacted({ environment, store }: CoordinatorHarness, project = P): Promise<void> {
+  for (let round = 0; await hasNote(store, project); round += 1) {
+    if (round === ROUNDS_MAX) throw new Error('The note was not redacted.');
+    environment.runDueTimers();
+    await environment.yieldToEventLoop();
+  }
+}
+
+forEachStore('retention of projects that nobody uses', (open, name) => {
+  async function restartedAfter(days: number, projects: readonly ProjectKey[] = [P]) {
+    const harness = await open();
+    for (const project of projects) await workIn(harness.coordinator, project);
+    harness.coordinator.close();
+    harness.advance(days * DAY_S);
+    await harness.restart();
+    await harness.coordinator.waitForHeldProjects();
+    expect(await loaded(harness)).toEqual([]);
+    return harness;
+  }
+
+  // req: LIM-004
+  test('begins an hour after a restart, without a command', async () => {
+    const harness = await restartedAfter(91);
+    const begun = callsOf(harness.store, 'events');
+    harness.advance(HOUR_S - 1);
+    harness.environment.runDueTimers();
+    await harness.environment.yieldToEventLoop();
+    expect(begun).toEqual([]);
+    harness.advance(1);
+    await untilRedacted(harness);
+    expect(JSON.stringify(await harness.events())).toContain('for ever');
+  });
+
+  test('unloads the project again, and the limits of its tenant', async () => {
+    const harness = await restartedAfter(91);
+    expect(await harness.coordinator.redactIdleHistory()).toBe(1);
+    expect(await hasNote(harness.store)).toBe(false);
+    const read = callsOf(harness.store, 'events');
+    // Reads the events of everything that is loaded.
+    await harness.coordinator.redactHistory();
+    expect(read).toEqual([]);
+    expect(await harness.coordinator.queries.getTaskState(P, A)).toMatchObject({ phase: 'COMPLETED' });
+    expect(await loaded(harness)).toEqual([P.project_id]);
+  });
+
+  test('does not load a project without old events', async () => {
+    const harness = await restartedAfter(89, [P, named('other')]);
+    const loads = [callsOf(harness.store, 'scanHeads'), callsOf(harness.store, 'openLog')];
+    expect(await harness.coordinator.redactIdleHistory()).toBe(0);
+    expect(loads.flat()).toEqual([]);
+    harness.advance(2 * DAY_S);
+    expect(await harness.coordinator.redactIdleHistory()).toBe(2);
+    expect(loads.flat()).toEqual(expect.arrayContaining(['other', P.project_id]));
+  });
+
+  test('follows the limits of the tenant and the policy of the project', async () => {
+    const harness = await open();
+    const [short, long] = [named('short'), named('long')];
+    await workIn(harness.coordinator, short);
+    await workIn(harness.coordinator, long);
+    const { settings } = harness.coordinator;
+    unwrap(await settings.putLimits(P.tenant_id, { claim_history_retention_days: 10 }, human('admin')));
+    unwrap(await settings.putPolicy(long, { compliance_profile: 'soc2' }, human('admin')));
+    harness.advance(11 * DAY_S);
+    await harness.restart();
+    expect(await harness.coordinator.redactIdleHistory()).toBe(1);
+    expect([await hasNote(harness.store, short), await hasNote(harness.store, long)]).toEqual([false, true]);
+  });
+
+  test('leaves a project loaded that is used meanwhile', async () => {
+    const harness = await restartedAfter(91, [P, named('other')]);
+    const { redact } = harness.store;
+    harness.store.redact = async (key, events) => {
+      if (key.project_id === P.project_id)
+        unwrap(await harness.coordinator.claimTask(P, { task_id: B, agent_id: 'gamma', session_id: 's3' }));
+      await redact.call(harness.store, key, events);
+    };
+    expect(await harness.coordinator.redactIdleHistory()).toBe(2);
+    expect(await loaded(harness)).toEqual([P.project_id]);
+  });
+
+  test('does not let a failing project stop the others, and tries it again an hour later', async () => {
+    const harness = await restartedAfter(91, [named('a'), named('b'), named('c')]);
+    const { events } = harness.store;
+    harness.store.events = (key, query) =>
+      key.project_id === 'b'
+        ? Promise.reject(new StoreUnavailable('down'))
+        : events.call(harness.store, key, query);
+    harness.advance(HOUR_S);
+    await untilRedacted(harness, named('c'));
+    // Joins the round, if it is not over.
+    await harness.coordinator.redactIdleHistory();
+    harness.store.events = events;
+    expect(await hasNote(harness.store, named('a'))).toBe(false);
+    expect(await hasNote(harness.store, named('b'))).toBe(true);
+    harness.advance(HOUR_S);
+    await untilRedacted(harness, named('b'));
+  });
+
+  test('does not read again what nobody has changed', async () => {
+    const harness = await restartedAfter(91);
+    expect(await harness.coordinator.redactIdleHistory()).toBe(1);
+    harness.advance(DAY_S);
+    const read = callsOf(harness.store, 'events');
+    const loads = [callsOf(harness.store, 'scanHeads'), callsOf(harness.store, 'openLog')];
+    expect(await harness.coordinator.redactIdleHistory()).toBe(0);
+    // Only whether more has become old.
+    expect([read.length, loads.flat()]).toEqual([1, []]);
+    // Now the record of the redaction is old too.
+    harness.advance(91 * DAY_S);
+    await harness.coordinator.redactIdleHistory();
+    read.length = 0;
+    await harness.coordinator.redactIdleHistory();
+    expect(read).toEqual([]);
+  });
+
+  test('ends when the coordinator is closed', async () => {
+    const harness = await restartedAfter(91, [named('a'), named('b')]);
+    const { redact } = harness.store;
+    harness.store.redact = async (key, events) => {
+      harness.coordinator.close();
+      await redact.call(harness.store, key, events);
+    };
+    expect(await harness.coordinator.redactIdleHistory()).toBe(1);
+    expect(await hasNote(harness.store, named('b'))).toBe(true);
+  });
+
+  if (name === 'file') return;
+
+  test('leaves a project loaded in which another coordinator has granted a claim', async () => {
+    const harness = await restartedAfter(91);
+    const other = await harness.openAnother();
+    unwrap(await other.claimTask(P, { task_id: B, agent_id: 'gamma', session_id: 's3' }));
+    expect(await harness.coordinator.redactIdleHistory()).toBe(1);
+    expect(await loaded(harness)).toEqual([P.project_id]);
+  });
+
+  test('looks at all of a project again after another coordinator has changed it', async () => {
+    const harness = await open();
+    unwrap(await harness.coordinator.plans.put(P, planOf(A)));
+    const agent = new HarnessAgent(harness, 'alpha', 's1');
+    await agent.claims(A, { metadata: { said: NOTE } });
+    await agent.releases(A);
+    harness.advance(91 * DAY_S);
+    await harness.restart();
+    // The metadata is of the current generation.
+    expect(await harness.coordinator.redactIdleHistory()).toBe(0);
+    const other = await harness.openAnother();
+    unwrap(await other.claimTask(P, { task_id: A, agent_id: 'gamma', session_id: 's3' }));
+    expect(await harness.coordinator.redactIdleHistory()).toBe(1);
+    expect(await hasNote(harness.store)).toBe(false);
+  });
+});
+
+test('retention of projects that nobody uses runs in the stores that can be reached', async () => {
+  const environment = new ManualEnvironment('2026-01-04T06:00:00.000Z');
+  const { clock } = environment;
+  const stores = { main: openMemoryStore({ clock }), own: openMemoryStore({ clock }) };
+  const routeOf = (tenantId: string) => (tenantId === P.tenant_id ? 'main' : tenantId);
+  const open = async (url: string) => {
+    const store = stores[url as keyof typeof stores];
+    if (store === undefined) throw new StoreUnavailable('down');
+    return store;
+  };
+  const openCoordinator = async () => {
+    const store = await RoutedStore.open('main', routeOf, open, ['lost', 'own']);
+    const coordinator = await Coordinator.open({ store, environment });
+    onTestFinished(() => coordinator.close());
+    return coordinator;
+  };
+  const ownProject = { ...P, tenant_id: 'own' };
+  const before = await openCoordinator();
+  await workIn(before, P);
+  await workIn(before, ownProject);
+  before.close();
+  environment.advance(91 * DAY_S);
+  const coordinator = await openCoordinator();
+  expect(await coordinator.redactIdleHistory()).toBe(2);
+  expect(await hasNote(stores.main)).toBe(false);
+  expect(await hasNote(stores.own, ownProject)).toBe(false);
+});

@@ -1,0 +1,161 @@
+import type { Limits } from '../../core/claims/policy.js';
+import { retentionDays } from '../../core/claims/retention.js';
+import type { RecordHead } from '../../core/record.js';
+import { POLICY_SUBJECT } from '../../core/subject.js';
+import { type ProjectKey, type Store, StoreUnavailable } from '../../stores/store.js';
+import type { AuditService } from '../audit/audit-service.js';
+import type { Projects } from '../queue/projects.js';
+import { policyFromRecord } from '../queue/rules-cache.js';
+import type { Environment } from '../runtime/environment.js';
+import { DAY_MS, HOUR_MS, oldBefore, type Retention } from './retention.js';
+
+/** About 100 bytes each. */
+const FINISHED_MAX = 100_000;
+/** The events that a run may write: records of redactions, and a checkpoint. */
+const OWN_EVENTS_MAX = 100;
+
+/** What was looked at in a project. */
+interface FinishedProject {
+  /** The position of the log then. If it has grown, heads may no longer need what they needed. */
+  readonly log_position: number;
+  /** Every event up to here was old, or came before one that was. */
+  readonly position: number;
+}
+
+interface TenantRetention {
+  readonly limits: Limits;
+  readonly nowMs: number;
+}
+
+/**
+ * Redacts the old events of projects that nobody uses: those that are not loaded, of all tenants, one after the other.
+ * The first round begins an hour after the start, then there is one a day. A project is loaded only if it has events
+ * to look at, and unloaded again.
+ */
+export class RetentionRound {
+  private readonly finished = new Map<string, FinishedProject>();
+  private cancelTimer: () => void = () => {};
+  private isStopped = false;
+  private running: Promise<number> | null = null;
+  private wasUnavailable = false;
+
+  constructor(
+    private readonly projects: Projects,
+    private readonly store: Store,
+    private readonly environment: Environment,
+    private readonly retention: Retention,
+    private readonly audit: Pick<AuditService, 'finish'>,
+  ) {
+    this.schedule(HOUR_MS);
+  }
+
+  stop(): void {
+    this.isStopped = true;
+    this.cancelTimer();
+  }
+
+  /** Returns the number of redacted events. Callers that come during a round share it. */
+  run(): Promise<number> {
+    this.running ??= this.runRound().finally(() => {
+      this.running = null;
+    });
+    return this.running;
+  }
+
+  private schedule(afterMs: number): void {
+    if (this.isStopped) return;
+    this.cancelTimer = this.environment.setTimer(afterMs, () => {
+      const runAgain = () => this.schedule(this.wasUnavailable ? HOUR_MS : DAY_MS);
+      void this.run().then(runAgain, runAgain);
+    });
+  }
+
+  private async runRound(): Promise<number> {
+    this.wasUnavailable = false;
+    let redacted = 0;
+    for (const tenantId of await this.listed(() => this.store.tenantIds())) {
+      const tenant = await this.attempt(() => this.retentionOf(tenantId));
+      if (tenant === null) continue;
+      for (const project_id of await this.listed(() => this.projects.projectIdsOf(tenantId))) {
+        if (this.isStopped) return redacted;
+        const projectKey = { tenant_id: tenantId, project_id };
+        redacted += (await this.attempt(() => this.redactIdle(projectKey, tenant))) ?? 0;
+        // Some stores answer without a pause, and there may be many projects.
+        await this.environment.yieldToEventLoop();
+      }
+    }
+    return redacted;
+  }
+
+  private async retentionOf(tenantId: string): Promise<TenantRetention> {
+    const store = (await this.store.storeOf?.(tenantId)) ?? this.store;
+    return { limits: await this.projects.readLimits(tenantId), nowMs: await store.now() };
+  }
+
+  /** Returns the number of redacted events. */
+  private async redactIdle(projectKey: ProjectKey, tenant: TenantRetention): Promise<number> {
+    if (this.projects.isLoaded(projectKey)) return 0;
+    const after = await this.finishedPosition(projectKey);
+    if (after === null || !(await this.hasOldEvents(projectKey, after, tenant))) return 0;
+    const redacted = await this.projects.visit(projectKey, async (project) => {
+      const { position } = project.state;
+      const run = await this.retention.run(project, after);
+      if (run.redacted > 0) await this.audit.finish(project);
+      if (run.isComplete) await this.noteFinished(projectKey, position, run.position);
+      else this.wasUnavailable = true;
+      return run.redacted;
+    });
+    return redacted ?? 0;
+  }
+
+  /** Where to continue; null if every event was looked at when it was old. */
+  private async finishedPosition(projectKey: ProjectKey): Promise<number | null> {
+    const row = await this.store.project(projectKey);
+    if (row === null) return null;
+    const known = this.finished.get(nameOf(projectKey));
+    if (known?.log_position !== row.position) return 0;
+    return known.position < row.position ? known.position : null;
+  }
+
+  private async hasOldEvents(
+    projectKey: ProjectKey,
+    after: number,
+    { limits, nowMs }: TenantRetention,
+  ): Promise<boolean> {
+    const [record] = await this.store.heads(projectKey, [POLICY_SUBJECT]);
+    const days = retentionDays(policyFromRecord(record as RecordHead | null), limits);
+    const [old] = await this.store.events(projectKey, { after, until: oldBefore(nowMs, days), limit: 1 });
+    return old !== undefined;
+  }
+
+  /** Unless a head has changed since the run began: an event that it needed may have been passed over. */
+  private async noteFinished(projectKey: ProjectKey, runBegan: number, position: number): Promise<void> {
+    const own = await this.store.events(projectKey, { after: runBegan, limit: OWN_EVENTS_MAX });
+    if (own.length === OWN_EVENTS_MAX || own.some(({ seq }) => seq !== undefined)) return;
+    const name = nameOf(projectKey);
+    this.finished.delete(name);
+    this.finished.set(name, { log_position: own.at(-1)?.position ?? runBegan, position });
+    const [oldest] = this.finished.keys();
+    if (this.finished.size > FINISHED_MAX) this.finished.delete(oldest as string);
+  }
+
+  private async listed(list: () => Promise<string[]>): Promise<string[]> {
+    return (await this.attempt(list)) ?? [];
+  }
+
+  /**
+   * Null if it fails: a store that cannot be reached or a damaged project must not end the round for the others. A
+   * damaged one is reported where it is used.
+   */
+  private async attempt<T>(work: () => Promise<T>): Promise<T | null> {
+    if (this.isStopped) return null;
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof StoreUnavailable) this.wasUnavailable = true;
+      return null;
+    }
+  }
+}
+
+const nameOf = ({ tenant_id, project_id }: ProjectKey): string => `${tenant_id}/${project_id}`;

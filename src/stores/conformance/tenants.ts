@@ -1,0 +1,41 @@
+import { expect } from './expect.js';
+import { type StoreFixture, swapOf } from './fixture.js';
+import { describe, it } from './test-list.js';
+
+const LEASE_MS = 60_000;
+
+export function describeTenants(fixture: () => StoreFixture): void {
+  /** An engine has the data of other tests, whose tenants have other names. */
+  const listed = async (): Promise<string[]> =>
+    (await fixture().store.tenantIds()).filter((tenantId) => tenantId.startsWith(fixture().tenant_id));
+
+  async function take(tenantId: string): Promise<void> {
+    const project = fixture().key('p', tenantId);
+    const until_ms = (await fixture().store.now()) + LEASE_MS;
+    const permits = [{ scope: 'work', member: '~a', until_ms, on_head: true }] as const;
+    await fixture().committed({ swaps: [swapOf(project, '~a', 0)], permits }, project);
+  }
+
+  describe('the tenants', () => {
+    it('with a permit on a head are listed once each, sorted by name, with and without a project in use', async () => {
+      expect(await listed()).toEqual([]);
+      const [first, second] = [fixture().tenant_id, `${fixture().tenant_id}-2`] as const;
+      await take(second);
+      await take(first);
+      await fixture().committed({ swaps: [swapOf(fixture().key('q'), '~a', 0)] }, fixture().key('q'));
+      expect(await listed()).toEqual([first, second]);
+      const permits = [{ scope: 'work', member: '~a', until_ms: null, on_head: true }] as const;
+      await fixture().committed({ permits }, fixture().key('p', second));
+      expect(await listed()).toEqual([first, second]);
+      if (!fixture().canReopen) return;
+      await fixture().reopen();
+      expect(await listed()).toEqual([first, second]);
+    });
+
+    it('of which a project was only read are not listed', async () => {
+      await fixture().store.project(fixture().key('p'));
+      await fixture().store.events(fixture().key('p'), { after: 0, limit: 1 });
+      expect(await listed()).toEqual([]);
+    });
+  });
+}
