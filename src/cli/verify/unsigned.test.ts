@@ -2,13 +2,14 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { HarnessAgent } from '../../../test/support/agent.js';
-import { P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import { planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 import { ManualEnvironment } from '../../../test/support/manual-environment.js';
 import { Coordinator } from '../../coordinator/coordinator.js';
 import { openFileStore } from '../../stores/file/file-store.js';
 import { gen } from '../testing/terminal.js';
 
+/** Its folder sorts before that of the tenant's limits. */
+const P = { tenant_id: 'acme', project_id: '1-shop' };
 const TASK = 'A-001-a';
 
 async function withCoordinator(
@@ -33,9 +34,11 @@ async function storeWithUnsignedWork(workedAt: string): Promise<string> {
   });
   await withCoordinator(join(cwd, 'other'), workedAt, async (coordinator) => {
     unwrap(await coordinator.plans.put(P, planOf(TASK)));
-    const agent = new HarnessAgent({ coordinator } as never, 'alpha', 's1');
-    await agent.claims(TASK);
-    await agent.submits(TASK);
+    const held = { task_id: TASK, session_id: 's1' };
+    unwrap(await coordinator.claimTask(P, { ...held, agent_id: 'alpha' }));
+    expect(await coordinator.submitResult(P, { ...held, generation: 1, result_data: 1 })).toMatchObject({
+      accepted: true,
+    });
   });
   const project = join(P.tenant_id, P.project_id);
   await cp(join(cwd, 'other', project), join(cwd, 'log', project), { recursive: true });
@@ -48,14 +51,16 @@ it('notes results without the signature that the tenant required, and does not c
   const [note] = json.logs.flatMap(({ notes }: { notes: object[] }) => notes);
   expect(note).toMatchObject({ rule: 'UNSIGNED', subject: TASK });
   const { code, out } = await gen({ cwd }, 'verify', 'log');
-  expect(out).toMatch(/note: log\/acme\/shop\/events\.jsonl:\d+: UNSIGNED A-001-a: position \d+: a command/);
+  expect(out).toMatch(
+    /note: log\/acme\/1-shop\/events\.jsonl:\d+: UNSIGNED A-001-a: position \d+: a command/,
+  );
   expect(code).toBe(0);
 });
 
 it('says nothing about results from before the requirement', async () => {
   const cwd = await storeWithUnsignedWork('2026-01-04T05:00:00.000Z');
   const { code, out } = await gen({ cwd }, 'verify', 'log');
-  expect(out).toContain('acme/shop');
+  expect(out).toContain('acme/1-shop');
   expect(out).not.toContain('UNSIGNED');
   expect(code).toBe(0);
 });
