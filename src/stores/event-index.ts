@@ -1,7 +1,7 @@
 import { type EventEnvelope, msOf } from '../core/events/envelope.js';
 import { type ChainPage, type ChainState, PositionChain } from './position-chain.js';
 import type { EventQuery } from './store.js';
-import { TimeSpans } from './time-spans.js';
+import { TimeIndex } from './time-index.js';
 
 /** The serialised form of an index. The `owners` arrays are views: write or copy them before adding events. */
 export interface EventIndexState extends Readonly<Record<'subjects' | 'sessions', ChainState>> {
@@ -18,7 +18,7 @@ const CANDIDATES_PAGE = 256;
 export class EventIndex {
   private subjects = new PositionChain();
   private sessions = new PositionChain();
-  private times = new TimeSpans();
+  private times = new TimeIndex();
   /** The position of the last event added. */
   position = 0;
 
@@ -82,7 +82,7 @@ export class EventIndex {
     const index = new EventIndex();
     index.subjects = PositionChain.fromState(subjects);
     index.sessions = PositionChain.fromState(sessions);
-    index.times = TimeSpans.fromState(times, subjects.owners.length);
+    index.times = TimeIndex.fromState(times, subjects.owners.length);
     index.position = subjects.owners.length;
     return index;
   }

@@ -11,7 +11,7 @@ export interface TimeRange {
  * The earliest and the latest time of every 256 events. Times rise with positions only roughly: a clock may be set
  * back, and imported events keep their time. So a search by time reads every span that overlaps the range.
  */
-export class TimeSpans {
+export class TimeIndex {
   private readonly earliest: number[] = [];
   private readonly latest: number[] = [];
   private count = 0;
@@ -53,16 +53,16 @@ export class TimeSpans {
     );
   }
 
-  static fromState(state: Float64Array, count: number): TimeSpans {
+  static fromState(state: Float64Array, count: number): TimeIndex {
     if (state.length !== Math.ceil(count / SPAN_EVENTS) * 2) {
       throw new Error(`The event index is damaged: ${state.length / 2} spans of time for ${count} events.`);
     }
-    const spans = new TimeSpans();
+    const times = new TimeIndex();
     for (let index = 0; index < state.length; index += 2) {
-      spans.earliest.push(state[index] as number);
-      spans.latest.push(state[index + 1] as number);
+      times.earliest.push(state[index] as number);
+      times.latest.push(state[index + 1] as number);
     }
-    spans.count = count;
-    return spans;
+    times.count = count;
+    return times;
   }
 }
