@@ -69,7 +69,7 @@ function oneRound(): string[] {
       seal = batch.finish(0, undefined).seal;
     });
     time('index', () => {
-      for (const { subject, session_id } of batch.events) index.add(index.position + 1, subject, session_id);
+      for (const event of batch.events) index.add(index.position + 1, event);
     });
     batch.release();
     time('settle', () => {

@@ -132,6 +132,9 @@ it('adopts a parked result', async () => {
   const adopted = await gen(terminal, 'task', 'adopt', TASK, '--reason', 'the first was right');
   expect(adopted).toMatchObject({ code: 0, out: expect.stringContaining(`${TASK} is completed`) });
   expect((await gen(terminal, 'task', 'adopt', TASK, '--reason', 'again')).code).toBe(1);
+  expect((await gen({ ...terminal, columns: 200 }, 'task', 'history', TASK)).out).toMatch(
+    /Adopted results:\n {2}generation 3: parked result res_\S+ of generation 1, by sess-\w+\/agent-a\n/,
+  );
 });
 
 it('exits with 1 if refused or not found, 2 on wrong usage, 3 if a human must act', async () => {

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -206,4 +207,42 @@ test('does not follow a redirect: no other host gets the token or the body', asy
   const reply = await genesis.claimTask({ task_id: 'A-001-x', ...AGENT });
   expect(reply).toMatchObject({ code: 'HTTP_307' });
   expect(visited).toEqual([new URL(url).host]);
+});
+
+describe('a batch of claims where signatures are required', () => {
+  async function openSigned(options: () => object) {
+    const { client, direct } = await openClientHarness(planOf({ A: 1, B: 1, C: 1 }), {}, Genesis);
+    expectNoProblem(await direct.putLimits({ require_signatures: true }));
+    const claims = ['A', 'B', 'C'].map((track) => ({
+      task_id: `${track}-001-part`,
+      agent_id: `agent-${track}`,
+      session_id: `sess-${track}`,
+    }));
+    return { direct, claims, genesis: client(options()) };
+  }
+
+  test.each(['partial', 'all_or_nothing'] as const)(
+    'is signed claim by claim once the server asks for it, %s',
+    async (mode) => {
+      const { privateKey } = generateKeyPairSync('ed25519');
+      const { direct, claims, genesis } = await openSigned(() => ({
+        find_signing_key: async () => privateKey,
+      }));
+      const options = { mode, request_id: 'batch-1' };
+      const { results } = expectNoProblem(await genesis.batchClaim(claims, options));
+      expect(results).toMatchObject([{ success: true }, { success: true }, { success: true }]);
+      expect(await genesis.batchClaim(claims, options)).toEqual({ results });
+      const { events } = expectNoProblem(await direct.events({ type: 'CLAIM_ACQUIRED' }));
+      const texts = events.map(({ payload }) => String((payload as { signed_text?: string }).signed_text));
+      expect(texts.map((text) => text.split('\n')[3])).toEqual(claims.map(({ task_id }) => task_id));
+    },
+  );
+
+  test('is refused without a key', async () => {
+    const { claims, genesis } = await openSigned(() => ({}));
+    const { results } = expectNoProblem(await genesis.batchClaim(claims));
+    const refused = { code: 'SIGNATURE_REQUIRED' };
+    expect(results).toMatchObject([refused, refused, refused]);
+    expect(await genesis.batchClaim(claims, { mode: 'all_or_nothing' })).toMatchObject(refused);
+  });
 });

@@ -44,15 +44,29 @@ export class ApiClient extends ProjectEndpoint {
     return this.signed('claim_task', withEnvAgent(claim), (body) => this.claimBatcher.call(body));
   }
 
-  batchClaim(
+  /** Each claim is signed as a single one is. */
+  async batchClaim(
     claims: readonly RequestTo<'claim_task'>[],
     options: { mode?: 'partial' | 'all_or_nothing'; request_id?: string } = {},
-  ): CallReply<{ results: readonly (ClaimReply | ApiProblem)[] }> {
-    const one = (claim: RequestTo<'claim_task'>) =>
-      this.public_key === null
-        ? withoutUndefined(withEnvAgent(claim))
-        : this.withSignature('claim_task', withEnvAgent(claim));
-    return this.command('/claims/batch', { claims: claims.map(one), ...options });
+  ): CallReply<BatchClaimReply> {
+    const batch = withRequestId(options);
+    // As the server derives them for unsigned claims: a batch that is sent again is the same request.
+    const bodies: Record<string, unknown>[] = claims.map((claim, index) => ({
+      request_id: `${batch.request_id}~${index}`,
+      ...withoutUndefined(withEnvAgent(claim)),
+    }));
+    const send = () => {
+      const signed = bodies.map((body) => this.withSignature('claim_task', body));
+      return this.command<BatchClaimReply>('/claims/batch', { claims: signed, ...batch });
+    };
+    const reply = await send();
+    const unsigned = bodies.filter((_, index) =>
+      isSignatureRequired(isProblem(reply) ? reply : reply.results[index]),
+    );
+    const sessionIds = new Set(unsigned.map(({ session_id }) => session_id));
+    let hasOpened = false;
+    for (const sessionId of sessionIds) hasOpened = (await this.openSigningSession(sessionId)) || hasOpened;
+    return hasOpened ? send() : reply;
   }
 
   renewLease(renewal: RequestTo<'renew_lease'>): OperationReply<'renew_lease'> {
@@ -335,8 +349,7 @@ export class ApiClient extends ProjectEndpoint {
   ): CallReply<Reply> {
     const body: Record<string, unknown> = withRequestId(request);
     const reply = await send(this.withSignature(command, body));
-    const isUnsigned = isProblem(reply) && reply.code === 'SIGNATURE_REQUIRED';
-    if (!isUnsigned || !(await this.openSigningSession(body.session_id))) return reply;
+    if (!isSignatureRequired(reply) || !(await this.openSigningSession(body.session_id))) return reply;
     return send(this.withSignature(command, body));
   }
 
@@ -355,3 +368,10 @@ export class ApiClient extends ProjectEndpoint {
     );
   }
 }
+
+interface BatchClaimReply {
+  readonly results: readonly (ClaimReply | ApiProblem)[];
+}
+
+const isSignatureRequired = (reply: unknown): boolean =>
+  isProblem(reply) && reply.code === 'SIGNATURE_REQUIRED';

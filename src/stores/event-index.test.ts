@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { EventIndex } from './event-index.js';
+import { isoTime } from '../core/events/envelope.js';
+import { EventIndex, type IndexedEvent } from './event-index.js';
 
 const name: fc.Arbitrary<string | undefined> = fc.constantFrom(undefined, 'a', 'b', 'c', '__proto__');
 const events = fc.array(fc.record({ subject: name, session_id: name }), { maxLength: 100, size: 'max' });
@@ -10,12 +11,18 @@ const page = fc.record({
   limit: fc.integer({ min: 1, max: 20 }),
 });
 
+const eventOf = (subject?: string, session_id?: string, timestamp = isoTime(0)): IndexedEvent => ({
+  ...(subject === undefined ? {} : { subject }),
+  ...(session_id === undefined ? {} : { session_id }),
+  timestamp,
+});
+
 function indexOf(
   entries: readonly { subject: string | undefined; session_id: string | undefined }[],
 ): EventIndex {
   const index = new EventIndex();
   entries.forEach(({ subject, session_id }, i) => {
-    index.add(i + 1, subject, session_id);
+    index.add(i + 1, eventOf(subject, session_id));
   });
   return index;
 }
@@ -45,8 +52,8 @@ describe('the event index', () => {
 
   it('continues after it was rebuilt', () => {
     const index = EventIndex.fromState(indexOf([{ subject: 'a', session_id: 's' }]).exportState());
-    index.add(2, 'b', undefined);
-    index.add(3, 'a', 's');
+    index.add(2, eventOf('b'));
+    index.add(3, eventOf('a', 's'));
     expect(index.bySubject('a', { after: 0, limit: 9 })).toEqual([1, 3]);
     expect(index.bySession('s', { after: 1, limit: 9 })).toEqual([3]);
   });
@@ -60,13 +67,49 @@ describe('the event index', () => {
   });
 
   it('refuses a gap, and inconsistent parts', () => {
-    expect(() => indexOf([]).add(2, 'a', undefined)).toThrow('is at 0 and cannot continue with 2');
+    expect(() => indexOf([]).add(2, eventOf('a'))).toThrow('is at 0 and cannot continue with 2');
     const chain = (...owners: number[]) => ({ names: ['a'], owners: Int32Array.from(owners) });
-    expect(() => EventIndex.fromState({ subjects: chain(1, 1), sessions: chain(1) })).toThrow(
-      'differ in length',
+    const times = Float64Array.of(0, 0);
+    const one = { subjects: chain(1), sessions: chain(1), times };
+    expect(() => EventIndex.fromState({ ...one, subjects: chain(1, 1) })).toThrow('differ in length');
+    expect(() => EventIndex.fromState({ ...one, subjects: chain(2) })).toThrow('refers to name 2 of 1');
+    expect(() => EventIndex.fromState({ ...one, times: Float64Array.of() })).toThrow('0 spans of time for 1');
+  });
+
+  it.each(['as built', 'rebuilt from its parts'])('finds every event of a time, %s', (how) => {
+    const seconds = fc.array(fc.integer({ min: 0, max: 20 }), { maxLength: 1500, size: 'max' });
+    fc.assert(
+      fc.property(seconds, fc.nat(20), fc.nat(20), fc.nat(1500), (offsets, from, length, after) => {
+        const built = new EventIndex();
+        // Rising times, some of which are up to twenty seconds late.
+        const times = offsets.map((late, at) => 1000 * (at - late));
+        times.forEach((ms, at) => {
+          built.add(at + 1, eventOf(undefined, undefined, at % 99 === 98 ? 'unreadable' : isoTime(ms)));
+        });
+        const index = how === 'as built' ? built : EventIndex.fromState(built.exportState());
+        const [sinceMs, untilMs] = [from * 50_000, from * 50_000 + length * 1000];
+        const query = { after, limit: 1, since: isoTime(sinceMs), until: isoTime(untilMs) };
+        const found = new Set(index.candidates(query));
+        const missing = times.filter(
+          (ms, at) => ms >= sinceMs && ms < untilMs && at % 99 !== 98 && at >= after && !found.has(at + 1),
+        );
+        expect(missing).toEqual([]);
+        expect(Math.min(...found)).toBeGreaterThan(after);
+      }),
+      { numRuns: 50 },
     );
-    expect(() => EventIndex.fromState({ subjects: chain(2), sessions: chain(1) })).toThrow(
-      'refers to name 2 of 1',
-    );
+  });
+
+  it('narrows a search by time to the events around it, wherever they are', () => {
+    const index = new EventIndex();
+    const lateAt = 9000;
+    for (let at = 1; at <= 10_000; at += 1)
+      index.add(at, eventOf(undefined, undefined, isoTime(1000 * (at === lateAt ? 500 : at))));
+    const second = { after: 0, limit: 1, since: isoTime(500_000), until: isoTime(501_000) };
+    const found = [...index.candidates(second)];
+    expect(found).toContain(500);
+    expect(found).toContain(lateAt);
+    expect(found).toHaveLength(2 * 256);
+    expect([...index.candidates({ ...second, since: isoTime(1e9), until: isoTime(2e9) })]).toEqual([]);
   });
 });

@@ -287,8 +287,8 @@ export interface CompletedRequest {
 }
 
 /**
- * A query for events. Filters combine with AND; `since` is inclusive, `until` exclusive. A store answers `subject` and
- * `session_id` from an index and may scan for the rest.
+ * A query for events. Filters combine with AND; `since` is inclusive, `until` exclusive. A store answers `subject`,
+ * `session_id` and times from an index and may scan for the rest.
  */
 export interface EventQuery {
   readonly after: number;

@@ -1,6 +1,9 @@
 import { relative, resolve } from 'node:path';
 import type { Anchor } from '../../core/audit/checkpoint.js';
+import { SignatureRequirements } from '../../core/audit/unsigned-commands.js';
 import { didYouMean } from '../../core/closest-names.js';
+import { LIMITS_SUBJECT, TENANT_PROJECT } from '../../core/subject.js';
+import { readEvents } from '../../stores/read-events.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, EXIT, failureWithCode } from '../exit.js';
@@ -13,6 +16,7 @@ import { countText } from '../output/text.js';
 import { defaultStore, folderOfStore } from '../store.js';
 import type { AnchorOptions } from '../verify/checkpoint-audit.js';
 import { findLogs } from '../verify/find-logs.js';
+import type { LogViolation } from '../verify/log-violation.js';
 import { readAnchors } from '../verify/read-anchors.js';
 import { type LogReport, LogVerifier, verifyLog } from '../verify/verify-log.js';
 import { verifyStore } from '../verify/verify-store.js';
@@ -65,7 +69,9 @@ async function verifyFiles(
   const locations = await findLogs(path);
   if (locations === null) throw new CommandFailure(`There is no log at ${path}. Pass one: gen verify LOG.`);
   const logs: LogReport[] = [];
-  for (const location of locations) logs.push(await verifyLog(location, onEvent, anchorOptions));
+  const requirements = new SignatureRequirements();
+  for (const location of locations)
+    logs.push(await verifyLog(location, onEvent, anchorOptions, requirements));
   return logs;
 }
 
@@ -79,9 +85,13 @@ function verifyInStore(
     const projects =
       context.explicitProject === null ? await store.projects(context.tenant) : [context.explicitProject];
     const logs: LogReport[] = [];
+    const requirements = new SignatureRequirements();
+    const limitsKey = { tenant_id: context.tenant, project_id: TENANT_PROJECT };
+    for await (const event of readEvents(store, limitsKey, { subject: LIMITS_SUBJECT }))
+      requirements.visit(event);
     for (const project_id of projects) {
       const projectKey = { tenant_id: context.tenant, project_id };
-      logs.push(await verifyStore(store, projectKey, onEvent, anchorOptions));
+      logs.push(await verifyStore(store, projectKey, onEvent, anchorOptions, requirements));
     }
     return logs;
   });
@@ -137,15 +147,15 @@ function reportText(context: CommandContext, where: string, logs: readonly LogRe
 }
 
 function logLines({ io, paint }: CommandContext, report: LogReport): string[] {
-  const { path, tenant_id, project_id, events, subjects, files, lines, breaks } = report;
+  const { path, tenant_id, project_id, events, subjects, files, lines, breaks, notes } = report;
   const name = project_id === null ? path : `${tenant_id}/${project_id}`;
   const size = files === 0 ? '' : `, ${countText(lines, 'line')} in ${countText(files, 'file')}`;
   const verdict = breaks.length === 0 ? paint.green('valid ') : paint.red('BROKEN');
-  const details = breaks.map(({ file, line, last_line, rule, subject, says }) => {
+  const textOf = ({ file, line, last_line, rule, subject, says }: LogViolation): string => {
     const about = subject === null ? '' : ` ${subject}`;
     const lines = last_line === undefined ? line : `${line}-${last_line}`;
     return `${relative(io.cwd, file)}:${lines}: ${rule}${about}: ${says}`;
-  });
+  };
   return [
     `${verdict}  ${name}  ${countText(events, 'event')} on ${countText(subjects, 'subject')}${size}`,
     ...[
@@ -154,7 +164,8 @@ function logLines({ io, paint }: CommandContext, report: LogReport): string[] {
       ...signatureTexts(report),
       ...lossTexts(report),
       ...foreignText(report),
-      ...details,
+      ...breaks.map(textOf),
+      ...notes.map((note) => `note: ${textOf(note)}`),
     ].map((line) => `        ${line}`),
   ];
 }

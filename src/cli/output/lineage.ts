@@ -1,4 +1,4 @@
-import type { Lineage, ReviewEntry } from '../../core/contract/tasks.js';
+import type { ClaimHistory, Lineage, ReviewEntry } from '../../core/contract/tasks.js';
 import type { LineageTable } from '../../core/views/index.js';
 import type { CommandContext } from '../context.js';
 import { paintState } from './paint.js';
@@ -14,6 +14,9 @@ export function lineageText(
   if (rows.length === 0) return `${task_id} was never claimed.`;
   const errors = generations.flatMap(({ generation, agent_id, release_message: message }) =>
     message === undefined ? [] : wrap(`generation ${generation}, ${agent_id}: ${message}`, 2),
+  );
+  const adopted = generations.flatMap(({ generation, adopted_from: from }) =>
+    from === null ? [] : wrap(`generation ${generation}: ${originText(from)}`, 2),
   );
   return [
     `${paint.bold(task_id)} in project ${generations[0]?.project_id ?? ''}`,
@@ -33,6 +36,7 @@ export function lineageText(
       },
     ]),
     ...section('Released with an error:', errors),
+    ...section('Adopted results:', adopted),
     ...section(
       'Reviews:',
       reviews.flatMap((review) => wrap(reviewLine(review), 2)),
@@ -41,9 +45,17 @@ export function lineageText(
   ].join('\n');
 }
 
-export function reviewLine({ decision, reviewer, iteration, comment, at }: ReviewEntry): string {
+export function reviewLine({ decision, reviewer, pushed_by, iteration, comment, at }: ReviewEntry): string {
+  const pushed = pushed_by === undefined ? '' : ` (according to ${pushed_by}, who pushed it)`;
   const commentSuffix = comment === null ? '' : `: ${comment}`;
-  return `${decision} by ${reviewer} at ${formatUtc(at)} UTC, iteration ${iteration}${commentSuffix}`;
+  return `${decision} by ${reviewer}${pushed} at ${formatUtc(at)} UTC, iteration ${iteration}${commentSuffix}`;
+}
+
+function originText(from: NonNullable<ClaimHistory['adopted_from']>): string {
+  if (!('imported' in from))
+    return `parked result ${from.result_id} of generation ${from.generation}, by ${from.session_id}/${from.agent_id}`;
+  const source = from.source === undefined ? '' : ` of ${from.source}`;
+  return `imported event ${from.event_id}${source} at position ${from.position}`;
 }
 
 const rejectedLines = (rejected: Lineage['rejected']): string[] =>

@@ -8,6 +8,8 @@ import { createWorkspace, EDGE, KEY, withOfflineCoordinator } from './testing.js
 
 const KEYS_URL = '/api/tenants/default/keys';
 const EVENTS_URL = '/api/tenants/default/projects/shop/events';
+const SUBJECT = EDGE.task_id;
+const HISTORY_URL = `/api/tenants/default/projects/shop/tasks/${encodeURIComponent(SUBJECT)}/history`;
 const GATE = { iteration: 1, candidate_sha256: sha256Hex('"draft"') };
 
 /** A workspace in which rita has reviewed ada's work offline. */
@@ -36,7 +38,7 @@ async function serveWithKeys() {
 describe('gen sync push', () => {
   it('with a key that may review records the reviewer and that key', async () => {
     const cwd = await createReviewedWork();
-    const { served, admin, events } = await serveWithKeys();
+    const { served, admin, headers, events } = await serveWithKeys();
     const push = await gen(
       { cwd, env: { GENESIS_TOKEN: admin.token } },
       'sync',
@@ -51,6 +53,16 @@ describe('gen sync push', () => {
     expect(review).toMatchObject({ payload: { reviewer: 'rita', pushed_by: expect.any(String) } });
     expect(review.payload.pushed_by).toContain(admin.key_id);
     expect(review.agent_id).not.toBe('rita');
+    const env = { GENESIS_TOKEN: admin.token, GENESIS_URL: served.url };
+    const shown = await gen(
+      { cwd: await temporaryFolder(), env, columns: 300 },
+      ...['task', 'history', SUBJECT, '--project', 'shop'],
+    );
+    expect(shown.out, shown.err).toContain(
+      `CHANGES_REQUESTED by rita (according to ${review.payload.pushed_by}, who pushed it) at`,
+    );
+    const history = await served.request('GET', HISTORY_URL, undefined, headers);
+    expect(history.body.reviews).toMatchObject([{ reviewer: 'rita', pushed_by: review.payload.pushed_by }]);
   });
 
   it('with a key that may not review pushes the work but no review', async () => {

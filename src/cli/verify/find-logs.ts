@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { TENANT_PROJECT } from '../../core/subject.js';
 import {
   ACTIVE_FILE,
   idOfFolder,
@@ -25,11 +26,15 @@ export async function findLogs(path: string): Promise<LogLocation[] | null> {
   return logsOf(names.includes(STORE_FILE) ? await foldersIn(path) : [path]);
 }
 
+/** The logs of the tenants' limits come first: those of their projects are checked against them. */
 async function logsOf(tenants: readonly string[]): Promise<LogLocation[]> {
-  const folders = (await Promise.all(tenants.map(foldersIn))).flat();
+  const found = (await Promise.all(tenants.map(foldersIn))).flat();
+  const folders = [...found.filter(isOfTenant), ...found.filter((folder) => !isOfTenant(folder))];
   const names = await Promise.all(folders.map((folder) => nodeDisk.list(folder)));
   return folders.filter((_, at) => isLog(names[at] ?? [])).map((folder) => ({ folder }));
 }
+
+const isOfTenant = (folder: string): boolean => idOfFolder(basename(folder)) === TENANT_PROJECT;
 
 function locationOfFile(file: string): LogLocation {
   const folder = dirname(file);

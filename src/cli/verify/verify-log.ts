@@ -2,6 +2,7 @@ import { isSignedBy } from '../../coordinator/audit/verify-signature.js';
 import type { RecordedLoss } from '../../core/audit/history-lost.js';
 import type { LogAuditReport } from '../../core/audit/log-audit.js';
 import { SessionSignatureChecker } from '../../core/audit/session-signature-checker.js';
+import { SignatureRequirements, UnsignedCommands } from '../../core/audit/unsigned-commands.js';
 import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
 import { UNRECORDED_REDACTION } from '../../stores/file/redacted-lines.js';
@@ -34,6 +35,8 @@ export interface LogReport {
   /** Losses of history that an operator accepted. */
   readonly losses: readonly RecordedLoss[];
   readonly breaks: readonly LogViolation[];
+  /** What is no violation by itself. `UNSIGNED`: a command has no signature although the tenant required one. */
+  readonly notes: readonly LogViolation[];
 }
 
 /** One fault can cause thousands of violations; the first ones suffice. */
@@ -44,8 +47,10 @@ export async function verifyLog(
   location: LogLocation,
   onEvent: (events: number) => void,
   anchorOptions: AnchorOptions = {},
+  requirements = new SignatureRequirements(),
 ): Promise<LogReport> {
-  const { verifier, checkpoints, result } = await readSettled(location, onEvent, anchorOptions);
+  const newVerifier = () => new LogVerifier(onEvent, requirements);
+  const { verifier, checkpoints, result } = await readSettled(location, newVerifier, anchorOptions);
   const { damage, unrecordedRedactions, unfinished, unsealed, ...read } = result;
   const audited = await auditAgain(location, checkpoints, anchorOptions);
   for (const location of unrecordedRedactions)
@@ -63,12 +68,12 @@ const READS_MAX = 5;
 /** Reads a log. If it ends in something unfinished, a writer may be active: reads again until that is the same twice. */
 async function readSettled(
   location: LogLocation,
-  onEvent: (events: number) => void,
+  newVerifier: () => LogVerifier,
   anchorOptions: AnchorOptions,
 ) {
   let before = '';
   for (let reads = 1; ; reads += 1) {
-    const verifier = new LogVerifier(onEvent);
+    const verifier = newVerifier();
     const checkpoints = new CheckpointAudit(anchorOptions);
     const result = await readLog(location, (located) => {
       verifier.visit(located);
@@ -117,6 +122,9 @@ async function auditAgain(
   return second.result();
 }
 
+const UNSIGNED_TEXT =
+  'a command of a session without the signature that the tenant’s limits of that time require; imported events have none';
+
 const NO_FILE_COUNTS = { files: 0, lines: 0, foreign_lines: 0, foreign_unsealed: 0, unfinished_bytes: 0 };
 
 type VisitedEvent = Pick<LocatedEvent, 'event' | 'file' | 'line'>;
@@ -124,18 +132,25 @@ type VisitedEvent = Pick<LocatedEvent, 'event' | 'file' | 'line'>;
 /** Checks events in order, and collects what breaks a rule. */
 export class LogVerifier {
   readonly breaks: LogViolation[] = [];
+  private readonly notes: LogViolation[] = [];
   private readonly subjects = new Set<string>();
   readonly checker = new PolicyAwareLogChecker();
   private readonly signatures = new SessionSignatureChecker(isSignedBy);
+  private readonly unsigned: UnsignedCommands;
   private events = 0;
   private last: VisitedEvent | null = null;
 
-  constructor(private readonly onEvent: (events: number) => void) {}
+  constructor(
+    private readonly onEvent: (events: number) => void,
+    private readonly requirements = new SignatureRequirements(),
+  ) {
+    this.unsigned = new UnsignedCommands(requirements);
+  }
 
   /** The report on a log that is not read from files. */
   report(path: string, audited: LogAuditReport | null): LogReport {
     const { tenant_id = null, project_id = null } = this.last?.event ?? {};
-    const { events, breaks } = this;
+    const { events, breaks, notes } = this;
     const subjects = this.subjects.size;
     const { checkpoints = 0, covered_position = 0, losses = [] } = audited ?? {};
     const agreeing = (audited?.anchors ?? []).filter(({ code }) => code === 'AGREES');
@@ -154,6 +169,7 @@ export class LogVerifier {
       signatures_unchecked: this.signatures.unchecked,
       losses,
       breaks,
+      notes,
     };
   }
 
@@ -166,10 +182,18 @@ export class LogVerifier {
     for (const { invariant, subject, message: says } of this.checker.checkEvent(event)) {
       this.add({ file, line, rule: invariant, subject, says });
     }
+    this.checkSignature(located);
+  }
+
+  private checkSignature({ event, file, line }: VisitedEvent): void {
+    this.requirements.visit(event);
+    const found = { file, line, subject: event.subject ?? null };
+    const at = `position ${event.position}`;
     const fault = this.signatures.visit(event);
-    if (fault === null) return;
-    const says = `position ${event.position}: ${fault}`;
-    this.add({ file, line, rule: 'SIGNATURE', subject: event.subject ?? null, says });
+    if (fault !== null) this.add({ ...found, rule: 'SIGNATURE', says: `${at}: ${fault}` });
+    const isUnsigned = this.unsigned.isUnsigned(event);
+    if (isUnsigned && this.notes.length < VIOLATIONS_MAX)
+      this.notes.push({ ...found, rule: 'UNSIGNED', says: `${at}: ${UNSIGNED_TEXT}` });
   }
 
   add({ file, line, last_line = line, rule, subject, says }: LogViolation): void {

@@ -1,3 +1,4 @@
+import { SignatureRequirements } from '../../core/audit/unsigned-commands.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { AnyHead } from '../../core/fold.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
@@ -14,9 +15,10 @@ export async function verifyStore(
   projectKey: ProjectKey,
   onEvent: (events: number) => void,
   anchorOptions: AnchorOptions = {},
+  requirements = new SignatureRequirements(),
 ): Promise<LogReport> {
   const path = `${projectKey.tenant_id}/${projectKey.project_id}`;
-  const verifier = new LogVerifier(onEvent);
+  const verifier = new LogVerifier(onEvent, requirements);
   const checkpoints = new CheckpointAudit(anchorOptions);
   const originals = await originalDigests(store, projectKey);
   const visit = (event: EventEnvelope): void => {

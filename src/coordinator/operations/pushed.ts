@@ -14,14 +14,16 @@ import { type Problem, problem } from '../wire/problem.js';
  * forged, because the reply to a repeated claim contains the claim id.
  */
 export const pushedRequestKey = (caller: Caller, eventId: string, text: string): RequestKey => ({
-  key: `~event/${eventId}`,
+  key: keyOfEvent(eventId),
   digest: sha256Hex(`${caller.principal}\n${text}`),
 });
 
+const keyOfEvent = (eventId: string): string => `~event/${eventId}`;
+
 /**
  * Refuses a pushed command whose event ids are in the log already, unless it is a repeat, which gets its reply again.
- * The log is read outside the queue. That is enough: an id can be copied only after its event is in the log, and two
- * commands with the same new id have the same request key.
+ * The log is read outside the queue. That is enough: an id can be copied only after its event is in the log, and of
+ * two commands with the same new id the store refuses the second, because each id is remembered as a request.
  */
 class PushedOperation<Reply> implements Operation<Reply | Problem> {
   readonly kind: string;
@@ -30,6 +32,7 @@ class PushedOperation<Reply> implements Operation<Reply | Problem> {
 
   constructor(
     private readonly operation: Operation<Reply>,
+    private readonly acceptedId: string | undefined,
     private readonly findTakenId: () => Promise<string | null>,
   ) {
     this.kind = operation.kind;
@@ -39,9 +42,18 @@ class PushedOperation<Reply> implements Operation<Reply | Problem> {
   attempt(view: DecisionView): Attempt<Reply | Problem> | NeedsFetch {
     const { takenId } = this;
     if (takenId === undefined) return { needs: () => this.readTakenId() };
-    if (takenId === null) return this.operation.attempt(view);
+    if (takenId === null) return this.withKeyOfAcceptedId(this.operation.attempt(view));
     const detail = `The log already has another event ${takenId}. Push the command without offline, as a new decision.`;
     return new TransactionBuilder(view).answer(this.request, problem('IDEMPOTENCY_CONFLICT', detail));
+  }
+
+  /** The request is also remembered under the second id of an approval, for as long as under the first. */
+  private withKeyOfAcceptedId(attempt: Attempt<Reply> | NeedsFetch): Attempt<Reply> | NeedsFetch {
+    const { acceptedId } = this;
+    if (acceptedId === undefined || 'needs' in attempt) return attempt;
+    const { transaction } = attempt;
+    const second = transaction.requests.map((request) => ({ ...request, key: keyOfEvent(acceptedId) }));
+    return { ...attempt, transaction: { ...transaction, requests: [...transaction.requests, ...second] } };
   }
 
   private async readTakenId(): Promise<void> {
@@ -74,7 +86,7 @@ export function checkPushedIds<Reply>(
   if (pushed?.event_id === undefined) return operation;
   const { event_id, accepted_event_id } = pushed;
   const ids = accepted_event_id === undefined ? [event_id] : [event_id, accepted_event_id];
-  return new PushedOperation(operation, () => findTakenId(searched, ids));
+  return new PushedOperation(operation, accepted_event_id, () => findTakenId(searched, ids));
 }
 
 /** A coordinator assigns an id less than this before the time of the event. */

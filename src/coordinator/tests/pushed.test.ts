@@ -170,4 +170,50 @@ forEachStore('a pushed command', (open) => {
     expect(held).toMatchObject({ agent_id: 'olaf', payload: { by: 'rita' } });
     expect(await coordinator.recordReview(P, body, pusher)).toMatchObject({ reason: 'REJECTED' });
   });
+
+  // A review accepts with two events, and each has an offline id.
+  async function approvals() {
+    const { harness } = await openWithPlan();
+    const alpha = new HarnessAgent(harness, 'alpha', 's1');
+    for (const task of [A, B]) {
+      await alpha.claims(task);
+      await alpha.suspends(task, { iteration: 1, candidate_sha256: sha256('v1') });
+      expect(await alpha.submits(task, 'v2', { iteration: 2 })).toMatchObject({ reason: 'ESCALATED' });
+    }
+    const approve = (task_id: string, event: number, accepted: number) =>
+      harness.coordinator.recordReview(
+        P,
+        {
+          ...{ task_id, generation: 1, iteration: 2, candidate_sha256: sha256('v2'), decision: 'APPROVED' },
+          offline: { ...pushedAs(event).offline, reviewer: 'rita', accepted_event_id: idOf(accepted) },
+        },
+        human('olaf'),
+      );
+    const countOf = async (number: number) =>
+      (await harness.events()).filter(({ event_id }) => event_id === idOf(number)).length;
+    return { harness, approve, countOf };
+  }
+
+  test.each([
+    ['the same id for the results they accept', 3],
+    ['the id of the other one for the result it accepts', 1],
+  ])('of two approvals at once with %s, one is a conflict', async (_, accepted) => {
+    const { approve, countOf } = await approvals();
+    const replies = await Promise.all([approve(A, 1, 3), approve(B, 2, accepted)]);
+    // Either may be first.
+    const isAFirst = !('problem' in replies[0]);
+    expect(replies[isAFirst ? 0 : 1]).toMatchObject({ reason: 'APPROVED' });
+    expect(replies[isAFirst ? 1 : 0]).toMatchObject(conflict);
+    const recorded = isAFirst ? [1, 3] : [2, accepted];
+    for (const number of [1, 2, 3]) expect(await countOf(number)).toBe(recorded.includes(number) ? 1 : 0);
+  });
+
+  test('of an approval that is repeated gets its reply again', async () => {
+    const { harness, approve } = await approvals();
+    const first = unwrap(await approve(A, 1, 3));
+    const before = await harness.events();
+    await harness.restart();
+    expect(await approve(A, 1, 3)).toEqual(first);
+    expect(await harness.events()).toEqual(before);
+  });
 });

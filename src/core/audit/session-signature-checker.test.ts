@@ -99,6 +99,18 @@ test('reports a signature of another key, or of a session without a key', () => 
   expect(faultOf({ session_id: 's2' })).toContain('was opened without a key');
 });
 
+test('reports the signature of a grant on another one, though subject and key are the same', () => {
+  const body = { task_id: 'A-001-core', session_id: 's1', request_id: 'r1' };
+  const payload = signedBy(ours.privateKey, 'claim_task', body);
+  const grant = { event_type: 'CLAIM_ACQUIRED', subject: 'A-001-core', session_id: 's1', payload };
+  const checker = new SessionSignatureChecker(isSignedBy);
+  checker.visit(opening('s1'));
+  expect(checker.visit(eventOf({ ...grant, generation: 1, request_id: 'r1' }))).toBeNull();
+  // The claims of a batch that is granted as a whole have its request id.
+  const again = checker.visit(eventOf({ ...grant, generation: 2, request_id: 'r2' }));
+  expect(again).toBe('its signature is that of an earlier grant');
+});
+
 test('a session that is opened again without a key keeps its key', () => {
   const checker = new SessionSignatureChecker(isSignedBy);
   for (const event of [opening('s1'), opening('s1', null)]) checker.visit(event);

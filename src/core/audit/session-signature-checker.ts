@@ -8,6 +8,9 @@ import type { VerifySignature } from './audit-values.js';
 /** The keys of this many sessions are remembered. A signature of an older session is counted, and not checked. */
 const SESSION_KEYS_MAX = 100_000;
 
+/** The signatures of this many grants are remembered. */
+const GRANTS_MAX = 100_000;
+
 /** The commands that can have caused a kind of event. */
 const COMMANDS: Partial<Record<ClaimEventKind, readonly SignedCommand[]>> = {
   granted: ['claim_task', 'next'],
@@ -30,6 +33,8 @@ export class SessionSignatureChecker {
   unchecked = 0;
   private readonly keys = new Map<string, string>();
   private hasForgotten = false;
+  /** Signatures of grants, oldest first. A claim is one request, so its signature is that of one grant. */
+  private readonly grants = new Set<string>();
 
   constructor(
     private readonly verify: VerifySignature,
@@ -60,7 +65,17 @@ export class SessionSignatureChecker {
     if (!this.verify(key, text, read.value))
       return `the key of its session ${event.session_id} did not sign this command`;
     const difference = differenceFrom(event, signed);
-    return difference === null ? null : `its session signed another ${difference}`;
+    if (difference !== null) return `its session signed another ${difference}`;
+    return this.isGrantedAgain(event, signature) ? 'its signature is that of an earlier grant' : null;
+  }
+
+  private isGrantedAgain({ event_type }: EventEnvelope, signature: string): boolean {
+    if (claimEventKindOf(event_type) !== 'granted') return false;
+    if (this.grants.has(signature)) return true;
+    this.grants.add(signature);
+    const [oldest] = this.grants;
+    if (this.grants.size > GRANTS_MAX && oldest !== undefined) this.grants.delete(oldest);
+    return false;
   }
 
   /** A session keeps its first key, also if it is opened again without one. */

@@ -228,6 +228,10 @@ export const reviewEntry = z.object({
   iteration: count,
   decision: z.enum(REVIEW_DECISIONS),
   reviewer: z.string(),
+  pushed_by: z
+    .string()
+    .exactOptional()
+    .describe('the credential that pushed a review decided offline; the reviewer is what it says'),
   comment: z.string().nullable(),
   at: time,
 });

@@ -16,8 +16,9 @@ export function lineageOf(task_id: string, events: readonly EventEnvelope[]): Li
     if (existing !== undefined) generations.set(generation, { ...existing, ...endOf(claimEvent) });
     else if (claimEvent.kind === 'granted') generations.set(generation, historyOfGrant(claimEvent));
     if (claimEvent.kind === 'reviewed') {
-      const { iteration, decision, reviewer, comment = null } = claimEvent.payload;
-      reviews.push({ generation, iteration, decision, reviewer, comment, at });
+      const { iteration, decision, reviewer, pushed_by, comment = null } = claimEvent.payload;
+      const pushed = pushed_by === undefined ? {} : { pushed_by };
+      reviews.push({ generation, iteration, decision, reviewer, ...pushed, comment, at });
     }
   }
   const rejected = resultsOf(events).filter(({ accepted }) => !accepted);

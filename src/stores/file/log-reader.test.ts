@@ -1,44 +1,13 @@
 import { stat } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { BLOCK_BYTES } from './block-writer.js';
-import type { Disk } from './disk.js';
 import { openFileStore } from './file-store.js';
-import { nodeDisk } from './node-disk.js';
+import { meteredDisk } from './metered-disk.testing.js';
 import { SEAL_BYTES_MAX } from './seal.js';
 import { activeFile, commitOne, KEY, looseEventTransaction, temporaryFolder } from './testing.js';
 
 const EVENTS = 100;
 const PAYLOAD_CHARS = 64 * 1024;
-
-/** The real disk, which reports the bytes of a log that were read: all, and the most at the same time. */
-function meteredDisk(): Disk & { mostBytes: number; allBytes: number } {
-  let reading = 0;
-  const disk = {
-    ...nodeDisk,
-    mostBytes: 0,
-    allBytes: 0,
-    openAppend: async (path: string, mode?: number) => {
-      const file = await nodeDisk.openAppend(path, mode);
-      const read = async (into: Uint8Array, position: number) => {
-        reading += into.length;
-        disk.allBytes += into.length;
-        disk.mostBytes = Math.max(disk.mostBytes, reading);
-        return file.read(into, position).finally(() => {
-          reading -= into.length;
-        });
-      };
-      return Object.assign(Object.create(file), {
-        read,
-        write: (bytes: Uint8Array) => file.write(bytes),
-        sync: () => file.sync(),
-        truncate: (size: number) => file.truncate(size),
-        size: () => file.size(),
-        close: () => file.close(),
-      });
-    },
-  };
-  return disk;
-}
 
 it.each([
   ['a filter that matches nothing', { agent_id: 'nobody' }, 0],

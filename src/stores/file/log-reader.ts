@@ -45,11 +45,9 @@ interface PositionPage {
 }
 
 function nextPositions({ index }: LogState, query: EventQuery, page: PositionPage): number[] {
-  if (query.subject !== undefined) return index.bySubject(query.subject, page);
-  if (query.session_id !== undefined) return index.bySession(query.session_id, page);
+  const hasChain = query.subject !== undefined || query.session_id !== undefined;
   // A filter without an index may reject most of what is read, so read whole pages.
-  const count = Math.min(isFiltered(query) ? PAGE_EVENTS_MAX : page.limit, page.until_position - page.after);
-  return Array.from({ length: count }, (_, index) => page.after + 1 + index);
+  return index.page(query, !hasChain && isFiltered(query) ? { ...page, limit: PAGE_EVENTS_MAX } : page);
 }
 
 /** At least one position, and no more than can be verified and decoded without delaying other work. */

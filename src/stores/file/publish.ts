@@ -23,8 +23,7 @@ export function publishBatch(
   }
   state.seal = seal;
   for (let index = 0; index < events.length; index += 1) {
-    const { subject, session_id } = events[index] as NewEvent;
-    state.index.add(state.index.position + 1, subject, session_id);
+    state.index.add(state.index.position + 1, events[index] as NewEvent);
     state.offsets.add(start + (offsets[index] as number));
   }
   state.newest_ms = Math.max(state.newest_ms, at_ms);

@@ -90,7 +90,7 @@ export class LogReplay {
       if (event === null) continue;
       events.push(event);
       state.newest_ms = Math.max(state.newest_ms, msOf(event.timestamp) || 0);
-      state.index.add(event.position, event.subject, event.session_id);
+      state.index.add(event.position, event);
       state.offsets.add(location.offset);
     }
     // A request counts from its own time, if an event gives that time. An event dated in the future must not release

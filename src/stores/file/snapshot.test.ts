@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { emptyHead } from '../../core/claims/head.js';
+import { isoTime } from '../../core/events/envelope.js';
 import { PAGE_HEADS } from '../../core/heads/claim-heads.js';
 import { packHead } from '../../core/heads/packed-head.js';
 import { EventIndex } from '../event-index.js';
@@ -57,7 +58,11 @@ it('restores everything in order, over many lines', async () => {
   const folder = await temporaryFolder();
   const index = new EventIndex();
   for (let at = 1; at <= COUNT; at += 1)
-    index.add(at, `s-${at % 3000}`, at % 2 === 0 ? `t-${at % 9}` : undefined);
+    index.add(at, {
+      subject: `s-${at % 3000}`,
+      ...(at % 2 === 0 ? { session_id: `t-${at % 9}` } : {}),
+      timestamp: isoTime(at),
+    });
   const offsets = Float64Array.from(each((at) => at * 100));
   const blocks = Float64Array.from(each((at) => at * 100));
   const foreign = [Buffer.from('{"event_type":"ü"}'), Buffer.from('{}')];

@@ -26,7 +26,7 @@ export interface SnapshotPoint {
 }
 
 /** A snapshot of another format is ignored like a damaged one: the log has everything. */
-const FORMAT = 4;
+const FORMAT = 5;
 
 interface SnapshotManifest extends SnapshotPoint {
   readonly format: number;
@@ -97,6 +97,7 @@ async function writeParts(
   const parts: Record<string, Iterable<Uint8Array>> = {
     'subjects.bin': [bytesOf(index.subjects.owners)],
     'sessions.bin': [bytesOf(index.sessions.owners)],
+    'times.bin': [bytesOf(index.times)],
     'offsets.bin': [bytesOf(offsets)],
     'blocks.bin': [bytesOf(blocks)],
     'foreign.jsonl': foreign.map((line) => Buffer.concat([line, NEWLINE])),
@@ -173,6 +174,7 @@ export async function loadSnapshot(
   const index = EventIndex.fromState({
     subjects: { names: await lines('subjects.jsonl'), owners: int32s(await binary('subjects.bin')) },
     sessions: { names: await lines('sessions.jsonl'), owners: int32s(await binary('sessions.bin')) },
+    times: float64s(await binary('times.bin')),
   });
   const numbers = async (name: string) => NumberList.of(float64s(await binary(name)));
   const offsets = new LineOffsets(await numbers('offsets.bin'));

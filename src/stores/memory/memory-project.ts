@@ -20,7 +20,7 @@ export class MemoryProject {
     const result = this.ledger.apply(transaction, nowMs);
     let position = result.first_position;
     for (const event of result.events) {
-      this.index.add(position, event.subject, event.session_id);
+      this.index.add(position, event);
       // `position` comes first: spreading into a literal is four times as fast in this order (Node 20).
       this.log.push({ position, ...event });
       position += 1;
@@ -32,7 +32,7 @@ export class MemoryProject {
   restore(events: readonly EventEnvelope[], record: TransactionRecord, nowMs: number): void {
     this.ledger.restore(events, record, fold as FoldHead, nowMs);
     for (const event of events) {
-      this.index.add(event.position, event.subject, event.session_id);
+      this.index.add(event.position, event);
       this.log.push(event);
     }
   }

@@ -137,6 +137,7 @@ function onReviewed(context: EventContext): void {
     // In the payload or in the event type.
     decision: (shortTextIn(payload, 'decision') ?? event.event_type.replace(/^.*review_/, '')).toUpperCase(),
     reviewer: shortTextIn(payload, 'reviewer', 'actor') ?? event.agent_id,
+    pushed_by: shortTextIn(payload, 'pushed_by'),
     comment: longTextIn(payload, 'comment', 'feedback'),
     at: event.timestamp,
   };

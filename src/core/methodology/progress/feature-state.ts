@@ -55,6 +55,8 @@ export type EdgeState = ReturnType<typeof newEdgeState>;
 export interface EdgeReview {
   readonly decision: string;
   readonly reviewer: string;
+  /** The credential that pushed a review decided offline. */
+  readonly pushed_by: string | null;
   readonly comment: string | null;
   readonly at: string;
 }

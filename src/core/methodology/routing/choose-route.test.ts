@@ -465,6 +465,21 @@ describe('work on shared modules', () => {
   });
 });
 
+it('names who pushed a review that asks for changes', () => {
+  const review = { decision: 'CHANGES_REQUESTED', reviewer: 'rita', comment: 'say who' };
+  const reasonsFor = (payload: object) =>
+    go({
+      features: [testFeature('F')],
+      events: new EventLogBuilder()
+        .append('edge_started', 'F', 'intent_requirements')
+        .append('review_completed', 'F', 'intent_requirements', { ...payload }),
+    }).reasons;
+  expect(reasonsFor(review)).toContain('rita requested changes: say who');
+  expect(reasonsFor({ ...review, pushed_by: 'key-olaf' })).toContain(
+    'rita (according to key-olaf, who pushed it) requested changes: say who',
+  );
+});
+
 describe('an escalation', () => {
   it('is the first reason, ordered by severity', () => {
     const log = new EventLogBuilder()

@@ -180,7 +180,8 @@ function reviewReasons({ state }: FeatureStep): string[] {
   const review = state?.review ?? null;
   if (review === null || review.decision === 'APPROVED') return [];
   const outcome = review.decision === 'REJECTED' ? 'rejected the last candidate' : 'requested changes';
-  return [`${review.reviewer} ${outcome}${review.comment === null ? '' : `: ${review.comment}`}`];
+  const pushed = review.pushed_by === null ? '' : ` (according to ${review.pushed_by}, who pushed it)`;
+  return [`${review.reviewer}${pushed} ${outcome}${review.comment === null ? '' : `: ${review.comment}`}`];
 }
 
 function parallelReasons(parallel: readonly OverlappingWork[], claims: number): string[] {

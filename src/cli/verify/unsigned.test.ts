@@ -1,0 +1,66 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import { ManualEnvironment } from '../../../test/support/manual-environment.js';
+import { Coordinator } from '../../coordinator/coordinator.js';
+import { openFileStore } from '../../stores/file/file-store.js';
+import { gen } from '../testing/terminal.js';
+
+/** Its folder sorts before that of the tenant's limits. */
+const P = { tenant_id: 'acme', project_id: '1-shop' };
+const TASK = 'A-001-a';
+
+async function withCoordinator(
+  root: string,
+  start: string,
+  step: (coordinator: Coordinator) => Promise<void>,
+) {
+  const environment = new ManualEnvironment(start);
+  const store = await openFileStore({ root, clock: environment.clock });
+  const coordinator = await Coordinator.open({ store, environment });
+  await step(coordinator);
+  coordinator.close();
+  await store.close();
+}
+
+/** A store whose tenant requires signatures since six, with work of a coordinator that did not know it. */
+async function storeWithUnsignedWork(workedAt: string): Promise<string> {
+  const cwd = await mkdtemp(join(tmpdir(), 'unsigned-'));
+  onTestFinished(() => rm(cwd, { recursive: true, force: true }));
+  await withCoordinator(join(cwd, 'log'), '2026-01-04T06:00:00.000Z', async (coordinator) => {
+    unwrap(await coordinator.settings.putLimits(P.tenant_id, { require_signatures: true }));
+  });
+  await withCoordinator(join(cwd, 'other'), workedAt, async (coordinator) => {
+    unwrap(await coordinator.plans.put(P, planOf(TASK)));
+    const held = { task_id: TASK, session_id: 's1' };
+    unwrap(await coordinator.claimTask(P, { ...held, agent_id: 'alpha' }));
+    expect(await coordinator.submitResult(P, { ...held, generation: 1, result_data: 1 })).toMatchObject({
+      accepted: true,
+    });
+  });
+  const project = join(P.tenant_id, P.project_id);
+  await cp(join(cwd, 'other', project), join(cwd, 'log', project), { recursive: true });
+  return cwd;
+}
+
+it('notes results without the signature that the tenant required, and does not call it a violation', async () => {
+  const cwd = await storeWithUnsignedWork('2026-01-04T07:00:00.000Z');
+  const json = JSON.parse((await gen({ cwd }, 'verify', 'log', '--json')).out);
+  const [note] = json.logs.flatMap(({ notes }: { notes: object[] }) => notes);
+  expect(note).toMatchObject({ rule: 'UNSIGNED', subject: TASK });
+  const { code, out } = await gen({ cwd }, 'verify', 'log');
+  expect(out).toMatch(
+    /note: log\/acme\/1-shop\/events\.jsonl:\d+: UNSIGNED A-001-a: position \d+: a command/,
+  );
+  expect(code).toBe(0);
+});
+
+it('says nothing about results from before the requirement', async () => {
+  const cwd = await storeWithUnsignedWork('2026-01-04T05:00:00.000Z');
+  const { code, out } = await gen({ cwd }, 'verify', 'log');
+  expect(out).toContain('acme/1-shop');
+  expect(out).not.toContain('UNSIGNED');
+  expect(code).toBe(0);
+});

@@ -1,0 +1,76 @@
+import { type ClaimEventKind, claimEventKindOf } from '../claims/claim-event-kinds.js';
+import { type EventEnvelope, msOf } from '../events/envelope.js';
+import { LIMITS_SUBJECT, TENANT_PROJECT } from '../subject.js';
+
+/**
+ * The limits are in another log. Coordinators apply a change within seconds, and their clocks may differ by minutes, as
+ * those of signers may; closer to a change nothing is said.
+ */
+const MARGIN_MS = 5 * 60_000;
+
+interface LimitsHistory {
+  /** A log may be read more than once. */
+  lastPosition: number;
+  readonly changes: { readonly at_ms: number; readonly isRequired: boolean }[];
+}
+
+/** When each tenant required signatures, from the logs of their limits. */
+export class SignatureRequirements {
+  private readonly histories = new Map<string, LimitsHistory>();
+
+  /** Must have seen the log of a tenant's limits before those of its projects. */
+  visit({ tenant_id, project_id, subject, event_type, timestamp, position, payload }: EventEnvelope): void {
+    if (project_id !== TENANT_PROJECT || subject !== LIMITS_SUBJECT || event_type !== 'LIMITS_CHANGED')
+      return;
+    const record = payload.record as { require_signatures?: unknown } | undefined;
+    const isRequired = record?.require_signatures === true;
+    const history = this.histories.get(tenant_id) ?? { lastPosition: 0, changes: [] };
+    this.histories.set(tenant_id, history);
+    if (position <= history.lastPosition) return;
+    history.lastPosition = position;
+    const { changes } = history;
+    if (changes.at(-1)?.isRequired !== isRequired) changes.push({ at_ms: msOf(timestamp), isRequired });
+  }
+
+  /** Whether the tenant certainly required signatures at that time. */
+  isRequired(tenantId: string, atMs: number): boolean {
+    const { changes = [] } = this.histories.get(tenantId) ?? {};
+    const before = changes.findLast(({ at_ms }) => at_ms < atMs - MARGIN_MS);
+    const around = changes.filter(({ at_ms }) => Math.abs(at_ms - atMs) <= MARGIN_MS);
+    return before?.isRequired === true && around.every(({ isRequired }) => isRequired);
+  }
+}
+
+/**
+ * Events that only a session's command can cause. Grants and releases are not among them, because operators cause them
+ * too, nor are heartbeats, which the coordinator adds to other commands.
+ */
+const SESSION_KINDS: ReadonlySet<ClaimEventKind | undefined> = new Set<ClaimEventKind>([
+  'accepted',
+  'escalated',
+  'suspended',
+  'resumed',
+  'result_denied',
+  'noted',
+]);
+
+/** Finds the events of one log that lack a signature which the tenant required. */
+export class UnsignedCommands {
+  private lastReview: EventEnvelope | null = null;
+
+  constructor(private readonly requirements: SignatureRequirements) {}
+
+  /** Whether a command of a session was recorded without the signature that was required. */
+  isUnsigned(event: EventEnvelope): boolean {
+    const kind = claimEventKindOf(event.event_type);
+    if (kind === 'reviewed') this.lastReview = event;
+    if (!SESSION_KINDS.has(kind) || event.session_id === undefined) return false;
+    if (event.payload.signature !== undefined || this.isOfReview(event)) return false;
+    return this.requirements.isRequired(event.tenant_id, msOf(event.timestamp));
+  }
+
+  /** An approval accepts the candidate in the same commit; its reviewer has no session. */
+  private isOfReview({ position, subject }: EventEnvelope): boolean {
+    return this.lastReview?.position === position - 1 && this.lastReview.subject === subject;
+  }
+}
