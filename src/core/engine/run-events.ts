@@ -4,7 +4,7 @@ import { blobReference } from './run-data.js';
 
 /**
  * Events of a run. They change no head; the holder of the edge's claim appends them with its handle, so a late step of an
- * old executor is refused. Their ids derive from run, step, visit and attempt: nothing is recorded twice.
+ * old executor is refused. Their ids derive from run, step, iteration and attempt: nothing is recorded twice.
  */
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
@@ -16,8 +16,7 @@ const stepFields = {
   run_id: z.uuid(),
   /** The name of the state. */
   step: z.string().min(1).max(80),
-  /** How often the run has come to this state, from 1. */
-  visit: z.int().min(1),
+  iteration: z.int().min(1),
   input_sha256: sha256,
 };
 
