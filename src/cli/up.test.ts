@@ -181,3 +181,20 @@ it('a warning of Node is sanitized: it may contain the text of a server', async 
   server.stdout?.resume();
   await expect.poll(() => errors, { timeout: 60_000 }).toContain('Warning: \\u001b[2Jforeign');
 });
+
+it('up exits and gives back its lock although the log of its workspace is damaged', async () => {
+  const cwd = await temporaryFolder();
+  expect((await gen({ cwd }, 'init')).code).toBe(0);
+  const log = join(cwd, '.ai-workspace/events/events.jsonl');
+  // Two blocks, so that the damage of the first is no torn end.
+  const first = spawned(cwd, {}, 'up', '--port', '0', '--json');
+  await firstLine(first);
+  first.kill('SIGTERM');
+  await endOf(first);
+  await writeFile(log, (await readFile(log, 'utf8')).replace('"event_id":"', '"event_id":"Z'));
+  const server = spawned(cwd, {}, 'up', '--port', '0', '--json');
+  const ended = endOf(server);
+  await firstLine(server);
+  server.kill('SIGTERM');
+  expect((await ended).err).toMatch(/damage and not the result of a crash/);
+});

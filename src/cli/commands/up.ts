@@ -118,11 +118,15 @@ async function up(context: CommandContext, options: UpOptions): Promise<void> {
     stopRequested,
     store.finished ?? stopRequested,
     inboxService?.failed ?? stopRequested,
-  ]);
+  ]).catch((error: Error) => error);
   context.printNotice('Stopping after all accepted requests are answered.');
-  await inboxService?.stop();
-  await server.stop();
-  await log.close();
+  try {
+    await inboxService?.stop();
+  } finally {
+    // The inboxes of a damaged log cannot be stopped in order; the port and the lock are given back all the same.
+    await server.stop();
+    await log.close();
+  }
   // Fail so that a supervisor restarts the server: it then reopens a store that lost history, and refuses old
   // handles.
   if (stopReason instanceof Error) throw new CommandFailure(stopReason.message);

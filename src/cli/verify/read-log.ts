@@ -95,6 +95,7 @@ const damageOf = ({ first, last, why }: LineFault<LogLinePosition>): LogReadDama
 
 class LogReader {
   damage: LogReadDamage | null = null;
+  private isExcess = false;
   /** Position of the last event of a whole block. */
   position = 0;
   private readonly end: LogEnd = { key: null, seal: NO_HASH, position: 0, foreign: [], isFormat1: true };
@@ -172,7 +173,7 @@ class LogReader {
     const { whole, size, line } = await this.readFile(file, path, durableExtent);
     const isShort = whole < durableExtent.bytes || this.position < durableExtent.position;
     if (isShort) this.damage ??= { file: path, line, why: 'the log ends here, and later lines are missing' };
-    else this.damage = null;
+    else if (!this.isExcess) this.damage = null;
     if (this.damage !== null || size === whole) return;
     this.unfinishedBytes = size - whole;
     this.unfinished = { file: path, line };
@@ -192,11 +193,14 @@ class LogReader {
         line += 1;
         if (this.damage !== null) return;
         const fault = this.check.addLine(bytes, { file: path, line, end: offset + bytes.length + 1 });
-        if (fault !== null) this.damage = damageOf(fault);
+        if (fault === null) return;
+        this.damage = damageOf(fault);
+        this.isExcess = fault.isExcess === true;
       });
       if (durableExtent !== null) {
         this.damage ??= this.undecidedDamage();
-        if (this.damage !== null) await addProvenDurable(durableExtent, file, this.wholeBytes, this.position);
+        if (this.damage !== null && !this.isExcess)
+          await addProvenDurable(durableExtent, file, this.wholeBytes, this.end.key, this.position);
       }
       this.lines += this.wholeLine;
       return { whole: this.wholeBytes, size: await file.size(), line: this.wholeLine + 1 };

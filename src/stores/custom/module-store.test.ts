@@ -60,3 +60,19 @@ test('says what is wrong with a module that has no store, or cannot be loaded', 
   const missing = openModuleStore('module:./no-such-store.mjs', quiet);
   await expect(missing).rejects.toThrow(/no-such-store\.mjs cannot be loaded/);
 });
+
+test('names the module whose store cannot be opened, whatever it throws', async () => {
+  const failing = await moduleOf('export const openStore = async () => { throw new Error("no disk"); };');
+  await expect(openModuleStore(failing, quiet)).rejects.toThrow(/store\.mjs cannot be opened: no disk/);
+  await expect(openModuleStore(failing, quiet)).rejects.toBeInstanceOf(StoreRefused);
+  const thrown = await moduleOf('throw null;');
+  await expect(openModuleStore(thrown, quiet)).rejects.toThrow(/store\.mjs cannot be loaded: null/);
+});
+
+test.each(['export const openStore = () => new Promise(() => {});', 'await new Promise(() => {});'])(
+  'refuses a module that does not end: %s',
+  async (text) => {
+    const opening = openModuleStore(await moduleOf(text), quiet, 1);
+    await expect(opening).rejects.toThrow(/store\.mjs has not opened its store within 0\.001 seconds/);
+  },
+);

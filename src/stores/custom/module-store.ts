@@ -28,14 +28,39 @@ export const isModuleUrl = (url: string): boolean => url.startsWith(SCHEME);
  * Imports a module and opens its store. It runs the code of that file, so the URL must come from the operator: from a
  * command line or the environment, never from a file.
  */
-export async function openModuleStore(url: string, warn: (sentence: string) => void): Promise<ModuleStore> {
+export async function openModuleStore(
+  url: string,
+  warn: (sentence: string) => void,
+  timeoutMs = OPEN_TIMEOUT_MS,
+): Promise<ModuleStore> {
   const [path = '', query = ''] = url.slice(SCHEME.length).split(/\?(.*)/s);
   const file = resolve(path);
+  return withinTime(file, timeoutMs, openFrom(file, { parameters: new URLSearchParams(query), warn }));
+}
+
+/** As long as a database may take to start. */
+const OPEN_TIMEOUT_MS = 60_000;
+
+/** Also keeps the process alive, which would otherwise end without a word if nothing else is to be done. */
+async function withinTime<T>(file: string, timeoutMs: number, opening: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const message = `${file} has not opened its store within ${timeoutMs / 1000} seconds.`;
+    timer = setTimeout(() => reject(new StoreRefused(message)), timeoutMs);
+  });
+  try {
+    return await Promise.race([opening, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function openFrom(file: string, options: OpenModuleOptions): Promise<ModuleStore> {
   const { openStore } = await importFile(file);
   if (typeof openStore !== 'function') {
     throw new StoreRefused(`${file} does not export the function openStore. Add: ${SIGNATURE}`);
   }
-  const store: unknown = await openStore({ parameters: new URLSearchParams(query), warn });
+  const store: unknown = await opened(file, openStore, options);
   assertStore(file, store);
   return store;
 }
@@ -47,10 +72,22 @@ async function importFile(file: string): Promise<Partial<StoreModule>> {
     return (await import(pathToFileURL(file).href)) as Partial<StoreModule>;
   } catch (error) {
     throw new StoreRefused(
-      `${file} cannot be loaded: ${(error as Error).message}. Correct the module, or pass another file.`,
+      `${file} cannot be loaded: ${textOf(error)}. Correct the module, or pass another file.`,
     );
   }
 }
+
+async function opened(file: string, openStore: StoreModule['openStore'], options: OpenModuleOptions) {
+  try {
+    return await openStore(options);
+  } catch (error) {
+    if (error instanceof StoreRefused) throw error;
+    throw new StoreRefused(`The store of ${file} cannot be opened: ${textOf(error)}`);
+  }
+}
+
+/** A module may throw anything. */
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const METHODS = [
   'commit',

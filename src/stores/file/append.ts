@@ -1,7 +1,7 @@
 import { StoreBroken, StoreUnavailable } from '../store.js';
 import { type Disk, type DiskFile, writeFully } from './disk.js';
-import { bytesInFile } from './foreign-lines.js';
-import { visitWholeLines } from './line-reader.js';
+import { bytesInFile, FOREIGN_BYTES_MAX, FOREIGN_LINES_MAX } from './foreign-lines.js';
+import { linesIn } from './line-reader.js';
 import { readTail } from './torn-tail.js';
 import { hasNextBlock } from './undecided-lines.js';
 
@@ -9,26 +9,33 @@ const NEWLINE = 0x0a;
 const NEWLINE_BYTES = Buffer.from('\n');
 /** Other programs write a line in one or two calls, within microseconds. */
 const TRIES_MAX = 20;
+/** Half of what recovery reads, so that what is written between the check and the write has room too. */
+const UNCOVERED_BYTES_MAX = FOREIGN_BYTES_MAX / 2;
+const UNCOVERED_LINES_MAX = FOREIGN_LINES_MAX / 2;
 
 /**
  * The whole foreign lines after `from`, where this writer left the file with `seal`. Waits a little for a line that is
  * being written. They are foreign whatever their content. Rejects if they contain a block that continues the log: a
- * log has one writer.
+ * log has one writer. Rejects if there are too many: they would have to be read again when the log is opened.
  */
 export async function readForeignTail(
   disk: Disk,
   file: DiskFile,
   path: string,
-  { from, seal }: WrittenEnd,
+  { from, seal, foreign }: WrittenEnd,
 ): Promise<readonly Buffer[]> {
   for (let tries = 1; ; tries += 1) {
     const size = await file.size();
     if (size === from) return [];
+    if (size - from + bytesInFile(foreign) > UNCOVERED_BYTES_MAX) throw tooMany(path);
     const tail = size < from ? Buffer.alloc(0) : await readTail(file, from);
     if (tail.length === 0) throw otherWriter(path, size, from);
     if (tail[tail.length - 1] === NEWLINE) {
       const lines = linesIn(tail);
-      if (hasNextBlock(lines, seal)) throw otherWriter(path, size, from);
+      if (foreign.length + lines.length > UNCOVERED_LINES_MAX) throw tooMany(path);
+      const isOtherWriter = hasNextBlock(lines, seal);
+      if (isOtherWriter === 'excess') throw tooMany(path);
+      if (isOtherWriter) throw otherWriter(path, size, from);
       return lines;
     }
     if (tries === TRIES_MAX) {
@@ -40,16 +47,11 @@ export async function readForeignTail(
   }
 }
 
-/** Where this writer left a file, and the last seal of the log. */
+/** Where this writer left a file, the last seal of the log, and the foreign lines that no seal covers yet. */
 export interface WrittenEnd {
   readonly from: number;
   readonly seal: string;
-}
-
-function linesIn(bytes: Buffer): Buffer[] {
-  const lines: Buffer[] = [];
-  visitWholeLines(bytes, 0, (line) => lines.push(line));
-  return lines;
+  readonly foreign: readonly Buffer[];
 }
 
 /** Where a batch was written: from the start of the file, and the foreign lines that came between. */
@@ -133,6 +135,9 @@ function placeOf(bytes: Buffer, tail: Buffer): number | null {
   }
   return null;
 }
+
+const tooMany = (path: string): StoreUnavailable =>
+  new StoreUnavailable(`${path}: another program appends more lines than can be taken in at once.`);
 
 const otherWriter = (path: string, size: number, end: number): StoreBroken =>
   new StoreBroken(

@@ -1,3 +1,4 @@
+import type { ProjectKey } from '../store.js';
 import { type Disk, type ReadableFile, readSmallFile, writeAtomically } from './disk.js';
 import { DURABLE_FILE } from './layout.js';
 import { digestOf } from './line.js';
@@ -35,12 +36,14 @@ export interface DurableProgress {
  * Adds what the lines of a file after `from` prove. A batch is written only after everything before it is durable, so
  * its first block proves how much was: everything before it. A seal counts although its block may be damaged: a crash
  * leaves lines out, but never writes a seal with other numbers. It counts only if an event of its block comes after
- * `position`, the last one that the log has: another program may have copied older lines of the log.
+ * `position`, the last one that the log has: another program may have copied older lines of the log. Lines of the
+ * log of another project prove nothing here.
  */
 export async function addProvenDurable(
   progress: DurableProgress,
   file: ReadableFile,
   from: number,
+  key: ProjectKey | null,
   position: number,
 ): Promise<void> {
   const prove = (position: number, bytes: number): void => {
@@ -48,21 +51,26 @@ export async function addProvenDurable(
     progress.bytes = Math.max(progress.bytes, bytes);
   };
   let sinceSeal: UnsealedLine[] = [];
+  let hasOtherLog = false;
   await visitLines(file, from, (bytes, offset) => {
     const decoded = decodeLine(bytes);
     if (typeof decoded !== 'string' && decoded.kind === 'v1' && decoded.line.durable !== undefined)
       prove(decoded.line.durable, offset);
     if (typeof decoded === 'string' || decoded.kind !== 'seal') {
-      sinceSeal.push({ offset, ...contentOf(decoded) });
+      const content = contentOf(decoded, key);
+      hasOtherLog ||= content.isOther;
+      sinceSeal.push({ offset, ...content });
       return;
     }
     const { lines, durable, continues } = decoded.seal;
     // Only the lines that it counts: the seal of the block before may be damaged.
     const block = sinceSeal.slice(-lines);
-    const later = block.flatMap((line) => (line.position > position ? [line.position] : []));
+    const later = block.find((line) => line.position > position);
     // What was durable is before the block.
-    const isAfter = later.length > 0 && durable < Math.min(...later);
-    if (isAfter || (block.some(({ isRecord }) => isRecord) && durable >= position))
+    const isAfter = later !== undefined && durable < later.position;
+    // A record does not tell its project.
+    const isRecord = !hasOtherLog && block.some((line) => line.isRecord);
+    if (isAfter || (isRecord && durable >= position))
       prove(durable, continues === true ? 0 : block.length === lines ? (block[0]?.offset ?? 0) : 0);
     sinceSeal = [];
   });
@@ -74,10 +82,19 @@ interface UnsealedLine {
   readonly position: number;
   /** It records something without an event. */
   readonly isRecord: boolean;
+  /** It is an event of another project. */
+  readonly isOther: boolean;
 }
 
-function contentOf(decoded: ReturnType<typeof decodeLine>): Omit<UnsealedLine, 'offset'> {
-  const isOwn = typeof decoded !== 'string' && decoded.kind === 'transaction';
-  const event = isOwn ? decoded.line.event : null;
-  return { position: event?.position ?? 0, isRecord: isOwn && event === null };
+function contentOf(
+  decoded: ReturnType<typeof decodeLine>,
+  key: ProjectKey | null,
+): Omit<UnsealedLine, 'offset'> {
+  const isLine = typeof decoded !== 'string' && decoded.kind === 'transaction';
+  const event = isLine ? decoded.line.event : null;
+  const isOther =
+    event !== null &&
+    key !== null &&
+    !(event.tenant_id === key.tenant_id && event.project_id === key.project_id);
+  return { position: isOther ? 0 : (event?.position ?? 0), isRecord: isLine && event === null, isOther };
 }

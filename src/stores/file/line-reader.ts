@@ -2,26 +2,32 @@ import { type ReadableFile, readFully } from './disk.js';
 
 const CHUNK_BYTES = 1024 * 1024;
 const NEWLINE = 0x0a;
+/** No line of ours is near it. */
+const LINE_BYTES_MAX = 256 * 1024 * 1024;
 
 /**
  * Visits every line of a file from `from` on, without its newline, with the line's offset. Returns the end of the last
- * whole line: less than the file's size if the file ends within a line.
+ * whole line: less than the file's size if the file ends within a line, or a line is too long to be read.
  */
 export async function visitLines(
   file: ReadableFile,
   from: number,
   visit: (line: Buffer, offset: number) => void,
 ): Promise<number> {
-  let rest: Buffer = Buffer.alloc(0);
+  /** The beginning of a line. It is joined once, when its end is found: a line may have many chunks. */
+  let rest: Buffer[] = [];
   let restOffset = from;
+  let readOffset = from;
   const size = await file.size();
   for (;;) {
-    const readOffset = restOffset + rest.length;
     const chunk = await readFully(file, readOffset, Math.max(0, Math.min(CHUNK_BYTES, size - readOffset)));
-    if (chunk.length === 0) return restOffset;
-    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    if (chunk.length === 0 || readOffset - restOffset > LINE_BYTES_MAX) return restOffset;
+    readOffset += chunk.length;
+    rest.push(chunk);
+    if (!chunk.includes(NEWLINE)) continue;
+    const bytes = rest.length === 1 ? chunk : Buffer.concat(rest);
     const used = visitWholeLines(bytes, restOffset, visit);
-    rest = bytes.subarray(used);
+    rest = used === bytes.length ? [] : [bytes.subarray(used)];
     restOffset += used;
   }
 }
@@ -38,6 +44,13 @@ export function visitWholeLines(
     start = end + 1;
   }
   return start;
+}
+
+/** The whole lines in these bytes, without their newlines. */
+export function linesIn(bytes: Buffer): Buffer[] {
+  const lines: Buffer[] = [];
+  visitWholeLines(bytes, 0, (line) => lines.push(line));
+  return lines;
 }
 
 /** The number, from 1, of the line that begins at `offset`. */

@@ -1,7 +1,13 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { ProjectKey } from '../store.js';
 import type { CheckedLine, LineFault, LogEnd } from './checked-line.js';
-import { coversLines } from './foreign-lines.js';
+import {
+  bytesInFile,
+  coversLines,
+  FOREIGN_BYTES_MAX,
+  FOREIGN_EXCESS,
+  FOREIGN_LINES_MAX,
+} from './foreign-lines.js';
 import type { DecodedLine } from './line.js';
 import type { V1Line } from './line-v1.js';
 import { decodeLine } from './log-line.js';
@@ -58,6 +64,8 @@ export class LogCheck<Location> {
   private part: TransactionPart = SINGLE_PART;
   /** Of the last format-1 line, which may be within a transaction. */
   private v1Hash: string;
+  /** Of the foreign lines that no seal covers yet. */
+  private foreignBytes: number;
   private readonly sealInput = new SealInput();
   private readonly redacted = new RedactedLines<Location>();
   /** Lines that do not fit where they are. The next seal of the log shows whether they are another program's. */
@@ -68,6 +76,7 @@ export class LogCheck<Location> {
     private readonly visitor: LogVisitor<Location>,
   ) {
     this.v1Hash = end.seal;
+    this.foreignBytes = bytesInFile(end.foreign);
   }
 
   /** Whether the last block has no seal yet, or the last transaction in format 1 is incomplete. */
@@ -89,7 +98,7 @@ export class LogCheck<Location> {
     if (this.undecided.fault !== null) return this.addUndecided(bytes, location);
     const fault = this.addFitting(bytes, location);
     const isV1 = this.end.isFormat1 && this.end.position > 0;
-    if (fault === null || isV1) return fault;
+    if (fault === null || isV1 || fault.isExcess) return fault;
     this.undecided.begin(fault, this.pending);
     this.dropUnsealed();
     return this.addUndecided(bytes, location);
@@ -98,9 +107,12 @@ export class LogCheck<Location> {
   private addUndecided(bytes: Buffer, location: Location): LineFault<Location> | null {
     const { end, undecided } = this;
     const block = undecided.add(bytes, location, end);
-    if (block === 'damaged') return undecided.fault;
+    if (block === 'excess') return undecided.excess(location);
     if (block === null) return null;
-    for (const other of undecided.take(block)) this.addForeign(Buffer.from(other.bytes), other.location);
+    for (const other of undecided.take(block)) {
+      const fault = this.addForeign(Buffer.from(other.bytes), other.location);
+      if (fault !== null) return fault;
+    }
     for (const line of block) {
       const fault = this.addFitting(line.bytes, line.location);
       if (fault !== null) return fault;
@@ -143,7 +155,7 @@ export class LogCheck<Location> {
     if (seal.foreign !== undefined) {
       if (digest !== null && !coversLines(seal.foreign, end.foreign))
         return faultAt(location, CHANGED_FOREIGN);
-      end.foreign.splice(0, seal.foreign.lines);
+      this.foreignBytes -= bytesInFile(end.foreign.splice(0, seal.foreign.lines));
     }
     const sealBefore = end.seal;
     end.seal = seal.seal;
@@ -156,6 +168,9 @@ export class LogCheck<Location> {
   addForeign(bytes: Buffer, location: Location): LineFault<Location> | null {
     const { pending, end } = this;
     if (this.isWithinBlock) return { first: pending[0]?.location ?? location, last: location, why: UNSEALED };
+    this.foreignBytes += bytes.length + 1;
+    if (this.foreignBytes > FOREIGN_BYTES_MAX || end.foreign.length >= FOREIGN_LINES_MAX)
+      return { ...faultAt(location, FOREIGN_EXCESS), isExcess: true };
     end.isFormat1 = false;
     end.foreign.push(bytes);
     this.firstSinceSeal ??= location;

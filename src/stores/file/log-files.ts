@@ -1,5 +1,5 @@
 import { LogDamaged, type ProjectKey } from '../store.js';
-import { readForeignTail } from './append.js';
+import { readForeignTail, type WrittenEnd } from './append.js';
 import { type Disk, type DiskFile, readFully, withFile } from './disk.js';
 import { bytesInFile } from './foreign-lines.js';
 import { ACTIVE_FILE, SEGMENTS_FOLDER, segmentPath } from './layout.js';
@@ -108,10 +108,10 @@ export class LogFiles implements ClosableFile {
    * Moves the full active file to the sealed segments; the next write starts a new file. Returns the foreign lines that
    * were appended to the file since the last write.
    */
-  seal(nextPosition: number, lastSeal: string): Promise<readonly Buffer[]> {
+  seal(nextPosition: number, end: Omit<WrittenEnd, 'from'>): Promise<readonly Buffer[]> {
     // Reads use the open file while it is being moved: at its path there may be none, or the next one.
     return this.useActive(async (file) => {
-      const foreign = await this.includeForeignTail(file, lastSeal);
+      const foreign = await this.includeForeignTail(file, end);
       // Once it is sealed, the write-ahead log no longer counts for it.
       await file.sync();
       const segments = `${this.folder}/${SEGMENTS_FOLDER}`;
@@ -122,7 +122,7 @@ export class LogFiles implements ClosableFile {
       await this.disk.rename(`${this.folder}/${ACTIVE_FILE}`, path);
       try {
         // Another program may have appended a line just before the file was moved.
-        return [...foreign, ...(await this.includeForeignTail(file, lastSeal))];
+        return [...foreign, ...(await this.includeForeignTail(file, end))];
       } finally {
         const active = this.active;
         this.active = null;
@@ -136,9 +136,12 @@ export class LogFiles implements ClosableFile {
   }
 
   /** Makes the foreign lines at the end of the active file part of the log. */
-  private async includeForeignTail(file: DiskFile, seal: string): Promise<readonly Buffer[]> {
-    const end = { from: this.last.bytes, seal };
-    const foreign = await readForeignTail(this.disk, file, this.pathOf(this.last), end);
+  private async includeForeignTail(
+    file: DiskFile,
+    end: Omit<WrittenEnd, 'from'>,
+  ): Promise<readonly Buffer[]> {
+    const written = { ...end, from: this.last.bytes };
+    const foreign = await readForeignTail(this.disk, file, this.pathOf(this.last), written);
     if (foreign.length === 0) return foreign;
     await file.sync();
     this.last.bytes += bytesInFile(foreign);

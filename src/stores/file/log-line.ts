@@ -10,6 +10,9 @@ export type FileLine =
   | { readonly kind: 'foreign' }
   | { readonly kind: 'v1'; readonly line: V1Line };
 
+const OPENING_BRACE = 0x7b;
+const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x09;
+
 const FOREIGN: FileLine = { kind: 'foreign' };
 
 /** Decodes any line, without its newline. A string is the reason why it is none of a log. */
@@ -18,7 +21,9 @@ export function decodeLine(bytes: Buffer): FileLine | string {
     const line = decodeV1Line(bytes);
     return typeof line === 'string' ? line : { kind: 'v1', line };
   }
-  const parsed = parseObject(textOf(bytes));
+  // A failed parse is slow, and another program may append any number of such lines.
+  const isText = bytes[0] !== OPENING_BRACE && !isSpace(bytes[0]);
+  const parsed = isText ? null : parseObject(textOf(bytes));
   if (parsed === null) return 'it is not a line of JSON';
   if ('seal' in parsed) {
     const seal = sealOf(bytes, parsed);

@@ -19,6 +19,12 @@ const BYTES_PER_SNAPSHOT_EVENT = 256;
 /** On close, write a snapshot only if reading the events again would take longer. */
 const EVENTS_PER_CLOSING_SNAPSHOT = 10_000;
 
+/** Seals the active segment; the foreign lines at its end are covered by a seal of the next. */
+export async function sealSegment({ files, state }: RecoveredLog): Promise<void> {
+  const end = { seal: state.seal, foreign: state.foreign };
+  for (const line of await files.seal(state.index.position + 1, end)) state.foreign.push(line);
+}
+
 /** Work that keeps a log fast to open: sealing full segments, snapshots, the durable mark. Replies never wait for it. */
 export class Maintenance {
   private flushes = 0;
@@ -76,7 +82,7 @@ export class Maintenance {
 
   private async seal(log: RecoveredLog): Promise<void> {
     try {
-      log.state.foreign.push(...(await log.files.seal(log.state.index.position + 1, log.state.seal)));
+      await sealSegment(log);
     } catch (error) {
       if (error instanceof StoreBroken) throw error;
       this.options.warn(

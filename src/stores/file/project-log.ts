@@ -15,10 +15,10 @@ import { transactionOf } from '../transaction.js';
 import { type AppendedBatch, appendBatch, type BatchSync } from './append.js';
 import type { BlockWriters } from './block-writer.js';
 import { readFully } from './disk.js';
-import { batchLength, coverOf, type ForeignEvents, isBlank } from './foreign-lines.js';
+import { batchLength, coverOf, FOREIGN_BYTES_MAX, type ForeignEvents, isBlank } from './foreign-lines.js';
 import type { LogExtent } from './idle-projects.js';
 import { isRecordedRedaction, readEvents } from './log-reader.js';
-import { Maintenance } from './maintenance.js';
+import { Maintenance, sealSegment } from './maintenance.js';
 import { type FlushedBatch, publishBatch } from './publish.js';
 import { type RecoveredLog, type RecoveryContext, recoverLog } from './recovery.js';
 import { redactSegments } from './redact-segments.js';
@@ -172,7 +172,7 @@ export class ProjectLog {
           throw new Error(`No event of the log records the redaction of event ${event.position}.`);
       }
       const isActive = events.some(({ position }) => state.offsets.at(position) >= files.last.start);
-      if (isActive) state.foreign.push(...(await files.seal(state.index.position + 1, state.seal)));
+      if (isActive) await sealSegment(this.log);
       // The write-ahead log must not keep what is removed from the files.
       await this.options.groups.checkpoint();
       await redactSegments(this.options.disk, files, state, events);
@@ -235,7 +235,8 @@ export class ProjectLog {
     const { files } = this.log;
     const { disk, groups, key } = this.options;
     const { first_position: segment, bytes } = files.last;
-    const end = { from: bytes, seal: this.log.state.seal };
+    const { seal: lastSeal, foreign } = this.log.state;
+    const end = { from: bytes, seal: lastSeal, foreign };
     const seal = (foreignBefore: readonly Buffer[]): Buffer => this.seal(foreignBefore);
     const sync: BatchSync = {
       get isDirect() {
@@ -302,6 +303,7 @@ export class ProjectLog {
     return files.useActive(async (file) => {
       const size = await file.size();
       if (size <= from) return false;
+      if (size - from > FOREIGN_BYTES_MAX) return true;
       const [last] = await readFully(file, size - 1, 1);
       const start = await readFully(file, from, Math.min(size - from, LOOK_AHEAD_BYTES));
       return last === NEWLINE && (!isBlank(start) || size - from > LOOK_AHEAD_BYTES);
@@ -363,6 +365,13 @@ export class ProjectLog {
     }
     await files.close();
     this.log = await recoverLog({ ...this.options, now_ms: this.options.now(), has_cut_tail: true });
+    if (this.log.state.seal !== state.seal) {
+      // A block that continues the log, and not ours: what failed was cut off.
+      await this.log.files.close();
+      throw new StoreBroken(
+        `${files.pathOf(files.last)} was continued by another process, which writes to this log. Stop that process, then restart the server.`,
+      );
+    }
     this.reloadCount += 1;
     this.durablePosition = this.log.state.ledger.position;
   }

@@ -2,8 +2,9 @@ import type { TenantPermits } from '../permits.js';
 import { LogDamaged, type ProjectKey } from '../store.js';
 import { type Disk, type DiskFile, withFile } from './disk.js';
 import { addProvenDurable, type DurableProgress, readDurableMark } from './durable-mark.js';
+import { FOREIGN_EXCESS } from './foreign-lines.js';
 import { ACTIVE_FILE, SEGMENTS_FOLDER, SNAPSHOTS_FOLDER, sealedPositions, segmentPath } from './layout.js';
-import { lineNumberAt } from './line-reader.js';
+import { lineNumberAt, linesIn } from './line-reader.js';
 import type { LineFault } from './log-check.js';
 import { displayPath, LogFiles, type Segment } from './log-files.js';
 import type { OpenFiles } from './open-files.js';
@@ -171,8 +172,17 @@ async function readActiveFile(
   const fault = damage ?? replay.check.undecidedFault;
   const size = await file.size();
   const wholeBytes = Math.max(0, Math.min(replay.committedEnd - segment.start, size));
+  if (damage?.isExcess) throw await damageOf(context, segments, damage);
+  if (size - wholeBytes > TAIL_BYTES_MAX) {
+    const at = { offset: segment.start + end, end: segment.start + end };
+    throw await damageOf(context, segments, fault ?? { first: at, last: at, why: FOREIGN_EXCESS });
+  }
   const { position } = replay.state.ledger;
-  if (fault !== null) await addProvenDurable(durable, file, wholeBytes, position);
+  if (fault !== null) {
+    // A log that begins with another project was put here as a whole.
+    const key = position === 0 ? null : context.key;
+    await addProvenDurable(durable, file, wholeBytes, key, position);
+  }
   if (wholeBytes < durable.bytes || position < durable.position) {
     const why = end < size ? 'the line is cut off' : 'the log ends here, and later lines are missing';
     const at = { offset: segment.start + wholeBytes, end: segment.start + wholeBytes };
@@ -180,39 +190,46 @@ async function readActiveFile(
   }
   if (fault !== null && fault.first.offset < segment.start) throw await damageOf(context, segments, fault);
   segment.bytes = wholeBytes;
-  if (wholeBytes === size || context.has_cut_tail) return;
-  await cutTornTail(context, path, replay, segment);
+  if (wholeBytes === size) return;
+  const excess = context.has_cut_tail
+    ? replay.addLeftOver(linesIn(await readTail(file, wholeBytes)))
+    : await cutTornTail(context, path, replay, segment);
+  segment.bytes = replay.committedEnd - segment.start;
+  if (excess !== null) throw await damageOf(context, segments, excess);
 }
 
-/** Cuts off what a crash left half written. It was never confirmed to anybody, but a copy is kept. */
+/**
+ * Cuts off what a crash left half written. It was never confirmed to anybody, but a copy is kept. Returns what is wrong
+ * with the foreign lines among it: there may be too many.
+ */
 async function cutTornTail(
   context: RecoveryContext,
   path: string,
   replay: LogReplay,
   segment: Segment,
-): Promise<void> {
+): Promise<LineFault<LineSpan> | null> {
   const { position } = replay.state.ledger;
   const log = await context.disk.openAppend(path);
   try {
     const tail = await readTail(log, segment.bytes);
     const { foreign, isAllForeign } = splitTail(tail, context.key, position);
-    replay.addLeftOver(foreign);
-    if (isAllForeign) {
-      segment.bytes = replay.committedEnd - segment.start;
-      return;
-    }
+    const excess = replay.addLeftOver(foreign);
+    if (isAllForeign || excess !== null) return excess;
     const tornPath = await saveTornTail(context.disk, context.folder, position, tail);
     await cutKeepingForeign(log, segment.bytes, foreign);
-    segment.bytes = replay.committedEnd - segment.start;
     context.warn(
       `${path} ended in ${tail.length} bytes that a crash left unfinished after position ${position}. ` +
         `They were never acknowledged. A copy is in ${tornPath}; the log continues after that position.` +
         (foreign.length === 0 ? '' : ` It keeps ${foreign.length} lines of other programs among them.`),
     );
+    return null;
   } finally {
     await log.close();
   }
 }
+
+/** An end of the log that is not whole is read as one piece. */
+const TAIL_BYTES_MAX = 256 * 1024 * 1024;
 
 const MISSING = 'the file is missing';
 

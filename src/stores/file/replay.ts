@@ -70,14 +70,17 @@ export class LogReplay {
     return this.check.addLine(bytes, { offset, end: offset + bytes.length + 1 });
   }
 
-  /** Adds the foreign lines that are left of a torn tail. */
-  addLeftOver(foreign: readonly Buffer[]): void {
+  /** Adds the foreign lines that are left of a torn tail. Returns null, or where there are too many. */
+  addLeftOver(foreign: readonly Buffer[]): LineFault<LineSpan> | null {
     this.check.dropUnsealed();
     this.check.dropUndecided();
     for (const line of foreign) {
       const offset = this.committedEnd;
-      this.check.addForeign(Buffer.from(line), { offset, end: offset + line.length + 1 });
+      const span = { offset, end: offset + line.length + 1 };
+      const excess = this.check.addForeign(Buffer.from(line), span);
+      if (excess !== null) return excess;
     }
+    return null;
   }
 
   private applyTransaction(lines: readonly CheckedLine<LineSpan>[], batchMs: number): void {

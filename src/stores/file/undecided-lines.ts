@@ -1,27 +1,32 @@
 import type { CheckedLine, LineFault, LogEnd } from './checked-line.js';
+import { FOREIGN_BYTES_MAX, FOREIGN_EXCESS, FOREIGN_LINES_MAX } from './foreign-lines.js';
 import { decodeLine } from './log-line.js';
-import { type Seal, SealInput, sealedText } from './seal.js';
+import { SealInput, sealedText } from './seal.js';
 
 export interface UndecidedLine<Location> {
   readonly bytes: Buffer;
   readonly location: Location;
+  /** The bytes of the lines before it. */
+  readonly bytesBefore: number;
 }
 
-/** More than any burst of lines that another program may have appended, and not too much for memory. */
-const BYTES_MAX = 64 * 1024 * 1024;
+/** Space for one block of the log after as many foreign lines as it accepts. */
+const BYTES_MAX = 2 * FOREIGN_BYTES_MAX;
+const LINES_MAX = 2 * FOREIGN_LINES_MAX;
+/** Blocks of the log do not overlap, but a forged seal may count any number of lines, and each is hashed. */
+const HASHED_BYTES_MAX = BYTES_MAX + LINES_MAX;
 
 /**
- * Lines that do not fit where they are. They are foreign if a later seal continues the last seal of the log without
- * them; a foreign line may look like anything, also like a line or a seal of the log. They are damaged if a later block
- * continues one among them.
+ * Lines that do not fit where they are. They are foreign if a later seal continues the last seal of the log without them;
+ * a foreign line may look like anything, also like a line or a seal of the log, and many like a whole log. If no such seal
+ * follows, they are damaged, or the torn end of the log.
  */
 export class UndecidedLines<Location> {
   /** Why the first of them does not fit; null: there are none. */
   fault: LineFault<Location> | null = null;
   private lines: UndecidedLine<Location>[] = [];
   private byteCount = 0;
-  /** The last seal among them, which is not one of this chain, unless what it covers is damaged. */
-  private lastSeal: string | null = null;
+  private hashedBytes = 0;
 
   /** `pending`: the lines of the block that the line is in. */
   begin(fault: LineFault<Location>, pending: readonly CheckedLine<Location>[]): void {
@@ -30,22 +35,28 @@ export class UndecidedLines<Location> {
   }
 
   /** Returns the whole block that the line ends, if it continues the log; null if nothing is certain yet. */
-  add(bytes: Buffer, location: Location, end: LogEnd): readonly UndecidedLine<Location>[] | 'damaged' | null {
+  add(
+    bytes: Buffer,
+    location: Location,
+    end: Pick<LogEnd, 'seal'>,
+  ): readonly UndecidedLine<Location>[] | 'excess' | null {
     this.push(bytes, location);
-    if (this.byteCount > BYTES_MAX) return 'damaged';
+    if (this.byteCount > BYTES_MAX || this.lines.length > LINES_MAX) return 'excess';
     const decoded = decodeLine(bytes);
     if (typeof decoded === 'string' || decoded.kind !== 'seal') return null;
     const { seal } = decoded;
-    const block = this.blockOf(seal);
-    if (block !== null && digestOf(block, bytes, end.seal) === seal.seal) return block;
-    const isOwnBlock =
-      block !== null &&
-      this.lastSeal !== null &&
-      digestOf(block, bytes, this.lastSeal) === seal.seal &&
-      // A copy of lines that the log has already proves nothing.
-      block.some((line) => positionIn(line.bytes) > end.position);
-    this.lastSeal = seal.seal;
-    return isOwnBlock ? 'damaged' : null;
+    const first = this.lines[this.lines.length - seal.lines - 1];
+    if (!(seal.lines > 0) || first === undefined) return null;
+    this.hashedBytes += this.byteCount - first.bytesBefore + seal.lines;
+    if (this.hashedBytes > HASHED_BYTES_MAX) return 'excess';
+    const block = this.lines.slice(this.lines.length - seal.lines - 1);
+    return digestOf(block, bytes, end.seal) === seal.seal ? block : null;
+  }
+
+  /** Where there are too many. */
+  excess(last: Location): LineFault<Location> {
+    const { first, why } = this.fault ?? { first: last, why: 'it is no line of this log' };
+    return { first, last, why: `${why}, and after it ${FOREIGN_EXCESS}`, isExcess: true };
   }
 
   /** Forgets all lines, and returns those before the block. */
@@ -59,18 +70,12 @@ export class UndecidedLines<Location> {
     this.fault = null;
     this.lines = [];
     this.byteCount = 0;
-    this.lastSeal = null;
-  }
-
-  /** The lines that a seal counts, and the seal; null if there are not so many. */
-  private blockOf({ lines }: Seal): readonly UndecidedLine<Location>[] | null {
-    const { length } = this.lines;
-    return lines > 0 && lines < length ? this.lines.slice(length - lines - 1) : null;
+    this.hashedBytes = 0;
   }
 
   private push(bytes: Buffer, location: Location): void {
     // A copy: a line may be a part of a large buffer that would be kept for it.
-    this.lines.push({ bytes: Buffer.from(bytes), location });
+    this.lines.push({ bytes: Buffer.from(bytes), location, bytesBefore: this.byteCount });
     this.byteCount += bytes.length;
   }
 }
@@ -83,15 +88,15 @@ function digestOf(block: readonly UndecidedLine<unknown>[], sealLine: Buffer, se
   return input.digest(sealedText(sealLine));
 }
 
-function positionIn(bytes: Buffer): number {
-  const decoded = decodeLine(bytes);
-  if (typeof decoded === 'string' || decoded.kind !== 'transaction') return 0;
-  return decoded.line.event?.position ?? 0;
-}
-
-/** Whether the bytes of another process contain a block that continues this seal: that process writes to the log too. */
-export function hasNextBlock(lines: readonly Buffer[], seal: string): boolean {
+/**
+ * Whether the lines of another process contain a block that continues this seal: that process writes to the log too.
+ * 'excess': there are too many to tell, now and when the log is opened again.
+ */
+export function hasNextBlock(lines: readonly Buffer[], seal: string): boolean | 'excess' {
   const undecided = new UndecidedLines<null>();
-  const end = { key: null, seal, position: Number.POSITIVE_INFINITY, foreign: [], isFormat1: false };
-  return lines.some((line) => Array.isArray(undecided.add(line, null, end)));
+  for (const line of lines) {
+    const found = undecided.add(line, null, { seal });
+    if (found !== null) return found === 'excess' ? found : true;
+  }
+  return false;
 }
