@@ -117,10 +117,16 @@ async function stopGroup(
   ended: Promise<unknown>,
 ): Promise<void> {
   signalGroupOf(child, signal);
+  await waitForEnd(child);
+  // A killed process ends a moment later; it must not write any more when this resolves.
+  if (signalGroupOf(child, 'SIGKILL')) await waitForEnd(child);
+  await ended.catch(() => {});
+}
+
+/** Waits until no process is left, or the grace period is over. */
+async function waitForEnd(child: ChildProcess): Promise<void> {
   const endMs = performance.now() + GRACE_MS;
   while (isAlive(child) && performance.now() < endMs) await sleep(POLL_INTERVAL_MS);
-  if (isAlive(child)) signalGroupOf(child, 'SIGKILL');
-  await ended.catch(() => {});
 }
 
 const isAlive = (child: ChildProcess): boolean => signalGroupOf(child, 0);
