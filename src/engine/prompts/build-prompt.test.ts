@@ -65,6 +65,11 @@ describe('the fence', () => {
     expect(text).toContain(`<<<${mark} "src/a.ts"\n${attack}\n${mark}>>>`);
   });
 
+  it('cannot be known to a text: each change of any text changes it', () => {
+    const marks = [['a', 'b'], ['a', 'c'], ['ab', ''], ['a'], []].map((texts) => fenceMark(texts));
+    expect(new Set(marks).size).toBe(marks.length);
+  });
+
   it('is in none of the texts, whatever they are', () => {
     const texts = fc.array(fc.string({ unit: fc.constantFrom(...'0123456789abcdef<>\n') }), { maxLength: 8 });
     fc.assert(fc.property(texts, (some) => some.every((text) => !text.includes(fenceMark(some)))));
