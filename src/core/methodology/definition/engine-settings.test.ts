@@ -1,11 +1,31 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { buildFeature, parsedMethodologyOf, parseValidMethodology } from '../testing.js';
 import { effectiveChecklist } from './checklist.js';
+import { engineSettingsSchema, REPORT_FORMATS } from './engine-settings.js';
 import { parseMethodology } from './read-methodology.js';
 
 const parse = (files: Record<string, string>) => parseMethodology(new Map(Object.entries(files)));
 const EDGE_PATH = 'graph/edges/tdd.yml';
 const edgeFile = (...lines: string[]): string => `edge: tdd\n${lines.map((line) => `${line}\n`).join('')}`;
+
+describe('the documentation page about the engine', () => {
+  const page = readFileSync(new URL('../../../../docs/engine.md', import.meta.url), 'utf8');
+  const blocks = [...page.matchAll(/```yaml\n# (\S+)\n([\s\S]*?)```/g)];
+
+  it.each(blocks.map(([, path = '', text = '']) => [path, text]))(
+    'has a valid example %s: %#',
+    (path, text) => {
+      expect(parse({ [path]: text })).toMatchObject({ ok: true, faults: [], warnings: [] });
+    },
+  );
+
+  it('shows every setting', () => {
+    const settings = blocks.map(([, path = '', text = '']) => parsedMethodologyOf({ [path]: text }).engine);
+    expect(Object.keys(settings[2] ?? {})).toEqual(Object.keys(engineSettingsSchema.shape));
+    expect(page).toContain(REPORT_FORMATS.map((format) => `\`${format}\``).join(', '));
+  });
+});
 
 describe('engine.yml', () => {
   it('is absent in a project that has none, and counts as absent if it is empty', () => {
