@@ -121,6 +121,7 @@ const anyPlan = fc
   );
 
 describe('the machine of an edge', () => {
+  // req: ITR-009
   it('is the expected document for the example in the specification', async () => {
     const compiled = compileMachine(SPECIFICATION_PLAN);
     expectSound(compiled, SPECIFICATION_PLAN);
@@ -137,6 +138,7 @@ describe('the machine of an edge', () => {
     await expect(text).toMatchFileSnapshot(`__snapshots__/${edge}.mermaid.snap`);
   });
 
+  // req: ITR-001
   it.each(EDGES)('is valid for the built-in edge %s in every profile', (edge) => {
     const plans = Object.keys(BUILT_IN.profiles).map((profile) => builtInPlan(edge, profile));
     const compiled = plans.map((plan) => compileMachine(plan));
@@ -323,6 +325,7 @@ describe('the type of a workflow', () => {
     expect(compiled.machine).not.toHaveProperty('TimeoutSeconds');
   });
 
+  // req: ITR-008
   it('is Express with fast programs only, and then the machine has five minutes', () => {
     expect(compileMachine(buildPlan({ checks: [fast, fast], max_iterations: 1 }))).toMatchObject({
       workflow_type: 'EXPRESS',

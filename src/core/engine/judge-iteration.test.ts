@@ -28,7 +28,7 @@ const SPENT = {
   tenant: NO_COST,
 };
 
-const judge = (facts: Partial<IterationFacts>) =>
+const verdictOf = (facts: Partial<IterationFacts>) =>
   judgeIteration({
     checks: CHECKS,
     outcomes: PASSED,
@@ -120,23 +120,25 @@ describe('an iteration', () => {
     ],
   ])('%s', (_, facts, outcome, reason, delta) => {
     const iteration = facts.iteration ?? 1;
-    expect(judge(facts)).toMatchObject({ outcome, reason, delta, next_iteration: iteration + 1 });
+    expect(verdictOf(facts)).toMatchObject({ outcome, reason, delta, next_iteration: iteration + 1 });
   });
 
   it('says what is missing, and both limits if both are reached', () => {
-    expect(judge(FAILED).says).toBe('Not passed: tests, reads.');
-    expect(judge({ ...FAILED, ...AT_EVERY_LIMIT, budget: {} }).says).toBe(
+    expect(verdictOf(FAILED).says).toBe('Not passed: tests, reads.');
+    expect(verdictOf({ ...FAILED, ...AT_EVERY_LIMIT, budget: {} }).says).toBe(
       'Iteration 5 of at most 5 has not converged. The same checks have failed 3 times in a row: tests.',
     );
-    expect(judge({ ...WITH_HUMAN, human: decided('REJECTED', 'Not this way.') }).says).toBe(
+    expect(verdictOf({ ...WITH_HUMAN, human: decided('REJECTED', 'Not this way.') }).says).toBe(
       'ada has rejected the candidate: Not this way.',
     );
     expect(
-      judge({ authority: { verdict: 'escalate', reason: 'commands_programs', paths: ['.npmrc'] } }).says,
+      verdictOf({ authority: { verdict: 'escalate', reason: 'commands_programs', paths: ['.npmrc'] } }).says,
     ).toBe(
       'All required checks have passed, but the result changes files that configure other programs (.npmrc): a person has to decide.',
     );
-    expect(judge({ ...WITH_HUMAN, human: decided('REJECTED', 'x'.repeat(4000)) }).says).toHaveLength(2000);
+    expect(verdictOf({ ...WITH_HUMAN, human: decided('REJECTED', 'x'.repeat(4000)) }).says).toHaveLength(
+      2000,
+    );
   });
 });
 
@@ -171,7 +173,7 @@ describe('a run is stuck', () => {
     ['at once, if the threshold is 1', [tests('fail')], [['reads']], 1, true],
     ['only with failing checks', [tests('pass')], [[], []], 3, false],
   ])('%s: %#', (_, outcomes, earlier_failing, stuck_threshold, isStuck) => {
-    const { reason } = judge({ outcomes, earlier_failing, stuck_threshold, iteration: 4 });
+    const { reason } = verdictOf({ outcomes, earlier_failing, stuck_threshold, iteration: 4 });
     expect(reason).toBe(isStuck ? 'STUCK' : null);
   });
 
@@ -182,7 +184,7 @@ describe('a run is stuck', () => {
       earlier_failing: [[], []],
       iteration: 3,
     };
-    expect(judge(facts)).toMatchObject({ outcome: 'LOOP', says: 'Not passed: look.' });
+    expect(verdictOf(facts)).toMatchObject({ outcome: 'LOOP', says: 'Not passed: look.' });
     expect(failingCheckNames([...CHECKS, HUMAN], [reads('fail'), tests('error')])).toEqual([
       'reads',
       'tests',

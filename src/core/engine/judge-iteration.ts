@@ -93,12 +93,12 @@ function notAuthorisedMessage({ reason, paths = [] }: AuthorityVerdict): string 
   return `All required checks have passed, but ${cause}${files}: a person has to decide.`;
 }
 
-interface Escalation {
+interface EscalationCause {
   readonly reason: EscalationReason;
   readonly says: string;
 }
 
-function decisionEscalation(human: HumanDecision | null): Escalation | null {
+function decisionEscalation(human: HumanDecision | null): EscalationCause | null {
   if (human?.decision === 'REJECTED') {
     const comment = human.comment.trim();
     return {
@@ -112,7 +112,7 @@ function decisionEscalation(human: HumanDecision | null): Escalation | null {
   return null;
 }
 
-function limitEscalation(facts: IterationFacts): Escalation | null {
+function limitEscalation(facts: IterationFacts): EscalationCause | null {
   const spent = spentLimit(facts.budget, facts.spent);
   if (spent !== null) return { reason: 'BUDGET_SPENT', says: spent };
   const { iteration, max_iterations } = facts;
