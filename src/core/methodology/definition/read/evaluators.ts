@@ -109,7 +109,7 @@ class EvaluatorReader {
     }
     this.type = type ?? inferred;
     this.runFields = withoutEmptyFields(parseWithSchema(checkRunSchema, entry, path, context.file) ?? {});
-    if (this.type === 'deterministic' || has(entry, 'command')) return;
+    if (this.type === 'deterministic' || hasValue(entry, 'command')) return;
     for (const name of Object.keys(this.runFields)) {
       context.file.warn([...path, name], onlyDeterministic(name));
     }
