@@ -11,7 +11,7 @@ export interface AgentOutput {
   readonly is_error: boolean;
 }
 
-type JsonObject = Readonly<Record<string, unknown>>;
+type AgentRecord = Readonly<Record<string, unknown>>;
 
 /**
  * Reads the JSON output of `claude -p --output-format json`, `codex exec --json` and `gemini -p --output-format json`.
@@ -32,7 +32,7 @@ export function readAgentOutput(stdout: string): AgentOutput {
 }
 
 /** The JSON objects in the text: all of it, one per line, or one that is printed last over several lines. */
-function jsonObjects(text: string): readonly JsonObject[] {
+function jsonObjects(text: string): readonly AgentRecord[] {
   const whole = parseJson(text);
   if (whole !== undefined) return (Array.isArray(whole) ? whole : [whole]).filter(isRecord);
   const lines = text.split('\n');
@@ -54,7 +54,7 @@ function parseJson(text: string): unknown {
 }
 
 /** The last line of Claude Code: `{"type":"result","result":…,"session_id":…,"total_cost_usd":…,"usage":{…}}`. */
-function readClaude(object: JsonObject): Partial<AgentOutput> {
+function readClaude(object: AgentRecord): Partial<AgentOutput> {
   const { total_cost_usd, usage, result, session_id } = object;
   if (typeof total_cost_usd !== 'number') return {};
   const tokens = isRecord(usage) ? usage : {};
@@ -77,7 +77,7 @@ function readClaude(object: JsonObject): Partial<AgentOutput> {
  * The events of Codex: `thread.started`, `item.completed`, `turn.completed`; older versions wrap theirs in `msg` and count
  * in `token_count`. Both count the tokens of the whole thread so far.
  */
-function readCodex(object: JsonObject): Partial<AgentOutput> {
+function readCodex(object: AgentRecord): Partial<AgentOutput> {
   const event = isRecord(object.msg) ? object.msg : object;
   const { type, item, info } = event;
   if (type === 'thread.started') return sessionOf(event.thread_id);
@@ -96,7 +96,7 @@ function readCodex(object: JsonObject): Partial<AgentOutput> {
 }
 
 /** Gemini: `{"response":…,"stats":{"models":{NAME:{"tokens":{"prompt":…,"candidates":…,"thoughts":…}}}}}`. */
-function readGemini(object: JsonObject): Partial<AgentOutput> {
+function readGemini(object: AgentRecord): Partial<AgentOutput> {
   const { stats, response, session_id, error } = object;
   if (!isRecord(stats) || !isRecord(stats.models)) return {};
   const tokens = Object.values(stats.models)
@@ -111,7 +111,7 @@ function readGemini(object: JsonObject): Partial<AgentOutput> {
   };
 }
 
-const isRecord = (value: unknown): value is JsonObject =>
+const isRecord = (value: unknown): value is AgentRecord =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const tokensOnly = (input: unknown, output: unknown): AgentOutput['cost'] => ({
   input_tokens: countOf(input),

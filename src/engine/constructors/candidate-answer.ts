@@ -21,7 +21,7 @@ export const writtenFiles = z
     const message = pathCollision(files.map(({ path }) => path));
     if (message !== null) context.addIssue({ code: 'custom', message });
   });
-export type WrittenFile = z.output<typeof writtenFile>;
+export type ConstructedFile = z.output<typeof writtenFile>;
 
 const candidateAnswer = z.strictObject({ files: writtenFiles, says: z.string() });
 

@@ -5,7 +5,7 @@ import type { Constructor } from './constructor.js';
 import { modelConstructor } from './model.js';
 import { replayConstructor } from './replay.js';
 
-export interface AgentOptions {
+export interface OpenAgentOptions {
   /** The root of the project: transcripts are relative to it. */
   readonly folder: string;
   readonly env?: NodeJS.ProcessEnv;
@@ -14,7 +14,7 @@ export interface AgentOptions {
 /** Opens the constructor that is configured. Rejects with an `EngineError` that says what is missing. */
 export async function openConstructor(
   settings: ConstructSettings,
-  { folder, env = process.env }: AgentOptions,
+  { folder, env = process.env }: OpenAgentOptions,
 ): Promise<Constructor> {
   switch (settings.type) {
     case 'command':

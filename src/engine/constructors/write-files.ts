@@ -3,13 +3,13 @@ import { constants, type Stats } from 'node:fs';
 import { lstat, mkdir, open, realpath, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isErrorCode } from '../../stores/file/disk.js';
-import type { WrittenFile } from './candidate-answer.js';
+import type { ConstructedFile } from './candidate-answer.js';
 
 /**
  * Writes files below a folder, following no link. Returns what is in the way of a file, before anything is written; null if
  * all were written. The paths must be valid.
  */
-export async function writeFiles(folder: string, files: readonly WrittenFile[]): Promise<string | null> {
+export async function writeFiles(folder: string, files: readonly ConstructedFile[]): Promise<string | null> {
   const root = await realpath(folder);
   for (const { path } of files) {
     const obstacle = await obstacleOf(root, path);

@@ -4,7 +4,7 @@ import { costSchema, NO_COST } from '../../core/engine/check-outcome.js';
 import type { EvaluateSettings } from '../../core/methodology/definition/engine-settings.js';
 import type { AskModel } from '../constructors/constructor.js';
 import { MODEL_TIMEOUT_SECONDS_DEFAULT } from '../constructors/model.js';
-import type { AgentOptions } from '../constructors/open-constructor.js';
+import type { OpenAgentOptions } from '../constructors/open-constructor.js';
 import { type AgentCommand, runAgent } from '../constructors/run-agent.js';
 import { entryOf, readTranscript } from '../constructors/transcript.js';
 import { openModel } from '../models/ask-model.js';
@@ -18,7 +18,7 @@ const SYSTEM =
 /** Opens the evaluator that is configured. Rejects with an `EngineError` that says what is missing. */
 export async function openEvaluator(
   settings: EvaluateSettings,
-  { folder, env = process.env }: AgentOptions,
+  { folder, env = process.env }: OpenAgentOptions,
 ): Promise<Evaluator> {
   switch (settings.type) {
     case 'command':

@@ -7,7 +7,7 @@ export interface RecordedAnswer {
   readonly body: string;
 }
 
-/** How a provider answers, with the texts, headers and codes of its real servers. */
+/** How a provider answers: written by hand in its wire format, not captured from its servers. */
 export interface RecordedProvider {
   readonly provider: ModelSettings['provider'];
   readonly model: string;
