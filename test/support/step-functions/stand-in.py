@@ -20,6 +20,7 @@ except ImportError:
     sys.modules["flask_cors"] = types.SimpleNamespace(CORS=lambda *_, **__: None)
 
 import boto3
+import jsonpath_ng.ext
 from moto.core import config
 from moto.core.responses import EmptyResult
 from moto.stepfunctions.responses import StepFunctionResponse
@@ -86,10 +87,18 @@ def extract_json(path, data, original=json_path.extract_json):
     return matches[0].value
 
 
-for module in list(sys.modules.values()):
-    if getattr(module, "extract_json", None) is json_path.extract_json and module is not json_path:
-        module.extract_json = extract_json
-json_path.extract_json = extract_json
+replaced = {
+    json_path.extract_json: extract_json,
+    # They build the tables of their grammar again for every path.
+    jsonpath_ng.parse: functools.cache(jsonpath_ng.parse),
+    jsonpath_ng.ext.parse: functools.cache(jsonpath_ng.ext.parse),
+}
+for module_name, module in list(sys.modules.items()):
+    if module_name.startswith("moto.stepfunctions."):
+        for name in ("extract_json", "parse"):
+            value = getattr(module, name, None)
+            if isinstance(value, types.FunctionType) and value in replaced:
+                setattr(module, name, replaced[value])
 
 from moto.server import main  # noqa: E402 (it reads what is set above)
 
