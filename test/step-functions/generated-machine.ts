@@ -20,8 +20,7 @@ import type { FunctionScript } from './scripted-functions.js';
  * - a choice whose variable has no value: it must fail, the stand-in takes the rule for false;
  * - a choice that nothing matches, a template path without a value, a result path that does not fit: the stand-in
  *   fails too, with other error names, and lets `States.ALL` catch `States.Runtime`;
- * - an output that is a string or null: the stand-in does not return it as JSON;
- * - retries of a task that waits for a token: the stand-in does not issue a new token.
+ * - an output that is a string or null: the stand-in does not return it as JSON.
  */
 export interface GeneratedMachine {
   readonly machine: StateMachine;
@@ -246,8 +245,8 @@ const choiceStage: fc.Arbitrary<StageOf> = fc
 
 /** Somebody answers later, with the token. */
 const reviewStage: fc.Arbitrary<StageOf> = fc
-  .record({ answer: fc.oneof(success, errorName.map(failure)), Catch: catchers })
-  .map(({ answer, Catch }) => (number, Next) => ({
+  .record({ answers, Retry: retriers, Catch: catchers })
+  .map(({ answers, Retry, Catch }) => (number, Next) => ({
     states: {
       [`Review ${number}`]: task('', {
         Resource: WAIT_FOR_TOKEN,
@@ -256,12 +255,13 @@ const reviewStage: fc.Arbitrary<StageOf> = fc
           Payload: { 'data.$': '$', 'token.$': '$$.Task.Token' },
         },
         TimeoutSeconds: 3600,
+        Retry,
         Catch,
         ResultPath: `$.stage${number}`,
         Next,
       }),
     },
-    functions: { [`review-${number}`]: { answers: [answer] } },
+    functions: { [`review-${number}`]: { answers } },
   }));
 
 /** How the machine goes on after its stages, and how it ends. */
