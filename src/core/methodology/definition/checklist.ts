@@ -1,6 +1,7 @@
 import type { EffectiveCheck } from '../../contract/tasks.js';
 import { CHECK_TYPES, type CheckType } from '../../contract/values.js';
 import { ownValue } from '../../own-value.js';
+import { withoutUndefined } from '../../without-undefined.js';
 import { canonicalEdge } from './edge-name.js';
 import type {
   AcceptanceCriterion,
@@ -87,6 +88,8 @@ function resolveCheck(check: CheckDefinition, methodology: Methodology): Effecti
     if (!resolution.ok) skipped ??= resolution.message;
   }
   const { criterion = '', command, pass_criterion } = texts;
+  const { fields: runFields, fault } = resolveRunFields(check, constraints);
+  skipped ??= fault;
   if (type === 'deterministic' && !command) skipped ??= 'It has no command.';
   return {
     name,
@@ -95,8 +98,24 @@ function resolveCheck(check: CheckDefinition, methodology: Methodology): Effecti
     required: isRequired(check.required, constraints),
     ...(command ? { command } : {}),
     ...(pass_criterion ? { pass_criterion } : {}),
+    ...runFields,
     skipped,
   };
+}
+
+type RunFields = Pick<EffectiveCheck, 'shell' | 'timeout_seconds' | 'report'>;
+
+/** How the check is run. `fault`: why its minimum cannot be resolved. */
+function resolveRunFields(
+  { shell, timeout_seconds, report }: CheckDefinition,
+  constraints: ProjectConstraints,
+): { fields: RunFields; fault: string | null } {
+  const fields = withoutUndefined({ shell, timeout_seconds, report });
+  const minimum = report?.minimum_percent;
+  if (report === undefined || typeof minimum !== 'string') return { fields, fault: null };
+  const resolution = resolveVariables(minimum, constraints);
+  if (!resolution.ok) return { fields, fault: resolution.message };
+  return { fields: { ...fields, report: { ...report, minimum_percent: resolution.text } }, fault: null };
 }
 
 /** A check counts as required if its variable cannot be resolved. */

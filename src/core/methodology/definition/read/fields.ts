@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { CHECK_TYPES, type CheckType, EXPIRY_ACTIONS } from '../../../contract/values.js';
 import { ownValue } from '../../../own-value.js';
+import { withoutUndefined } from '../../../without-undefined.js';
 import type { DocumentPath } from '../../../yaml/source-position.js';
+import { checkRunFields } from '../engine-settings.js';
 import type { CheckDefinition } from '../methodology.js';
 import { isVariable } from '../variables.js';
 import type { YamlFile } from './yaml-file.js';
@@ -72,6 +74,7 @@ const checkSchema = z.object({
   source: shortText.nullish(),
   command: longText.nullish(),
   pass_criterion: longText.nullish(),
+  ...checkRunFields,
 });
 /** `functional_unit` is of other Genesis tools, and changes nothing here. */
 export const CHECK_FIELDS: readonly string[] = [...Object.keys(checkSchema.shape), 'functional_unit'];
@@ -88,7 +91,7 @@ export function parseCheck(
   defaults: CheckDefaults = {},
   defaultSource = 'default',
 ): CheckDefinition {
-  const { name, type, criterion, source, command, required } = parsed;
+  const { name, type, criterion, source, command, required, shell, timeout_seconds, report } = parsed;
   const byType = defaults[type];
   const pass_criterion = parsed.pass_criterion ?? byType?.pass_criterion;
   return {
@@ -99,6 +102,7 @@ export function parseCheck(
     source: source ?? defaultSource,
     ...(command?.trim() ? { command } : {}),
     ...(pass_criterion?.trim() ? { pass_criterion } : {}),
+    ...withoutUndefined({ shell, timeout_seconds, report }),
   };
 }
 
