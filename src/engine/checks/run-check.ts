@@ -54,9 +54,16 @@ function minimumOf(report: NonNullable<EffectiveCheck['report']>): number | null
   if (minimum_percent === undefined) return null;
   if (!isCoverageFormat(format))
     return `\`minimum_percent\` is for coverage; reports of the format ${format} have none. Remove it.`;
-  const minimum = Number(String(minimum_percent).replace(/ ?%$/, '') || Number.NaN);
+  const minimum = typeof minimum_percent === 'number' ? minimum_percent : percentOf(minimum_percent);
   if (minimum >= 0 && minimum <= 100) return minimum;
   return `\`minimum_percent\` is ${JSON.stringify(minimum_percent)}; it must be a number from 0 to 100.`;
+}
+
+/** Thresholds of a project are often shares: of a text without a percent sign, at most 1 is one. 0.8 is 80 %. */
+function percentOf(text: string): number {
+  const number = /^\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : null;
+  if (number !== null) return number <= 1 ? number * 100 : number;
+  return Number(/^(\d+(?:\.\d+)?) ?%$/.exec(text.trim())?.[1] ?? Number.NaN);
 }
 
 export const checkRunner =

@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -7,6 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { findProgram, findSandbox } from './sandbox.js';
+import { isRunning } from './testing/running-processes.js';
 
 const NOBODY = 65_534;
 const SCRIPT = fileURLToPath(new URL('./testing/run-as-user.ts', import.meta.url));
@@ -43,6 +45,26 @@ it.skipIf(!isRoot || sandbox.kind === 'none')(
       result: 'fail',
       says: expect.stringContaining('limit of 100 processes'),
     });
+  },
+  120_000,
+);
+
+it.skipIf(sandbox.kind === 'none')(
+  'ends the command when its own process is killed',
+  async () => {
+    const seconds = `1${randomInt(1e8, 1e9)}`;
+    const child = spawn(process.execPath, [
+      '--import',
+      LOADER,
+      SCRIPT,
+      `sleep ${seconds}`,
+      await newFolder(),
+    ]);
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const isSleeping = () => isRunning(`sleep\0${seconds}`);
+    await expect.poll(isSleeping, { timeout: 60_000 }).toBe(true);
+    child.kill('SIGKILL');
+    await expect.poll(isSleeping, { timeout: 60_000 }).toBe(false);
   },
   120_000,
 );

@@ -135,7 +135,11 @@ class Bubblewrap implements Sandbox {
   }
 }
 
-/** The host as it is, except for an empty /tmp in which the folders are mounted. */
+/**
+ * The host as it is, except for an empty /tmp in which the folders are mounted. With its own processes: bubblewrap may
+ * not signal those of the other user when it dies, but they end with the first process of their namespace.
+ */
 const OUTER_ARGUMENTS = [
-  ...['--dev-bind', '/', '/', '--die-with-parent', '--perms', '0755', '--size', '65536', '--tmpfs', '/tmp'],
+  ...['--dev-bind', '/', '/', '--unshare-pid', '--die-with-parent'],
+  ...['--perms', '0755', '--size', '65536', '--tmpfs', '/tmp'],
 ];

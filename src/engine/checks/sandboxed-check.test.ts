@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +10,7 @@ import { checkRunner } from './run-check.js';
 import { findSandbox } from './sandbox.js';
 import { copyOfProject } from './testing/check-project.js';
 import { shellCheck, TEST_LIMITS } from './testing/check-values.js';
+import { isRunning } from './testing/running-processes.js';
 
 const sandbox = await findSandbox(process.env.PATH);
 const reason = sandbox.kind === 'none' ? ` (skipped: ${sandbox.says})` : '';
@@ -37,15 +38,6 @@ interface RunOptions {
   readonly signal: AbortSignal;
 }
 
-/** Whether a process with this text in its command line runs on this machine. */
-const isRunning = (text: string) =>
-  readdirSync('/proc').some((pid) => {
-    try {
-      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(text);
-    } catch {
-      return false;
-    }
-  });
 /** The argument of a `sleep` that no other process has. */
 const uniqueSeconds = () => `1${randomInt(1e8, 1e9)}`;
 
@@ -233,6 +225,11 @@ describe.skipIf(sandbox.kind === 'none')(`a check in the sandbox${reason}`, { ti
       run(shellCheck(lcov, { report: { ...report, minimum_percent } }));
     expect(await withMinimum(50)).toMatchObject({ result: 'pass' });
     expect(await withMinimum('51%')).toMatchObject({ result: 'fail', says: expect.stringContaining('51 %') });
+    expect(await withMinimum('0.5')).toMatchObject({ result: 'pass' });
+    expect(await withMinimum('0.51')).toMatchObject({
+      result: 'fail',
+      says: expect.stringContaining('51 %'),
+    });
     expect(await withMinimum('$x')).toMatchObject({ result: 'error' });
   });
 });

@@ -21,6 +21,8 @@ import { listProjectFiles } from './project-files.js';
 export interface OverlayFile {
   readonly path: string;
   readonly bytes: Uint8Array;
+  /** Absent: as the file in the project, which a new file is not. */
+  readonly executable?: boolean;
 }
 
 export interface CopyLimits {
@@ -114,7 +116,7 @@ async function layOver(
   overlay: readonly OverlayFile[],
   dependencies: readonly string[],
 ): Promise<CopyRefusal | null> {
-  for (const { path, bytes } of overlay) {
+  for (const { path, bytes, executable } of overlay) {
     const bound = dependencies.find((dependency) => `${path}/`.startsWith(`${dependency}/`));
     const fault = pathFault(path) ?? (bound === undefined ? null : `${bound} has installed dependencies`);
     if (fault !== null) return badPath(path, fault);
@@ -126,6 +128,7 @@ async function layOver(
     if (before?.isSymbolicLink()) await rm(target);
     const file = await open(target, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC, FILE_MODE);
     await file.writeFile(bytes).finally(() => file.close());
+    if (executable !== undefined) await chmod(target, executable ? PROGRAM_MODE : FILE_MODE);
   }
   return null;
 }
