@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { type CommandFacts, judgeCommand, type ReportFacts } from './check-verdict.js';
 
-const judge = (facts: Partial<CommandFacts>) =>
+const verdictOn = (facts: Partial<CommandFacts>) =>
   judgeCommand({
     exit_code: 0,
     signal: null,
@@ -40,12 +40,12 @@ it.each([
   ['a missing report', { report: { kind: 'unusable', says: 'No report.' } }, 'error'],
   ['a missing report and exit code 1', { exit_code: 1, report: { kind: 'unusable', says: 'x' } }, 'error'],
 ] satisfies [string, Partial<CommandFacts>, string][])('judges %s', (_, facts, result) => {
-  expect(judge(facts).result).toBe(result);
+  expect(verdictOn(facts).result).toBe(result);
 });
 
 it('says what decided, and the remark', () => {
-  expect(judge({ exit_code: 139, remark: 'The disk is full.' }).says).toBe(
+  expect(verdictOn({ exit_code: 139, remark: 'The disk is full.' }).says).toBe(
     'It ended with exit code 139 (signal 11). The disk is full.',
   );
-  expect(judge({ report: coverage(79.5, 80) }).says).toBe('coverage 79.5 %; the minimum is 80 %.');
+  expect(verdictOn({ report: coverage(79.5, 80) }).says).toBe('coverage 79.5 %; the minimum is 80 %.');
 });

@@ -41,12 +41,12 @@ const CLOSE_GRACE_MS = 2000;
 /** Runs a command in its own process group until it ends or reaches a limit. Rejects only if the signal is aborted. */
 export async function runCommand(spec: CommandSpec): Promise<CommandEnd> {
   spec.signal.throwIfAborted();
-  const end = await new RunningCommand(spec).end();
+  const end = await new CommandProcess(spec).end();
   spec.signal.throwIfAborted();
   return end;
 }
 
-class RunningCommand {
+class CommandProcess {
   private readonly startedAt = performance.now();
   private readonly child: ChildProcess;
   private readonly tail: OutputTail;
