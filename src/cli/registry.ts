@@ -28,6 +28,8 @@ const COMMANDS_BY_HEADING: Readonly<Record<string, readonly CommandGroup[]>> = {
   ],
   Methodology: [
     { names: ['start'], load: async () => (await import('./commands/start.js')).addStart },
+    { names: ['iterate'], load: async () => (await import('./commands/iterate.js')).addIterate },
+    { names: ['runs'], load: async () => (await import('./commands/runs.js')).addRuns },
     { names: ['trace'], load: async () => (await import('./commands/trace.js')).addTrace },
     { names: ['gaps'], load: async () => (await import('./commands/gaps.js')).addGaps },
     { names: ['spawn'], load: async () => (await import('./commands/spawn.js')).addSpawn },

@@ -1,24 +1,42 @@
-import type { Problem } from '../coordinator/wire/problem.js';
 import type {
   ClaimBody,
   ClaimResult,
+  GateResult,
   ReleaseBody,
   ReleaseResult,
   RenewalResult,
   RenewBody,
   SubmissionResult,
   SubmitBody,
+  SuspendBody,
 } from '../core/contract/claims.js';
 import type { AppendBody, AppendResult } from '../core/contract/events.js';
 import type { EventEnvelope } from '../core/events/envelope.js';
+import { type EngineError, engineError } from './engine-error.js';
 
-type Reply<Result> = Promise<Result | Problem>;
+/** The coordinator cannot answer: it is not reachable, the caller may not ask, or the request is not valid. */
+export interface Unanswered {
+  readonly code: string;
+  readonly detail: string;
+}
+export const isUnanswered = <Reply extends object>(reply: Reply | Unanswered): reply is Unanswered =>
+  'detail' in reply;
 
-/** What the engine asks of the coordinator of one project. The client of the SDK and a coordinator in process provide it. */
+/** Codes after which the same request may succeed later. */
+const PASSING: ReadonlySet<string> = new Set(['UNAVAILABLE', 'UNREACHABLE', 'TIMEOUT', 'RATE_LIMITED']);
+
+/** The machine tries again where that may help, and hands everything else to a person. */
+export const unansweredError = ({ code, detail }: Unanswered): EngineError =>
+  engineError(PASSING.has(code) ? 'unavailable' : 'failed', `${code}: ${detail}`);
+
+type Reply<Result> = Promise<Result | Unanswered>;
+
+/** What the engine asks of the coordinator of one project. A client over HTTP and a coordinator in process provide it. */
 export interface EdgeCoordination {
   claimTask(body: ClaimBody): Reply<ClaimResult>;
   renewLease(body: RenewBody): Reply<RenewalResult>;
   releaseClaim(body: ReleaseBody): Reply<ReleaseResult>;
+  suspendClaim(body: SuspendBody): Reply<GateResult>;
   appendEvent(body: AppendBody): Reply<AppendResult>;
   submitResult(body: SubmitBody): Reply<SubmissionResult>;
   /** The events of an edge, oldest first. Throws if they cannot be read. */

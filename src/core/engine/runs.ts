@@ -65,9 +65,10 @@ type AnyPayload = RunEventPayload<RunEventType>;
 function applyRunEvent(before: Run | undefined, event: EventEnvelope, payload: AnyPayload): Run | undefined {
   if (event.event_type === 'run_started')
     return before ?? startedRun(event, payload as RunEventPayload<'run_started'>);
-  if (before === undefined || before.ended_at !== null) return before;
+  if (before === undefined) return undefined;
   const run = { ...before, generation: event.generation ?? before.generation, agent_id: event.agent_id };
   if (event.event_type === 'run_ended') {
+    if (before.ended_at !== null) return before;
     const { status, reason, says } = payload as RunEventPayload<'run_ended'>;
     return { ...run, status, reason, says, ended_at: event.timestamp };
   }
@@ -152,7 +153,8 @@ function withStep(run: Run, step: RunStep): Run {
   return {
     ...run,
     steps,
-    status: step.status === 'WAITING' ? 'WAITING' : 'RUNNING',
+    // The step that ends a run is completed after it.
+    status: run.ended_at !== null ? run.status : step.status === 'WAITING' ? 'WAITING' : 'RUNNING',
     iterations: Math.max(run.iterations, step.iteration),
     spent: steps.reduce((sum, { cost }) => addCost(sum, cost), NO_COST),
   };

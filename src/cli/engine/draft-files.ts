@@ -1,0 +1,95 @@
+import { isUtf8 } from 'node:buffer';
+import { lstat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Genesis } from '../../client/index.js';
+import type { ManifestFile, ResultManifest } from '../../core/methodology/definition/manifest.js';
+import { createWorkCopy, isCopyRefusal } from '../../engine/checks/work-copy.js';
+import { engineError } from '../../engine/engine-error.js';
+import type { CandidateFiles, ClaimOfRun } from '../../engine/handlers/services.js';
+import type { RunBlobs } from '../../engine/run-blobs.js';
+import { writeBelow } from '../../workspace/drafts/safe-write.js';
+import type { Workspace } from '../../workspace/workspace.js';
+import { collectDraftManifest } from '../edge/drafts.js';
+import { createDraftFolder } from '../edge/edge-grant.js';
+import { CommandFailure } from '../exit.js';
+
+/** Larger files are not passed to a model as text. */
+const TEXT_BYTES_MAX = 256 * 1024;
+
+interface DraftOwner {
+  readonly agent_id: string;
+  readonly task_id: string;
+}
+
+/** The candidates of a run are the drafts of its agent in a workspace. */
+export function draftFiles(
+  workspace: Workspace,
+  genesis: Genesis,
+  blobs: RunBlobs,
+  owner: DraftOwner,
+): CandidateFiles {
+  const bytesOf = ({ sha256 }: ManifestFile): Promise<Uint8Array> =>
+    blobs.get({ bucket: '', key: sha256, version: sha256 });
+  const grantOf = ({ generation }: ClaimOfRun) => ({ ...owner, generation });
+  return {
+    async prepare(claim, last) {
+      const folder = await asEngineError(createDraftFolder(workspace, grantOf(claim)));
+      for (const file of last?.files ?? []) await restore(workspace, folder, file, bytesOf);
+      return join(workspace.root, folder);
+    },
+    collect: (claim) => asEngineError(collectDraftManifest(workspace, genesis, grantOf(claim))),
+    async workCopy(manifest) {
+      const overlay = await Promise.all(
+        manifest.files.map(async (file) => ({
+          path: file.path,
+          bytes: await bytesOf(file),
+          executable: file.executable,
+        })),
+      );
+      const copy = await createWorkCopy(workspace.root, overlay);
+      if (isCopyRefusal(copy)) throw engineError('failed', `${copy.says} ${copy.next}`);
+      return copy;
+    },
+    texts: (manifest) => textsOf(manifest, bytesOf),
+  };
+}
+
+/** Another executor's drafts may be on another machine: what is missing here comes from the last candidate. */
+async function restore(
+  { root }: Workspace,
+  folder: string,
+  file: ManifestFile,
+  bytesOf: (file: ManifestFile) => Promise<Uint8Array>,
+): Promise<void> {
+  const path = `${folder}/${file.path}`;
+  if ((await lstat(join(root, path)).catch(() => null)) !== null) return;
+  const { executable } = file;
+  if (await writeBelow(root, path, { bytes: await bytesOf(file), executable })) return;
+  throw engineError('failed', `${path} cannot be written: a link or a file blocks its path.`);
+}
+
+async function textsOf(
+  { files }: ResultManifest,
+  bytesOf: (file: ManifestFile) => Promise<Uint8Array>,
+): Promise<{ name: string; text: string }[]> {
+  const texts: { name: string; text: string }[] = [];
+  for (const file of files) {
+    const bytes = file.size_bytes > TEXT_BYTES_MAX ? null : await bytesOf(file);
+    const text =
+      bytes === null || !isUtf8(bytes)
+        ? `(${file.size_bytes} bytes, not shown)`
+        : Buffer.from(bytes).toString('utf8');
+    texts.push({ name: file.path, text });
+  }
+  return texts;
+}
+
+/** A refusal of drafts is a failed step: the machine tells it to a person. */
+async function asEngineError<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof CommandFailure) throw engineError('failed', error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,137 @@
+import type { Genesis } from '../../client/index.js';
+import { isProblem } from '../../client/replies.js';
+import { addCost, type Cost, NO_COST } from '../../core/engine/check-outcome.js';
+import { edgePlan } from '../../core/engine/edge-plan.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import { checkAuthority } from '../../core/methodology/definition/authority.js';
+import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
+import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
+import { parseMethodology } from '../../core/methodology/definition/read-methodology.js';
+import type { RunCheck } from '../../engine/checks/check-runner.js';
+import { openConstructor } from '../../engine/constructors/open-constructor.js';
+import type { EdgeCoordination } from '../../engine/coordination.js';
+import { engineError } from '../../engine/engine-error.js';
+import { openEvaluator } from '../../engine/evaluators/open-evaluator.js';
+import type { EngineServices } from '../../engine/handlers/services.js';
+import { readWorkspaceFiles } from '../../workspace/read-files.js';
+import type { Workspace } from '../../workspace/workspace.js';
+import { wrongUsage } from '../exit.js';
+import { draftFiles } from './draft-files.js';
+import { remoteBlobs } from './remote-blobs.js';
+
+const PAGE = 1000;
+/** Of an edge, or of the runs of a project: more are not read. */
+const EVENTS_MAX = 200_000;
+
+interface ServiceOptions {
+  readonly workspace: Workspace;
+  readonly genesis: Genesis;
+  readonly agent_id: string;
+  readonly agent_role: string | null;
+  readonly feature_id: string;
+  readonly edge: string;
+  /** For the authority of the role only: the plan is read anew. */
+  readonly methodology: Methodology;
+  readonly runCheck: RunCheck;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** The engine in a workspace: its configuration, its drafts, and the coordinator that serves it. */
+export function workspaceServices(options: ServiceOptions): EngineServices {
+  const { workspace, genesis, agent_id, agent_role, feature_id, edge, methodology, runCheck, env } = options;
+  const task_id = edgeSubject(feature_id, edge);
+  const blobs = remoteBlobs(genesis);
+  const agentOptions = { folder: workspace.root, env };
+  return {
+    coordination: coordinationOf(genesis),
+    blobs,
+    files: draftFiles(workspace, genesis, blobs, { agent_id, task_id }),
+    async readPlan(feature, edgeName) {
+      const current = await readConfiguration(workspace, feature);
+      return edgePlan(current.methodology, current.vector, edgeName);
+    },
+    loadContext: async () => EMPTY_CONTEXT,
+    contextTexts: async () => [],
+    parkedTexts: async () => [],
+    async openConstructor(plan) {
+      if (plan.construct === null)
+        throw engineError(
+          'failed',
+          `${plan.edge} has no constructor. Set construct in engine.yml or in its file.`,
+        );
+      return openConstructor(plan.construct, agentOptions);
+    },
+    openEvaluator: async (plan) =>
+      plan.evaluate === null ? null : openEvaluator(plan.evaluate, agentOptions),
+    runCheck,
+    spentBefore: (feature) => spentBefore(genesis, feature),
+    authorityOf: (plan, files) =>
+      checkAuthority(methodology, { edge: plan.edge, agent_role, files, is_human: false }),
+    agent_id,
+    now: () => performance.now() + performance.timeOrigin,
+  };
+}
+
+const EMPTY_CONTEXT = { manifest: Buffer.from('[]'), context_hash: '', is_searched: false };
+
+interface Configuration {
+  readonly methodology: Methodology;
+  readonly vector: FeatureVector;
+}
+
+export async function readConfiguration(workspace: Workspace, featureId: string): Promise<Configuration> {
+  const { files, unreadable } = await readWorkspaceFiles(workspace);
+  const parsed = parseMethodology(files, unreadable);
+  if (!parsed.ok) {
+    const [fault] = parsed.faults;
+    throw wrongUsage(
+      `The configuration cannot be read: ${fault?.file}: ${fault?.message}. Correct it first.`,
+    );
+  }
+  const vector = parsed.features.find(({ feature_id }) => feature_id === featureId);
+  if (vector === undefined)
+    throw wrongUsage(
+      `There is no feature ${featureId}. Write .ai-workspace/features/active/${featureId}.yml first.`,
+    );
+  return { methodology: parsed.methodology, vector };
+}
+
+function coordinationOf(genesis: Genesis): EdgeCoordination {
+  return {
+    claimTask: (body) => genesis.claimTask(body),
+    renewLease: (body) => genesis.renewLease(body),
+    releaseClaim: (body) => genesis.releaseClaim(body),
+    suspendClaim: (body) => genesis.suspendClaim(body),
+    appendEvent: (body) => genesis.appendEvent(body),
+    submitResult: (body) => genesis.submitResult(body),
+    eventsOf: (subject) => readEvents(genesis, { task_id: subject }),
+  };
+}
+
+export async function readEvents(
+  genesis: Pick<Genesis, 'events'>,
+  filter: { task_id?: string; feature_id?: string; edge?: string; type?: string },
+): Promise<readonly EventEnvelope[]> {
+  const all: EventEnvelope[] = [];
+  let after: string | undefined;
+  do {
+    const page = await genesis.events({ ...filter, limit: PAGE, ...(after === undefined ? {} : { after }) });
+    if (isProblem(page)) throw engineError('unavailable', page.detail);
+    all.push(...page.events);
+    after = page.events.length < PAGE ? undefined : page.next;
+  } while (after !== undefined && all.length < EVENTS_MAX);
+  return all;
+}
+
+/** What ended runs have spent. A run under way counts with its own sum. */
+async function spentBefore(genesis: Genesis, featureId: string) {
+  const ended = await readEvents(genesis, { type: 'run_ended' });
+  const sum = (events: readonly EventEnvelope[]): Cost =>
+    events.reduce((total, { payload }) => addCost(total, payload.spent as Cost), NO_COST);
+  const project = sum(ended);
+  return {
+    feature: sum(ended.filter(({ feature_id }) => feature_id === featureId)),
+    project,
+    tenant: project,
+  };
+}

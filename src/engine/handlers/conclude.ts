@@ -1,0 +1,162 @@
+import { failingCheckNames, judgeIteration } from '../../core/engine/judge-iteration.js';
+import {
+  ENGINE_ERRORS,
+  type ESCALATION_REASONS,
+  type IterationVerdict,
+  type RunData,
+  type StepResult,
+} from '../../core/engine/run-data.js';
+import { withResultCounts } from '../../core/methodology/definition/convergence.js';
+import { isUnanswered, unansweredError } from '../coordination.js';
+import { engineError } from '../engine-error.js';
+import { appendRunEvent } from '../runs/run-events.js';
+import type { StepCall } from '../runs/step-runner.js';
+import {
+  claimOf,
+  type Findings,
+  findingsOf,
+  manifestOf,
+  outcomesOf,
+  planOf,
+  putJson,
+  required,
+} from './run-state.js';
+import type { EngineServices } from './services.js';
+import { isClaimLost, subjectOf, submitCandidate } from './submission.js';
+
+/** Decides what follows the iteration, and reports it as a step of the methodology. */
+export async function judgeIterationStep(
+  services: EngineServices,
+  call: StepCall,
+): Promise<IterationVerdict> {
+  const { blobs } = services;
+  const { data, journal } = call;
+  const plan = await planOf(blobs, data);
+  const manifest = await manifestOf(blobs, required(data, 'candidate').manifest);
+  const outcomes = outcomesOf(data);
+  const earlier = (await findingsOf(blobs, data))?.failing ?? [];
+  const verdict = judgeIteration({
+    checks: plan.checks,
+    outcomes,
+    earlier_failing: earlier,
+    human: data.human ?? null,
+    authority: services.authorityOf(
+      plan,
+      manifest.files.map(({ path }) => path),
+    ),
+    budget: plan.budget,
+    spent: { run: journal.spent, ...(await services.spentBefore(plan.feature_id)) },
+    iteration: data.iteration,
+    max_iterations: plan.max_iterations,
+    stuck_threshold: plan.stuck_threshold,
+  });
+  const findings: Findings = {
+    iteration: data.iteration,
+    outcomes: [...outcomes],
+    comment: data.human?.comment || null,
+    failing: [...earlier, failingCheckNames(plan.checks, outcomes)].map((names) => [...names]),
+  };
+  await reportIteration(services, data, verdict);
+  return { ...verdict, findings: await putJson(blobs, findings) };
+}
+
+async function reportIteration(
+  { coordination, agent_id }: EngineServices,
+  data: RunData,
+  verdict: Omit<IterationVerdict, 'findings'>,
+): Promise<void> {
+  // An approved candidate is the result already, and its claim has ended: the acceptance tells of the iteration.
+  if (data.human?.decision === 'APPROVED') return;
+  const { generation, claim_id, session_id } = claimOf(data);
+  const reply = await coordination.appendEvent({
+    event_type: 'iteration_completed',
+    task_id: subjectOf(data),
+    agent_id,
+    session_id,
+    claim_id,
+    generation,
+    request_id: `${data.run.run_id}-${data.iteration}`,
+    payload: {
+      iteration: data.iteration,
+      status:
+        verdict.outcome === 'CONVERGED' ? 'converged' : verdict.outcome === 'LOOP' ? 'iterating' : 'blocked',
+      delta: verdict.delta,
+      evaluators: withResultCounts(outcomesOf(data).map(({ name, result }) => ({ name, result }))),
+      candidate_sha256: required(data, 'candidate').sha256,
+    },
+  });
+  if (isUnanswered(reply)) throw unansweredError(reply);
+  if (!reply.success)
+    throw engineError('claimLost', `The iteration was not recorded: ${reply.reason}. ${reply.next}`);
+}
+
+/** Makes the candidate the result of the edge. A review that approved it has done so already: the same result counts once. */
+export async function promoteStep(services: EngineServices, call: StepCall): Promise<StepResult<'promote'>> {
+  const { data } = call;
+  const reply = await submitCandidate(services, data);
+  if (!reply.accepted) {
+    const kind = isClaimLost(reply) ? 'claimLost' : 'failed';
+    throw engineError(kind, `The candidate was refused: ${reply.reason}. ${reply.next}`);
+  }
+  await endRun(services, call, 'CONVERGED', null, 'All required checks have passed.');
+  return { result_id: reply.work_product_ref };
+}
+
+/** Hands the edge to a person, with what was tried: its claim is suspended until there is a decision. */
+export async function escalateStep(
+  services: EngineServices,
+  call: StepCall,
+): Promise<StepResult<'escalate'>> {
+  const { data } = call;
+  const { reason, says } = escalationOf(data);
+  // A candidate that has passed waits as a result: who approves it accepts it.
+  if (reason === 'NOT_AUTHORISED') await submitCandidate(services, data);
+  else await suspend(services, data);
+  await endRun(services, call, 'ESCALATED', reason, says);
+  return { reason };
+}
+
+function escalationOf({ verdict, failure }: RunData): {
+  reason: (typeof ESCALATION_REASONS)[number];
+  says: string;
+} {
+  // A failure comes after the verdict, which may be that of an earlier iteration.
+  if (failure?.Error === ENGINE_ERRORS.budgetSpent)
+    return { reason: 'BUDGET_SPENT', says: failure.Cause ?? '' };
+  if (failure !== undefined)
+    return { reason: 'STEP_FAILED', says: `${failure.Error}: ${failure.Cause ?? ''}` };
+  if (verdict?.outcome === 'ESCALATE' && verdict.reason !== null)
+    return { reason: verdict.reason, says: verdict.says };
+  return { reason: 'MAX_ITERATIONS', says: 'The last iteration has not converged.' };
+}
+
+/** A rejected candidate has ended its claim already, and there may be no candidate yet: then nothing is suspended. */
+async function suspend({ coordination }: EngineServices, data: RunData): Promise<void> {
+  const { generation, claim_id, session_id } = claimOf(data);
+  const handle = { task_id: subjectOf(data), session_id, claim_id, expected_generation: generation };
+  const gate =
+    data.candidate === undefined
+      ? {}
+      : { iteration: data.iteration, candidate_sha256: data.candidate.sha256 };
+  const reply = await coordination.suspendClaim({ ...handle, ...gate });
+  if (isUnanswered(reply)) throw unansweredError(reply);
+}
+
+async function endRun(
+  services: EngineServices,
+  { data, journal }: StepCall,
+  status: 'CONVERGED' | 'ESCALATED',
+  reason: string | null,
+  says: string,
+): Promise<void> {
+  await appendRunEvent(services.coordination, journal.author, 'run_ended', {
+    run_id: data.run.run_id,
+    status,
+    reason,
+    says: says.slice(0, SAYS_CHARS_MAX),
+    iterations: data.iteration,
+    spent: journal.spent,
+  });
+}
+
+const SAYS_CHARS_MAX = 2000;

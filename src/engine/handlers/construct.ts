@@ -1,0 +1,87 @@
+import { sha256Hex } from '../../coordinator/runtime/identity.js';
+import { canonicalJson } from '../../core/canonical-json.js';
+import { spentLimit } from '../../core/engine/budget.js';
+import type { EdgePlan } from '../../core/engine/edge-plan.js';
+import type { Candidate } from '../../core/engine/run-data.js';
+import { engineError } from '../engine-error.js';
+import { buildPrompt, type ConstructionPrompt, type PromptText } from '../prompts/build-prompt.js';
+import type { StepCall } from '../runs/step-runner.js';
+import { claimOf, type Findings, findingsOf, manifestOf, planOf, required } from './run-state.js';
+import type { EngineServices } from './services.js';
+
+const SAYS_CHARS_MAX = 2000;
+
+/** Lets the constructor of the edge make a candidate, and stores what it has changed. */
+export async function constructCandidate(services: EngineServices, call: StepCall): Promise<Candidate> {
+  const { blobs, files } = services;
+  const { data, signal, journal } = call;
+  const plan = await planOf(blobs, data);
+  await assertUnchanged(services, plan, required(data, 'config').config_sha256);
+  const spent = { run: journal.spent, ...(await services.spentBefore(plan.feature_id)) };
+  const overspent = spentLimit(plan.budget, spent);
+  if (overspent !== null) throw engineError('budgetSpent', overspent);
+  const claim = claimOf(data);
+  const last = data.candidate === undefined ? null : await manifestOf(blobs, data.candidate.manifest);
+  const folder = await files.prepare(claim, last);
+  const prompt = buildPrompt(
+    await promptInput(services, call, plan, last === null ? [] : await files.texts(last)),
+    plan.settings.context?.prompt_tokens_max,
+  );
+  const construct = await services.openConstructor(plan);
+  const made = await construct({ prompt: prompt.text, folder, iteration: data.iteration, signal });
+  const manifest = await files.collect(claim);
+  const text = canonicalJson(manifest);
+  return {
+    manifest: await blobs.put(Buffer.from(text)),
+    sha256: sha256Hex(text),
+    files: manifest.files.length,
+    prompt_sha256: prompt.sha256,
+    constructed_by: made.constructed_by,
+    says: made.says.slice(0, SAYS_CHARS_MAX),
+    cost: made.cost,
+  };
+}
+
+/** A run goes by one configuration: checks that change under it would judge something else. */
+async function assertUnchanged(
+  services: EngineServices,
+  plan: EdgePlan,
+  configSha256: string,
+): Promise<void> {
+  const current = planDigest(await services.readPlan(plan.feature_id, plan.edge));
+  if (current === configSha256) return;
+  throw engineError(
+    'configChanged',
+    `The configuration of ${plan.edge} has changed since the run began. Start a new run: gen iterate ${plan.feature_id}#${plan.edge}`,
+  );
+}
+
+export const planDigest = (plan: EdgePlan): string => sha256Hex(canonicalJson(plan));
+
+async function promptInput(
+  services: EngineServices,
+  { data }: StepCall,
+  plan: EdgePlan,
+  files: readonly PromptText[],
+): Promise<ConstructionPrompt> {
+  const findings = await findingsOf(services.blobs, data);
+  const context = data.context === undefined ? null : await services.blobs.get(data.context.manifest);
+  return {
+    feature_id: plan.feature_id,
+    edge: plan.edge,
+    target: plan.target,
+    iteration: data.iteration,
+    guidance: plan.guidance,
+    checks: plan.checks,
+    findings: findingTexts(findings),
+    review_comment: findings?.comment ?? null,
+    files,
+    context: context === null ? [] : await services.contextTexts(context, plan),
+    parked: await services.parkedTexts(`${plan.feature_id}#${plan.edge}`),
+  };
+}
+
+const findingTexts = (findings: Findings | null): PromptText[] =>
+  (findings?.outcomes ?? [])
+    .filter(({ result }) => result !== 'pass')
+    .map(({ name, result, says }) => ({ name, text: `${result}: ${says}` }));

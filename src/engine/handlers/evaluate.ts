@@ -1,0 +1,92 @@
+import type { EffectiveCheck } from '../../core/contract/tasks.js';
+import { type CheckOutcome, isBlocking } from '../../core/engine/check-outcome.js';
+import type { StepResult } from '../../core/engine/run-data.js';
+import { DEFAULT_CHECK_LIMITS } from '../checks/run-check.js';
+import { engineError } from '../engine-error.js';
+import { judgeChecks } from '../evaluators/judge-check.js';
+import type { StepCall } from '../runs/step-runner.js';
+import { manifestOf, planOf, required } from './run-state.js';
+import type { EngineServices } from './services.js';
+
+/** Runs a deterministic check on a throw-away copy of the project with the candidate. */
+export async function runCheckStep(
+  services: EngineServices,
+  call: StepCall,
+): Promise<StepResult<'run_check'>> {
+  const { blobs, files, runCheck } = services;
+  const check = await checkOf(services, call);
+  const manifest = await manifestOf(blobs, required(call.data, 'candidate').manifest);
+  const copy = await files.workCopy(manifest);
+  try {
+    const { outcome, output, report } = await runCheck({
+      check,
+      copy,
+      limits: DEFAULT_CHECK_LIMITS,
+      signal: call.signal,
+    });
+    if (output.byteLength > 0) await blobs.put(output);
+    if (report !== null) await blobs.put(report);
+    return tierOutcome(outcome);
+  } finally {
+    await copy.remove();
+  }
+}
+
+/** Lets the configured evaluator judge an agent check. Without one it stays pending. */
+export async function judgeCheckStep(
+  services: EngineServices,
+  call: StepCall,
+): Promise<StepResult<'judge_check'>> {
+  const { blobs, files } = services;
+  const check = await checkOf(services, call);
+  const plan = await planOf(blobs, call.data);
+  const evaluator = await services.openEvaluator(plan);
+  if (evaluator === null) return tierOutcome(pendingOutcome(check));
+  const { manifest: reference, constructed_by } = required(call.data, 'candidate');
+  const manifest = await manifestOf(blobs, reference);
+  const copy = await files.workCopy(manifest);
+  try {
+    const { prompt_tokens_max } = plan.settings.context ?? {};
+    const { outcomes, answer } = await judgeChecks(evaluator, {
+      checks: [check],
+      files: await files.texts(manifest),
+      folder: copy.folder,
+      constructed_by,
+      iteration: call.data.iteration,
+      signal: call.signal,
+      ...(prompt_tokens_max === undefined ? {} : { prompt_tokens_max }),
+    });
+    if (answer !== null) await blobs.put(answer);
+    const [outcome] = outcomes;
+    if (outcome === undefined) throw engineError('failed', `The evaluator has no outcome for ${check.name}.`);
+    return tierOutcome(outcome);
+  } finally {
+    await copy.remove();
+  }
+}
+
+async function checkOf({ blobs }: EngineServices, { data, check: name }: StepCall): Promise<EffectiveCheck> {
+  const plan = await planOf(blobs, data);
+  const check = plan.checks.find((each) => each.name === name);
+  if (check === undefined) throw engineError('failed', `${plan.edge} has no check ${name}.`);
+  return check;
+}
+
+const tierOutcome = (outcome: CheckOutcome): StepResult<'run_check'> => ({
+  ...outcome,
+  blocks: isBlocking(outcome),
+});
+
+const pendingOutcome = ({ name, type, required: isRequired }: EffectiveCheck): CheckOutcome => ({
+  name,
+  type,
+  required: isRequired,
+  result: 'pending',
+  says: 'No evaluator is configured: set evaluate in engine.yml or in the file of the edge.',
+  command_sha256: null,
+  exit_code: null,
+  signal: null,
+  duration_ms: 0,
+  report: null,
+  output_sha256: null,
+});

@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { type CheckOutcome, checkOutcomeSchema } from '../../core/engine/check-outcome.js';
+import type { EdgePlan } from '../../core/engine/edge-plan.js';
+import type { BlobReference, RunData } from '../../core/engine/run-data.js';
+import { parseManifest, type ResultManifest } from '../../core/methodology/definition/manifest.js';
+import { engineError } from '../engine-error.js';
+import type { RunBlobs } from '../run-blobs.js';
+import type { ClaimOfRun } from './services.js';
+
+/** A part of the data that the states before must have set. */
+export function required<Part extends keyof RunData>(data: RunData, part: Part): NonNullable<RunData[Part]> {
+  const value = data[part];
+  if (value === undefined || value === null)
+    throw engineError('failed', `The data of the run has no ${part}.`);
+  return value;
+}
+
+export const claimOf = (data: RunData): ClaimOfRun => required(data, 'claim');
+
+export const readJson = async (blobs: RunBlobs, reference: BlobReference): Promise<unknown> =>
+  JSON.parse(Buffer.from(await blobs.get(reference)).toString('utf8'));
+
+export const putJson = (blobs: RunBlobs, value: unknown): Promise<BlobReference> =>
+  blobs.put(Buffer.from(JSON.stringify(value)));
+
+/** The plan that the run goes by. Only the engine writes it, under its digest. */
+export const planOf = async (blobs: RunBlobs, data: RunData): Promise<EdgePlan> =>
+  (await readJson(blobs, required(data, 'config').plan)) as EdgePlan;
+
+export async function manifestOf(blobs: RunBlobs, reference: BlobReference): Promise<ResultManifest> {
+  const parsed = parseManifest(await readJson(blobs, reference));
+  if (parsed.ok) return parsed.manifest;
+  throw engineError(
+    'failed',
+    `The manifest of the candidate is not valid: ${parsed.path}: ${parsed.message}.`,
+  );
+}
+
+/** The outcomes of programs and models on the candidate of this iteration. */
+export const outcomesOf = ({ deterministic = [], agent = [] }: RunData): readonly CheckOutcome[] =>
+  [...deterministic, ...agent].map(({ blocks: _, ...outcome }) => outcome);
+
+/** What an iteration leaves to the next one, and to those who look at it. */
+export const findingsSchema = z.object({
+  iteration: z.int(),
+  outcomes: z.array(checkOutcomeSchema),
+  comment: z.string().nullable(),
+  /** The failing checks of this and all earlier iterations, oldest first. */
+  failing: z.array(z.array(z.string())),
+});
+export type Findings = z.output<typeof findingsSchema>;
+
+export async function findingsOf(blobs: RunBlobs, { verdict }: RunData): Promise<Findings | null> {
+  if (verdict?.findings == null) return null;
+  return findingsSchema.parse(await readJson(blobs, verdict.findings));
+}

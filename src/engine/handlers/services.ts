@@ -1,0 +1,58 @@
+import type { SpentByScope } from '../../core/engine/budget.js';
+import type { EdgePlan } from '../../core/engine/edge-plan.js';
+import type { AuthorityVerdict } from '../../core/methodology/definition/authority.js';
+import type { ResultManifest } from '../../core/methodology/definition/manifest.js';
+import type { RunCheck, WorkCopy } from '../checks/check-runner.js';
+import type { Constructor } from '../constructors/constructor.js';
+import type { EdgeCoordination } from '../coordination.js';
+import type { Evaluator } from '../evaluators/evaluator.js';
+import type { PromptText } from '../prompts/build-prompt.js';
+import type { RunBlobs } from '../run-blobs.js';
+
+export interface ClaimOfRun {
+  readonly generation: number;
+  readonly claim_id: string;
+  readonly session_id: string;
+}
+
+/** The files of candidates: the drafts of a workspace, or a checkout elsewhere. */
+export interface CandidateFiles {
+  /** The folder in which the constructor works, with the files of the last candidate, if any. */
+  prepare(claim: ClaimOfRun, last: ResultManifest | null): Promise<string>;
+  /** Describes and stores the changed files. Rejects with an `EngineError` if there are none, or one is not allowed. */
+  collect(claim: ClaimOfRun): Promise<ResultManifest>;
+  /** A throw-away copy of the project with the candidate laid over it. */
+  workCopy(manifest: ResultManifest): Promise<WorkCopy>;
+  /** The candidate's files as text, for prompts. */
+  texts(manifest: ResultManifest): Promise<readonly PromptText[]>;
+}
+
+export interface LoadedContext {
+  readonly manifest: Uint8Array;
+  readonly context_hash: string;
+  readonly is_searched: boolean;
+}
+
+/** What the steps of a run use. The same on a laptop and on AWS, with other implementations. */
+export interface EngineServices {
+  readonly coordination: EdgeCoordination;
+  readonly blobs: RunBlobs;
+  readonly files: CandidateFiles;
+  /** The plan of an edge as the configuration is now. */
+  readPlan(feature_id: string, edge: string): Promise<EdgePlan>;
+  loadContext(plan: EdgePlan): Promise<LoadedContext>;
+  /** The passages of the context that matter for this prompt. */
+  contextTexts(context: Uint8Array, plan: EdgePlan): Promise<readonly PromptText[]>;
+  /** Refused work of earlier generations, for prompts. */
+  parkedTexts(subject: string): Promise<readonly PromptText[]>;
+  openConstructor(plan: EdgePlan): Promise<Constructor>;
+  /** Null: no evaluator is configured, and agent checks stay pending. */
+  openEvaluator(plan: EdgePlan): Promise<Evaluator | null>;
+  readonly runCheck: RunCheck;
+  /** What was spent before this run in its feature, project and tenant. */
+  spentBefore(feature_id: string): Promise<Omit<SpentByScope, 'run'>>;
+  /** Whether the role of this executor may converge the edge with these files. */
+  authorityOf(plan: EdgePlan, files: readonly string[]): AuthorityVerdict;
+  readonly agent_id: string;
+  now(): number;
+}

@@ -1,0 +1,49 @@
+import type { SubmissionResult } from '../../core/contract/claims.js';
+import type { CheckOutcome } from '../../core/engine/check-outcome.js';
+import type { RunData } from '../../core/engine/run-data.js';
+import { withResultCounts } from '../../core/methodology/definition/convergence.js';
+import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
+import { isUnanswered, unansweredError } from '../coordination.js';
+import { claimOf, manifestOf, outcomesOf, required } from './run-state.js';
+import type { EngineServices } from './services.js';
+
+export const subjectOf = ({ run }: Pick<RunData, 'run'>): string => edgeSubject(run.feature_id, run.edge);
+
+/** Submits the candidate with the outcomes of its checks. The same candidate submitted again has one effect. */
+export async function submitCandidate(
+  { coordination, blobs }: EngineServices,
+  data: RunData,
+): Promise<SubmissionResult> {
+  const candidate = required(data, 'candidate');
+  const { generation, claim_id, session_id } = claimOf(data);
+  const reply = await coordination.submitResult({
+    task_id: subjectOf(data),
+    session_id,
+    claim_id,
+    generation,
+    result_data: await manifestOf(blobs, candidate.manifest),
+    iteration: data.iteration,
+    evaluators: withResultCounts(outcomesOf(data).map(reportOf)),
+    metadata: { run_id: data.run.run_id, cost: candidate.cost },
+    ...(data.context?.context_hash ? { context_hash: data.context.context_hash } : {}),
+  });
+  if (isUnanswered(reply)) throw unansweredError(reply);
+  return reply;
+}
+
+const reportOf = ({ name, type, result, required: isRequired, says }: CheckOutcome) => ({
+  name,
+  type,
+  result,
+  required: isRequired,
+  says,
+});
+
+const LOST: ReadonlySet<string> = new Set([
+  'NO_CLAIM',
+  'STALE_GENERATION',
+  'FUTURE_GENERATION',
+  'SESSION_MISMATCH',
+  'LEASE_EXPIRED',
+]);
+export const isClaimLost = ({ reason }: Pick<SubmissionResult, 'reason'>): boolean => LOST.has(reason);

@@ -1,0 +1,132 @@
+import { addCost, type Cost, NO_COST } from '../../core/engine/check-outcome.js';
+import type { BlobReference } from '../../core/engine/run-data.js';
+import { INLINE_OUTPUT_BYTES_MAX, type RunEventPayload } from '../../core/engine/run-events.js';
+import type { Run, RunStep } from '../../core/engine/runs.js';
+import type { EdgeCoordination } from '../coordination.js';
+import type { EngineError } from '../engine-error.js';
+import type { RunBlobs } from '../run-blobs.js';
+import { appendRunEvent, type RunAuthor } from './run-events.js';
+
+type Output = Readonly<Record<string, unknown>>;
+
+/** Identifies a step: a result counts again only for the same input. */
+export interface StepKey {
+  readonly step: string;
+  readonly iteration: number;
+  readonly input_sha256: string;
+}
+
+interface CompletedStep {
+  readonly input_sha256: string;
+  readonly output: Output | null;
+  readonly output_ref: BlobReference | null;
+}
+
+/** The steps of a run: what was completed is read from the log, and what happens is appended to it. */
+export class RunJournal {
+  private readonly completed = new Map<string, CompletedStep>();
+  private readonly attempts = new Map<string, number>();
+  private total: Cost = NO_COST;
+  private lastIteration = 0;
+
+  constructor(
+    private readonly coordination: Pick<EdgeCoordination, 'appendEvent'>,
+    private readonly blobs: RunBlobs,
+    readonly author: RunAuthor,
+    readonly run_id: string,
+    earlier: Pick<Run, 'steps' | 'spent'> | null,
+  ) {
+    for (const step of earlier?.steps ?? []) this.remember(step);
+    if (earlier !== null) this.total = earlier.spent;
+  }
+
+  /** By all steps of the run so far, failed ones included. */
+  get spent(): Cost {
+    return this.total;
+  }
+
+  get iterations(): number {
+    return this.lastIteration;
+  }
+
+  /** The result of a step that was completed with the same input; undefined if there is none. */
+  async resultOf({ step, iteration, input_sha256 }: StepKey): Promise<unknown> {
+    const found = this.completed.get(nameOf(step, iteration));
+    if (found === undefined || found.input_sha256 !== input_sha256) return undefined;
+    if (found.output_ref === null) return found.output;
+    return JSON.parse(Buffer.from(await this.blobs.get(found.output_ref)).toString('utf8'));
+  }
+
+  /** Returns the number of the attempt. */
+  async started(key: StepKey): Promise<number> {
+    const name = nameOf(key.step, key.iteration);
+    const attempt = (this.attempts.get(name) ?? 0) + 1;
+    await appendRunEvent(this.coordination, this.author, 'run_step_started', {
+      ...this.stepFields(key),
+      attempt,
+    });
+    this.attempts.set(name, attempt);
+    this.lastIteration = Math.max(this.lastIteration, key.iteration);
+    return attempt;
+  }
+
+  async ended(key: StepKey, attempt: number, durationMs: number, output: Output): Promise<void> {
+    const stored = await this.stored(output);
+    const cost = (output as { cost?: Cost }).cost;
+    await appendRunEvent(this.coordination, this.author, 'run_step_completed', {
+      ...this.stepFields(key),
+      attempt,
+      duration_ms: Math.round(durationMs),
+      ...stored,
+      ...(cost === undefined ? {} : { cost }),
+    });
+    if (cost !== undefined) this.total = addCost(this.total, cost);
+    const { output: inline = null, output_ref = null } = stored;
+    this.completed.set(nameOf(key.step, key.iteration), {
+      input_sha256: key.input_sha256,
+      output: inline,
+      output_ref,
+    });
+  }
+
+  async failed(key: StepKey, attempt: number, durationMs: number, error: EngineError): Promise<void> {
+    await appendRunEvent(this.coordination, this.author, 'run_step_failed', {
+      ...this.stepFields(key),
+      attempt,
+      duration_ms: Math.round(durationMs),
+      error: error.name,
+      cause: error.message.slice(0, CAUSE_CHARS_MAX),
+      ...(error.cost === null ? {} : { cost: error.cost }),
+    });
+    if (error.cost !== null) this.total = addCost(this.total, error.cost);
+  }
+
+  async waiting(key: StepKey, deadlineAt: string): Promise<void> {
+    const payload = { ...this.stepFields(key), deadline_at: deadlineAt };
+    await appendRunEvent(this.coordination, this.author, 'run_suspended', payload);
+  }
+
+  private async stored(
+    output: Output,
+  ): Promise<Pick<RunEventPayload<'run_step_completed'>, 'output' | 'output_ref'>> {
+    const bytes = Buffer.from(JSON.stringify(output));
+    return bytes.byteLength <= INLINE_OUTPUT_BYTES_MAX
+      ? { output: { ...output } }
+      : { output_ref: await this.blobs.put(bytes) };
+  }
+
+  private stepFields({ step, iteration, input_sha256 }: StepKey) {
+    return { run_id: this.run_id, step, iteration, input_sha256 };
+  }
+
+  private remember({ step, iteration, attempts, status, input_sha256, output, output_ref }: RunStep): void {
+    this.attempts.set(nameOf(step, iteration), attempts);
+    this.lastIteration = Math.max(this.lastIteration, iteration);
+    if (status === 'COMPLETED')
+      this.completed.set(nameOf(step, iteration), { input_sha256, output, output_ref });
+  }
+}
+
+const CAUSE_CHARS_MAX = 2000;
+
+const nameOf = (step: string, iteration: number): string => `${iteration} ${step}`;

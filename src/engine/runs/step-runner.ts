@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { sha256Hex } from '../../coordinator/runtime/identity.js';
+import { canonicalJson } from '../../core/canonical-json.js';
+import {
+  handlerResults,
+  type RunData,
+  runDataSchema,
+  type StepHandlerName,
+} from '../../core/engine/run-data.js';
+import { EngineError, engineError } from '../engine-error.js';
+import { MachineStopped } from '../interpreter/run-machine.js';
+import type { RunJournal, StepKey } from './run-journal.js';
+
+/** What a task of a machine gets: the data of the run, and for a check its name. */
+const stepPayloadSchema = runDataSchema.extend({ check: z.string().min(1).max(256).optional() });
+
+export interface StepCall {
+  readonly data: RunData;
+  readonly check: string | null;
+  readonly signal: AbortSignal;
+  readonly journal: RunJournal;
+  readonly key: StepKey;
+}
+
+/** One function per handler, the same in process and on AWS. Rejects with an `EngineError`. */
+export type StepHandlers = {
+  readonly [Name in StepHandlerName]: (call: StepCall) => Promise<z.output<(typeof handlerResults)[Name]>>;
+};
+
+const STEP_CHARS_MAX = 280;
+
+/** Results that a new executor must not take over from an old one. */
+const NEVER_REPEATED: ReadonlySet<StepHandlerName> = new Set(['claim_edge']);
+
+/**
+ * Runs a step at least once. A step that the journal has with the same input is not run again. A waiting step is left as
+ * it is: its handler stops the machine, and is asked again when the machine is run again.
+ */
+export async function runStep(
+  handlers: StepHandlers,
+  journal: RunJournal,
+  name: StepHandlerName,
+  payload: unknown,
+  signal: AbortSignal,
+  now: () => number,
+): Promise<unknown> {
+  const { check = null, ...data } = parsedPayload(payload);
+  const step = check === null ? name : `${name} ${check}`.slice(0, STEP_CHARS_MAX);
+  const key: StepKey = { step, iteration: data.iteration, input_sha256: inputDigest(data, check) };
+  const call: StepCall = { data, check, signal, journal, key };
+  if (NEVER_REPEATED.has(name)) return handlers[name](call);
+  const known = await journal.resultOf(key);
+  if (known !== undefined) return handlerResults[name].parse(known);
+  const attempt = await journal.started(key);
+  const startedMs = now();
+  try {
+    const result = await handlers[name](call);
+    await journal.ended(key, attempt, now() - startedMs, result);
+    return result;
+  } catch (error) {
+    if (error instanceof MachineStopped) throw error;
+    // The host is told why it was stopped, and not how the handler took it.
+    if (signal.aborted) throw signal.reason;
+    const failure = asEngineError(error);
+    if (failure.name !== 'Engine.ClaimLost') await journal.failed(key, attempt, now() - startedMs, failure);
+    throw failure;
+  }
+}
+
+/** Without the claim: another executor has another, and the same work to do. */
+function inputDigest({ claim: _, ...data }: RunData, check: string | null): string {
+  return sha256Hex(canonicalJson({ data, check }));
+}
+
+function parsedPayload(payload: unknown) {
+  const parsed = stepPayloadSchema.safeParse(payload);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw engineError(
+    'failed',
+    `The data of the run is not valid: ${issue?.path.join('.')}: ${issue?.message}.`,
+  );
+}
+
+const asEngineError = (error: unknown): EngineError =>
+  error instanceof EngineError
+    ? error
+    : engineError('failed', error instanceof Error ? error.message : String(error));
