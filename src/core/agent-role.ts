@@ -11,3 +11,9 @@ export function applicableAgentRole(named: string | null, bound: string | null):
   const message = `this credential is bound to the agent role ${JSON.stringify(bound)} and cannot act as ${JSON.stringify(named)}; omit agent_role, or use a credential of that role`;
   return { ok: false, message };
 }
+
+/** Why a credential cannot act on a claim: the claim is in another role than the credential's. Null if it can. */
+export function claimRoleFault(claimed: string | null, bound: string | null): string | null {
+  if (applicableAgentRole(claimed, bound).ok) return null;
+  return `This credential is bound to the agent role ${JSON.stringify(bound)}, and the claim is in the role ${JSON.stringify(claimed)}.`;
+}

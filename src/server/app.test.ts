@@ -2,7 +2,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { openMemoryStore } from '../stores/memory/memory-store.js';
 import { type Store, StoreBroken, StoreUnavailable } from '../stores/store.js';
-import { createApp } from './app.js';
+import { type AppDependencies, createApp } from './app.js';
 import { OPEN_PRINCIPAL } from './auth/principal.js';
 import { RateLimiter } from './auth/rate-limit.js';
 import { BodyMemory } from './body-memory.js';
@@ -12,8 +12,10 @@ import type { ServerContext } from './route.js';
 import { startServer } from './server.js';
 import { LASTING_CREDENTIALS } from './testing/credentials.js';
 
+const NO_LOG = { accessLog: null };
+
 /** An app with one route that throws this error. */
-async function failing(error: unknown) {
+async function failing(error: unknown, log: Pick<AppDependencies, 'accessLog' | 'isAccessLogged'> = NO_LOG) {
   const logged: Record<string, unknown>[] = [];
   const app = createApp({
     context: { stopping: new AbortController().signal, bodyMemory: new BodyMemory() } as ServerContext,
@@ -30,7 +32,7 @@ async function failing(error: unknown) {
     ],
     authenticator: { isInOpenMode: true, authenticate: async () => OPEN_PRINCIPAL, ...LASTING_CREDENTIALS },
     rateLimiter: new RateLimiter(),
-    accessLog: null,
+    ...log,
     errorLog: (line) => logged.push(line),
   });
   const listening = await listen(app, { host: '127.0.0.1', port: 0 });
@@ -38,6 +40,17 @@ async function failing(error: unknown) {
   const reply = await fetch(`http://127.0.0.1:${listening.port}/fails`);
   return { status: reply.status, headers: reply.headers, text: await reply.text(), logged };
 }
+
+test('an error while the access log is written is an internal error, and not the end of the process', async () => {
+  const isAccessLogged = vi.fn(() => true);
+  isAccessLogged.mockImplementationOnce(() => {
+    throw new Error('the log is broken');
+  });
+  const unavailable = new StoreUnavailable('away');
+  const { status, logged } = await failing(unavailable, { accessLog: () => {}, isAccessLogged });
+  expect(status).toBe(500);
+  expect(logged[0]?.error).toMatch(/the log is broken/);
+});
 
 test('an internal error gives the caller an id, and only the log has the error', async () => {
   const { status, text, logged } = await failing(new Error('the secret is 42'));

@@ -42,7 +42,16 @@ export function createApp(dependencies: AppDependencies): App {
   const { context, routes, accessLog: log, isAccessLogged } = dependencies;
   const router = new Router(routes);
 
+  /** Never rejects: nobody waits for the answer to a request of the socket, and the process would end. */
   const respond = async (request: IncomingRequest): Promise<HttpResponse> => {
+    try {
+      return await respondAndLog(request);
+    } catch (error) {
+      return errorResponse(error, dependencies, null);
+    }
+  };
+
+  const respondAndLog = async (request: IncomingRequest): Promise<HttpResponse> => {
     const writeLog = log === null ? null : startAccessLog(log, isAccessLogged);
     const { path } = request;
     // HEAD is GET without the body, which the adapters leave out.

@@ -44,6 +44,19 @@ describe('an edge name', () => {
     }
   });
 
+  test.each([
+    ['an object without a text', { toString: 'x' }],
+    ['a list with such an object', [[{ toString: null }]]],
+    ['a number', 7],
+  ])('that is %s is refused, and logged without a subject', async (_, edge) => {
+    const body = JSON.stringify({ feature_id: 'REQ-F-AUTH-001', edge, ...WHO });
+    const headers = { 'content-type': 'application/json' };
+    const reply = await fetch(`${served.url}${PROJECT_URL}/claims`, { method: 'POST', headers, body });
+    expect(reply.status).toBe(400);
+    expect(await reply.json()).toMatchObject({ code: 'INVALID_REQUEST' });
+    expect(logged.at(-1)).toMatchObject({ route: 'claim_task', subject: null, status: 400 });
+  });
+
   test('that is valid names one subject in every spelling', async () => {
     const edge = { feature_id: 'REQ-F-AUTH-001', edge: 'design_code' };
     expect((await served.post(`${PROJECT_URL}/claims`, { ...edge, ...WHO })).body.reason).toBe('GRANTED');

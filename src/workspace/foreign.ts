@@ -38,6 +38,9 @@ export async function refuseForeign(workspace: Workspace): Promise<void> {
   );
 }
 
+/** Where the logs of other tools are kept that were at the path of ours. */
+export const foreignFolderOf = ({ events }: Workspace): string => join(events, 'foreign');
+
 export interface MovedForeignLogs {
   /** Every log in `events/foreign/`, moved there now or earlier. */
   readonly logs: readonly string[];
@@ -48,7 +51,7 @@ export interface MovedForeignLogs {
 /** Moves another tool's log, unchanged, from the path of ours to `events/foreign/`, named by its digest. */
 export async function moveForeignLogAside(workspace: Workspace): Promise<MovedForeignLogs> {
   const log = join(workspace.events, ACTIVE_FILE);
-  const folder = join(workspace.events, 'foreign');
+  const folder = foreignFolderOf(workspace);
   let undo = async (): Promise<void> => {};
   if (await isForeign(workspace)) {
     await nodeDisk.makeFolder(folder);

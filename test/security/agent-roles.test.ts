@@ -252,6 +252,58 @@ it('a token is bound by its claim, and a second token of the user does not submi
   expect((await send('POST', `${PROJECT_URL}/claims`, free, any)).body.reason).toBe('GRANTED');
 });
 
+describe('a user whose new token is bound to another role', () => {
+  async function claimAsArchitect() {
+    const issuer = await startIssuer();
+    onTestFinished(() => issuer.remove());
+    const token = async (claims: object) =>
+      bearer(await issuer.sign({ tenant_id: 'acme', role: 'agent', ...claims }));
+    admin = await token({ role: 'admin', sub: 'root' });
+    await startConfigured({ auth: { jwt: issuer.jwt } }, admin);
+    const developer = await token({ agent_role: 'developer' });
+    const architect = await token({ agent_role: 'architect' });
+    const granted = await send('POST', `${PROJECT_URL}/claims`, { task_id: EDGE, ...WHO }, architect);
+    const { id: claim_id, generation } = granted.body.claim;
+    const result = { task_id: EDGE, session_id: 's1', claim_id, generation, result_data: 1 };
+    return { developer, architect, result: { ...result, ...evaluatorReport() } };
+  }
+  const resume = { ...WHO, resume: true };
+  const lastRefusal = async () =>
+    (await send('GET', `${PROJECT_URL}/events?type=result_rejected`, undefined, admin)).body.events.at(-1);
+
+  it('does not get back a claim that it could not submit, and is given other work', async () => {
+    const { developer, architect } = await claimAsArchitect();
+    const refused = await send('POST', `${PROJECT_URL}/claims`, { task_id: EDGE, ...resume }, developer);
+    expect(refused.body).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM', claim: null });
+    expect(refused.body.next).toMatch(/"developer".*"architect".*credential of that role/s);
+    const next = await send('POST', `${PROJECT_URL}/next`, resume, developer);
+    expect(next.body).toMatchObject({ reason: 'GRANTED', claim: { task_id: TASK } });
+    const own = await send('POST', `${PROJECT_URL}/claims`, { task_id: EDGE, ...resume }, architect);
+    expect(own.body).toMatchObject({ reason: 'GRANTED', resumed: true });
+  });
+
+  it('does not park a late result as the work of the other role', async () => {
+    const { developer, architect, result } = await claimAsArchitect();
+    const path = `${PROJECT_URL}/tasks/${encodeURIComponent(EDGE)}/reassign`;
+    const reassign = { expected_generation: 1, reason: 'x', agent_id: 'zeta', session_id: 's7' };
+    expect((await send('POST', path, reassign, admin)).body.reason).toBe('REASSIGNED');
+    const refused = await send('POST', `${PROJECT_URL}/results`, result, developer);
+    expect([refused.status, refused.body.code]).toEqual([403, 'FORBIDDEN']);
+    expect(await lastRefusal()).toBeUndefined();
+    const late = await send('POST', `${PROJECT_URL}/results`, result, architect);
+    expect(late.body).toMatchObject({ reason: 'STALE_GENERATION', parked: expect.any(String) });
+    expect(await lastRefusal()).toMatchObject({ agent_role: 'architect', payload: { parked: true } });
+  });
+
+  it('is recorded as the sender of a guessed handle', async () => {
+    const { developer, result } = await claimAsArchitect();
+    const guess = { ...result, claim_id: `clm_${'a'.repeat(22)}` };
+    const refused = await send('POST', `${PROJECT_URL}/results`, guess, developer);
+    expect(refused.body).toMatchObject({ accepted: false, reason: 'SESSION_MISMATCH' });
+    expect(await lastRefusal()).toMatchObject({ payload: { verified: false, refused_count: 1 } });
+  });
+});
+
 it.each([7, null, ['developer'], { name: 'developer' }, '', 'two words', 'a'.repeat(65)])(
   'a token with the agent role %j is refused, not taken as one without',
   async (agent_role) => {

@@ -162,7 +162,7 @@ export function commandOf(request: HistoryRequest, full: GrantLimit | null): Sub
   }
 }
 
-const OPEN_PRINCIPAL = { principal: 'open', session_principal: 'open' };
+const OPEN_PRINCIPAL = { principal: 'open', session_principal: 'open', agent_role: null };
 
 const SUBMIT_FACTS = {
   inputs: null,

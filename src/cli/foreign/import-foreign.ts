@@ -12,7 +12,7 @@ import { parseMethodology } from '../../core/methodology/definition/read-methodo
 import type { OpenedStore } from '../../server/store-url.js';
 import { ACTIVE_FILE } from '../../stores/file/layout.js';
 import type { ProjectKey } from '../../stores/store.js';
-import { type MovedForeignLogs, moveForeignLogAside } from '../../workspace/foreign.js';
+import { foreignFolderOf, type MovedForeignLogs, moveForeignLogAside } from '../../workspace/foreign.js';
 import { readWorkspaceFiles } from '../../workspace/read-files.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import type { CommandContext } from '../context.js';
@@ -41,7 +41,9 @@ export async function importForeignFile(context: CommandContext, request: Foreig
   const reports = await importLogs(context, request, preview);
   const imported = reports.length === 1 ? reports[0] : reports;
   const texts = reports.flatMap((report) => reportLines(report, isDry));
-  if (!shouldTrust) return context.show(imported, () => texts);
+  if (!isDry && isLogOf(target.workspace, resolve(context.io.cwd, request.log)))
+    texts.push(`The original is kept in ${singleLine(foreignFolderOf(target.workspace))}.`);
+  if (!shouldTrust) return context.show(imported, () => (isDry ? texts : [...texts, TRUST_ADVICE]));
   // Printed before, because the import stays if nothing may be trusted.
   if (!context.is_json) context.print(texts.join('\n'));
   if (preview !== null) {
@@ -53,6 +55,13 @@ export async function importForeignFile(context: CommandContext, request: Foreig
   const trust = await trustAllImports(context, target, false);
   context.show({ imported, trust }, () => trustLines(trust, false));
 }
+
+const TRUST_ADVICE =
+  'What it says has converged is shown, and decides nothing. To see what you can make authoritative: gen import --trust-imports --dry-run';
+
+/** Whether this is the path of the workspace's own log. */
+const isLogOf = (workspace: Workspace | null, file: string): workspace is Workspace =>
+  workspace !== null && file === join(workspace.events, ACTIVE_FILE);
 
 async function importLogs(
   context: CommandContext,
@@ -123,8 +132,7 @@ async function prepareLogFiles(
   workspace: Workspace | null,
   dryRun: boolean,
 ): Promise<MovedForeignLogs> {
-  const isOwnLog = workspace !== null && file === join(workspace.events, ACTIVE_FILE);
-  if (isOwnLog && !dryRun) {
+  if (isLogOf(workspace, file) && !dryRun) {
     const moved = await moveForeignLogAside(workspace);
     if (moved.logs.length > 0) return moved;
     throw new CommandFailure(

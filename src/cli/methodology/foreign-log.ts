@@ -3,6 +3,7 @@ import { basename, dirname, resolve } from 'node:path';
 import { foreignEventIdFor } from '../../coordinator/runtime/identity.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { foreignEvents } from '../../core/events/foreign-log.js';
+import { genCommand } from '../../core/methodology/definition/command.js';
 import type { WorkspaceTexts } from '../../core/methodology/definition/read/workspace-files.js';
 import { isOwnLog } from '../../stores/file/own-log.js';
 import { openMemoryStore } from '../../stores/memory/memory-store.js';
@@ -79,7 +80,9 @@ async function readEvents(file: string): Promise<EventEnvelope[]> {
   if (found === null || !found.isFile())
     throw failureWithCode('FILE_UNREADABLE', `File not found: ${file}. Check --log.`);
   if (found.size > BYTES_MAX)
-    throw new CommandFailure(`${file} has more than ${BYTES_MAX} bytes. Import it: gen import --foreign.`);
+    throw new CommandFailure(
+      `${file} has more than ${BYTES_MAX} bytes. Import it: ${genCommand('import', '--foreign', file)}`,
+    );
   const bytes = await readFile(file);
   if (isOwnLog(bytes.subarray(0, FIRST_LINES_BYTES))) return readOwnEvents(file);
   const log = { ...FOREIGN_PROJECT_KEY, source: basename(file), now_ms: Date.now() };

@@ -109,6 +109,7 @@ describe('gen import --foreign', () => {
     const workspace = await createWorkspace(cwd);
     const log = join(workspace.events, 'events.jsonl');
     await writeFile(log, LOG);
+    expect((await gen({ cwd }, 'verify')).out).toContain(`Import it: gen import --foreign ${log}`);
     const dry = await gen({ cwd }, 'import', '--foreign', log, '--dry-run', '--json');
     expect(JSON.parse(dry.out)).toMatchObject({ read: 4, written: 0 });
     const { code, out, err } = await gen({ cwd }, 'import', '--foreign', log);
@@ -116,6 +117,8 @@ describe('gen import --foreign', () => {
     expect(out).toContain('4 lines read, 4 written, 0 already present.');
     expect(out).toContain('line 3: it is no JSON');
     expect(out).toContain('closure (1)');
+    expect(out).toContain(`The original is kept in ${join(workspace.events, 'foreign')}.`);
+    expect(out).toContain('gen import --trust-imports --dry-run');
     const [kept = ''] = await readdir(join(workspace.events, 'foreign'));
     expect(await readFile(join(workspace.events, 'foreign', kept), 'utf8')).toBe(LOG);
     expect((await gen({ cwd }, 'import', '--foreign', log)).out).toContain('0 written, 4 already present');

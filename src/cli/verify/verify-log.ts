@@ -4,6 +4,7 @@ import type { LogAuditReport } from '../../core/audit/log-audit.js';
 import { SessionSignatureChecker } from '../../core/audit/session-signature-checker.js';
 import { SignatureRequirements, UnsignedCommands } from '../../core/audit/unsigned-commands.js';
 import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
+import { genCommand } from '../../core/methodology/definition/command.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
 import { UNRECORDED_REDACTION } from '../../stores/file/redacted-lines.js';
 import { type AnchorOptions, auditViolations, CheckpointAudit } from './checkpoint-audit.js';
@@ -96,7 +97,7 @@ function trailingLines({ foreign_lines, lines, unfinished, unfinished_bytes, uns
   if (first !== undefined && last !== undefined) {
     const isForeignLog = foreign_lines === lines;
     const says = isForeignLog
-      ? 'this is the log of another program: none of its lines are sealed. Import it: gen import --foreign'
+      ? `this is the log of another program: none of its lines are sealed. Import it: ${genCommand('import', '--foreign', first.file)}`
       : `${unsealed.length} lines of another program are not sealed yet: the next write to the log seals them`;
     const range = first.file === last.file ? { last_line: last.line } : {};
     trailing.push({ ...first, ...range, ...violation, says });

@@ -222,13 +222,17 @@ export function claimCommand(
 }
 
 /** Who takes the claim, if not the opener of the session; and who asks for it again. */
-function principalFields(session: RecordHead | null, { principal }: Caller, shouldResume: boolean) {
+function principalFields(
+  session: RecordHead | null,
+  { principal, agent_role }: Caller,
+  shouldResume: boolean,
+) {
   const owner = session?.value as unknown as SessionOwner | undefined;
   const session_principal = owner?.principal ?? null;
   const isOpener = session === null || session_principal === principal;
   return {
     ...(isOpener ? {} : { principal }),
-    ...(shouldResume ? { resume: { principal, session_principal } } : {}),
+    ...(shouldResume ? { resume: { principal, session_principal, agent_role } } : {}),
   };
 }
 

@@ -1,5 +1,5 @@
-import { applicableAgentRole } from '../../core/agent-role.js';
-import type { ClaimHandle, SubmitFacts } from '../../core/claims/commands.js';
+import { claimRoleFault } from '../../core/agent-role.js';
+import type { PastGrant, SubmitFacts } from '../../core/claims/commands.js';
 import type { ConvergenceEvidence, Head } from '../../core/claims/head.js';
 import { HUMAN_ROLE } from '../../core/claims/human-approval.js';
 import type { FailingCheck, SubmitBody } from '../../core/contract/claims.js';
@@ -114,19 +114,14 @@ export function evidenceProblem(body: SubmitBody, subject: string): Problem | nu
 
 /**
  * Rejects a result for a claim in another agent role than the credential's: it would be recorded as the work of that
- * role. Only the claim that the handle names is compared; others are refused by the rules of claims.
+ * role. `grant`: the one that the handle belongs to, also if it has ended. Without one the rules of claims refuse the
+ * result, and record its sender.
  */
-export function claimedRoleProblem(
-  { claim, generation }: Head,
-  handle: ClaimHandle,
-  { agent_role: bound }: Caller,
-): Problem | null {
-  if (claim === null || generation !== handle.generation || claim.session_id !== handle.session_id)
-    return null;
-  if (applicableAgentRole(claim.agent_role, bound).ok) return null;
-  const roles = `This credential is bound to the agent role ${JSON.stringify(bound)}, and the claim is in the role ${JSON.stringify(claim.agent_role)}.`;
+export function claimedRoleProblem(grant: PastGrant | null, { agent_role: bound }: Caller): Problem | null {
+  const fault = claimRoleFault(grant?.agent_role ?? null, bound);
+  if (fault === null) return null;
   const next = 'Submit with a credential of that role, or release the claim and claim the work again.';
-  return problem('FORBIDDEN', `${roles} ${next}`);
+  return problem('FORBIDDEN', `${fault} ${next}`);
 }
 
 /** Rejects the role `human` for a caller who may not review. */

@@ -97,7 +97,7 @@ function claimRefusal({ code, details, head }: Decision, sessionId: string): Cla
         ...denied,
         reason,
         current_holder,
-        ...(head.claim?.session_id === sessionId ? { next: OWN_CLAIM_ADVICE } : {}),
+        ...(head.claim?.session_id === sessionId ? { next: details.says ?? OWN_CLAIM_ADVICE } : {}),
         stale: details.stale ?? false,
         expires_at: timeOrNull(details.expires_at_ms),
       };

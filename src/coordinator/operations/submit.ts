@@ -1,4 +1,5 @@
 import type { ClaimHandle, PastGrant, SubmitFacts } from '../../core/claims/commands.js';
+import { verifiedGrant } from '../../core/claims/decide/submit.js';
 import { decide } from '../../core/claims/decide.js';
 import type { SubmittedResult } from '../../core/claims/head.js';
 import type { SubmissionResult, SubmitBody } from '../../core/contract/claims.js';
@@ -51,21 +52,23 @@ export class SubmitOperation implements Operation<SubmissionResult | Problem> {
   attempt(view: DecisionView): Attempt<SubmissionResult | Problem> | NeedsFetch {
     const { subject, handle, body, caller } = this.submitRequest;
     const head = view.head(subject);
-    const forbidden = claimedRoleProblem(head, handle, caller);
+    const context = view.decisionContext(subject);
+    const past_grant = this.grantHistory?.grant ?? null;
+    const forbidden = claimedRoleProblem(verifiedGrant(head, handle, past_grant, context), caller);
     if (forbidden !== null) {
       return new TransactionBuilder(view).checkHead(subject).answer(null, forbidden);
     }
     const result = this.result(view);
     const facts: SubmitFacts = {
       inputs: inputsDigest(view, subject),
-      past_grant: this.grantHistory?.grant ?? null,
+      past_grant,
       ...convergenceFacts(view, head, { ...this.submitRequest, evidence: result.evidence }),
       iteration: body.iteration ?? 1,
       parking_full: this.grantHistory?.parking_full ?? false,
       is_permit_limit_reached: view.exhaustedLimit !== null,
     };
     const command = { type: 'submit', handle, result, facts, sender: actorOf(caller) } as const;
-    const decision = decide(head, command, view.decisionContext(subject));
+    const decision = decide(head, command, context);
     // Refused work may have been granted earlier. Only the log can tell, and it is read once.
     if (decision.details.work_lost && this.grantHistory === null)
       return { needs: () => this.readGrantHistory() };

@@ -34,6 +34,8 @@ export class RefusalRecorder {
   /** The counts that this operation has read, by generation and subject. */
   private loaded: Map<string, RefusalCounts> | null = null;
   private repeats = 0;
+  /** The events whose number was used already when they were committed. */
+  private takenIds: Set<string> | null = null;
 
   constructor(
     private readonly caller: Pick<Caller, 'principal'>,
@@ -76,7 +78,8 @@ export class RefusalRecorder {
   }
 
   /**
-   * Whether a refusal must be recorded again, because another coordinator has used its number. `positions`: those of the
+   * Whether a refusal must be recorded again, because another coordinator has used its number. If it has the same
+   * number after the log was read, the log has this very refusal: its request was repeated. `positions`: those of the
    * transaction's events as committed.
    */
   shouldRepeat({ swaps, loose_events }: Transaction, positions: readonly (number | null)[]): boolean {
@@ -84,7 +87,9 @@ export class RefusalRecorder {
     if (numbered === null) return false;
     const firstLoose = swaps.reduce((sum, { events }) => sum + events.length, 0);
     const taken = loose_events.flatMap(({ event_id }, index) =>
-      positions[firstLoose + index] === null ? (numbered.byEventId.get(event_id) ?? []) : [],
+      positions[firstLoose + index] === null && this.isNewlyTaken(event_id)
+        ? (numbered.byEventId.get(event_id) ?? [])
+        : [],
     );
     if (taken.length === 0) return false;
     for (const { subject, generation } of taken) numbered.log.forget(subject, generation);
@@ -92,6 +97,13 @@ export class RefusalRecorder {
     this.loaded = null;
     this.repeats += 1;
     return this.repeats <= REPEATS_MAX;
+  }
+
+  private isNewlyTaken(eventId: string): boolean {
+    this.takenIds ??= new Set();
+    const isNew = !this.takenIds.has(eventId);
+    this.takenIds.add(eventId);
+    return isNew;
   }
 
   private async loadCounts(view: DecisionView, keys: readonly RefusalKey[]): Promise<void> {

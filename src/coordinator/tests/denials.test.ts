@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { HarnessAgent } from '../../../test/support/agent.js';
 import {
   CoordinatorHarness,
@@ -80,6 +80,17 @@ forEachStore('denials', (open) => {
     await repeat();
     expect((await refusalsIn(harness)).map(({ request_id }) => request_id)).toEqual(['r1', 'r2']);
     expect(await refusedCount(harness)).toBe(2);
+  });
+
+  test('of a repeated request are not written again and again', async () => {
+    const { harness, alpha, beta } = await openWithPlan();
+    await alpha.claims(A);
+    await beta.claims(A, { request_id: 'r1' });
+    const commit = vi.spyOn(harness.store, 'commit');
+    await beta.claims(A, { request_id: 'r1' });
+    // A shared store: once, and once more after the log was read.
+    expect(commit.mock.calls.length).toBeLessThanOrEqual(2);
+    expect(await refusedCount(harness)).toBe(1);
   });
 
   // req: AUD-011

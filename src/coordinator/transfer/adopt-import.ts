@@ -23,13 +23,19 @@ export function skipReason(view: DecisionView, subject: string): Omit<SkippedImp
   if (view.methodology === null) return { reason: 'NOT_INITIALISED', next: adviceFor('NOT_INITIALISED') };
   const unknown = unknownEdgeReason(view, subject);
   if (unknown !== null) return { reason: 'UNKNOWN_TASK', next: unknown };
-  const { phase, generation } = view.peekHead(subject);
+  const { phase, generation, hold } = view.peekHead(subject);
   if (phase === 'COMPLETED')
     return { reason: 'DENIED_COMPLETED', next: `${subject} has an accepted result. There is nothing to do.` };
-  if (generation === 0) return null;
+  if (generation === 0) return hold === null ? null : heldReason(subject, hold.reason);
   const next = `${subject} was claimed here (generation ${generation}), so an import no longer decides it. Claim it and submit a result.`;
   return { reason: 'GENERATION_MISMATCH', next };
 }
+
+/** Somebody has stopped work on this edge, so it is not completed along with others. */
+const heldReason = (subject: string, reason: string): Omit<SkippedImport, 'task_id'> => ({
+  reason: 'DENIED_HELD',
+  next: `${subject} is on hold: ${reason}. Lift the hold (gen task unhold), then trust imports again.`,
+});
 
 /** The generation under which an edge that was never claimed is adopted. */
 export const adoptedGeneration =

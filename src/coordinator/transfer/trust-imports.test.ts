@@ -45,6 +45,26 @@ async function expectSound(harness: CoordinatorHarness): Promise<void> {
 }
 
 describe.each(STORES)('a trusted import (%s store)', (store) => {
+  test('leaves an edge that is on hold, until the hold is lifted', async () => {
+    const harness = await openImported(LOG, store);
+    const hold = { expected_generation: 0, reason: 'the old tool is in doubt' };
+    await harness.coordinator.operate(P, FIRST, 'hold', hold);
+    for (const body of [{ ...REASON, dry_run: true }, REASON]) {
+      const { trusted, skipped } = await trust(harness, body);
+      expect(trusted).toEqual([]);
+      expect(skipped).toEqual([
+        {
+          task_id: FIRST,
+          reason: 'DENIED_HELD',
+          next: `${FIRST} is on hold: the old tool is in doubt. Lift the hold (gen task unhold), then trust imports again.`,
+        },
+      ]);
+    }
+    await harness.coordinator.operate(P, FIRST, 'unhold', { expected_generation: 0, reason: 'checked' });
+    expect(await trust(harness)).toMatchObject({ trusted: [{ task_id: FIRST, generation: 1 }] });
+    await expectSound(harness);
+  });
+
   test('completes the edge under a new generation, and names the imported event', async () => {
     const harness = await openImported(LOG, store);
     expect(await trust(harness)).toEqual({

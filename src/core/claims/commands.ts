@@ -42,6 +42,8 @@ export interface ResumeRequest {
   readonly principal: string;
   /** The credential that opened the session; null if the session has no record. */
   readonly session_principal: string | null;
+  /** The agent role that the credential is bound to; null if it may act in any. */
+  readonly agent_role: string | null;
 }
 
 /** State of the plan and the tenant that affects a claim. The coordinator collects it, `decide` evaluates it. */

@@ -89,9 +89,9 @@ test('drops and counts lines beyond the buffer limit', async () => {
   expect(log.text()).toBe('0234567\n1234567\nagain\n');
 });
 
-test('escapes control characters that JSON leaves as they are', async () => {
+test('escapes control characters and line separators that JSON leaves as they are', async () => {
   const { write, text } = createLineWriter();
-  await write('"\u009b31m"\n');
-  expect(text()).toBe('"\\u009b31m"\n');
-  expect(JSON.parse(text())).toBe('\u009b31m');
+  await write('"\u009b31m \u2028\u202e\u2069"\n');
+  expect(text()).toBe('"\\u009b31m \\u2028\\u202e\\u2069"\n');
+  expect(JSON.parse(text())).toBe('\u009b31m \u2028\u202e\u2069');
 });

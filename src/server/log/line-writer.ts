@@ -94,6 +94,12 @@ export class LogLineWriter implements DestinationStream {
   }
 }
 
-/** JSON does not escape these control characters, and some terminals interpret them. */
+/**
+ * JSON does not escape these characters: controls and changes of direction, which some terminals interpret, and line
+ * separators, at which some programs cut a line in two.
+ */
 const escapeControlChars = (line: string): string =>
-  line.replace(/[\u007f-\u009f]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);
+  line.replace(
+    /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );

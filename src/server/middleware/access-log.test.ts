@@ -73,3 +73,16 @@ test.each([
 test('truncates a long text', () => {
   expect(lineOf({ ...CALL, params: { subject: 'x'.repeat(10_000) } }).subject).toBe('x'.repeat(200));
 });
+
+test.each([
+  ['an object that has no text', { toString: 'x' }],
+  ['an array that contains one', [[{ toString: null }]]],
+  ['a number', 7],
+  ['nothing', undefined],
+])('writes no subject if the body names %s as the edge', (_, edge) => {
+  const call = { ...CALL, params: {}, body: { feature_id: 'REQ-F-A', edge } };
+  expect(lineOf(call).subject).toBeNull();
+  expect(lineOf({ ...call, body: { ...call.body, edge: 'design_code' } }).subject).toBe(
+    'REQ-F-A#design_code',
+  );
+});

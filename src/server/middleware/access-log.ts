@@ -58,7 +58,9 @@ export function accessLogLine(
 function subjectOf(param: string | undefined, { task_id, feature_id, edge }: BodyFields): unknown {
   const named = param ?? task_id;
   if (typeof named === 'string') return named;
-  return typeof feature_id === 'string' ? `${feature_id}#${edge}` : null;
+  // The body is logged also if it is invalid, and converting an object to text can throw.
+  const hasNames = typeof feature_id === 'string' && typeof edge === 'string';
+  return hasNames ? `${feature_id}#${edge}` : null;
 }
 
 /** Null if there is no text. */

@@ -1,3 +1,4 @@
+import { claimRoleFault } from '../../agent-role.js';
 import type { ClaimEventPayloads } from '../../events/claim-payload-schemas.js';
 import { isoTime } from '../../events/envelope.js';
 import type {
@@ -28,8 +29,10 @@ type ClaimDenial = { code: DecisionCode; details?: DecisionDetails };
 
 /** Decides a claim. The first matching denial wins, in the order of `CLAIM_REFUSALS`. */
 export function decideClaim(head: Head, command: ClaimCommand, context: DecisionContext): Decision {
-  if (isResumption(head, command, context)) return resumed(head, context);
-  const denial = claimDenialOf(head, command, context);
+  const isOwnClaim = isResumption(head, command, context);
+  const roleFault = isOwnClaim ? resumedRoleFault(head, command) : null;
+  if (isOwnClaim && roleFault === null) return resumed(head, context);
+  const denial = claimDenialOf(head, command, context, roleFault);
   if (denial !== null) return deny(head, command, context, denial);
   const builder = new DecisionBuilder(head, context);
   emitGrant(builder, command, context);
@@ -56,13 +59,25 @@ function isResumption(
   return isLive(head, now_ms, rules) && now_ms < lapsesAtMs(claim, rules);
 }
 
+/** Why the claim does not come back: the result of a claim in another role would be refused. Null if it does. */
+function resumedRoleFault({ claim }: Head, { resume }: ClaimCommand): string | null {
+  const fault = claimRoleFault(claim?.agent_role ?? null, resume?.agent_role ?? null);
+  return fault === null ? null : `${fault} Resume it with a credential of that role, or claim another task.`;
+}
+
 /** The grant again: same generation, no event. Its lease must not have lapsed when the store confirms it. */
 function resumed(head: Head, { rules }: DecisionContext): Decision {
   const not_after_ms = head.claim === null ? null : finiteOrNull(lapsesAtMs(head.claim, rules));
   return { ...replay(head, 'GRANTED'), not_after_ms };
 }
 
-function claimDenialOf(head: Head, command: ClaimCommand, context: DecisionContext): ClaimDenial | null {
+/** `roleFault`: why a claim that the caller holds does not come back. */
+function claimDenialOf(
+  head: Head,
+  command: ClaimCommand,
+  context: DecisionContext,
+  roleFault: string | null,
+): ClaimDenial | null {
   const { now_ms, rules } = context;
   const denial = grantDenial(head, command, rules);
   if (denial !== null) return denial;
@@ -70,7 +85,10 @@ function claimDenialOf(head: Head, command: ClaimCommand, context: DecisionConte
   if (hold_reason !== null) return { code: 'DENIED_HELD', details: { hold_reason } };
   if (isLive(head, now_ms, rules)) {
     const details = { stale: isStale(head, now_ms, rules), expires_at_ms: head.claim?.expires_at_ms ?? null };
-    return { code: 'DENIED_ACTIVE_CLAIM', details };
+    return {
+      code: 'DENIED_ACTIVE_CLAIM',
+      details: roleFault === null ? details : { ...details, says: roleFault },
+    };
   }
   return readinessDenial(head, command, context);
 }

@@ -7,6 +7,7 @@ import { isoTime } from '../../events/envelope.js';
 import { PATH_BYTES_MAX } from '../../methodology/definition/asset-path.js';
 import { toolConfigMessage } from '../../methodology/definition/guarded-paths.js';
 import type {
+  ClaimHandle,
   Decision,
   DecisionCode,
   DecisionContext,
@@ -202,7 +203,7 @@ function refuseSubmission(
   code: DecisionCode,
 ): Decision {
   const work_lost = WORK_LOST_CODES.has(code);
-  const grant = verifiedGrantOf(head, command, context);
+  const grant = verifiedGrant(head, command.handle, command.facts.past_grant, context);
   const parked = work_lost && grant !== null && code !== 'SESSION_MISMATCH' && !command.facts.parking_full;
   const { failing = null, ...more } = refusalDetails(command, context, code);
   const rejectionEvent = draftEvent(
@@ -266,10 +267,14 @@ function refusalDetails(
 }
 
 /** The grant that the handle names; null if the handle does not match it. */
-function verifiedGrantOf(head: Head, command: SubmitCommand, context: DecisionContext): PastGrant | null {
-  const { handle, facts } = command;
+export function verifiedGrant(
+  head: Head,
+  handle: ClaimHandle,
+  pastGrant: PastGrant | null,
+  context: DecisionContext,
+): PastGrant | null {
   const current = handle.generation === head.generation ? head.claim : null;
-  const grant = current === null ? facts.past_grant : { ...current, generation: head.generation };
+  const grant = current === null ? pastGrant : { ...current, generation: head.generation };
   if (grant === null || grant.session_id !== handle.session_id) return null;
   return handle.claim_id === null || handle.claim_id === context.claimIdOf(grant) ? grant : null;
 }
