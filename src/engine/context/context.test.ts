@@ -70,20 +70,17 @@ describe('loading the context', () => {
     [RAG_THRESHOLD_BYTES + 1, undefined, true],
     [100, 100, false],
     [101, 100, true],
-  ])(
-    'with %i bytes of documents and the threshold %s is searched: %s',
-    (bytes, rag_threshold_bytes, is_searched) => {
-      const first = Math.floor(bytes / 2);
-      const files = [
-        fileOf('spec/a.md', 'a'.repeat(first)),
-        fileOf('docs/adr/b.md', 'b'.repeat(bytes - first)),
-      ];
-      const loaded = load(files, { rag_threshold_bytes });
-      expect(loaded.is_searched).toBe(is_searched);
-      const tier = is_searched ? 'searched' : 'verbatim';
-      expect(tiersOf(loaded.manifest)).toEqual({ 'spec/a.md': tier, 'docs/adr/b.md': tier });
-    },
-  );
+  ])('with %i bytes of documents and the threshold %s is searched: %s', (bytes, threshold, isSearched) => {
+    const first = Math.floor(bytes / 2);
+    const files = [
+      fileOf('spec/a.md', 'a'.repeat(first)),
+      fileOf('docs/adr/b.md', 'b'.repeat(bytes - first)),
+    ];
+    const loaded = load(files, { rag_threshold_bytes: threshold });
+    expect(loaded.is_searched).toBe(isSearched);
+    const tier = isSearched ? 'searched' : 'verbatim';
+    expect(tiersOf(loaded.manifest)).toEqual({ 'spec/a.md': tier, 'docs/adr/b.md': tier });
+  });
 
   it('passes configuration on whole, however large the documents are, and does not count it', () => {
     const rules = 'x: 1\n'.repeat(20_000);

@@ -15,7 +15,7 @@ export interface S3Options {
   readonly is_emulator: boolean;
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
+type Variables = Readonly<Record<string, string | undefined>>;
 
 const EXAMPLE = 's3://bucket/prefix';
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
@@ -24,7 +24,7 @@ const PREFIX_PART = /^(?!\.{1,2}$)[A-Za-z0-9!_.*'()-]+$/;
 const PREFIX_LENGTH_MAX = 512;
 
 /** Region, endpoint and credentials come from the variables that AWS tools use. */
-export function parseS3Url(text: string, environment: Environment): S3Options {
+export function parseS3Url(text: string, environment: Variables): S3Options {
   const [, login, bucket = '', path = ''] = /^s3:\/\/([^/]*@)?([^/?#]*)(.*)$/.exec(text) ?? [];
   if (login !== undefined)
     throw refusal(
@@ -54,7 +54,7 @@ export function parseS3Url(text: string, environment: Environment): S3Options {
   };
 }
 
-function endpointOf(environment: Environment): URL | null {
+function endpointOf(environment: Variables): URL | null {
   const name = environment.AWS_ENDPOINT_URL_S3 ? 'AWS_ENDPOINT_URL_S3' : 'AWS_ENDPOINT_URL';
   const text = environment[name];
   if (text === undefined || text === '') return null;
