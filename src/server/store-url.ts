@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { type Blobs, MemoryBlobs, routedBlobs } from '../stores/blobs.js';
+import { type Blobs, MemoryBlobs, routedBlobs, withOlderBlobs } from '../stores/blobs.js';
 import { isModuleUrl, openModuleStore } from '../stores/custom/module-store.js';
 import { engineOf } from '../stores/engines.js';
 import { openFileStore } from '../stores/file/file-store.js';
@@ -15,6 +14,7 @@ import { parseRoutes, type TenantRoutes } from '../stores/tenant-routes.js';
 import { openWorkspaceStore } from '../workspace/store.js';
 import { STORE_SECRETS, trackedSecrets } from '../workspace/tracked-secrets.js';
 import { Workspace } from '../workspace/workspace.js';
+import { folderOf, openBlobsUrl } from './blobs-url.js';
 
 export interface OpenedStore {
   readonly store: Store;
@@ -28,26 +28,31 @@ const WORKSPACE_SCHEME = 'workspace:';
 
 /**
  * Opens a store URL: `file:./dir`, `workspace:./project`, `memory:`, an engine, `routes:./tenants.yml`, which names a
- * store for each tenant, or `module:./my-store.js`, which runs that file. `blobsUrl` keeps large results outside the
- * store.
+ * store for each tenant, or `module:./my-store.js`, which runs that file. `blobsUrl` keeps new large results outside the
+ * store; those that are in it are still read.
  */
 export async function openStoreUrl(url: string, warn: Warn, blobsUrl?: string): Promise<OpenedStore> {
-  if (isModuleUrl(url)) return openModule(url, warn, blobsUrl);
-  const opened = url.startsWith(ROUTES_SCHEME)
-    ? await openRouted(await readRoutesUrl(url), warn)
-    : await openSingle(url, warn);
-  return blobsUrl === undefined ? opened : { store: opened.store, blobs: openBlobs(blobsUrl) };
-}
-
-async function openModule(url: string, warn: Warn, blobsUrl: string | undefined): Promise<OpenedStore> {
-  const chosen = blobsUrl === undefined ? undefined : openBlobs(blobsUrl);
-  const store = await openModuleStore(url, warn);
-  const blobs = chosen ?? store.blobs;
+  // First, so that nothing is open when it is refused.
+  const chosen = blobsUrl === undefined ? undefined : await openBlobsUrl(blobsUrl);
+  const { store, blobs } = await openWithOwnBlobs(url, warn);
+  if (chosen !== undefined)
+    return { store, blobs: blobs === undefined ? chosen : withOlderBlobs(chosen, blobs) };
   if (blobs !== undefined) return { store, blobs };
   await store.close();
   throw new StoreRefused(
     `The store of ${url} has no member blobs, so it cannot keep large results. Set GENESIS_BLOBS=file:./folder, or add it.`,
   );
+}
+
+async function openWithOwnBlobs(
+  url: string,
+  warn: Warn,
+): Promise<{ readonly store: Store; readonly blobs?: Blobs | undefined }> {
+  if (isModuleUrl(url)) {
+    const store = await openModuleStore(url, warn);
+    return { store, blobs: store.blobs };
+  }
+  return url.startsWith(ROUTES_SCHEME) ? openRouted(await readRoutesUrl(url), warn) : openSingle(url, warn);
 }
 
 export async function readRoutesUrl(url: string): Promise<TenantRoutes> {
@@ -116,20 +121,6 @@ async function openFolderStore(root: string, warn: Warn): Promise<Store> {
   // If this cannot be written, the store itself reports what is wrong with the folder.
   if (isNew) await writeFile(join(root, '.gitignore'), '*\n', { flag: 'wx' }).catch(() => {});
   return store;
-}
-
-function openBlobs(url: string): Blobs {
-  const root = folderOf(url);
-  if (root === null)
-    throw new StoreRefused(`GENESIS_BLOBS: expected file:./folder, not ${JSON.stringify(url)}.`);
-  return new FolderBlobs(root);
-}
-
-/** Accepts `file:dir`, `file:./dir`, `file:/dir` and `file:///dir`; relative paths start at the working directory. */
-function folderOf(url: string): string | null {
-  if (url.startsWith('file://')) return fileURLToPath(url);
-  if (!url.startsWith('file:') || url.length === 'file:'.length) return null;
-  return resolve(url.slice('file:'.length));
 }
 
 /** The URL with its password masked. */

@@ -1,9 +1,13 @@
+import type { BlobReference } from '../core/engine/run-data.js';
+
 /** Content-addressed storage for large results. A blob is written before the commit that names it and never changes. */
 export interface Blobs {
   /** Durable when it resolves. Writing an existing blob is a no-op. */
   put(tenantId: string, sha256: string, bytes: Uint8Array): Promise<void>;
   get(tenantId: string, sha256: string): Promise<Uint8Array | null>;
   size(tenantId: string, sha256: string): Promise<number | null>;
+  /** Where another program finds the blob; null: nowhere. Absent: only this store knows. */
+  referenceOf?(tenantId: string, sha256: string): Promise<BlobReference | null>;
 }
 
 export class MemoryBlobs implements Blobs {
@@ -25,4 +29,14 @@ export const routedBlobs = (blobsOf: (tenantId: string) => Promise<Blobs>): Blob
   put: async (tenantId, sha256, bytes) => (await blobsOf(tenantId)).put(tenantId, sha256, bytes),
   get: async (tenantId, sha256) => (await blobsOf(tenantId)).get(tenantId, sha256),
   size: async (tenantId, sha256) => (await blobsOf(tenantId)).size(tenantId, sha256),
+});
+
+/** Writes to the current place, and also reads what was written to the older one before. */
+export const withOlderBlobs = (current: Blobs, older: Blobs): Blobs => ({
+  put: (tenantId, sha256, bytes) => current.put(tenantId, sha256, bytes),
+  get: async (tenantId, sha256) =>
+    (await current.get(tenantId, sha256)) ?? (await older.get(tenantId, sha256)),
+  size: async (tenantId, sha256) =>
+    (await current.size(tenantId, sha256)) ?? (await older.size(tenantId, sha256)),
+  referenceOf: async (tenantId, sha256) => (await current.referenceOf?.(tenantId, sha256)) ?? null,
 });

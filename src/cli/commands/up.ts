@@ -20,7 +20,7 @@ import { unusedStoreRemover } from '../unused-store.js';
 
 const UP_OPTIONS = {
   '--store <url>':
-    'store URL (GENESIS_STORE): file:./dir, workspace:./project, postgres://…, mysql://…, redis://…, dynamodb://region/prefix, routes:./tenants.yml, module:./my-store.js or memory:',
+    'store URL (GENESIS_STORE): file:./dir, workspace:./project, postgres://…, mysql://…, redis://…, dynamodb://region/prefix, routes:./tenants.yml, module:./my-store.js or memory:; GENESIS_BLOBS keeps large results in file:./dir or s3://bucket/prefix',
   '--port <n>': { about: 'port to listen on; 0 picks a free one', parse: parsePort, default: 4680 },
   '--host <address>': {
     about: 'address to listen on; all but loopback require keys or tokens',

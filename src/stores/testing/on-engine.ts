@@ -17,6 +17,18 @@ export async function onEngine<Engine extends TestEngine>(
   else await tests(engine);
 }
 
+/** The same for a stand-in that package managers do not have: without it the tests are skipped, whatever `ENGINES` says. */
+export async function onStandIn<Engine extends TestEngine>(
+  name: string,
+  start: () => Promise<Engine | MissingEngine>,
+  tests: (engine: Engine) => void | Promise<void>,
+): Promise<void> {
+  if (!isSelected(name)) return skipGroup(name, 'not in STORES');
+  const engine = await start();
+  if ('missing' in engine) skipGroup(name, engine.missing);
+  else await tests(engine);
+}
+
 /** Registers tests that kill, freeze or configure the engine, which requires an exclusive one. */
 export function onOwnEngine(
   name: string,

@@ -19,7 +19,7 @@ export interface TextFile {
 }
 
 /** Folders with third-party or generated files. Folders that start with a dot are skipped anyway. */
-const SKIPPED_FOLDERS = new Set(
+export const SKIPPED_FOLDERS: ReadonlySet<string> = new Set(
   'node_modules bower_components vendor dist build out target coverage venv __pycache__'.split(' '),
 );
 

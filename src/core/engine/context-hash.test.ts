@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { contextManifest } from './context-hash.js';
 
-const hashOf = (...files: [string, string | Uint8Array][]) => contextManifest(new Map(files)).aggregate_hash;
-const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).digest('hex');
+const hashOf = (...files: [string, string | Uint8Array][]) =>
+  contextManifest(new Map(files), sha256).aggregate_hash;
 
 it('equals the hash that its definition gives', () => {
   const list = `- path: a.yml\n  sha256: sha256:${sha256('x\n')}\n- path: b/c.md\n  sha256: sha256:${sha256('y')}\n`;
@@ -25,6 +26,7 @@ it('sorts paths by bytes and not by UTF-16 units, so an astral path comes last',
       ['\uFFEE', ''],
       ['z', ''],
     ]),
+    sha256,
   ).entries.map(({ path }) => path);
   expect(paths).toEqual(['z', '\uFFEE', '\u{1F600}']);
 });

@@ -1,0 +1,62 @@
+import { stringify } from 'yaml';
+
+export interface ContextManifest {
+  readonly aggregate_hash: string;
+  readonly entries: readonly ContextEntry[];
+}
+export interface ContextEntry {
+  readonly path: string;
+  readonly sha256: string;
+}
+type Sha256Hex = (data: string | Uint8Array) => string;
+
+/**
+ * One hash for all files that an agent was given, equal on every machine: entries sorted by their paths' UTF-8 bytes, texts
+ * normalized to NFC and LF, each file by its SHA-256, the list as YAML with sorted keys, and the SHA-256 of that.
+ * Binary files are hashed unchanged.
+ */
+export function contextManifest(
+  files: ReadonlyMap<string, Uint8Array | string>,
+  sha256Hex: Sha256Hex,
+): ContextManifest {
+  const entries = [...files].map(([path, content]) => ({
+    path: contextPath(path),
+    sha256: `sha256:${sha256Hex(normalizedContent(content))}`,
+  }));
+  return { aggregate_hash: contextHash(entries, sha256Hex), entries: sortedByPath(entries) };
+}
+
+/** The hash of entries whose paths and contents are normalized. */
+export function contextHash(entries: readonly ContextEntry[], sha256Hex: Sha256Hex): string {
+  const listed = sortedByPath(entries).map(({ path, sha256 }) => ({ path, sha256 }));
+  // Block style, without line folding.
+  const list = stringify(listed, { sortMapEntries: true, lineWidth: 0, version: '1.2' });
+  return `sha256:${sha256Hex(list)}`;
+}
+
+export const contextPath = (path: string): string => path.replaceAll('\\', '/').normalize('NFC');
+
+export const sortedByPath = <Entry extends { readonly path: string }>(entries: readonly Entry[]): Entry[] =>
+  [...entries].sort((a, b) => Buffer.compare(Buffer.from(a.path), Buffer.from(b.path)));
+
+export function normalizedContent(content: Uint8Array | string): Uint8Array {
+  const text = normalizedText(content);
+  return text === null ? (content as Uint8Array) : Buffer.from(text);
+}
+
+/** Null if it is not text: it has a zero byte, or is not UTF-8. */
+export function normalizedText(content: Uint8Array | string): string | null {
+  const text = typeof content === 'string' ? content : textOf(content);
+  return text === null ? null : text.replace(/\r\n?/g, '\n').normalize('NFC');
+}
+
+const TEXT = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function textOf(bytes: Uint8Array): string | null {
+  if (bytes.includes(0)) return null;
+  try {
+    return TEXT.decode(bytes);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { engineError } from '../engine-error.js';
+
+/** How a file gets into a prompt: whole, by search for passages, or only by its hash. */
+export const CONTEXT_TIERS = ['verbatim', 'searched', 'not_text'] as const;
+/** Why a file is part of the context. Configuration is always passed on whole. */
+export const CONTEXT_NEEDS = ['configuration', 'required', 'recommended', 'other'] as const;
+
+const sha256 = z.string().regex(/^sha256:[0-9a-f]{64}$/);
+const listedFile = z.strictObject({
+  path: z.string().min(1),
+  sha256,
+  /** Of the normalized content. */
+  bytes: z.int().min(0),
+  tier: z.enum(CONTEXT_TIERS),
+  need: z.enum(CONTEXT_NEEDS),
+  /** Normalized, so that the run goes by the context as it was; null if it is not text. */
+  text: z.string().nullable(),
+});
+/** What `load_context` stores: the whole context of a run. */
+const manifestSchema = z.strictObject({
+  format: z.literal(1),
+  context_hash: sha256,
+  is_searched: z.boolean(),
+  /** Names of context that the edge requires and that no file has. */
+  missing_required: z.array(z.string()),
+  files: z.array(listedFile),
+});
+export type StoredContext = z.output<typeof manifestSchema>;
+export type ListedContextFile = z.output<typeof listedFile>;
+export type ContextNeed = (typeof CONTEXT_NEEDS)[number];
+
+export const encodeContext = (context: StoredContext): Uint8Array =>
+  Buffer.from(`${JSON.stringify(context)}\n`);
+
+export function decodeContext(manifest: Uint8Array): StoredContext {
+  try {
+    return manifestSchema.parse(JSON.parse(Buffer.from(manifest).toString('utf8')));
+  } catch (error) {
+    const [why] = (error as Error).message.split('\n', 1);
+    throw engineError('failed', `The stored context cannot be read (${why}). Start the run again.`);
+  }
+}

@@ -1,0 +1,68 @@
+import type { EdgePlan } from '../../core/engine/edge-plan.js';
+import { CONTEXT_NEEDS, decodeContext, type ListedContextFile } from './context-manifest.js';
+import { type Passage, passagesOf } from './passages.js';
+import { searchPassages } from './search-passages.js';
+
+export interface ContextText {
+  /** The path; of a passage with its lines, as `spec/a.md:10-24`. */
+  readonly name: string;
+  readonly text: string;
+}
+
+/** About what the default threshold lets pass unsearched. */
+export const PASSAGE_TOKENS_MAX = 12_500;
+const CHARS_PER_TOKEN = 4;
+
+/** What documents are searched for: the feature, the guidance of the edge, and what its checks demand. */
+export const contextQuery = (
+  plan: Pick<EdgePlan, 'feature_id' | 'guidance' | 'checks'>,
+  featureTitle: string,
+): string =>
+  [featureTitle, plan.feature_id, ...plan.checks.map(({ criterion }) => criterion), plan.guidance].join('\n');
+
+/**
+ * The context for a prompt, from the most to the least important: configuration, then what the edge requires, recommends,
+ * and the rest. Searched documents are there with their best passages, estimated at `tokensMax` tokens together. Equal
+ * arguments give an equal result.
+ */
+export function contextTexts(
+  manifest: Uint8Array,
+  query: string,
+  tokensMax = PASSAGE_TOKENS_MAX,
+): ContextText[] {
+  const { files } = decodeContext(manifest);
+  const searched = files.filter(({ tier }) => tier === 'searched');
+  const passages = new Map<string, Passage[]>();
+  for (const passage of bestPassages(searched, query, tokensMax)) {
+    const ofFile = passages.get(passage.path) ?? [];
+    passages.set(passage.path, [...ofFile, passage]);
+  }
+  return CONTEXT_NEEDS.flatMap((need) => files.filter((file) => file.need === need)).flatMap((file) => {
+    if (file.tier === 'verbatim') return [{ name: file.path, text: file.text ?? '' }];
+    return (passages.get(file.path) ?? []).sort((a, b) => a.at - b.at).map(passageText);
+  });
+}
+
+/** Best first while they fit; if no passage fits the query, the beginning of each document. */
+function bestPassages(files: readonly ListedContextFile[], query: string, tokensMax: number): Passage[] {
+  const ofFiles = files.map(({ path, text }) => passagesOf(path, text ?? ''));
+  const found = searchPassages(ofFiles.flat(), query);
+  const candidates = found.length > 0 ? found : ofFiles.flatMap((passages) => passages.slice(0, 1));
+  const chosen: Passage[] = [];
+  let charsLeft = tokensMax * CHARS_PER_TOKEN;
+  for (const passage of candidates) {
+    const { name, text } = passageText(passage);
+    const length = name.length + text.length;
+    if (length > charsLeft) continue;
+    charsLeft -= length;
+    chosen.push(passage);
+  }
+  return chosen;
+}
+
+function passageText({ path, first_line, last_line, heading, text }: Passage): ContextText {
+  const lines = first_line === last_line ? `${first_line}` : `${first_line}-${last_line}`;
+  // The heading itself is the first line of the first passage under it.
+  const isUnderHeading = heading !== '' && !text.startsWith('#');
+  return { name: `${path}:${lines}`, text: isUnderHeading ? `[${heading}]\n${text}` : text };
+}

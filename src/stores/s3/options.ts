@@ -1,0 +1,73 @@
+import { isIP } from 'node:net';
+import { StoreRefused } from '../store.js';
+
+export interface S3Options {
+  readonly bucket: string;
+  /** Empty, or ends with a slash. */
+  readonly prefix: string;
+  /** Null: from the AWS configuration of this machine. */
+  readonly region: string | null;
+  /** Null: AWS. */
+  readonly endpoint: string | null;
+  /** The bucket is in the path instead of in the host name. */
+  readonly is_path_style: boolean;
+  /** Whether the endpoint is an emulator without credentials of its own. */
+  readonly is_emulator: boolean;
+}
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+const EXAMPLE = 's3://bucket/prefix';
+const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
+/** Characters that S3 calls safe. Dots alone would be a path. */
+const PREFIX_PART = /^(?!\.{1,2}$)[A-Za-z0-9!_.*'()-]+$/;
+const PREFIX_LENGTH_MAX = 512;
+
+/** Region, endpoint and credentials come from the variables that AWS tools use. */
+export function parseS3Url(text: string, environment: Variables): S3Options {
+  const [, login, bucket = '', path = ''] = /^s3:\/\/([^/]*@)?([^/?#]*)(.*)$/.exec(text) ?? [];
+  if (login !== undefined)
+    throw refusal(
+      'Credentials do not belong in the URL: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE.',
+    );
+  if (!BUCKET.test(bucket) || bucket.includes('..') || isIP(bucket) !== 0)
+    throw refusal(`${JSON.stringify(bucket)} is not the name of an S3 bucket. Expected ${EXAMPLE}.`);
+  const prefix = path.replace(/^\/|\/$/g, '');
+  const isPrefix = prefix === '' || prefix.split('/').every((part) => PREFIX_PART.test(part));
+  if (!isPrefix || prefix.length > PREFIX_LENGTH_MAX)
+    throw refusal(
+      `The prefix ${JSON.stringify(prefix.slice(0, 64))} is not valid. Use at most ${PREFIX_LENGTH_MAX} ` +
+        `letters, digits and ! _ . * ' ( ) - between single slashes, as in ${EXAMPLE}.`,
+    );
+  const endpoint = endpointOf(environment);
+  return {
+    bucket,
+    prefix: prefix === '' ? '' : `${prefix}/`,
+    region:
+      environment.AWS_REGION || environment.AWS_DEFAULT_REGION || (isLocal(endpoint) ? 'us-east-1' : null),
+    endpoint: endpoint?.origin ?? null,
+    is_path_style: endpoint !== null && hasNoSubdomains(endpoint.hostname),
+    is_emulator:
+      isLocal(endpoint) &&
+      environment.AWS_ACCESS_KEY_ID === undefined &&
+      environment.AWS_PROFILE === undefined,
+  };
+}
+
+function endpointOf(environment: Variables): URL | null {
+  const name = environment.AWS_ENDPOINT_URL_S3 ? 'AWS_ENDPOINT_URL_S3' : 'AWS_ENDPOINT_URL';
+  const text = environment[name];
+  if (text === undefined || text === '') return null;
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url !== null && /^https?:$/.test(url.protocol)) return url;
+  throw new StoreRefused(`${name} must be an http or https URL.`);
+}
+
+/** An address, or the name of a machine: `bucket.` before it leads nowhere. */
+const hasNoSubdomains = (host: string): boolean =>
+  isIP(host.replace(/^\[(.*)\]$/, '$1')) !== 0 || !host.includes('.');
+
+const isLocal = (endpoint: URL | null): boolean =>
+  endpoint !== null && /^(127(\.\d+){3}|localhost|\[::1\])$/.test(endpoint.hostname);
+
+const refusal = (reason: string): StoreRefused => new StoreRefused(`GENESIS_BLOBS: ${reason}`);

@@ -1,0 +1,138 @@
+import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { Workspace } from '../workspace.js';
+import { CONTEXT_LIMITS, findContextFiles } from './context-files.js';
+
+let root = '';
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'context-'));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+});
+
+function write(...paths: readonly string[]): void {
+  for (const path of paths) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), `content of ${path}`);
+  }
+}
+function link(path: string, target: string): void {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  symlinkSync(target, join(root, path));
+}
+const find = (sources: Partial<Parameters<typeof findContextFiles>[1]> = {}, limits = {}) =>
+  findContextFiles(
+    new Workspace(root),
+    { required: [], recommended: [], ...sources },
+    { ...CONTEXT_LIMITS, ...limits },
+  );
+const pathsOf = (found: ReturnType<typeof find>) => found.files.map(({ path }) => path);
+const needsOf = (found: ReturnType<typeof find>) =>
+  Object.fromEntries(found.files.map(({ path, need }) => [path, need]));
+
+describe('the context files of an edge', () => {
+  it('are those of the context and specification folders, with their content', () => {
+    write(
+      '.ai-workspace/context/project_constraints.yml',
+      'specification/INTENT.md',
+      'spec/a/b.md',
+      'src/code.ts',
+    );
+    const found = find();
+    expect(pathsOf(found)).toEqual([
+      '.ai-workspace/context/project_constraints.yml',
+      'spec/a/b.md',
+      'specification/INTENT.md',
+    ]);
+    expect(Buffer.from(found.files[1]?.bytes ?? []).toString()).toBe('content of spec/a/b.md');
+    expect(found.refused).toEqual(new Map());
+  });
+
+  it('are found by the names that the edge has for files and folders', () => {
+    write(
+      '.ai-workspace/context/adrs/001.md',
+      'docs/data_models.yml',
+      'docs/style.md',
+      'lib/api.md',
+      'spec/other.md',
+    );
+    const found = find({ required: ['adrs', 'data_models', 'lib/api.md'], recommended: ['style', 'none'] });
+    expect(needsOf(found)).toEqual({
+      '.ai-workspace/context/adrs/001.md': 'required',
+      'docs/data_models.yml': 'required',
+      'lib/api.md': 'required',
+      'docs/style.md': 'recommended',
+      'spec/other.md': 'other',
+    });
+    expect(found.missing_required).toEqual([]);
+  });
+
+  it('are missing by name, also if a folder of that name has no file', () => {
+    mkdirSync(join(root, '.ai-workspace/context/templates'), { recursive: true });
+    const long = 'The architecture decisions that concern this feature. '.repeat(10);
+    expect(find({ required: ['adrs', 'templates', long, 'a\0b'] }).missing_required).toEqual([
+      'adrs',
+      'templates',
+      long,
+      'a\0b',
+    ]);
+  });
+
+  it('include given paths, such as converged assets', () => {
+    write(
+      'src/shop/cart.ts',
+      'src/shop/node_modules/x/index.js',
+      '.ai-workspace/graph/edges/design_code.yml',
+    );
+    const paths = ['src/shop', '.ai-workspace/graph/edges/design_code.yml', 'src/none'];
+    expect(pathsOf(find({ paths }))).toEqual([
+      '.ai-workspace/graph/edges/design_code.yml',
+      'src/shop/cart.ts',
+    ]);
+  });
+
+  it('are read through links within the project, once, by the path where they are', () => {
+    write('docs/real/a.md');
+    link('spec/linked', join(root, 'docs/real'));
+    link('spec/loop', join(root, 'spec'));
+    const found = find({ recommended: ['real'] });
+    expect(needsOf(found)).toEqual({ 'docs/real/a.md': 'recommended' });
+    expect([...found.refused.keys()]).toEqual(['spec/loop']);
+  });
+
+  it('are refused by name if they leave the project, are hidden, broken, or of the log', () => {
+    const outside = mkdtempSync(join(tmpdir(), 'outside-'));
+    onTestFinished(() => rmSync(outside, { recursive: true, force: true }));
+    writeFileSync(join(outside, 'secret.md'), 'secret');
+    write('.env', '.git/config', '.ai-workspace/events/store.json', 'spec/one.md');
+    linkSync(join(outside, 'secret.md'), join(root, 'spec/hard.md'));
+    link('spec/outside.md', join(outside, 'secret.md'));
+    link('spec/folder', outside);
+    link('spec/env.md', join(root, '.env'));
+    link('spec/log', join(root, '.ai-workspace/events'));
+    link('spec/nowhere.md', join(root, 'none'));
+    const found = find({ required: ['../../etc', '.git', '.env'], paths: ['.ai-workspace'] });
+    expect(pathsOf(found)).toEqual(['spec/one.md']);
+    expect(found.missing_required).toEqual(['../../etc', '.git', '.env']);
+    const reasons = Object.fromEntries(found.refused);
+    expect(reasons).toMatchObject({
+      'spec/outside.md': expect.stringContaining('leaves the project'),
+      'spec/folder': expect.stringContaining('leaves the project'),
+      'spec/env.md': expect.stringContaining('hidden'),
+      'spec/log': expect.stringContaining('folder of the log'),
+      'spec/nowhere.md': expect.stringContaining('leads nowhere'),
+      'spec/hard.md': expect.stringContaining('hard link'),
+      '.git': expect.stringContaining('hidden'),
+      '.ai-workspace/events': expect.stringContaining('folder of the log'),
+    });
+  });
+
+  it('are bounded: a large file is named, and too many files or bytes are refused', () => {
+    write('spec/a.md', 'spec/b.md', 'spec/deep/er/c.md');
+    expect([...find({}, { file_bytes_max: 20 }).refused.keys()]).toEqual(['spec/deep/er/c.md']);
+    expect([...find({}, { depth_max: 2 }).refused.keys()]).toEqual(['spec/deep/er']);
+    expect(() => find({}, { files_max: 2 })).toThrow(/at most 2 files.*context_guidance/);
+    expect(() => find({}, { total_bytes_max: 40 })).toThrow(/40 bytes, and spec\/deep\/er\/c.md exceeds/);
+  });
+});
