@@ -1,8 +1,9 @@
 import type { ClaimHandle } from '../../core/claims/commands.js';
-import { handleFault, reporterFault } from '../../core/claims/decide/handle.js';
+import { handleFault, reporterFault, stepReporterFault } from '../../core/claims/decide/handle.js';
 import { signOfLife } from '../../core/claims/decide/sign-of-life.js';
 import { type AppendRefusal, adviceFor } from '../../core/contract/codes.js';
 import type { AppendBody, AppendResult } from '../../core/contract/events.js';
+import { isRunEvent } from '../../core/engine/runs.js';
 import {
   checkNewEvent,
   isAgentReported,
@@ -75,7 +76,11 @@ function appendRefusal(transaction: TransactionBuilder, subject: string, body: A
     const isEdge = subjectKindOf(subject) === 'edge';
     return refusedAppend('UNKNOWN_TASK', isEdge ? unknown : adviceFor('UNKNOWN_TASK', subject));
   }
-  const fault = reporterFault(head, handleOf(body, caller), view.decisionContext(subject));
+  const handle = handleOf(body, caller);
+  const context = view.decisionContext(subject);
+  const fault = isRunEvent(body.event_type)
+    ? stepReporterFault(head, body.generation, handle, context)
+    : reporterFault(head, handle, context);
   return fault === null ? null : refusedAppend(fault);
 }
 

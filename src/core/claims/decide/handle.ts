@@ -29,3 +29,13 @@ export function reporterFault(
   if (!isLive(head, context.now_ms, context.rules)) return null;
   return handle === null ? 'SESSION_MISMATCH' : handleFault(head, handle, context);
 }
+
+/** The same for a step of a run: also after the claim has ended, only the last generation may report. */
+export function stepReporterFault(
+  head: Head,
+  generation: number | undefined,
+  handle: ClaimHandle | null,
+  context: DecisionContext,
+): HandleRefusal | null {
+  return generation === head.generation ? reporterFault(head, handle, context) : 'GENERATION_MISMATCH';
+}

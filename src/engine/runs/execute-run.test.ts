@@ -1,0 +1,192 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type CoordinatorHarness,
+  forEachStore,
+  type OpenHarness,
+  P,
+  unwrap,
+} from '../../../test/support/coordinator-harness.js';
+import { vector } from '../../../test/support/workspace-files.js';
+import { foldRuns } from '../../core/engine/runs.js';
+import { buildCheck, buildPlan } from '../../core/engine/testing.js';
+import type { EdgeCoordination } from '../coordination.js';
+import type { EngineServices } from '../handlers/services.js';
+import { instantHost, type RunTrace, type ScriptedRun, scriptedServices } from '../testing/engine-harness.js';
+import { executeRun, type RunEnd } from './execute-run.js';
+
+const FEATURE = 'REQ-F-A';
+const SUBJECT = `${FEATURE}#design_code`;
+const REQUEST = { ...P, feature_id: FEATURE, edge: 'design_code', agent_role: 'full_stack' };
+const SIGNAL = new AbortController().signal;
+
+const edgeFile = (isHumanRequired: boolean): string => `
+edge: "design→code"
+checklist:
+  - { name: tests_pass, type: deterministic, criterion: tests pass, required: true, command: make }
+convergence: { max_iterations: 4, human_required: ${isHumanRequired} }
+`;
+
+const PLAN = buildPlan({ feature_id: FEATURE, edge: 'design_code', max_iterations: 4, stuck_threshold: 3 });
+const HUMAN_PLAN = { ...PLAN, checks: [buildCheck('tests_pass'), buildCheck('human_approval', 'human')] };
+
+/** The second candidate passes. */
+const SCRIPT: ScriptedRun = {
+  plan: PLAN,
+  candidate: (iteration) => (iteration === 1 ? 'wrong' : 'right'),
+  passes: (_, content) => content === 'right',
+};
+
+const newTrace = (): RunTrace => ({ constructed: [], checked: [] });
+
+forEachStore('a run of an edge', (open) => {
+  async function configured(openStore: OpenHarness, isHumanRequired = false): Promise<CoordinatorHarness> {
+    const harness = await openStore();
+    const files = {
+      'graph/edges/design_code.yml': edgeFile(isHumanRequired),
+      [`features/active/${FEATURE}.yml`]: vector(FEATURE),
+    };
+    unwrap(await harness.coordinator.settings.configure(P, { files }));
+    return harness;
+  }
+
+  const typesIn = async (harness: CoordinatorHarness): Promise<string[]> =>
+    (await harness.eventTypesOf(SUBJECT)).filter((type) => type !== 'heartbeat');
+
+  test('loops until the checks pass, and its candidate becomes the result', async () => {
+    const harness = await configured(open);
+    const trace = newTrace();
+    const end = await executeRun(
+      REQUEST,
+      scriptedServices(harness, SCRIPT, { trace }),
+      instantHost(),
+      SIGNAL,
+    );
+    expect(end).toMatchObject({
+      status: 'ENDED',
+      run: { status: 'CONVERGED', iterations: 2, generation: 1 },
+    });
+    expect(trace).toEqual({ constructed: [1, 2], checked: ['tests_pass wrong', 'tests_pass right'] });
+    expect((await typesIn(harness)).filter((type) => type === 'edge_converged')).toHaveLength(1);
+  });
+
+  test('hands an edge that does not converge to a person, with what was tried', async () => {
+    const harness = await configured(open);
+    const never = { ...SCRIPT, candidate: () => 'wrong' };
+    const end = await executeRun(REQUEST, scriptedServices(harness, never), instantHost(), SIGNAL);
+    expect(end).toMatchObject({
+      status: 'ENDED',
+      run: { status: 'ESCALATED', reason: 'STUCK', iterations: 3 },
+    });
+    const { reviews } = unwrap(await harness.coordinator.methodology.reviews(P));
+    expect(reviews).toMatchObject([{ task_id: SUBJECT, iteration: 3 }]);
+  });
+
+  test('waits for a person without a process, and goes on with the decision', async () => {
+    const harness = await configured(open, true);
+    const trace = newTrace();
+    const services = () => scriptedServices(harness, { ...SCRIPT, plan: HUMAN_PLAN }, { trace });
+    const waiting = await executeRun(REQUEST, services(), instantHost(), SIGNAL);
+    expect(waiting).toMatchObject({ status: 'WAITING', run: { status: 'WAITING', iterations: 2 } });
+    const { reviews } = unwrap(await harness.coordinator.methodology.reviews(P));
+    const { task_id, generation, iteration, candidate_sha256 } = reviews[0]!;
+    const candidate = { task_id, generation, iteration, candidate_sha256 };
+    const decision = { ...candidate, decision: 'CHANGES_REQUESTED', comment: 'say why' };
+    unwrap(await harness.coordinator.recordReview(P, decision));
+    const again = await executeRun(REQUEST, services(), instantHost(), SIGNAL);
+    expect(again).toMatchObject({ status: 'WAITING', run: { iterations: 3 } });
+    expect(trace.constructed).toEqual([1, 2, 3]);
+    const second = unwrap(await harness.coordinator.methodology.reviews(P)).reviews[0]!;
+    const approval = { ...candidate, iteration: second.iteration, candidate_sha256: second.candidate_sha256 };
+    unwrap(await harness.coordinator.recordReview(P, { ...approval, decision: 'APPROVED' }));
+    const ended = await executeRun(REQUEST, services(), instantHost(), SIGNAL);
+    expect(ended).toMatchObject({ status: 'ENDED', run: { status: 'CONVERGED' } });
+    expect((await typesIn(harness)).filter((type) => type === 'edge_converged')).toHaveLength(1);
+  });
+
+  test('is refused while another agent holds the edge', async () => {
+    const harness = await configured(open);
+    const other = { task_id: SUBJECT, agent_id: 'other', session_id: 's-other', agent_role: 'full_stack' };
+    unwrap(await harness.coordinator.claimTask(P, other));
+    const end = await executeRun(REQUEST, scriptedServices(harness, SCRIPT), instantHost(), SIGNAL);
+    expect(end).toMatchObject({ status: 'REFUSED', refusal: { reason: 'DENIED_ACTIVE_CLAIM' } });
+  });
+
+  test('ends without a trace when another executor takes the edge over, whose run goes on from the last step', async () => {
+    const harness = await configured(open);
+    unwrap(await harness.coordinator.settings.putPolicy(P, { stale_policy: 'takeover' }));
+    const first = scriptedServices(harness, SCRIPT);
+    const trace = newTrace();
+    let taken: RunEnd | null = null;
+    const takeOver = async (): Promise<void> => {
+      harness.advance(100_000);
+      const second = scriptedServices(harness, SCRIPT, { agent_id: 'engine-2', trace });
+      taken = await executeRun(REQUEST, second, instantHost(), SIGNAL);
+    };
+    const interrupted: EngineServices = {
+      ...first,
+      runCheck: async (run) => {
+        if (taken === null) await takeOver();
+        return first.runCheck(run);
+      },
+    };
+    const late = await executeRun(REQUEST, interrupted, instantHost(), SIGNAL);
+    expect(late).toMatchObject({ status: 'CLAIM_LOST' });
+    expect(taken).toMatchObject({ status: 'ENDED', run: { status: 'CONVERGED', generation: 2 } });
+    expect(trace.constructed).toEqual([2]);
+    expect(foldRuns(await harness.events())).toHaveLength(1);
+  });
+
+  describe('killed at every event it appends, and run again', () => {
+    /** Loses the process before or after an event is in the log. */
+    class Killed extends Error {}
+    const killedAt = (services: EngineServices, at: number, isAfter: boolean): EngineServices => {
+      let appended = 0;
+      const dying =
+        <Body, Reply>(call: (body: Body) => Promise<Reply>) =>
+        async (body: Body): Promise<Reply> => {
+          appended += 1;
+          if (appended < at) return call(body);
+          if (appended === at && isAfter) await call(body);
+          throw new Killed();
+        };
+      const { coordination } = services;
+      const dead: EdgeCoordination = {
+        ...coordination,
+        appendEvent: dying(coordination.appendEvent),
+        submitResult: dying(coordination.submitResult),
+      };
+      return { ...services, coordination: dead };
+    };
+
+    test.each([false, true])(
+      'has the same result, and each completed step once (after the write: %s)',
+      async (isAfter) => {
+        for (let at = 1; ; at += 1) {
+          const harness = await configured(open);
+          const trace = newTrace();
+          const services = () => scriptedServices(harness, SCRIPT, { trace });
+          const first = await executeRun(
+            REQUEST,
+            killedAt(services(), at, isAfter),
+            instantHost(),
+            SIGNAL,
+          ).catch((error) => (error instanceof Killed ? null : Promise.reject(error)));
+          if (first?.status === 'ENDED' && first.run.status === 'CONVERGED') break;
+          const end = await executeRun(REQUEST, services(), instantHost(), SIGNAL);
+          const events = await harness.events();
+          const converged = events.filter(({ event_type }) => event_type === 'edge_converged');
+          expect(converged, `killed at ${at}`).toHaveLength(1);
+          expect(converged[0]?.payload.result_data, `killed at ${at}`).toMatchObject({
+            total_bytes: 'right'.length,
+          });
+          if (end.status === 'ENDED') expect(end.run.status).toBe('CONVERGED');
+          const completed = events
+            .filter(({ event_type }) => event_type === 'run_step_completed')
+            .map(({ payload }) => `${payload.run_id} ${payload.step} ${payload.iteration}`);
+          expect(new Set(completed).size, `killed at ${at}: ${completed.join()}`).toBe(completed.length);
+          expect(new Set(events.map(({ event_id }) => event_id)).size).toBe(events.length);
+        }
+      },
+    );
+  });
+});

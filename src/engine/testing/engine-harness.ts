@@ -1,0 +1,124 @@
+import type { CoordinatorHarness } from '../../../test/support/coordinator-harness.js';
+import { P } from '../../../test/support/coordinator-harness.js';
+import { sha256Hex } from '../../coordinator/runtime/identity.js';
+import { isProblem, type Problem } from '../../coordinator/wire/problem.js';
+import { NO_COST } from '../../core/engine/check-outcome.js';
+import type { EdgePlan } from '../../core/engine/edge-plan.js';
+import type { ResultManifest } from '../../core/methodology/definition/manifest.js';
+import { runBlobsOf } from '../blobs/run-blobs.js';
+import type { EdgeCoordination, Unanswered } from '../coordination.js';
+import type { EngineServices } from '../handlers/services.js';
+import type { RunHost } from '../runs/execute-run.js';
+
+const answered = <Reply extends object>(reply: Reply | Problem): Reply | Unanswered =>
+  isProblem(reply) ? { code: reply.problem, detail: reply.detail } : reply;
+
+/** A coordinator in process, as the engine sees it. */
+export const coordinationOf = ({ coordinator, store }: CoordinatorHarness): EdgeCoordination => ({
+  claimTask: async (body) => answered(await coordinator.claimTask(P, body)),
+  renewLease: async (body) => answered(await coordinator.renewLease(P, body)),
+  releaseClaim: async (body) => answered(await coordinator.releaseClaim(P, body)),
+  suspendClaim: async (body) => answered(await coordinator.suspendClaim(P, body)),
+  appendEvent: async (body) => answered(await coordinator.appendEvent(P, body)),
+  submitResult: async (body) => answered(await coordinator.submitResult(P, body)),
+  eventsOf: (subject) => store.events(P, { after: 0, limit: 100_000, subject }),
+});
+
+export interface ScriptedRun {
+  readonly plan: EdgePlan;
+  /** The content of the candidate's only file, by iteration. */
+  readonly candidate: (iteration: number) => string;
+  /** Whether a check passes on a content. */
+  readonly passes: (check: string, content: string) => boolean;
+}
+
+/** What really happened, outside of the log. */
+export interface RunTrace {
+  readonly constructed: number[];
+  readonly checked: string[];
+}
+
+/** Services whose constructor and checks are scripted, on a real coordinator. */
+export function scriptedServices(
+  harness: CoordinatorHarness,
+  { plan, candidate, passes }: ScriptedRun,
+  {
+    agent_id = 'engine',
+    trace = { constructed: [], checked: [] },
+  }: { agent_id?: string; trace?: RunTrace } = {},
+): EngineServices {
+  const blobs = harness.blobs;
+  const runBlobs = runBlobsOf(blobs, P.tenant_id);
+  let draft = '';
+  const contentOf = async ({ files }: ResultManifest): Promise<string> =>
+    Buffer.from((await blobs.get(P.tenant_id, files[0]?.sha256 ?? '')) ?? []).toString();
+  return {
+    coordination: coordinationOf(harness),
+    blobs: runBlobs,
+    files: {
+      prepare: async () => '/draft',
+      async collect() {
+        const bytes = Buffer.from(draft);
+        const sha256 = sha256Hex(bytes);
+        await blobs.put(P.tenant_id, sha256, bytes);
+        const file = {
+          path: 'src/a.txt',
+          sha256,
+          size_bytes: bytes.byteLength,
+          executable: false,
+          base_sha256: null,
+        };
+        return { kind: 'files', files: [file], total_bytes: bytes.byteLength };
+      },
+      workCopy: async (manifest) => ({
+        folder: await contentOf(manifest),
+        read_only: [],
+        remove: async () => {},
+      }),
+      texts: async (manifest) => [{ name: 'src/a.txt', text: await contentOf(manifest) }],
+    },
+    readPlan: async () => plan,
+    loadContext: async () => ({ manifest: Buffer.from('[]'), context_hash: '', is_searched: false }),
+    contextTexts: async () => [],
+    parkedTexts: async () => [],
+    openConstructor:
+      async () =>
+      async ({ iteration }) => {
+        trace.constructed.push(iteration);
+        draft = candidate(iteration);
+        return { says: `candidate ${iteration}`, constructed_by: `maker-${iteration}`, cost: NO_COST };
+      },
+    openEvaluator: async () => null,
+    runCheck: async ({ check, copy }) => {
+      trace.checked.push(`${check.name} ${copy.folder}`);
+      const result = passes(check.name, copy.folder) ? 'pass' : 'fail';
+      const { name, type, required } = check;
+      const nothing = { command_sha256: null, signal: null, report: null, output_sha256: null };
+      const exit_code = result === 'pass' ? 0 : 1;
+      const outcome = {
+        name,
+        type,
+        required,
+        result,
+        says: `${result}ed`,
+        exit_code,
+        duration_ms: 0,
+        ...nothing,
+      } as const;
+      return { outcome, output: new Uint8Array(), report: null };
+    },
+    spentBefore: async () => ({ feature: NO_COST, project: NO_COST, tenant: NO_COST }),
+    authorityOf: () => ({ verdict: 'granted', reason: null }),
+    agent_id,
+    now: () => harness.environment.clock.wallMs(),
+  };
+}
+
+let runs = 0;
+
+/** A host without waits. */
+export const instantHost = (): RunHost => ({
+  newRunId: () => `00000000-0000-4000-8000-${String((runs += 1)).padStart(12, '0')}`,
+  sleep: async () => {},
+  random: () => 0.5,
+});
