@@ -53,7 +53,17 @@ Examples:
     const { tenant: tenant_id, project: project_id } = await context.target();
     const agent_id = (await context.fixedAgent()) ?? `engine-${context.io.user}`;
     const services = workspaceServices({
-      ...{ workspace, genesis, agent_id, feature_id, edge, methodology, runCheck, env: context.io.env },
+      ...{
+        workspace,
+        genesis,
+        agent_id,
+        feature_id,
+        edge,
+        methodology,
+        title: vector.title,
+        runCheck,
+        env: context.io.env,
+      },
       agent_role: role ?? null,
     });
     const stop = abortOnStop(context.io);

@@ -9,11 +9,14 @@ import type { FeatureVector, Methodology } from '../../core/methodology/definiti
 import { parseMethodology } from '../../core/methodology/definition/read-methodology.js';
 import type { RunCheck } from '../../engine/checks/check-runner.js';
 import { openConstructor } from '../../engine/constructors/open-constructor.js';
+import { contextQuery, contextTexts } from '../../engine/context/context-texts.js';
+import { loadContext } from '../../engine/context/load-context.js';
 import type { EdgeCoordination } from '../../engine/coordination.js';
 import { engineError } from '../../engine/engine-error.js';
 import { openEvaluator } from '../../engine/evaluators/open-evaluator.js';
 import type { EngineServices } from '../../engine/handlers/services.js';
 import { readWorkspaceFiles } from '../../workspace/read-files.js';
+import { findContextFiles } from '../../workspace/scan/context-files.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { wrongUsage } from '../exit.js';
 import { draftFiles } from './draft-files.js';
@@ -32,13 +35,16 @@ interface ServiceOptions {
   readonly edge: string;
   /** For the authority of the role only: the plan is read anew. */
   readonly methodology: Methodology;
+  /** Of the feature. */
+  readonly title: string;
   readonly runCheck: RunCheck;
   readonly env: NodeJS.ProcessEnv;
 }
 
 /** The engine in a workspace: its configuration, its drafts, and the coordinator that serves it. */
 export function workspaceServices(options: ServiceOptions): EngineServices {
-  const { workspace, genesis, agent_id, agent_role, feature_id, edge, methodology, runCheck, env } = options;
+  const { workspace, genesis, agent_id, agent_role, feature_id, edge, methodology, title, runCheck, env } =
+    options;
   const task_id = edgeSubject(feature_id, edge);
   const blobs = remoteBlobs(genesis);
   const agentOptions = { folder: workspace.root, env };
@@ -50,8 +56,15 @@ export function workspaceServices(options: ServiceOptions): EngineServices {
       const current = await readConfiguration(workspace, feature);
       return edgePlan(current.methodology, current.vector, edgeName);
     },
-    loadContext: async () => EMPTY_CONTEXT,
-    contextTexts: async () => [],
+    async loadContext({ context, settings }) {
+      const { files, missing_required } = findContextFiles(workspace, context);
+      return loadContext({
+        files,
+        missing_required,
+        rag_threshold_bytes: settings.context?.rag_threshold_bytes,
+      });
+    },
+    contextTexts: async (manifest, plan) => contextTexts(manifest, contextQuery(plan, title)),
     parkedTexts: async () => [],
     async openConstructor(plan) {
       if (plan.construct === null)
@@ -71,8 +84,6 @@ export function workspaceServices(options: ServiceOptions): EngineServices {
     now: () => performance.now() + performance.timeOrigin,
   };
 }
-
-const EMPTY_CONTEXT = { manifest: Buffer.from('[]'), context_hash: '', is_searched: false };
 
 interface Configuration {
   readonly methodology: Methodology;

@@ -4,6 +4,7 @@ import type { AuthorityVerdict } from '../../core/methodology/definition/authori
 import type { ResultManifest } from '../../core/methodology/definition/manifest.js';
 import type { RunCheck, WorkCopy } from '../checks/check-runner.js';
 import type { Constructor } from '../constructors/constructor.js';
+import type { LoadedContext } from '../context/load-context.js';
 import type { EdgeCoordination } from '../coordination.js';
 import type { Evaluator } from '../evaluators/evaluator.js';
 import type { PromptText } from '../prompts/build-prompt.js';
@@ -25,12 +26,6 @@ export interface CandidateFiles {
   workCopy(manifest: ResultManifest): Promise<WorkCopy>;
   /** The candidate's files as text, for prompts. */
   texts(manifest: ResultManifest): Promise<readonly PromptText[]>;
-}
-
-export interface LoadedContext {
-  readonly manifest: Uint8Array;
-  readonly context_hash: string;
-  readonly is_searched: boolean;
 }
 
 /** What the steps of a run use. The same on a laptop and on AWS, with other implementations. */
