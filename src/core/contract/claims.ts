@@ -102,7 +102,7 @@ export const itemsBody = z.strictObject({
   ...mutationFields,
 });
 /** The holder's command on its claim. */
-const holderBody = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
+export const holderBody = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
   z.strictObject({ ...handleFields, expected_generation: generation, ...shape, ...mutationFields });
 export const renewBody = holderBody(leaseFields);
 export const releaseBody = holderBody({

@@ -48,6 +48,8 @@ const withinTracks = [
   (byTrack: object) => Object.keys(byTrack).length <= LIMITED_TRACKS_MAX,
   `expected at most ${LIMITED_TRACKS_MAX} tracks`,
 ] as const;
+/** `reported`: what the agent says of its checks counts. `verified`: only what an enrolled runner has signed does. */
+const evidencePolicy = z.enum(['reported', 'verified']);
 const complianceProfile = z.enum(['hipaa', 'soc2', 'pci']).nullable();
 /** Policy of a project. */
 const policy = namedObject('Policy', {
@@ -70,6 +72,9 @@ const policy = namedObject('Policy', {
     .describe('agents that work in one track: for all tracks, or by track; null: unlimited'),
   task_proposals: taskProposals.describe('whether tasks that an agent adds wait for a human'),
   compliance_profile: complianceProfile.describe('rules of a regulation that apply in addition'),
+  evidence: evidencePolicy.describe(
+    'whose word counts on deterministic checks: the agent (reported), or an enrolled runner (verified)',
+  ),
 });
 export const policyBody = z.strictObject({
   stale_policy: z
@@ -93,6 +98,7 @@ export const policyBody = z.strictObject({
     .optional(),
   task_proposals: taskProposals.optional(),
   compliance_profile: complianceProfile.optional(),
+  evidence: evidencePolicy.optional(),
   ...mutationFields,
 });
 

@@ -260,7 +260,7 @@ export const taskOperations = {
   put_blob: {
     method: 'PUT',
     path: BLOB_PATH,
-    action: 'work',
+    action: 'upload',
     summary: 'Upload the bytes of a large result before submitting it',
     body: { kind: 'bytes' },
     reply: blobStored,

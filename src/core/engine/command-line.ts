@@ -1,0 +1,104 @@
+/**
+ * The command of a check, without a shell. Words are separated by white space. `'…'` is literal; in `"…"` a backslash
+ * escapes `"` and `\`; outside quotes it escapes any character. What only a shell can do is refused, not passed on
+ * literally: a command that means something else than its author thinks must not pass.
+ */
+
+export type CheckCommand =
+  | { readonly kind: 'argv'; readonly argv: readonly [string, ...string[]] }
+  | { readonly kind: 'shell'; readonly line: string };
+
+export interface CommandRefusal {
+  readonly refused: 'SHELL_SYNTAX' | 'BAD_COMMAND';
+  readonly says: string;
+  readonly next: string;
+}
+
+const COMMAND_CHARS_MAX = 16_384;
+const WORDS_MAX = 1000;
+/** Refused outside quotes. */
+const SHELL_CHARS = new Set('|&;<>()`$*?[\n\r');
+/** Refused in double quotes, where a shell replaces them too. */
+const REPLACED_IN_QUOTES = new Set('`$');
+/** Refused as the first character of a word. */
+const FIRST_CHARS = new Set('~#!');
+const ASSIGNMENT = /^[A-Za-z_][A-Za-z0-9_]*=/;
+const USE_SHELL =
+  'Put it in single quotes to pass it on as it is, or set `shell: true` on the check to run it in a shell.';
+
+const refuse = (refused: CommandRefusal['refused'], says: string, next: string): CommandRefusal => ({
+  refused,
+  says,
+  next,
+});
+const shellSyntax = (char: string, column: number): CommandRefusal =>
+  refuse(
+    'SHELL_SYNTAX',
+    `The command contains ${JSON.stringify(char)} (character ${column + 1}), which only a shell understands.`,
+    USE_SHELL,
+  );
+const badCommand = (says: string): CommandRefusal =>
+  refuse('BAD_COMMAND', says, "Correct the check's `command`.");
+
+export const isCommandRefusal = (value: object): value is CommandRefusal => 'refused' in value;
+
+/** The command as it is run. */
+export function parseCommand(text: string, isShell: boolean): CheckCommand | CommandRefusal {
+  if (text.trim() === '') return badCommand('The command is empty.');
+  if (text.length > COMMAND_CHARS_MAX)
+    return badCommand(`The command has ${text.length} characters; the limit is ${COMMAND_CHARS_MAX}.`);
+  if (text.includes('\0')) return badCommand('The command contains a NUL character.');
+  if (isShell) return { kind: 'shell', line: text.trim() };
+  const words = splitWords(text.trim());
+  if (!Array.isArray(words)) return words;
+  const [program, ...rest] = words;
+  if (!program) return badCommand('The name of the program is empty.');
+  if (words.length > WORDS_MAX)
+    return badCommand(`The command has ${words.length} words; the limit is ${WORDS_MAX}.`);
+  if (ASSIGNMENT.test(program))
+    return refuse(
+      'SHELL_SYNTAX',
+      `The command begins with the assignment ${JSON.stringify(program)}, which only a shell understands.`,
+      `Run it through the program \`env\`: env ${program} …, or set \`shell: true\` on the check.`,
+    );
+  return { kind: 'argv', argv: [program, ...rest] };
+}
+
+type Quote = "'" | '"' | null;
+
+function splitWords(text: string): string[] | CommandRefusal {
+  const words: string[] = [];
+  let word: string | null = null;
+  let quote: Quote = null;
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text.charAt(at);
+    const next = text.charAt(at + 1);
+    if (quote !== null) {
+      if (char === quote) quote = null;
+      else if (quote === '"' && REPLACED_IN_QUOTES.has(char)) return shellSyntax(char, at);
+      else if (quote === '"' && char === '\\' && (next === '"' || next === '\\')) {
+        word += next;
+        at += 1;
+      } else word += char;
+    } else if (char === "'" || char === '"') {
+      quote = char;
+      word ??= '';
+    } else if (char === '\\') {
+      if (next === '' || next === '\n')
+        return badCommand('The command has a backslash at the end of a line.');
+      word = (word ?? '') + next;
+      at += 1;
+    } else if (SHELL_CHARS.has(char) || (word === null && FIRST_CHARS.has(char)))
+      return shellSyntax(char, at);
+    else if (char === ' ' || char === '\t') {
+      if (word !== null) words.push(word);
+      word = null;
+    } else word = (word ?? '') + char;
+  }
+  if (quote !== null) return badCommand(`The command has a quote ${quote} without its end.`);
+  return word === null ? words : [...words, word];
+}
+
+/** The text whose digest identifies a command: the same words written in another way are the same command. */
+export const commandDigestText = (command: CheckCommand): string =>
+  JSON.stringify(command.kind === 'argv' ? { argv: command.argv } : { shell: command.line });
