@@ -81,10 +81,12 @@ const explain = command('explain <id>', {
     const { paint } = context;
     const genesis = await context.genesis();
     const explanation = unwrapReply(await genesis.explain(taskId, await context.session()));
-    context.show(explanation, ({ claimable, why, next }) => [
+    context.show(explanation, ({ claimable, why, next, evidence }) => [
       `${taskId} ${claimable ? paint.green('can be claimed') : paint.yellow('cannot be claimed')}`,
       ...why.map(({ rule, says }) => `  ${rule}: ${says}`),
       next,
+      ...(evidence === undefined ? [] : [`Evidence is ${evidence.policy}: ${evidence.says}`]),
+      ...(evidence?.missing ?? []).map(({ name, says }) => `  ${name}: ${says}`),
     ]);
   },
 });

@@ -1,14 +1,16 @@
-import type { EffectiveCheck } from '../../core/contract/tasks.js';
+import type { EffectiveCheck, Explanation } from '../../core/contract/tasks.js';
 import { commandDigestText, isCommandRefusal, parseCommand } from '../../core/engine/command-line.js';
 import {
   type CandidateRecord,
   candidateRecord,
+  evidenceStanding,
   type Runners,
   runnersRecord,
   type VerifiedReports,
   verifiedReports,
 } from '../../core/engine/evidence.js';
 import { effectiveChecklist } from '../../core/methodology/definition/checklist.js';
+import type { RecordHead } from '../../core/record.js';
 import {
   BASE_SUBJECT,
   candidateSubject,
@@ -20,10 +22,10 @@ import type { DecisionView } from '../queue/decision-view.js';
 import type { TransactionBuilder } from '../queue/transaction-builder.js';
 import { sha256Hex } from '../runtime/identity.js';
 
-export function runnersOf(view: DecisionView): Runners {
-  const record = view.record(RUNNERS_SUBJECT);
-  return record === null ? {} : runnersRecord.parse(record.value).runners;
-}
+export const runnersIn = (record: RecordHead | null): Runners =>
+  record === null ? {} : runnersRecord.parse(record.value).runners;
+
+export const runnersOf = (view: DecisionView): Runners => runnersIn(view.record(RUNNERS_SUBJECT));
 
 export function candidateOf(view: DecisionView, subject: string): CandidateRecord | null {
   const record = view.record(candidateSubject(subject));
@@ -67,6 +69,18 @@ function commandDigest({ command, shell, skipped }: EffectiveCheck): string | nu
   if (skipped !== null) return null;
   const parsed = parseCommand(command ?? '', shell === true);
   return isCommandRefusal(parsed) ? null : sha256Hex(commandDigestText(parsed));
+}
+
+/** What counts as a pass of an edge's deterministic checks, and what its last candidate lacks. Null if it has no checks. */
+export function edgeEvidence(view: DecisionView, subject: string): Explanation['evidence'] | null {
+  const checks = deterministicChecks(view, subject);
+  const { generation, phase } = view.peekHead(subject);
+  if (checks.length === 0 || phase === 'COMPLETED') return null;
+  const standing = evidenceStanding(view.policy.evidence, runnersOf(view));
+  if (standing.policy === 'reported') return { ...standing, missing: [] };
+  const sha256 = candidateOf(view, subject)?.candidate_sha256 ?? '';
+  const { reasons } = verifiedReportsOf(view, { subject, generation, sha256 }, checks);
+  return { ...standing, missing: [...reasons].map(([name, says]) => ({ name, says })) };
 }
 
 /** Under `verified`, a decision about a result holds only while these records stay as they are. */

@@ -33,7 +33,7 @@ import {
   time,
   withinBytes,
 } from './schema.js';
-import { CHECK_RESULTS, CHECK_TYPES, WORK_KINDS } from './values.js';
+import { CHECK_RESULTS, CHECK_TYPES, EVIDENCE_POLICIES, WORK_KINDS } from './values.js';
 
 /** Claiming work, keeping it and submitting its result. Bodies are strict and bounded. */
 
@@ -221,6 +221,19 @@ export const effectiveCheck = z.object({
   /** A required check that is skipped has not passed. */
   skipped: z.string().nullable().describe('why the check cannot be run'),
 });
+
+/** What counts in the project as a pass of a deterministic check. */
+export const evidenceStanding = named(
+  'EvidenceStanding',
+  z.object({
+    policy: z.enum(EVIDENCE_POLICIES),
+    runners: count.describe('enrolled runners'),
+    says: z.string(),
+    is_blocked: z
+      .boolean()
+      .describe('no runner is enrolled, so no edge with a deterministic check converges'),
+  }),
+);
 
 /** A human review of a candidate. */
 export const reviewEntry = z.object({

@@ -3,7 +3,7 @@ import { TRACK_PATTERN } from '../plan/task-id.js';
 import { LIMITED_TRACKS_MAX } from '../plan/track-capacity.js';
 import { type ApiOperations, json, PROJECT_PATH, read, TENANT_PATH } from './operation.js';
 import { count, mutationFields, namedObject } from './schema.js';
-import { RESULT_BYTES_MAX } from './values.js';
+import { EVIDENCE_POLICIES, RESULT_BYTES_MAX } from './values.js';
 
 /** Limits of a tenant and policy of a project. */
 
@@ -48,8 +48,7 @@ const withinTracks = [
   (byTrack: object) => Object.keys(byTrack).length <= LIMITED_TRACKS_MAX,
   `expected at most ${LIMITED_TRACKS_MAX} tracks`,
 ] as const;
-/** `reported`: what the agent says of its checks counts. `verified`: only what an enrolled runner has signed does. */
-const evidencePolicy = z.enum(['reported', 'verified']);
+const evidencePolicy = z.enum(EVIDENCE_POLICIES);
 const complianceProfile = z.enum(['hipaa', 'soc2', 'pci']).nullable();
 /** Policy of a project. */
 const policy = namedObject('Policy', {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { canonicalJson } from '../canonical-json.js';
 import type { EffectiveCheck } from '../contract/tasks.js';
+import type { EvidencePolicy } from '../contract/values.js';
 import { count, isoTimestamp, name, sha256 } from '../events/fields.js';
 import type { ReportedCheck } from '../methodology/definition/convergence.js';
 import { ownValue } from '../own-value.js';
@@ -111,6 +112,30 @@ export const withEvidence = (candidate: CandidateRecord, added: SignedEvidence):
 export const hasEnrolledRunner = (runners: Runners): boolean =>
   Object.values(runners).some(({ state }) => state === 'enrolled');
 
+export const ENROL_ADVICE = 'An admin enrols one: gen runner enrol --label NAME, then gen runner run.';
+const NO_RUNNER = `The policy \`evidence\` is verified, and no runner is enrolled. ${ENROL_ADVICE}`;
+
+/** What counts in a project as a pass of a deterministic check. */
+export interface EvidenceStanding {
+  readonly policy: EvidencePolicy;
+  /** Number of enrolled runners. */
+  readonly runners: number;
+  readonly says: string;
+  /** Whether no edge with a deterministic check can converge, because no runner is enrolled. */
+  readonly is_blocked: boolean;
+}
+
+export function evidenceStanding(policy: EvidencePolicy, all: Runners): EvidenceStanding {
+  const runners = Object.values(all).filter(({ state }) => state === 'enrolled').length;
+  const is_blocked = policy === 'verified' && runners === 0;
+  return { policy, runners, says: is_blocked ? NO_RUNNER : STANDING_TEXT[policy], is_blocked };
+}
+
+const STANDING_TEXT: Readonly<Record<EvidencePolicy, string>> = {
+  reported: 'Deterministic checks count as their agent reports them; no runner verifies them.',
+  verified: 'Deterministic checks count only by the evidence of an enrolled runner.',
+};
+
 /** What a statement must agree with to count. */
 export interface EvidenceFacts {
   readonly generation: number;
@@ -127,9 +152,6 @@ export interface VerifiedReports {
   /** Why a check has no report that counts, or what the runner said of one that has not passed. */
   readonly reasons: ReadonlyMap<string, string>;
 }
-
-export const ENROL_ADVICE = 'An admin enrols one: gen runner enrol --label NAME, then gen runner run.';
-const NO_RUNNER = `The policy \`evidence\` is verified, and no runner is enrolled. ${ENROL_ADVICE}`;
 
 /** The reports of the deterministic checks that count under the policy `evidence: verified`. */
 export function verifiedReports(

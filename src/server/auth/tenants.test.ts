@@ -279,7 +279,7 @@ test('an admin can neither create nor list keys of operators', async () => {
   expect([made.status, made.body.code]).toEqual([403, 'FORBIDDEN']);
   const { body } = await served.request('GET', '/api/tenants/else/keys', undefined, mine);
   expect(new Set(body.keys.map((key: AnyJson) => key.role))).toEqual(
-    new Set(['viewer', 'agent', 'reviewer', 'admin']),
+    new Set(['viewer', 'agent', 'runner', 'reviewer', 'admin']),
   );
   expect(JSON.stringify(body)).not.toContain('secret');
 });
