@@ -16,7 +16,7 @@ export const HANDLE_OPTIONS = {
 } as const;
 
 /** The canonical spelling of an edge's id. Handles are stored under it. */
-function canonicalSubject(id: string): string {
+export function canonicalSubject(id: string): string {
   const { feature_id, edge } = subjectKindOf(id) === 'edge' ? subjectKeys(id) : {};
   return feature_id === undefined || edge === undefined ? id : edgeSubject(feature_id, edge);
 }

@@ -31,6 +31,7 @@ const COMMANDS_BY_HEADING: Readonly<Record<string, readonly CommandGroup[]>> = {
     { names: ['trace'], load: async () => (await import('./commands/trace.js')).addTrace },
     { names: ['gaps'], load: async () => (await import('./commands/gaps.js')).addGaps },
     { names: ['spawn'], load: async () => (await import('./commands/spawn.js')).addSpawn },
+    { names: ['check'], load: async () => (await import('./commands/check.js')).addCheck },
     { names: ['checkpoint'], load: async () => (await import('./commands/checkpoint.js')).addCheckpoint },
     { names: ['review'], load: async () => (await import('./commands/review.js')).addReview },
     { names: ['release'], load: async () => (await import('./commands/release.js')).addRelease },

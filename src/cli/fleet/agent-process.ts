@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkKind } from '../../core/contract/values.js';
+import { HAS_GROUPS, signalGroup } from '../../engine/processes/signal-group.js';
 import { countText } from '../output/text.js';
 import { selfCommand } from '../self.js';
 import { IDLE_PREFIX } from '../worker/idle-text.js';
@@ -12,7 +13,6 @@ import {
   readProcessGroupFile,
   removeProcessGroupFile,
 } from '../worker/process-group-file.js';
-import { HAS_GROUPS, signalGroup } from '../worker/signal-group.js';
 import type { AgentLog } from './agent-log.js';
 
 /** One agent of a fleet: its name, and what its worker is started with. */

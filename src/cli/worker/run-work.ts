@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { resolve } from 'node:path';
 import type { EdgeResult, EndedWork, Genesis, Work, WorkContext } from '../../client/index.js';
 import { subjectKindOf } from '../../core/subject.js';
+import { type GroupExit, type GroupOptions, runProcessGroup } from '../../engine/processes/process-group.js';
 import { rememberClaim } from '../claim-output.js';
 import type { CommandContext } from '../context.js';
 import { jsonOrText } from '../json-or-text.js';
@@ -9,7 +10,6 @@ import { truncate } from '../output/text.js';
 import { uploadBlob } from '../result.js';
 import { type Drafts, manifestOfDrafts, openDrafts } from './drafts.js';
 import { readGitMetadata, readGitPosition } from './git-metadata.js';
-import { type GroupExit, type GroupOptions, runProcessGroup } from './process-group.js';
 import {
   PROCESS_GROUP_FILE_VARIABLE,
   removeProcessGroupFile,

@@ -1,10 +1,16 @@
 import type { EffectiveCheck } from '../contract/tasks.js';
+import { isObject } from '../events/plain-data.js';
+import { effectiveChecklist } from '../methodology/definition/checklist.js';
+import { canonicalEdge } from '../methodology/definition/edge-name.js';
 import type {
   Budget,
   ConstructSettings,
   EngineSettings,
   EvaluateSettings,
 } from '../methodology/definition/engine-settings.js';
+import type { EdgeConfig, FeatureVector, Methodology } from '../methodology/definition/methodology.js';
+import { profileOf } from '../methodology/definition/profile.js';
+import { ownValue } from '../own-value.js';
 
 /**
  * Everything a run of an edge goes by, for one feature: the compiler's input, and what `load_config` stores. Pinned when
@@ -29,4 +35,52 @@ export interface EdgePlan {
   readonly evaluate: EvaluateSettings | null;
   readonly budget: Budget;
   readonly settings: Pick<EngineSettings, 'context' | 'review'>;
+}
+
+/**
+ * The plan of an edge that the topology has. Limits come from the edge's file, otherwise from the profile. Settings of the
+ * edge's file take precedence over those of the project; a budget does so for each of its scopes.
+ */
+export function edgePlan(methodology: Methodology, vector: FeatureVector, edge: string): EdgePlan {
+  const id = canonicalEdge(edge);
+  const transition = methodology.topology.transitions.find((one) => one.edge === id);
+  if (transition === undefined) throw new Error(`The topology has no edge ${id}.`);
+  const config = ownValue(methodology.edges, id);
+  const profile = profileOf(methodology, vector);
+  const engine = methodology.engine ?? {};
+  const { context, review } = engine;
+  return {
+    feature_id: vector.feature_id,
+    edge: id,
+    source: transition.source,
+    target: transition.target,
+    description: config?.description ?? '',
+    guidance: guidanceOf(config),
+    context: contextNames(config?.extra.context_guidance),
+    checks: effectiveChecklist(methodology, vector, id),
+    max_iterations: config?.max_iterations ?? profile.max_iterations,
+    stuck_threshold: config?.stuck_threshold ?? profile.stuck_threshold,
+    construct: config?.construct ?? engine.construct ?? null,
+    evaluate: config?.evaluate ?? engine.evaluate ?? null,
+    budget: { ...engine.budget, ...config?.budget },
+    settings: { ...(context === undefined ? {} : { context }), ...(review === undefined ? {} : { review }) },
+  };
+}
+
+function guidanceOf(config: EdgeConfig | undefined): string {
+  const texts = [config?.description, config?.extra.agent_guidance];
+  return texts
+    .map((text) => (typeof text === 'string' ? text.trim() : ''))
+    .filter((text) => text !== '')
+    .join('\n\n');
+}
+
+/** Edge files of other Genesis tools have notes and other fields beside these lists: only names count. */
+function contextNames(guidance: unknown): EdgePlan['context'] {
+  const namesIn = (field: string): string[] => {
+    const listed: unknown = isObject(guidance) ? guidance[field] : [];
+    const names = (Array.isArray(listed) ? listed : []).filter((name) => typeof name === 'string');
+    return [...new Set(names.map((name) => name.trim()))].filter((name) => name !== '');
+  };
+  return { required: namesIn('required'), recommended: namesIn('recommended') };
 }

@@ -55,7 +55,7 @@ const humanDecision = z.strictObject({
 /** A check's outcome, and whether it prevents the next tier: a choice state cannot compute that. */
 const tierOutcome = checkOutcomeSchema.extend({ blocks: z.boolean() });
 
-export const ITERATION_OUTCOMES = ['CONVERGED', 'AWAIT_HUMAN', 'LOOP', 'ESCALATE'] as const;
+export const ITERATION_OUTCOMES = ['CONVERGED', 'LOOP', 'ESCALATE'] as const;
 export const ESCALATION_REASONS = [
   'NOT_AUTHORISED',
   'REJECTED',

@@ -75,6 +75,11 @@ function reportUnionIssue(
   at: DocumentPath,
   faults: ShapeFaultSink,
 ): void {
+  if (issue.errors.length === 0) {
+    const problem = issue.message.replace(/^Invalid discriminator value\. E/, 'e');
+    faults.add('BAD_VALUE', at, `${pathLabel(at, faults.documentName)} is not valid: ${problem}.`);
+    return;
+  }
   const closestBranch = issue.errors.find(
     (issues) => !issues.some((one) => one.code === 'invalid_type' && one.path.length === 0),
   );

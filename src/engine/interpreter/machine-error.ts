@@ -8,13 +8,13 @@ export class MachineError extends Error {
   }
 }
 
-/** Errors of the language itself. No `Retry` or `Catch` matches them by `States.ALL`. */
-const TERMINAL_ERRORS: ReadonlySet<string> = new Set(['States.Runtime', 'States.DataLimitExceeded']);
-
 /** Whether a retrier or a catcher with these names applies to the error. */
 export function isMatched(errorEquals: readonly string[], error: string): boolean {
+  // The machine itself is wrong: this always ends it.
+  if (error === 'States.Runtime') return false;
   if (errorEquals.includes(error)) return true;
-  if (TERMINAL_ERRORS.has(error)) return false;
+  // No wildcard stands for it.
+  if (error === 'States.DataLimitExceeded') return false;
   if (errorEquals.includes('States.ALL')) return true;
   return errorEquals.includes('States.TaskFailed') && error !== 'States.Timeout';
 }

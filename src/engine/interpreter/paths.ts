@@ -5,6 +5,9 @@ import { MachineError, runtimeError } from './machine-error.js';
 const PATH = /^\$(\$)?((?:\.[A-Za-z_][\w-]*|\[\d+\])*)$/;
 const STEP = /\.([A-Za-z_][\w-]*)|\[(\d+)\]/g;
 
+/** A field of an object, or an element of an array. */
+type Step = string | number;
+
 interface Sources {
   readonly input: unknown;
   readonly context: unknown;
@@ -12,51 +15,44 @@ interface Sources {
 
 /** The value at the path; undefined if there is none. */
 export function readPath(path: string, { input, context }: Sources): unknown {
-  const [, isContext, steps = ''] = PATH.exec(path) ?? fail(path);
-  let value = isContext === undefined ? input : context;
-  for (const step of keysOf(steps)) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
-    value = (value as Record<string, unknown>)[step];
+  const { isContext, steps } = parsedPath(path);
+  let value = isContext ? context : input;
+  for (const step of steps) {
+    if (!hasStep(value, step)) return undefined;
+    value = value[step];
   }
   return value;
 }
 
-/** The same; an error where there is no value. */
-export function requirePath(path: string, sources: Sources): unknown {
-  const value = readPath(path, sources);
-  if (value === undefined)
-    throw new MachineError('States.ParameterPathFailure', `The path ${path} has no value in the input.`);
-  return value;
-}
-
-/** A copy of the input with the result at the path; objects on the way are created. */
+/** A copy of the input with the result at the path; objects on the way are created, elements of arrays are not. */
 export function writePath(path: string, input: unknown, result: unknown): unknown {
-  const [, isContext, steps = ''] = PATH.exec(path) ?? fail(path);
-  if (isContext !== undefined) throw runtimeError(`A result cannot be written to the context: ${path}.`);
-  return written(input, keysOf(steps), result, path);
+  const { isContext, steps } = parsedPath(path);
+  if (isContext) throw runtimeError(`A result cannot be written to the context: ${path}.`);
+  return written(input, steps, result, path);
 }
 
-function written(value: unknown, keys: readonly string[], result: unknown, path: string): unknown {
-  const [key, ...rest] = keys;
-  if (key === undefined) return result;
-  if (value !== undefined && (typeof value !== 'object' || value === null || Array.isArray(value))) {
-    throw new MachineError('States.ResultPathMatchFailure', `The path ${path} does not fit the input.`);
+function written(value: unknown, steps: readonly Step[], result: unknown, path: string): unknown {
+  const [step, ...rest] = steps;
+  if (step === undefined) return result;
+  if (typeof step === 'number') {
+    if (!Array.isArray(value) || step >= value.length) throw unfitPath(path);
+    return value.with(step, written(value[step], rest, result, path));
   }
-  const object = (value ?? {}) as Readonly<Record<string, unknown>>;
-  return {
-    ...object,
-    [key]: written(Object.hasOwn(object, key) ? object[key] : undefined, rest, result, path),
-  };
+  const object = value === undefined ? {} : value;
+  if (!isObject(object)) throw unfitPath(path);
+  const before = hasStep(object, step) ? object[step] : undefined;
+  return { ...object, [step]: written(before, rest, result, path) };
 }
 
 /** The template with the values of its paths. */
 export function fillTemplate(template: PayloadTemplate, sources: Sources): Record<string, unknown> {
-  const filled: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(template)) {
-    if (key.endsWith('.$')) filled[key.slice(0, -2)] = requirePath(String(value), sources);
-    else filled[key] = filledValue(value, sources);
-  }
-  return filled;
+  return Object.fromEntries(
+    Object.entries(template).map(([key, value]) =>
+      key.endsWith('.$')
+        ? [key.slice(0, -2), templatePath(key, value, sources)]
+        : [key, filledValue(value, sources)],
+    ),
+  );
 }
 
 function filledValue(value: TemplateValue, sources: Sources): unknown {
@@ -65,9 +61,30 @@ function filledValue(value: TemplateValue, sources: Sources): unknown {
   return fillTemplate(value as PayloadTemplate, sources);
 }
 
-const keysOf = (steps: string): string[] =>
-  [...steps.matchAll(STEP)].map(([, name, index]) => name ?? (index as string));
-
-function fail(path: string): never {
-  throw runtimeError(`${path} is not a path that this interpreter reads.`);
+function templatePath(key: string, path: TemplateValue, sources: Sources): unknown {
+  const value = readPath(String(path), sources);
+  if (value !== undefined) return value;
+  throw new MachineError('States.ParameterPathFailure', `${key} needs ${path}, which has no value.`);
 }
+
+function parsedPath(path: string): { isContext: boolean; steps: Step[] } {
+  const found = PATH.exec(path);
+  if (found === null) throw runtimeError(`${path} is not a path that this interpreter reads.`);
+  const steps = [...(found[2] as string).matchAll(STEP)];
+  return {
+    isContext: found[1] !== undefined,
+    steps: steps.map(([, name, index]) => name ?? Number(index)),
+  };
+}
+
+/** An index is no field of an object, and an array has no fields, not even its length. */
+function hasStep(value: unknown, step: Step): value is Readonly<Record<Step, unknown>> {
+  if (typeof step === 'number') return Array.isArray(value) && step < value.length;
+  return isObject(value) && Object.hasOwn(value, step);
+}
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const unfitPath = (path: string): MachineError =>
+  new MachineError('States.ResultPathMatchFailure', `The path ${path} does not fit the input.`);

@@ -1,19 +1,8 @@
-import type {
-  Catcher,
-  MachineState,
-  ParallelStep,
-  PassStep,
-  PayloadTemplate,
-  Retrier,
-  StateMachine,
-  TaskStep,
-} from '../../core/engine/asl.js';
+import type { MachineState, ParallelStep, Retrier, StateMachine, TaskStep } from '../../core/engine/asl.js';
 import { chosenState } from './choices.js';
 import { isMatched, MachineError, runtimeError } from './machine-error.js';
-import { fillTemplate, requirePath, writePath } from './paths.js';
+import { caughtError, passOutput, pathValue, payloadCopy, stateInput, stateOutput } from './state-data.js';
 
-/** Nothing larger crosses a state, as on AWS. */
-const STATE_BYTES_MAX = 256 * 1024;
 /** Bounds a machine that would loop for ever. */
 const TRANSITIONS_MAX = 25_000;
 
@@ -22,13 +11,13 @@ export const WAIT_FOR_TOKEN = 'arn:aws:states:::lambda:invoke.waitForTaskToken';
 /** A task that a machine asks for. */
 export interface MachineTask {
   readonly state: string;
-  /** Name of the function: the last part of its ARN. */
+  /** Name of the function, from its ARN. */
   readonly function: string;
   readonly input: unknown;
   /** The result comes later, from outside, and may take up to `timeout_seconds`. */
   readonly isWaiting: boolean;
   readonly timeout_seconds: number | null;
-  /** Aborted if another branch has failed, or the machine is stopped. */
+  /** Aborted if another branch has failed, or the machine is stopped; a task that ends for it rejects with its reason. */
   readonly signal: AbortSignal;
 }
 
@@ -47,7 +36,10 @@ export type MachineOutcome =
   | { readonly status: 'SUCCEEDED'; readonly output: unknown }
   | { readonly status: 'FAILED'; readonly error: string; readonly cause: string };
 
-/** Thrown by a host to leave a machine as it is, to be run again later. It is never caught by the machine. */
+/**
+ * The machine is left as it is, to be run again later: thrown by a host, or because the signal of the run was aborted.
+ * The machine never catches it.
+ */
 export class MachineStopped extends Error {
   override readonly name = 'MachineStopped';
 }
@@ -63,9 +55,11 @@ export async function runMachine(
   signal: AbortSignal = new AbortController().signal,
 ): Promise<MachineOutcome> {
   try {
-    return { status: 'SUCCEEDED', output: await new MachineRun(host, input).run(machine, input, signal) };
+    const data = payloadCopy('The input', input);
+    return { status: 'SUCCEEDED', output: await new MachineRun(host, data).run(machine, data, signal) };
   } catch (error) {
     if (error instanceof MachineStopped || !(error instanceof Error)) throw error;
+    if (signal.aborted) throw new MachineStopped('The machine was stopped.', { cause: signal.reason });
     return { status: 'FAILED', error: error.name, cause: error.message };
   }
 }
@@ -90,7 +84,6 @@ class MachineRun {
       if (state === undefined) throw runtimeError(`There is no state ${name}.`);
       this.host.onState?.(name);
       const [next, output]: [string | null, unknown] = await this.enter(name, state, data, signal);
-      assertSize(name, output);
       [name, data] = [next, output];
     }
     return data;
@@ -105,24 +98,17 @@ class MachineRun {
   ): Promise<[string | null, unknown]> {
     const context = { Execution: { Input: this.executionInput }, State: { Name: name } };
     if (state.Type === 'Fail') throw new MachineError(state.Error, state.Cause ?? '');
+    if (state.Type === 'Pass') return [state.Next ?? null, passOutput(state, data, context)];
+    if (state.Type === 'Task')
+      return this.guarded(state, data, signal, () => this.task(name, state, data, context, signal));
+    if (state.Type === 'Parallel')
+      return this.guarded(state, data, signal, () => this.parallel(state, data, context, signal));
     const input = pathValue(state.InputPath, data, context);
-    switch (state.Type) {
-      case 'Succeed':
-        return [null, pathValue(state.OutputPath, input, context)];
-      case 'Choice':
-        return [chosenState(state, input, context), pathValue(state.OutputPath, input, context)];
-      case 'Wait':
-        await this.host.sleep(state.Seconds, signal);
-        return [state.Next ?? null, pathValue(state.OutputPath, input, context)];
-      case 'Pass':
-        return [state.Next ?? null, passed(state, data, input, context)];
-      default:
-        return this.guarded(state, data, signal, () =>
-          state.Type === 'Task'
-            ? this.task(name, state, data, context, signal)
-            : this.parallel(state, data, context, signal),
-        );
-    }
+    const output = pathValue(state.OutputPath, input, context);
+    if (state.Type === 'Choice') return [chosenState(state, input, context), output];
+    if (state.Type === 'Succeed') return [null, output];
+    await this.host.sleep(state.Seconds, signal);
+    return [state.Next ?? null, output];
   }
 
   private async task(
@@ -132,18 +118,21 @@ class MachineRun {
     context: object,
     signal: AbortSignal,
   ): Promise<unknown> {
-    const parameters = stateInput(state, data, context);
     const isWaiting = state.Resource === WAIT_FOR_TOKEN;
-    const invoked = isWaiting ? (parameters as { FunctionName?: unknown; Payload?: unknown }) : null;
+    // A host knows a waiting task by its state: the token only has to exist for templates that pass it on.
+    const parameters = stateInput(state, data, isWaiting ? { ...context, Task: { Token: name } } : context);
+    const invoked = isWaiting
+      ? invocation(parameters)
+      : { FunctionName: state.Resource, Payload: parameters };
     const result = await this.host.runTask({
       state: name,
-      function: functionName(String(invoked === null ? state.Resource : invoked.FunctionName)),
-      input: invoked === null ? parameters : invoked.Payload,
+      function: functionName(invoked.FunctionName),
+      input: payloadCopy('The input', invoked.Payload),
       isWaiting,
       timeout_seconds: state.TimeoutSeconds ?? null,
       signal,
     });
-    return withResult(state, data, result, context);
+    return stateOutput(state, data, payloadCopy('The result', result), context);
   }
 
   /** All branches at once. If one fails, the others are stopped, and the state fails with its error. */
@@ -155,22 +144,23 @@ class MachineRun {
   ): Promise<unknown> {
     const input = stateInput(state, data, context);
     const stopping = new AbortController();
-    const either = AbortSignal.any([signal, stopping.signal]);
-    let first: { error: unknown } | null = null;
+    const stop = (): void => stopping.abort(signal.reason);
+    // Not AbortSignal.any: the signal of a long run would keep a reference for every parallel state it went through.
+    signal.addEventListener('abort', stop);
+    const errors: unknown[] = [];
     const runs = state.Branches.map(async (branch) => {
       try {
-        return await this.run(branch, input, either);
+        return await this.run(branch, input, stopping.signal);
       } catch (error) {
-        first ??= { error };
+        errors.push(error);
         stopping.abort(error);
         return undefined;
       }
     });
     const results = await Promise.all(runs);
-    // Assigned in a callback, which the compiler does not follow.
-    const failed = first as { error: unknown } | null;
-    if (failed !== null) throw failed.error;
-    return withResult(state, data, results, context);
+    signal.removeEventListener('abort', stop);
+    if (errors.length > 0) throw errors.find((error) => error instanceof MachineStopped) ?? errors[0];
+    return stateOutput(state, data, results, context);
   }
 
   /** Tries again and catches errors as the state says. */
@@ -187,8 +177,13 @@ class MachineRun {
       } catch (error) {
         if (error instanceof MachineStopped || !(error instanceof Error) || signal.aborted) throw error;
         const delaySeconds = this.retryDelay(state.Retry ?? [], error.name, retries);
-        if (delaySeconds === null) return caught(state.Catch ?? [], error, data);
+        if (delaySeconds === null) {
+          const caught = caughtError(state.Catch ?? [], error, data);
+          if (caught === null) throw error;
+          return caught;
+        }
         await this.host.sleep(delaySeconds, signal);
+        signal.throwIfAborted();
       }
     }
   }
@@ -219,53 +214,11 @@ class MachineRun {
   }
 }
 
-function caught(catchers: readonly Catcher[], error: Error, data: unknown): [string, unknown] {
-  const catcher = catchers.find(({ ErrorEquals }) => isMatched(ErrorEquals, error.name));
-  if (catcher === undefined) throw error;
-  const { ResultPath = '$', Next } = catcher;
-  const failure = { Error: error.name, Cause: error.message };
-  return [Next, ResultPath === null ? data : writePath(ResultPath, data, failure)];
-}
+/** The name in the ARN of a function, which may end with a version or an alias; or a name as it is. */
+const functionName = (arn: string): string => /:function:([^:]+)/.exec(arn)?.[1] ?? arn;
 
-interface WithPaths {
-  readonly InputPath?: string | null;
-  readonly OutputPath?: string | null;
-  readonly Parameters?: PayloadTemplate;
-  readonly ResultSelector?: PayloadTemplate;
-  readonly ResultPath?: string | null;
-}
-
-/** An absent path is the whole value, and null is an empty object. */
-const pathValue = (path: string | null | undefined, input: unknown, context: object): unknown =>
-  path === undefined ? input : path === null ? {} : requirePath(path, { input, context });
-
-function stateInput(state: WithPaths, data: unknown, context: object): unknown {
-  const input = pathValue(state.InputPath, data, context);
-  return state.Parameters === undefined ? input : fillTemplate(state.Parameters, { input, context });
-}
-
-function withResult(state: WithPaths, data: unknown, result: unknown, context: object): unknown {
-  const selected =
-    state.ResultSelector === undefined
-      ? result
-      : fillTemplate(state.ResultSelector, { input: result, context });
-  const { ResultPath = '$' } = state;
-  const output = ResultPath === null ? data : writePath(ResultPath, data, selected);
-  return pathValue(state.OutputPath, output, context);
-}
-
-function passed(state: PassStep, data: unknown, input: unknown, context: object): unknown {
-  const parameters =
-    state.Parameters === undefined ? input : fillTemplate(state.Parameters, { input, context });
-  const { Parameters: _, Result: __, ...paths } = state;
-  return withResult(paths, data, state.Result ?? parameters, context);
-}
-
-const functionName = (arn: string): string => arn.slice(arn.lastIndexOf(':') + 1);
-
-function assertSize(state: string, output: unknown): void {
-  const bytes = Buffer.byteLength(JSON.stringify(output) ?? '');
-  if (bytes <= STATE_BYTES_MAX) return;
-  const message = `The output of ${state} has ${bytes} bytes; at most ${STATE_BYTES_MAX} may cross a state.`;
-  throw new MachineError('States.DataLimitExceeded', message);
+function invocation(parameters: unknown): { readonly FunctionName: string; readonly Payload?: unknown } {
+  const { FunctionName, Payload } = Object(parameters) as { FunctionName?: unknown; Payload?: unknown };
+  if (typeof FunctionName === 'string') return { FunctionName, Payload };
+  throw runtimeError('A task that waits for a token needs the parameter FunctionName.');
 }

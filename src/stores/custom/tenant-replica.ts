@@ -169,6 +169,9 @@ export class TenantReplica {
       await this.catchUp();
       if (await this.add(textOfRecord({ kind: 'redaction', numbers }))) return;
     }
+    throw new StoreUnavailable(
+      `The redaction was not announced: another coordinator was faster ${ROUNDS_MAX} times. Repeat it.`,
+    );
   }
 
   /** Reading changes nothing, so any error means that the store cannot be reached. */

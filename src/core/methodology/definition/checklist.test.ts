@@ -190,3 +190,24 @@ it('keeps a human check even if a deterministic check has the same name', () => 
     required: true,
   });
 });
+
+describe('how a check is run', () => {
+  const check = (fields: string) =>
+    `  - {name: covered, type: deterministic, criterion: c, required: true, command: "a > b", ${fields}}\n`;
+
+  it('is taken from the edge file, with variables of the minimum replaced', () => {
+    const report = '{format: lcov, path: lcov.info, minimum_percent: $thresholds.test_coverage_minimum}';
+    const methodology = edgeOf(check(`shell: true, timeout_seconds: 30, report: ${report}`));
+    expect(named(methodology, 'tdd').get('covered')).toMatchObject({
+      shell: true,
+      timeout_seconds: 30,
+      report: { format: 'lcov', path: 'lcov.info', minimum_percent: 80 },
+      skipped: null,
+    });
+  });
+
+  it('skips a check whose minimum cannot be resolved', () => {
+    const report = '{format: lcov, path: lcov.info, minimum_percent: $thresholds.unknown}';
+    expect(named(edgeOf(check(`report: ${report}`)), 'tdd').get('covered')?.skipped).toContain('unknown');
+  });
+});

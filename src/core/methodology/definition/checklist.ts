@@ -88,6 +88,8 @@ function resolveCheck(check: CheckDefinition, methodology: Methodology): Effecti
   }
   const { criterion = '', command, pass_criterion } = texts;
   if (type === 'deterministic' && !command) skipped ??= 'It has no command.';
+  const run = resolveRunFields(check, constraints);
+  skipped ??= run.skipped;
   return {
     name,
     type,
@@ -95,8 +97,44 @@ function resolveCheck(check: CheckDefinition, methodology: Methodology): Effecti
     required: isRequired(check.required, constraints),
     ...(command ? { command } : {}),
     ...(pass_criterion ? { pass_criterion } : {}),
+    ...run.fields,
     skipped,
   };
+}
+
+type RunFields = Pick<EffectiveCheck, 'shell' | 'timeout_seconds' | 'report'>;
+
+/** How the command is run. A check whose minimum is not known cannot pass. */
+function resolveRunFields(
+  { shell, timeout_seconds, report }: CheckDefinition,
+  constraints: ProjectConstraints,
+): { readonly fields: RunFields; readonly skipped: string | null } {
+  const fields: RunFields = {
+    ...(shell === undefined ? {} : { shell }),
+    ...(timeout_seconds === undefined ? {} : { timeout_seconds }),
+    ...(report === undefined ? {} : { report }),
+  };
+  if (report?.minimum_percent === undefined) return { fields, skipped: null };
+  const minimum = resolvePercent(report.minimum_percent, constraints);
+  if (typeof minimum !== 'number') return { fields, skipped: minimum.message };
+  return { fields: { ...fields, report: { ...report, minimum_percent: minimum } }, skipped: null };
+}
+
+const PERCENT = /^(\d+(?:\.\d+)?)\s*(%)?$/;
+
+/** Thresholds are often shares: a value up to 1 is one, so 0.8 and 80 are the same minimum. */
+function resolvePercent(
+  written: number | string,
+  constraints: ProjectConstraints,
+): number | { readonly message: string } {
+  const resolution = resolveVariables(String(written), constraints);
+  if (!resolution.ok) return resolution;
+  const [, digits, sign] = PERCENT.exec(resolution.text) ?? [];
+  const value = digits === undefined ? Number.NaN : Number(digits);
+  // 0.29 * 100 is not quite 29.
+  const percent = sign === undefined && value <= 1 ? Number((value * 100).toFixed(6)) : value;
+  if (percent <= 100) return percent;
+  return { message: `${written} is ${resolution.text}, which is not a number from 0 to 100.` };
 }
 
 /** A check counts as required if its variable cannot be resolved. */

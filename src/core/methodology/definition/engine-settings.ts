@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ReplyOf } from '../../contract/schema.js';
 
 /** How candidates are constructed and judged. From `engine.yml`; an edge file may override a section. */
 
@@ -89,12 +90,12 @@ export const engineSettingsSchema = z.strictObject({
   review: review.exactOptional(),
 });
 
-export type ModelSettings = z.output<typeof modelSettings>;
-export type ConstructSettings = z.output<typeof construct>;
-export type EvaluateSettings = z.output<typeof evaluate>;
-export type SpendLimit = z.output<typeof spendLimit>;
-export type Budget = z.output<typeof budget>;
-export type EngineSettings = z.output<typeof engineSettingsSchema>;
+export type ModelSettings = ReplyOf<typeof modelSettings>;
+export type ConstructSettings = ReplyOf<typeof construct>;
+export type EvaluateSettings = ReplyOf<typeof evaluate>;
+export type SpendLimit = ReplyOf<typeof spendLimit>;
+export type Budget = ReplyOf<typeof budget>;
+export type EngineSettings = ReplyOf<typeof engineSettingsSchema>;
 
 /** How a deterministic check is run. */
 export const REPORT_FORMATS = [

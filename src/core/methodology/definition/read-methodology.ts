@@ -18,6 +18,7 @@ import { parseCoordination } from './read/coordination.js';
 import { parseEdgeFile } from './read/edge-config.js';
 import { composeEdgeConfigs } from './read/edge-configs.js';
 import { type EdgeNameIndex, fileStem } from './read/edge-names.js';
+import { parseEngineSettings } from './read/engine.js';
 import {
   type EvaluatorDefaults,
   NO_EVALUATOR_DEFAULTS,
@@ -91,6 +92,8 @@ function parseFiles(
   const rolesFile = files.fileOrBuiltIn('roles', 'agent_roles.yml');
   const roles = rolesFile && parseRoles(rolesFile, names);
   const modulesFile = files.fileOf('modules');
+  const engineFile = files.fileOf('engine');
+  const engine = engineFile && parseEngineSettings(engineFile);
   if (constraints === null || coordination === null || roles === null) return null;
   const default_profile = defaultProfileOf(constraints, profiles);
   const methodology: Methodology = {
@@ -103,6 +106,7 @@ function parseFiles(
     modules: modulesFile && parseModules(modulesFile),
     constraints: constraints.constraints,
     has_intent: files.textsOf('intent').some(hasIntent),
+    ...(engine === null ? {} : { engine }),
   };
   const loaded = parseFeatures(files.filesOf('feature'), profiles, default_profile);
   checkLength('', methodology, METHODOLOGY_LENGTH_MAX, findings);

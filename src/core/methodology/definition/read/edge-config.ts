@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isObject } from '../../../events/plain-data.js';
 import type { DocumentPath } from '../../../yaml/source-position.js';
+import { edgeEngineFields } from '../engine-settings.js';
 import type { CheckDefinition, EdgeConfig, Transition } from '../methodology.js';
 import { type EdgeNameIndex, fileStem } from './edge-names.js';
 import type { EvaluatorDefaults } from './evaluator-defaults.js';
@@ -15,6 +16,8 @@ import {
   parseCheck,
   section,
   shortText,
+  warnAboutRunFields,
+  withoutEmptyFields,
 } from './fields.js';
 import { warnUnknownFields } from './unknown-fields.js';
 import type { YamlFile } from './yaml-file.js';
@@ -37,6 +40,9 @@ const schema = z.looseObject({
   checklist: checksSchema,
   convergence: section(convergenceFields),
   evaluators: z.unknown().optional(),
+  construct: edgeEngineFields.construct.nullish(),
+  evaluate: edgeEngineFields.evaluate.nullish(),
+  budget: edgeEngineFields.budget.nullish(),
 });
 /** The only rule of an edge. */
 const CONVERGENCE_RULE = 'all_required_checks_pass';
@@ -99,7 +105,7 @@ function configOf(
   { check_defaults, ...defaults }: EvaluatorDefaults,
 ): ParsedEdgeFile['config'] {
   const { edge: _, edge_type: __, source: ___, target: ____, description, checklist, ...rest } = parsed;
-  const { evaluators, convergence, ...extra } = rest;
+  const { evaluators, convergence, construct, evaluate, budget, ...extra } = rest;
   const { rule, max_iterations, stuck_threshold, human_required } = convergence;
   if (rule && rule !== CONVERGENCE_RULE) {
     file.warn(['convergence', 'rule'], `Only ${CONVERGENCE_RULE} is supported on an edge, and it applies.`);
@@ -114,6 +120,7 @@ function configOf(
     max_iterations,
     stuck_threshold,
     human_required: human_required ?? defaults.human_required,
+    ...withoutEmptyFields({ construct, evaluate, budget }),
     extra: isTooLong ? {} : extra,
   };
 }
@@ -152,8 +159,10 @@ export function parseChecks(
   { source, defaults }: { readonly source?: string; readonly defaults?: CheckDefaults },
 ): CheckDefinition[] {
   const names = new Set<string>();
-  for (const [at, { name }] of parsed.entries()) {
+  for (const [at, check] of parsed.entries()) {
+    const { name } = check;
     warnUnknownFields(file, [...path, at], CHECK_FIELDS, 'Its check is read without it.');
+    warnAboutRunFields(check, file, [...path, at]);
     if (names.has(name))
       file.fault([...path, at, 'name'], `There are two checks called ${JSON.stringify(name)}; rename one.`);
     names.add(name);

@@ -2,7 +2,7 @@ import { canonicalEdge } from '../edge-name.js';
 import type { CheckDefinition, EdgeConfig, Transition } from '../methodology.js';
 import { defaultEdgeConfig, type ParsedEdgeFile, TRACEABILITY_STEM } from './edge-config.js';
 import type { EvaluatorDefaults } from './evaluator-defaults.js';
-import { checksSchema, parseCheck } from './fields.js';
+import { checksSchema, parseCheck, withoutEmptyFields } from './fields.js';
 import type { ParsedTopology } from './topology.js';
 
 /** Files that only add to an edge with a file of its own. */
@@ -81,7 +81,7 @@ function withTraceabilityCommand(
   commands: ReadonlyMap<string, CheckDefinition>,
 ): CheckDefinition {
   if (check.source !== 'traceability' || check.command !== undefined) return check;
-  const { command, pass_criterion } = commands.get(check.name) ?? {};
+  const { command, pass_criterion, shell, timeout_seconds, report } = commands.get(check.name) ?? {};
   if (command === undefined) return check;
-  return { ...check, command, ...(pass_criterion === undefined ? {} : { pass_criterion }) };
+  return { ...check, command, ...withoutEmptyFields({ pass_criterion, shell, timeout_seconds, report }) };
 }

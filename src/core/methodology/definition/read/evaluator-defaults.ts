@@ -15,6 +15,7 @@ import {
   parseCheck,
   requiredField,
   section,
+  warnAboutRunFields,
 } from './fields.js';
 import { warnUnknownFields } from './unknown-fields.js';
 import type { YamlFile } from './yaml-file.js';
@@ -83,6 +84,7 @@ export function parseEvaluatorDefaults(file: YamlFile): EvaluatorDefaults | null
   const check_defaults = checkDefaultsOf(parsed.evaluator_types, file);
   const checks = parsed.checklist.map((check, at) => {
     warnUnknownFields(file, ['checklist', at], CHECK_FIELDS, 'Its check is read without it.');
+    warnAboutRunFields(check, file, ['checklist', at]);
     return parseCheck(check, check_defaults);
   });
   const names = new Set(checks.map(({ name }) => name));

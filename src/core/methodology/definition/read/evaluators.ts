@@ -1,14 +1,19 @@
 import type { CheckType } from '../../../contract/values.js';
 import { isObject } from '../../../events/plain-data.js';
+import { parseWithSchema } from '../../../yaml/check-shape.js';
 import type { DocumentPath } from '../../../yaml/source-position.js';
 import type { CheckDefinition } from '../methodology.js';
 import {
+  CHECK_RUN_FIELDS,
   CHECKS_MAX,
   type CheckDefaults,
+  checkRunSchema,
   checkTypeOf,
   longText,
+  onlyDeterministic,
   parseCheck,
   requiredField,
+  withoutEmptyFields,
 } from './fields.js';
 import { warnUnknownFields } from './unknown-fields.js';
 import type { YamlFile } from './yaml-file.js';
@@ -25,6 +30,7 @@ const EVALUATOR_FIELDS = [
   'checklist',
   'gate',
   'required',
+  ...CHECK_RUN_FIELDS,
 ];
 const ITEM_FIELDS = ['name', 'criterion', 'required', 'source'];
 
@@ -84,6 +90,7 @@ function* evaluatorChecks(
 /** Reads one entry of `evaluators:`. */
 class EvaluatorReader {
   private readonly type: CheckType;
+  private readonly runFields: Partial<CheckDefinition>;
 
   constructor(
     private readonly entry: Fields,
@@ -101,6 +108,11 @@ class EvaluatorReader {
       context.file.warn([...path, 'type'], message);
     }
     this.type = type ?? inferred;
+    this.runFields = withoutEmptyFields(parseWithSchema(checkRunSchema, entry, path, context.file) ?? {});
+    if (this.type === 'deterministic' || hasValue(entry, 'command')) return;
+    for (const name of Object.keys(this.runFields)) {
+      context.file.warn([...path, name], onlyDeterministic(name));
+    }
   }
 
   *readCommands(): Generator<CheckDefinition> {
@@ -115,7 +127,7 @@ class EvaluatorReader {
       }
       const criterion = this.textOf('criterion') ?? `The command passes: ${command}`;
       const pass_criterion = this.textOf('pass_criterion');
-      const fields = { command, ...(pass_criterion === null ? {} : { pass_criterion }) };
+      const fields = { command, ...(pass_criterion === null ? {} : { pass_criterion }), ...this.runFields };
       yield this.buildCheck('deterministic', this.textOf('name') ?? command, criterion, fields);
     }
   }
@@ -153,7 +165,8 @@ class EvaluatorReader {
     const { edge } = this.context;
     const { type } = this;
     const criterion = this.textOf('criterion') ?? `The result of ${edge} is as it should be`;
-    const fields = type === 'deterministic' ? { command: `$tools.${edge}.command $tools.${edge}.args` } : {};
+    const command = `$tools.${edge}.command $tools.${edge}.args`;
+    const fields = type === 'deterministic' ? { command, ...this.runFields } : {};
     yield this.buildCheck(type, this.textOf('name') ?? `${edge}_${type}`, criterion, fields);
   }
 

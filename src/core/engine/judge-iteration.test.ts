@@ -1,0 +1,196 @@
+import { describe, expect, it } from 'vitest';
+import { NO_COST } from './check-outcome.js';
+import { failingCheckNames, type IterationFacts, judgeIteration } from './judge-iteration.js';
+import type { HumanDecision } from './run-data.js';
+import { buildCheck } from './testing.js';
+
+const CHECKS = [
+  buildCheck('tests'),
+  buildCheck('reads', 'agent'),
+  buildCheck('extra', 'agent', { required: false }),
+];
+const HUMAN = buildCheck('look', 'human');
+type Outcome = IterationFacts['outcomes'][number];
+const tests = (result: Outcome['result']): Outcome => ({ name: 'tests', type: 'deterministic', result });
+const reads = (result: Outcome['result']): Outcome => ({ name: 'reads', type: 'agent', result });
+const PASSED = [tests('pass'), reads('pass')];
+const decided = (decision: HumanDecision['decision'], comment = ''): HumanDecision => ({
+  decision,
+  reviewer: 'ada',
+  comment,
+});
+const NOT_AUTHORISED = { verdict: 'escalate', reason: 'outside_role_authority' } as const;
+const BUDGET = { run: { tokens: 1 } };
+const SPENT = {
+  run: { ...NO_COST, input_tokens: 1 },
+  feature: NO_COST,
+  project: NO_COST,
+  tenant: NO_COST,
+};
+
+const verdictOf = (facts: Partial<IterationFacts>) =>
+  judgeIteration({
+    checks: CHECKS,
+    outcomes: PASSED,
+    earlier_failing: [],
+    human: null,
+    authority: { verdict: 'granted', reason: null },
+    budget: {},
+    spent: SPENT,
+    iteration: 1,
+    max_iterations: 5,
+    stuck_threshold: 3,
+    ...facts,
+  });
+
+const WITH_HUMAN = { checks: [...CHECKS, HUMAN] };
+const FAILED = { outcomes: [tests('fail')] };
+/** The last iteration, stuck, and without budget. */
+const AT_EVERY_LIMIT = { budget: BUDGET, iteration: 5, earlier_failing: [['tests'], ['tests']] };
+
+describe('an iteration', () => {
+  it.each<[string, Partial<IterationFacts>, string, string | null, number]>([
+    ['whose checks have passed', {}, 'CONVERGED', null, 0],
+    ['that passes at every limit', AT_EVERY_LIMIT, 'CONVERGED', null, 0],
+    [
+      'of a role that is only warned',
+      { authority: { ...NOT_AUTHORISED, verdict: 'warn' } },
+      'CONVERGED',
+      null,
+      0,
+    ],
+    [
+      'whose optional check fails',
+      { outcomes: [...PASSED, { ...reads('fail'), name: 'extra' }] },
+      'CONVERGED',
+      null,
+      0,
+    ],
+    ['that a person approves', { ...WITH_HUMAN, human: decided('APPROVED') }, 'CONVERGED', null, 0],
+    ['without authority', { authority: NOT_AUTHORISED }, 'ESCALATE', 'NOT_AUTHORISED', 0],
+    [
+      'that is refused to its role',
+      { authority: { ...NOT_AUTHORISED, verdict: 'reject' } },
+      'ESCALATE',
+      'NOT_AUTHORISED',
+      0,
+    ],
+    ['without authority, before it has passed', { ...FAILED, authority: NOT_AUTHORISED }, 'LOOP', null, 2],
+    ['that a person rejects', { ...WITH_HUMAN, human: decided('REJECTED') }, 'ESCALATE', 'REJECTED', 1],
+    ['that a person rejects unasked', { human: decided('REJECTED') }, 'ESCALATE', 'REJECTED', 1],
+    [
+      'that is rejected at every limit',
+      { ...WITH_HUMAN, ...AT_EVERY_LIMIT, human: decided('REJECTED') },
+      'ESCALATE',
+      'REJECTED',
+      1,
+    ],
+    ['that nobody reviews', { ...WITH_HUMAN, human: decided('NO_ANSWER') }, 'ESCALATE', 'NO_ANSWER', 1],
+    ['with changes requested', { ...WITH_HUMAN, human: decided('CHANGES_REQUESTED') }, 'LOOP', null, 1],
+    [
+      'with changes requested in the last one',
+      { ...WITH_HUMAN, human: decided('CHANGES_REQUESTED'), iteration: 5 },
+      'ESCALATE',
+      'MAX_ITERATIONS',
+      1,
+    ],
+    ['that a person has not seen', WITH_HUMAN, 'LOOP', null, 1],
+    ['that fails', FAILED, 'LOOP', null, 2],
+    ['whose program did not run to its end', { outcomes: [tests('error'), reads('pass')] }, 'LOOP', null, 1],
+    ['whose program was skipped', { outcomes: [tests('skip'), reads('pass')] }, 'LOOP', null, 1],
+    ['whose agent check was never made', { outcomes: [tests('pass')] }, 'LOOP', null, 1],
+    ['whose agent check is pending', { outcomes: [tests('pass'), reads('pending')] }, 'LOOP', null, 1],
+    ['of an edge without checks', { checks: [], outcomes: [] }, 'LOOP', null, 1],
+    ['without budget', { ...FAILED, budget: BUDGET }, 'ESCALATE', 'BUDGET_SPENT', 2],
+    ['that fails at every limit', { ...FAILED, ...AT_EVERY_LIMIT }, 'ESCALATE', 'BUDGET_SPENT', 2],
+    ['that is the last', { ...FAILED, iteration: 5 }, 'ESCALATE', 'MAX_ITERATIONS', 2],
+    [
+      'that is the last and stuck',
+      { ...FAILED, ...AT_EVERY_LIMIT, budget: {} },
+      'ESCALATE',
+      'MAX_ITERATIONS',
+      2,
+    ],
+    [
+      'that is stuck',
+      { ...FAILED, iteration: 3, earlier_failing: [['tests'], ['tests']] },
+      'ESCALATE',
+      'STUCK',
+      2,
+    ],
+  ])('%s', (_, facts, outcome, reason, delta) => {
+    const iteration = facts.iteration ?? 1;
+    expect(verdictOf(facts)).toMatchObject({ outcome, reason, delta, next_iteration: iteration + 1 });
+  });
+
+  it('says what is missing, and both limits if both are reached', () => {
+    expect(verdictOf(FAILED).says).toBe('Not passed: tests, reads.');
+    expect(verdictOf({ ...FAILED, ...AT_EVERY_LIMIT, budget: {} }).says).toBe(
+      'Iteration 5 of at most 5 has not converged. The same checks have failed 3 times in a row: tests.',
+    );
+    expect(verdictOf({ ...WITH_HUMAN, human: decided('REJECTED', 'Not this way.') }).says).toBe(
+      'ada has rejected the candidate: Not this way.',
+    );
+    expect(
+      verdictOf({ authority: { verdict: 'escalate', reason: 'commands_programs', paths: ['.npmrc'] } }).says,
+    ).toBe(
+      'All required checks have passed, but the result changes files that configure other programs (.npmrc): a person has to decide.',
+    );
+    expect(verdictOf({ ...WITH_HUMAN, human: decided('REJECTED', 'x'.repeat(4000)) }).says).toHaveLength(
+      2000,
+    );
+  });
+});
+
+describe('a run is stuck', () => {
+  const both = [tests('fail'), reads('fail')];
+  it.each<[string, Outcome[], string[][], number, boolean]>([
+    ['with too few iterations', [tests('fail')], [['tests']], 3, false],
+    ['with the same checks three times', [tests('fail')], [['tests'], ['tests']], 3, true],
+    [
+      'in any order',
+      both,
+      [
+        ['tests', 'reads'],
+        ['reads', 'tests'],
+      ],
+      3,
+      true,
+    ],
+    ['with more checks than before', both, [['tests'], ['tests']], 3, false],
+    [
+      'with fewer checks than before',
+      [tests('fail')],
+      [
+        ['reads', 'tests'],
+        ['reads', 'tests'],
+      ],
+      3,
+      false,
+    ],
+    ['with another one between', [tests('fail')], [['tests'], ['reads'], ['tests']], 3, false],
+    ['after another one', [tests('fail')], [['reads'], ['tests'], ['tests']], 3, true],
+    ['at once, if the threshold is 1', [tests('fail')], [['reads']], 1, true],
+    ['only with failing checks', [tests('pass')], [[], []], 3, false],
+  ])('%s: %#', (_, outcomes, earlier_failing, stuck_threshold, isStuck) => {
+    const { reason } = verdictOf({ outcomes, earlier_failing, stuck_threshold, iteration: 4 });
+    expect(reason).toBe(isStuck ? 'STUCK' : null);
+  });
+
+  it('by checks that were made, not by a person who requests changes each time', () => {
+    const facts = {
+      ...WITH_HUMAN,
+      human: decided('CHANGES_REQUESTED'),
+      earlier_failing: [[], []],
+      iteration: 3,
+    };
+    expect(verdictOf(facts)).toMatchObject({ outcome: 'LOOP', says: 'Not passed: look.' });
+    expect(failingCheckNames([...CHECKS, HUMAN], [reads('fail'), tests('error')])).toEqual([
+      'reads',
+      'tests',
+    ]);
+    expect(failingCheckNames([...CHECKS, HUMAN], [tests('fail')])).toEqual(['tests']);
+    const human: Outcome = { name: 'look', type: 'human', result: 'fail' };
+    expect(failingCheckNames([...CHECKS, HUMAN], [...PASSED, human])).toEqual([]);
+  });
+});

@@ -1,0 +1,143 @@
+import type { EffectiveCheck } from '../contract/tasks.js';
+import type { AuthorityVerdict } from '../methodology/definition/authority.js';
+import { judgeConvergence } from '../methodology/definition/convergence.js';
+import type { Budget } from '../methodology/definition/engine-settings.js';
+import { type SpentByScope, spentLimit } from './budget.js';
+import type { CheckOutcome } from './check-outcome.js';
+import type { ESCALATION_REASONS, HumanDecision, IterationVerdict } from './run-data.js';
+
+type EscalationReason = (typeof ESCALATION_REASONS)[number];
+type Outcome = Pick<CheckOutcome, 'name' | 'type' | 'result'>;
+
+export interface IterationFacts {
+  /** The checks of the plan: a required one without an outcome has not passed. */
+  readonly checks: readonly EffectiveCheck[];
+  /** Of this iteration, by programs and models. A person's decision is `human`. */
+  readonly outcomes: readonly Outcome[];
+  /** Names of the failing checks of each earlier iteration, oldest first: what `failingCheckNames` gave. */
+  readonly earlier_failing: readonly (readonly string[])[];
+  /** Null if nobody was asked. */
+  readonly human: HumanDecision | null;
+  readonly authority: AuthorityVerdict;
+  readonly budget: Budget;
+  readonly spent: SpentByScope;
+  /** From 1. */
+  readonly iteration: number;
+  readonly max_iterations: number;
+  readonly stuck_threshold: number;
+}
+
+const SAYS_LENGTH_MAX = 2000;
+
+/**
+ * Decides what follows an iteration, in this order: converged; passed without authority to converge; refused or not
+ * answered by a person; budget spent; last iteration; stuck; another iteration. A person who requests changes asks for
+ * another iteration, within the same limits.
+ */
+export function judgeIteration(facts: IterationFacts): Omit<IterationVerdict, 'findings'> {
+  const open = openChecks(facts);
+  const delta = open.length;
+  const verdict = (outcome: IterationVerdict['outcome'], reason: EscalationReason | null, says: string) => ({
+    outcome,
+    reason,
+    says: says.slice(0, SAYS_LENGTH_MAX),
+    delta,
+    next_iteration: facts.iteration + 1,
+  });
+  if (delta === 0) {
+    if (isAuthorised(facts.authority)) return verdict('CONVERGED', null, 'All required checks have passed.');
+    return verdict('ESCALATE', 'NOT_AUTHORISED', notAuthorisedMessage(facts.authority));
+  }
+  const escalation = decisionEscalation(facts.human) ?? limitEscalation(facts);
+  if (escalation !== null) return verdict('ESCALATE', escalation.reason, escalation.says);
+  return verdict('LOOP', null, `Not passed: ${open.join(', ')}.`);
+}
+
+/** Required checks of this iteration that a program or a model has judged, and that have not passed: sorted names. */
+export function failingCheckNames(
+  checks: readonly EffectiveCheck[],
+  outcomes: readonly Outcome[],
+): readonly string[] {
+  const judged = new Set(automatic(outcomes).map(({ name }) => name));
+  const { failing } = judgeConvergence(checks, automatic(outcomes));
+  return failing
+    .map(({ name }) => name)
+    .filter((name) => judged.has(name))
+    .sort();
+}
+
+const automatic = (outcomes: readonly Outcome[]): readonly Outcome[] =>
+  outcomes.filter(({ type }) => type !== 'human');
+
+/** Names of the required checks that have not passed, human ones last. */
+function openChecks({ checks, outcomes, human }: IterationFacts): readonly string[] {
+  const { failing, human: humanChecks } = judgeConvergence(checks, automatic(outcomes));
+  const names = failing.map(({ name }) => name);
+  if (human?.decision === 'APPROVED') return names;
+  // A decision counts even if no check requires it.
+  const isRefused = human !== null && humanChecks.length === 0;
+  return [...names, ...humanChecks, ...(isRefused ? ['human_approval'] : [])];
+}
+
+const isAuthorised = ({ verdict }: AuthorityVerdict): boolean => verdict === 'granted' || verdict === 'warn';
+
+const AUTHORITY_MESSAGES: Readonly<Record<NonNullable<AuthorityVerdict['reason']>, string>> = {
+  outside_role_authority: 'the role of this agent may not converge the edge',
+  spec_mutation: 'the result changes the specification',
+  commands_programs: 'the result changes files that configure other programs',
+};
+
+function notAuthorisedMessage({ reason, paths = [] }: AuthorityVerdict): string {
+  const cause = reason === null ? 'this agent may not converge the edge' : AUTHORITY_MESSAGES[reason];
+  const files = paths.length === 0 ? '' : ` (${paths.join(', ')})`;
+  return `All required checks have passed, but ${cause}${files}: a person has to decide.`;
+}
+
+interface EscalationCause {
+  readonly reason: EscalationReason;
+  readonly says: string;
+}
+
+function decisionEscalation(human: HumanDecision | null): EscalationCause | null {
+  if (human?.decision === 'REJECTED') {
+    const comment = human.comment.trim();
+    return {
+      reason: 'REJECTED',
+      says: `${human.reviewer} has rejected the candidate${comment ? `: ${comment}` : '.'}`,
+    };
+  }
+  if (human?.decision === 'NO_ANSWER') {
+    return { reason: 'NO_ANSWER', says: 'Nobody has reviewed the candidate before the deadline.' };
+  }
+  return null;
+}
+
+function limitEscalation(facts: IterationFacts): EscalationCause | null {
+  const spent = spentLimit(facts.budget, facts.spent);
+  if (spent !== null) return { reason: 'BUDGET_SPENT', says: spent };
+  const { iteration, max_iterations } = facts;
+  const stuck = stuckMessage(facts);
+  if (iteration >= max_iterations) {
+    const says = `Iteration ${iteration} of at most ${max_iterations} has not converged.`;
+    return { reason: 'MAX_ITERATIONS', says: stuck === null ? says : `${says} ${stuck}` };
+  }
+  return stuck === null ? null : { reason: 'STUCK', says: stuck };
+}
+
+/** Null unless the same checks have failed in the last `stuck_threshold` iterations. */
+function stuckMessage(facts: IterationFacts): string | null {
+  const { checks, outcomes, earlier_failing, stuck_threshold } = facts;
+  const failing = failingCheckNames(checks, outcomes);
+  if (failing.length === 0) return null;
+  const earlier = stuck_threshold === 1 ? [] : earlier_failing.slice(1 - stuck_threshold);
+  const isStuck =
+    earlier.length === stuck_threshold - 1 && earlier.every((names) => isSameSet(names, failing));
+  if (!isStuck) return null;
+  const times = stuck_threshold === 1 ? 'once' : `${stuck_threshold} times in a row`;
+  return `The same checks have failed ${times}: ${failing.join(', ')}.`;
+}
+
+function isSameSet(a: readonly string[], b: readonly string[]): boolean {
+  const set = new Set(a);
+  return set.size === new Set(b).size && b.every((name) => set.has(name));
+}

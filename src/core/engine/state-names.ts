@@ -1,0 +1,41 @@
+/** Maximum length of the name of a state, in characters. */
+export const STATE_NAME_LENGTH_MAX = 80;
+
+/** Gives each state a printable name that no other state of the document has, also not in a branch. */
+export class StateNames {
+  readonly #used: Set<string>;
+
+  constructor(reserved: Iterable<string>) {
+    this.#used = new Set(reserved);
+  }
+
+  /** `Check: tests_pass`; a second one with the same first 80 characters ends with ` (2)`. */
+  unique(prefix: string, name: string): string {
+    const full = `${prefix}: ${printable(name)}`;
+    let unique = shortened(full, STATE_NAME_LENGTH_MAX);
+    for (let count = 2; this.#used.has(unique); count += 1) {
+      const suffix = ` (${count})`;
+      unique = shortened(full, STATE_NAME_LENGTH_MAX - suffix.length) + suffix;
+    }
+    this.#used.add(unique);
+    return unique;
+  }
+}
+
+/** Without control characters, invisible characters, parts of surrogate pairs and line breaks. */
+function printable(name: string): string {
+  const text = name
+    .replace(/[\p{C}\p{Z}]+/gu, ' ')
+    .normalize('NFC')
+    .trim();
+  return text === '' ? 'unnamed' : text;
+}
+
+/** At most this many UTF-16 units, without half a character at the end. */
+function shortened(text: string, lengthMax: number): string {
+  if (text.length <= lengthMax) return text;
+  return text
+    .slice(0, lengthMax)
+    .replace(/[\ud800-\udbff]$/, '')
+    .trimEnd();
+}

@@ -1,0 +1,48 @@
+import type { EffectiveCheck } from '../contract/tasks.js';
+import type { EdgePlan } from './edge-plan.js';
+import type { StepHandlerName } from './run-data.js';
+
+/** For checks and settings that name none. */
+export const CHECK_TIMEOUT_SECONDS = 600;
+export const CONSTRUCT_TIMEOUT_SECONDS = 3600;
+export const JUDGE_CHECK_TIMEOUT_SECONDS = 600;
+export const REVIEW_DEADLINE_DAYS = 14;
+
+/** A handler prepares and cleans up: its own timeout must end the program before the machine ends the handler. */
+const GRACE_SECONDS = 10;
+const SHORT_STEP_SECONDS = 20;
+/** Steps that copy files. */
+const FILES_STEP_SECONDS = 60;
+/** Nothing waits longer on Step Functions. */
+const WAIT_SECONDS_MAX = 365 * 86_400;
+
+export const checkTimeoutSeconds = ({ timeout_seconds }: Pick<EffectiveCheck, 'timeout_seconds'>): number =>
+  (timeout_seconds ?? CHECK_TIMEOUT_SECONDS) + GRACE_SECONDS;
+
+/** Worst-case duration of one attempt of a step other than `run_check`. */
+export function stepTimeoutSeconds(
+  handler: Exclude<StepHandlerName, 'run_check'>,
+  { construct, evaluate, settings }: EdgePlan,
+): number {
+  switch (handler) {
+    case 'construct_candidate':
+      return settingSeconds(construct, CONSTRUCT_TIMEOUT_SECONDS) + GRACE_SECONDS;
+    case 'judge_check':
+      return settingSeconds(evaluate, JUDGE_CHECK_TIMEOUT_SECONDS) + GRACE_SECONDS;
+    case 'request_review': {
+      const days = settings.review?.deadline_days ?? REVIEW_DEADLINE_DAYS;
+      return Math.min(Math.max(1, Math.round(days * 86_400)), WAIT_SECONDS_MAX);
+    }
+    case 'load_context':
+    case 'promote':
+      return FILES_STEP_SECONDS;
+    default:
+      return SHORT_STEP_SECONDS;
+  }
+}
+
+/** A recorded transcript only has to be read, and without settings nothing is called. */
+function settingSeconds(settings: EdgePlan['construct'] | EdgePlan['evaluate'], fallback: number): number {
+  if (settings === null || settings.type === 'replay') return SHORT_STEP_SECONDS;
+  return settings.timeout_seconds ?? fallback;
+}

@@ -1,0 +1,39 @@
+import type { EdgePlan } from './edge-plan.js';
+import { checkTimeoutSeconds, stepTimeoutSeconds } from './step-timeouts.js';
+
+export type WorkflowType = 'STANDARD' | 'EXPRESS';
+
+/** An Express execution ends after five minutes, whatever it is doing. */
+export const EXPRESS_SECONDS_MAX = 300;
+
+/**
+ * The kind of a workflow, with the reason as a sentence. Standard unless only programs check the candidate, and all
+ * iterations together certainly take less than five minutes. Retries are not counted.
+ */
+export function chooseWorkflowType(plan: EdgePlan): { workflow_type: WorkflowType; reason: string } {
+  const { checks } = plan;
+  const standard = (reason: string) => ({ workflow_type: 'STANDARD', reason }) as const;
+  if (checks.length === 0) return standard('Standard: the edge has no check.');
+  const human = checks.find(({ type }) => type === 'human');
+  if (human !== undefined) return standard(`Standard: a person decides the check ${human.name}.`);
+  const agent = checks.find(({ type }) => type === 'agent');
+  if (agent !== undefined) return standard(`Standard: an agent judges the check ${agent.name}.`);
+  const seconds = worstCaseSeconds(plan);
+  const duration = `${plan.max_iterations} ${plan.max_iterations === 1 ? 'iteration' : 'iterations'} may take ${seconds} seconds`;
+  if (seconds >= EXPRESS_SECONDS_MAX) {
+    return standard(`Standard: ${duration}, and an Express workflow ends after ${EXPRESS_SECONDS_MAX}.`);
+  }
+  return {
+    workflow_type: 'EXPRESS',
+    reason: `Express: all checks are programs, and ${duration}, less than ${EXPRESS_SECONDS_MAX}.`,
+  };
+}
+
+/** The checks of a tier run at the same time, so the slowest counts. */
+function worstCaseSeconds(plan: EdgePlan): number {
+  const step = (handler: Parameters<typeof stepTimeoutSeconds>[0]) => stepTimeoutSeconds(handler, plan);
+  const before = step('claim_edge') + step('load_config') + step('load_context');
+  const checks = Math.max(...plan.checks.map(checkTimeoutSeconds));
+  const iteration = step('construct_candidate') + checks + step('judge_iteration');
+  return before + iteration * plan.max_iterations + Math.max(step('promote'), step('escalate'));
+}

@@ -1,0 +1,124 @@
+import { constants } from 'node:fs';
+import { cp, mkdir, mkdtemp, open, realpath, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, sep } from 'node:path';
+import type { WorkCopy } from './check-runner.js';
+import { type CommandEnd, REPORT_BYTES_MAX, runCommand } from './run-command.js';
+import { findProgram, type Sandbox, type SandboxRun } from './sandbox.js';
+import { resourceLimits, sandboxEnvironment } from './sandbox-arguments.js';
+
+/** Runs a command on its own copy of a copy, which is thrown away, and reads its report. */
+export interface CommandExecutor {
+  readonly is_sandboxed: boolean;
+  /** Rejects only if the signal is aborted. */
+  execute(run: SandboxRun & { readonly signal: AbortSignal }): Promise<Execution>;
+}
+
+export interface Execution extends Omit<CommandEnd, 'channel'> {
+  /** False if the sandbox or the copy could not be made; the output says why. */
+  readonly is_started: boolean;
+  /** Whether it was at these limits when it ended. */
+  readonly is_disk_full: boolean;
+  readonly is_process_limit_reached: boolean;
+  /** One byte more than the maximum if it is too large; null if there is none. */
+  readonly report: Uint8Array | null;
+}
+
+/** In the sandbox, for commands that nobody vouches for. */
+export const sandboxExecutor = (sandbox: Sandbox): CommandExecutor => ({
+  is_sandboxed: true,
+  async execute(run) {
+    const command = { ...sandbox.commandLine(run), cwd: '/', env: sandboxEnvironment() };
+    const { channel, ...end } = await runCommand({ ...command, limits: run.limits, signal: run.signal });
+    return { ...end, ...parseChannel(channel) };
+  },
+});
+
+/** The lines of the launch script, and the report after the line `report`. */
+function parseChannel(channel: Buffer): Omit<Execution, keyof CommandEnd> {
+  const lines = new Set<string>();
+  let from = 0;
+  for (let end = channel.indexOf('\n'); end !== -1 && lines.size < 8; end = channel.indexOf('\n', from)) {
+    const line = channel.toString('latin1', from, end);
+    from = end + 1;
+    lines.add(line);
+    if (line === 'report' || line === 'end') break;
+  }
+  const report = lines.has('report') ? channel.subarray(from) : null;
+  return {
+    is_started: lines.has('started'),
+    is_disk_full: lines.has('full'),
+    is_process_limit_reached: lines.has('crowded'),
+    report,
+  };
+}
+
+/**
+ * Without a sandbox: a process group with limits of time, output, memory and file size. The command can read and write
+ * whatever the user can.
+ */
+export const unsandboxedExecutor = (path: string | undefined): CommandExecutor => ({
+  is_sandboxed: false,
+  async execute({ copy, argv, limits, report, signal }) {
+    const folder = await realpath(await mkdtemp(join(tmpdir(), 'genesis-check-')));
+    try {
+      const project = await prepareFolder(folder, copy);
+      if (report !== null) await removeReport(project, report);
+      const temporary = join(folder, 'tmp');
+      const env = { ...sandboxEnvironment(), PATH: path ?? '', HOME: temporary, TMPDIR: temporary };
+      const prlimit = findProgram('prlimit', path);
+      const limited = prlimit === null ? [] : [prlimit, ...resourceLimits(limits), '--'];
+      const [file = '', ...args] = [...limited, ...argv];
+      const { channel: _, ...end } = await runCommand({ file, args, cwd: project, env, limits, signal });
+      const bytes = report === null ? null : await readReport(project, report);
+      const state = {
+        is_started: end.spawn_error === null,
+        is_disk_full: false,
+        is_process_limit_reached: false,
+      };
+      return { ...end, ...state, report: bytes };
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+});
+
+async function prepareFolder(
+  folder: string,
+  { folder: copy, read_only }: Pick<WorkCopy, 'folder' | 'read_only'>,
+) {
+  const project = join(folder, 'project');
+  await mkdir(join(folder, 'tmp'));
+  await cp(copy, project, { recursive: true, verbatimSymlinks: true });
+  for (const { source, target } of read_only) {
+    await mkdir(dirname(join(project, target)), { recursive: true });
+    await symlink(source, join(project, target));
+  }
+  return project;
+}
+
+/** A report from an earlier run proves nothing. */
+async function removeReport(project: string, report: string): Promise<void> {
+  const parent = await realpath(dirname(join(project, report))).catch(() => null);
+  if (parent !== null && isInside(project, parent))
+    await rm(join(project, report), { recursive: true, force: true });
+}
+
+/** Follows no link out of the folder. */
+async function readReport(project: string, report: string): Promise<Uint8Array | null> {
+  const path = await realpath(join(project, report)).catch(() => null);
+  if (path === null || !isInside(project, path)) return null;
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
+    () => null,
+  );
+  if (file === null) return null;
+  try {
+    if (!(await file.stat()).isFile()) return null;
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(REPORT_BYTES_MAX + 1));
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+const isInside = (folder: string, path: string): boolean => path === folder || path.startsWith(folder + sep);

@@ -1,0 +1,95 @@
+import { execFile } from 'node:child_process';
+import type { Dirent, Stats } from 'node:fs';
+import { lstat, readdir, realpath } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+
+/** The paths of a project that a check sees, relative to its root. */
+export interface ProjectFiles {
+  readonly files: readonly string[];
+  /** Folders of installed dependencies, which are not copied. */
+  readonly dependencies: readonly string[];
+}
+
+/** Not part of what is checked: history, coordination, and the CLI's own state. */
+const EXCLUDED = new Set(['.git', '.ai-workspace', '.genesis']);
+/** Installed by package managers. Build output is not among them: builds write to it. */
+const DEPENDENCY_FOLDERS = new Set([
+  ...['node_modules', 'bower_components', '.yarn', '.pnpm-store', '.venv', 'venv', '__pypackages__'],
+  ...['vendor', '.bundle', 'Pods', 'deps'],
+]);
+const DEPENDENCY_DEPTH_MAX = 3;
+const FOLDER_DEPTH_MAX = 64;
+const LIST_BYTES_MAX = 64 * 1024 * 1024;
+const GIT_TIMEOUT_MS = 60_000;
+/** Nothing that the repository configures may run a program. */
+const SAFE_GIT_OPTIONS = [
+  ...['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false', '-c', 'core.untrackedCache=false'],
+];
+
+/** Lists at most one file more than `filesMax`, so that the caller can tell that there are too many. */
+export async function listProjectFiles(root: string, filesMax: number): Promise<ProjectFiles> {
+  const tracked = await gitPaths(root, ['-co', '--exclude-standard']);
+  if (tracked === null) return walk(root, '', filesMax, { files: [], dependencies: [] });
+  const ignored = (await gitPaths(root, ['-oi', '--exclude-standard', '--directory'])) ?? [];
+  const listed: Listing = { files: [], dependencies: await dependenciesAmong(root, ignored) };
+  for (const path of new Set(tracked)) {
+    if (listed.files.length > filesMax) break;
+    if (path.split('/').some((part) => EXCLUDED.has(part))) continue;
+    const found = await lstat(join(root, path)).catch(() => null);
+    // A submodule, or a repository inside the project, is one entry of git's list.
+    if (found?.isDirectory()) await walk(root, path.replace(/\/$/, ''), filesMax, listed);
+    else if (isCopied(found)) listed.files.push(path);
+  }
+  return listed;
+}
+
+interface Listing {
+  readonly files: string[];
+  readonly dependencies: string[];
+}
+
+const isCopied = (entry: Stats | Dirent | null): boolean =>
+  entry !== null && (entry.isFile() || entry.isSymbolicLink());
+
+async function walk(root: string, folder: string, filesMax: number, listed: Listing): Promise<Listing> {
+  if (folder.split('/').length > FOLDER_DEPTH_MAX) return listed;
+  const entries = await readdir(join(root, folder), { withFileTypes: true }).catch((): Dirent[] => []);
+  for (const entry of entries) {
+    const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+    if (EXCLUDED.has(entry.name)) continue;
+    if (listed.files.length > filesMax) break;
+    if (isCopied(entry)) listed.files.push(path);
+    else if (!entry.isDirectory()) continue;
+    else if (!DEPENDENCY_FOLDERS.has(entry.name)) await walk(root, path, filesMax, listed);
+    else if (isDependencyFolder(path)) listed.dependencies.push(path);
+  }
+  return listed;
+}
+
+function isDependencyFolder(path: string): boolean {
+  const parts = path.split('/');
+  return parts.length <= DEPENDENCY_DEPTH_MAX && DEPENDENCY_FOLDERS.has(basename(path));
+}
+
+/** A link is not followed, nor is a folder below one: it may lead to what the check must not see. */
+async function dependenciesAmong(root: string, ignored: readonly string[]): Promise<string[]> {
+  const realRoot = await realpath(root);
+  const folders = ignored.flatMap((path) => (path.endsWith('/') ? [path.slice(0, -1)] : []));
+  const kept: string[] = [];
+  for (const path of folders.filter(isDependencyFolder)) {
+    const real = await realpath(join(root, path)).catch(() => null);
+    if (real === join(realRoot, path)) kept.push(path);
+  }
+  return kept;
+}
+
+/** The paths that `git ls-files` prints; null if the folder is not in a work tree, or git cannot read it. */
+function gitPaths(root: string, args: readonly string[]): Promise<string[] | null> {
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('GIT_')));
+  const options = { cwd: root, env, maxBuffer: LIST_BYTES_MAX, timeout: GIT_TIMEOUT_MS } as const;
+  return new Promise((resolve) => {
+    execFile('git', [...SAFE_GIT_OPTIONS, 'ls-files', '-z', ...args], options, (error, out) =>
+      resolve(error === null ? out.split('\0').filter((path) => path !== '') : null),
+    );
+  });
+}

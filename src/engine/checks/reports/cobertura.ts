@@ -1,0 +1,18 @@
+import { coverage, type ReportParser } from './report-counts.js';
+import { childrenOf, parseXml, type XmlNode } from './xml.js';
+
+/** Cobertura XML: covered lines, or the rate where a tool writes no numbers of lines. */
+export const parseCobertura: ReportParser = (text) => {
+  const [root] = childrenOf(parseXml(text), 'coverage');
+  if (root === undefined) throw new Error('it has no element coverage');
+  const [covered, valid] = [numberOf(root, '@lines-covered'), numberOf(root, '@lines-valid')];
+  if (covered !== null && valid !== null) return coverage(covered, valid);
+  const rate = numberOf(root, '@line-rate');
+  if (rate === null) throw new Error('its element coverage has no attribute line-rate');
+  return coverage(rate, 1);
+};
+
+function numberOf(node: XmlNode, name: string): number | null {
+  const value = node[name];
+  return typeof value === 'string' && /^\d+(\.\d+)?$/.test(value) ? Number(value) : null;
+}

@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { type ReportParser, testCounts } from './report-counts.js';
+
+const goEvent = z.object({
+  Action: z.string(),
+  Package: z.string().default(''),
+  Test: z.string().exactOptional(),
+});
+const count = z.int().min(0).default(0);
+const cargoEvent = z.object({
+  type: z.string(),
+  event: z.string(),
+  ...{ passed: count, failed: count, ignored: count },
+});
+
+/** Other lines are what the tests have printed. */
+function* events<T>(text: string, schema: z.ZodType<T>): Generator<T> {
+  for (const line of text.split('\n')) {
+    if (line.startsWith('{')) yield schema.parse(JSON.parse(line));
+  }
+}
+
+/** go test -json. A package that fails without a failed test, because it cannot be built, is a failure. */
+export const parseGo: ReportParser = (text) => {
+  const counts: Record<string, number> = { pass: 0, fail: 0, skip: 0 };
+  const failing = new Set<string>();
+  let ended = 0;
+  for (const { Action, Package, Test } of events(text, goEvent)) {
+    if (Test === undefined) {
+      if (Action === 'fail' && !failing.has(Package)) counts.fail = (counts.fail ?? 0) + 1;
+      if (Object.hasOwn(counts, Action)) ended += 1;
+    } else if (Object.hasOwn(counts, Action)) {
+      counts[Action] = (counts[Action] ?? 0) + 1;
+      if (Action === 'fail') failing.add(Package);
+    }
+  }
+  if (ended === 0) throw new Error('it has no package that ended');
+  return testCounts(counts.pass ?? 0, counts.fail ?? 0, counts.skip ?? 0);
+};
+
+/** cargo test -- -Z unstable-options --format json. A suite that started and did not end is a failure. */
+export const parseCargo: ReportParser = (text) => {
+  let [started, ended, passed, failed, skipped] = [0, 0, 0, 0, 0];
+  for (const event of events(text, cargoEvent)) {
+    if (event.type !== 'suite') continue;
+    if (event.event === 'started') started += 1;
+    else {
+      ended += 1;
+      passed += event.passed;
+      failed += event.failed;
+      skipped += event.ignored;
+    }
+  }
+  if (started === 0) throw new Error('it has no suite');
+  return testCounts(passed, failed + Math.max(0, started - ended), skipped);
+};

@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { REPORT_BYTES_MAX } from '../run-command.js';
+import { parseReport, type ReportFormat } from './parse-report.js';
+
+const fixture = (name: string) => readFileSync(new URL(`./testing/${name}`, import.meta.url));
+const parse = (format: ReportFormat, text: string) => parseReport(format, Buffer.from(text));
+const tests = (passed: number, failed: number, skipped: number) => ({
+  ...{ passed, failed, skipped },
+  coverage_percent: null,
+});
+const percent = (coverage_percent: number) => ({ passed: 0, failed: 0, skipped: 0, coverage_percent });
+
+it.each([
+  ['junit', 'pytest.xml', tests(1, 2, 2)],
+  ['junit', 'node.xml', tests(1, 1, 2)],
+  ['junit', 'vitest.xml', tests(1, 1, 2)],
+  ['tap', 'node.tap', tests(1, 1, 2)],
+  ['pytest', 'pytest-json-report.json', tests(1, 2, 2)],
+  ['vitest', 'vitest.json', tests(1, 1, 2)],
+  ['jest', 'vitest.json', tests(1, 1, 2)],
+  ['go', 'go.jsonl', tests(1, 2, 1)],
+  ['cargo', 'cargo.jsonl', tests(1, 1, 1)],
+  ['lcov', 'node.lcov', percent(80)],
+  ['cobertura', 'coverage-py.xml', percent(87.5)],
+] satisfies [ReportFormat, string, object][])('reads %s from %s', (format, name, counts) => {
+  expect(parseReport(format, fixture(name))).toEqual(counts);
+});
+
+it.each(['junit', 'tap', 'pytest', 'vitest', 'jest', 'go', 'cargo', 'lcov', 'cobertura'] as const)(
+  'does not take garbage, nothing or half a file for a report of the format %s',
+  (format) => {
+    for (const text of [
+      '',
+      'hello\n',
+      '{}',
+      '<a/>',
+      '<testsuites><testsuite>',
+      '{"summary":',
+      '[]',
+      '{"type":1}',
+    ])
+      expect(parse(format, text)).toEqual({ says: expect.stringContaining(format) });
+  },
+);
+
+it('refuses a report that is too large before it is parsed', () => {
+  expect(parseReport('junit', new Uint8Array(REPORT_BYTES_MAX + 1))).toEqual({
+    says: expect.stringContaining('more than'),
+  });
+});
+
+it('expands no entities, and parses no deep nesting', () => {
+  const bomb =
+    '<!DOCTYPE a [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><testsuites><testcase name="&b;"/></testsuites>';
+  expect(parse('junit', bomb)).toHaveProperty('says');
+  expect(parse('junit', `${'<testsuite>'.repeat(5000)}${'</testsuite>'.repeat(5000)}`)).toHaveProperty(
+    'says',
+  );
+});
+
+it('counts a test file that cannot be loaded as a failure', () => {
+  const report = { success: false, numPassedTests: 3, numFailedTests: 0 };
+  expect(parse('vitest', JSON.stringify({ ...report, numFailedTestSuites: 2 }))).toEqual(tests(3, 2, 0));
+  expect(parse('vitest', JSON.stringify(report))).toEqual(tests(3, 1, 0));
+});
+
+it.each([
+  ['a plan that does not match', '1..3\nok 1\nok 2\n', tests(2, 1, 0)],
+  ['a bail-out', '1..2\nok 1\nBail out! no database\n', tests(1, 1, 0)],
+  ['a suite without a failure', '1..1\nok 1 - a\n', tests(1, 0, 0)],
+])('reads %s in TAP', (_, text, counts) => {
+  expect(parse('tap', text)).toEqual(counts);
+});
+
+it('counts a suite of cargo that did not end as a failure', () => {
+  const started = '{"type":"suite","event":"started","test_count":1}\n';
+  expect(parse('cargo', started)).toEqual(tests(0, 1, 0));
+});
+
+it('counts lines of LCOV itself, once per file, and rounds down', () => {
+  const record = (lines: string) => `SF:a.js\n${lines}\nLF:1\nLH:1\nend_of_record\n`;
+  expect(parse('lcov', record('DA:1,1\nDA:2,0\nDA:3,0') + record('DA:2,5'))).toEqual(percent(66.66));
+});

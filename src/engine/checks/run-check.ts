@@ -1,0 +1,182 @@
+import { createHash } from 'node:crypto';
+import type { EffectiveCheck } from '../../core/contract/tasks.js';
+import type { CheckOutcome } from '../../core/engine/check-outcome.js';
+import { judgeCommand, type ReportFacts } from '../../core/engine/check-verdict.js';
+import {
+  type CheckCommand,
+  commandDigestText,
+  isCommandRefusal,
+  parseCommand,
+} from '../../core/engine/command-line.js';
+import { pathFault } from '../../core/methodology/definition/asset-path.js';
+import type { CheckLimits, CheckResult, CheckRun, RunCheck } from './check-runner.js';
+import type { CommandExecutor, Execution } from './command-executor.js';
+import { isCoverageFormat, parseReport } from './reports/parse-report.js';
+import { OUTPUT_STOP_FACTOR } from './run-command.js';
+
+/** For checks that say nothing else. */
+export const DEFAULT_CHECK_LIMITS: CheckLimits = {
+  timeout_ms: 10 * 60_000,
+  memory_bytes: 4 * 1024 ** 3,
+  disk_bytes: 2 * 1024 ** 3,
+  output_bytes: 1024 ** 2,
+  processes: 1024,
+};
+
+const SAYS_CHARS_MAX = 2000;
+const SETUP_CHARS_MAX = 500;
+
+/** A check whose command can be run, with its digest. */
+export interface RunnableCheck {
+  readonly command: CheckCommand;
+  readonly command_sha256: string;
+  readonly minimum_percent: number | null;
+}
+
+/** Null with a reason if the check is skipped; with an error if it is not valid. */
+export function runnableCheck(
+  check: EffectiveCheck,
+): RunnableCheck | { readonly result: 'skip' | 'error'; readonly says: string } {
+  if (check.skipped !== null) return { result: 'skip', says: check.skipped };
+  const command = parseCommand(check.command ?? '', check.shell === true);
+  if (isCommandRefusal(command)) return { result: 'error', says: `${command.says} ${command.next}` };
+  const minimum = check.report === undefined ? null : minimumOf(check.report);
+  if (typeof minimum === 'string') return { result: 'error', says: minimum };
+  const command_sha256 = sha256Of(commandDigestText(command));
+  return { command, command_sha256, minimum_percent: minimum };
+}
+
+/** The minimum of a report's coverage; a text says what is wrong with the report's settings. */
+function minimumOf(report: NonNullable<EffectiveCheck['report']>): number | null | string {
+  const { path, format, minimum_percent } = report;
+  const fault = pathFault(path);
+  if (fault !== null) return `The report's path ${JSON.stringify(path)} is not valid: ${fault}.`;
+  if (minimum_percent === undefined) return null;
+  if (!isCoverageFormat(format))
+    return `\`minimum_percent\` is for coverage; reports of the format ${format} have none. Remove it.`;
+  const minimum = typeof minimum_percent === 'number' ? minimum_percent : percentOf(minimum_percent);
+  if (minimum >= 0 && minimum <= 100) return minimum;
+  return `\`minimum_percent\` is ${JSON.stringify(minimum_percent)}; it must be a number from 0 to 100.`;
+}
+
+/** Thresholds of a project are often shares: of a text without a percent sign, at most 1 is one. 0.8 is 80 %. */
+function percentOf(text: string): number {
+  const number = /^\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : null;
+  if (number !== null) return number <= 1 ? number * 100 : number;
+  return Number(/^(\d+(?:\.\d+)?) ?%$/.exec(text.trim())?.[1] ?? Number.NaN);
+}
+
+export const checkRunner =
+  (executor: CommandExecutor): RunCheck =>
+  async (run) => {
+    run.signal.throwIfAborted();
+    const runnable = runnableCheck(run.check);
+    if ('says' in runnable) return notRun(run.check, runnable);
+    const { check, copy, signal } = run;
+    const { command } = runnable;
+    const argv = command.kind === 'argv' ? command.argv : ['sh', '-c', command.line];
+    const limits = limitsOf(run);
+    const execution = await executor.execute({
+      copy,
+      argv,
+      limits,
+      report: check.report?.path ?? null,
+      signal,
+    });
+    return resultOf(check, runnable, limits, execution);
+  };
+
+function limitsOf({ check, limits }: CheckRun): CheckLimits {
+  const seconds = check.timeout_seconds;
+  return seconds === undefined ? limits : { ...limits, timeout_ms: seconds * 1000 };
+}
+
+function notRun(
+  { name, type, required }: EffectiveCheck,
+  { result, says }: Pick<CheckOutcome, 'result' | 'says'>,
+): CheckResult {
+  const nothing = { command_sha256: null, exit_code: null, signal: null, report: null, output_sha256: null };
+  const outcome = {
+    name,
+    type,
+    required,
+    result,
+    says: says.slice(0, SAYS_CHARS_MAX),
+    duration_ms: 0,
+    ...nothing,
+  };
+  return { outcome, output: new Uint8Array(), report: null };
+}
+
+function resultOf(
+  { name, type, required, report: settings }: EffectiveCheck,
+  { command_sha256, minimum_percent }: RunnableCheck,
+  limits: CheckLimits,
+  execution: Execution,
+): CheckResult {
+  const { exit_code, signal, duration_ms, output, report } = execution;
+  const facts = reportFacts(settings, minimum_percent, report);
+  const { result, says } = judgeCommand({
+    exit_code,
+    signal,
+    stopped: stopText(execution, limits),
+    not_started: execution.is_started ? null : setupText(execution),
+    remark: remarkText(execution, limits),
+    report: facts,
+  });
+  const summary =
+    settings === undefined || report === null || facts.kind !== 'read'
+      ? null
+      : { format: settings.format, sha256: sha256Of(report), ...facts.counts };
+  const outcome = {
+    ...{ name, type, required, result, says: says.slice(0, SAYS_CHARS_MAX), command_sha256 },
+    ...{ exit_code, signal, duration_ms, report: summary, output_sha256: sha256Of(output) },
+  };
+  return { outcome, output, report };
+}
+
+function reportFacts(
+  settings: EffectiveCheck['report'],
+  minimum_percent: number | null,
+  report: Uint8Array | null,
+): ReportFacts {
+  if (settings === undefined) return { kind: 'none' };
+  if (report === null)
+    return { kind: 'unusable', says: `The command did not write its report ${settings.path}.` };
+  const counts = parseReport(settings.format, report);
+  return 'says' in counts ? { kind: 'unusable', ...counts } : { kind: 'read', counts, minimum_percent };
+}
+
+const megabytes = (bytes: number): string => `${Math.round((bytes / 1024 ** 2) * 10) / 10} MB`;
+
+function stopText({ stopped }: Execution, limits: CheckLimits): string | null {
+  switch (stopped) {
+    case null:
+      return null;
+    case 'timeout':
+      return `Stopped: it did not end within ${limits.timeout_ms / 1000} s (\`timeout_seconds\`).`;
+    case 'output':
+      return `Stopped: it printed more than ${megabytes(limits.output_bytes * OUTPUT_STOP_FACTOR)}.`;
+    case 'memory':
+      return `Stopped: it used more than ${megabytes(limits.memory_bytes)} of memory.`;
+    case 'processes':
+      return `Stopped: it reached the limit of ${limits.processes} processes and threads.`;
+  }
+}
+
+/** Limits that a command runs into without being stopped. */
+function remarkText(
+  { is_disk_full, is_process_limit_reached }: Execution,
+  limits: CheckLimits,
+): string | null {
+  if (is_process_limit_reached) return `It reached the limit of ${limits.processes} processes.`;
+  return is_disk_full ? `Its disk is full: the limit is ${megabytes(limits.disk_bytes)}.` : null;
+}
+
+function setupText({ spawn_error, stopped, output }: Execution): string {
+  if (spawn_error !== null) return `The command could not be started: ${spawn_error}.`;
+  const text = Buffer.from(output).toString('utf8').trim().slice(-SETUP_CHARS_MAX);
+  return `The sandbox could not be set up: ${text || stopped || 'no message'}`;
+}
+
+const sha256Of = (content: string | Uint8Array): string => createHash('sha256').update(content).digest('hex');

@@ -1,0 +1,33 @@
+import { availableParallelism } from 'node:os';
+import type { EffectiveCheck } from '../../core/contract/tasks.js';
+import type { CheckLimits, CheckResult, RunCheck, WorkCopy } from './check-runner.js';
+
+export interface ChecksRun {
+  readonly checks: readonly EffectiveCheck[];
+  readonly copy: WorkCopy;
+  readonly limits: CheckLimits;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Runs the deterministic checks of a checklist, as many at a time as there are processors. They share the copy, which
+ * none of them changes. Results are in the order of the checklist.
+ */
+export async function runChecks(
+  runCheck: RunCheck,
+  { checks, ...shared }: ChecksRun,
+  parallel = availableParallelism(),
+): Promise<CheckResult[]> {
+  const queue = [...checks.filter(({ type }) => type === 'deterministic').entries()];
+  const results: CheckResult[] = new Array(queue.length);
+  const work = async () => {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      const [index, check] = next;
+      results[index] = await runCheck({ check, ...shared });
+    }
+  };
+  // All have ended before the caller removes the copy.
+  const ends = await Promise.allSettled(Array.from({ length: Math.max(1, parallel) }, work));
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  return results;
+}

@@ -1,0 +1,162 @@
+import { constants } from 'node:fs';
+import {
+  chmod,
+  copyFile,
+  lstat,
+  mkdir,
+  mkdtemp,
+  open,
+  readlink,
+  realpath,
+  rm,
+  symlink,
+} from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, normalize, relative, sep } from 'node:path';
+import { pathFault } from '../../core/methodology/definition/asset-path.js';
+import type { WorkCopy } from './check-runner.js';
+import { listProjectFiles } from './project-files.js';
+
+/** A file of the candidate, under its path in the project. */
+export interface OverlayFile {
+  readonly path: string;
+  readonly bytes: Uint8Array;
+  /** Absent: as the file in the project, which a new file is not. */
+  readonly executable?: boolean;
+}
+
+export interface CopyLimits {
+  readonly files: number;
+  readonly bytes: number;
+}
+export const COPY_LIMITS: CopyLimits = { files: 50_000, bytes: 1024 ** 3 };
+
+export interface CopyRefusal {
+  readonly refused: 'PROJECT_TOO_LARGE' | 'BAD_PATH';
+  readonly says: string;
+  readonly next: string;
+}
+
+/** Readable for any user: as root, a check runs as a user of its own. The folder around the copy is private. */
+const FOLDER_MODE = 0o755;
+const FILE_MODE = 0o644;
+const PROGRAM_MODE = 0o755;
+
+/** Copies the files of a project that git does not ignore, and writes the candidate's files over them. */
+export async function createWorkCopy(
+  root: string,
+  overlay: readonly OverlayFile[],
+  limits: CopyLimits = COPY_LIMITS,
+): Promise<WorkCopy | CopyRefusal> {
+  const around = await mkdtemp(join(tmpdir(), 'genesis-check-'));
+  const folder = join(await realpath(around), 'project');
+  const remove = () => rm(around, { recursive: true, force: true });
+  try {
+    await mkdir(folder, { mode: FOLDER_MODE });
+    await chmod(folder, FOLDER_MODE);
+    const { files, dependencies } = await listProjectFiles(root, limits.files);
+    const refusal =
+      (await copyFiles(await realpath(root), files, folder, limits)) ??
+      (await layOver(folder, overlay, dependencies));
+    if (refusal !== null) {
+      await remove();
+      return refusal;
+    }
+    const read_only = dependencies.map((target) => ({ source: join(root, target), target }));
+    return { folder, read_only, remove };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+export const isCopyRefusal = (value: WorkCopy | CopyRefusal): value is CopyRefusal => 'refused' in value;
+
+async function copyFiles(
+  root: string,
+  files: readonly string[],
+  folder: string,
+  limits: CopyLimits,
+): Promise<CopyRefusal | null> {
+  if (files.length > limits.files) return tooLarge(`more than ${limits.files} files`);
+  let bytes = 0;
+  for (const path of files) {
+    const source = join(root, path);
+    const found = await lstat(source).catch(() => null);
+    // A file below a link is somewhere else, even if git lists it here.
+    if (found === null || (await realpath(dirname(source))) !== dirname(source)) continue;
+    const target = join(folder, path);
+    await makeFolder(dirname(target));
+    if (found.isSymbolicLink()) await copyLink(source, target, path);
+    if (!found.isFile()) continue;
+    bytes += found.size;
+    if (bytes > limits.bytes) return tooLarge(`more than ${limits.bytes} bytes`);
+    await copyFile(source, target, constants.COPYFILE_FICLONE);
+    await chmod(target, found.mode & 0o100 ? PROGRAM_MODE : FILE_MODE);
+  }
+  return null;
+}
+
+const tooLarge = (found: string): CopyRefusal => ({
+  refused: 'PROJECT_TOO_LARGE',
+  says: `The project has ${found} that git does not ignore, too many to copy for a check.`,
+  next: 'List generated and large files in .gitignore.',
+});
+
+/** A link that leaves the project is left out. */
+async function copyLink(source: string, target: string, path: string): Promise<void> {
+  const text = await readlink(source);
+  const reached = normalize(join(dirname(path), text));
+  if (text.startsWith('/') || reached === '..' || reached.startsWith(`..${sep}`)) return;
+  await symlink(text, target);
+}
+
+async function layOver(
+  folder: string,
+  overlay: readonly OverlayFile[],
+  dependencies: readonly string[],
+): Promise<CopyRefusal | null> {
+  for (const { path, bytes, executable } of overlay) {
+    const bound = dependencies.find((dependency) => `${path}/`.startsWith(`${dependency}/`));
+    const fault = pathFault(path) ?? (bound === undefined ? null : `${bound} has installed dependencies`);
+    if (fault !== null) return badPath(path, fault);
+    const target = join(folder, path);
+    if (!(await isBelow(folder, dirname(target)))) return badPath(path, 'it is below a link');
+    await makeFolder(dirname(target));
+    const before = await lstat(target).catch(() => null);
+    if (before?.isDirectory()) return badPath(path, 'it is a folder');
+    if (before?.isSymbolicLink()) await rm(target);
+    const file = await open(target, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC, FILE_MODE);
+    await file.writeFile(bytes).finally(() => file.close());
+    if (executable !== undefined) await chmod(target, executable ? PROGRAM_MODE : FILE_MODE);
+  }
+  return null;
+}
+
+const badPath = (path: string, fault: string): CopyRefusal => ({
+  refused: 'BAD_PATH',
+  says: `The candidate's file ${JSON.stringify(path)} cannot be written: ${fault}.`,
+  next: 'Give the file another path.',
+});
+
+/** Whether no part of the path between the two folders is a link or a file. Parts that are missing do not matter. */
+async function isBelow(folder: string, path: string): Promise<boolean> {
+  let reached = folder;
+  for (const part of relative(folder, path).split(sep)) {
+    reached = join(reached, part);
+    const found = await lstat(reached).catch(() => null);
+    if (found === null) return true;
+    if (!found.isDirectory()) return false;
+  }
+  return true;
+}
+
+/** The umask must not hide it from the check's user. */
+async function makeFolder(path: string): Promise<void> {
+  const first = await mkdir(path, { recursive: true, mode: FOLDER_MODE });
+  if (first === undefined) return;
+  for (let made = path; ; made = dirname(made)) {
+    await chmod(made, FOLDER_MODE);
+    if (made === first) return;
+  }
+}

@@ -1,0 +1,25 @@
+import type { Cost } from '../../core/engine/check-outcome.js';
+
+export interface EvaluatorQuestion {
+  readonly prompt: string;
+  /** The names of the checks that the prompt asks about. */
+  readonly checks: readonly string[];
+  /** A copy of the project with the candidate, thrown away later. Only a command sees it. */
+  readonly folder: string;
+  readonly iteration: number;
+  readonly signal: AbortSignal;
+}
+
+export interface EvaluatorAnswer {
+  readonly text: string;
+  /** The session in which it was given: another one for each question. */
+  readonly session: string;
+  readonly cost: Cost;
+}
+
+/** Something that judges a candidate: a model, a command-line agent or a transcript. Rejects with an `EngineError`. */
+export interface Evaluator {
+  /** It reads the candidate in the folder; the prompt need not contain every file. */
+  readonly reads_folder: boolean;
+  ask(question: EvaluatorQuestion): Promise<EvaluatorAnswer>;
+}

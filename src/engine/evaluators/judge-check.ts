@@ -1,0 +1,122 @@
+import { sha256Hex } from '../../coordinator/runtime/identity.js';
+import type { EffectiveCheck } from '../../core/contract/tasks.js';
+import { type CheckOutcome, type Cost, NO_COST } from '../../core/engine/check-outcome.js';
+import { ENGINE_ERRORS } from '../../core/engine/run-data.js';
+import { SAYS_CHARS_MAX, shortText } from '../constructors/short-text.js';
+import { EngineError } from '../engine-error.js';
+import type { PromptText } from '../prompts/build-prompt.js';
+import { buildJudgementPrompt } from '../prompts/judgement-prompt.js';
+import type { Evaluator } from './evaluator.js';
+import { readVerdicts, type VerdictsRead } from './verdicts.js';
+
+export interface Judgement {
+  readonly checks: readonly EffectiveCheck[];
+  /** The files of the candidate, as text. */
+  readonly files: readonly PromptText[];
+  /** A copy of the project with the candidate, thrown away later. */
+  readonly folder: string;
+  /** The session that made the candidate: it cannot judge it. */
+  readonly constructed_by: string;
+  readonly iteration: number;
+  readonly signal: AbortSignal;
+  readonly prompt_tokens_max?: number;
+}
+
+export interface JudgedChecks {
+  /** One for each check, in their order. */
+  readonly outcomes: readonly CheckOutcome[];
+  /** What the evaluator answered, for blobs; null if it was not asked. */
+  readonly answer: Uint8Array | null;
+}
+
+/**
+ * Lets an evaluator judge the agent checks of a candidate. Nothing but a complete and correct answer passes a check; no
+ * answer passes a check of a person or of a program. Rejects with an `EngineError` if the evaluator cannot be asked.
+ */
+export async function judgeChecks(evaluator: Evaluator, judgement: Judgement): Promise<JudgedChecks> {
+  const startMs = performance.now();
+  const judged = judgement.checks.filter((check) => notJudged(check) === null);
+  const answered = judged.length === 0 ? NOT_ASKED : await askForVerdicts(evaluator, judgement, judged);
+  const answer = answered.text === null ? null : new TextEncoder().encode(answered.text);
+  const duration_ms = Math.round(performance.now() - startMs);
+  const output_sha256 = answer === null ? null : sha256Hex(answer);
+  const outcomes = judgement.checks.map((check): CheckOutcome => {
+    const other = notJudged(check);
+    if (other !== null) return { ...outcomeBase(check), ...other };
+    // The question has been paid for once.
+    const cost = check === judged[0] ? answered.cost : NO_COST;
+    return { ...outcomeBase(check), ...resultOf(check, answered.read), duration_ms, output_sha256, cost };
+  });
+  return { outcomes, answer };
+}
+
+type Result = Pick<CheckOutcome, 'result' | 'says'>;
+
+/** Why no model judges the check; null if one does. */
+function notJudged({ type, skipped }: EffectiveCheck): Result | null {
+  if (type === 'human') return { result: 'pending', says: 'A person decides this check.' };
+  if (type === 'deterministic') {
+    return { result: 'error', says: 'A program decides this check, and none was run for it.' };
+  }
+  return skipped === null ? null : { result: 'skip', says: shortText(skipped) };
+}
+
+const outcomeBase = ({ name, type, required }: EffectiveCheck): Omit<CheckOutcome, keyof Result> => ({
+  name,
+  type,
+  required,
+  command_sha256: null,
+  exit_code: null,
+  signal: null,
+  duration_ms: 0,
+  report: null,
+  output_sha256: null,
+});
+
+interface Answered {
+  readonly read: VerdictsRead;
+  /** As it was given; null if there is none. */
+  readonly text: string | null;
+  readonly cost: Cost;
+}
+const NOT_ASKED: Answered = { read: { fault: 'not asked' }, text: null, cost: NO_COST };
+
+async function askForVerdicts(
+  evaluator: Evaluator,
+  judgement: Judgement,
+  checks: readonly EffectiveCheck[],
+): Promise<Answered> {
+  const { files, folder, iteration, signal, constructed_by, prompt_tokens_max } = judgement;
+  const names = checks.map(({ name }) => name);
+  const prompt = buildJudgementPrompt({ checks, files }, prompt_tokens_max);
+  // A part that the evaluator does not see could be the one that fails.
+  const unseen = prompt.left_out.find((label) => !evaluator.reads_folder || names.includes(label));
+  if (unseen !== undefined) {
+    const fault = `the prompt has no room for ${JSON.stringify(unseen)}; raise context.prompt_tokens_max`;
+    return { ...NOT_ASKED, read: { fault } };
+  }
+  try {
+    const question = { prompt: prompt.text, checks: names, folder, iteration, signal };
+    const { text, session, cost } = await evaluator.ask(question);
+    if (session === constructed_by) {
+      const fault = 'it answered in the session that made the candidate; use one of its own';
+      return { read: { fault }, text, cost };
+    }
+    return { read: readVerdicts(text, names), text, cost };
+  } catch (error) {
+    // Others are raised: the machine tries again, or ends.
+    if (!(error instanceof EngineError) || error.name !== ENGINE_ERRORS.malformed) throw error;
+    return { read: { fault: error.message }, text: null, cost: error.cost ?? NO_COST };
+  }
+}
+
+function resultOf({ name }: EffectiveCheck, read: VerdictsRead): Result & Pick<CheckOutcome, 'issues'> {
+  const verdict = 'fault' in read ? undefined : read.verdicts.get(name);
+  if (verdict === undefined) {
+    const fault = 'fault' in read ? read.fault : 'none about this check';
+    return { result: 'error', says: `No valid verdict: ${fault}`.slice(0, SAYS_CHARS_MAX) };
+  }
+  const { result, score, issues } = verdict;
+  const findings = issues.map(({ criterion, says }) => `${criterion}: ${says}`).join('; ');
+  return { result, says: `Score ${score}. ${findings}`.trim().slice(0, SAYS_CHARS_MAX), issues };
+}

@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { readStrictJson } from '../../core/strict-json.js';
+import { faultOf } from '../constructors/candidate-answer.js';
+
+const score = z.number().min(0).max(1);
+const issue = z.strictObject({ criterion: z.string().max(1000), score, says: z.string().max(2000) });
+export const verdict = z.strictObject({
+  name: z.string().min(1).max(256),
+  result: z.enum(['pass', 'fail']),
+  score,
+  issues: z.array(issue).max(100),
+});
+export type CheckVerdict = z.output<typeof verdict>;
+
+const answerSchema = z.strictObject({ verdicts: z.array(verdict).max(1000) });
+
+export type VerdictsRead =
+  | { readonly verdicts: ReadonlyMap<string, CheckVerdict> }
+  | { readonly fault: string };
+
+/** Reads an evaluator's answer: exactly one verdict for each name, in exactly the JSON that was asked for, or a fault. */
+export function readVerdicts(text: string, names: readonly string[]): VerdictsRead {
+  const json = readStrictJson(text.trim());
+  if ('fault' in json) return json;
+  const parsed = answerSchema.safeParse(json.value);
+  if (!parsed.success) return { fault: faultOf(parsed.error) };
+  const verdicts = new Map<string, CheckVerdict>();
+  for (const one of parsed.data.verdicts) {
+    if (!names.includes(one.name))
+      return { fault: `a verdict about ${quoted(one.name)}, which was not asked for` };
+    if (verdicts.has(one.name)) return { fault: `two verdicts about ${quoted(one.name)}` };
+    verdicts.set(one.name, one);
+  }
+  const missing = names.find((name) => !verdicts.has(name));
+  return missing === undefined ? { verdicts } : { fault: `no verdict about ${quoted(missing)}` };
+}
+
+const quoted = (name: string): string => JSON.stringify(name.slice(0, 100));

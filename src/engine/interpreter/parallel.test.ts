@@ -1,0 +1,184 @@
+import { describe, expect, it } from 'vitest';
+import type { Catcher, ParallelStep, StateMachine } from '../../core/engine/asl.js';
+import { MachineError } from './machine-error.js';
+import { MachineStopped, type MachineTask, runMachine } from './run-machine.js';
+import { machineOf, runStates, ScriptedHost, task, untilAborted } from './testing.js';
+
+const parallel = (branches: readonly StateMachine[], fields: Partial<ParallelStep> = {}): ParallelStep =>
+  ({ Type: 'Parallel', Branches: branches, End: true, ...fields }) as ParallelStep;
+const calling = (...names: readonly string[]): StateMachine[] =>
+  names.map((name) => machineOf({ [name]: task(name) }));
+const CATCH_ALL: readonly Catcher[] = [
+  { ErrorEquals: ['States.ALL'], ResultPath: '$.failure', Next: 'Caught' },
+];
+
+const throwing = (error: Error) => (): never => {
+  throw error;
+};
+
+/** A gate that a task waits at. */
+function gate() {
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open, opened };
+}
+
+describe('a Parallel state', () => {
+  it('returns the results in the order of its branches, whichever ends first', async () => {
+    const second = gate();
+    const host = new ScriptedHost({
+      first: () => second.opened.then(() => 1),
+      second: () => {
+        second.open();
+        return 2;
+      },
+    });
+    const outcome = await runStates(
+      { Both: parallel(calling('first', 'second'), { ResultPath: '$.results' }) },
+      { a: 0 },
+      host,
+    );
+    expect(outcome).toEqual({ status: 'SUCCEEDED', output: { a: 0, results: [1, 2] } });
+  });
+
+  it('gives each branch its parameters', async () => {
+    const echo = ({ input }: MachineTask): unknown => input;
+    const host = new ScriptedHost({ first: echo, second: echo });
+    const state = parallel(calling('first', 'second'), {
+      InputPath: '$.a',
+      Parameters: { 'x.$': '$.b' },
+      ResultSelector: { 'last.$': '$[1]' },
+      ResultPath: '$.c',
+      OutputPath: '$.c',
+    });
+    expect(await runStates({ Both: state }, { a: { b: 1 } }, host)).toEqual({
+      status: 'SUCCEEDED',
+      output: { last: { x: 1 } },
+    });
+  });
+
+  it('with a branch that fails stops the others, waits for them and fails with its error', async () => {
+    const started = gate();
+    const ended: string[] = [];
+    const host = new ScriptedHost({
+      bad: async () => {
+        await started.opened;
+        throw new MachineError('Engine.Bad', 'why');
+      },
+      slow: async (asked) => {
+        started.open();
+        await untilAborted(asked).catch(async () => {
+          // Stopping takes a while.
+          await new Promise(setImmediate);
+          ended.push(`slow: ${asked.signal.reason.name}`);
+          throw new MachineError('Engine.Aborted', 'too late');
+        });
+      },
+    });
+    const outcome = await runStates({ Both: parallel(calling('slow', 'bad')) }, {}, host);
+    expect(outcome).toEqual({ status: 'FAILED', error: 'Engine.Bad', cause: 'why' });
+    expect(ended).toEqual(['slow: Engine.Bad']);
+  });
+
+  it('enters no further state of a stopped branch, not even one that catches', async () => {
+    const started = gate();
+    const host = new ScriptedHost({
+      bad: async () => {
+        await started.opened;
+        throw new MachineError('Engine.Bad', 'why');
+      },
+      slow: (asked) => {
+        started.open();
+        return untilAborted(asked);
+      },
+      deaf: async ({ signal }) => {
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        return 'finished anyway';
+      },
+      after: () => 'after',
+    });
+    const branch = (name: string): StateMachine =>
+      machineOf({
+        [name]: task(name, {
+          Retry: [{ ErrorEquals: ['States.ALL'] }],
+          Catch: [{ ErrorEquals: ['States.ALL'], Next: 'After' }],
+          Next: 'After',
+        }),
+        After: task('after'),
+      });
+    const outcome = await runStates(
+      {
+        All: parallel([branch('slow'), branch('deaf'), ...calling('bad')], { Catch: CATCH_ALL }),
+        Caught: { Type: 'Succeed', OutputPath: '$.failure' },
+      },
+      {},
+      host,
+    );
+    expect(outcome).toEqual({ status: 'SUCCEEDED', output: { Error: 'Engine.Bad', Cause: 'why' } });
+    expect(host.states).toEqual(['All', 'slow', 'deaf', 'bad', 'Caught']);
+    expect(host.sleeps).toEqual([]);
+  });
+
+  it('fails with the error of a Fail state in a branch, through several levels', async () => {
+    const inner = machineOf({ Inner: parallel([machineOf({ F: { Type: 'Fail', Error: 'Engine.Bad' } })]) });
+    expect(await runStates({ Outer: parallel([inner]) }, {})).toMatchObject({ error: 'Engine.Bad' });
+  });
+});
+
+describe('a Parallel state of a machine that is stopped', () => {
+  const machine = (names: readonly string[]): StateMachine =>
+    machineOf({
+      All: parallel(calling(...names), {
+        Retry: [{ ErrorEquals: ['States.ALL'] }],
+        Catch: CATCH_ALL,
+      }),
+      Caught: { Type: 'Succeed' },
+    });
+
+  it('by the host in a branch stops and awaits the others before it throws', async () => {
+    const stopped = new MachineStopped('later');
+    let isEnded = false;
+    const host = new ScriptedHost({
+      stop: throwing(stopped),
+      slow: (asked) =>
+        untilAborted(asked).catch(async () => {
+          await new Promise(setImmediate);
+          isEnded = true;
+        }),
+    });
+    await expect(runMachine(machine(['slow', 'stop']), {}, host)).rejects.toBe(stopped);
+    expect(isEnded).toBe(true);
+    expect(host.states).toEqual(['All', 'slow', 'stop']);
+  });
+
+  it('is stopped even if another branch has failed before', async () => {
+    const stopped = new MachineStopped('later');
+    const host = new ScriptedHost({
+      bad: throwing(new MachineError('Engine.Bad', 'why')),
+      slow: (asked) => untilAborted(asked).catch(throwing(stopped)),
+    });
+    await expect(runMachine(machine(['slow', 'bad']), {}, host)).rejects.toBe(stopped);
+    expect(host.states).toEqual(['All', 'slow', 'bad']);
+  });
+
+  it('by its signal stops and awaits all branches', async () => {
+    const controller = new AbortController();
+    const ended: string[] = [];
+    const waiting = (asked: MachineTask): Promise<unknown> =>
+      untilAborted(asked).finally(() => ended.push(asked.state));
+    const host = new ScriptedHost({
+      first: waiting,
+      second: (asked) => {
+        const ending = waiting(asked);
+        controller.abort();
+        return ending;
+      },
+    });
+    const run = runMachine(machine(['first', 'second']), {}, host, controller.signal);
+    await expect(run).rejects.toBeInstanceOf(MachineStopped);
+    expect(ended).toEqual(['first', 'second']);
+    expect(host.states).toEqual(['All', 'first', 'second']);
+  });
+});

@@ -1,0 +1,80 @@
+import type { Catcher, PassStep, PayloadTemplate } from '../../core/engine/asl.js';
+import { isMatched, MachineError, runtimeError } from './machine-error.js';
+import { fillTemplate, readPath, writePath } from './paths.js';
+
+/** Nothing larger goes into a state, comes from a task or leaves a state, as on AWS. */
+const PAYLOAD_BYTES_MAX = 256 * 1024;
+
+interface WithPaths {
+  readonly InputPath?: string | null;
+  readonly OutputPath?: string | null;
+  readonly Parameters?: PayloadTemplate;
+  readonly ResultSelector?: PayloadTemplate;
+  readonly ResultPath?: string | null;
+}
+
+/** What `InputPath` or `OutputPath` selects: the whole value without a path, an empty object for null. */
+export function pathValue(path: string | null | undefined, input: unknown, context: object): unknown {
+  if (path === undefined) return input;
+  if (path === null) return {};
+  const value = readPath(path, { input, context });
+  if (value === undefined) throw runtimeError(`The path ${path} has no value in the input.`);
+  return value;
+}
+
+/** What a state works on: its input path, then its parameters. */
+export function stateInput(state: WithPaths, data: unknown, context: object): unknown {
+  const input = pathValue(state.InputPath, data, context);
+  if (state.Parameters === undefined) return input;
+  return checkedSize('The parameters', fillTemplate(state.Parameters, { input, context }));
+}
+
+/** The output of a state. Its result path is relative to what came into the state, before the input path. */
+export function stateOutput(state: WithPaths, data: unknown, result: unknown, context: object): unknown {
+  const selected =
+    state.ResultSelector === undefined
+      ? result
+      : fillTemplate(state.ResultSelector, { input: result, context });
+  const { ResultPath = '$' } = state;
+  const output = ResultPath === null ? data : writePath(ResultPath, data, selected);
+  return checkedSize('The output', pathValue(state.OutputPath, output, context));
+}
+
+export function passOutput(state: PassStep, data: unknown, context: object): unknown {
+  const { Result: fixed, ...paths } = state;
+  const input = stateInput(paths, data, context);
+  return stateOutput(paths, data, fixed === undefined ? input : fixed, context);
+}
+
+/** Where the error leads, and with what; null: it is not caught. */
+export function caughtError(
+  catchers: readonly Catcher[],
+  { name, message }: Error,
+  data: unknown,
+): [string, unknown] | null {
+  const catcher = catchers.find(({ ErrorEquals }) => isMatched(ErrorEquals, name));
+  if (catcher === undefined) return null;
+  const { ResultPath = '$', Next } = catcher;
+  if (ResultPath === null) return [Next, data];
+  return [Next, checkedSize('The output', writePath(ResultPath, data, { Error: name, Cause: message }))];
+}
+
+/** A copy, as JSON: a task and the machine do not see what the other changes later. */
+export function payloadCopy(what: string, value: unknown): unknown {
+  return JSON.parse(checkedText(what, value));
+}
+
+function checkedSize(what: string, value: unknown): unknown {
+  checkedText(what, value);
+  return value;
+}
+
+function checkedText(what: string, value: unknown): string {
+  const text = JSON.stringify(value) ?? 'null';
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= PAYLOAD_BYTES_MAX) return text;
+  throw new MachineError(
+    'States.DataLimitExceeded',
+    `${what} of the state has ${bytes} bytes; at most ${PAYLOAD_BYTES_MAX} are allowed. Pass a reference instead.`,
+  );
+}

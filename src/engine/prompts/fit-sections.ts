@@ -1,0 +1,96 @@
+import { sha256Hex } from '../../coordinator/runtime/identity.js';
+import { engineError } from '../engine-error.js';
+import { type FencedText, fenced, fenceMark } from './fence.js';
+
+/** Estimates tokens: about four characters each in English and in code. Other languages have more tokens than that. */
+export const estimateTokens = (text: string): number => Math.ceil(text.length / CHARS_PER_TOKEN);
+const CHARS_PER_TOKEN = 4;
+
+export interface PromptPiece extends FencedText {
+  /** Half of it would mislead, such as half a file: it is left out rather than cut. */
+  readonly is_whole: boolean;
+}
+export interface PromptSection {
+  readonly title: string;
+  readonly pieces: readonly PromptPiece[];
+}
+
+export interface BuiltPrompt {
+  readonly text: string;
+  readonly sha256: string;
+  /** Estimated. */
+  readonly tokens: number;
+  /** Labels of pieces that are missing or cut. */
+  readonly left_out: readonly string[];
+}
+
+const NOTES_MAX = 20;
+/** Room for the note of what was left out, in characters. */
+const NOTE_CHARS_MAX = 2000;
+/** Less of a text than this is not worth its place. */
+const CUT_CHARS_MIN = 200;
+
+/**
+ * Builds a prompt within the budget. The introduction is always there. Sections are in the order of their importance: what
+ * comes last is cut first. Everything in a piece is fenced.
+ */
+export function fitSections(
+  introduction: (mark: string) => string,
+  sections: readonly PromptSection[],
+  tokensMax: number,
+): BuiltPrompt {
+  const pieces = sections.flatMap((section) => section.pieces);
+  const mark = fenceMark(pieces.flatMap(({ label, text }) => [label, text]));
+  const head = introduction(mark);
+  let charsLeft = tokensMax * CHARS_PER_TOKEN - head.length - NOTE_CHARS_MAX;
+  if (charsLeft < 0) {
+    throw engineError(
+      'failed',
+      `A prompt of ${tokensMax} tokens has no room for the task. Raise context.prompt_tokens_max in engine.yml.`,
+    );
+  }
+  const leftOut: string[] = [];
+  const paragraphs = [head];
+  for (const { title, pieces: ofSection } of sections) {
+    let heading = `\n## ${title}\n`;
+    for (const piece of ofSection) {
+      const fitted = fitPiece(mark, piece, charsLeft - heading.length - 2);
+      if (fitted?.isCut ?? true) leftOut.push(piece.label);
+      if (fitted === null) continue;
+      for (const paragraph of [heading, fitted.text]) {
+        if (paragraph === '') continue;
+        paragraphs.push(paragraph);
+        charsLeft -= paragraph.length + 1;
+      }
+      heading = '';
+    }
+  }
+  if (leftOut.length > 0) paragraphs.push(noteOf(leftOut));
+  const text = `${paragraphs.join('\n')}\n`;
+  return { text, sha256: sha256Hex(text), tokens: estimateTokens(text), left_out: leftOut };
+}
+
+/** The piece, whole or cut at the end of a line; null if there is no room for it. */
+function fitPiece(
+  mark: string,
+  piece: PromptPiece,
+  charsMax: number,
+): { readonly text: string; readonly isCut: boolean } | null {
+  const whole = fenced(mark, piece);
+  if (whole.length <= charsMax) return { text: whole, isCut: false };
+  const cutLabel = `${piece.label} (only the beginning: the rest did not fit)`;
+  const room = charsMax - fenced(mark, { label: cutLabel, text: '' }).length;
+  if (piece.is_whole || room < CUT_CHARS_MIN) return null;
+  const lineEnd = piece.text.lastIndexOf('\n', room);
+  const text = piece.text.slice(0, lineEnd > 0 ? lineEnd : room);
+  return { text: fenced(mark, { label: cutLabel, text }), isCut: true };
+}
+
+function noteOf(leftOut: readonly string[]): string {
+  const named = leftOut.slice(0, NOTES_MAX).map((label) => JSON.stringify(label.slice(0, 64)));
+  const more = leftOut.length > NOTES_MAX ? ` and ${leftOut.length - NOTES_MAX} more` : '';
+  return `\nLeft out or cut, because the prompt has a limit: ${named.join(', ')}${more}.`.slice(
+    0,
+    NOTE_CHARS_MAX,
+  );
+}

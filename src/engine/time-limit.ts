@@ -1,0 +1,14 @@
+import { EngineError, engineError } from './engine-error.js';
+
+/** Aborts when `signal` does, or after the time limit. */
+export const withTimeLimit = (signal: AbortSignal, seconds: number): AbortSignal =>
+  AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]);
+
+/** Why a step was stopped by its signal: an error of the engine, a time limit, or somebody's wish. */
+export function stoppedError(signal: AbortSignal, what: string): EngineError {
+  const { reason } = signal;
+  if (reason instanceof EngineError) return reason;
+  return reason instanceof Error && reason.name === 'TimeoutError'
+    ? engineError('timeout', `The time limit for ${what} was reached; timeout_seconds sets it.`)
+    : engineError('failed', `The run no longer waits for ${what}.`);
+}

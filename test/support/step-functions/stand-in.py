@@ -1,0 +1,106 @@
+"""A stand-in for AWS Step Functions: the engine in moto, on loopback.
+
+    python3 stand-in.py                       exits with 0 if it can run here
+    python3 stand-in.py PORT FUNCTIONS_URL    runs until it is killed
+
+Lambda functions are called at FUNCTIONS_URL, with the path that Lambda has. Tried with moto 5.2.1.
+"""
+
+import copy
+import functools
+import re
+import sys
+import time
+import types
+
+try:
+    import flask_cors  # noqa: F401
+except ImportError:
+    # The server imports it for the headers that browsers need.
+    sys.modules["flask_cors"] = types.SimpleNamespace(CORS=lambda *_, **__: None)
+
+import boto3
+import jsonpath_ng.ext
+from moto.core import config
+from moto.core.responses import EmptyResult
+from moto.stepfunctions.responses import StepFunctionResponse
+from moto.stepfunctions.parser import models
+from moto.stepfunctions.parser.asl.component.common.retry import retrier_decl
+from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
+from moto.stepfunctions.parser.asl.utils import json_path
+from werkzeug.serving import WSGIRequestHandler
+
+PORT, FUNCTIONS_URL = sys.argv[1:] or (None, None)
+
+# Without it, executions are recorded and not run.
+config.default_user_config.setdefault("stepfunctions", {})["execute_state_machine"] = True
+
+# The server and the application both send a Date header, and the SDK for JavaScript fails to parse two.
+WSGIRequestHandler.send_response = lambda self, code, message=None: self.send_response_only(code, message)
+
+
+def copy_without_executions(value, *_):
+    """StartExecution copies the machine, and with it the locks of running executions, which cannot be copied."""
+    if not hasattr(value, "executions") or not hasattr(value, "backend"):
+        return copy.deepcopy(value)
+    return copy.deepcopy(value, {id(value.executions): [], id(value.backend): value.backend})
+
+
+models.copy = types.SimpleNamespace(copy=copy.copy, deepcopy=copy_without_executions)
+
+
+@functools.cache
+def functions_client_in(region):
+    return boto3.client(
+        "lambda",
+        region_name=region,
+        endpoint_url=FUNCTIONS_URL,
+        aws_access_key_id="local",
+        aws_secret_access_key="local",
+    )
+
+
+# Functions are called over HTTP instead of in containers.
+lambda_eval_utils.boto_client_for = lambda region, **_: functions_client_in(region)
+
+# A second between retries passes in a hundredth.
+retrier_decl.time = types.SimpleNamespace(sleep=lambda seconds: time.sleep(seconds / 100))
+
+
+def send_task_failure(self):
+    """The original loses the cause."""
+    token, error, cause = (self._get_param(name) for name in ("taskToken", "error", "cause"))
+    self.stepfunction_backend.send_task_failure(token, error=error, cause=cause)
+    return EmptyResult()
+
+
+StepFunctionResponse.send_task_failure = send_task_failure
+
+
+def extract_json(path, data, original=json_path.extract_json):
+    """The original returns an array for `$.list[0].field`, which is one value."""
+    if not re.fullmatch(r"\$(\.[\w-]+|\[\d+\])*\[\d+\]\.[\w-]+", path):
+        return original(path, data)
+    matches = json_path.parse(path).find(data)
+    if not matches:
+        raise json_path.NoSuchJsonPathError(json_path=path, data=data)
+    return matches[0].value
+
+
+replaced = {
+    json_path.extract_json: extract_json,
+    # They build the tables of their grammar again for every path.
+    jsonpath_ng.parse: functools.cache(jsonpath_ng.parse),
+    jsonpath_ng.ext.parse: functools.cache(jsonpath_ng.ext.parse),
+}
+for module_name, module in list(sys.modules.items()):
+    if module_name.startswith("moto.stepfunctions."):
+        for name in ("extract_json", "parse"):
+            value = getattr(module, name, None)
+            if isinstance(value, types.FunctionType) and value in replaced:
+                setattr(module, name, replaced[value])
+
+from moto.server import main  # noqa: E402 (it reads what is set above)
+
+if PORT is not None:
+    main(["-H", "127.0.0.1", "-p", PORT])
