@@ -54,7 +54,7 @@ export class TestRunner {
 
 /** Uploads a manifest and its files, and returns it with its digest. */
 export async function uploadCandidate(
-  { putBlob }: { putBlob: (sha256: string, bytes: Uint8Array) => Promise<unknown> },
+  target: { putBlob: (sha256: string, bytes: Uint8Array) => Promise<unknown> },
   files: Readonly<Record<string, string>>,
   existing: readonly string[] = [],
 ) {
@@ -62,11 +62,11 @@ export async function uploadCandidate(
     ...{ path, sha256: sha256Of(text), size_bytes: Buffer.byteLength(text), executable: false },
     base_sha256: existing.includes(path) ? sha256Of(`before ${path}`) : null,
   }));
-  for (const text of Object.values(files)) await putBlob(sha256Of(text), Buffer.from(text));
+  for (const text of Object.values(files)) await target.putBlob(sha256Of(text), Buffer.from(text));
   const total_bytes = entries.reduce((sum, { size_bytes }) => sum + size_bytes, 0);
   const manifest = { kind: 'files', files: entries, total_bytes };
   const bytes = Buffer.from(canonicalJson(manifest));
-  await putBlob(sha256Of(bytes), bytes);
+  await target.putBlob(sha256Of(bytes), bytes);
   return { manifest, sha256: sha256Of(bytes) };
 }
 

@@ -3,17 +3,13 @@ import type { EffectiveCheck } from '../../core/contract/tasks.js';
 import { isBlocking } from '../../core/engine/check-outcome.js';
 import { subjectKindOf } from '../../core/subject.js';
 import type { CheckResult } from '../../engine/checks/check-runner.js';
-import {
-  type CommandExecutor,
-  sandboxExecutor,
-  unsandboxedExecutor,
-} from '../../engine/checks/command-executor.js';
+import type { CommandExecutor } from '../../engine/checks/command-executor.js';
 import { checkRunner, DEFAULT_CHECK_LIMITS, runnableCheck } from '../../engine/checks/run-check.js';
 import { runChecks } from '../../engine/checks/run-checks.js';
-import { findSandbox } from '../../engine/checks/sandbox.js';
 import { createWorkCopy, isCopyRefusal, type OverlayFile } from '../../engine/checks/work-copy.js';
 import { readCandidateFiles } from '../check/candidate-files.js';
 import { checkResultLines, lastLines } from '../check/check-table.js';
+import { chooseExecutor } from '../check/choose-executor.js';
 import { confirmCommands } from '../check/confirmed-commands.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
@@ -71,20 +67,6 @@ async function deterministicChecks(
   const names = deterministic.map((check) => check.name);
   const known = names.length === 0 ? 'It has none.' : `It has: ${names.join(', ')}.`;
   throw wrongUsage(`${taskId} has no deterministic check ${name}.${didYouMean(name, names)} ${known}`);
-}
-
-async function chooseExecutor(context: CommandContext, isUnsandboxed: boolean): Promise<CommandExecutor> {
-  const { PATH } = context.io.env;
-  if (isUnsandboxed) {
-    context.warn('Without a sandbox: the commands can read and write what you can, and use the network.');
-    return unsandboxedExecutor(PATH);
-  }
-  const sandbox = await findSandbox(PATH);
-  if (sandbox.kind !== 'none') return sandboxExecutor(sandbox);
-  throw failureWithCode(
-    'NO_SANDBOX',
-    `There is no sandbox for the commands of this repository. ${sandbox.says} Install bubblewrap 0.8 or later, or pass --unsandboxed if you trust them. Nothing was run.`,
-  );
 }
 
 /** The drafts of this session's claim; none without a claim. */

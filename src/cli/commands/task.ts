@@ -13,6 +13,7 @@ import { reportRefusal, unwrapReply } from '../replies.js';
 import { claimInSession } from '../signing.js';
 import { addNote, addReleaseClaim, addRenew } from './holder.js';
 import { addOperatorCommands } from './operate.js';
+import { addPropose } from './propose.js';
 import { addSubmit } from './submit.js';
 import { addTaskAdd } from './task-add.js';
 import { addTaskProof } from './task-proof.js';
@@ -114,6 +115,7 @@ export const addTask = command('task', {
     addRenew,
     addReleaseClaim,
     addNote,
+    addPropose,
     addSubmit,
     show,
     history,

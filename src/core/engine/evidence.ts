@@ -193,7 +193,7 @@ function verifiedOutcome(
   if (reason !== null) return { says: reason };
   if (!hasEnrolledRunner(facts.runners)) return { says: NO_RUNNER };
   return {
-    says: 'No runner has evidence of it yet: propose this candidate, and submit it when a runner has run its checks.',
+    says: 'No runner has evidence of it yet: propose this candidate (gen task propose), and submit it when a runner has run its checks.',
   };
 }
 
