@@ -3,10 +3,12 @@ import { chmod, mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { sha256Of, uploadCandidate } from '../../test/support/test-runner.js';
-import { evaluatorReport, FILES } from '../../test/support/workspace-files.js';
+import { FILES } from '../../test/support/workspace-files.js';
 import { Genesis } from '../client/genesis.js';
+import { withResultCounts } from '../core/methodology/definition/convergence.js';
 import { startHarness, temporaryFolder } from './testing/cli-harness.js';
 import { gen } from './testing/terminal.js';
+import { createProject, FEATURE_ID, writeProjectFile } from './testing/workspace.js';
 
 const EDGE = 'REQ-F-A#design_code';
 const ROLES = 'roles:\n  architect: { converge_edges: [design_code] }\n';
@@ -56,7 +58,13 @@ async function openVerifiedProject() {
     return manifest;
   };
   const submit = (result_data: unknown) =>
-    client.submitResult({ ...handle, generation: 1, result_data, ...evaluatorReport() });
+    client.submitResult({
+      ...{ ...handle, generation: 1, result_data },
+      evaluators: withResultCounts([
+        { name: 'compiles', result: 'pass' },
+        { name: 'reads_well', result: 'pass' },
+      ]),
+    });
   const runOnce = (...base: string[]) =>
     gen(at, 'runner', 'run', ...base, '--key', key, '--once', '--unsandboxed');
   return { terminal: at, client, key, propose, submit, runOnce };
@@ -96,12 +104,10 @@ describe('gen runner', { timeout: 120_000 }, () => {
     expect((await runOnce('--repo', repo, '--ref', 'main')).out).toContain('compiles pass');
     expect((await runOnce('--repo', repo)).out).toBe('');
     expect(git(repo, 'worktree', 'list').split('\n')).toHaveLength(1);
-    const { events } = (await client.events({ type: 'EVIDENCE_RECORDED' })) as {
-      events: { payload: { record: { evidence: { statement: { base: unknown } }[] } } }[];
-    };
-    expect(events.at(-1)?.payload.record.evidence[0]?.statement.base).toEqual({
-      kind: 'git',
-      commit: git(repo, 'rev-parse', 'HEAD'),
+    const recorded = await client.events({ type: 'EVIDENCE_RECORDED' });
+    const base = { kind: 'git', commit: git(repo, 'rev-parse', 'HEAD') };
+    expect('events' in recorded && recorded.events.at(-1)?.payload).toMatchObject({
+      record: { evidence: [{ statement: { base, checks: [{ name: 'compiles', exit_code: 0 }] } }] },
     });
     expect(await submit(right)).toMatchObject({ accepted: true });
   });
@@ -124,5 +130,39 @@ describe('gen runner', { timeout: 120_000 }, () => {
     const refused = await runOnce('--root', repo);
     expect([refused.code, refused.out]).toEqual([1, expect.stringContaining('UNKNOWN_RUNNER')]);
     expect((await runOnce()).err).toContain('--repo PATH or --root DIR');
+  });
+
+  it('takes drafts from their proposal to their promotion, without a server', async () => {
+    const edge = 'intent_requirements';
+    const subject = `${FEATURE_ID}#${edge}`;
+    const terminal = await createProject({
+      [`.ai-workspace/graph/edges/${edge}.yml`]: `edge: "intent→requirements"
+checklist:
+  - {name: has_login, type: deterministic, criterion: "It works", required: true, command: "grep -rq login docs"}
+`,
+      '.ai-workspace/profiles/minimal.yml': `profile: minimal
+graph: {include: ["intent→requirements"]}
+evaluators: {default: [agent, deterministic]}
+`,
+    });
+    const run = (...argv: string[]) =>
+      gen({ ...terminal, env: { ...terminal.env, PATH: process.env.PATH ?? '' } }, ...argv);
+    await run('policy', 'evidence=verified');
+    await run('runner', 'enrol');
+    const claimed = await run('task', 'claim', subject, '--role', 'architect', '--json');
+    const { draft_folder } = JSON.parse(claimed.out) as { draft_folder: string };
+    await writeProjectFile(terminal.cwd, `${draft_folder}/docs/login.md`, 'login\n');
+    const lie = await run('task', 'submit', subject, '--drafts', '--check', 'has_login=pass');
+    expect([lie.code, lie.err]).toEqual([1, expect.stringContaining('gen task propose')]);
+    expect(await run('task', 'propose', subject)).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('1 file proposed'),
+    });
+    const attested = await run('runner', 'run', '--root', '.', '--once', '--unsandboxed');
+    expect(attested.out).toContain('has_login pass');
+    expect(await run('task', 'submit', subject, '--drafts')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('has converged'),
+    });
   });
 });
