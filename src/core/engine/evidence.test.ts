@@ -46,14 +46,14 @@ const FACTS: EvidenceFacts = {
   runners: { [runnerId(1)]: runner(), [runnerId(2)]: runner() },
   commandDigest: () => digest('c'),
 };
-const judge = (evidence: ReturnType<typeof signed>[], facts: Partial<EvidenceFacts> = {}) => {
+const verdictOf = (evidence: ReturnType<typeof signed>[], facts: Partial<EvidenceFacts> = {}) => {
   const { reports, reasons } = verifiedReports([CHECK], evidence, { ...FACTS, ...facts });
   return { result: reports[0]?.result ?? null, reason: reasons.get('tests_pass') ?? null };
 };
 
 describe('evidence counts', () => {
   test('if an enrolled runner names this generation, candidate, base and command', () => {
-    expect(judge([signed()])).toEqual({ result: 'pass', reason: null });
+    expect(verdictOf([signed()])).toEqual({ result: 'pass', reason: null });
   });
 
   test.each<[string, Partial<EvidenceStatement>, RegExp]>([
@@ -66,12 +66,12 @@ describe('evidence counts', () => {
     ['of another command', { checks: [outcome({ command_sha256: digest('d') })] }, /another command/],
     ['of no command', { checks: [outcome({ command_sha256: null })] }, /another command/],
   ])('and not %s', (_, fields, reason) => {
-    expect(judge([signed(fields)])).toEqual({ result: null, reason: expect.stringMatching(reason) });
+    expect(verdictOf([signed(fields)])).toEqual({ result: null, reason: expect.stringMatching(reason) });
   });
 
   test('and not of a runner that is revoked', () => {
     const runners = { [runnerId(1)]: runner({ state: 'revoked', revoked_at: AT }) };
-    expect(judge([signed()], { runners })).toEqual({
+    expect(verdictOf([signed()], { runners })).toEqual({
       result: null,
       reason: expect.stringMatching(/revoked/),
     });
@@ -79,27 +79,27 @@ describe('evidence counts', () => {
 
   test('with the result that the runner saw', () => {
     const failed = outcome({ result: 'fail', says: '2 failed', exit_code: 1 });
-    expect(judge([signed({ checks: [failed] })])).toEqual({
+    expect(verdictOf([signed({ checks: [failed] })])).toEqual({
       result: 'fail',
       reason: 'A runner ran it: fail. 2 failed',
     });
     const notStarted = outcome({ result: 'error', command_sha256: null });
-    expect(judge([signed({ checks: [notStarted] })])).toMatchObject({ result: 'error' });
+    expect(verdictOf([signed({ checks: [notStarted] })])).toMatchObject({ result: 'error' });
   });
 
   test('by the last statement that counts', () => {
     const failed = signed({ runner_id: runnerId(2), checks: [outcome({ result: 'fail' })] });
-    expect(judge([signed(), failed]).result).toBe('fail');
-    expect(judge([failed, signed()]).result).toBe('pass');
+    expect(verdictOf([signed(), failed]).result).toBe('fail');
+    expect(verdictOf([failed, signed()]).result).toBe('pass');
     const stale = signed({ runner_id: runnerId(2), base_version: 6 });
-    expect(judge([signed(), stale]).result).toBe('pass');
+    expect(verdictOf([signed(), stale]).result).toBe('pass');
   });
 
   test('and what is missing is named', () => {
-    expect(judge([]).reason).toMatch(/No runner has evidence of it yet/);
-    expect(judge([], { runners: {} }).reason).toMatch(/no runner is enrolled.*gen runner enrol/);
+    expect(verdictOf([]).reason).toMatch(/No runner has evidence of it yet/);
+    expect(verdictOf([], { runners: {} }).reason).toMatch(/no runner is enrolled.*gen runner enrol/);
     const runners = { [runnerId(1)]: runner({ state: 'revoked' }) };
-    expect(judge([], { runners }).reason).toMatch(/no runner is enrolled/);
+    expect(verdictOf([], { runners }).reason).toMatch(/no runner is enrolled/);
   });
 
   test('for deterministic checks only', () => {
