@@ -182,6 +182,11 @@ export class CommandContext {
   }
 
   /** Loads the client only now: commands on a workspace's own files do not pay its load time. */
+  /** Whether a token is given: the command acts under a credential. */
+  get hasCredential(): boolean {
+    return this.explicitToken !== null;
+  }
+
   async genesisAt(target: CliTarget, token = this.explicitToken): Promise<Genesis> {
     const { Genesis } = await import('../client/index.js');
     return new Genesis(optionsOf(this.io, target, token));

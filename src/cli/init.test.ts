@@ -156,3 +156,18 @@ it('a fault in the file of one profile does not close the workspace, and is repo
     out: expect.stringContaining('REQ-F-A-001'),
   });
 });
+
+it('requires the evidence of a runner in a new workspace that is made under a credential, and only there', async () => {
+  const cwd = await temporaryFolder();
+  const inside = { cwd, env: { GENESIS_TOKEN: 'gck_live_of_an_admin' } };
+  const made = await gen(inside, 'init', '--name', 'shop', '--intent', 'Sell books');
+  expect(made.out).toContain('policy evidence: verified');
+  expect(made.out).toContain('gen runner enrol --label NAME');
+  expect((await gen({ cwd }, 'status')).out).toMatch(/Evidence: +verified\. .*no runner is enrolled/);
+  expect((await gen({ cwd }, 'start')).out).toContain('no runner is enrolled');
+  const open = await temporaryFolder();
+  expect((await gen({ cwd: open }, 'init', '--name', 'shop', '--intent', 'x')).out).not.toContain('runner');
+  // An existing project keeps its policy.
+  await gen({ cwd: open, env: inside.env }, 'init');
+  expect((await gen({ cwd: open }, 'status')).out).toMatch(/Evidence: +reported\./);
+});

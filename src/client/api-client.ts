@@ -4,6 +4,7 @@ import type { ExpiredClaimsQuery } from '../core/contract/overview.js';
 import type { PlanInput, PlanView } from '../core/contract/plan.js';
 import type { AtQuery, PageQuery } from '../core/contract/schema.js';
 import type { OperatorVerb, TaskFilter, TaskState } from '../core/contract/tasks.js';
+import type { SignedEvidence } from '../core/engine/evidence.js';
 import type { TaskInput } from '../core/plan/index.js';
 import type { SignedCommand } from '../core/signing.js';
 import { withoutUndefined } from '../core/without-undefined.js';
@@ -118,6 +119,13 @@ export class ApiClient extends ProjectEndpoint {
   resumeClaim(request: RequestTo<'resume_claim'>): OperationReply<'resume_claim'> {
     return this.signed('resume_claim', withEnvSession(request), (body) =>
       this.command('/claims/resume', body),
+    );
+  }
+
+  /** Proposes a candidate of an edge, so that runners run its checks. */
+  proposeCandidate(request: RequestTo<'propose_candidate'>): OperationReply<'propose_candidate'> {
+    return this.signed('propose_candidate', withEnvSession(request), (body) =>
+      this.command('/candidates', body),
     );
   }
 
@@ -264,6 +272,33 @@ export class ApiClient extends ProjectEndpoint {
 
   revokeKey(keyId: string): OperationReply<'revoke_key'> {
     return this.http.json({ method: 'DELETE', path: this.tenantPath(`/keys/${encodeURIComponent(keyId)}`) });
+  }
+
+  // Runners
+
+  runners(): OperationReply<'list_runners'> {
+    return this.read(this.path('/runners'));
+  }
+
+  enrolRunner(request: BodyOf<'enrol_runner'>): OperationReply<'enrol_runner'> {
+    return this.http.json({ method: 'POST', path: this.path('/runners'), body: withRequestId(request) });
+  }
+
+  revokeRunner(runnerId: string): OperationReply<'revoke_runner'> {
+    return this.http.json({ method: 'DELETE', path: this.path(`/runners/${encodeURIComponent(runnerId)}`) });
+  }
+
+  /** The candidates that wait for a runner, or have its evidence. */
+  candidates(query: PageQuery = {}): OperationReply<'list_candidates'> {
+    return this.read(this.path('/candidates'), { ...query });
+  }
+
+  recordEvidence(evidence: SignedEvidence): OperationReply<'record_evidence'> {
+    return this.http.json({
+      method: 'POST',
+      path: this.path('/evidence'),
+      body: withRequestId({ evidence }),
+    });
   }
 
   // Events

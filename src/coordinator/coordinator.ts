@@ -33,12 +33,7 @@ import { isLogStore, type ProjectKey, type Store } from '../stores/store.js';
 import { AuditService } from './audit/audit-service.js';
 import type { AuditOptions } from './audit/signer.js';
 import { actorOf, type Caller, OPEN_CALLER } from './authentication/caller.js';
-import {
-  needsSignatureCheck,
-  type SessionCommand,
-  signatureProblem,
-  withSignedText,
-} from './authentication/signatures.js';
+import { type SessionCommand, withSignatureCheck, withSignedText } from './authentication/signatures.js';
 import { pollCommits } from './background/commit-poller.js';
 import { HeldProjectsWatch } from './background/held-projects.js';
 import { Retention } from './background/retention.js';
@@ -87,6 +82,7 @@ import { type DefaultLimits, Projects } from './queue/projects.js';
 import { type Environment, systemEnvironment } from './runtime/environment.js';
 import { sha256Hex } from './runtime/identity.js';
 import { noopObserver, type Observer } from './runtime/observer.js';
+import { EvidenceService } from './services/evidence.js';
 import { KeyService } from './services/keys.js';
 import { PlanService } from './services/plans.js';
 import { SessionService } from './services/sessions.js';
@@ -133,6 +129,7 @@ export class Coordinator {
   readonly settings: SettingsService;
   readonly sessions: SessionService;
   readonly keys: KeyService;
+  readonly evidence: EvidenceService;
   readonly queries: Queries;
   readonly feed: EventFeed;
   readonly methodology: MethodologyService;
@@ -162,6 +159,7 @@ export class Coordinator {
     this.settings = new SettingsService(projects, this.documents, environment);
     this.sessions = new SessionService(projects, this.history, readScheduler, environment);
     this.keys = new KeyService(projects, environment);
+    this.evidence = new EvidenceService(projects, blobs, readScheduler);
     this.queries = new Queries(projects, store, this.history, blobs, readScheduler, environment);
     this.feed = new EventFeed(projects, store, readScheduler, environment);
     this.methodology = new MethodologyService({
@@ -645,8 +643,3 @@ function defaultLimitsOf({ limits, has_enterprise_limits }: CoordinatorOptions):
 const documentReaderOf = ({ documents, environment }: CoordinatorOptions): DocumentReader =>
   documents ??
   (environment === undefined ? new ThreadedDocumentReader() : new InlineDocumentReader(environment));
-
-function withSignatureCheck<T>(project: Project, command: SessionCommand, work: () => AsyncReply<T>) {
-  if (!needsSignatureCheck(project, command)) return work();
-  return catchStoreErrors(() => signatureProblem(project, command)).then((fault) => fault ?? work());
-}

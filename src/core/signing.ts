@@ -11,6 +11,7 @@ export type SignedCommand =
   | 'suspend_claim'
   | 'resume_claim'
   | 'note'
+  | 'propose_candidate'
   | 'append_event';
 
 export interface CommandToSign {

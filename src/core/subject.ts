@@ -1,6 +1,6 @@
 /**
  * Kinds of subject: everything that has a head. Tasks and edges can be claimed. The project's own records (plan,
- * policy, methodology, features, sessions, limits, keys, losses) start with `~`, which no task id and no feature id can.
+ * policy, methodology, features, sessions, limits, keys, runners, candidates, losses) start with `~`, which no task id and no feature id can.
  */
 export type SubjectKind = 'task' | 'edge' | 'record';
 
@@ -32,6 +32,12 @@ export const keySubject = (keyId: string): string => `~key/${keyId}`;
 export const KEY_BINDING_SUBJECT = '~key_binding';
 /** Tasks that an agent proposed. */
 export const proposalSubject = (proposalId: string): string => `~proposal/${proposalId}`;
+/** The processes that run checks and sign what they came to. */
+export const RUNNERS_SUBJECT = '~runners';
+/** The candidate of an edge, and the evidence about it. */
+export const candidateSubject = (edge: string): string => `~candidate/${edge}`;
+/** Its number rises with every accepted result of an edge: evidence from before is void. */
+export const BASE_SUBJECT = '~base';
 /** One-time operations have a record each, whose first event is the operation: of two concurrent attempts, one finds it. */
 export const foldBackSubject = (featureId: string): string => `~fold_back/${featureId}`;
 export const releaseSubject = (version: string): string => `~release/${version}`;

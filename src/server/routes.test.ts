@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { TestRunner } from '../../test/support/test-runner.js';
 import type { EventEnvelope } from '../core/contract/events.js';
 import { OPERATION_LIST } from '../core/contract/operations.js';
 import { ROUTES } from './routes.js';
@@ -248,6 +249,32 @@ describe('queries and settings', () => {
     expect((await served.post(`${PROJECT_URL}/audit/keys/revoke`, { key_id: 'x', reason: 'y' })).status).toBe(
       400,
     );
+  });
+
+  test('runners are enrolled, listed and revoked; candidates and evidence are refused with a status', async () => {
+    const runner = new TestRunner();
+    const { public_key, runner_id } = runner;
+    const enrolled = await served.post(`${PROJECT_URL}/runners`, { public_key, label: 'build host' });
+    expect(enrolled.body).toMatchObject({ runner_id, state: 'enrolled', label: 'build host' });
+    const weak = await served.post(`${PROJECT_URL}/runners`, { public_key: 'AQ' });
+    expect([weak.status, weak.body.code]).toEqual([400, 'INVALID_REQUEST']);
+    const listed = await served.get(`${PROJECT_URL}/runners`);
+    expect(listed.body.runners).toEqual([enrolled.body]);
+    const candidate = { task_id: 'F#design_code', session_id: 's1', expected_generation: 1 };
+    const absent = await served.post(`${PROJECT_URL}/candidates`, {
+      ...candidate,
+      claim_id: 'clm_x',
+      candidate_sha256: '0'.repeat(64),
+    });
+    expect([absent.status, absent.body.code]).toEqual([404, 'BLOB_MISSING']);
+    expect((await served.get(`${PROJECT_URL}/candidates`)).body).toEqual({ candidates: [], next: null });
+    const evidence = runner.signed(runner.statement({ task_id: 'F#design_code' }));
+    const early = await served.post(`${PROJECT_URL}/evidence`, { evidence });
+    expect([early.status, early.body.reason]).toEqual([409, 'NO_CANDIDATE']);
+    const gone = await served.request('DELETE', `${PROJECT_URL}/runners/${runner_id}`);
+    expect(gone.body).toMatchObject({ state: 'revoked' });
+    const unknown = await served.request('DELETE', `${PROJECT_URL}/runners/rnr_x`);
+    expect([unknown.status, unknown.body.code]).toEqual([404, 'NOT_FOUND']);
   });
 
   test('tasks are listed in pages, filtered, and fetched by id', async () => {

@@ -196,6 +196,8 @@ const BOUNDS: Readonly<Record<string, string>> = {
   events_stream: 'the backlog limit of a slow reader',
   get_plan: 'the size limit of plans; one turn',
   list_keys: 'a page',
+  list_runners: 'at most 50 runners',
+  list_candidates: 'a page; the limit of concurrent claims, one turn',
   methodology_status: 'the features of a workspace; one turn',
   zoom: 'the features of a workspace; one turn',
   trace: 'the features of a workspace; one turn',

@@ -19,13 +19,15 @@ import { type AnyJson, TestServer } from '../../src/server/testing/test-server.j
 import { bearer, type Issuer, startIssuer } from './support/issuer.js';
 
 /** The right that a route requires. */
-type Right = 'public' | 'read' | 'work' | 'review' | 'tell' | 'administer' | 'platform';
+type Right = 'public' | 'read' | 'work' | 'upload' | 'attest' | 'review' | 'tell' | 'administer' | 'platform';
 
 /** The roles that have each right in their own tenant. No role of a tenant has `platform`. */
 const ROLES_WITH_RIGHT: Readonly<Record<Right, readonly Role[]>> = {
   public: ROLES,
   read: ROLES,
   work: ['agent', 'admin', 'operator'],
+  upload: ['agent', 'runner', 'admin', 'operator'],
+  attest: ['runner', 'admin', 'operator'],
   review: ['reviewer', 'admin', 'operator'],
   tell: ['agent', 'reviewer', 'admin', 'operator'],
   administer: ['admin', 'operator'],
@@ -37,15 +39,17 @@ const RIGHT_OF_ROUTES: Readonly<Record<Right, string>> = {
   read:
     'list_tasks batch_get_states get_task_state get_claim_history list_results get_result explain get_blob get_plan audit_head audit_proof audit_consistency audit_keys ' +
     'list_sessions get_session get_active_claims_for_session get_limits get_policy status agents list_expired_claims list_projects events agent_events ' +
-    'events_stream start methodology_status zoom trace pending_reviews known_gaps mcp mcp_project',
+    'events_stream start methodology_status zoom trace pending_reviews known_gaps mcp mcp_project list_candidates',
   work:
     'spawn fold_back checkpoint validate_gaps claim_task batch_claim renew_lease renew_batch release_claim ' +
-    'release_batch suspend_claim resume_claim submit_result submit_batch next note put_blob open_session close_session add_tasks',
+    'release_batch suspend_claim resume_claim submit_result submit_batch next note open_session close_session add_tasks propose_candidate',
+  upload: 'put_blob',
+  attest: 'record_evidence',
   review: 'record_review adopt decide_review decide_proposal',
   tell: 'append_event',
   administer:
     'import_events trust_imports put_plan init release force_release reassign reset hold unhold put_limits put_policy ' +
-    'create_key list_keys revoke_key audit_replace_key audit_revoke_key',
+    'create_key list_keys revoke_key audit_replace_key audit_revoke_key enrol_runner list_runners revoke_runner',
   platform: 'metrics',
 };
 
@@ -94,6 +98,7 @@ const IDS: Readonly<Record<string, string>> = {
   result_id: 'res_none',
   sha256: '0'.repeat(64),
   key_id: '0'.repeat(16),
+  runner_id: `rnr_${'0'.repeat(24)}`,
 };
 
 async function ask(route: Route, requestedTenant: string, token: string): Promise<AccessVerdict> {

@@ -33,13 +33,13 @@ const TIMEOUTS = {
   },
 };
 
-interface Run {
+interface ComparedRun {
   readonly outcome: MachineOutcome;
   /** The inputs of each function, in the order of its calls. */
   readonly calls: Record<string, unknown[]>;
 }
 
-async function runHere({ machine, input, functions }: GeneratedMachine): Promise<Run> {
+async function runHere({ machine, input, functions }: GeneratedMachine): Promise<ComparedRun> {
   const scripted = new ScriptedFunctions(functions);
   const host = new ScriptedHost();
   host.runTask = async (asked) => {
@@ -55,7 +55,7 @@ async function runOn(
   server: StepFunctionsServer,
   prefix: string,
   { machine, input, functions }: GeneratedMachine,
-): Promise<Run> {
+): Promise<ComparedRun> {
   const scripted = new ScriptedFunctions(functions);
   for (const name of Object.keys(functions)) {
     server.functions.add(`${prefix}${name}`, async (payload) => {
@@ -70,7 +70,7 @@ async function runOn(
 }
 
 /** Tokens differ, and Lambda reports the cause of an error as JSON. */
-const comparable = (run: Run): unknown =>
+const comparable = (run: ComparedRun): unknown =>
   JSON.parse(JSON.stringify(run), (key, value) => {
     if (key === 'token') return 'TOKEN';
     if (!/^cause$/i.test(key) || !value.startsWith('{')) return value;

@@ -68,6 +68,14 @@ export const BODY_ENDPOINTS: Readonly<Record<string, BodyEndpoint>> = {
     send: (to, body, scope = P) => to.sessions.open(scope.tenant_id, body),
     body: { project_id: 'shop' },
   },
+  enrol_runner: {
+    send: (to, body, scope = P) => to.evidence.enrolRunner(scope, body),
+    body: { public_key: 'A'.repeat(43) },
+  },
+  propose_candidate: {
+    send: (to, body, scope = P) => to.evidence.propose(scope, body),
+    body: { ...handle, candidate_sha256: HASH },
+  },
   put_policy: { send: (to, body, scope = P) => to.settings.putPolicy(scope, body), body: {} },
   put_limits: { send: (to, body, scope = P) => to.settings.putLimits(scope.tenant_id, body), body: {} },
 };

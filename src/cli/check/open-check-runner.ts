@@ -1,14 +1,9 @@
 import type { EffectiveCheck } from '../../core/contract/tasks.js';
 import type { RunCheck } from '../../engine/checks/check-runner.js';
-import {
-  type CommandExecutor,
-  sandboxExecutor,
-  unsandboxedExecutor,
-} from '../../engine/checks/command-executor.js';
+import type { CommandExecutor } from '../../engine/checks/command-executor.js';
 import { checkRunner, runnableCheck } from '../../engine/checks/run-check.js';
-import { findSandbox } from '../../engine/checks/sandbox.js';
 import type { CommandContext } from '../context.js';
-import { failureWithCode } from '../exit.js';
+import { chooseExecutor } from './choose-executor.js';
 import { confirmCommands } from './confirmed-commands.js';
 
 export interface CheckRunnerOptions {
@@ -41,17 +36,3 @@ export const openCheckRunner = async (
   checks: readonly EffectiveCheck[],
   options: CheckRunnerOptions,
 ): Promise<RunCheck> => checkRunner(await openExecutor(context, root, checks, options));
-
-async function chooseExecutor(context: CommandContext, isUnsandboxed: boolean): Promise<CommandExecutor> {
-  const { PATH } = context.io.env;
-  if (isUnsandboxed) {
-    context.warn('Without a sandbox: the commands can read and write what you can, and use the network.');
-    return unsandboxedExecutor(PATH);
-  }
-  const sandbox = await findSandbox(PATH);
-  if (sandbox.kind !== 'none') return sandboxExecutor(sandbox);
-  throw failureWithCode(
-    'NO_SANDBOX',
-    `There is no sandbox for the commands of this repository. ${sandbox.says} Install bubblewrap 0.8 or later, or pass --unsandboxed if you trust them. Nothing was run.`,
-  );
-}

@@ -13,6 +13,7 @@ import { reportRefusal, unwrapReply } from '../replies.js';
 import { claimInSession } from '../signing.js';
 import { addNote, addReleaseClaim, addRenew } from './holder.js';
 import { addOperatorCommands } from './operate.js';
+import { addPropose } from './propose.js';
 import { addSubmit } from './submit.js';
 import { addTaskAdd } from './task-add.js';
 import { addTaskProof } from './task-proof.js';
@@ -81,10 +82,12 @@ const explain = command('explain <id>', {
     const { paint } = context;
     const genesis = await context.genesis();
     const explanation = unwrapReply(await genesis.explain(taskId, await context.session()));
-    context.show(explanation, ({ claimable, why, next }) => [
+    context.show(explanation, ({ claimable, why, next, evidence }) => [
       `${taskId} ${claimable ? paint.green('can be claimed') : paint.yellow('cannot be claimed')}`,
       ...why.map(({ rule, says }) => `  ${rule}: ${says}`),
       next,
+      ...(evidence === undefined ? [] : [`Evidence is ${evidence.policy}: ${evidence.says}`]),
+      ...(evidence?.missing ?? []).map(({ name, says }) => `  ${name}: ${says}`),
     ]);
   },
 });
@@ -112,6 +115,7 @@ export const addTask = command('task', {
     addRenew,
     addReleaseClaim,
     addNote,
+    addPropose,
     addSubmit,
     show,
     history,

@@ -1,4 +1,5 @@
 import type { Genesis } from '../../client/index.js';
+import { canonicalJson } from '../../core/canonical-json.js';
 import type { ResultManifest } from '../../core/methodology/definition/manifest.js';
 import { subjectKindOf } from '../../core/subject.js';
 import { collectDrafts } from '../../workspace/drafts/collect.js';
@@ -18,7 +19,8 @@ export async function collectDraftResult(context: CommandContext, genesis: Genes
   if (subjectKindOf(task_id) !== 'edge')
     throw wrongUsage(`${task_id} is not an edge; only edges have drafts. Pass --file RESULT or --data JSON.`);
   const manifest = await collectDraftManifest(context.requireWorkspace(), genesis, grant);
-  const result = await resultBody(genesis, Buffer.from(JSON.stringify(manifest)));
+  // Canonical, so that its digest is the same as that of a proposed candidate, inline or as a blob.
+  const result = await resultBody(genesis, Buffer.from(canonicalJson(manifest)));
   return { result, paths: manifest.files.map(({ path }) => path) };
 }
 

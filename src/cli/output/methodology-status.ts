@@ -40,6 +40,7 @@ export function methodologyStatusText(
   return [
     `${paint.bold(title)}  ${paint.bold(state)}  position ${position}, ${at}`,
     ...context.labelled('Next step:', nextStepText(status), 13),
+    ...context.labelled('Evidence:', evidenceText(status), 13),
     ...section(`${paint.bold('You are here')}  ${paint.dim(LEGEND)}`, openLines),
     ...rollupLines(status, context),
     ...section(paint.bold('Claims'), claimLines(status.claims, context)),
@@ -55,6 +56,8 @@ export function methodologyStatusText(
     ...section(paint.bold('Next actions'), actionLines),
   ].join('\n');
 }
+
+const evidenceText = ({ evidence: { policy, says } }: MethodologyStatus): string => `${policy}. ${says}`;
 
 function nextStepText({ start_would: { feature, edge, iteration, reasons } }: MethodologyStatus): string {
   const target = feature === null ? [] : [`${feature} on ${edge} (iteration ${iteration}).`];

@@ -4,7 +4,19 @@ import { countText, relativeTime, section } from './text.js';
 
 /** The next step and how it was chosen. Escalations come first. */
 export function startText(reply: StartReply, context: CommandContext): string {
-  const { state, feature, edge, iteration, reasons, skipped, escalations, parallel, refused, next } = reply;
+  const {
+    state,
+    feature,
+    edge,
+    iteration,
+    reasons,
+    skipped,
+    escalations,
+    parallel,
+    refused,
+    evidence,
+    next,
+  } = reply;
   const { paint, wrap } = context;
   const where = `${feature}${edge === null ? '' : ` on ${edge}`}`;
   const step = `Next: ${paint.bold(where)}${iteration === null ? '' : ` (iteration ${iteration})`}`;
@@ -26,6 +38,7 @@ export function startText(reply: StartReply, context: CommandContext): string {
       parallel.flatMap((work) => parallelLines(work, context)),
     ),
     ...(refused === null ? [] : ['', ...wrap(`Refused: ${refused}`, 0).map(paint.red)]),
+    ...(evidence.is_blocked ? ['', ...wrap(evidence.says, 0).map(paint.yellow)] : []),
     '',
     ...context.labelled('Do now:', next, 8),
   ].join('\n');

@@ -3,12 +3,14 @@ import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import type { ReadStream } from 'node:tty';
 import { isProblem } from '../../client/replies.js';
+import { isProblem as isCoordinatorProblem } from '../../coordinator/wire/problem.js';
 import { hasIntent } from '../../core/methodology/definition/intent.js';
 import { ACTIVE_FILE } from '../../stores/file/layout.js';
 import { readAddress } from '../../workspace/address.js';
 import { type DetectedTools, detectTools } from '../../workspace/detect-tools.js';
 import { isForeign } from '../../workspace/foreign.js';
 import { type InitAnswers, type InitReport, initWorkspace } from '../../workspace/init.js';
+import { readProjectKey } from '../../workspace/project-file.js';
 import { PROJECT_KINDS } from '../../workspace/project-kinds.js';
 import { configureBodyOf, readWorkspaceFiles } from '../../workspace/read-files.js';
 import { INTENT_FILE, Workspace } from '../../workspace/workspace.js';
@@ -30,10 +32,12 @@ export async function initHere(context: CommandContext, options: InitOptions): P
   const workspace = new Workspace(root);
   const foreignLog = (await isForeign(workspace)) ? join(workspace.events, ACTIVE_FILE) : null;
   const configured = foreignLog === null && (await configureLog(context, workspace));
+  const isVerified = configured && isNewWorkspace(report) && (await demandEvidence(context, workspace));
   // The intent may have been written now or earlier.
   const isIntended = hasIntent(await readFile(join(root, INTENT_FILE), 'utf8').catch(() => ''));
-  context.show({ ...report, configured }, () =>
-    reportLines(context, report, { isConfigured: configured, isIntended, foreignLog }),
+  const evidence = isVerified ? { evidence: 'verified' } : {};
+  context.show({ ...report, configured, ...evidence }, () =>
+    reportLines(context, report, { isConfigured: configured, isIntended, isVerified, foreignLog }),
   );
   // The log of another tool is imported first, and then has the files.
   if (!configured && foreignLog === null) context.exit_code = EXIT.refused;
@@ -106,9 +110,32 @@ async function configureLog(context: CommandContext, workspace: Workspace): Prom
   }
 }
 
+const COORDINATION_FILE = '.ai-workspace/coordination.yml';
+/** Existing projects keep their policy. */
+const isNewWorkspace = ({ made }: InitReport): boolean => made.includes(COORDINATION_FILE);
+
+/**
+ * Under a credential, agents are not trusted with everything: a new project asks for the evidence of a runner. Returns
+ * whether the policy was changed.
+ */
+async function demandEvidence(context: CommandContext, workspace: Workspace): Promise<boolean> {
+  if (!context.hasCredential) return false;
+  const change = { evidence: 'verified' } as const;
+  const address = await readAddress(workspace);
+  const isServed = address !== null && !('untrusted' in address);
+  const reply = isServed
+    ? await (await context.genesis()).putPolicy(change)
+    : await withCoordinator(context, `workspace:${workspace.root}`, async ({ coordinator }) =>
+        coordinator.settings.putPolicy(await readProjectKey(workspace), change),
+      );
+  const isRefused = isProblem(reply) || isCoordinatorProblem(reply);
+  if (isRefused) context.warn(`The policy evidence: verified could not be set. ${reply.detail}`);
+  return !isRefused;
+}
+
 /** The file that each option's answer is written to. */
 const WRITTEN_TO = [
-  ['--name', 'name', '.ai-workspace/coordination.yml'],
+  ['--name', 'name', COORDINATION_FILE],
   ['--kind', 'kind', '.ai-workspace/context/project_constraints.yml'],
   ['--language', 'language', '.ai-workspace/context/project_constraints.yml'],
   ['--test-runner', 'testRunner', '.ai-workspace/context/project_constraints.yml'],
@@ -128,6 +155,8 @@ function ignoredOptions(options: InitOptions, { kept }: InitReport): string[] {
 interface InitOutcome {
   readonly isConfigured: boolean;
   readonly isIntended: boolean;
+  /** Deterministic checks need the evidence of a runner. */
+  readonly isVerified: boolean;
   /** The log of another tool at the path of ours. */
   readonly foreignLog: string | null;
 }
@@ -135,14 +164,20 @@ interface InitOutcome {
 function reportLines(
   { paint }: CommandContext,
   { made, kept, renewed }: InitReport,
-  { isConfigured, isIntended, foreignLog }: InitOutcome,
+  { isConfigured, isIntended, isVerified, foreignLog }: InitOutcome,
 ): string[] {
   const lines = [`${countText(made.length, 'file')} added to .ai-workspace/, .genesis/ and specification/.`];
   if (renewed.length > 0) lines.push('Changed:', ...renewed.map((file) => `  ${file}`));
   if (kept.length > 0) lines.push('Already existed, left unchanged:', ...kept.map((file) => `  ${file}`));
   if (!isConfigured && foreignLog === null)
     lines.push('The files are not in the log yet. Fix the problem above, then run: gen init');
+  if (isVerified)
+    lines.push('Checks that programs decide need the evidence of a runner (policy evidence: verified).');
   lines.push('Next:');
+  if (isVerified)
+    lines.push(
+      `  ${paint.bold('gen runner enrol --label NAME')}   where agents cannot read the runner's key`,
+    );
   if (foreignLog !== null)
     lines.push(
       `  ${paint.bold(`gen import --foreign ${singleLine(foreignLog)}`)}   import the log of another tool`,

@@ -11,7 +11,7 @@ import { sessionSubject } from '../../core/subject.js';
 import type { ProjectKey } from '../../stores/store.js';
 import type { Project } from '../queue/project.js';
 import { sha256Hex } from '../runtime/identity.js';
-import { fieldProblem, type Problem, problem } from '../wire/problem.js';
+import { type AsyncReply, catchStoreErrors, fieldProblem, type Problem, problem } from '../wire/problem.js';
 
 /** Maximum age of a signature on arrival, and maximum lead of its clock. */
 const SIGNATURE_AGE_MS_MAX = 5 * 60 * 1000;
@@ -28,8 +28,17 @@ interface SignedBody {
   readonly request_id?: string;
 }
 
-/** Whether to check a signature: if one is given, or if the tenant requires it. */
-export const needsSignatureCheck = (project: Project, { body }: SessionCommand): boolean =>
+/** Does the work if the command's signature is valid. It is checked if one is given, or if the tenant requires it. */
+export function withSignatureCheck<T>(
+  project: Project,
+  command: SessionCommand,
+  work: () => AsyncReply<T>,
+): AsyncReply<T> {
+  if (!needsSignatureCheck(project, command)) return work();
+  return catchStoreErrors(() => signatureProblem(project, command)).then((fault) => fault ?? work());
+}
+
+const needsSignatureCheck = (project: Project, { body }: SessionCommand): boolean =>
   project.limits.require_signatures || (body as SignedBody).signature !== undefined;
 
 /**
@@ -86,7 +95,8 @@ async function publicKeyOf(project: Project, sessionId: string): Promise<string 
   return (project.state.records.get(subject)?.value.public_key as string | undefined) ?? null;
 }
 
-function isSignedBy(publicKey: string, text: string, value: string): Promise<boolean> {
+/** Whether the value is a signature of the text by the Ed25519 key, in base64url both. */
+export function isSignedBy(publicKey: string, text: string, value: string): Promise<boolean> {
   const key: KeyObject = createPublicKey({
     format: 'jwk',
     key: { kty: 'OKP', crv: 'Ed25519', x: publicKey },

@@ -91,7 +91,8 @@ export class MethodologyService {
     const constraints = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
     return this.readView(projectKey, undefined, (input) => {
       const { reasons, ...chosen } = chooseRoute({ ...input, request: constraints });
-      return { execution_id: null, ...chosen, reasons, routing_reason: reasons.join('; ') };
+      const { evidence } = input;
+      return { execution_id: null, ...chosen, reasons, routing_reason: reasons.join('; '), evidence };
     });
   }
 

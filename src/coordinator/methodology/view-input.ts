@@ -2,6 +2,7 @@ import type { Head } from '../../core/claims/head.js';
 import { canTakeOver, isStale } from '../../core/claims/lease.js';
 import type { Rules } from '../../core/claims/policy.js';
 import { adviceFor } from '../../core/contract/codes.js';
+import { evidenceStanding } from '../../core/engine/evidence.js';
 import { isoTime } from '../../core/events/envelope.js';
 import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
 import type {
@@ -11,8 +12,10 @@ import type {
   RouteInput,
 } from '../../core/methodology/progress/feature-state.js';
 import { featureRows } from '../../core/methodology/progress/rows.js';
-import { featureSubject, METHODOLOGY_SUBJECT } from '../../core/subject.js';
+import { featureSubject, METHODOLOGY_SUBJECT, POLICY_SUBJECT, RUNNERS_SUBJECT } from '../../core/subject.js';
 import type { WorkState } from '../../core/views/index.js';
+import { runnersIn } from '../operations/edge-evidence.js';
+import { policyFromRecord } from '../queue/rules-cache.js';
 
 export interface RulesContext {
   readonly now_ms: number;
@@ -35,8 +38,14 @@ export function viewInputOf(
     rows: featureRows(vectorsOf(work), state, claims),
     state,
     now_ms,
+    evidence: standingOf(work),
     request: {},
   };
+}
+
+function standingOf({ records }: WorkState) {
+  const policy = policyFromRecord(records.get(POLICY_SUBJECT)).evidence;
+  return evidenceStanding(policy, runnersIn(records.get(RUNNERS_SUBJECT) ?? null));
 }
 
 /** Why a command was refused. */

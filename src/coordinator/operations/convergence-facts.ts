@@ -1,26 +1,29 @@
 import { claimRoleFault } from '../../core/agent-role.js';
 import type { PastGrant, SubmitFacts } from '../../core/claims/commands.js';
-import type { ConvergenceEvidence, Head } from '../../core/claims/head.js';
+import type { ConvergenceEvidence, Head, SubmittedResult } from '../../core/claims/head.js';
 import { HUMAN_ROLE } from '../../core/claims/human-approval.js';
 import type { FailingCheck, SubmitBody } from '../../core/contract/claims.js';
 import type { EffectiveCheck } from '../../core/contract/tasks.js';
-import { checkAuthority } from '../../core/methodology/definition/authority.js';
+import { type ChangedFile, evaluatorPaths } from '../../core/engine/guarded-evaluators.js';
+import { type AuthorityVerdict, checkAuthority } from '../../core/methodology/definition/authority.js';
 import { effectiveChecklist } from '../../core/methodology/definition/checklist.js';
-import { judgeConvergence } from '../../core/methodology/definition/convergence.js';
+import { judgeConvergence, type ReportedCheck } from '../../core/methodology/definition/convergence.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import type { Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Project } from '../queue/project.js';
 import { fieldProblem, type Problem, problem } from '../wire/problem.js';
+import { deterministicChecks, type JudgedResult, verifiedReportsOf } from './edge-evidence.js';
 
 type Evaluators = ConvergenceEvidence['evaluators'];
 
 /** What a submission reports about its own convergence. */
 interface ReportedConvergence {
   readonly evidence: ConvergenceEvidence | undefined;
-  /** Paths that the result changes, relative to the project's root. */
-  readonly files: readonly string[];
+  /** Files that the result changes, relative to the project's root. */
+  readonly files: readonly ChangedFile[];
+  readonly result: Pick<SubmittedResult, 'sha256'>;
   readonly caller: Caller;
 }
 
@@ -42,11 +45,14 @@ export function convergenceFacts(
   // so the role counts only for a caller who may review.
   const agent_role =
     claimedRole === HUMAN_ROLE && !is_human ? null : (claimedRole ?? reported.caller.agent_role);
-  const authority = checkAuthority(methodology, { edge, agent_role, files: reported.files, is_human });
+  const files = reported.files.map(({ path }) => path);
+  const ofRole = checkAuthority(methodology, { edge, agent_role, files, is_human });
+  const authority = is_human ? ofRole : withEvaluatorsGuarded(view, head.subject, reported.files, ofRole);
   const authorityDetails = { authority_reason: authority.reason, authority_paths: authority.paths ?? [] };
   if (methodology === null && authority.verdict === 'granted') return { authority: 'granted' };
   const evaluators = reported.evidence?.evaluators;
-  const { failing, needs_human } = evaluateConvergence(view, head.subject, evaluators);
+  const judged = { subject: head.subject, generation: head.generation, sha256: reported.result.sha256 };
+  const { failing, needs_human } = evaluateConvergence(view, judged, evaluators);
   return {
     authority: authority.verdict,
     convergence: {
@@ -58,9 +64,22 @@ export function convergenceFacts(
   };
 }
 
-/** Failing checks that a human cannot override, by the reported evaluators. Empty if the project is not configured. */
-export function failingProgramChecks(view: DecisionView, subject: string, evaluators: Evaluators) {
-  const { failing } = evaluateConvergence(view, subject, evaluators);
+/** Under `verified`, a result that changes what judges it needs a human, whatever its role may do. */
+function withEvaluatorsGuarded(
+  view: DecisionView,
+  subject: string,
+  files: readonly ChangedFile[],
+  authority: AuthorityVerdict,
+): AuthorityVerdict {
+  const isDecided = authority.verdict === 'escalate' || authority.verdict === 'reject';
+  if (view.policy.evidence !== 'verified' || isDecided) return authority;
+  const paths = evaluatorPaths(files, deterministicChecks(view, subject));
+  return paths.length === 0 ? authority : { verdict: 'escalate', reason: 'changes_evaluators', paths };
+}
+
+/** Failing checks that a human cannot override. Empty if the project is not configured. */
+export function failingProgramChecks(view: DecisionView, judged: JudgedResult, evaluators: Evaluators) {
+  const { failing } = evaluateConvergence(view, judged, evaluators);
   return failing.filter(isProgramCheck).map(nameAndMessage);
 }
 
@@ -75,10 +94,11 @@ const nameAndMessage = ({ name, says }: TypedCheck): FailingCheck => ({ name, sa
 /** Nothing is required of a task, nor in a project that is not configured. */
 function evaluateConvergence(
   view: DecisionView,
-  subject: string,
+  judged: JudgedResult,
   evaluators: Evaluators,
 ): { failing: TypedCheck[]; needs_human: boolean } {
   const { methodology } = view;
+  const { subject } = judged;
   if (methodology === null || subjectKindOf(subject) !== 'edge') return { failing: [], needs_human: false };
   const { feature_id = '', edge = '' } = subjectKeys(subject);
   const vector = view.feature(feature_id);
@@ -87,11 +107,17 @@ function evaluateConvergence(
     return { failing: [{ name: 'feature_vector', says, type: 'deterministic' }], needs_human: false };
   }
   const checks = effectiveChecklist(methodology, vector, edge);
-  const details = (evaluators?.details ?? []) as Parameters<typeof judgeConvergence>[1];
-  const { failing, human } = judgeConvergence(checks, details);
+  const details = (evaluators?.details ?? []) as readonly ReportedCheck[];
   const typeOf = (name: string) => checks.find((check) => check.name === name)?.type ?? null;
+  const isVerified = view.policy.evidence === 'verified';
+  const verified = isVerified ? verifiedReportsOf(view, judged, checks) : null;
+  // What the agent says of a program's check does not count beside what a runner has signed.
+  const counted =
+    verified === null ? details : details.filter(({ name }) => typeOf(name) !== 'deterministic');
+  const { failing, human } = judgeConvergence(checks, [...counted, ...(verified?.reports ?? [])]);
+  const reasonOf = (name: string): string | undefined => verified?.reasons.get(name);
   return {
-    failing: failing.map((check) => ({ ...check, type: typeOf(check.name) })),
+    failing: failing.map(({ name, says }) => ({ name, says: reasonOf(name) ?? says, type: typeOf(name) })),
     needs_human: human.length > 0,
   };
 }

@@ -16,6 +16,7 @@ import { TransactionBuilder } from '../queue/transaction-builder.js';
 import type { Problem } from '../wire/problem.js';
 import { claimCommand } from './claim.js';
 import { failingProgramChecks } from './convergence-facts.js';
+import { checkEvidenceRecords } from './edge-evidence.js';
 import { conflictWithOverlappingGrants } from './edge-facts.js';
 import { isKnownSubject, unknownSubjectProblem } from './facts.js';
 import { invalidLeaseProblem } from './render.js';
@@ -64,6 +65,7 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
     transaction.addDecision(decision);
     updateTrackPermits(transaction, decision);
     conflictWithOverlappingGrants(transaction, decision);
+    if (this.operatorRequest.verb === 'adopt') checkEvidenceRecords(transaction, this.subject);
     return transaction.answer(this.request, this.render(view, decision));
   }
 
@@ -90,7 +92,7 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
       }
       case 'adopt': {
         const adopted = this.findParkedResult(operatorRequest.body.result_id);
-        const failing = failingProgramChecks(view, subject, adopted?.result.evidence?.evaluators);
+        const failing = adopted === null ? [] : failingOf(view, subject, adopted);
         return { type: 'adopt', ...fields, session_id: by, request_id, adopted, failing };
       }
       default:
@@ -122,4 +124,12 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
     const next = decision.details.says ?? adviceFor(reason, decision.head.subject);
     return { success: false, reason, ...state, next };
   }
+}
+
+type AdoptedResult = NonNullable<SubjectCommand<'adopt'>['adopted']>;
+
+function failingOf(view: DecisionView, subject: string, { from, result }: AdoptedResult) {
+  const generation = 'generation' in from ? from.generation : 0;
+  const judged = { subject, generation, sha256: result.sha256 };
+  return failingProgramChecks(view, judged, result.evidence?.evaluators);
 }

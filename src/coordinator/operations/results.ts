@@ -1,6 +1,7 @@
 import { canonicalJson } from '../../core/canonical-json.js';
 import type { SubmittedResult } from '../../core/claims/head.js';
 import type { SubmitBody } from '../../core/contract/claims.js';
+import type { ChangedFile } from '../../core/engine/guarded-evaluators.js';
 import {
   isFilesResult,
   MANIFEST_BYTES_MAX,
@@ -11,7 +12,7 @@ import {
 import { workProductRef } from '../../core/plan/index.js';
 import type { Blobs } from '../../stores/blobs.js';
 import { sha256Hex } from '../runtime/identity.js';
-import { fieldProblem, type Problem, problem } from '../wire/problem.js';
+import { fieldProblem, isProblem, type Problem, problem } from '../wire/problem.js';
 
 interface TenantBlobs {
   readonly tenant_id: string;
@@ -88,20 +89,26 @@ const PARALLEL_LOOKUPS_MAX = 50;
  * The files that a result changes. A manifest comes in the body or, if long, as a blob. A manifest that could not be
  * promoted is refused here, because a converged edge must have its files.
  */
-export async function changedFilesOf(body: SubmitBody, tenantBlobs: TenantBlobs) {
+export async function changedFilesOf(
+  body: Pick<SubmitBody, 'blob_sha256' | 'result_data'>,
+  tenantBlobs: TenantBlobs,
+): Promise<readonly ChangedFile[] | Problem> {
   const data = await resultDataOf(body, tenantBlobs);
-  if (!isFilesResult(data)) return pathsIn(data);
+  if (!isFilesResult(data)) return filesIn(data);
   const read = parseManifest(data);
   if (!read.ok) return fieldProblem(`result_data.${read.path}`, read.message);
   const missing = await firstMissingBlob(manifestDigests(data), tenantBlobs);
-  if (missing === null) return pathsIn(data);
+  if (missing === null) return filesIn(data);
   return problem(
     'BLOB_MISSING',
     `The blob ${missing}, which files names, is not stored. Upload it, then submit again.`,
   );
 }
 
-async function resultDataOf(body: SubmitBody, { tenant_id, blobs }: TenantBlobs): Promise<unknown> {
+async function resultDataOf(
+  body: Pick<SubmitBody, 'blob_sha256' | 'result_data'>,
+  { tenant_id, blobs }: TenantBlobs,
+): Promise<unknown> {
   if (body.blob_sha256 === undefined) return body.result_data;
   const sizeBytes = await blobs.size(tenant_id, body.blob_sha256);
   if (sizeBytes === null || sizeBytes > MANIFEST_BYTES_MAX) return null;
@@ -120,10 +127,25 @@ async function firstMissingBlob(digests: readonly string[], { tenant_id, blobs }
 }
 
 /** Also for results that are no manifest but have `files` like one: they may change paths that need a human. */
-function pathsIn(result: unknown): readonly string[] {
+function filesIn(result: unknown): readonly ChangedFile[] {
   const files = (result as { files?: unknown } | null)?.files;
   if (!Array.isArray(files)) return [];
-  return files
-    .map((file) => (file as { path?: unknown } | null)?.path)
-    .filter((path) => typeof path === 'string');
+  return files.flatMap((file) => {
+    const { path, base_sha256 } = (file ?? {}) as { path?: unknown; base_sha256?: unknown };
+    return typeof path === 'string' ? [{ path, is_new: base_sha256 === null }] : [];
+  });
+}
+
+/** Refuses a candidate that is not an uploaded manifest whose files are uploaded too; null if it is one. */
+export async function candidateProblem(blobSha256: string, target: TenantBlobs): Promise<Problem | null> {
+  const body = { blob_sha256: blobSha256, result_data: undefined };
+  if (!isFilesResult(await resultDataOf(body, target))) {
+    const detail =
+      'There is no manifest with that hash. Upload it and its files as blobs, then propose it again.';
+    return problem('BLOB_MISSING', detail, [
+      { path: 'candidate_sha256', message: 'expected the SHA-256 of an uploaded manifest of files' },
+    ]);
+  }
+  const files = await changedFilesOf(body, target);
+  return isProblem(files) ? files : null;
 }

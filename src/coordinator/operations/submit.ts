@@ -3,6 +3,7 @@ import { verifiedGrant } from '../../core/claims/decide/submit.js';
 import { decide } from '../../core/claims/decide.js';
 import type { SubmittedResult } from '../../core/claims/head.js';
 import type { SubmissionResult, SubmitBody } from '../../core/contract/claims.js';
+import type { ChangedFile } from '../../core/engine/guarded-evaluators.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { subjectKindOf } from '../../core/subject.js';
 import { parkedResults, pastGrant } from '../../core/views/index.js';
@@ -14,6 +15,7 @@ import { RefusalRecorder } from '../queue/refusal-recorder.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
 import type { Problem } from '../wire/problem.js';
 import { claimedRoleProblem, convergenceFacts, evidenceFrom } from './convergence-facts.js';
+import { checkEvidenceRecords } from './edge-evidence.js';
 import { inputsDigest, isKnownSubject } from './facts.js';
 import { submissionResult } from './render.js';
 import { addAction, type RequestFields, requestKeyOf } from './shared.js';
@@ -26,8 +28,8 @@ interface SubmitRequest {
   readonly handle: ClaimHandle;
   readonly result: SubmittedResult;
   readonly body: SubmitBody & RequestFields;
-  /** Paths that the result changes, relative to the project's root. */
-  readonly files: readonly string[];
+  /** Files that the result changes, relative to the project's root. */
+  readonly files: readonly ChangedFile[];
   readonly caller: Caller;
 }
 
@@ -78,6 +80,7 @@ export class SubmitOperation implements Operation<SubmissionResult | Problem> {
     const recorder = hasRecords ? this.recorder : undefined;
     const transaction = new TransactionBuilder(view, body.request_id, recorder, body.offline);
     addAction(transaction, decision, body);
+    checkEvidenceRecords(transaction, subject);
     // A refusal is not remembered, although it can be a sign of life: its reason may be gone when it is pushed again.
     const isDelivered = decision.ok || decision.code === 'ESCALATED';
     return transaction.answer(isDelivered ? this.request : null, submissionResult(decision));

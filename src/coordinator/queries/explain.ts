@@ -4,6 +4,7 @@ import { adviceFor, type ClaimRefusal } from '../../core/contract/codes.js';
 import type { Explanation } from '../../core/contract/tasks.js';
 import { isoTime } from '../../core/events/envelope.js';
 import { subjectKindOf } from '../../core/subject.js';
+import { edgeEvidence } from '../operations/edge-evidence.js';
 import { edgeFacts, isSingleAgentProject, SINGLE_AGENT } from '../operations/edge-facts.js';
 import { openDependencies, unknownReason } from '../operations/facts.js';
 import type { DecisionView } from '../queue/decision-view.js';
@@ -17,8 +18,15 @@ interface ExplainRequest {
   readonly sessionId: string | null;
 }
 
+/** Why an agent can or cannot claim this work; of an edge, also what its checks need to pass. */
+export function explain(view: DecisionView, subject: string, request: ExplainRequest): Explanation {
+  const evidence = subjectKindOf(subject) === 'edge' ? edgeEvidence(view, subject) : null;
+  const explanation = explainClaim(view, subject, request);
+  return evidence === null || evidence === undefined ? explanation : { ...explanation, evidence };
+}
+
 /** Lists every rule that keeps an agent from this work, in evaluation order. */
-export function explain(
+function explainClaim(
   view: DecisionView,
   subject: string,
   { liveClaims, sessionId }: ExplainRequest,

@@ -4,6 +4,7 @@ import { isSignOfLife } from '../../core/claims/decide/sign-of-life.js';
 import { needsPermit, permitHeldUntilMs } from '../../core/claims/lease.js';
 import { type EventDraft, isoTime, msOf, type NewEvent } from '../../core/events/envelope.js';
 import { evolveRecord } from '../../core/record.js';
+import { BASE_SUBJECT, subjectKindOf } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import type {
   HeadCheck,
@@ -72,7 +73,19 @@ export class TransactionBuilder {
     }
     // Completed work is open again, so decisions on its dependents were made under other rules.
     if (decision.code === 'RESET') this.invalidateConcurrentDecisions();
-    return this;
+    return this.moveBase(decision);
+  }
+
+  /**
+   * Raises the version of the base when the result of an edge is accepted, which voids the evidence about all other
+   * candidates. Only in projects in which a candidate was ever proposed: in the others there is no evidence.
+   */
+  private moveBase({ head, next, events }: Decision): this {
+    if (next.phase !== 'COMPLETED' || head.phase === 'COMPLETED') return this;
+    const [event] = events;
+    if (event === undefined || subjectKindOf(next.subject) !== 'edge') return this;
+    if (this.view.record(BASE_SUBJECT) === null) return this;
+    return this.writeRecord(BASE_SUBJECT, 'BASE_MOVED', { edge: next.subject }, event.agent_id);
   }
 
   /** Records the refusals of a decision, and nothing else of it. */

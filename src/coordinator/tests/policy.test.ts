@@ -27,6 +27,7 @@ forEachStore('the policy', (open) => {
       max_agents_per_track: null,
       task_proposals: 'review',
       compliance_profile: null,
+      evidence: 'reported',
     });
   });
 

@@ -17,6 +17,7 @@ export const DEFAULT_POLICY: Policy = {
   max_agents_per_track: null,
   task_proposals: 'review',
   compliance_profile: null,
+  evidence: 'reported',
 };
 
 export const DEFAULT_LIMITS: Limits = {

@@ -33,7 +33,7 @@ import {
   time,
   withinBytes,
 } from './schema.js';
-import { CHECK_RESULTS, CHECK_TYPES, WORK_KINDS } from './values.js';
+import { CHECK_RESULTS, CHECK_TYPES, EVIDENCE_POLICIES, WORK_KINDS } from './values.js';
 
 /** Claiming work, keeping it and submitting its result. Bodies are strict and bounded. */
 
@@ -102,7 +102,7 @@ export const itemsBody = z.strictObject({
   ...mutationFields,
 });
 /** The holder's command on its claim. */
-const holderBody = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
+export const holderBody = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
   z.strictObject({ ...handleFields, expected_generation: generation, ...shape, ...mutationFields });
 export const renewBody = holderBody(leaseFields);
 export const releaseBody = holderBody({
@@ -221,6 +221,19 @@ export const effectiveCheck = z.object({
   /** A required check that is skipped has not passed. */
   skipped: z.string().nullable().describe('why the check cannot be run'),
 });
+
+/** What counts in the project as a pass of a deterministic check. */
+export const evidenceStanding = named(
+  'EvidenceStanding',
+  z.object({
+    policy: z.enum(EVIDENCE_POLICIES),
+    runners: count.describe('enrolled runners'),
+    says: z.string(),
+    is_blocked: z
+      .boolean()
+      .describe('no runner is enrolled, so no edge with a deterministic check converges'),
+  }),
+);
 
 /** A human review of a candidate. */
 export const reviewEntry = z.object({

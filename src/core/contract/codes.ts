@@ -89,6 +89,9 @@ export const FOLD_BACK_REFUSALS = [
 export const CHECKPOINT_REFUSALS = ['NOT_INITIALISED', 'UNKNOWN_FEATURE'] as const;
 export const VERSION_RELEASE_REFUSALS = ['NOT_INITIALISED', 'VERSION_EXISTS', 'NOT_READY'] as const;
 
+export const PROPOSE_REFUSALS = [...HANDLE_REFUSALS, 'TASK_ALREADY_COMPLETED'] as const;
+export const EVIDENCE_REFUSALS = ['UNKNOWN_RUNNER', 'RUNNER_REVOKED', 'NO_CANDIDATE', 'BASE_MOVED'] as const;
+
 export const AUDIT_KEY_REFUSALS = [
   'NO_AUDIT_KEY',
   'UNKNOWN_AUDIT_KEY',
@@ -115,6 +118,8 @@ export type SpawnRefusal = (typeof SPAWN_REFUSALS)[number];
 export type FoldBackRefusal = (typeof FOLD_BACK_REFUSALS)[number];
 export type CheckpointRefusal = (typeof CHECKPOINT_REFUSALS)[number];
 export type VersionReleaseRefusal = (typeof VERSION_RELEASE_REFUSALS)[number];
+export type ProposeRefusal = (typeof PROPOSE_REFUSALS)[number];
+export type EvidenceRefusal = (typeof EVIDENCE_REFUSALS)[number];
 export type AuditKeyRefusal = (typeof AUDIT_KEY_REFUSALS)[number];
 
 /** Codes of a command that took effect, or already had. */
@@ -204,6 +209,12 @@ const ADVICE = {
   UNKNOWN_AUDIT_KEY: 'No audit key of the project has this id. List them: gen audit keys.',
   AUDIT_KEY_NOT_NEW:
     'The server itself signs with this key, or with another one that has ended in the project. Give it a new key (gen audit rotate), restart it, and repeat the command.',
+  UNKNOWN_RUNNER: 'No runner of the project has this id. An admin enrols one: gen runner enrol.',
+  RUNNER_REVOKED: 'This runner is revoked. An admin enrols another, with a new key: gen runner enrol.',
+  NO_CANDIDATE:
+    'This candidate does not wait for evidence: its edge has another candidate or generation, or has ended. List those that wait: gen runner candidates.',
+  BASE_MOVED:
+    'The base has moved: another result was accepted since the checks ran. Fetch the base and run the checks again.',
   AUDIT_KEY_ENDED: 'This audit key has ended already. See which are active: gen audit keys.',
 } as const satisfies Readonly<Record<string, string>>;
 export type RefusalCode = keyof typeof ADVICE;
@@ -213,6 +224,7 @@ const STATUS_OF_REFUSAL: Readonly<Partial<Record<RefusalCode, number>>> = {
   UNKNOWN_PROJECT: 404,
   UNKNOWN_TASK: 404,
   UNKNOWN_AUDIT_KEY: 404,
+  UNKNOWN_RUNNER: 404,
   DENIED_LIMIT: 429,
   RESULT_TOO_LARGE: 413,
   // Not an error: a human decides.

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { agentIdSchema } from '../ids.js';
+import { evidenceStanding } from './claims.js';
 import {
   ESCALATION_KINDS,
   edgeName,
@@ -113,6 +114,7 @@ const statusReply = named(
     claims: z.array(claimSummary),
     pending_reviews: z.array(escalation),
     health: serviceHealth,
+    evidence: evidenceStanding,
     last_gaps: gapsSummary.nullable(),
     last_release: releaseSummary.nullable(),
     next_actions: z.array(nextAction),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { agentIdSchema, requestIdSchema } from '../ids.js';
 import { featureVectorSchema } from '../methodology/definition/methodology.js';
 import { ALL_FILES_LENGTH_MAX } from '../methodology/definition/read/file-kinds.js';
-import { gateResult } from './claims.js';
+import { evidenceStanding, gateResult } from './claims.js';
 import {
   CHECKPOINT_REFUSALS,
   FOLD_BACK_REFUSALS,
@@ -165,6 +165,7 @@ const startReply = named(
     execution_id: z.null(),
     /** The reasons joined into one line. */
     routing_reason: text,
+    evidence: evidenceStanding,
     ...positionFields,
   }),
 );

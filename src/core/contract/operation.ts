@@ -2,7 +2,17 @@ import { z } from 'zod';
 import { projectIdSchema } from '../ids.js';
 
 /** What an operation requires. The server maps roles to actions. */
-export const ACTIONS = ['public', 'read', 'work', 'tell', 'review', 'operate', 'administer'] as const;
+export const ACTIONS = [
+  'public',
+  'read',
+  'work',
+  'tell',
+  'upload',
+  'attest',
+  'review',
+  'operate',
+  'administer',
+] as const;
 export type Action = (typeof ACTIONS)[number];
 
 /**

@@ -8,6 +8,7 @@ import { methodologyViewOperations } from './methodology-views.js';
 import { type ApiOperations, type IdentifiedOperation, json, type ReplySchema } from './operation.js';
 import { overviewOperations } from './overview.js';
 import { planOperations } from './plan.js';
+import { runnerOperations } from './runners.js';
 import { sessionOperations } from './sessions.js';
 import { settingsOperations } from './settings.js';
 import { taskOperations } from './tasks.js';
@@ -64,6 +65,7 @@ export const OPERATIONS = {
   ...settingsOperations,
   ...overviewOperations,
   ...keyOperations,
+  ...runnerOperations,
   ...eventOperations,
   ...auditOperations,
   ...methodologyOperations,

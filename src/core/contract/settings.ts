@@ -3,7 +3,7 @@ import { TRACK_PATTERN } from '../plan/task-id.js';
 import { LIMITED_TRACKS_MAX } from '../plan/track-capacity.js';
 import { type ApiOperations, json, PROJECT_PATH, read, TENANT_PATH } from './operation.js';
 import { count, mutationFields, namedObject } from './schema.js';
-import { RESULT_BYTES_MAX } from './values.js';
+import { EVIDENCE_POLICIES, RESULT_BYTES_MAX } from './values.js';
 
 /** Limits of a tenant and policy of a project. */
 
@@ -48,6 +48,7 @@ const withinTracks = [
   (byTrack: object) => Object.keys(byTrack).length <= LIMITED_TRACKS_MAX,
   `expected at most ${LIMITED_TRACKS_MAX} tracks`,
 ] as const;
+const evidencePolicy = z.enum(EVIDENCE_POLICIES);
 const complianceProfile = z.enum(['hipaa', 'soc2', 'pci']).nullable();
 /** Policy of a project. */
 const policy = namedObject('Policy', {
@@ -70,6 +71,9 @@ const policy = namedObject('Policy', {
     .describe('agents that work in one track: for all tracks, or by track; null: unlimited'),
   task_proposals: taskProposals.describe('whether tasks that an agent adds wait for a human'),
   compliance_profile: complianceProfile.describe('rules of a regulation that apply in addition'),
+  evidence: evidencePolicy.describe(
+    'whose word counts on deterministic checks: the agent (reported), or an enrolled runner (verified)',
+  ),
 });
 export const policyBody = z.strictObject({
   stale_policy: z
@@ -93,6 +97,7 @@ export const policyBody = z.strictObject({
     .optional(),
   task_proposals: taskProposals.optional(),
   compliance_profile: complianceProfile.optional(),
+  evidence: evidencePolicy.optional(),
   ...mutationFields,
 });
 

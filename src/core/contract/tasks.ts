@@ -4,6 +4,7 @@ import { isoTimestamp } from '../events/fields.js';
 import { agentIdSchema, sessionIdSchema } from '../ids.js';
 import {
   effectiveCheck,
+  evidenceStanding,
   handleFields,
   leaseFields,
   noteResult,
@@ -181,6 +182,14 @@ const explanation = namedObject('Explanation', {
   claimable: z.boolean(),
   why: z.array(z.object({ rule: z.enum(['GRANTED', ...CLAIM_REFUSALS]), says: z.string() })),
   next: z.string(),
+  /** Of an edge in a configured project. */
+  evidence: evidenceStanding
+    .extend({
+      missing: z
+        .array(z.object({ name: z.string(), says: z.string() }))
+        .describe('deterministic checks of the last candidate that have not passed by evidence, and why'),
+    })
+    .exactOptional(),
 });
 const blobStored = z.object({ sha256: z.string(), size_bytes: count });
 
@@ -260,7 +269,7 @@ export const taskOperations = {
   put_blob: {
     method: 'PUT',
     path: BLOB_PATH,
-    action: 'work',
+    action: 'upload',
     summary: 'Upload the bytes of a large result before submitting it',
     body: { kind: 'bytes' },
     reply: blobStored,

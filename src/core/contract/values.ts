@@ -54,6 +54,10 @@ export const CHECK_RESULTS = ['pass', 'fail', 'skip', 'error', 'pending'] as con
 export const CHECK_TYPES = ['deterministic', 'agent', 'human'] as const;
 export type CheckType = (typeof CHECK_TYPES)[number];
 
+/** What a pass of a deterministic check needs: the report of the agent, or the evidence of an enrolled runner. */
+export const EVIDENCE_POLICIES = ['reported', 'verified'] as const;
+export type EvidencePolicy = (typeof EVIDENCE_POLICIES)[number];
+
 export const EXPIRY_ACTIONS = ['fold_back', 'escalate', 'accept_best_effort'] as const;
 export type ExpiryAction = (typeof EXPIRY_ACTIONS)[number];
 

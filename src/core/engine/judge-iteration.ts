@@ -85,6 +85,7 @@ const AUTHORITY_MESSAGES: Readonly<Record<NonNullable<AuthorityVerdict['reason']
   outside_role_authority: 'the role of this agent may not converge the edge',
   spec_mutation: 'the result changes the specification',
   commands_programs: 'the result changes files that configure other programs',
+  changes_evaluators: 'the result changes what judges it',
 };
 
 function notAuthorisedMessage({ reason, paths = [] }: AuthorityVerdict): string {

@@ -50,6 +50,11 @@ export const CATALOGUE_TYPES: ReadonlySet<string> = new Set([
   'KEY_REVOKED',
   'KEY_BOUND',
   'KEY_BINDING_REQUIRED',
+  'RUNNER_ENROLLED',
+  'RUNNER_REVOKED',
+  'CANDIDATE_PROPOSED',
+  'EVIDENCE_RECORDED',
+  'BASE_MOVED',
 ]);
 /** Types that other Genesis tools write in addition to our catalogue. */
 const FOREIGN_TYPES = [

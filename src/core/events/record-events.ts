@@ -5,6 +5,7 @@ import { anchorSchema, checkpointPayload } from '../audit/checkpoint.js';
 import { historyLostPayload } from '../audit/history-lost.js';
 import { keyEnrolledPayload, keyRevokedPayload } from '../audit/key-events.js';
 import { recordSignature } from '../audit/signed-record.js';
+import { candidateRecord, runnersRecord } from '../engine/evidence.js';
 import { agentIdSchema, agentRoleSchema, tenantIdSchema } from '../ids.js';
 import { featureVectorSchema, methodologySchema } from '../methodology/definition/methodology.js';
 import { TASKS_PER_EVENT_MAX } from '../plan/plan-change.js';
@@ -104,5 +105,11 @@ export const recordEventSchemas = {
   KEY_CREATED: keyChanged,
   KEY_REVOKED: keyChanged,
   KEY_BOUND: keyChanged,
+  RUNNER_ENROLLED: changed(runnersRecord),
+  RUNNER_REVOKED: changed(runnersRecord),
+  CANDIDATE_PROPOSED: changed(candidateRecord),
+  EVIDENCE_RECORDED: changed(candidateRecord),
+  /** `edge`: whose result was accepted, or for which the first candidate was proposed. */
+  BASE_MOVED: changed(z.strictObject({ edge: name })),
   KEY_BINDING_REQUIRED: changed(z.strictObject({ required: z.literal(true) })),
 };

@@ -10,12 +10,12 @@ export const verdict = z.strictObject({
   score,
   issues: z.array(issue).max(100),
 });
-export type CheckVerdict = z.output<typeof verdict>;
+export type ModelVerdict = z.output<typeof verdict>;
 
 const answerSchema = z.strictObject({ verdicts: z.array(verdict).max(1000) });
 
 export type VerdictsRead =
-  | { readonly verdicts: ReadonlyMap<string, CheckVerdict> }
+  | { readonly verdicts: ReadonlyMap<string, ModelVerdict> }
   | { readonly fault: string };
 
 /** Reads an evaluator's answer: exactly one verdict for each name, in exactly the JSON that was asked for, or a fault. */
@@ -24,7 +24,7 @@ export function readVerdicts(text: string, names: readonly string[]): VerdictsRe
   if ('fault' in json) return json;
   const parsed = answerSchema.safeParse(json.value);
   if (!parsed.success) return { fault: faultOf(parsed.error) };
-  const verdicts = new Map<string, CheckVerdict>();
+  const verdicts = new Map<string, ModelVerdict>();
   for (const one of parsed.data.verdicts) {
     if (!names.includes(one.name))
       return { fault: `a verdict about ${quoted(one.name)}, which was not asked for` };

@@ -34,7 +34,7 @@ export interface EngineServices {
   readonly blobs: RunBlobs;
   readonly files: CandidateFiles;
   /** The plan of an edge as the configuration is now. */
-  readPlan(feature_id: string, edge: string): Promise<EdgePlan>;
+  readPlan(featureId: string, edge: string): Promise<EdgePlan>;
   loadContext(plan: EdgePlan): Promise<LoadedContext>;
   /** The passages of the context that matter for this prompt. */
   contextTexts(context: Uint8Array, plan: EdgePlan): Promise<readonly PromptText[]>;
@@ -45,7 +45,7 @@ export interface EngineServices {
   openEvaluator(plan: EdgePlan): Promise<Evaluator | null>;
   readonly runCheck: RunCheck;
   /** What was spent before this run in its feature, project and tenant. */
-  spentBefore(feature_id: string): Promise<Omit<SpentByScope, 'run'>>;
+  spentBefore(featureId: string): Promise<Omit<SpentByScope, 'run'>>;
   /** Whether the role of this executor may converge the edge with these files. */
   authorityOf(plan: EdgePlan, files: readonly string[]): AuthorityVerdict;
   readonly agent_id: string;

@@ -7,7 +7,8 @@ const isStillAuthorized = () => true;
 
 const EXPECTED: Record<Role, readonly Action[]> = {
   viewer: ['public', 'read'],
-  agent: ['public', 'read', 'work', 'tell'],
+  agent: ['public', 'read', 'work', 'tell', 'upload'],
+  runner: ['public', 'read', 'upload', 'attest'],
   reviewer: ['public', 'read', 'tell', 'review'],
   admin: [...ACTIONS],
   operator: [...ACTIONS],

@@ -2,12 +2,23 @@ import type { Caller } from '../../coordinator/authentication/caller.js';
 import type { Action } from '../../core/contract/operation.js';
 import type { Principal, Role } from './principal.js';
 
+const EVERYTHING: readonly Action[] = [
+  'read',
+  'work',
+  'tell',
+  'upload',
+  'attest',
+  'review',
+  'operate',
+  'administer',
+];
 const ROLE_ACTIONS: Readonly<Record<Role, ReadonlySet<Action>>> = {
   viewer: new Set<Action>(['read']),
-  agent: new Set<Action>(['read', 'work', 'tell']),
+  agent: new Set<Action>(['read', 'work', 'tell', 'upload']),
+  runner: new Set<Action>(['read', 'upload', 'attest']),
   reviewer: new Set<Action>(['read', 'review', 'tell']),
-  admin: new Set<Action>(['read', 'work', 'tell', 'review', 'operate', 'administer']),
-  operator: new Set<Action>(['read', 'work', 'tell', 'review', 'operate', 'administer']),
+  admin: new Set(EVERYTHING),
+  operator: new Set(EVERYTHING),
 };
 
 const roleAllows = (role: Role, action: Action): boolean => ROLE_ACTIONS[role].has(action);

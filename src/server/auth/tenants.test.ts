@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { TestRunner } from '../../../test/support/test-runner.js';
 import type { Route } from '../route.js';
 import { ROUTES } from '../routes.js';
 import { type AnyJson, PROJECT_URL, TENANT_URL, TestServer } from '../testing/test-server.js';
 import { ROLES, type Role } from './principal.js';
 
 /** The roles that may call each route in their own tenant. A route missing here fails the test. */
-const ALL = 'viewer agent reviewer admin operator';
+const ALL = 'viewer agent runner reviewer admin operator';
 const WORK = 'agent admin operator';
 const REVIEW = 'reviewer admin operator';
 const ADMIN = 'admin operator';
@@ -30,7 +31,10 @@ const MAY: Readonly<Record<string, string>> = {
   submit_batch: WORK,
   next: WORK,
   note: WORK,
-  put_blob: WORK,
+  put_blob: `${WORK} runner`,
+  propose_candidate: WORK,
+  record_evidence: 'runner admin operator',
+  list_candidates: ALL,
   open_session: WORK,
   close_session: WORK,
   record_review: REVIEW,
@@ -84,6 +88,9 @@ const MAY: Readonly<Record<string, string>> = {
   create_key: ADMIN,
   list_keys: ADMIN,
   revoke_key: ADMIN,
+  enrol_runner: ADMIN,
+  list_runners: ADMIN,
+  revoke_runner: ADMIN,
   audit_replace_key: ADMIN,
   audit_revoke_key: ADMIN,
   metrics: 'operator',
@@ -104,6 +111,7 @@ const ABSENT: Ids = {
   result_id: 'res_none',
   sha256: '0'.repeat(64),
   key_id: '0'.repeat(16),
+  runner_id: `rnr_${'0'.repeat(24)}`,
 };
 
 let served: TestServer;
@@ -119,6 +127,7 @@ beforeAll(async () => {
   const { body } = await served.post(`${PROJECT_URL}/results`, { ...handle, generation: 1, result_data: 1 });
   expect(body.accepted).toBe(true);
   const results = await served.get(`${PROJECT_URL}/tasks/${TASK}/results`);
+  const enrolled = await served.post(`${PROJECT_URL}/runners`, { public_key: new TestRunner().public_key });
   const make = async (tenant: string, role: Role, token = '') => {
     const headers = token === '' ? {} : { authorization: `Bearer ${token}` };
     return (await served.request('POST', `/api/tenants/${tenant}/keys`, { role }, headers)).body;
@@ -137,6 +146,7 @@ beforeAll(async () => {
     result_id: results.body.results[0].id,
     sha256: BLOB,
     key_id: acme.key_id,
+    runner_id: enrolled.body.runner_id,
   };
 });
 afterAll(() => served.remove());
@@ -155,6 +165,7 @@ const MORE: Readonly<Record<string, object>> = {
   resume_claim: { ...handle, expected_generation: 1 },
   submit_result: { ...handle, generation: 1, result_data: 1 },
   note: { ...handle, generation: 1, text: 'hello' },
+  propose_candidate: { ...handle, expected_generation: 1, candidate_sha256: BLOB },
 };
 
 function bodyOf(route: Route, ids: Ids): string | undefined {
@@ -268,7 +279,7 @@ test('an admin can neither create nor list keys of operators', async () => {
   expect([made.status, made.body.code]).toEqual([403, 'FORBIDDEN']);
   const { body } = await served.request('GET', '/api/tenants/else/keys', undefined, mine);
   expect(new Set(body.keys.map((key: AnyJson) => key.role))).toEqual(
-    new Set(['viewer', 'agent', 'reviewer', 'admin']),
+    new Set(['viewer', 'agent', 'runner', 'reviewer', 'admin']),
   );
   expect(JSON.stringify(body)).not.toContain('secret');
 });

@@ -1,3 +1,4 @@
+import { evaluatorsMessage } from '../../engine/guarded-evaluators.js';
 import {
   type ClaimEventPayloads,
   FAILING_LISTED_MAX,
@@ -141,12 +142,17 @@ function escalationPaths(command: SubmitCommand): EscalationPaths {
   return { paths: listedPaths, path_count: paths.length };
 }
 
+const pathsMessage = (command: SubmitCommand, paths: readonly string[], count?: number): string =>
+  authorityReason(command) === 'changes_evaluators'
+    ? evaluatorsMessage(paths, count)
+    : toolConfigMessage(paths, count);
+
 function escalate(head: Head, command: SubmitCommand, context: DecisionContext): Decision {
   const listed = escalationPaths(command);
   const explanation =
     listed.paths === undefined
       ? {}
-      : { says: `Human review is required: ${toolConfigMessage(listed.paths, listed.path_count)}.` };
+      : { says: `Human review is required: ${pathsMessage(command, listed.paths, listed.path_count)}.` };
   const details = { result: command.result, work_lost: false, ...explanation };
   if (isAwaitingReview(head, command, context)) return refuse(head, 'ESCALATED', details);
   // An escalation holds the claim again, so it must not exceed `max_hold`.

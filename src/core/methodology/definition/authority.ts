@@ -5,7 +5,12 @@ import type { Methodology } from './methodology.js';
 
 export interface AuthorityVerdict {
   readonly verdict: 'granted' | 'escalate' | 'reject' | 'warn';
-  readonly reason: 'outside_role_authority' | 'spec_mutation' | 'commands_programs' | null;
+  readonly reason:
+    | 'outside_role_authority'
+    | 'spec_mutation'
+    | 'commands_programs'
+    | 'changes_evaluators'
+    | null;
   /** Paths that a human must review, if they are the reason. */
   readonly paths?: readonly string[];
 }

@@ -1,5 +1,6 @@
 import type { MethodologySignal } from '../../contract/methodology.js';
 import { PRIORITIES } from '../../contract/values.js';
+import { evaluatorsMessage } from '../../engine/guarded-evaluators.js';
 import { toolConfigMessage } from '../definition/guarded-paths.js';
 import type { EventContext } from './event-context.js';
 import { countIn, longTextIn, payloadField, shortTextIn } from './payload.js';
@@ -83,6 +84,8 @@ export function raiseEscalation(context: EventContext): void {
 /** Explains a reason code to people and appends the code for programs. Other tools may give reasons of their own. */
 function describeReason(code: string, { event: { agent_role }, payload }: EventContext): string {
   switch (code) {
+    case 'changes_evaluators':
+      return `${evaluatorsMessage(pathsIn(payload), countIn(payload, 'path_count') ?? undefined)} (${code})`;
     case 'commands_programs':
       return `${toolConfigMessage(pathsIn(payload), countIn(payload, 'path_count') ?? undefined)} (${code})`;
     case 'spec_mutation':

@@ -49,6 +49,7 @@ export function statusView(input: RouteInput): MethodologyStatus {
     claims,
     pending_reviews,
     health: { streams_lag_ms: 0, pending_reviews: pending_reviews.length, stale_claims },
+    evidence: input.evidence,
     last_gaps: state.last_gaps,
     last_release: state.releases.at(-1) ?? null,
     next_actions: nextActions(next),

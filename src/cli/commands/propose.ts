@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import { canonicalJson } from '../../core/canonical-json.js';
+import { subjectKindOf } from '../../core/subject.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
+import { command } from '../command.js';
+import { wrongUsage } from '../exit.js';
+import { fencingFields, HANDLE_OPTIONS, resolveHandle } from '../handle.js';
+import { parseWholeNumber } from '../option-parsers.js';
+import { countText } from '../output/text.js';
+import { showDecision, unwrapReply } from '../replies.js';
+
+export const addPropose = command('propose <edge>', {
+  description: 'propose your drafts as the candidate of an edge: runners run its checks',
+  options: {
+    ...HANDLE_OPTIONS,
+    '--iteration <n>': { about: 'iteration of the edge', parse: parseWholeNumber },
+  },
+  help: `
+Under the policy evidence: verified, an edge converges when a runner has passed exactly these drafts. See what is
+missing with gen task explain, and submit the same drafts then.
+
+Example:
+  gen task propose REQ-F-AUTH-001#design_code
+  gen task submit REQ-F-AUTH-001#design_code --drafts --evaluators checks.json`,
+  async run(context, edge, { iteration, ...options }) {
+    const handle = await resolveHandle(context, edge, options);
+    const { task_id, generation: expected_generation } = handle;
+    if (subjectKindOf(task_id) !== 'edge') throw wrongUsage(`${task_id} is not an edge. Pass FEATURE#EDGE.`);
+    const genesis = await context.genesis();
+    const { collectDraftManifest } = await import('../edge/drafts.js');
+    const manifest = await collectDraftManifest(context.requireWorkspace(), genesis, handle);
+    const bytes = Buffer.from(canonicalJson(manifest));
+    const candidate_sha256 = createHash('sha256').update(bytes).digest('hex');
+    unwrapReply(await genesis.putBlob(candidate_sha256, bytes));
+    const proposal = { ...fencingFields(handle), expected_generation, candidate_sha256 };
+    const reply = unwrapReply(
+      await genesis.proposeCandidate({ ...proposal, ...withoutUndefined({ iteration }) }),
+    );
+    showDecision(
+      context,
+      reply,
+      () =>
+        `${task_id}: ${countText(manifest.files.length, 'file')} proposed as ${candidate_sha256.slice(0, 12)}. See what runners say: gen task explain '${task_id}'`,
+    );
+  },
+});

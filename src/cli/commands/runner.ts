@@ -1,0 +1,109 @@
+import { join, resolve } from 'node:path';
+import type { Runner } from '../../core/contract/runners.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
+import { command } from '../command.js';
+import { wrongUsage } from '../exit.js';
+import type { Io } from '../io.js';
+import { formatUtc } from '../output/text.js';
+import { unwrapReply } from '../replies.js';
+import { userFolder } from '../state/user-folder.js';
+
+const KEY_FILE = 'runner-key.pem';
+
+const keyFile = (io: Io, key: string | undefined): string =>
+  key === undefined ? join(userFolder(io), KEY_FILE) : resolve(io.cwd, key);
+
+const enrol = command('enrol', {
+  description: 'enrol this machine as a runner: what it signs counts as evidence of checks',
+  options: {
+    '--label <text>': 'label of the runner',
+    '--key <file>': `file of its private key; made if there is none (default: ${KEY_FILE} in the user folder)`,
+  },
+  help: '\nNeeds the credential of an admin. The private key stays in its file: agents must not be able to read it, so use an\naccount or a machine of its own. The runner itself needs only a key of the role runner.\n\nExamples:\n  gen runner enrol --label "build host"\n  gen key create --role runner --label "build host"',
+  async run(context, { label, key }) {
+    const { io } = context;
+    const file = keyFile(io, key);
+    // Lazy import: the help does not pay its load time.
+    const { openRunnerKey } = await import('../runner/runner-key.js');
+    const { public_key, isNew } = await openRunnerKey(file);
+    const client = await context.genesis();
+    const runner = unwrapReply(await client.enrolRunner({ public_key, ...withoutUndefined({ label }) }));
+    context.show({ ...runner, key_file: file }, () => [
+      `Runner ${runner.runner_id} is enrolled.`,
+      `Its private key ${isNew ? 'was written to' : 'is in'} ${file}. Keep it where agents cannot read it.`,
+    ]);
+  },
+});
+
+const run = command('run', {
+  description: 'run the checks of candidates, and sign and record what they came to',
+  options: {
+    '--repo <path>': 'git repository with the base; agents must not be able to write to it',
+    '--ref <name>': { about: 'branch or commit of the repository', default: 'HEAD' },
+    '--root <dir>': 'folder with the base, instead of a repository',
+    '--key <file>': `file of its private key (default: ${KEY_FILE} in the user folder)`,
+    '--once': 'run what waits now, and end',
+    '--unsandboxed': 'run the commands without a sandbox: they can read and write what you can',
+  },
+  help: '\nNeeds a credential of the role runner. It fetches each candidate from the server and lays it over the base that it\nresolves itself. Stop it with Ctrl-C.\n\nExamples:\n  gen runner run --repo /srv/shop.git --ref main\n  gen runner run --root /srv/shop --once',
+  async run(context, { repo, ref: reference, root, key, once = false, unsandboxed = false }) {
+    const { io } = context;
+    if ((repo === undefined) === (root === undefined)) throw wrongUsage('Pass --repo PATH or --root DIR.');
+    const base =
+      repo === undefined ? { root: resolve(io.cwd, root ?? '') } : { repo: resolve(io.cwd, repo), reference };
+    // Lazy import: the help does not pay its load time.
+    const { runRunner } = await import('../runner/run-runner.js');
+    await runRunner(context, {
+      ...{ key_file: keyFile(io, key), base },
+      ...{ is_once: once, is_unsandboxed: unsandboxed },
+    });
+  },
+});
+
+const list = command('list', {
+  description: 'list the runners of the project',
+  async run(context) {
+    const reply = unwrapReply(await (await context.genesis()).runners());
+    context.show(reply, ({ runners }) => {
+      if (runners.length === 0) return 'There are no runners. Enrol one: gen runner enrol --label NAME';
+      return context.table<Runner>(runners, [
+        { head: 'Runner', cell: ({ runner_id }) => runner_id },
+        { head: 'State', cell: ({ state }) => state },
+        { head: 'Label', cell: ({ label }) => label ?? '', is_flexible: true },
+        { head: 'Enrolled by', cell: ({ enrolled_by }) => enrolled_by, is_flexible: true },
+        { head: 'Enrolled (UTC)', cell: ({ enrolled_at }) => formatUtc(enrolled_at) },
+        { head: 'Revoked (UTC)', cell: ({ revoked_at }) => formatUtc(revoked_at) },
+      ]);
+    });
+  },
+});
+
+const candidates = command('candidates', {
+  description: 'list the candidates that wait for the evidence of a runner',
+  async run(context) {
+    const reply = unwrapReply(await (await context.genesis()).candidates());
+    context.show(reply, ({ candidates: waiting }) => {
+      if (waiting.length === 0) return 'No candidate waits.';
+      return context.table(waiting, [
+        { head: 'Edge', cell: ({ task_id }) => task_id },
+        { head: 'Generation', cell: ({ generation }) => String(generation) },
+        { head: 'Candidate', cell: ({ candidate_sha256 }) => candidate_sha256.slice(0, 12) },
+        { head: 'Checks', cell: ({ checks }) => String(checks.length) },
+        { head: 'Evidence of', cell: ({ evidence_of }) => evidence_of.join(', '), is_flexible: true },
+      ]);
+    });
+  },
+});
+
+const revoke = command('revoke <runner_id>', {
+  description: 'revoke a runner; its evidence counts no longer',
+  async run(context, runnerId) {
+    const reply = unwrapReply(await (await context.genesis()).revokeRunner(runnerId));
+    context.show(reply, () => `Runner ${runnerId} is revoked.`);
+  },
+});
+
+export const addRunner = command('runner', {
+  description: 'manage runners, whose evidence of checks counts under the policy evidence: verified',
+  subcommands: [enrol, run, list, candidates, revoke],
+});

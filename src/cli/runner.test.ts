@@ -1,0 +1,168 @@
+import { execFileSync } from 'node:child_process';
+import { chmod, mkdir, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { sha256Of, uploadCandidate } from '../../test/support/test-runner.js';
+import { FILES } from '../../test/support/workspace-files.js';
+import { Genesis } from '../client/genesis.js';
+import { withResultCounts } from '../core/methodology/definition/convergence.js';
+import { startHarness, temporaryFolder } from './testing/cli-harness.js';
+import { gen } from './testing/terminal.js';
+import { createProject, FEATURE_ID, writeProjectFile } from './testing/workspace.js';
+
+const EDGE = 'REQ-F-A#design_code';
+const ROLES = 'roles:\n  architect: { converge_edges: [design_code] }\n';
+const CHECKLIST = `edge: "design→code"
+checklist:
+  - { name: compiles, type: deterministic, criterion: it compiles, required: true, command: "grep -rq ready src" }
+  - { name: reads_well, type: agent, criterion: it reads well, required: true }
+`;
+const git = (cwd: string, ...args: string[]): string =>
+  execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.org', ...args], {
+    cwd,
+    encoding: 'utf8',
+  }).trim();
+
+/** A repository with one file, which the candidates below change. */
+async function createRepository(): Promise<string> {
+  const repo = await temporaryFolder();
+  git(repo, 'init', '--quiet', '--initial-branch=main');
+  await mkdir(join(repo, 'src'));
+  await writeFile(join(repo, 'src/cart.txt'), 'before src/cart.txt');
+  git(repo, 'add', '.');
+  git(repo, 'commit', '--quiet', '-m', 'first');
+  return repo;
+}
+
+async function openVerifiedProject() {
+  const { terminal } = await startHarness();
+  const url = terminal.env.GENESIS_URL;
+  const env = { ...terminal.env, GENESIS_PROJECT: 'shop', PATH: process.env.PATH ?? '' };
+  const key = join(terminal.cwd, 'keys/runner.pem');
+  const client = new Genesis({ url, project: 'shop' });
+  const files = { ...FILES, 'agent_roles.yml': ROLES, 'graph/edges/design_code.yml': CHECKLIST };
+  expect(await client.methodology.init({ files })).toMatchObject({ success: true });
+  expect(await client.putPolicy({ evidence: 'verified' })).toMatchObject({ evidence: 'verified' });
+  const at = { ...terminal, env };
+  const granted = await client.claimTask({
+    ...{ task_id: EDGE, agent_id: 'a', session_id: 's1', agent_role: 'architect' },
+  });
+  const claim_id = 'claim' in granted ? (granted.claim?.id ?? '') : '';
+  const handle = { task_id: EDGE, session_id: 's1', claim_id };
+  const propose = async (text: string, existing = ['src/cart.txt']) => {
+    const { manifest, sha256 } = await uploadCandidate(client, { 'src/cart.txt': text }, existing);
+    const proposed = await client.proposeCandidate({
+      ...{ ...handle, expected_generation: 1, candidate_sha256: sha256 },
+    });
+    expect(proposed).toMatchObject({ reason: 'PROPOSED' });
+    return manifest;
+  };
+  const submit = (result_data: unknown) =>
+    client.submitResult({
+      ...{ ...handle, generation: 1, result_data },
+      evaluators: withResultCounts([
+        { name: 'compiles', result: 'pass' },
+        { name: 'reads_well', result: 'pass' },
+      ]),
+    });
+  const runOnce = (...base: string[]) =>
+    gen(at, 'runner', 'run', ...base, '--key', key, '--once', '--unsandboxed');
+  return { terminal: at, client, key, propose, submit, runOnce };
+}
+
+describe('gen runner', { timeout: 120_000 }, () => {
+  it('enrols a key that only its owner can read, lists it and revokes it', async () => {
+    const { terminal, key } = await openVerifiedProject();
+    expect((await gen(terminal, 'runner', 'list')).out).toContain('There are no runners');
+    const blocked = await gen(terminal, 'task', 'explain', EDGE);
+    expect(blocked.out).toContain('Evidence is verified');
+    expect(blocked.out).toContain('compiles: The policy `evidence` is verified, and no runner is enrolled.');
+    const enrolled = await gen(terminal, 'runner', 'enrol', '--label', 'build host', '--key', key);
+    expect(enrolled.out).toContain(`was written to ${key}`);
+    if (process.platform !== 'win32') expect((await stat(key)).mode & 0o777).toBe(0o600);
+    const again = await gen(terminal, 'runner', 'enrol', '--key', key, '--json');
+    const { runner_id } = JSON.parse(again.out) as { runner_id: string };
+    expect((await gen(terminal, 'runner', 'list')).out).toMatch(/enrolled +build host/);
+    const { out } = await gen(terminal, 'task', 'explain', EDGE);
+    expect(out).toContain('compiles: No runner has evidence of it yet');
+    expect((await gen(terminal, 'runner', 'revoke', runner_id)).out).toContain('is revoked');
+    expect((await gen(terminal, 'runner', 'list')).out).toMatch(/revoked/);
+    await chmod(key, 0o644);
+    if (process.platform === 'win32') return;
+    expect((await gen(terminal, 'runner', 'enrol', '--key', key)).err).toContain('readable by other users');
+  });
+
+  it('runs the checks of a candidate over the commit that it resolves, and the edge converges by that', async () => {
+    const { terminal, key, propose, submit, runOnce, client } = await openVerifiedProject();
+    const repo = await createRepository();
+    await gen(terminal, 'runner', 'enrol', '--key', key);
+    const wrong = await propose('not yet');
+    expect((await runOnce('--repo', repo)).out).toContain('compiles fail');
+    expect(await submit(wrong)).toMatchObject({ reason: 'NOT_CONVERGED', failing: [{ name: 'compiles' }] });
+    const right = await propose('ready');
+    expect((await gen(terminal, 'runner', 'candidates')).out).toContain(EDGE);
+    expect((await runOnce('--repo', repo, '--ref', 'main')).out).toContain('compiles pass');
+    expect((await runOnce('--repo', repo)).out).toBe('');
+    expect(git(repo, 'worktree', 'list').split('\n')).toHaveLength(1);
+    const recorded = await client.events({ type: 'EVIDENCE_RECORDED' });
+    const base = { kind: 'git', commit: git(repo, 'rev-parse', 'HEAD') };
+    expect('events' in recorded && recorded.events.at(-1)?.payload).toMatchObject({
+      record: { evidence: [{ statement: { base, checks: [{ name: 'compiles', exit_code: 0 }] } }] },
+    });
+    expect(await submit(right)).toMatchObject({ accepted: true });
+  });
+
+  it('does not pass a candidate whose manifest says that an existing file is new', async () => {
+    const { terminal, key, propose, submit, runOnce } = await openVerifiedProject();
+    const repo = await createRepository();
+    await gen(terminal, 'runner', 'enrol', '--key', key);
+    const manifest = await propose('ready', []);
+    expect((await runOnce('--root', repo)).out).toContain('compiles error');
+    const reply = await submit(manifest);
+    expect(reply).toMatchObject({ reason: 'NOT_CONVERGED' });
+    expect(JSON.stringify(reply)).toContain(`is ${sha256Of('before src/cart.txt').slice(0, 12)}`);
+  });
+
+  it('records nothing under a key that is not enrolled, and needs exactly one base', async () => {
+    const { propose, runOnce } = await openVerifiedProject();
+    const repo = await createRepository();
+    await propose('ready');
+    const refused = await runOnce('--root', repo);
+    expect([refused.code, refused.out]).toEqual([1, expect.stringContaining('UNKNOWN_RUNNER')]);
+    expect((await runOnce()).err).toContain('--repo PATH or --root DIR');
+  });
+
+  it('takes drafts from their proposal to their promotion, without a server', async () => {
+    const edge = 'intent_requirements';
+    const subject = `${FEATURE_ID}#${edge}`;
+    const terminal = await createProject({
+      [`.ai-workspace/graph/edges/${edge}.yml`]: `edge: "intent→requirements"
+checklist:
+  - {name: has_login, type: deterministic, criterion: "It works", required: true, command: "grep -rq login docs"}
+`,
+      '.ai-workspace/profiles/minimal.yml': `profile: minimal
+graph: {include: ["intent→requirements"]}
+evaluators: {default: [agent, deterministic]}
+`,
+    });
+    const run = (...argv: string[]) =>
+      gen({ ...terminal, env: { ...terminal.env, PATH: process.env.PATH ?? '' } }, ...argv);
+    await run('policy', 'evidence=verified');
+    await run('runner', 'enrol');
+    const claimed = await run('task', 'claim', subject, '--role', 'architect', '--json');
+    const { draft_folder } = JSON.parse(claimed.out) as { draft_folder: string };
+    await writeProjectFile(terminal.cwd, `${draft_folder}/docs/login.md`, 'login\n');
+    const lie = await run('task', 'submit', subject, '--drafts', '--check', 'has_login=pass');
+    expect([lie.code, lie.err]).toEqual([1, expect.stringContaining('gen task propose')]);
+    expect(await run('task', 'propose', subject)).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('1 file proposed'),
+    });
+    const attested = await run('runner', 'run', '--root', '.', '--once', '--unsandboxed');
+    expect(attested.out).toContain('has_login pass');
+    expect(await run('task', 'submit', subject, '--drafts')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('has converged'),
+    });
+  });
+});

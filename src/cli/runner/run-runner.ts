@@ -1,0 +1,106 @@
+import { sign } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Genesis } from '../../client/genesis.js';
+import { runnerIdOf } from '../../coordinator/operations/runners.js';
+import type { WaitingCandidate } from '../../core/contract/runners.js';
+import { type EvidenceStatement, evidenceText } from '../../core/engine/evidence.js';
+import { checkRunner, DEFAULT_CHECK_LIMITS } from '../../engine/checks/run-check.js';
+import {
+  attestCandidate,
+  type RunnerIdentity,
+  type RunnerTools,
+} from '../../engine/runner/attest-candidate.js';
+import { type FetchedBase, fetchFolderBase, fetchGitBase } from '../../engine/runner/runner-base.js';
+import { chooseExecutor } from '../check/choose-executor.js';
+import type { CommandContext } from '../context.js';
+import { EXIT } from '../exit.js';
+import { singleLine } from '../output/text.js';
+import { unwrapReply } from '../replies.js';
+import { abortOnStop } from '../stop.js';
+import { openRunnerKey, type RunnerKey } from './runner-key.js';
+
+const POLL_MS = 5_000;
+
+export interface RunnerOptions {
+  readonly key_file: string;
+  readonly base: { readonly repo: string; readonly reference: string } | { readonly root: string };
+  readonly is_unsandboxed: boolean;
+  /** Run what waits now, and end. */
+  readonly is_once: boolean;
+}
+
+/** Takes candidates, runs their checks, and signs and records what they came to, until it is stopped. */
+export async function runRunner(context: CommandContext, options: RunnerOptions): Promise<void> {
+  const key = await openRunnerKey(options.key_file);
+  const executor = await chooseExecutor(context, options.is_unsandboxed);
+  const client = await context.genesis();
+  const { tenant: tenant_id, project: project_id } = await context.target();
+  const identity = { tenant_id, project_id, runner_id: runnerIdOf(key.public_key) };
+  const tools: RunnerTools = {
+    getBlob: async (sha256, bytes_max) => unwrapReply(await client.getBlob(sha256, { bytes_max })),
+    fetchBase: () => fetchBase(options.base),
+    runCheck: checkRunner(executor),
+    limits: DEFAULT_CHECK_LIMITS,
+    now: () => new Date(),
+  };
+  const stop = abortOnStop(context.io);
+  try {
+    while (!stop.signal.aborted) {
+      await attestWaiting({ context, client, key, identity, tools }, stop.signal);
+      if (options.is_once) return;
+      await delay(POLL_MS, null, { signal: stop.signal }).catch(() => {});
+    }
+    context.exit_code = EXIT.stopped;
+  } finally {
+    stop.end();
+  }
+}
+
+const fetchBase = (base: RunnerOptions['base']): Promise<FetchedBase> =>
+  'root' in base ? fetchFolderBase(base.root) : fetchGitBase(base.repo, base.reference);
+
+interface RunnerSession {
+  readonly context: CommandContext;
+  readonly client: Genesis;
+  readonly key: RunnerKey;
+  readonly identity: RunnerIdentity;
+  readonly tools: RunnerTools;
+}
+
+/** One after the other; a candidate that cannot be run is reported, and does not keep the others waiting. */
+async function attestWaiting(session: RunnerSession, signal: AbortSignal): Promise<void> {
+  const { client, identity, context } = session;
+  const { candidates } = unwrapReply(await client.candidates());
+  const isWaiting = ({ evidence_of, checks }: WaitingCandidate) =>
+    checks.length > 0 && !evidence_of.includes(identity.runner_id);
+  for (const candidate of candidates.filter(isWaiting)) {
+    if (signal.aborted) return;
+    try {
+      await attestOne(session, candidate, signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      context.exit_code = EXIT.refused;
+      context.warn(`${candidate.task_id}: ${singleLine((error as Error).message)}`);
+    }
+  }
+}
+
+async function attestOne(
+  session: RunnerSession,
+  candidate: WaitingCandidate,
+  signal: AbortSignal,
+): Promise<void> {
+  const { context, client, key, identity, tools } = session;
+  const statement = await attestCandidate(candidate, identity, tools, signal);
+  const signature = sign(null, Buffer.from(evidenceText(statement)), key.key).toString('base64url');
+  const reply = unwrapReply(await client.recordEvidence({ statement, signature }));
+  context.show({ ...reply, statement }, () =>
+    reply.success
+      ? `${statement.task_id} generation ${statement.generation}: ${resultsText(statement)}`
+      : `${statement.task_id}: ${reply.reason}. ${reply.next}`,
+  );
+  if (!reply.success) context.exit_code = EXIT.refused;
+}
+
+const resultsText = ({ checks }: EvidenceStatement): string =>
+  checks.map(({ name, result }) => `${name} ${result}`).join(', ');

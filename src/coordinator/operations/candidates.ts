@@ -1,0 +1,132 @@
+import type { ClaimHandle } from '../../core/claims/commands.js';
+import { handleFault } from '../../core/claims/decide/handle.js';
+import { signOfLife } from '../../core/claims/decide/sign-of-life.js';
+import { adviceFor, type EvidenceRefusal, type ProposeRefusal } from '../../core/contract/codes.js';
+import type { EvidenceResult, ProposeBody, ProposeResult } from '../../core/contract/runners.js';
+import { type SignedEvidence, withEvidence } from '../../core/engine/evidence.js';
+import { isoTime } from '../../core/events/envelope.js';
+import { BASE_SUBJECT, candidateSubject, RUNNERS_SUBJECT } from '../../core/subject.js';
+import { actorOf, type Caller } from '../authentication/caller.js';
+import type { Operation } from '../queue/operation.js';
+import type { TransactionBuilder } from '../queue/transaction-builder.js';
+import { baseVersionOf, candidateOf, runnersOf } from './edge-evidence.js';
+import { addAction, operationOf, type RequestFields, requestKeyOf } from './shared.js';
+
+export interface Proposal {
+  readonly subject: string;
+  readonly handle: ClaimHandle;
+  readonly body: ProposeBody;
+}
+
+/** Makes a manifest the candidate of its edge. Only the holder may; the evidence about an earlier candidate is dropped. */
+export const proposeCandidate = (proposal: Proposal, caller: Caller): Operation<ProposeResult> =>
+  operationOf(
+    'propose_candidate',
+    requestKeyOf(caller, 'propose_candidate', proposal.body),
+    (transaction) => {
+      const refusal = proposeRefusal(transaction, proposal);
+      if (refusal !== null) return refusedResult(refusal);
+      const { subject, body } = proposal;
+      const { view } = transaction;
+      const { generation, claim } = view.head(subject);
+      const { candidate_sha256, iteration = 1, session_id } = body;
+      const by = claim?.agent_id ?? actorOf(caller);
+      addSignOfLife(transaction, subject);
+      transaction.checkRecord(candidateSubject(subject));
+      const known = candidateOf(view, subject);
+      const isKnown = known?.generation === generation && known.candidate_sha256 === candidate_sha256;
+      if (!isKnown) {
+        const proposed_at = isoTime(view.now_ms);
+        const record = { generation, candidate_sha256, iteration, session_id, proposed_at, evidence: [] };
+        transaction.writeRecord(candidateSubject(subject), 'CANDIDATE_PROPOSED', record, by);
+      }
+      startBase(transaction, subject, by);
+      transaction.markEffective();
+      const base_version = baseVersionOf(view);
+      return {
+        success: true,
+        reason: 'PROPOSED',
+        task_id: subject,
+        generation,
+        candidate_sha256,
+        base_version,
+      };
+    },
+    proposal.body.request_id,
+  );
+
+function proposeRefusal(
+  transaction: TransactionBuilder,
+  { subject, handle }: Proposal,
+): ProposeRefusal | null {
+  const { view } = transaction.checkHead(subject);
+  const head = view.head(subject);
+  const fault = handleFault(head, handle, view.decisionContext(subject));
+  if (fault !== null) return fault;
+  return head.phase === 'COMPLETED' ? 'TASK_ALREADY_COMPLETED' : null;
+}
+
+function addSignOfLife(transaction: TransactionBuilder, subject: string): void {
+  const { view } = transaction;
+  const decision = signOfLife(view.head(subject), view.decisionContext(subject));
+  if (decision.events.length > 0) addAction(transaction, decision);
+}
+
+/** From the first candidate on, accepted results move the base. Those being decided now must be decided again. */
+function startBase(transaction: TransactionBuilder, edge: string, by: string): void {
+  if (transaction.view.record(BASE_SUBJECT) !== null) return;
+  transaction.invalidateConcurrentDecisions().writeRecord(BASE_SUBJECT, 'BASE_MOVED', { edge }, by);
+}
+
+/** Records what a runner has signed. The caller has verified the signature with the key that the runner had then. */
+export const recordEvidence = (
+  evidence: SignedEvidence,
+  publicKey: string,
+  caller: Caller,
+  sent: RequestFields,
+): Operation<EvidenceResult> =>
+  operationOf(
+    'record_evidence',
+    requestKeyOf(caller, 'record_evidence', { ...sent, ...{ evidence } }),
+    (transaction) => {
+      const { task_id: subject } = evidence.statement;
+      const refusal = evidenceRefusal(transaction, evidence, publicKey);
+      if (refusal !== null) return refusedResult(refusal);
+      const candidate = candidateOf(transaction.view, subject);
+      const isKnown = candidate?.evidence.some(({ signature }) => signature === evidence.signature) === true;
+      if (candidate !== null && !isKnown) {
+        const record = withEvidence(candidate, evidence);
+        transaction.writeRecord(candidateSubject(subject), 'EVIDENCE_RECORDED', record, actorOf(caller));
+      }
+      return { success: true, reason: 'RECORDED', task_id: subject };
+    },
+    sent.request_id,
+  );
+
+/** Checks everything it reads: a refusal must not come from a view that is out of date. */
+function evidenceRefusal(
+  transaction: TransactionBuilder,
+  { statement }: SignedEvidence,
+  publicKey: string,
+): EvidenceRefusal | null {
+  const { task_id: subject, generation, candidate_sha256, base_version, runner_id } = statement;
+  for (const record of [RUNNERS_SUBJECT, candidateSubject(subject), BASE_SUBJECT])
+    transaction.checkRecord(record);
+  const { view } = transaction.checkHead(subject);
+  const runner = runnersOf(view)[runner_id];
+  if (runner === undefined || runner.public_key !== publicKey) return 'UNKNOWN_RUNNER';
+  if (runner.state === 'revoked') return 'RUNNER_REVOKED';
+  const head = view.head(subject);
+  const candidate = candidateOf(view, subject);
+  const isWaiting =
+    candidate !== null &&
+    candidate.generation === generation &&
+    candidate.candidate_sha256 === candidate_sha256 &&
+    head.generation === generation &&
+    head.phase !== 'COMPLETED';
+  if (!isWaiting) return 'NO_CANDIDATE';
+  return base_version === baseVersionOf(view) ? null : 'BASE_MOVED';
+}
+
+const refusedResult = <Reason extends ProposeRefusal | EvidenceRefusal>(reason: Reason) =>
+  ({ success: false, reason, next: adviceFor(reason) }) as const;

@@ -1,0 +1,30 @@
+import type { WaitingCandidate } from '../../core/contract/runners.js';
+import { baseVersionOf, candidateOf, deterministicChecks, runnersOf } from '../operations/edge-evidence.js';
+import type { DecisionView } from '../queue/decision-view.js';
+
+/** The candidates of the edges that are held, sorted by edge. */
+export function waitingCandidates(view: DecisionView): WaitingCandidate[] {
+  const base_version = baseVersionOf(view);
+  const runners = runnersOf(view);
+  const waiting = view.heldEdges().flatMap(({ subject, generation, phase }) => {
+    const candidate = candidateOf(view, subject);
+    if (candidate?.generation !== generation || phase === 'COMPLETED') return [];
+    const { candidate_sha256, iteration, proposed_at, evidence } = candidate;
+    const evidence_of = evidence
+      .filter(({ statement }) => statement.base_version === base_version)
+      .map(({ statement }) => statement.runner_id)
+      .filter((id) => runners[id]?.state === 'enrolled');
+    const checks = deterministicChecks(view, subject);
+    return {
+      task_id: subject,
+      generation,
+      candidate_sha256,
+      iteration,
+      proposed_at,
+      base_version,
+      checks,
+      evidence_of,
+    };
+  });
+  return waiting.sort((a, b) => (a.task_id < b.task_id ? -1 : 1));
+}

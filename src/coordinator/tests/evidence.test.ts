@@ -1,0 +1,227 @@
+import { expect, test } from 'vitest';
+import { HarnessAgent, human } from '../../../test/support/agent.js';
+import { forEachStore, P, unwrap } from '../../../test/support/coordinator-harness.js';
+import { blobsOf, outcomeOf, TestRunner, uploadCandidate } from '../../../test/support/test-runner.js';
+import { evaluatorReport, FILES } from '../../../test/support/workspace-files.js';
+import type { CheckOutcome } from '../../core/engine/check-outcome.js';
+import type { EvidenceStatement } from '../../core/engine/evidence.js';
+import type { Coordinator } from '../coordinator.js';
+
+const EDGE = 'REQ-F-A#design_code';
+const OTHER = 'REQ-F-B#design_code';
+const ROLES = 'roles:\n  architect: { converge_edges: [design_code] }\n';
+const NEW_FILE = { 'src/cart.ts': 'export const cart = [];\n' };
+const compiles = (more: Partial<CheckOutcome> = {}) => outcomeOf('compiles', 'make', more);
+
+forEachStore('under the policy `evidence: verified`, an edge', (open, store) => {
+  async function openVerified({ isEnrolled = true } = {}) {
+    const harness = await open();
+    const { coordinator } = harness;
+    unwrap(await coordinator.settings.configure(P, { files: { ...FILES, 'agent_roles.yml': ROLES } }));
+    unwrap(await coordinator.settings.putPolicy(P, { evidence: 'verified' }));
+    const runner = new TestRunner();
+    if (isEnrolled) unwrap(await coordinator.evidence.enrolRunner(P, { public_key: runner.public_key }));
+    const agent = new HarnessAgent(harness, 'alpha', 's1');
+    await agent.claims(EDGE, { agent_role: 'architect' });
+    const record = (statement: EvidenceStatement, signer = runner, to: Coordinator = coordinator) =>
+      to.evidence.record(P, { evidence: signer.signed(statement) });
+    const propose = async (
+      files: Readonly<Record<string, string>> = NEW_FILE,
+      existing: readonly string[] = [],
+      edge = EDGE,
+      by = agent,
+    ) => {
+      const { manifest, sha256 } = await uploadCandidate(blobsOf(coordinator), files, existing);
+      const proposed = unwrap(
+        await coordinator.evidence.propose(P, { ...by.expectedHandle(edge), candidate_sha256: sha256 }),
+      );
+      expect(proposed).toMatchObject({ reason: 'PROPOSED' });
+      const base_version = proposed.success ? proposed.base_version : -1;
+      const { generation } = by.handle(edge);
+      const statement = (checks: CheckOutcome[] = [compiles()], signer = runner) =>
+        signer.statement({ task_id: edge, generation, candidate_sha256: sha256, base_version, checks });
+      return { manifest, sha256, statement };
+    };
+    const submit = (result: unknown, edge = EDGE, by = agent) => by.submits(edge, result, evaluatorReport());
+    const refusal = async (result: unknown) => {
+      const reply = await submit(result);
+      expect(reply).toMatchObject({ accepted: false, reason: 'NOT_CONVERGED' });
+      return reply.failing;
+    };
+    return { harness, coordinator, runner, agent, record, propose, submit, refusal };
+  }
+
+  test('converges by the evidence of an enrolled runner about exactly this candidate', async () => {
+    const { propose, record, submit, harness, coordinator } = await openVerified();
+    const { manifest, statement } = await propose();
+    expect(await record(statement())).toMatchObject({ success: true, reason: 'RECORDED' });
+    expect(await record(statement())).toMatchObject({ success: true, reason: 'RECORDED' });
+    const recorded = (await harness.events()).filter(({ event_type }) => event_type === 'EVIDENCE_RECORDED');
+    expect(recorded).toHaveLength(1);
+    const listed = unwrap(await coordinator.evidence.listCandidates(P));
+    expect(listed.candidates).toMatchObject([{ task_id: EDGE, checks: [{ name: 'compiles' }] }]);
+    expect(listed.candidates[0]?.evidence_of).toHaveLength(1);
+    expect(await submit(manifest)).toMatchObject({ accepted: true });
+    expect(unwrap(await coordinator.evidence.listCandidates(P)).candidates).toEqual([]);
+  });
+
+  test('does not converge by the word of its agent, and says that no runner is enrolled', async () => {
+    const { propose, refusal } = await openVerified({ isEnrolled: false });
+    const { manifest } = await propose();
+    expect(await refusal(manifest)).toEqual([
+      { name: 'compiles', says: expect.stringContaining('no runner is enrolled') },
+    ]);
+  });
+
+  test('does not converge before a runner has run its checks', async () => {
+    const { propose, refusal } = await openVerified();
+    const { manifest } = await propose();
+    expect(await refusal(manifest)).toEqual([
+      { name: 'compiles', says: expect.stringContaining('No runner has evidence of it yet') },
+    ]);
+  });
+
+  test('does not converge if the check failed, although its agent reports that it passed', async () => {
+    const { propose, record, refusal } = await openVerified();
+    const { manifest, statement } = await propose();
+    await record(statement([compiles({ result: 'fail', says: '3 errors', exit_code: 2 })]));
+    expect(await refusal(manifest)).toEqual([{ name: 'compiles', says: 'A runner ran it: fail. 3 errors' }]);
+  });
+
+  test('does not accept evidence that is signed with a key of the agent', async () => {
+    const { propose, record, refusal, runner } = await openVerified();
+    const { manifest, statement } = await propose();
+    const own = new TestRunner();
+    expect(await record(statement([compiles()], own), own)).toMatchObject({ reason: 'UNKNOWN_RUNNER' });
+    expect(await record(statement([compiles()], runner), own)).toMatchObject({
+      problem: 'SIGNATURE_INVALID',
+    });
+    expect(await refusal(manifest)).toMatchObject([{ name: 'compiles' }]);
+  });
+
+  test('does not accept evidence of another tree or another project', async () => {
+    const { propose, record, refusal } = await openVerified();
+    const first = await propose();
+    const old = first.statement();
+    await record(old);
+    const second = await propose({ 'src/cart.ts': 'export const cart = null;\n' });
+    expect(await record(old)).toMatchObject({ reason: 'NO_CANDIDATE' });
+    expect(await refusal(second.manifest)).toMatchObject([{ name: 'compiles' }]);
+    await record(second.statement());
+    expect(await refusal(first.manifest)).toEqual([
+      { name: 'compiles', says: expect.stringContaining('The evidence is of the candidate') },
+    ]);
+    expect(await record({ ...second.statement(), project_id: 'bank' })).toMatchObject({
+      problem: 'INVALID_REQUEST',
+    });
+  });
+
+  test('does not accept evidence of another generation', async () => {
+    const { propose, record, refusal, agent } = await openVerified();
+    const { manifest, statement } = await propose();
+    await record(statement());
+    await agent.releases(EDGE);
+    await agent.claims(EDGE, { agent_role: 'architect' });
+    expect(await refusal(manifest)).toEqual([
+      { name: 'compiles', says: expect.stringContaining('The evidence is of generation 1') },
+    ]);
+    expect(await record(statement())).toMatchObject({ reason: 'NO_CANDIDATE' });
+    const again = await propose();
+    expect(await record({ ...again.statement(), generation: 1 })).toMatchObject({ reason: 'NO_CANDIDATE' });
+  });
+
+  test('does not converge by evidence of another command', async () => {
+    const { propose, record, refusal } = await openVerified();
+    const { manifest, statement } = await propose();
+    await record(statement([outcomeOf('compiles', 'true')]));
+    expect(await refusal(manifest)).toEqual([
+      { name: 'compiles', says: expect.stringContaining('another command') },
+    ]);
+  });
+
+  test('does not converge after another result was accepted: the base has moved', async () => {
+    const { harness, propose, record, refusal, submit } = await openVerified();
+    const beta = new HarnessAgent(harness, 'beta', 's2');
+    await beta.claims(OTHER, { agent_role: 'architect' });
+    const mine = await propose();
+    const theirs = await propose({ 'src/bill.ts': 'x' }, [], OTHER, beta);
+    await record(mine.statement());
+    await record(theirs.statement());
+    expect(await submit(theirs.manifest, OTHER, beta)).toMatchObject({ accepted: true });
+    expect(await refusal(mine.manifest)).toEqual([
+      { name: 'compiles', says: expect.stringContaining('The base has moved') },
+    ]);
+    expect(await record(mine.statement())).toMatchObject({ reason: 'BASE_MOVED' });
+    const again = await propose();
+    expect(await record(again.statement())).toMatchObject({ reason: 'RECORDED' });
+    expect(await submit(again.manifest)).toMatchObject({ accepted: true });
+  });
+
+  test('does not converge by the evidence of a runner that was revoked since', async () => {
+    const { propose, record, refusal, coordinator, runner } = await openVerified();
+    const { manifest, statement } = await propose();
+    await record(statement());
+    unwrap(await coordinator.evidence.revokeRunner(P, runner.runner_id));
+    expect(await refusal(manifest)).toEqual([
+      { name: 'compiles', says: expect.stringContaining('which is revoked') },
+    ]);
+    expect(await record(statement())).toMatchObject({ reason: 'RUNNER_REVOKED' });
+    expect(await coordinator.evidence.enrolRunner(P, { public_key: runner.public_key })).toMatchObject({
+      problem: 'INVALID_REQUEST',
+    });
+  });
+
+  test.each([
+    ['an existing test', { 'src/cart.test.ts': 'x' }, ['src/cart.test.ts']],
+    ['the file that its check calls', { Makefile: 'all:\n' }, ['Makefile']],
+    ['a new configuration of a test tool', { 'vitest.config.ts': 'x' }, []],
+  ])('waits for a human if it changes %s', async (_, files, existing) => {
+    const { propose, record, submit, refusal, coordinator } = await openVerified();
+    const { manifest, statement, sha256 } = await propose(files, existing);
+    // Without evidence no human is asked.
+    await refusal(manifest);
+    await record(statement());
+    expect(await submit(manifest)).toMatchObject({
+      reason: 'ESCALATED',
+      next: expect.stringContaining(`it changes what judges it: ${Object.keys(files)[0]}`),
+    });
+    const review = { task_id: EDGE, generation: 1, iteration: 1, candidate_sha256: sha256 };
+    await coordinator.recordReview(P, { ...review, decision: 'APPROVED' }, human('rita'));
+    expect(await submit(manifest)).toMatchObject({ accepted: true });
+  });
+
+  test('converges with a new test of its own, without a human', async () => {
+    const { propose, record, submit } = await openVerified();
+    const { manifest, statement } = await propose({ ...NEW_FILE, 'src/cart.test.ts': 'x' });
+    await record(statement());
+    expect(await submit(manifest)).toMatchObject({ accepted: true });
+  });
+
+  test('takes a candidate only from its holder, and only an uploaded manifest', async () => {
+    const { coordinator, agent, propose } = await openVerified();
+    const { sha256 } = await propose();
+    const handle = { ...agent.expectedHandle(EDGE), candidate_sha256: sha256 };
+    const proposeAs = (more: object) => coordinator.evidence.propose(P, { ...handle, ...more });
+    expect(await proposeAs({ session_id: 's2' })).toMatchObject({ reason: 'SESSION_MISMATCH' });
+    expect(await proposeAs({ claim_id: 'clm_x' })).toMatchObject({ reason: 'SESSION_MISMATCH' });
+    expect(await proposeAs({ expected_generation: 7 })).toMatchObject({ reason: 'GENERATION_MISMATCH' });
+    expect(await proposeAs({ candidate_sha256: 'a'.repeat(64) })).toMatchObject({ problem: 'BLOB_MISSING' });
+    expect(await proposeAs({ task_id: 'A-001-core' })).toMatchObject({ problem: 'INVALID_REQUEST' });
+  });
+
+  test.runIf(store === 'memory')('is decided by what another coordinator has recorded', async () => {
+    const { harness, propose, record, submit } = await openVerified();
+    const { manifest, statement } = await propose();
+    const second = await harness.openAnother();
+    expect(await record(statement(), undefined, second)).toMatchObject({ reason: 'RECORDED' });
+    expect(await submit(manifest)).toMatchObject({ accepted: true });
+  });
+
+  test('keeps what was recorded over a restart', async () => {
+    const { harness, propose, record, agent } = await openVerified();
+    const { manifest, statement } = await propose();
+    await record(statement());
+    await harness.restart();
+    expect(await agent.submits(EDGE, manifest, evaluatorReport())).toMatchObject({ accepted: true });
+  });
+});

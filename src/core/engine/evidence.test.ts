@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest';
+import type { EffectiveCheck } from '../contract/tasks.js';
+import type { CheckOutcome } from './check-outcome.js';
+import {
+  type CandidateRecord,
+  type EvidenceFacts,
+  type EvidenceStatement,
+  evidenceText,
+  RUNNERS_MAX,
+  type RunnerRecord,
+  type Runners,
+  STATEMENTS_MAX,
+  verifiedReports,
+  withEvidence,
+  withRunner,
+} from './evidence.js';
+
+const digest = (char: string): string => char.repeat(64);
+const runnerId = (at: number): string => `rnr_${String(at).padStart(24, '0')}`;
+const AT = '2026-01-04T06:00:00.000Z';
+const CHECK: EffectiveCheck = {
+  ...{ name: 'tests_pass', type: 'deterministic', criterion: '', required: true },
+  ...{ command: 'npm test', skipped: null },
+};
+const outcome = (more: Partial<CheckOutcome> = {}): CheckOutcome => ({
+  ...{ name: 'tests_pass', type: 'deterministic', required: true, result: 'pass', says: '' },
+  ...{ command_sha256: digest('c'), exit_code: 0, signal: null, duration_ms: 1 },
+  ...{ report: null, output_sha256: null, ...more },
+});
+const signed = (fields: Partial<EvidenceStatement> = {}) => ({
+  signature: 's'.repeat(86),
+  statement: {
+    ...{ version: 1, tenant_id: 'acme', project_id: 'shop', task_id: 'F#tdd', generation: 3 },
+    ...{ candidate_sha256: digest('a'), base: { kind: 'tree', sha256: digest('b') }, base_version: 7 },
+    ...{ runner_id: runnerId(1), started_at: AT, ended_at: AT, checks: [outcome()], ...fields },
+  } as EvidenceStatement,
+});
+const runner = (more: Partial<RunnerRecord> = {}): RunnerRecord => ({
+  ...{ state: 'enrolled', public_key: 'k', label: null, enrolled_by: 'ada', enrolled_at: AT },
+  ...{ revoked_at: null, ...more },
+});
+const FACTS: EvidenceFacts = {
+  generation: 3,
+  candidate_sha256: digest('a'),
+  base_version: 7,
+  runners: { [runnerId(1)]: runner(), [runnerId(2)]: runner() },
+  commandDigest: () => digest('c'),
+};
+const verdictOf = (evidence: ReturnType<typeof signed>[], facts: Partial<EvidenceFacts> = {}) => {
+  const { reports, reasons } = verifiedReports([CHECK], evidence, { ...FACTS, ...facts });
+  return { result: reports[0]?.result ?? null, reason: reasons.get('tests_pass') ?? null };
+};
+
+describe('evidence counts', () => {
+  test('if an enrolled runner names this generation, candidate, base and command', () => {
+    expect(verdictOf([signed()])).toEqual({ result: 'pass', reason: null });
+  });
+
+  test.each<[string, Partial<EvidenceStatement>, RegExp]>([
+    ['of an older generation', { generation: 2 }, /of generation 2, and this is generation 3/],
+    ['of another candidate', { candidate_sha256: digest('e') }, /of the candidate e{12}, and this is a{12}/],
+    ['of an earlier base', { base_version: 6 }, /The base has moved/],
+    ['of an unknown runner', { runner_id: runnerId(9) }, /which is not enrolled/],
+    ['without the check', { checks: [] }, /does not contain this check/],
+    ['of a check of another type', { checks: [outcome({ type: 'agent' })] }, /does not contain this check/],
+    ['of another command', { checks: [outcome({ command_sha256: digest('d') })] }, /another command/],
+    ['of no command', { checks: [outcome({ command_sha256: null })] }, /another command/],
+  ])('and not %s', (_, fields, reason) => {
+    expect(verdictOf([signed(fields)])).toEqual({ result: null, reason: expect.stringMatching(reason) });
+  });
+
+  test('and not of a runner that is revoked', () => {
+    const runners = { [runnerId(1)]: runner({ state: 'revoked', revoked_at: AT }) };
+    expect(verdictOf([signed()], { runners })).toEqual({
+      result: null,
+      reason: expect.stringMatching(/revoked/),
+    });
+  });
+
+  test('with the result that the runner saw', () => {
+    const failed = outcome({ result: 'fail', says: '2 failed', exit_code: 1 });
+    expect(verdictOf([signed({ checks: [failed] })])).toEqual({
+      result: 'fail',
+      reason: 'A runner ran it: fail. 2 failed',
+    });
+    const notStarted = outcome({ result: 'error', command_sha256: null });
+    expect(verdictOf([signed({ checks: [notStarted] })])).toMatchObject({ result: 'error' });
+  });
+
+  test('by the last statement that counts', () => {
+    const failed = signed({ runner_id: runnerId(2), checks: [outcome({ result: 'fail' })] });
+    expect(verdictOf([signed(), failed]).result).toBe('fail');
+    expect(verdictOf([failed, signed()]).result).toBe('pass');
+    const stale = signed({ runner_id: runnerId(2), base_version: 6 });
+    expect(verdictOf([signed(), stale]).result).toBe('pass');
+  });
+
+  test('and what is missing is named', () => {
+    expect(verdictOf([]).reason).toMatch(/No runner has evidence of it yet/);
+    expect(verdictOf([], { runners: {} }).reason).toMatch(/no runner is enrolled.*gen runner enrol/);
+    const runners = { [runnerId(1)]: runner({ state: 'revoked' }) };
+    expect(verdictOf([], { runners }).reason).toMatch(/no runner is enrolled/);
+  });
+
+  test('for deterministic checks only', () => {
+    const agent = { ...CHECK, name: 'reads_well', type: 'agent' } as const;
+    const { reports, reasons } = verifiedReports([agent], [signed()], FACTS);
+    expect([reports, reasons.size]).toEqual([[], 0]);
+  });
+});
+
+test('the signed text is the same for equal statements, and another for every other one', () => {
+  const { statement } = signed();
+  const reordered = Object.fromEntries(Object.entries(statement).reverse()) as EvidenceStatement;
+  expect(evidenceText(reordered)).toBe(evidenceText(statement));
+  expect(evidenceText({ ...statement, base_version: 8 })).not.toBe(evidenceText(statement));
+  expect(evidenceText(statement)).toMatch(/^gcc\/evidence\/v1\n\{/);
+});
+
+test('of each runner the last statement is kept, and of all of them the latest', () => {
+  let candidate = { evidence: [] } as unknown as CandidateRecord;
+  for (let at = 0; at <= STATEMENTS_MAX; at += 1)
+    candidate = withEvidence(candidate, signed({ runner_id: runnerId(at) }));
+  const ids = () => candidate.evidence.map(({ statement }) => statement.runner_id);
+  expect(ids()).toEqual(Array.from({ length: STATEMENTS_MAX }, (_, at) => runnerId(at + 1)));
+  candidate = withEvidence(candidate, signed({ runner_id: runnerId(2), generation: 4 }));
+  expect(ids().filter((id) => id === runnerId(2))).toHaveLength(1);
+  expect(candidate.evidence.at(-1)?.statement.generation).toBe(4);
+});
+
+test('a new runner takes the place of the one that was revoked first, and none if all are enrolled', () => {
+  const ids = Array.from({ length: RUNNERS_MAX }, (_, at) => runnerId(at));
+  const full: Runners = Object.fromEntries(ids.map((id) => [id, runner()]));
+  expect(withRunner(full, runnerId(99), runner())).toBeNull();
+  const revoked = (second: string) =>
+    runner({ state: 'revoked', revoked_at: `2026-01-04T06:00:0${second}.000Z` });
+  const changed = withRunner(
+    { ...full, [runnerId(3)]: revoked('9'), [runnerId(5)]: revoked('1') },
+    runnerId(99),
+    runner(),
+  );
+  expect(Object.keys(changed ?? {})).toHaveLength(RUNNERS_MAX);
+  expect([changed?.[runnerId(5)], changed?.[runnerId(99)]?.state]).toEqual([undefined, 'enrolled']);
+});

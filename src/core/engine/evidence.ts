@@ -1,0 +1,224 @@
+import { z } from 'zod';
+import { canonicalJson } from '../canonical-json.js';
+import type { EffectiveCheck } from '../contract/tasks.js';
+import type { EvidencePolicy } from '../contract/values.js';
+import { count, isoTimestamp, name, sha256 } from '../events/fields.js';
+import type { ReportedCheck } from '../methodology/definition/convergence.js';
+import { ownValue } from '../own-value.js';
+import { type CheckOutcome, checkOutcomeSchema } from './check-outcome.js';
+
+/**
+ * Evidence of a runner: what the deterministic checks of a candidate came to, signed with the runner's key. The
+ * coordinator verifies the signature when it records a statement; whether the statement counts is decided here.
+ */
+
+/** The first line of the signed text, so that a signature is valid for nothing else. */
+const SIGNING_DOMAIN = 'gcc/evidence/v1';
+const CHECKS_PER_STATEMENT_MAX = 100;
+export const EVIDENCE_BYTES_MAX = 32 * 1024;
+/** Statements about one candidate that are kept: the last one of each runner. */
+export const STATEMENTS_MAX = 4;
+/** Runners of a project, with those that are revoked. */
+export const RUNNERS_MAX = 50;
+
+export const runnerIdSchema = z
+  .string()
+  .regex(/^rnr_[0-9a-f]{24}$/, { error: 'expected the id of a runner' });
+
+/** What the runner laid the candidate over: a commit that it resolved itself, or a folder, by the digest of its files. */
+export const evidenceBase = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('git'), commit: z.string().regex(/^[0-9a-f]{40}([0-9a-f]{24})?$/) }),
+  z.strictObject({ kind: z.literal('tree'), sha256 }),
+]);
+export type EvidenceBase = z.output<typeof evidenceBase>;
+
+export const evidenceStatement = z.strictObject({
+  version: z.literal(1),
+  tenant_id: name,
+  project_id: name,
+  task_id: name,
+  generation: z.int().min(1),
+  /** Of the manifest, which is the result's digest too. */
+  candidate_sha256: sha256,
+  base: evidenceBase,
+  /** The project's `~base` when the runner fetched the base: every accepted edge result raises it. */
+  base_version: count,
+  runner_id: runnerIdSchema,
+  started_at: isoTimestamp,
+  ended_at: isoTimestamp,
+  checks: z.array(checkOutcomeSchema).max(CHECKS_PER_STATEMENT_MAX),
+});
+export type EvidenceStatement = z.output<typeof evidenceStatement>;
+
+export const signedEvidence = z.strictObject({
+  statement: evidenceStatement,
+  /** Ed25519 of `evidenceText`, in base64url. */
+  signature: z.string().regex(/^[\w-]{86}$/, { error: 'expected 64 bytes in base64url, 86 characters' }),
+});
+export type SignedEvidence = z.output<typeof signedEvidence>;
+
+/** The text to sign, as UTF-8. */
+export const evidenceText = (statement: EvidenceStatement): string =>
+  `${SIGNING_DOMAIN}\n${canonicalJson(statement)}`;
+
+export const RUNNER_STATES = ['enrolled', 'revoked'] as const;
+const runnerRecord = z.strictObject({
+  state: z.enum(RUNNER_STATES),
+  /** Ed25519, in base64url. */
+  public_key: z.string().max(64),
+  label: name.nullable(),
+  enrolled_by: name,
+  enrolled_at: isoTimestamp,
+  revoked_at: isoTimestamp.nullable(),
+});
+export type RunnerRecord = z.output<typeof runnerRecord>;
+/** Record of a project's runners, by id. */
+export const runnersRecord = z.strictObject({ runners: z.record(runnerIdSchema, runnerRecord) });
+export type Runners = z.output<typeof runnersRecord>['runners'];
+
+/** The runners with a new one. If there are too many, the one that was revoked first is dropped; null if none is. */
+export function withRunner(runners: Runners, runnerId: string, added: RunnerRecord): Runners | null {
+  const ids = Object.keys(runners);
+  if (ids.length < RUNNERS_MAX) return { ...runners, [runnerId]: added };
+  const revoked = ids.filter((id) => runners[id]?.state === 'revoked');
+  const first = revoked.sort((a, b) => timeOf(runners[a]).localeCompare(timeOf(runners[b])))[0];
+  if (first === undefined) return null;
+  const { [first]: _, ...rest } = runners;
+  return { ...rest, [runnerId]: added };
+}
+
+const timeOf = (runner: RunnerRecord | undefined): string => runner?.revoked_at ?? '';
+
+/** Record of an edge's last candidate, with what runners have said about it. */
+export const candidateRecord = z.strictObject({
+  generation: z.int().min(1),
+  candidate_sha256: sha256,
+  iteration: z.int().min(1),
+  session_id: name,
+  proposed_at: isoTimestamp,
+  evidence: z.array(signedEvidence).max(STATEMENTS_MAX),
+});
+export type CandidateRecord = z.output<typeof candidateRecord>;
+
+/** The candidate with one more statement. Of each runner the last one is kept, and of all of them the latest. */
+export const withEvidence = (candidate: CandidateRecord, added: SignedEvidence): CandidateRecord => ({
+  ...candidate,
+  evidence: [
+    ...candidate.evidence.filter(({ statement }) => statement.runner_id !== added.statement.runner_id),
+    added,
+  ].slice(-STATEMENTS_MAX),
+});
+
+export const hasEnrolledRunner = (runners: Runners): boolean =>
+  Object.values(runners).some(({ state }) => state === 'enrolled');
+
+export const ENROL_ADVICE = 'An admin enrols one: gen runner enrol --label NAME, then gen runner run.';
+const NO_RUNNER = `The policy \`evidence\` is verified, and no runner is enrolled. ${ENROL_ADVICE}`;
+
+/** What counts in a project as a pass of a deterministic check. */
+export interface EvidenceStanding {
+  readonly policy: EvidencePolicy;
+  /** Number of enrolled runners. */
+  readonly runners: number;
+  readonly says: string;
+  /** Whether no edge with a deterministic check can converge, because no runner is enrolled. */
+  readonly is_blocked: boolean;
+}
+
+export function evidenceStanding(policy: EvidencePolicy, all: Runners): EvidenceStanding {
+  const runners = Object.values(all).filter(({ state }) => state === 'enrolled').length;
+  const is_blocked = policy === 'verified' && runners === 0;
+  return { policy, runners, says: is_blocked ? NO_RUNNER : STANDING_TEXT[policy], is_blocked };
+}
+
+const STANDING_TEXT: Readonly<Record<EvidencePolicy, string>> = {
+  reported: 'Deterministic checks count as their agent reports them; no runner verifies them.',
+  verified: 'Deterministic checks count only by the evidence of an enrolled runner.',
+};
+
+/** What a statement must agree with to count. */
+export interface EvidenceFacts {
+  readonly generation: number;
+  readonly candidate_sha256: string;
+  readonly base_version: number;
+  readonly runners: Runners;
+  /** Of the effective command of a check; null if it has none that can be run. */
+  readonly commandDigest: (check: EffectiveCheck) => string | null;
+}
+
+export interface VerifiedReports {
+  /** Reports of deterministic checks by runners, which count instead of those of the agent. */
+  readonly reports: readonly ReportedCheck[];
+  /** Why a check has no report that counts, or what the runner said of one that has not passed. */
+  readonly reasons: ReadonlyMap<string, string>;
+}
+
+/** The reports of the deterministic checks that count under the policy `evidence: verified`. */
+export function verifiedReports(
+  checks: readonly EffectiveCheck[],
+  evidence: readonly SignedEvidence[],
+  facts: EvidenceFacts,
+): VerifiedReports {
+  const reports: ReportedCheck[] = [];
+  const reasons = new Map<string, string>();
+  for (const check of checks.filter(({ type }) => type === 'deterministic')) {
+    const found = verifiedOutcome(check, evidence, facts);
+    if ('says' in found && !('result' in found)) reasons.set(check.name, found.says);
+    else {
+      reports.push({ name: check.name, type: check.type, result: found.result });
+      if (found.result !== 'pass') reasons.set(check.name, outcomeText(found));
+    }
+  }
+  return { reports, reasons };
+}
+
+const outcomeText = ({ result, says }: Pick<CheckOutcome, 'result' | 'says'>): string =>
+  `A runner ran it: ${result}${says === '' ? '' : `. ${says}`}`;
+
+/** The last statement that counts decides; otherwise the reason why the last one does not. */
+function verifiedOutcome(
+  check: EffectiveCheck,
+  evidence: readonly SignedEvidence[],
+  facts: EvidenceFacts,
+): Pick<CheckOutcome, 'result' | 'says'> | { readonly says: string } {
+  let reason: string | null = null;
+  for (const { statement } of evidence.toReversed()) {
+    const outcome = statement.checks.find(
+      ({ name, type }) => name === check.name && type === 'deterministic',
+    );
+    const fault = statementFault(statement, facts) ?? outcomeFault(outcome, check, facts);
+    if (fault === null && outcome !== undefined) return { result: outcome.result, says: outcome.says };
+    reason ??= fault;
+  }
+  if (reason !== null) return { says: reason };
+  if (!hasEnrolledRunner(facts.runners)) return { says: NO_RUNNER };
+  return {
+    says: 'No runner has evidence of it yet: propose this candidate (gen task propose), and submit it when a runner has run its checks.',
+  };
+}
+
+function statementFault(statement: EvidenceStatement, facts: EvidenceFacts): string | null {
+  const state = ownValue(facts.runners, statement.runner_id)?.state;
+  if (state !== 'enrolled')
+    return `The evidence is of the runner ${statement.runner_id}, which is ${state ?? 'not enrolled'}.`;
+  if (statement.generation !== facts.generation)
+    return `The evidence is of generation ${statement.generation}, and this is generation ${facts.generation}: run the checks again.`;
+  if (statement.candidate_sha256 !== facts.candidate_sha256)
+    return `The evidence is of the candidate ${statement.candidate_sha256.slice(0, 12)}, and this is ${facts.candidate_sha256.slice(0, 12)}: propose this one and let a runner run its checks.`;
+  if (statement.base_version !== facts.base_version)
+    return 'The base has moved: another result was accepted since the checks ran. Let a runner run them again.';
+  return null;
+}
+
+function outcomeFault(
+  outcome: CheckOutcome | undefined,
+  check: EffectiveCheck,
+  facts: EvidenceFacts,
+): string | null {
+  if (outcome === undefined) return 'The evidence does not contain this check: run the checks again.';
+  // A check that the runner could not start has no command; it has not passed either.
+  if (outcome.command_sha256 === null && outcome.result !== 'pass') return null;
+  return outcome.command_sha256 === facts.commandDigest(check)
+    ? null
+    : 'The evidence is of another command than the one configured now: run the checks again.';
+}

@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'vitest';
+import { evaluatorPaths, evaluatorsMessage } from './guarded-evaluators.js';
+
+const check = (command: string) => ({ type: 'deterministic', command }) as const;
+const guarded = (path: string, command = 'npm test', is_new = false) =>
+  evaluatorPaths([{ path, is_new }], [check(command)]).length > 0;
+
+describe('a candidate changes what judges it', () => {
+  test.each([
+    ['src/cart.test.ts'],
+    ['src/cart.spec.jsx'],
+    ['pkg/cart_test.go'],
+    ['test_cart.py'],
+    ['tests/helpers/data.json'],
+    ['src/__tests__/cart.js'],
+    ['src/test/java/CartTest.java'],
+    ['SRC/Cart.TEST.ts'],
+  ])('if %s existed before, and not if it is new', (path) => {
+    expect([guarded(path), guarded(path, 'npm test', true)]).toEqual([true, false]);
+  });
+
+  test.each([
+    ['package.json'],
+    ['packages/cart/package.json'],
+    ['Makefile'],
+    ['tests/conftest.py'],
+    ['pyproject.toml'],
+    ['vitest.config.ts'],
+    ['jest.setup.js'],
+    ['.eslintrc.json'],
+    ['tsconfig.build.json'],
+    ['Cargo.toml'],
+  ])('if %s is changed or new', (path) => {
+    expect([guarded(path), guarded(path, 'npm test', true)]).toEqual([true, true]);
+  });
+
+  test.each([
+    ['scripts/check.sh', './scripts/check.sh --all'],
+    ['scripts/check.sh', 'cd scripts && sh check.sh'],
+    ['scripts/check.mjs', 'node scripts/check'],
+    ['tools/check.py', 'python -m tools.check'],
+    ['ci/lint.toml', 'ruff check --config=ci/lint.toml src'],
+    ['Scripts/Check.sh', 'sh "scripts/check.sh"'],
+  ])('if the command names %s: %s', (path, command) => {
+    expect(guarded(path, command, true)).toBe(true);
+  });
+
+  test.each([
+    ['src/cart.ts', 'npm test'],
+    ['src/cart.ts', 'eslint src'],
+    ['src/test.ts', 'npm test'],
+    ['src/contest.ts', 'npm test'],
+    ['docs/testing.md', 'npm test'],
+    ['src/check.sh.md', 'sh scripts/check.sh'],
+  ])('but not by %s under %s', (path, command) => {
+    expect(guarded(path, command)).toBe(false);
+  });
+
+  test('only where a program judges', () => {
+    expect(evaluatorPaths([{ path: 'package.json', is_new: false }], [{ type: 'agent' }])).toEqual([]);
+    expect(evaluatorPaths([{ path: 'package.json', is_new: false }], [])).toEqual([]);
+  });
+
+  test('and a message names the first paths', () => {
+    expect(evaluatorsMessage(['a', 'b'])).toBe('it changes what judges it: a, b');
+    expect(evaluatorsMessage(['a'], 3)).toBe('it changes what judges it: a and 2 more');
+  });
+});

@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import type { WaitingCandidate } from '../../core/contract/runners.js';
+import type { EffectiveCheck } from '../../core/contract/tasks.js';
+import type { CheckOutcome } from '../../core/engine/check-outcome.js';
+import type { EvidenceStatement } from '../../core/engine/evidence.js';
+import {
+  FILE_BYTES_MAX,
+  MANIFEST_BYTES_MAX,
+  parseManifest,
+  parseResultBlob,
+  type ResultManifest,
+} from '../../core/methodology/definition/manifest.js';
+import type { CheckLimits, RunCheck, WorkCopy } from '../checks/check-runner.js';
+import { runChecks } from '../checks/run-checks.js';
+import { createWorkCopy, isCopyRefusal, type OverlayFile } from '../checks/work-copy.js';
+import { type FetchedBase, fileDigest } from './runner-base.js';
+
+/** What a runner works with. */
+export interface RunnerTools {
+  /** Throws if there is none. */
+  readonly getBlob: (sha256: string, bytesMax: number) => Promise<Uint8Array>;
+  readonly fetchBase: () => Promise<FetchedBase>;
+  readonly runCheck: RunCheck;
+  readonly limits: CheckLimits;
+  readonly now: () => Date;
+}
+
+export type RunnerIdentity = Pick<EvidenceStatement, 'tenant_id' | 'project_id' | 'runner_id'>;
+
+/**
+ * Runs the checks of a candidate on a base that it fetches itself, and states what they came to. The base is fetched
+ * after the candidate was listed: it may be newer than the statement says, never older.
+ */
+export async function attestCandidate(
+  candidate: WaitingCandidate,
+  identity: RunnerIdentity,
+  tools: RunnerTools,
+  signal: AbortSignal,
+): Promise<EvidenceStatement> {
+  const { task_id, generation, candidate_sha256, base_version } = candidate;
+  const started_at = tools.now().toISOString();
+  const manifest = await readManifest(candidate_sha256, tools);
+  const overlay = await readFiles(manifest, tools);
+  const fetched = await tools.fetchBase();
+  try {
+    const checks = await outcomesOn(fetched, { candidate, manifest, overlay }, tools, signal);
+    const times = { started_at, ended_at: tools.now().toISOString() };
+    return {
+      ...{ version: 1, ...identity, task_id, generation, candidate_sha256 },
+      ...{ base: fetched.base, base_version, ...times, checks },
+    };
+  } finally {
+    await fetched.remove();
+  }
+}
+
+interface LoadedCandidate {
+  readonly candidate: WaitingCandidate;
+  readonly manifest: ResultManifest;
+  readonly overlay: readonly OverlayFile[];
+}
+
+async function outcomesOn(
+  { folder, dependencies }: FetchedBase,
+  { candidate, manifest, overlay }: LoadedCandidate,
+  { runCheck, limits }: RunnerTools,
+  signal: AbortSignal,
+): Promise<CheckOutcome[]> {
+  const checks = [...candidate.checks] as EffectiveCheck[];
+  const fault = await baseFault(folder, manifest);
+  if (fault !== null) return checks.map((check) => notRun(check, fault));
+  const made = await createWorkCopy(folder, overlay);
+  if (isCopyRefusal(made)) return checks.map((check) => notRun(check, `${made.says} ${made.next}`));
+  const copy: WorkCopy = { ...made, read_only: [...made.read_only, ...dependencies] };
+  try {
+    const results = await runChecks(runCheck, { checks, copy, limits, signal });
+    return results.map(({ outcome }) => outcome);
+  } finally {
+    await copy.remove();
+  }
+}
+
+/** A manifest that says of a file that it is new, or what it was, must be right: guards of tests go by it. */
+async function baseFault(folder: string, { files }: ResultManifest): Promise<string | null> {
+  for (const { path, base_sha256 } of files) {
+    const found = await fileDigest(join(folder, path));
+    if (found === base_sha256) continue;
+    const is = found === null ? 'does not exist' : `is ${found.slice(0, 12)}`;
+    const says = base_sha256 === null ? 'it is new' : `it was ${base_sha256.slice(0, 12)}`;
+    return `In the base ${path} ${is}, and the manifest says that ${says}. Build the candidate on the present base.`;
+  }
+  return null;
+}
+
+const notRun = ({ name, type, required }: EffectiveCheck, says: string): CheckOutcome => ({
+  ...{ name, type, required, result: 'error', says: says.slice(0, 2000) },
+  ...{ command_sha256: null, exit_code: null, signal: null, duration_ms: 0 },
+  ...{ report: null, output_sha256: null },
+});
+
+async function readManifest(sha256: string, tools: RunnerTools): Promise<ResultManifest> {
+  const parsed = parseManifest(parseResultBlob(await readBlob(sha256, MANIFEST_BYTES_MAX, tools)));
+  if (parsed.ok) return parsed.manifest;
+  throw new Error(`The candidate ${sha256} is not a manifest of files: ${parsed.path}: ${parsed.message}`);
+}
+
+async function readFiles({ files }: ResultManifest, tools: RunnerTools): Promise<OverlayFile[]> {
+  const overlay: OverlayFile[] = [];
+  for (const { path, sha256 } of files)
+    overlay.push({ path, bytes: await readBlob(sha256, FILE_BYTES_MAX, tools) });
+  return overlay;
+}
+
+/** The digest is checked here: a statement is about the bytes that were run, not about what a server answered. */
+async function readBlob(sha256: string, bytesMax: number, { getBlob }: RunnerTools): Promise<Uint8Array> {
+  const bytes = await getBlob(sha256, bytesMax);
+  if (createHash('sha256').update(bytes).digest('hex') === sha256) return bytes;
+  throw new Error(`The blob ${sha256} has other content than its name says.`);
+}

@@ -1,0 +1,69 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { lstat, mkdtemp, readFile, readlink, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { EvidenceBase } from '../../core/engine/evidence.js';
+import { listProjectFiles } from '../checks/project-files.js';
+import { COPY_LIMITS } from '../checks/work-copy.js';
+
+/** What a candidate is laid over, as the runner has fetched it itself. */
+export interface FetchedBase {
+  readonly base: EvidenceBase;
+  readonly folder: string;
+  /** Installed dependencies that are not in the folder: git does not have them. */
+  readonly dependencies: readonly { readonly source: string; readonly target: string }[];
+  remove(): Promise<void>;
+}
+
+const run = promisify(execFile);
+const GIT_TIMEOUT_MS = 120_000;
+/** Nothing that the repository configures may run a program. */
+const SAFE_GIT_OPTIONS = ['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false'];
+
+/** The commit that a reference names now, checked out into a folder of its own. */
+export async function fetchGitBase(repo: string, reference: string): Promise<FetchedBase> {
+  const git = async (...args: string[]) =>
+    (await run('git', ['-C', repo, ...SAFE_GIT_OPTIONS, ...args], { timeout: GIT_TIMEOUT_MS })).stdout.trim();
+  const commit = await git('rev-parse', '--verify', '--end-of-options', `${reference}^{commit}`);
+  const around = await mkdtemp(join(await realpath(tmpdir()), 'genesis-base-'));
+  const folder = join(around, 'project');
+  const remove = async () => {
+    await git('worktree', 'remove', '--force', folder).catch(() => {});
+    await rm(around, { recursive: true, force: true });
+  };
+  try {
+    await git('worktree', 'add', '--detach', folder, commit);
+    const { dependencies } = await listProjectFiles(repo, COPY_LIMITS.files);
+    const installed = dependencies.map((target) => ({ source: join(repo, target), target }));
+    return { base: { kind: 'git', commit }, folder, dependencies: installed, remove };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+/** A folder as it is, by the digest of its files. Nobody else may write to it meanwhile. */
+export async function fetchFolderBase(folder: string): Promise<FetchedBase> {
+  const { files } = await listProjectFiles(folder, COPY_LIMITS.files);
+  if (files.length > COPY_LIMITS.files)
+    throw new Error(
+      `${folder} has more than ${COPY_LIMITS.files} files. List generated files in .gitignore.`,
+    );
+  const tree = createHash('sha256');
+  for (const path of [...files].sort()) {
+    const content = await fileDigest(join(folder, path));
+    tree.update(`${JSON.stringify([path, content])}\n`);
+  }
+  const base = { kind: 'tree', sha256: tree.digest('hex') } as const;
+  return { base, folder, dependencies: [], remove: async () => {} };
+}
+
+/** Null if there is no such file. A link counts by its target's name. */
+export async function fileDigest(path: string): Promise<string | null> {
+  const found = await lstat(path).catch(() => null);
+  if (found === null) return null;
+  const bytes = found.isSymbolicLink() ? Buffer.from(await readlink(path)) : await readFile(path);
+  return createHash('sha256').update(bytes).digest('hex');
+}
