@@ -105,4 +105,9 @@ export const REGRESSIONS: readonly Regression[] = [
     mode: 'liveness',
     bug: 'Of two syncs of a file at the same time one failed. The other succeeded, and the write-ahead log was emptied although the file lacked what only that log had.',
   },
+  {
+    seed: 5784124,
+    mode: 'safety',
+    bug: 'A loss of history was recorded without a signature, because a write error had prevented the enrolment of the key: it never counted.',
+  },
 ];

@@ -124,6 +124,8 @@ const EXAMPLES = [
   'dynamodb-boto3/claim.py',
   'embed.ts',
   'inbox-bash/agent.sh',
+  'iterate/project/agent.sh',
+  'iterate/run.sh',
   'python/worker.py',
   'run/agent.sh',
   'stores/log-store.mjs',
@@ -336,6 +338,16 @@ console.log(summary.outcomes.filter(({ reason }) => reason === 'ACCEPTED').lengt
           code: 1,
           stdout: expect.stringContaining('LEAF_MISMATCH'),
         });
+      }),
+    );
+
+    onProgram('examples/iterate', missingProgram('bash', 'bwrap', 'git'), () =>
+      test('iterate/run.sh, with project/agent.sh, goes from a failing test to converged code', async () => {
+        const folder = join(await folderIn(published.bareProject), 'sums');
+        const env = environment({ GEN: `${process.execPath} ${mainOf(published.bareProject)}` });
+        const { stdout } = await run('bash', [example('iterate/run.sh'), folder], { env });
+        expect(stdout).toContain('APPROVED. The edge has converged with this candidate.');
+        expect(await readFile(join(folder, 'sum.js'), 'utf8')).toContain('a + b');
       }),
     );
 

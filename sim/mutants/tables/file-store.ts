@@ -140,8 +140,8 @@ export const FILE_MUTANTS: readonly Mutant[] = [
   {
     name: 'torn-tail-left',
     file: RECOVERY,
-    find: '  await cutTornTail(context, path, replay, segment);\n',
-    replace: '',
+    find: '    : await cutTornTail(context, path, replay, segment);\n',
+    replace: '    : null;\n',
     why: 'The next line is appended to an incomplete one.',
   },
   {

@@ -99,6 +99,11 @@ export async function readConfiguration(workspace: Workspace, featureId: string)
       `The configuration cannot be read: ${fault?.file}: ${fault?.message}. Correct it first.`,
     );
   }
+  const engineFault = parsed.faults.find(({ file }) => /(^|\/)engine\.ya?ml$/.test(file));
+  if (engineFault !== undefined)
+    throw wrongUsage(
+      `${engineFault.file}:${engineFault.line}:${engineFault.column}: ${engineFault.message} Correct it first: without it a run has no budget.`,
+    );
   const vector = parsed.features.find(({ feature_id }) => feature_id === featureId);
   if (vector === undefined)
     throw wrongUsage(

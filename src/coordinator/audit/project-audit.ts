@@ -2,9 +2,10 @@ import { toBase64url } from '../../core/audit/audit-values.js';
 import { type Checkpoint, checkpointText } from '../../core/audit/checkpoint.js';
 import { type RecordSignature, signedRecordText } from '../../core/audit/signed-record.js';
 import { isoTime } from '../../core/events/envelope.js';
+import { StoreUnavailable } from '../../stores/store.js';
 import { EventHistory } from '../queries/history.js';
 import type { Project } from '../queue/project.js';
-import { isProblem } from '../wire/problem.js';
+import { isProblem, type Problem } from '../wire/problem.js';
 import { leafHashOf } from './audit-hash.js';
 import { AuditRecords } from './audit-records.js';
 import { SinkDelivery } from './delivery.js';
@@ -106,7 +107,10 @@ export class ProjectAudit {
   ): Promise<T | (T & RecordSignature)> {
     return this.inTurn(async () => {
       await this.records.read();
-      if ((await this.enrol(options)) !== null) return payload;
+      const fault = await this.enrol(options);
+      // Later it can be signed. Recorded without a signature now, it would never count.
+      if (isProblem(fault)) throw new StoreUnavailable(fault.detail);
+      if (fault !== null) return payload;
       const { signer } = options;
       const { key } = this.project;
       const text = signedRecordText(key, eventType, { ...payload, key_id: signer.key_id });
@@ -145,14 +149,14 @@ export class ProjectAudit {
     await records.read();
     const row = await project.store.project(project.key);
     if (row === null || !records.hasUncoveredEvents(row.position)) return null;
-    const enrolmentAlarm = await this.enrol(options);
+    const enrolmentAlarm = await this.enrolmentAlarm(options);
     if (enrolmentAlarm !== null) return enrolmentAlarm;
     const tree = await this.treeUpTo(row.position);
     const unsigned = { ...this.describe(tree), key_id: signer.key_id };
     const signature = await signWith(signer, checkpointText(project.key, unsigned));
     // Signing may take long, and meanwhile another coordinator may have ended the key.
     await records.read();
-    if (!records.keys.isActive(signer.key_id)) return this.enrol(options);
+    if (!records.keys.isActive(signer.key_id)) return this.enrolmentAlarm(options);
     const written = await project.run(recordCheckpoint({ ...unsigned, signature }));
     if (isProblem(written)) return null;
     await records.read();
@@ -160,15 +164,20 @@ export class ProjectAudit {
     return null;
   }
 
-  /** Makes the key one of the project, and returns why it cannot be. */
-  private async enrol(options: AuditOptions): Promise<string | null> {
+  private async enrolmentAlarm(options: AuditOptions): Promise<string | null> {
+    const fault = await this.enrol(options);
+    return isProblem(fault) ? fault.detail : fault;
+  }
+
+  /** Makes the key one of the project, and returns why it cannot be: a problem if it may be possible later. */
+  private async enrol(options: AuditOptions): Promise<string | Problem | null> {
     const { project, records } = this;
     const keyId = options.signer.key_id;
     if (records.keys.isActive(keyId)) return null;
     const enrolment = await enrolmentOf(records.keys, project.key, options);
     if ('alarm' in enrolment) return enrolment.alarm;
     const enrolled = await project.run(recordKey(enrolment));
-    if (isProblem(enrolled)) return enrolled.detail;
+    if (isProblem(enrolled)) return enrolled;
     await records.read();
     return records.keys.isActive(keyId)
       ? null

@@ -3,8 +3,7 @@ import { type EngineSettings, engineSettingsSchema } from '../engine-settings.js
 import type { YamlFile } from './yaml-file.js';
 
 /**
- * Parses `engine.yml`. Null if it is empty or has faults. A fault refuses all changes of the configuration: settings
- * without one of their parts might have no budget.
+ * Parses `engine.yml`. Null if it is empty, or has any fault: settings without one of their parts might have no budget.
  */
 export function parseEngineSettings(file: YamlFile): EngineSettings | null {
   if (file.value === null) return null;

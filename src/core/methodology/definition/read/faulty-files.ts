@@ -15,8 +15,8 @@ export interface FaultyFiles {
 
 /** Folders that hold nothing but features. */
 const FEATURE_FOLDER = /^(features|vectors)(\/(active|completed))?$/;
-/** Only a feature or a profile depends on such a file, or only whether there is an intent. */
-const SPECIFIC_KINDS: readonly WorkspaceFileKind[] = ['feature', 'profile', 'intent'];
+/** Only a feature, a profile or the engine depends on such a file, or only whether there is an intent. */
+const SPECIFIC_KINDS: readonly WorkspaceFileKind[] = ['feature', 'profile', 'intent', 'engine'];
 
 export function faultyFilesOf(
   files: WorkspaceFiles,
