@@ -267,6 +267,11 @@ it('review shows the candidate, and decides on that candidate only', async () =>
   expect(shown.out).not.toContain('needs.md');
   expect(shown.out).toMatch(/[1-9]\d* of \d+ checks passed, 0 failed/);
   expect(shown.out).toContain('agent-b');
+  const made = await json(terminal, 'review', 'link', FEATURE_ID, '--for', 'rita@example.com', '--days', '2');
+  expect(made.reply).toMatchObject({ reviewer: 'link:rita@example.com', url: null });
+  expect(made.reply.path).toMatch(/^\/reviews\/link\?token=rvl_/);
+  expect((await gen(terminal, 'review', 'link', FEATURE_ID)).code).toBe(2);
+  expect((await gen(terminal, 'review', 'link', FEATURE_ID, '--for', 'rita', '--days', '0')).code).toBe(2);
   expect((await gen(terminal, 'review', '--approve')).code).toBe(2);
   expect((await gen(terminal, 'review', '--feature', FEATURE_ID, '--approve', '--reject')).code).toBe(2);
   expect((await gen(terminal, 'review', '--feature', FEATURE_ID, '--comment', 'x')).code).toBe(2);

@@ -25,6 +25,14 @@ export function parseSecondsOption(text: string): number {
   return Number(match[1]) * (UNIT_SECONDS[match[2] ?? ''] ?? 1);
 }
 
+/** Parses days, also a part of one: `2`, `0.5`. */
+export function parseDays(text: string): number {
+  const days = Number(text);
+  if (!/^\d{1,4}(\.\d{1,6})?$/.test(text) || days === 0)
+    throw new InvalidArgumentError('Expected a number of days, such as 2 or 0.5.');
+  return days;
+}
+
 export const LEASE_OPTION = {
   '--lease <seconds>': { about: 'lease duration in seconds (or 90s, 5m, 2h)', parse: parseSecondsOption },
 } as const;

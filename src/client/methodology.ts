@@ -72,6 +72,10 @@ export class MethodologyClient {
   decideProposal(request: ProjectBody<'decide_proposal'>): OperationReply<'decide_proposal'> {
     return this.post('/api/review/proposal', request);
   }
+  /** Makes a link with which one person decides on the candidate that waits now. */
+  createReviewLink(request: ProjectBody<'create_review_link'>): OperationReply<'create_review_link'> {
+    return this.post('/api/review/link', request);
+  }
   review(request: ProjectBody<'decide_review'>): OperationReply<'decide_review'> {
     return this.post('/api/review', request);
   }

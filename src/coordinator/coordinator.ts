@@ -40,6 +40,7 @@ import { Retention } from './background/retention.js';
 import { RetentionRound } from './background/retention-round.js';
 import { Sweeper } from './background/sweeper.js';
 import { type DocumentReader, InlineDocumentReader, ThreadedDocumentReader } from './documents/documents.js';
+import { ReviewLinks } from './methodology/review-links.js';
 import { MethodologyService } from './methodology/service.js';
 import { appendOperation, appendSubjectOf } from './operations/append.js';
 import { briefingFor } from './operations/briefing.js';
@@ -133,6 +134,7 @@ export class Coordinator {
   readonly queries: Queries;
   readonly feed: EventFeed;
   readonly methodology: MethodologyService;
+  readonly reviewLinks: ReviewLinks;
   readonly audit: AuditService;
   private readonly store: Store;
   private readonly blobs: Blobs;
@@ -166,6 +168,13 @@ export class Coordinator {
       projects,
       readScheduler,
       history: this.history,
+      recordReview: (scope, body, caller) => this.recordReview(scope, body, caller),
+    });
+    this.reviewLinks = new ReviewLinks({
+      store,
+      projects,
+      environment,
+      pendingReview: (project, subject) => this.methodology.pendingReview(project, subject),
       recordReview: (scope, body, caller) => this.recordReview(scope, body, caller),
     });
     this.audit = new AuditService(projects, environment, options.audit ?? null);

@@ -108,7 +108,8 @@ async function handleSafely(call: ApiCall, dependencies: AppDependencies): Promi
 /** Each middleware returns the response that ends the request, or null to let it pass. */
 async function handle(call: ApiCall, dependencies: AppDependencies): Promise<HttpResponse> {
   const { authenticator, rateLimiter } = dependencies;
-  const foreign = guardCaller(call.request, dependencies);
+  // A page without referrer sends its form with the origin `null`; the token in the form is what counts.
+  const foreign = call.route.hasOwnToken ? null : guardCaller(call.request, dependencies);
   if (foreign !== null) return foreign;
   const found = identify(call, authenticator);
   return (

@@ -41,6 +41,12 @@ const TAKES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     decision: 'approved',
     comment: 'c',
   },
+  create_review_link: {
+    feature_id: FEATURE,
+    edge: 'design_code',
+    reviewer: 'rita@example.com',
+    valid_days: 1,
+  },
   decide_proposal: { proposal_id: `prop_${'0'.repeat(24)}`, decision: 'approve', comment: 'c' },
   validate_gaps: { layers_run: [1], keys: [{ key: FEATURE, code: 0, tests: 0, telemetry: 0 }] },
   release: { version: '1.2.3', git_tag: 't', context_hash: 'c', coverage_pct: 1, known_gaps: 0 },

@@ -81,6 +81,8 @@ function requestBody(body: RequestBody, schemas: OpenApiObject): OpenApiObject {
     return { required: true, content: { 'application/octet-stream': { schema: {} } } };
   }
   const schema = jsonSchema(body.schema, 'input', schemas);
+  if (body.kind === 'form')
+    return { required: true, content: { 'application/x-www-form-urlencoded': { schema } } };
   const yaml = { 'application/yaml': { schema: { type: 'string' } } };
   return {
     required: true,

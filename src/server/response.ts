@@ -34,6 +34,13 @@ const PAGE_HEADERS = {
   'cache-control': 'no-cache',
   'content-security-policy': PAGE_POLICY,
 };
+const FORM_PAGE_HEADERS = {
+  ...SECURITY_HEADERS,
+  'cache-control': 'no-store',
+  'content-security-policy':
+    "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+  'x-robots-tag': 'noindex',
+};
 const JSON_HEADERS = { ...DATA_HEADERS, 'content-type': 'application/json' };
 const PROBLEM_HEADERS = { ...DATA_HEADERS, 'content-type': 'application/problem+json' };
 const BYTES_HEADERS = {
@@ -112,6 +119,14 @@ export const bytesResponse = (body: Uint8Array): HttpResponse => okResponse(body
 
 export const pageResponse = (body: string, contentType: string): HttpResponse =>
   okResponse(body, { ...PAGE_HEADERS, 'content-type': `${contentType}; charset=utf-8` });
+
+/** A page with a form that this server receives. It has no script, and is kept nowhere. */
+export const formPageResponse = (body: string, status = 200, code?: string): HttpResponse => ({
+  status,
+  headers: { ...FORM_PAGE_HEADERS, 'content-type': 'text/html; charset=utf-8' },
+  body,
+  ...(code === undefined ? {} : { code }),
+});
 
 function withRetryAfter(headers: Record<string, string>, status: number): Record<string, string> {
   const seconds = RETRY_AFTER_SECONDS[status];

@@ -171,6 +171,15 @@ describe('work', () => {
       decision: 'APPROVED',
     });
     expect([stale.status, stale.body.reason]).toEqual([409, 'STALE_REVIEW']);
+    const made = await served.request(
+      'POST',
+      '/api/review/link',
+      { project_id: 'shop', task_id: 'B-001-x', reviewer: 'rita' },
+      { 'x-genesis-tenant': 'acme' },
+    );
+    expect(made).toMatchObject({ status: 200, body: { candidate_sha256, reviewer: 'link:rita' } });
+    expect((await served.get(made.body.path)).status).toBe(200);
+    expect((await served.request('POST', '/reviews/link', 'token=none')).status).toBe(404);
     const decided = await served.post(`${PROJECT_URL}/reviews`, { ...review, decision: 'CHANGES_REQUESTED' });
     expect(decided).toMatchObject({ status: 200, body: { reason: 'CHANGES_REQUESTED' } });
     const resumed = await served.post(`${PROJECT_URL}/claims/resume`, renewal(handle));

@@ -8,6 +8,7 @@ import { methodologyHandlers } from './routes/methodology.js';
 import { overviewHandlers } from './routes/overview.js';
 import { planHandlers } from './routes/plan.js';
 import { platformHandlers } from './routes/platform.js';
+import { reviewLinkHandlers } from './routes/review-links.js';
 import { runnerHandlers } from './routes/runners.js';
 import { taskHandlers } from './routes/tasks.js';
 import { workHandlers } from './routes/work.js';
@@ -22,6 +23,7 @@ const HANDLERS: Handlers = {
   ...eventHandlers,
   ...auditHandlers,
   ...methodologyHandlers,
+  ...reviewLinkHandlers,
   ...platformHandlers,
   ...mcpHandlers,
 };

@@ -208,6 +208,7 @@ const BOUNDS: Readonly<Record<string, string>> = {
   metrics: 'the active projects',
   openapi: 'the table of routes',
   docs: 'the table of routes',
+  review_link: 'one review, its files limited to 100',
   page: 'a file',
   page_script: 'a file',
   page_style: 'a file',

@@ -7,11 +7,50 @@ import { candidateCopies } from '../edge/draft-copies.js';
 import { removeWorktree } from '../edge/edge-grant.js';
 import { CommandFailure, wrongUsage } from '../exit.js';
 import { type ProjectConnection, withMethodology } from '../methodology/project-connection.js';
+import { parseDays } from '../option-parsers.js';
 import { proposalText, reviewsText, reviewText } from '../output/review.js';
+import { formatUtc } from '../output/text.js';
 import { reportRefusal, unwrapReply } from '../replies.js';
 
 const DECISION_CODES = { approve: 'APPROVED', reject: 'REJECTED', refine: 'CHANGES_REQUESTED' } as const;
 const DECISIONS = ['approve', 'reject', 'refine'] as const;
+
+const link = command('link <feature>', {
+  description: 'make a link with which one person decides on a candidate, without a key',
+  options: {
+    '--edge <edge>': 'edge to review, if several are pending',
+    '--for <name>': 'who the link is for, such as an e-mail address; the decision is recorded as link:NAME',
+    '--days <number>': {
+      about: 'days until it expires (default: the deadline of the review)',
+      parse: parseDays,
+    },
+  },
+  help: `
+Examples:
+  gen review link REQ-F-AUTH-001 --edge design_code --for rita@example.com
+  gen review link REQ-F-AUTH-001 --for rita@example.com --days 2 --url https://fleet.example.com
+
+Whoever has the link can decide: send it to that person only. It applies to the candidate that waits now, and works
+once. Opening it changes nothing.`,
+  async run(context, feature, { edge, for: reviewer, days }) {
+    if (reviewer === undefined)
+      throw wrongUsage('A link is for one person. Pass --for NAME, such as an e-mail address.');
+    await withMethodology(context, 'write', async ({ calls, workspace }) => {
+      const { reviews } = unwrapReply(await calls.reviews());
+      const { task_id } = selectReview(reviews, feature, edge);
+      const request = { task_id, reviewer, ...withoutUndefined({ valid_days: days }) };
+      const reply = unwrapReply(await calls.createReviewLink(request));
+      const isServed = workspace === null || context.explicitUrl !== null;
+      const url = isServed ? `${context.url.replace(/\/$/, '')}${reply.path}` : null;
+      context.show({ ...reply, url }, ({ path, expires_at, candidate_sha256 }) => [
+        ...(url === null
+          ? [path, 'Put the address of the server of this workspace before it (gen up).']
+          : [url]),
+        `For ${reviewer}, candidate ${candidate_sha256}, until ${formatUtc(expires_at)} UTC.`,
+      ]);
+    });
+  },
+});
 
 export const addReview = command('review', {
   description: 'list pending reviews, show a candidate and decide on it',
@@ -30,10 +69,12 @@ Examples:
   gen review
   gen review --feature REQ-F-AUTH-001 --edge design_code
   gen review --feature REQ-F-AUTH-001 --approve --comment "as agreed"
+  gen review link REQ-F-AUTH-001 --edge design_code --for rita@example.com
   gen review --proposal prop_0123456789abcdef01234567 --approve
 
 The candidate is shown before the decision, and the decision applies to that candidate only: it is refused if
 another candidate was submitted meanwhile.`,
+  subcommands: [link],
   async run(context, { feature, edge, comment, proposal, ...options }) {
     const decision = DECISIONS.find((each) => options[each]);
     if (decision === undefined && comment !== undefined)

@@ -10,7 +10,7 @@ export type ProjectCalls = Omit<MethodologyClient, 'init'>;
 /** The calls that change nothing. Of those that can, only the dry run is allowed. */
 export type ReadOnlyCalls = Omit<
   ProjectCalls,
-  'spawn' | 'foldBack' | 'checkpoint' | 'review' | 'decideProposal'
+  'spawn' | 'foldBack' | 'checkpoint' | 'review' | 'createReviewLink' | 'decideProposal'
 >;
 
 export interface OpenedProject<Calls = ProjectCalls> {

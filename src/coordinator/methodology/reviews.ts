@@ -12,13 +12,22 @@ import type { DecisionView } from '../queue/decision-view.js';
 export function pendingReviews(view: DecisionView, state: MethodologyState): PendingReview[] {
   const waiting: PendingReview[] = [];
   for (const subject of view.state.live) {
-    const head = view.state.heads.get(subject);
-    const review = head === undefined ? null : reviewOf(head, view, state);
+    const review = pendingReviewOf(view, state, subject);
     if (review !== null) waiting.push(review);
   }
   return waiting.sort((a, b) =>
     a.since === b.since ? compare(a.task_id, b.task_id) : compare(a.since, b.since),
   );
+}
+
+/** Null if nothing of the subject waits for a human. */
+export function pendingReviewOf(
+  view: DecisionView,
+  state: MethodologyState,
+  subject: string,
+): PendingReview | null {
+  const head = view.state.heads.get(subject);
+  return head === undefined ? null : reviewOf(head, view, state);
 }
 
 const compare = (a: string, b: string): number => (a < b ? -1 : 1);

@@ -9,6 +9,7 @@ import {
   type GapsFoundReply,
   type GapsReply,
   gapsBody,
+  type PendingReview,
   type ReviewsReply,
   type SpawnReply,
   type StartReply,
@@ -59,7 +60,7 @@ import { checkpointOperation, checkpointReply } from './checkpoint.js';
 import { foldBackOperation } from './fold-back.js';
 import { gapsOperation } from './gaps.js';
 import { releaseOperation } from './release.js';
-import { pendingReviews } from './reviews.js';
+import { pendingReviewOf, pendingReviews } from './reviews.js';
 import { spawnOperation } from './spawn.js';
 import { viewInputOf } from './view-input.js';
 
@@ -170,6 +171,12 @@ export class MethodologyService {
       proposals: pendingProposals(project.view()),
       ...logPositionOf(state),
     }));
+  }
+
+  /** The candidate of a subject that waits for a human; null if none does. */
+  async pendingReview(project: Project, subject: string): Promise<PendingReview | null> {
+    const state = await this.stateOf(project);
+    return pendingReviewOf(project.view(), state, subject);
   }
 
   async review(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GateResult> {

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { REVIEW_DECISIONS } from '../claims/head.js';
+import { LINK_DAYS_MAX, TOKEN_LENGTH_MAX } from '../engine/review-link.js';
 import { agentIdSchema, requestIdSchema } from '../ids.js';
 import { featureVectorSchema } from '../methodology/definition/methodology.js';
 import { ALL_FILES_LENGTH_MAX } from '../methodology/definition/read/file-kinds.js';
@@ -382,6 +384,38 @@ const pendingReview = named(
     next: text,
   }),
 );
+export const reviewLinkBody = z.strictObject({
+  task_id: singleLine(200).optional(),
+  feature_id: featureId.optional(),
+  edge: edgeName.optional(),
+  reviewer: agentIdSchema.describe('who the link is for, such as an e-mail address'),
+  valid_days: z
+    .number()
+    .positive()
+    .max(LINK_DAYS_MAX)
+    .optional()
+    .describe('default: until the deadline of the review'),
+  ...mutationFields,
+});
+const createdReviewLink = named(
+  'ReviewLink',
+  z.object({
+    link_id: text,
+    path: text.describe('path and query on this server; whoever has it can decide'),
+    task_id: text,
+    generation: count,
+    iteration: count,
+    candidate_sha256: text,
+    reviewer: text.describe('who a decision is recorded as'),
+    expires_at: time,
+  }),
+);
+/** The form of the page behind a link. An empty comment is none. */
+export const reviewLinkForm = z.strictObject({
+  token: z.string().max(TOKEN_LENGTH_MAX),
+  decision: z.enum(REVIEW_DECISIONS),
+  comment: z.string().max(4000).optional(),
+});
 /** Tasks that an agent proposed. */
 const pendingProposal = named(
   'PendingProposal',
@@ -397,6 +431,8 @@ const reviewsReply = named(
   'PendingReviews',
   z.object({ reviews: z.array(pendingReview), proposals: z.array(pendingProposal), ...positionFields }),
 );
+export type ReviewLinkBody = z.input<typeof reviewLinkBody>;
+export type CreatedReviewLink = ReplyOf<typeof createdReviewLink>;
 export type DecideReviewBody = z.input<typeof decideReviewBody>;
 export type PendingReview = ReplyOf<typeof pendingReview>;
 export type PendingProposal = ReplyOf<typeof pendingProposal>;
@@ -635,6 +671,13 @@ export const methodologyOperations = {
     ),
     isRefusable: true,
   },
+  create_review_link: command(
+    '/api/review/link',
+    'review',
+    'Make a signed link with which one person decides on the candidate that waits now',
+    reviewLinkBody,
+    createdReviewLink,
+  ),
   decide_proposal: command(
     '/api/review/proposal',
     'review',

@@ -17,7 +17,8 @@ export type Action = (typeof ACTIONS)[number];
 
 /**
  * `json`: a command, validated by the coordinator, small unless `bytes_max` is set. `is_document`: a large body
- * arrives as text, to be parsed in a thread. `plan`: the same, or YAML. `bytes`: unparsed.
+ * arrives as text, to be parsed in a thread. `plan`: the same, or YAML. `form`: what a browser sends for a form.
+ * `bytes`: unparsed.
  */
 export type RequestBody =
   | {
@@ -27,6 +28,7 @@ export type RequestBody =
       readonly is_document?: true;
     }
   | { readonly kind: 'plan'; readonly schema: z.ZodType }
+  | { readonly kind: 'form'; readonly schema: z.ZodType }
   | { readonly kind: 'bytes' };
 
 /** The schema of a JSON reply, otherwise its content type. */
@@ -46,6 +48,8 @@ export interface ApiOperation {
   readonly reply: ReplySchema;
   /** The rules may refuse it, which changes the reply's status. */
   readonly isRefusable?: true;
+  /** A signed token in the request is its credential, so any page may send it. */
+  readonly hasOwnToken?: true;
 }
 
 /** An operation and its id. */

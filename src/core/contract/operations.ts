@@ -3,7 +3,7 @@ import { auditOperations } from './audit.js';
 import { claimOperations } from './claims.js';
 import { eventOperations } from './events.js';
 import { keyOperations } from './keys.js';
-import { methodologyOperations } from './methodology.js';
+import { methodologyOperations, reviewLinkForm } from './methodology.js';
 import { methodologyViewOperations } from './methodology-views.js';
 import { type ApiOperations, type IdentifiedOperation, json, type ReplySchema } from './operation.js';
 import { overviewOperations } from './overview.js';
@@ -42,6 +42,22 @@ const platformOperations = {
     action: 'administer',
     summary: 'Metrics in Prometheus text format',
     reply: { content_type: 'text/plain' },
+  },
+  review_link: {
+    ...open('/reviews/link', 'Web page of a candidate, for whoever has a signed link; decides nothing', {
+      content_type: 'text/html',
+    }),
+    query: z.object({ token: z.string().exactOptional() }),
+    hasOwnToken: true,
+  },
+  decide_review_link: {
+    method: 'POST',
+    path: '/reviews/link',
+    action: 'public',
+    summary: 'Decide on the candidate of a signed link, once, with the form of its web page',
+    body: { kind: 'form', schema: reviewLinkForm },
+    reply: { content_type: 'text/html' },
+    hasOwnToken: true,
   },
   page: open('/', 'Web page with live status and events', { content_type: 'text/html' }),
   page_script: open('/page.js', 'Script of the web page', { content_type: 'text/javascript' }),

@@ -10,7 +10,7 @@ type BodyFields = Readonly<Record<string, unknown>>;
 
 const TEXT_MAX = 200;
 /** Matches keys, claim ids and tokens, in whatever field they appear. */
-const SECRET_PATTERN = /gc[kw]_\w|clm_[\w-]{22}|eyJ[\w-]+\.|^v1;/;
+const SECRET_PATTERN = /gc[kw]_\w|rvl_|clm_[\w-]{22}|eyJ[\w-]+\.|^v1;/;
 
 /** Measures a request from here on. The returned function writes its line, for a stream after the last event. */
 export function startAccessLog(

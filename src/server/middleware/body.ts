@@ -11,6 +11,7 @@ import { type HttpResponse, problemResponse, toResponse } from '../response.js';
 import type { ApiCall } from '../route.js';
 
 export const COMMAND_BYTES_MAX = 1024 * 1024;
+const FORM_BYTES_MAX = 64 * 1024;
 
 /** Reads and decodes the body as the route expects it. Refuses it if it is too large or malformed. */
 export async function readBody(call: ApiCall): Promise<HttpResponse | null> {
@@ -32,8 +33,10 @@ export async function readBody(call: ApiCall): Promise<HttpResponse | null> {
   return null;
 }
 
-const textBytesMax = (body: Exclude<RequestBody, { kind: 'bytes' }>): number =>
-  body.kind === 'plan' ? PLAN_TEXT_LENGTH_MAX : (body.bytes_max ?? COMMAND_BYTES_MAX);
+function textBytesMax(body: Exclude<RequestBody, { kind: 'bytes' }>): number {
+  if (body.kind === 'form') return FORM_BYTES_MAX;
+  return body.kind === 'plan' ? PLAN_TEXT_LENGTH_MAX : (body.bytes_max ?? COMMAND_BYTES_MAX);
+}
 
 async function blobBytesMax({ coordinator, tenant }: ApiCall): Promise<number | Problem> {
   const limits = await coordinator.settings.getLimits(tenant);
@@ -60,6 +63,7 @@ function decodeBody(body: RequestBody, bytes: Uint8Array, connection: RequestCon
   if (body.kind === 'bytes') return { value: bytes };
   if (!isUtf8(bytes)) return malformed('expected text in UTF-8');
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
+  if (body.kind === 'form') return { value: formFields(text) };
   if (body.kind === 'plan' && !(connection.header('content-type') ?? '').includes('json'))
     return { value: text };
   const isDocument = body.kind === 'plan' || body.is_document === true;
@@ -67,6 +71,12 @@ function decodeBody(body: RequestBody, bytes: Uint8Array, connection: RequestCon
   const parsed = readStrictJson(text);
   return 'fault' in parsed ? malformed(parsed.fault) : parsed;
 }
+
+/** The first value of each field. Browsers send line breaks as CRLF. */
+const formFields = (text: string): Record<string, string> =>
+  Object.fromEntries(
+    [...new URLSearchParams(text)].reverse().map(([name, value]) => [name, value.replaceAll('\r\n', '\n')]),
+  );
 
 const malformed = (message: string): Problem =>
   problem('INVALID_REQUEST', `body: ${message}`, [{ path: '', message }]);

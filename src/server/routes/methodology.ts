@@ -54,6 +54,7 @@ export const methodologyHandlers = jsonHandlers({
   fold_back: command(({ methodology }, ...request) => methodology.foldBack(...request)),
   checkpoint: command(({ methodology }, ...request) => methodology.checkpoint(...request)),
   decide_review: command(({ methodology }, ...request) => methodology.review(...request)),
+  create_review_link: command(({ reviewLinks }, ...request) => reviewLinks.create(...request)),
   decide_proposal: command(({ plans }, ...request) => plans.decideProposal(...request)),
   validate_gaps: command(({ methodology }, ...request) => methodology.gaps(...request)),
   release: command(({ methodology }, ...request) => methodology.release(...request)),

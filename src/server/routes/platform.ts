@@ -1,12 +1,11 @@
 import { OPERATION_LIST } from '../../core/contract/operations.js';
 import { buildOpenApi } from '../openapi.js';
+import { escapeHtml } from '../page/escape-html.js';
 import { DOCS_HTML, PAGE_HTML, PAGE_SCRIPT, PAGE_STYLE } from '../page/files.js';
 import { pageResponse, problemResponse, textResponse, toResponse } from '../response.js';
 import type { Handlers } from '../route.js';
 
 const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
-
-const escapeHtml = (value: string): string => value.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
 
 /** A path that a narrow column breaks after a slash, not within a word. */
 const breakableHtml = (path: string): string => escapeHtml(path).replaceAll('/', '/<wbr>');

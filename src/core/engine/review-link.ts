@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { canonicalJson } from '../canonical-json.js';
+import { sha256 } from '../contract/schema.js';
+import { agentIdSchema, projectIdSchema, tenantIdSchema } from '../ids.js';
+
+/** A link with which a person decides on one candidate. It names everything that the decision is bound to. */
+const reviewLinkSchema = z.strictObject({
+  link_id: z.string().max(64),
+  tenant_id: tenantIdSchema,
+  project_id: projectIdSchema,
+  task_id: z.string().max(300),
+  generation: z.int().min(0),
+  iteration: z.int().min(0),
+  candidate_sha256: sha256,
+  /** The person that the link was made for, such as an e-mail address. */
+  reviewer: agentIdSchema,
+  expires_at_ms: z.int().min(0),
+});
+export type ReviewLink = Readonly<z.output<typeof reviewLinkSchema>>;
+
+export const LINK_DAYS_MAX = 366;
+const DAY_MS = 24 * 3600 * 1000;
+export const TOKEN_LENGTH_MAX = 4096;
+/** Marks the token as a secret, for whoever finds one in a log. */
+const TOKEN_PREFIX = 'rvl_';
+const TOKEN = /^rvl_([\w-]+)\.([\w-]{43})$/;
+
+/** The text that is signed. Its first line separates it from every other use of the key. */
+export const signedLinkText = (link: ReviewLink): string => `genesis-review-link-v1\n${canonicalJson(link)}`;
+
+/** `mac`: the message authentication code of the signed text, as base64url. */
+export const reviewToken = (link: ReviewLink, mac: string): string =>
+  `${TOKEN_PREFIX}${Buffer.from(canonicalJson(link)).toString('base64url')}.${mac}`;
+
+/** The content of a token, not authenticated yet. Null if it is no token. */
+export function parseReviewToken(token: string): { readonly link: ReviewLink; readonly mac: string } | null {
+  if (token.length > TOKEN_LENGTH_MAX) return null;
+  const [, content = '', mac = ''] = TOKEN.exec(token) ?? [];
+  const text = Buffer.from(content, 'base64url').toString('utf8');
+  const read = reviewLinkSchema.safeParse(jsonOrNull(text));
+  // One link has one spelling, so that a token can be compared as text.
+  return read.success && reviewToken(read.data, mac) === token ? { link: read.data, mac } : null;
+}
+
+function jsonOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * When a link expires: after the given days, otherwise at the deadline of the review; a year at most. No link has to
+ * outlive the review, because it decides on nothing else.
+ */
+export function linkExpiryMs(nowMs: number, days: number | null, deadlineMs: number | null): number {
+  const latestMs = nowMs + LINK_DAYS_MAX * DAY_MS;
+  const wantedMs = days === null ? (deadlineMs ?? latestMs) : nowMs + Math.round(days * DAY_MS);
+  return Math.min(wantedMs, latestMs);
+}
+
+/** Who a decision by link is recorded as. No credential has such a name, because names have no colon. */
+export const linkReviewer = ({ reviewer }: Pick<ReviewLink, 'reviewer'>): string => `link:${reviewer}`;

@@ -1,0 +1,96 @@
+import type { LinkedReview } from '../../coordinator/methodology/review-links.js';
+import type { PendingReview } from '../../core/contract/methodology.js';
+import { linkReviewer, type ReviewLink } from '../../core/engine/review-link.js';
+import { escapeHtml } from './escape-html.js';
+
+type Row = readonly [label: string, value: string];
+type CheckReport = Readonly<Partial<Record<'name' | 'check' | 'type' | 'result', unknown>>>;
+
+const CHECKS_MAX = 200;
+const TEXT_MAX = 2000;
+
+/** The page of a candidate, with the form that decides on it. Everything in it that others wrote is escaped. */
+export function reviewLinkPage({ link, review }: LinkedReview & { state: 'pending' }, token: string): string {
+  return page(
+    'Review',
+    `<h1>Review of ${html(nameOf(review))}</h1>
+${tableOf(identityRows(link, review))}
+${section(
+  'Checks for you',
+  review.human_checks.map(({ name, criterion }) => `${name}: ${criterion}`),
+)}
+${section(checksTitle(review), checkLines(review))}
+${section(
+  `Files (${review.file_count})`,
+  (review.files ?? []).map(
+    ({ path, sha256, size_bytes }) => `${path}, ${size_bytes} bytes, SHA-256 ${sha256}`,
+  ),
+)}
+<p>Your decision applies to exactly this candidate, and you can decide once.</p>
+<form method="post" action="/reviews/link" autocomplete="off">
+<input type="hidden" name="token" value="${html(token)}">
+<p><label for="comment">Comment for the agent</label><br>
+<textarea id="comment" name="comment" rows="6" cols="72" maxlength="4000"></textarea></p>
+<p><button name="decision" value="APPROVED">Approve</button>
+<button name="decision" value="CHANGES_REQUESTED">Request changes</button>
+<button name="decision" value="REJECTED">Reject</button></p>
+</form>`,
+  );
+}
+
+/** A page that only says something. */
+export const messagePage = (title: string, ...sentences: readonly string[]): string =>
+  page(title, [`<h1>${html(title)}</h1>`, ...sentences.map((each) => `<p>${html(each)}</p>`)].join('\n'));
+
+const page = (title: string, body: string): string => `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${html(title)}</title><link rel="stylesheet" href="/page.css"></head>
+<body><main>
+${body}
+</main></body>
+</html>
+`;
+
+const html = (text: string): string => escapeHtml(text.slice(0, TEXT_MAX));
+
+const nameOf = ({ feature_id, edge, task_id }: PendingReview): string =>
+  feature_id === null ? task_id : `${feature_id} on ${edge}`;
+
+function identityRows(link: ReviewLink, review: PendingReview): Row[] {
+  const { agent_id, agent_role, generation, iteration, deadline } = review;
+  return [
+    ['Project', `${link.tenant_id}/${link.project_id}`],
+    ['Candidate (SHA-256)', review.candidate_sha256],
+    ['Product', review.work_product_ref ?? 'none'],
+    ['From', `${agent_id}${agent_role === null ? '' : ` as ${agent_role}`}`],
+    ['Generation, iteration', `${generation}, ${iteration}`],
+    ['Reason', review.reason],
+    ['Waits since', review.since],
+    ...(deadline === null ? [] : [['Deadline', deadline] as const]),
+    ['You decide as', linkReviewer(link)],
+    ['This link expires', new Date(link.expires_at_ms).toISOString()],
+  ];
+}
+
+const tableOf = (rows: readonly Row[]): string =>
+  `<table>\n${rows.map(([label, value]) => `<tr><th scope="row">${html(label)}</th><td>${html(value)}</td></tr>`).join('\n')}\n</table>`;
+
+const section = (title: string, lines: readonly string[]): string =>
+  lines.length === 0
+    ? ''
+    : `<h2>${html(title)}</h2>\n<ul>\n${lines.map((line) => `<li>${html(line)}</li>`).join('\n')}\n</ul>`;
+
+function checksTitle({ evaluators }: PendingReview): string {
+  const { passed = 0, failed = 0, skipped = 0, total = 0 } = evaluators ?? {};
+  return `Checks: ${passed} of ${total} passed, ${failed} failed, ${skipped} skipped`;
+}
+
+function checkLines({ evaluators }: PendingReview): string[] {
+  const details = evaluators?.details;
+  if (!Array.isArray(details) || details.length === 0) return ['No check has reported a result.'];
+  const reports = details.slice(0, CHECKS_MAX) as readonly CheckReport[];
+  return reports.map(
+    ({ name, check, type = '', result = '?' }) => `${name ?? check ?? '?'}: ${result} ${type}`,
+  );
+}

@@ -1,0 +1,297 @@
+import { describe, expect, test } from 'vitest';
+import type { LogLine } from './log/logs.js';
+import { type AnyJson, PROJECT_URL, TENANT_URL, TestServer } from './testing/test-server.js';
+
+const TASK = 'A-001-x';
+const V1 = 'a'.repeat(64);
+const V2 = 'b'.repeat(64);
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+
+type Keys = Record<'agent' | 'reviewer' | 'admin', Record<string, string>>;
+
+/** A server with keys, and a task whose first candidate waits for a review. */
+async function openWaiting(lines: LogLine[] = []) {
+  const served = await TestServer.forTest({ log: (line) => void lines.push(line) });
+  await served.plan(TASK);
+  const open = await served.claim(TASK);
+  const { generation, ...handle } = open;
+  const make = async (role: string, headers = {}): Promise<Record<string, string>> => {
+    const { body } = await served.request('POST', `${TENANT_URL}/keys`, { role }, headers);
+    return { authorization: `Bearer ${body.token}` };
+  };
+  const operator = await make('operator');
+  const keys = {} as Keys;
+  for (const role of ['agent', 'reviewer', 'admin'] as const) keys[role] = await make(role, operator);
+  const suspend = (iteration: number, candidate_sha256: string) =>
+    served.request(
+      'POST',
+      `${PROJECT_URL}/claims/suspend`,
+      { ...handle, expected_generation: generation, iteration, candidate_sha256 },
+      keys.agent,
+    );
+  expect((await suspend(1, V1)).body.reason).toBe('SUSPENDED');
+  const link = (as: keyof Keys = 'reviewer', more = {}) =>
+    served.request(
+      'POST',
+      '/api/review/link',
+      { project_id: 'shop', task_id: TASK, reviewer: 'rita@example.com', ...more },
+      { ...keys[as], 'x-genesis-tenant': 'acme' },
+    );
+  const path = async (more = {}) => (await link('reviewer', more)).body.path as string;
+  const post = (at: string, decision: string, comment = '') =>
+    served.request(
+      'POST',
+      '/reviews/link',
+      new URLSearchParams({ token: at.split('token=')[1] ?? '', decision, comment }).toString(),
+      FORM,
+    );
+  const reviewed = async (): Promise<AnyJson[]> => {
+    const reply = await served.request('GET', `${PROJECT_URL}/events`, undefined, keys.agent);
+    const payloads = reply.body.events.map(({ payload }: AnyJson) => payload);
+    return payloads.filter((payload: AnyJson) => 'decision' in payload);
+  };
+  const resume = () =>
+    served.request(
+      'POST',
+      `${PROJECT_URL}/claims/resume`,
+      { ...handle, expected_generation: generation },
+      keys.agent,
+    );
+  return { served, keys, link, path, post, reviewed, suspend, resume };
+}
+
+describe('a review link', () => {
+  test('shows the candidate and decides nothing when it is opened', async () => {
+    const { served, path, reviewed } = await openWaiting();
+    const at = await path();
+    for (const method of ['GET', 'HEAD']) await served.running.app.request(at, { method });
+    const { status, headers, body } = await served.get(at);
+    expect(status).toBe(200);
+    expect(body).toContain(V1);
+    expect(body).toContain('link:rita@example.com');
+    expect(body).not.toContain('<script');
+    expect(headers.get('referrer-policy')).toBe('no-referrer');
+    expect(headers.get('cache-control')).toBe('no-store');
+    const policy = headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("form-action 'self'");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).not.toContain('script-src');
+    expect(await reviewed()).toEqual([]);
+  });
+
+  test.each(['APPROVED', 'REJECTED', 'CHANGES_REQUESTED'])(
+    'decides %s with the form, as the person it was made for, and once',
+    async (decision) => {
+      const { served, path, post, reviewed } = await openWaiting();
+      const at = await path();
+      expect((await post(at, decision, 'one\r\ntwo')).status).toBe(200);
+      expect(await reviewed()).toMatchObject([
+        { decision, reviewer: 'link:rita@example.com', candidate_sha256: V1, comment: 'one\ntwo' },
+      ]);
+      for (const second of [decision, 'APPROVED', 'REJECTED'])
+        expect((await post(at, second)).status).toBe(409);
+      expect((await served.get(at)).status).toBe(409);
+      expect(await reviewed()).toHaveLength(1);
+    },
+  );
+
+  test('decides once, however many send the form at the same time', async () => {
+    const { path, post, reviewed } = await openWaiting();
+    const links = await Promise.all([path(), path({ reviewer: 'otto@example.com' })]);
+    const replies = await Promise.all(
+      links.flatMap((at) => [post(at, 'APPROVED'), post(at, 'REJECTED'), post(at, 'CHANGES_REQUESTED')]),
+    );
+    expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(await reviewed()).toHaveLength(1);
+  });
+
+  test('of an older candidate does not decide on the newer one', async () => {
+    const { path, post, reviewed, suspend, resume } = await openWaiting();
+    const older = await path();
+    await resume();
+    expect((await suspend(2, V2)).body.reason).toBe('SUSPENDED');
+    const reply = await post(older, 'APPROVED');
+    expect([reply.status, reply.body]).toEqual([409, expect.stringContaining('no longer waits')]);
+    expect(await reviewed()).toEqual([]);
+    expect((await post(await path(), 'APPROVED')).status).toBe(200);
+    expect(await reviewed()).toMatchObject([{ iteration: 2, candidate_sha256: V2 }]);
+  });
+
+  test('that has expired decides nothing and says what to do', async () => {
+    const { served, path, post, reviewed } = await openWaiting();
+    // Rounded to no time at all.
+    const at = await path({ valid_days: 1e-9 });
+    for (const reply of [await served.get(at), await post(at, 'APPROVED')])
+      expect([reply.status, reply.body]).toEqual([410, expect.stringContaining('gen review link')]);
+    expect(await reviewed()).toEqual([]);
+  });
+
+  test('is for a year at most', async () => {
+    const { link } = await openWaiting();
+    expect((await link('reviewer', { valid_days: 367 })).status).toBe(400);
+    expect((await link('reviewer', { valid_days: 366 })).status).toBe(200);
+  });
+
+  test('that was changed in any place is not valid', async () => {
+    const { served, path, post, reviewed } = await openWaiting();
+    const at = await path();
+    const token = at.split('token=')[1] as string;
+    const [content = '', mac = ''] = token.slice(4).split('.');
+    const fields = JSON.parse(Buffer.from(content, 'base64url').toString());
+    const canonical = (link: object) =>
+      Buffer.from(JSON.stringify(Object.fromEntries(Object.entries(link).sort()))).toString('base64url');
+    expect(canonical(fields)).toBe(content);
+    for (const name of Object.keys(fields)) {
+      const value = fields[name];
+      const other = { ...fields, [name]: typeof value === 'number' ? value + 1 : value.replace(/.$/, 'c') };
+      const forged = `/reviews/link?token=rvl_${canonical(other)}.${mac}`;
+      expect([name, (await post(forged, 'APPROVED')).status]).toEqual([name, 404]);
+      expect([name, (await served.get(forged)).status]).toEqual([name, 404]);
+    }
+    expect((await post('/reviews/link?token=', 'APPROVED')).status).toBe(404);
+    expect(await reviewed()).toEqual([]);
+  });
+
+  test('of a server with another secret is not valid', async () => {
+    const [one, other] = [await openWaiting(), await openWaiting()];
+    expect((await one.post(await other.path(), 'APPROVED')).status).toBe(404);
+  });
+
+  test('refuses a decision that does not exist, and a comment that is too long', async () => {
+    const { path, post, reviewed } = await openWaiting();
+    const at = await path();
+    expect((await post(at, 'PERHAPS')).status).toBe(400);
+    expect((await post(at, 'APPROVED', 'x'.repeat(4001))).status).toBe(400);
+    expect((await post(at, 'APPROVED', 'x'.repeat(70_000))).status).toBe(413);
+    expect(await reviewed()).toEqual([]);
+  });
+
+  test('never puts its token into the access log', async () => {
+    const lines: LogLine[] = [];
+    const { served, path, post } = await openWaiting(lines);
+    const at = await path();
+    await served.get(at);
+    await post(at, 'APPROVED');
+    expect(lines.map(({ route }) => route)).toEqual(
+      expect.arrayContaining(['create_review_link', 'review_link', 'decide_review_link']),
+    );
+    expect(JSON.stringify(lines)).not.toContain('rvl_');
+    expect(JSON.stringify(lines)).not.toContain(at.split('token=')[1]);
+  });
+
+  test('works with a form whose page has no origin, on a server without keys', async () => {
+    const served = await TestServer.forTest();
+    await served.plan(TASK);
+    const { generation, ...handle } = await served.claim(TASK);
+    const candidate = { iteration: 1, candidate_sha256: V1 };
+    await served.post(`${PROJECT_URL}/claims/suspend`, {
+      ...handle,
+      expected_generation: generation,
+      ...candidate,
+    });
+    const made = await served.request(
+      'POST',
+      '/api/review/link',
+      { project_id: 'shop', task_id: TASK, reviewer: 'rita' },
+      { 'x-genesis-tenant': 'acme' },
+    );
+    const form = new URLSearchParams({ token: made.body.path.split('token=')[1], decision: 'APPROVED' });
+    const headers = { ...FORM, origin: 'null', 'sec-fetch-site': 'same-origin' };
+    const reply = await served.requestOverSocket('POST', '/reviews/link', form.toString(), headers);
+    expect(reply.status).toBe(200);
+  });
+});
+
+describe('an agent', () => {
+  test('can neither review nor make a link, with its own key', async () => {
+    const { served, keys, link, reviewed } = await openWaiting();
+    const review = { task_id: TASK, generation: 1, iteration: 1, candidate_sha256: V1 };
+    const direct = await served.request(
+      'POST',
+      `${PROJECT_URL}/reviews`,
+      { ...review, decision: 'APPROVED' },
+      keys.agent,
+    );
+    expect([direct.status, direct.body.code]).toEqual([403, 'FORBIDDEN']);
+    const other = await served.request(
+      'POST',
+      '/api/review',
+      { ...review, project_id: 'shop', decision: 'approved' },
+      keys.agent,
+    );
+    expect([other.status, other.body.code]).toEqual([403, 'FORBIDDEN']);
+    const made = await link('agent');
+    expect([made.status, made.body.code]).toEqual([403, 'FORBIDDEN']);
+    expect(await reviewed()).toEqual([]);
+  });
+
+  test('finds no link in what it may read', async () => {
+    const { served, keys, path } = await openWaiting();
+    await path();
+    for (const read of [
+      `${PROJECT_URL}/events`,
+      '/api/review?project_id=shop',
+      `${PROJECT_URL}/tasks/${TASK}`,
+    ]) {
+      const headers = { ...keys.agent, 'x-genesis-tenant': 'acme' };
+      const reply = await served.request('GET', read, undefined, headers);
+      expect([read, reply.status]).toEqual([read, 200]);
+      expect(JSON.stringify(reply.body)).not.toContain('rvl_');
+    }
+  });
+
+  test('that says a human check has passed is escalated, and only the human converges the edge', async () => {
+    const { served, keys } = await openWaiting();
+    const edge = 'intent_requirements';
+    const feature_id = 'REQ-F-A-001';
+    const file = `edge: ${edge}
+checklist:
+  - {name: done, type: deterministic, criterion: it is done, required: true, command: make}
+  - {name: look, type: human, criterion: "a person says <b>yes</b>", required: true}
+convergence: {rule: all_required_checks_pass}
+`;
+    const vector = `feature: ${feature_id}\ntitle: A\nvector_type: feature\nprofile: standard\nstatus: pending\n`;
+    const project = { project_id: 'edges' };
+    const as = (key: Record<string, string>) => ({ ...key, 'x-genesis-tenant': 'acme' });
+    const files = { [`graph/edges/${edge}.yml`]: file, [`features/active/${feature_id}.yml`]: vector };
+    const ready = await served.request('POST', '/api/init', { ...project, files }, as(keys.admin));
+    expect(ready.body.success).toBe(true);
+    const url = `${TENANT_URL}/projects/edges`;
+    const by = { agent_id: 'alpha', session_id: 's1' };
+    const claimed = await served.request('POST', `${url}/claims`, { feature_id, edge, ...by }, keys.agent);
+    const { id: claim_id, generation } = claimed.body.claim;
+    const details = [
+      { name: 'done', result: 'pass' },
+      { name: 'look', type: 'human', result: 'pass' },
+      { name: '<script>alert(1)</script>', result: 'pass' },
+    ];
+    const submission = {
+      ...{ task_id: `${feature_id}#${edge}`, session_id: 's1', claim_id, generation },
+      result_data: 'a draft',
+      evaluators: { passed: 3, failed: 0, skipped: 0, total: 3, details },
+    };
+    const submitted = await served.request('POST', `${url}/results`, submission, keys.agent);
+    expect([submitted.status, submitted.body.reason]).toEqual([202, 'ESCALATED']);
+    const body = { ...project, feature_id, edge, reviewer: 'rita' };
+    const made = await served.request('POST', '/api/review/link', body, as(keys.reviewer));
+    const page = await served.get(made.body.path);
+    expect(page.body).toContain('look: a person says &#60;b&#62;yes');
+    expect(page.body).toContain('done: pass');
+    expect(page.body).not.toContain('<script');
+    const phase = async () =>
+      (
+        await served.request(
+          'GET',
+          `${url}/tasks/${encodeURIComponent(submission.task_id)}`,
+          undefined,
+          keys.agent,
+        )
+      ).body.phase;
+    expect(await phase()).toBe('OPEN');
+    const form = new URLSearchParams({ token: made.body.path.split('token=')[1], decision: 'APPROVED' });
+    const decided = await served.request('POST', '/reviews/link', form.toString(), FORM);
+    expect(decided.status).toBe(200);
+    expect(await phase()).toBe('COMPLETED');
+  });
+});
