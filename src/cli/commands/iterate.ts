@@ -110,7 +110,8 @@ function hostOf(context: CommandContext): RunHost {
 function report(context: CommandContext, end: RunEnd): void {
   if (end.status === 'REFUSED') {
     if (isUnanswered(end.refusal)) throw failureWithCode(end.refusal.code, end.refusal.detail);
-    return reportRefusal(context, end.refusal);
+    reportRefusal(context, end.refusal);
+    return;
   }
   if (end.status === 'CLAIM_LOST')
     throw failureWithCode('GENERATION_MISMATCH', `${end.says} This run has ended here.`);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { CoordinatorHarness } from '../../../test/support/coordinator-harness.js';
 import { P } from '../../../test/support/coordinator-harness.js';
 import { sha256Hex } from '../../coordinator/runtime/identity.js';
@@ -114,11 +115,9 @@ export function scriptedServices(
   };
 }
 
-let runs = 0;
-
 /** A host without waits. */
 export const instantHost = (): RunHost => ({
-  newRunId: () => `00000000-0000-4000-8000-${String((runs += 1)).padStart(12, '0')}`,
+  newRunId: () => randomUUID(),
   sleep: async () => {},
   random: () => 0.5,
 });

@@ -4,7 +4,7 @@ import { linkReviewer, type ReviewLink } from '../../core/engine/review-link.js'
 import { escapeHtml } from './escape-html.js';
 
 type Row = readonly [label: string, value: string];
-type CheckReport = Readonly<Partial<Record<'name' | 'check' | 'type' | 'result', unknown>>>;
+type ReportedCheckLine = Readonly<Partial<Record<'name' | 'check' | 'type' | 'result', unknown>>>;
 
 const CHECKS_MAX = 200;
 const TEXT_MAX = 2000;
@@ -89,7 +89,7 @@ function checksTitle({ evaluators }: PendingReview): string {
 function checkLines({ evaluators }: PendingReview): string[] {
   const details = evaluators?.details;
   if (!Array.isArray(details) || details.length === 0) return ['No check has reported a result.'];
-  const reports = details.slice(0, CHECKS_MAX) as readonly CheckReport[];
+  const reports = details.slice(0, CHECKS_MAX) as readonly ReportedCheckLine[];
   return reports.map(
     ({ name, check, type = '', result = '?' }) => `${name ?? check ?? '?'}: ${result} ${type}`,
   );
