@@ -10,6 +10,7 @@ import { benchEngines } from './engines.js';
 import { benchFormats } from './formats.js';
 import { benchHeads } from './heads.js';
 import { benchInbox } from './inbox.js';
+import { benchIterate } from './iterate.js';
 import { benchMethodology } from './methodology.js';
 import { benchMillion } from './million.js';
 import { benchOutage } from './outage.js';
@@ -20,7 +21,7 @@ import { benchStages } from './stages.js';
  * Runs benchmarks and prints the results; asserts nothing about time.
  *
  * - `npm run bench [-- --quick] [-- --tasks N]
- *   [-- --only cycles|disk|stages|crowd|million|methodology|inbox|formats|readers|audit]`; `--rounds N` with `audit`
+ *   [-- --only cycles|disk|stages|crowd|million|methodology|inbox|iterate|formats|readers|audit]`; `--rounds N` with `audit`
  * - `npm run bench -- --stores all|postgres,mysql,redis,dynamodb`: the engines alone
  * - `npm run bench -- --heads all|postgres,mysql,redis`: cost of a claim in a project of a million heads
  * - `npm run bench -- --capacity`: items and capacity units of a command on DynamoDB
@@ -41,6 +42,7 @@ const parts: Record<string, () => Promise<void>> = {
   million: () => benchMillion(tasks),
   methodology: benchMethodology,
   inbox: () => benchInbox(quick ? 5 : 25),
+  iterate: benchIterate,
   formats: benchFormats,
   readers: benchReaders,
   audit: () => benchAudit(at > 0 ? tasks : quick ? 20_000 : 100_000, Number(optionValue('--rounds') ?? 7)),

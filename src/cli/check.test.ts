@@ -83,6 +83,20 @@ describe.skipIf(sandbox.kind === 'none')(`gen check${reason}`, { timeout: 120_00
     expect(await readdir(project.cwd)).not.toContain('docs');
   });
 
+  it('runs before gen task submit: a lie about a check does not converge the edge, and what is not confirmed is named', async () => {
+    const project = await projectWith(HAS_DOCS);
+    const claimed = await gen(project, 'task', 'claim', SUBJECT, '--role', 'architect', '--json');
+    const { draft_folder } = JSON.parse(claimed.out) as { draft_folder: string };
+    await writeProjectFile(project.cwd, `${draft_folder}/docs/other.md`, 'People log in.\n');
+    await gen(project, 'check', SUBJECT, '--yes');
+    const submit = () => gen(project, 'task', 'submit', SUBJECT, '--drafts', '--check', 'has_docs=pass');
+    const lie = await submit();
+    expect(lie.err).toContain('Check has_docs: fail.');
+    expect(lie.err).toContain('NOT_CONVERGED');
+    await writeProjectFile(project.cwd, EDGE_FILE, edgeFile(check('has_docs', 'command: "test -d docs"')));
+    expect((await submit()).err).toContain('Not run: has_docs; their commands are not confirmed');
+  });
+
   it('shows the last lines of a failing check, and exits with 1', async () => {
     const failing = check('fails', 'command: "echo first; echo the reason >&2; exit 4", shell: true');
     const project = await projectWith(failing, HAS_DOCS, check('fine', 'command: "true"'));

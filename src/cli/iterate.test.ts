@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { findSandbox } from '../engine/checks/sandbox.js';
 import { onProgram } from '../stores/testing/on-engine.js';
+import { gen } from './testing/terminal.js';
+import { createProject } from './testing/workspace.js';
 
 const SCRIPT = fileURLToPath(new URL('../../examples/iterate/run.sh', import.meta.url));
 const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url));
@@ -35,4 +37,14 @@ await onProgram('bwrap', await missingSandbox(), () => {
     expect(types.filter((type) => type === 'edge_converged')).toHaveLength(1);
     expect(types.filter((type) => type === 'run_ended')).toHaveLength(1);
   }, 120_000);
+});
+
+test('gen zoom --mermaid draws the machine of an edge', async () => {
+  const terminal = await createProject();
+  const zoom = (...args: string[]) => gen(terminal, 'zoom', '--mermaid', ...args);
+  const drawn = await zoom('--edge', 'design→code');
+  expect(drawn.out).toContain('stateDiagram-v2');
+  expect(drawn.out).toContain('ConstructCandidate');
+  expect((await zoom()).code).toBe(2);
+  expect((await zoom('--edge', 'nowhere')).err).toContain('The graph has no edge nowhere');
 });

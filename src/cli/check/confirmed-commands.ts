@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { EffectiveCheck } from '../../core/contract/tasks.js';
+import { runnableCheck } from '../../engine/checks/run-check.js';
 import { confirmExplicitly } from '../confirm.js';
 import type { CommandContext } from '../context.js';
 import { failureWithCode } from '../exit.js';
@@ -19,6 +20,25 @@ interface Confirmation {
   readonly command_sha256: string;
 }
 
+/** Those checks whose commands a person has confirmed for this project. */
+export async function confirmedCommands(
+  context: CommandContext,
+  root: string,
+  checks: readonly EffectiveCheck[],
+): Promise<EffectiveCheck[]> {
+  const folder = confirmationsOf(context);
+  const confirmed: EffectiveCheck[] = [];
+  for (const check of checks) {
+    const runnable = runnableCheck(check);
+    if ('says' in runnable) continue;
+    if ((await folder.get(recordName(root, runnable.command_sha256))) !== null) confirmed.push(check);
+  }
+  return confirmed;
+}
+
+const confirmationsOf = (context: CommandContext) =>
+  new JsonRecordFolder<Confirmation>(join(userFolder(context.io), 'confirmed-commands'));
+
 /**
  * Commands come with the repository, whose author may be anyone. Each is run only after a person has confirmed it once
  * for this project; a changed command is another one. The confirmations belong to the user, not to the repository.
@@ -29,7 +49,7 @@ export async function confirmCommands(
   commands: readonly ProjectCommand[],
   { isConfirmed, howToConfirm }: { readonly isConfirmed: boolean; readonly howToConfirm: string },
 ): Promise<void> {
-  const folder = new JsonRecordFolder<Confirmation>(join(userFolder(context.io), 'confirmed-commands'));
+  const folder = confirmationsOf(context);
   const nameOf = ({ command_sha256 }: ProjectCommand) => recordName(root, command_sha256);
   const asked: ProjectCommand[] = [];
   for (const command of commands) if ((await folder.get(nameOf(command))) === null) asked.push(command);

@@ -36,6 +36,9 @@ export const addSubmit = command('submit <id>', {
 Without --file, --data and --drafts the result is read from standard input. An edge converges when every required
 check has passed. If a human must decide, the exit code is 3: see gen review.
 
+With --drafts the deterministic checks of the edge are run first, as gen check runs them, and their results replace what
+--check says of them. Those that cannot be run here (not confirmed, no sandbox) are named, and stay as reported.
+
 Examples:
   gen task submit A-001-schema --file result.json
   ./build.sh | gen task submit A-001-schema
@@ -43,13 +46,21 @@ Examples:
   gen task submit REQ-F-AUTH-001#design_code --drafts --evaluators checks.json --iteration 2`,
   async run(context, id, { check = [], drafts, iteration, contextHash: context_hash, ...options }) {
     const handle = await resolveHandle(context, id, options);
-    const evaluators = await readEvaluators(context, check, options.evaluators);
+    const reported = await readEvaluators(context, check, options.evaluators);
     const genesis = await context.genesis();
     await assertKnownChecks(genesis, handle.task_id, check);
     const { result, paths } = drafts
       ? await (await import('../edge/drafts.js')).collectDraftResult(context, genesis, handle)
       : { result: await readResult(context, genesis, options), paths: [] };
     const { generation, task_id } = handle;
+    const evaluators = drafts
+      ? await (await import('../check/checks-before-submit.js')).withRunChecks(
+          context,
+          genesis,
+          handle,
+          reported,
+        )
+      : reported;
     const optionalFields = withoutUndefined({ iteration, context_hash, evaluators });
     const submission = { ...fencingFields(handle), generation, ...result, ...optionalFields };
     const reply = unwrapReply(await genesis.submitResult(submission));

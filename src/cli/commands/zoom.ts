@@ -1,7 +1,9 @@
 import { adviceFor } from '../../core/contract/codes.js';
+import { canonicalEdge } from '../../core/methodology/definition/edge-name.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { command } from '../command.js';
-import { CommandFailure, failureWithCode } from '../exit.js';
+import type { CommandContext } from '../context.js';
+import { CommandFailure, failureWithCode, wrongUsage } from '../exit.js';
 import { withMethodology } from '../methodology/project-connection.js';
 import { AT_OPTION } from '../option-parsers.js';
 import { zoomText } from '../output/zoom.js';
@@ -9,14 +11,21 @@ import { unwrapReply } from '../replies.js';
 
 export const addZoom = command('zoom', {
   description: 'show the graph in four bands, or one edge in detail',
-  options: { '--edge <edge>': 'edge to show', '--feature <id>': 'only this feature', ...AT_OPTION },
+  options: {
+    '--edge <edge>': 'edge to show',
+    '--feature <id>': 'only this feature',
+    '--mermaid': 'print the state machine of the edge for this feature as a Mermaid diagram',
+    ...AT_OPTION,
+  },
   help: `
 Examples:
   gen zoom
   gen zoom --edge "design→code"
-  gen zoom --edge code_unit_tests --feature REQ-F-AUTH-001`,
-  run: (context, { edge, feature, at }) =>
-    withMethodology(context, 'read', async ({ calls }) => {
+  gen zoom --edge code_unit_tests --feature REQ-F-AUTH-001
+  gen zoom --edge code_unit_tests --feature REQ-F-AUTH-001 --mermaid`,
+  async run(context, { edge, feature, mermaid, at }) {
+    if (mermaid) return printMachine(context, edge, feature);
+    await withMethodology(context, 'read', async ({ calls }) => {
       const view = unwrapReply(await calls.zoom(withoutUndefined({ edge, feature, at })));
       if (view.bands.length === 0) throw failureWithCode('NOT_INITIALISED', adviceFor('NOT_INITIALISED'));
       if (view.unknown_edge !== null) {
@@ -24,5 +33,27 @@ Examples:
         throw new CommandFailure(`The graph has no edge ${view.unknown_edge}. Its edges: ${known}`);
       }
       context.show(view, () => zoomText(view, context));
-    }),
+    });
+  },
 });
+
+/** The machine that a run of the edge goes by: of a feature, or of any with the default profile. */
+async function printMachine(
+  context: CommandContext,
+  edge: string | undefined,
+  feature: string | undefined,
+): Promise<void> {
+  if (edge === undefined) throw wrongUsage('--mermaid draws one edge. Pass it with --edge EDGE.');
+  const { edgePlan } = await import('../../core/engine/edge-plan.js');
+  const { compileMachine } = await import('../../core/engine/compile-machine.js');
+  const { machineMermaid } = await import('../../core/engine/machine-mermaid.js');
+  const { readConfiguration } = await import('../engine/workspace-services.js');
+  const { methodology, vector } = await readConfiguration(context.requireWorkspace(), feature ?? null);
+  const id = canonicalEdge(edge);
+  const known = methodology.topology.transitions.map((transition) => transition.edge);
+  if (!known.includes(id))
+    throw new CommandFailure(`The graph has no edge ${edge}. Its edges: ${known.join(', ')}`);
+  const compiled = compileMachine(edgePlan(methodology, vector, id));
+  const mermaid = machineMermaid(compiled.machine);
+  context.show({ ...compiled, mermaid }, () => mermaid);
+}

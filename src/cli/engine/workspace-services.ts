@@ -90,7 +90,11 @@ interface Configuration {
   readonly vector: FeatureVector;
 }
 
-export async function readConfiguration(workspace: Workspace, featureId: string): Promise<Configuration> {
+/** `featureId` null: a feature that says nothing, with the default profile. */
+export async function readConfiguration(
+  workspace: Workspace,
+  featureId: string | null,
+): Promise<Configuration> {
   const { files, unreadable } = await readWorkspaceFiles(workspace);
   const parsed = parseMethodology(files, unreadable);
   if (!parsed.ok) {
@@ -104,6 +108,7 @@ export async function readConfiguration(workspace: Workspace, featureId: string)
     throw wrongUsage(
       `${engineFault.file}:${engineFault.line}:${engineFault.column}: ${engineFault.message} Correct it first: without it a run has no budget.`,
     );
+  if (featureId === null) return { methodology: parsed.methodology, vector: emptyVector(parsed.methodology) };
   const vector = parsed.features.find(({ feature_id }) => feature_id === featureId);
   if (vector === undefined)
     throw wrongUsage(
@@ -111,6 +116,23 @@ export async function readConfiguration(workspace: Workspace, featureId: string)
     );
   return { methodology: parsed.methodology, vector };
 }
+
+const emptyVector = ({ default_profile }: Methodology): FeatureVector => ({
+  feature_id: 'FEATURE',
+  title: '',
+  intent: null,
+  vector_type: 'feature',
+  profile: default_profile,
+  priority: 'medium',
+  created: null,
+  time_box: null,
+  parent: null,
+  dependencies: [],
+  requirements: [],
+  acceptance_criteria: [],
+  threshold_overrides: {},
+  additional_checks: [],
+});
 
 function coordinationOf(genesis: Genesis): EdgeCoordination {
   return {

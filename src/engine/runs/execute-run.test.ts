@@ -36,6 +36,12 @@ const SCRIPT: ScriptedRun = {
   passes: (_, content) => content === 'right',
 };
 
+const servicesOf = (
+  { coordinator, store, blobs, environment }: CoordinatorHarness,
+  script: ScriptedRun,
+  options?: Parameters<typeof scriptedServices>[2],
+) => scriptedServices({ coordinator, store, blobs, environment, key: P }, script, options);
+
 const newTrace = (): RunTrace => ({ constructed: [], checked: [] });
 
 forEachStore('a run of an edge', (open) => {
@@ -55,12 +61,7 @@ forEachStore('a run of an edge', (open) => {
   test('loops until the checks pass, and its candidate becomes the result', async () => {
     const harness = await configured(open);
     const trace = newTrace();
-    const end = await executeRun(
-      REQUEST,
-      scriptedServices(harness, SCRIPT, { trace }),
-      instantHost(),
-      SIGNAL,
-    );
+    const end = await executeRun(REQUEST, servicesOf(harness, SCRIPT, { trace }), instantHost(), SIGNAL);
     expect(end).toMatchObject({
       status: 'ENDED',
       run: { status: 'CONVERGED', iterations: 2, generation: 1 },
@@ -72,7 +73,7 @@ forEachStore('a run of an edge', (open) => {
   test('hands an edge that does not converge to a person, with what was tried', async () => {
     const harness = await configured(open);
     const never = { ...SCRIPT, candidate: () => 'wrong' };
-    const end = await executeRun(REQUEST, scriptedServices(harness, never), instantHost(), SIGNAL);
+    const end = await executeRun(REQUEST, servicesOf(harness, never), instantHost(), SIGNAL);
     expect(end).toMatchObject({
       status: 'ENDED',
       run: { status: 'ESCALATED', reason: 'STUCK', iterations: 3 },
@@ -84,7 +85,7 @@ forEachStore('a run of an edge', (open) => {
   test('waits for a person without a process, and goes on with the decision', async () => {
     const harness = await configured(open, true);
     const trace = newTrace();
-    const services = () => scriptedServices(harness, { ...SCRIPT, plan: HUMAN_PLAN }, { trace });
+    const services = () => servicesOf(harness, { ...SCRIPT, plan: HUMAN_PLAN }, { trace });
     const waiting = await executeRun(REQUEST, services(), instantHost(), SIGNAL);
     expect(waiting).toMatchObject({ status: 'WAITING', run: { status: 'WAITING', iterations: 2 } });
     const { reviews } = unwrap(await harness.coordinator.methodology.reviews(P));
@@ -107,19 +108,19 @@ forEachStore('a run of an edge', (open) => {
     const harness = await configured(open);
     const other = { task_id: SUBJECT, agent_id: 'other', session_id: 's-other', agent_role: 'full_stack' };
     unwrap(await harness.coordinator.claimTask(P, other));
-    const end = await executeRun(REQUEST, scriptedServices(harness, SCRIPT), instantHost(), SIGNAL);
+    const end = await executeRun(REQUEST, servicesOf(harness, SCRIPT), instantHost(), SIGNAL);
     expect(end).toMatchObject({ status: 'REFUSED', refusal: { reason: 'DENIED_ACTIVE_CLAIM' } });
   });
 
   test('ends without a trace when another executor takes the edge over, whose run goes on from the last step', async () => {
     const harness = await configured(open);
     unwrap(await harness.coordinator.settings.putPolicy(P, { stale_policy: 'takeover' }));
-    const first = scriptedServices(harness, SCRIPT);
+    const first = servicesOf(harness, SCRIPT);
     const trace = newTrace();
     let taken: RunEnd | null = null;
     const takeOver = async (): Promise<void> => {
       harness.advance(100_000);
-      const second = scriptedServices(harness, SCRIPT, { agent_id: 'engine-2', trace });
+      const second = servicesOf(harness, SCRIPT, { agent_id: 'engine-2', trace });
       taken = await executeRun(REQUEST, second, instantHost(), SIGNAL);
     };
     const interrupted: EngineServices = {
@@ -164,7 +165,7 @@ forEachStore('a run of an edge', (open) => {
         for (let at = 1; ; at += 1) {
           const harness = await configured(open);
           const trace = newTrace();
-          const services = () => scriptedServices(harness, SCRIPT, { trace });
+          const services = () => servicesOf(harness, SCRIPT, { trace });
           const first = await executeRun(
             REQUEST,
             killedAt(services(), at, isAfter),

@@ -1,28 +1,39 @@
 import { randomUUID } from 'node:crypto';
-import type { CoordinatorHarness } from '../../../test/support/coordinator-harness.js';
-import { P } from '../../../test/support/coordinator-harness.js';
+import type { Coordinator } from '../../coordinator/coordinator.js';
+import type { Environment } from '../../coordinator/runtime/environment.js';
 import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import { isProblem, type Problem } from '../../coordinator/wire/problem.js';
 import { NO_COST } from '../../core/engine/check-outcome.js';
 import type { EdgePlan } from '../../core/engine/edge-plan.js';
 import type { ResultManifest } from '../../core/methodology/definition/manifest.js';
+import type { Blobs } from '../../stores/blobs.js';
+import type { ProjectKey, Store } from '../../stores/store.js';
 import { runBlobsOf } from '../blobs/run-blobs.js';
 import type { EdgeCoordination, Unanswered } from '../coordination.js';
 import type { EngineServices } from '../handlers/services.js';
 import type { RunHost } from '../runs/execute-run.js';
 
+/** A coordinator with its store, and the project whose edges are run. */
+export interface EngineHarness {
+  readonly coordinator: Coordinator;
+  readonly store: Pick<Store, 'events'>;
+  readonly blobs: Blobs;
+  readonly key: ProjectKey;
+  readonly environment: Pick<Environment, 'clock'>;
+}
+
 const answered = <Reply extends object>(reply: Reply | Problem): Reply | Unanswered =>
   isProblem(reply) ? { code: reply.problem, detail: reply.detail } : reply;
 
 /** A coordinator in process, as the engine sees it. */
-export const coordinationOf = ({ coordinator, store }: CoordinatorHarness): EdgeCoordination => ({
-  claimTask: async (body) => answered(await coordinator.claimTask(P, body)),
-  renewLease: async (body) => answered(await coordinator.renewLease(P, body)),
-  releaseClaim: async (body) => answered(await coordinator.releaseClaim(P, body)),
-  suspendClaim: async (body) => answered(await coordinator.suspendClaim(P, body)),
-  appendEvent: async (body) => answered(await coordinator.appendEvent(P, body)),
-  submitResult: async (body) => answered(await coordinator.submitResult(P, body)),
-  eventsOf: (subject) => store.events(P, { after: 0, limit: 100_000, subject }),
+export const coordinationOf = ({ coordinator, store, key }: EngineHarness): EdgeCoordination => ({
+  claimTask: async (body) => answered(await coordinator.claimTask(key, body)),
+  renewLease: async (body) => answered(await coordinator.renewLease(key, body)),
+  releaseClaim: async (body) => answered(await coordinator.releaseClaim(key, body)),
+  suspendClaim: async (body) => answered(await coordinator.suspendClaim(key, body)),
+  appendEvent: async (body) => answered(await coordinator.appendEvent(key, body)),
+  submitResult: async (body) => answered(await coordinator.submitResult(key, body)),
+  eventsOf: (subject) => store.events(key, { after: 0, limit: 100_000, subject }),
 });
 
 export interface ScriptedRun {
@@ -41,18 +52,21 @@ export interface RunTrace {
 
 /** Services whose constructor and checks are scripted, on a real coordinator. */
 export function scriptedServices(
-  harness: CoordinatorHarness,
+  harness: EngineHarness,
   { plan, candidate, passes }: ScriptedRun,
   {
     agent_id = 'engine',
     trace = { constructed: [], checked: [] },
   }: { agent_id?: string; trace?: RunTrace } = {},
 ): EngineServices {
-  const blobs = harness.blobs;
-  const runBlobs = runBlobsOf(blobs, P.tenant_id);
+  const {
+    blobs,
+    key: { tenant_id },
+  } = harness;
+  const runBlobs = runBlobsOf(blobs, tenant_id);
   let draft = '';
   const contentOf = async ({ files }: ResultManifest): Promise<string> =>
-    Buffer.from((await blobs.get(P.tenant_id, files[0]?.sha256 ?? '')) ?? []).toString();
+    Buffer.from((await blobs.get(tenant_id, files[0]?.sha256 ?? '')) ?? []).toString();
   return {
     coordination: coordinationOf(harness),
     blobs: runBlobs,
@@ -61,7 +75,7 @@ export function scriptedServices(
       async collect() {
         const bytes = Buffer.from(draft);
         const sha256 = sha256Hex(bytes);
-        await blobs.put(P.tenant_id, sha256, bytes);
+        await blobs.put(tenant_id, sha256, bytes);
         const file = {
           path: 'src/a.txt',
           sha256,

@@ -1,0 +1,94 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Coordinator, isProblem } from '../src/coordinator/index.js';
+import { systemEnvironment } from '../src/coordinator/runtime/environment.js';
+import { buildPlan } from '../src/core/engine/testing.js';
+import { executeRun } from '../src/engine/runs/execute-run.js';
+import { instantHost, scriptedServices } from '../src/engine/testing/engine-harness.js';
+import { openFileStore } from '../src/stores/file/file-store.js';
+import { FolderBlobs } from '../src/stores/file/folder-blobs.js';
+import { newTempFolder } from './harness.js';
+import { table, whole } from './table.js';
+
+const key = { tenant_id: 'bench', project_id: 'iterate' };
+const ITERATIONS = 5;
+const EDGE_FILE = `
+edge: "design→code"
+checklist:
+  - { name: tests_pass, type: deterministic, criterion: tests pass, required: true, command: make }
+convergence: { max_iterations: ${ITERATIONS} }
+`;
+
+/** Measures the engine's own cost of an iteration: the constructor and the check do nothing. */
+export async function benchIterate(): Promise<void> {
+  const rows: string[][] = [];
+  await measure(20);
+  for (const runs of [1, 200]) rows.push(await measure(runs));
+  console.log(
+    `\nThe iterate engine: ${ITERATIONS} iterations a run, file store, no-op constructor and check\n`,
+  );
+  console.log(
+    table(['runs at once', 'iterations', 'ms per iteration', 'CPU ms per iteration', 'events'], rows),
+  );
+}
+
+async function measure(runs: number): Promise<string[]> {
+  const root = await newTempFolder();
+  const store = await openFileStore({ root: join(root, 'store') });
+  const blobs = new FolderBlobs(join(root, 'blobs'));
+  const coordinator = await Coordinator.open({
+    store,
+    blobs,
+    limits: { max_concurrent_claims: 1000, max_active_sessions: 1000 },
+  });
+  const features = Array.from({ length: runs }, (_, nr) => `REQ-F-${nr}`);
+  const vectors = features.map((id) => [
+    `features/active/${id}.yml`,
+    `feature: ${id}\ntitle: ${id}\nprofile: standard\n`,
+  ]);
+  const files = { 'graph/edges/design_code.yml': EDGE_FILE, ...Object.fromEntries(vectors) };
+  const configured = await coordinator.settings.configure(key, { files });
+  if (isProblem(configured)) throw new Error(configured.detail);
+  const began = performance.now();
+  const cpuBefore = process.cpuUsage();
+  const ends = await Promise.all(
+    features.map((feature) =>
+      runOnce({ coordinator, store, blobs, key, environment: systemEnvironment }, feature),
+    ),
+  );
+  const ms = performance.now() - began;
+  const { user, system } = process.cpuUsage(cpuBefore);
+  if (ends.some((end) => end.status !== 'ENDED' || end.run.status !== 'CONVERGED'))
+    throw new Error('a run has not converged');
+  const iterations = runs * ITERATIONS;
+  const position = (await store.project(key))?.position ?? 0;
+  coordinator.close();
+  await store.close();
+  await rm(root, { recursive: true, force: true });
+  const perIteration = (each: number): string => (each / iterations).toFixed(2);
+  return [
+    whole(runs),
+    whole(iterations),
+    perIteration(ms),
+    perIteration((user + system) / 1000),
+    whole(position),
+  ];
+}
+
+/** The last iteration passes. */
+function runOnce(harness: Parameters<typeof scriptedServices>[0], feature_id: string) {
+  const plan = buildPlan({
+    feature_id,
+    edge: 'design_code',
+    max_iterations: ITERATIONS,
+    stuck_threshold: ITERATIONS + 1,
+  });
+  const script = {
+    plan,
+    candidate: String,
+    passes: (_: string, content: string) => content === String(ITERATIONS),
+  };
+  const services = scriptedServices(harness, script, { agent_id: `engine-${feature_id}` });
+  const request = { ...key, feature_id, edge: 'design_code', agent_role: 'full_stack' };
+  return executeRun(request, services, instantHost(), new AbortController().signal);
+}

@@ -1,0 +1,80 @@
+import type { Genesis } from '../../client/index.js';
+import type { CheckReport, CheckReports } from '../../client/requests.js';
+import type { EffectiveCheck } from '../../core/contract/tasks.js';
+import { withResultCounts } from '../../core/methodology/definition/convergence.js';
+import { sandboxExecutor } from '../../engine/checks/command-executor.js';
+import { checkRunner, DEFAULT_CHECK_LIMITS, runnableCheck } from '../../engine/checks/run-check.js';
+import { runChecks } from '../../engine/checks/run-checks.js';
+import { findSandbox } from '../../engine/checks/sandbox.js';
+import { createWorkCopy, isCopyRefusal } from '../../engine/checks/work-copy.js';
+import type { DraftGrant } from '../../workspace/drafts/draft-grant.js';
+import type { CommandContext } from '../context.js';
+import { unwrapReply } from '../replies.js';
+import { abortOnStop } from '../stop.js';
+import { readCandidateFiles } from './candidate-files.js';
+import { confirmedCommands } from './confirmed-commands.js';
+
+/**
+ * Runs the deterministic checks on the drafts before they are submitted. Their results replace what was reported of the
+ * same checks. Those that cannot be run here are named, and stay as reported.
+ */
+export async function withRunChecks(
+  context: CommandContext,
+  genesis: Genesis,
+  grant: DraftGrant,
+  reported: CheckReports | undefined,
+): Promise<CheckReports | undefined> {
+  const { checks = [] } = unwrapReply(await genesis.task(grant.task_id));
+  const runnable = checks.filter(
+    (check) => check.type === 'deterministic' && !('says' in runnableCheck(check)),
+  );
+  if (runnable.length === 0) return reported;
+  const { root } = context.requireWorkspace();
+  const confirmed = await confirmedCommands(context, root, runnable);
+  const unconfirmed = runnable.filter((check) => !confirmed.includes(check));
+  if (unconfirmed.length > 0)
+    notRun(context, unconfirmed, `their commands are not confirmed: gen check '${grant.task_id}'`);
+  if (confirmed.length === 0) return reported;
+  const run = await runOn(context, root, grant, confirmed);
+  if (run === null) return reported;
+  return merged(context, reported, run);
+}
+
+/** Null if they could not be run, which is told. */
+async function runOn(
+  context: CommandContext,
+  root: string,
+  grant: DraftGrant,
+  checks: readonly EffectiveCheck[],
+): Promise<CheckReport[] | null> {
+  const sandbox = await findSandbox(context.io.env.PATH);
+  if (sandbox.kind === 'none') return notRun(context, checks, `there is no sandbox. ${sandbox.says}`);
+  const copy = await createWorkCopy(root, await readCandidateFiles(context.requireWorkspace(), grant));
+  if (isCopyRefusal(copy)) return notRun(context, checks, `${copy.says} ${copy.next}`);
+  const stop = abortOnStop(context.io);
+  try {
+    const run = { checks, copy, limits: DEFAULT_CHECK_LIMITS, signal: stop.signal };
+    const results = await runChecks(checkRunner(sandboxExecutor(sandbox)), run);
+    return results.map(({ outcome: { name, type, result, says } }) => ({ name, type, result, says }));
+  } finally {
+    stop.end();
+    await copy.remove();
+  }
+}
+
+function notRun(context: CommandContext, checks: readonly EffectiveCheck[], why: string): null {
+  context.printNotice(`Not run: ${checks.map(({ name }) => name).join(', ')}; ${why}`);
+  return null;
+}
+
+function merged(
+  context: CommandContext,
+  reported: CheckReports | undefined,
+  run: readonly CheckReport[],
+): CheckReports {
+  for (const { name, result, says = '' } of run)
+    context.printNotice(`Check ${name}: ${result}. ${says}`.trim());
+  const names = new Set(run.map(({ name }) => name));
+  const others = (reported?.details ?? []).filter(({ name }) => !names.has(name));
+  return { ...reported, ...withResultCounts([...others, ...run]) };
+}
