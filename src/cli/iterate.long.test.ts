@@ -1,0 +1,38 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import { findSandbox } from '../engine/checks/sandbox.js';
+import { onProgram } from '../stores/testing/on-engine.js';
+
+const SCRIPT = fileURLToPath(new URL('../../examples/iterate/run.sh', import.meta.url));
+const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url));
+const TSX = import.meta.resolve('tsx');
+
+async function missingSandbox(): Promise<string | null> {
+  const sandbox = await findSandbox(process.env.PATH);
+  return sandbox.kind === 'none' ? sandbox.says : null;
+}
+
+await onProgram('bwrap', await missingSandbox(), () => {
+  test('the example goes from a failing test to converged code', async () => {
+    const root = await mkdtemp(join(tmpdir(), 'iterate-'));
+    onTestFinished(() => rm(root, { recursive: true, force: true }));
+    const folder = join(root, 'project');
+    const ended = spawnSync('bash', [SCRIPT, folder], {
+      env: { PATH: process.env.PATH, HOME: root, GEN: `${process.execPath} --import ${TSX} ${MAIN}` },
+      encoding: 'utf8',
+    });
+    expect(ended.status, ended.stderr).toBe(0);
+    expect(await readFile(join(folder, 'sum.js'), 'utf8')).toBe('exports.sum = (a, b) => a + b;\n');
+    expect(ended.stdout).toMatch(/1 +run_check tests_pass +FAIL/);
+    expect(ended.stdout).toMatch(/2 +run_check tests_pass +PASS/);
+    expect(ended.stdout).toContain('APPROVED. The edge has converged with this candidate.');
+    const log = await readFile(join(folder, '.ai-workspace/events/events.jsonl'), 'utf8');
+    const types = [...log.matchAll(/"event_type":"(\w+)"/g)].map(([, type]) => type);
+    expect(types.filter((type) => type === 'edge_converged')).toHaveLength(1);
+    expect(types.filter((type) => type === 'run_ended')).toHaveLength(1);
+  }, 120_000);
+});
