@@ -1,17 +1,8 @@
 import type { Caller } from '../../coordinator/authentication/caller.js';
-import type { Action } from '../../core/contract/operation.js';
+import { ACTIONS, type Action } from '../../core/contract/operation.js';
 import type { Principal, Role } from './principal.js';
 
-const EVERYTHING: readonly Action[] = [
-  'read',
-  'work',
-  'tell',
-  'upload',
-  'attest',
-  'review',
-  'operate',
-  'administer',
-];
+const EVERYTHING: readonly Action[] = ACTIONS.filter((action) => action !== 'public');
 const ROLE_ACTIONS: Readonly<Record<Role, ReadonlySet<Action>>> = {
   viewer: new Set<Action>(['read']),
   agent: new Set<Action>(['read', 'work', 'tell', 'upload']),

@@ -6,26 +6,26 @@ import { NOT_RUN } from './not-run.js';
  * Registers tests against a real engine. If it is missing, they are skipped with the reason in the closing summary, or
  * fail under `ENGINES=all`. `STORES=file,postgres` limits the stores.
  */
-export async function onEngine<Engine extends TestEngine>(
-  name: string,
-  start: () => Promise<Engine | MissingEngine>,
-  tests: (engine: Engine) => void | Promise<void>,
-): Promise<void> {
-  if (!isSelected(name)) return skipGroup(name, 'not in STORES');
-  const engine = await start();
-  if ('missing' in engine) skipMissing(name, engine.missing);
-  else await tests(engine);
-}
+export const onEngine = <Engine extends TestEngine>(...engine: EngineTests<Engine>): Promise<void> =>
+  onStarted(skipMissing, ...engine);
 
 /** The same for a stand-in that package managers do not have: without it the tests are skipped, whatever `ENGINES` says. */
-export async function onStandIn<Engine extends TestEngine>(
+export const onStandIn = <Engine extends TestEngine>(...standIn: EngineTests<Engine>): Promise<void> =>
+  onStarted(skipGroup, ...standIn);
+
+type EngineTests<Engine> = readonly [
   name: string,
   start: () => Promise<Engine | MissingEngine>,
   tests: (engine: Engine) => void | Promise<void>,
+];
+
+async function onStarted<Engine extends TestEngine>(
+  skip: (name: string, reason: string) => void,
+  ...[name, start, tests]: EngineTests<Engine>
 ): Promise<void> {
   if (!isSelected(name)) return skipGroup(name, 'not in STORES');
   const engine = await start();
-  if ('missing' in engine) skipGroup(name, engine.missing);
+  if ('missing' in engine) skip(name, engine.missing);
   else await tests(engine);
 }
 

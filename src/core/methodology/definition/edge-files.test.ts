@@ -1,28 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { SPECIFICATION_EDGE_FILE } from '../../engine/testing.js';
 import { parseValidMethodology } from '../testing.js';
 import { effectiveChecklist } from './checklist.js';
 import type { FeatureVector } from './methodology.js';
 import { parseMethodology } from './read-methodology.js';
-
-/** The edge file of the specification, verbatim. */
-const EVALUATORS_FILE = `# edge_params/requirements_design.yml (methodology config)
-edge_type: requirements_design
-source: requirements
-target: design
-evaluators:
-  - type: deterministic
-    command: "pytest tests/design/ -v"
-  - type: agent
-    checklist:
-      - "ADRs reference implementation requirements"
-      - "Design does not introduce spec-level concerns"
-  - type: human
-    gate: approve_before_promote
-convergence:
-  max_iterations: 5
-  stuck_threshold: 3
-  human_required: true
-`;
 
 /** The same in the shape of the family's files. */
 const CHECKLIST_FILE = `edge: requirements→design
@@ -58,7 +39,7 @@ const evaluators = (...lines: string[]): string =>
 describe('an edge file with evaluators', () => {
   // req: EVL-007
   it('loads as in the specification: the same edge as in the shape with a checklist, without warnings', () => {
-    const { methodology, warnings } = parse({ [PATH]: EVALUATORS_FILE });
+    const { methodology, warnings } = parse({ [PATH]: SPECIFICATION_EDGE_FILE });
     expect(warnings).toEqual([]);
     expect(methodology.edges.requirements_design).toEqual(
       parse({ [PATH]: CHECKLIST_FILE }).methodology.edges.requirements_design,
@@ -67,7 +48,7 @@ describe('an edge file with evaluators', () => {
   });
 
   it('has all its checks in the effective checklist: programs first, a human last', () => {
-    const { methodology, features } = parse({ [PATH]: EVALUATORS_FILE });
+    const { methodology, features } = parse({ [PATH]: SPECIFICATION_EDGE_FILE });
     const checks = effectiveChecklist(methodology, features[0] as FeatureVector, 'requirements_design');
     expect(checks.map(({ type, required, skipped }) => [type, required, skipped])).toEqual([
       ['deterministic', true, null],
