@@ -92,6 +92,18 @@ export const VERSION_RELEASE_REFUSALS = ['NOT_INITIALISED', 'VERSION_EXISTS', 'N
 export const PROPOSE_REFUSALS = [...HANDLE_REFUSALS, 'TASK_ALREADY_COMPLETED'] as const;
 export const EVIDENCE_REFUSALS = ['UNKNOWN_RUNNER', 'RUNNER_REVOKED', 'NO_CANDIDATE', 'BASE_MOVED'] as const;
 
+export const ITERATE_REFUSALS = [
+  'NOT_INITIALISED',
+  'UNKNOWN_FEATURE',
+  'UNKNOWN_EDGE',
+  'UNKNOWN_RUN',
+  'RUN_NOT_ENDED',
+  'NO_CONSTRUCTOR',
+  'DENIED_COMPLETED',
+  'DENIED_HELD',
+] as const;
+export const CANCEL_REFUSALS = ['UNKNOWN_RUN', 'RUN_ENDED', 'GENERATION_MISMATCH'] as const;
+
 export const AUDIT_KEY_REFUSALS = [
   'NO_AUDIT_KEY',
   'UNKNOWN_AUDIT_KEY',
@@ -215,6 +227,11 @@ const ADVICE = {
     'This candidate does not wait for evidence: its edge has another candidate or generation, or has ended. List those that wait: gen runner candidates.',
   BASE_MOVED:
     'The base has moved: another result was accepted since the checks ran. Fetch the base and run the checks again.',
+  UNKNOWN_RUN: 'No run of the project has this id. List them: gen runs.',
+  RUN_ENDED: 'This run has ended. To run the edge again: gen runs retry.',
+  RUN_NOT_ENDED: 'This run has not ended: gen iterate goes on with it. To end it: gen runs cancel.',
+  NO_CONSTRUCTOR:
+    'The edge has no constructor. Set construct in engine.yml or in the file of the edge, and run gen init.',
   AUDIT_KEY_ENDED: 'This audit key has ended already. See which are active: gen audit keys.',
 } as const satisfies Readonly<Record<string, string>>;
 export type RefusalCode = keyof typeof ADVICE;
@@ -225,6 +242,7 @@ const STATUS_OF_REFUSAL: Readonly<Partial<Record<RefusalCode, number>>> = {
   UNKNOWN_TASK: 404,
   UNKNOWN_AUDIT_KEY: 404,
   UNKNOWN_RUNNER: 404,
+  UNKNOWN_RUN: 404,
   DENIED_LIMIT: 429,
   RESULT_TOO_LARGE: 413,
   // Not an error: a human decides.

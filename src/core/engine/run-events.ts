@@ -23,6 +23,8 @@ const stepFields = {
 export const RUN_STATUSES = ['CONVERGED', 'ESCALATED', 'FAILED', 'CANCELLED'] as const;
 
 export const runEventSchemas = {
+  /** Somebody asks for a run; the next executor takes it, under this id. Changes nothing else. */
+  run_requested: z.strictObject({ run_id: z.uuid(), retry_of: z.uuid().nullable() }),
   run_started: z.strictObject({
     run_id: z.uuid(),
     workflow_type: z.enum(['STANDARD', 'EXPRESS']),

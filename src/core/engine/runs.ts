@@ -63,6 +63,7 @@ export function foldRuns(events: Iterable<EventEnvelope>): Run[] {
 type AnyPayload = RunEventPayload<RunEventType>;
 
 function applyRunEvent(before: Run | undefined, event: EventEnvelope, payload: AnyPayload): Run | undefined {
+  if (event.event_type === 'run_requested') return before;
   if (event.event_type === 'run_started')
     return before ?? startedRun(event, payload as RunEventPayload<'run_started'>);
   if (before === undefined) return undefined;
@@ -97,7 +98,7 @@ function startedRun(event: EventEnvelope, payload: RunEventPayload<'run_started'
   };
 }
 
-type StepPayload = RunEventPayload<Exclude<RunEventType, 'run_started' | 'run_ended'>>;
+type StepPayload = RunEventPayload<Exclude<RunEventType, 'run_requested' | 'run_started' | 'run_ended'>>;
 
 function changedStep(run: Run, event: EventEnvelope, payload: StepPayload): RunStep {
   const { step, iteration, input_sha256 } = payload;

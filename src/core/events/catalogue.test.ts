@@ -60,6 +60,7 @@ const METHODOLOGY_TYPES = [
   'graph_zoom_out',
   'graph_zoom_selective',
   'health_checked',
+  'run_requested',
   'run_started',
   'run_step_started',
   'run_step_completed',

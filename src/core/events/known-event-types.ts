@@ -31,6 +31,7 @@ export const CATALOGUE_TYPES: ReadonlySet<string> = new Set([
   'graph_zoom_out',
   'graph_zoom_selective',
   'health_checked',
+  'run_requested',
   'run_started',
   'run_step_started',
   'run_step_completed',

@@ -1,0 +1,136 @@
+import { z } from 'zod';
+import { costSchema } from '../engine/check-outcome.js';
+import { blobReference } from '../engine/run-data.js';
+import { RUN_STATUSES } from '../engine/run-events.js';
+import { agentRoleSchema, requestIdSchema } from '../ids.js';
+import { effectiveCheck } from './claims.js';
+import { CANCEL_REFUSALS, ITERATE_REFUSALS } from './codes.js';
+import { featureId } from './methodology.js';
+import {
+  boundedText,
+  count,
+  jsonRecord,
+  namedObject,
+  namedResult,
+  next,
+  nextPage,
+  pageQuery,
+  positionFields,
+  type ReplyOf,
+  time,
+} from './schema.js';
+
+/** Runs of the iterate engine: requested here, executed by `gen iterate`, told by the log. */
+
+const runId = z.uuid();
+
+/** `REQUESTED`: no executor has taken it yet. `WAITING`: for a person. */
+export const RUN_STATES = ['REQUESTED', 'RUNNING', 'WAITING', ...RUN_STATUSES] as const;
+
+export const iterateBody = z.strictObject({
+  feature_id: featureId,
+  edge: boundedText(128),
+  agent_role: agentRoleSchema.optional(),
+  retry_of: runId.optional().describe('a run that has ended without convergence: its findings are read'),
+  dry_run: z.boolean().optional().describe('returns the checklist and the machine, and changes nothing'),
+  request_id: requestIdSchema.optional(),
+});
+export const runsQuery = z.strictObject({
+  ...pageQuery.shape,
+  feature: featureId.exactOptional(),
+  status: z.enum(RUN_STATES).exactOptional(),
+});
+export const cancelRunBody = z.strictObject({
+  comment: boundedText(1000).optional(),
+  request_id: requestIdSchema.optional(),
+});
+
+const runShape = {
+  run_id: runId,
+  task_id: z.string(),
+  status: z.enum(RUN_STATES),
+  reason: z.string().nullable().describe('why it was escalated or has failed'),
+  says: z.string(),
+  requested_at: time.nullable().describe('null if the executor started it without a request'),
+  requested_by: z.string().nullable(),
+  retry_of: runId.nullable(),
+  started_at: time.nullable(),
+  ended_at: time.nullable(),
+  generation: count.describe('of the executor that wrote last; 0 before the first'),
+  agent_id: z.string().nullable().describe('the executor that wrote last'),
+  workflow_type: z.enum(['STANDARD', 'EXPRESS']).nullable(),
+  iterations: count,
+  /** The step that was started or ended last. */
+  step: z.string().nullable(),
+  spent: costSchema,
+};
+const runSummary = namedObject('RunSummary', runShape);
+const runStep = namedObject('RunStep', {
+  step: z.string(),
+  iteration: count,
+  attempts: count,
+  status: z.enum(['RUNNING', 'COMPLETED', 'FAILED', 'WAITING']),
+  input_sha256: z.string(),
+  output: jsonRecord.nullable(),
+  output_ref: blobReference.nullable(),
+  error: z.string().nullable(),
+  cause: z.string().nullable(),
+  started_at: time,
+  ended_at: time.nullable(),
+  duration_ms: z.number().nullable(),
+  cost: costSchema,
+});
+const runDetails = namedObject('Run', {
+  ...runShape,
+  machine: blobReference.nullable(),
+  machine_sha256: z.string().nullable(),
+  config_sha256: z.string().nullable(),
+  steps: z.array(runStep),
+});
+
+/** What all runs have spent, runs under way included. */
+export const spentSums = namedObject('SpentSums', {
+  features: z.record(z.string(), costSchema),
+  project: costSchema,
+  tenant: costSchema.describe('over all projects of the tenant'),
+});
+
+export const runsReply = z.object({
+  runs: z.array(runSummary).describe('newest first'),
+  next: nextPage,
+  ...positionFields,
+});
+export const runReply = z.object({ run: runDetails, ...positionFields });
+export const spentReply = z.object({ spent: spentSums, ...positionFields });
+
+export const iterateResult = namedResult('IterateResult', [
+  z.object({
+    success: z.literal(true),
+    /** `UNDER_WAY`: the edge has a run that has not ended; it is not requested again. */
+    reason: z.enum(['REQUESTED', 'UNDER_WAY']),
+    run: runSummary,
+    next,
+  }),
+  z.object({
+    success: z.literal(true),
+    reason: z.literal('DRY_RUN'),
+    checks: z.array(effectiveCheck),
+    machine: jsonRecord,
+    workflow_type: z.enum(['STANDARD', 'EXPRESS']),
+    workflow_reason: z.string(),
+  }),
+  z.object({ success: z.literal(false), reason: z.enum(ITERATE_REFUSALS), next }),
+]);
+export const cancelRunResult = namedResult('CancelRunResult', [
+  z.object({ success: z.literal(true), reason: z.literal('CANCELLED'), run: runSummary }),
+  z.object({ success: z.literal(false), reason: z.enum(CANCEL_REFUSALS), next }),
+]);
+
+export type IterateBody = z.input<typeof iterateBody>;
+export type RunsQuery = z.output<typeof runsQuery>;
+export type RunSummary = ReplyOf<typeof runSummary>;
+export type RunDetails = ReplyOf<typeof runDetails>;
+export type SpentSums = ReplyOf<typeof spentSums>;
+export type RunsReply = ReplyOf<typeof runsReply>;
+export type IterateResult = ReplyOf<typeof iterateResult>;
+export type CancelRunResult = ReplyOf<typeof cancelRunResult>;
