@@ -164,12 +164,17 @@ function stopText({ stopped }: Execution, limits: CheckLimits): string | null {
   }
 }
 
+const FORK_REFUSED = /cannot fork|fork: (?:retry|resource temporarily unavailable)/i;
+
 /** Limits that a command runs into without being stopped. */
 function remarkText(
-  { is_disk_full, is_process_limit_reached }: Execution,
+  { is_disk_full, is_process_limit_reached, output }: Execution,
   limits: CheckLimits,
 ): string | null {
   if (is_process_limit_reached) return `It reached the limit of ${limits.processes} processes.`;
+  // What was refused a process may end before the processes are counted: then only its message tells.
+  if (FORK_REFUSED.test(Buffer.from(output).toString('latin1')))
+    return `It probably reached the limit of ${limits.processes} processes.`;
   return is_disk_full ? `Its disk is full: the limit is ${megabytes(limits.disk_bytes)}.` : null;
 }
 

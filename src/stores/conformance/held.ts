@@ -4,6 +4,8 @@ import { type StoreFixture, swapOf } from './fixture.js';
 import { describe, it } from './test-list.js';
 
 const LEASE_MS = 60_000;
+/** Longer than a commit takes on a busy machine. */
+const SHORT_LEASE_MS = 500;
 /** Small, so that a listing takes several pages. */
 const PAGE_SIZE = 2;
 const PAGES_MAX = 100_000;
@@ -67,8 +69,8 @@ export function describeHeldProjects(fixture: () => StoreFixture): void {
 
     it('are listed when it has ended, after a swap of the head too', async () => {
       const { project } = fixture();
-      await take(project, (await now()) + 30);
-      await fixture().advanceClock(60);
+      await take(project, (await now()) + SHORT_LEASE_MS);
+      await fixture().advanceClock(2 * SHORT_LEASE_MS);
       expect(await held()).toEqual([project.project_id]);
       await fixture().committed({ swaps: [fixture().swap('~a', 1)] });
       expect(await held()).toEqual([project.project_id]);
@@ -77,8 +79,8 @@ export function describeHeldProjects(fixture: () => StoreFixture): void {
     });
 
     it('are listed when another project has taken the permit that has ended', async () => {
-      await take(fixture().project, (await now()) + 30);
-      await fixture().advanceClock(60);
+      await take(fixture().project, (await now()) + SHORT_LEASE_MS);
+      await fixture().advanceClock(2 * SHORT_LEASE_MS);
       const other = fixture().key('other');
       const permit_limits = [{ scope: 'work', max: 1 }];
       const permits = [onHead((await now()) + LEASE_MS)];
@@ -89,10 +91,10 @@ export function describeHeldProjects(fixture: () => StoreFixture): void {
     it('are listed after reopening', async () => {
       if (!fixture().canReopen) return;
       await take(fixture().key('live'), (await now()) + LEASE_MS);
-      await take(fixture().key('ended'), (await now()) + 30);
+      await take(fixture().key('ended'), (await now()) + SHORT_LEASE_MS);
       await take(fixture().key('released'), (await now()) + LEASE_MS);
       await fixture().committed({ permits: [onHead(null)] }, fixture().key('released'));
-      await fixture().advanceClock(60);
+      await fixture().advanceClock(2 * SHORT_LEASE_MS);
       await fixture().reopen();
       expect(await held()).toEqual(['ended', 'live']);
       // The first start has noted what is idle.
