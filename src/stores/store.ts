@@ -163,7 +163,7 @@ export interface TransactionSize {
 }
 
 /** Every store applies a transaction of this many loose events, unless its capabilities say otherwise. */
-export const TRANSACTION_SIZE_MAX: TransactionSize = { events: 20_000, bytes: 16 * 1024 * 1024 };
+export const TRANSACTION_SIZE_MAX: TransactionSize = { events: 10_000, bytes: 8 * 1024 * 1024 };
 
 export type UntrustedFiles = 'log' | 'secret';
 

@@ -31,8 +31,6 @@ export interface ForeignReport {
   read: number;
   written: number;
   already_there: number;
-  /** How many times events were written: more than once if the log exceeds one transaction. */
-  parts: number;
   /** Lines kept as `foreign_line`; `unplaced` lists the first of them. */
   unplaced_count: number;
   readonly unplaced: { readonly line: number; readonly why: string }[];
@@ -65,7 +63,6 @@ export async function importForeign(
       const { written, already_there } = await target.put(batch);
       report.written += written;
       report.already_there += already_there;
-      report.parts += 1;
     }
     batch = [];
     bytes = 0;
@@ -116,7 +113,6 @@ const emptyReport = (source: string): ForeignReport => ({
   read: 0,
   written: 0,
   already_there: 0,
-  parts: 0,
   unplaced_count: 0,
   unplaced: [],
   unknown_types: {},
