@@ -348,9 +348,15 @@ export class ApiClient extends ProjectEndpoint {
     return event.session_id === undefined ? send(event) : this.signed('append_event', event, send);
   }
 
-  /** Imports events of other tools, at most 1,000 at once. Events that are already present are skipped. */
-  importEvents(events: readonly Readonly<Record<string, unknown>>[]): OperationReply<'import_events'> {
-    return this.command('/events/import', { events });
+  /**
+   * Imports events of other tools, at most 1,000 at once, and those in `chunks`: uploaded blobs, each a JSON array of
+   * events. Events that are already present are skipped.
+   */
+  importEvents(
+    events: readonly Readonly<Record<string, unknown>>[],
+    chunks?: readonly string[],
+  ): OperationReply<'import_events'> {
+    return this.command('/events/import', chunks === undefined ? { events } : { events, chunks });
   }
 
   /**

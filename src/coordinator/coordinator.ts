@@ -88,7 +88,8 @@ import { KeyService } from './services/keys.js';
 import { PlanService } from './services/plans.js';
 import { SessionService } from './services/sessions.js';
 import { SettingsService } from './services/settings.js';
-import { clampTimestamps, commitImported, parseImportedEvents } from './transfer/imported-events.js';
+import { clampTimestamps, commitImported } from './transfer/imported-events.js';
+import { readImportedEvents } from './transfer/read-imported-events.js';
 import { trustImports } from './transfer/trust-imports.js';
 import {
   type AsyncReply,
@@ -479,7 +480,7 @@ export class Coordinator {
   async importEvents(projectKey: ProjectKey, body: unknown): AsyncReply<ImportedCount> {
     const fields = parseBody(importBody, body);
     if (isProblem(fields)) return fields;
-    const events = parseImportedEvents(projectKey, fields);
+    const events = await catchStoreErrors(() => readImportedEvents(projectKey, fields, this.blobs));
     if (isProblem(events)) return events;
     return this.projects.withProjectOrCreate(projectKey, (project) =>
       catchStoreErrors(async () => {

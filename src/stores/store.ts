@@ -146,6 +146,8 @@ export interface StoreCapabilities {
   readonly durable: boolean;
   /** Useful number of concurrent commits per project; more would only wait for each other. */
   readonly commits_at_once: number;
+  /** The largest transaction of loose events that this store applies. Absent: `TRANSACTION_SIZE_MAX`. */
+  readonly transaction_size_max?: TransactionSize;
   readonly note?: string;
   /**
    * Set if a program other than the coordinator may have written the store's files, as git does in a workspace. `log`:
@@ -153,6 +155,15 @@ export interface StoreCapabilities {
    */
   readonly untrusted_files?: UntrustedFiles;
 }
+
+export interface TransactionSize {
+  readonly events: number;
+  /** Of the events as JSON. */
+  readonly bytes: number;
+}
+
+/** Every store applies a transaction of this many loose events, unless its capabilities say otherwise. */
+export const TRANSACTION_SIZE_MAX: TransactionSize = { events: 10_000, bytes: 8 * 1024 * 1024 };
 
 export type UntrustedFiles = 'log' | 'secret';
 

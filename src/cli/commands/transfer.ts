@@ -33,12 +33,17 @@ const exportCommand = command('export', {
     const { tenant: tenant_id, project: project_id } = await context.target();
     const projectKey = { tenant_id, project_id };
     const { exportProject } = await import('../../coordinator/transfer/export-project.js');
+    const { isImportUnfinished, unfinishedImportText } = await import(
+      '../../coordinator/transfer/unfinished-import.js'
+    );
     await withStore(context, url, async ({ store, blobs }) => {
       if ((await store.project(projectKey)) === null) {
         throw new CommandFailure(
           `This store has no project ${project_id} of tenant ${tenant_id}. Check --project and --tenant.`,
         );
       }
+      if (await isImportUnfinished(store, projectKey))
+        throw new CommandFailure(unfinishedImportText(projectKey));
       const spinner = startProgress(context.io, 'reading');
       // Canonical JSON: the archive of a project is identical whatever store it comes from.
       const textOf = format === 'family' ? await familyText() : canonicalJson;
@@ -78,7 +83,7 @@ const importCommand = command('import [file]', {
     '--trust-imports': 'make what imported logs say has converged authoritative (admin)',
     '--dry-run': 'with --foreign or --trust-imports: only report what would be done',
   },
-  help: '\nFILE is the output of gen export; without FILE, standard input is read. All of it is checked before anything is\nwritten. An interrupted import continues when it is repeated. A project that already has its own history in the store is not changed.\n\nA foreign log is imported into the given store or server, or else into this workspace: every line exactly once, however\noften it is imported. A foreign log at the path of the workspace’s own log is moved to events/foreign/ first.\n\nWhat a foreign log says has converged is shown, but decides nothing. --trust-imports completes these edges as if their\nresults were accepted here: with --foreign after the import, alone for what was imported before. Edges that the project\ndoes not have, and edges that were claimed here, are skipped. gen task reset reopens an edge.\n\nExamples:\n  gen import shop.jsonl --store postgres://fleet@db/fleet\n  gen import --foreign .ai-workspace/events/events.jsonl\n  gen import --foreign old/events.jsonl --dry-run\n  gen import --trust-imports --dry-run',
+  help: '\nFILE is the output of gen export; without FILE, standard input is read. All of it is checked before anything is\nwritten. A project is served only when its import is complete; an interrupted import continues when it is repeated. A\nproject that already has its own history in the store is not changed.\n\nA foreign log is imported into the given store or server, or else into this workspace: every line exactly once, however\noften it is imported. All lines are written at once, or none: only a log of more than 10,000 lines or 8 MiB, or any of\nmore than 50 lines in DynamoDB, is written in parts, and if that fails, repeating the import completes it. A foreign log at the path of the workspace’s own log is moved to events/foreign/ first.\n\nWhat a foreign log says has converged is shown, but decides nothing. --trust-imports completes these edges as if their\nresults were accepted here: with --foreign after the import, alone for what was imported before. Edges that the project\ndoes not have, and edges that were claimed here, are skipped. gen task reset reopens an edge.\n\nExamples:\n  gen import shop.jsonl --store postgres://fleet@db/fleet\n  gen import --foreign .ai-workspace/events/events.jsonl\n  gen import --foreign old/events.jsonl --dry-run\n  gen import --trust-imports --dry-run',
   async run(context, file, { store: url, foreign, trustImports = false, dryRun = false }) {
     if (foreign !== undefined || trustImports) {
       if (file !== undefined)

@@ -21,9 +21,9 @@ import type { Io } from '../io.js';
 import { withStore } from '../open-store.js';
 import { startProgress } from '../output/progress.js';
 import { countText, singleLine } from '../output/text.js';
-import { unwrapReply } from '../replies.js';
 import { ImportPreview } from './import-preview.js';
 import type { ImportTarget } from './import-target.js';
+import { serverTarget } from './server-target.js';
 import { reportedLines, trustAllImports, trustLines } from './trust-imports.js';
 
 export interface ForeignImport {
@@ -87,22 +87,6 @@ async function importLogs(
     await undo();
     throw error;
   });
-}
-
-async function serverTarget(
-  context: CommandContext,
-  { tenant_id: tenant, project_id: project }: ProjectKey,
-): Promise<ForeignTarget> {
-  const genesis = await context.genesisAt({ url: context.url, tenant, project });
-  return {
-    put: async (events) =>
-      unwrapReply(
-        await genesis.importEvents(events.map(({ tenant_id: _, project_id: __, ...event }) => event)),
-      ),
-    putBlob: async (sha256, bytes) => {
-      unwrapReply(await genesis.putBlob(sha256, bytes));
-    },
-  };
 }
 
 async function importFiles(

@@ -1,3 +1,4 @@
+import { isImportUnfinished, unfinishedImportText } from '../../coordinator/transfer/unfinished-import.js';
 import { SignatureRequirements } from '../../core/audit/unsigned-commands.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { AnyHead } from '../../core/fold.js';
@@ -36,6 +37,14 @@ export async function verifyStore(
     }
     break;
   }
+  if (await isImportUnfinished(store, projectKey))
+    verifier.add({
+      file: path,
+      line: read,
+      rule: 'IMPORT',
+      subject: null,
+      says: unfinishedImportText(projectKey),
+    });
   const audited = checkpoints.result();
   if (audited !== null) for (const found of auditViolations(audited, path)) verifier.add(found);
   return { ...verifier.report(path, audited), ...projectKey };

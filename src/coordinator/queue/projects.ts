@@ -3,9 +3,10 @@ import { didYouMean } from '../../core/closest-names.js';
 import { adviceFor } from '../../core/contract/codes.js';
 import type { RecordHead } from '../../core/record.js';
 import { LIMITS_SUBJECT, TENANT_PROJECT } from '../../core/subject.js';
-import type { ProjectKey, Store } from '../../stores/store.js';
+import { type ProjectKey, type Store, StoreUnavailable } from '../../stores/store.js';
 import type { Environment } from '../runtime/environment.js';
 import type { Observer } from '../runtime/observer.js';
+import { isImportUnfinished, unfinishedImportText } from '../transfer/unfinished-import.js';
 import { type AsyncReply, catchStoreErrors, type Problem, problem } from '../wire/problem.js';
 import { scopeProblem, tenantProblem } from '../wire/scope.js';
 import { Backoff } from './backoff.js';
@@ -294,6 +295,9 @@ export class Projects {
     const runtime = await this.storeRuntimeOf(store);
     const skew_margin_ms = this.options.skew_margin_ms ?? skewMarginMs(store);
     const services = { ...runtime, store, environment, limits, skew_margin_ms, observer, is_audited };
+    // An import may have been interrupted: its project has only a part of its history.
+    if (await isImportUnfinished(store, { tenant_id, project_id }))
+      throw new StoreUnavailable(unfinishedImportText({ tenant_id, project_id }));
     const project = await Project.load({ tenant_id, project_id }, services);
     this.loadedProjects.add(project);
     return project;

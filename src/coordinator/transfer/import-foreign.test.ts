@@ -15,6 +15,7 @@ import {
   lineageOf,
   resultsOf,
 } from '../../core/views/index.js';
+import { TRANSACTION_SIZE_MAX } from '../../stores/store.js';
 import { exportProject } from './export-project.js';
 import { type ForeignTarget, importForeign } from './import-foreign.js';
 import { importProject } from './import-project.js';
@@ -148,26 +149,27 @@ test('bytes that are not text, and lines over the limit, are kept as far as poss
   expect(long?.payload).not.toHaveProperty('blob_sha256');
 });
 
-test('an interrupted import continues where it stopped', async () => {
+test('an interrupted import of more than one transaction continues where it stopped', async () => {
   const harness = await CoordinatorHarness.open('memory');
-  const text = Array.from({ length: 1000 }, (_, index) => flat({ event_type: 'x', at: index % 300 })).join(
+  const LINES = TRANSACTION_SIZE_MAX.events + 1000;
+  const text = Array.from({ length: LINES }, (_, index) => flat({ event_type: 'x', at: index % 300 })).join(
     '\n',
   );
   const target = intoStore(harness);
-  let batches = 0;
+  let parts = 0;
   const failing: ForeignTarget = {
     ...target,
     put: (events) => {
-      batches += 1;
-      if (batches === 3) throw new Error('power loss');
+      parts += 1;
+      if (parts === 2) throw new Error('power loss');
       return target.put(events);
     },
   };
   await expect(importForeign(bytesOf(text), failing, importOptions)).rejects.toThrow('power loss');
   const again = await importForeign(bytesOf(text), target, importOptions);
-  expect(again).toMatchObject({ read: 1000, written: 488, already_there: 512 });
+  expect(again).toMatchObject({ read: LINES, written: 1000, already_there: TRANSACTION_SIZE_MAX.events });
   const lines = (await harness.events()).map(({ payload }) => (payload.imported as { line: number }).line);
-  expect(lines).toEqual(Array.from({ length: 1000 }, (_, index) => index + 1));
+  expect(lines).toEqual(Array.from({ length: LINES }, (_, index) => index + 1));
 });
 
 test('without a target nothing is written, and the report is otherwise the same', async () => {

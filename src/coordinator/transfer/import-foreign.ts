@@ -3,17 +3,17 @@ import type { NewEvent } from '../../core/events/envelope.js';
 import { FOREIGN_LINE, ForeignLogReader, type ImportedLine } from '../../core/events/foreign-log.js';
 import { isKnownEventType } from '../../core/events/known-event-types.js';
 import type { ForeignLogContext } from '../../core/events/read-flat.js';
+import { TRANSACTION_SIZE_MAX } from '../../stores/store.js';
 import { foreignEventIdFor } from '../runtime/identity.js';
 import { foreignLines, type StoreBlob } from './foreign-lines.js';
 
-const BATCH_EVENTS = 256;
-/** A batch must fit into one request. */
-const BATCH_BYTES = 384 * 1024;
+const REPORT_EVERY_LINES = 256;
 /** Maximum number of entries in each list of the report, since every line may have one of its own. */
 const REPORTED_MAX = 100;
 
 /** Where the events are written. Null for a dry run. */
 export interface ForeignTarget {
+  /** Writes all of them or none, where the store applies so many at once. */
   put(events: readonly NewEvent[]): Promise<ImportedCount>;
   readonly putBlob: StoreBlob;
 }
@@ -21,7 +21,7 @@ export interface ForeignTarget {
 export interface ForeignImportOptions extends ForeignLogContext {
   /** Null skips the check for unknown edges. */
   readonly known_edges: ReadonlySet<string> | null;
-  /** Called after every batch. */
+  /** Called now and then. */
   readonly onRead?: (lines: number) => void;
 }
 
@@ -44,8 +44,8 @@ export interface ForeignReport {
 type ReportList = 'unplaced' | 'unknown_types' | 'projects_seen' | 'edges_unknown';
 
 /**
- * Imports the log of another tool: one event per line, in order. Ids derive from the lines, so a repeated or resumed
- * import writes only what is missing.
+ * Imports the log of another tool: one event per line, in order. A log of at most `TRANSACTION_SIZE_MAX` is written at
+ * once, after all of it was read. Ids derive from the lines, so a repeated import writes only what is missing.
  */
 export async function importForeign(
   input: AsyncIterable<Uint8Array>,
@@ -66,16 +66,17 @@ export async function importForeign(
     }
     batch = [];
     bytes = 0;
-    options.onRead?.(report.read);
   };
   for await (const line of foreignLines(input, storeBlob)) {
     const taken = reader.readLine(line);
     if (taken === null) continue;
     addToReport(report, taken, options.known_edges);
     const size = Buffer.byteLength(JSON.stringify(taken.event));
-    if (batch.length === BATCH_EVENTS || bytes + size > BATCH_BYTES) await flush();
+    const isFull = batch.length === TRANSACTION_SIZE_MAX.events || bytes + size > TRANSACTION_SIZE_MAX.bytes;
+    if (isFull) await flush();
     batch.push(taken.event);
     bytes += size;
+    if (report.read % REPORT_EVERY_LINES === 0) options.onRead?.(report.read);
   }
   await flush();
   return report;

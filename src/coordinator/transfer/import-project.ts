@@ -23,6 +23,7 @@ import { CLAIMS_SCOPE, SESSIONS_SCOPE, trackScope } from '../queue/permit-limits
 import { policyFromRecord } from '../queue/rules-cache.js';
 import { scopeProblem } from '../wire/scope.js';
 import { ARCHIVE_FORMAT, type ArchiveHeader, type ArchiveLine } from './archive.js';
+import { importPermit } from './unfinished-import.js';
 
 const BATCH_TRANSACTIONS = 256;
 
@@ -39,8 +40,8 @@ export interface ImportedProject extends ProjectKey {
 }
 
 /**
- * Imports a project unchanged: every event at its position, every head at its generation, every permit. Repeated, it
- * resumes; a project with a history of its own is refused.
+ * Imports a project unchanged: every event at its position, every head at its generation, every permit. Until its last
+ * commit the project is not served. Repeated, it resumes; a project with a history of its own is refused.
  */
 export const importProject = (
   store: Store,
@@ -136,7 +137,11 @@ class ProjectImport {
     evolveWork(this.state, event);
     if (event.position === this.existingPosition) this.permitsBefore = permitsOf(this.state);
     if (event.position <= this.existingPosition) return this.compare(event);
-    this.transactions.push(transaction);
+    // The first event and the mark of an unfinished import are committed together.
+    const isFirst = event.position === 1;
+    this.transactions.push(
+      isFirst ? { ...transaction, permits: [importPermit(this.header, false)] } : transaction,
+    );
     return this.transactions.length < BATCH_TRANSACTIONS ? null : this.flush();
   }
 
@@ -175,10 +180,10 @@ class ProjectImport {
     }
     if (this.existingPosition > position) return this.projectExistsRefusal();
     // Change the rules, so that decisions other coordinators made during the import are made again.
-    if (position > 0)
-      this.transactions.push(
-        transactionOf(this.header, { permits: this.permitChanges(), changes_rules: true }),
-      );
+    if (position > 0) {
+      const permits = [...this.permitChanges(), importPermit(this.header, true)];
+      this.transactions.push(transactionOf(this.header, { permits, changes_rules: true }));
+    }
     const refusal = await this.flush();
     return refusal ?? { tenant_id, project_id, events: position, found: this.existingPosition };
   }

@@ -1,44 +1,48 @@
-import type { ImportBody } from '../../core/contract/events.js';
 import { isoTime, msOf, type NewEvent } from '../../core/events/envelope.js';
-import { importedEventFault } from '../../core/events/imported-event.js';
-import { isObject } from '../../core/events/plain-data.js';
-import type { ProjectKey, Store } from '../../stores/store.js';
+import {
+  type ProjectKey,
+  type Store,
+  TRANSACTION_SIZE_MAX,
+  type TransactionSize,
+} from '../../stores/store.js';
 import { transactionOf } from '../../stores/transaction.js';
-import { fieldProblem } from '../wire/problem.js';
-
-/** Validates imported events and assigns them to this project. One invalid event rejects all. */
-export function parseImportedEvents({ tenant_id, project_id }: ProjectKey, { events }: ImportBody) {
-  const parsed: NewEvent[] = [];
-  for (const [at, event] of events.entries()) {
-    const scoped = { ...event, tenant_id, project_id, payload: withoutSignedText(event.payload) };
-    const fault = importedEventFault(scoped);
-    if (fault !== null) return fieldProblem(`events.${at}.${fault.path}`, fault.message, 'INVALID_EVENT');
-    parsed.push(scoped as unknown as NewEvent);
-  }
-  return parsed;
-}
-
-/** A session of another log signed it for that log: here the signature cannot be checked. */
-function withoutSignedText(payload: unknown): unknown {
-  if (!isObject(payload) || payload.signed_text === undefined) return payload;
-  const { signed_text: _, ...rest } = payload;
-  return rest;
-}
 
 /** Caps the events' times at the store's: a future timestamp would advance the store's clock. */
 export const clampTimestamps = (events: readonly NewEvent[], nowMs: number): NewEvent[] =>
   events.map((event) => (msOf(event.timestamp) <= nowMs ? event : { ...event, timestamp: isoTime(nowMs) }));
 
-/** Commits imported events, each in its own transaction. Events with a known id are skipped. */
+/**
+ * Commits imported events in one transaction, so that a failure leaves all of them or none; in several if they exceed
+ * what the store applies at once. Events with a known id are skipped.
+ */
 export async function commitImported(store: Store, projectKey: ProjectKey, events: readonly NewEvent[]) {
-  const outcomes = await store.commit(
-    events.map((event) => transactionOf(projectKey, { loose_events: [event] })),
-  );
+  const { capabilities } = (await store.storeOf?.(projectKey.tenant_id)) ?? store;
   let written = 0;
-  for (const outcome of outcomes) {
-    if (outcome.kind !== 'committed')
-      throw new Error(`an event without preconditions was not committed: ${outcome.kind}`);
-    if (outcome.positions[0] !== null) written += 1;
+  for (const part of partsOf(events, capabilities.transaction_size_max ?? TRANSACTION_SIZE_MAX)) {
+    const [outcome] = await store.commit([transactionOf(projectKey, { loose_events: part })]);
+    if (outcome?.kind !== 'committed')
+      throw new Error(`events without preconditions were not committed: ${outcome?.kind}`);
+    written += outcome.positions.filter((position) => position !== null).length;
   }
   return { written, already_there: events.length - written };
+}
+
+/** Splits events into parts of at most this size, in order. */
+export function* partsOf<Event>(
+  events: readonly Event[],
+  sizeMax: TransactionSize,
+): Generator<readonly Event[]> {
+  let part: Event[] = [];
+  let bytes = 0;
+  for (const event of events) {
+    const size = Buffer.byteLength(JSON.stringify(event));
+    if (part.length > 0 && (part.length === sizeMax.events || bytes + size > sizeMax.bytes)) {
+      yield part;
+      part = [];
+      bytes = 0;
+    }
+    part.push(event);
+    bytes += size;
+  }
+  if (part.length > 0) yield part;
 }

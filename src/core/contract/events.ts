@@ -18,12 +18,16 @@ import {
   pageLimit,
   plainObject,
   type ReplyOf,
+  sha256,
   subject,
   time,
   withinBytes,
 } from './schema.js';
 
 const PAYLOAD_BYTES_MAX = 64 * 1024;
+/** Maximum number of chunks of an import, and the size of each. */
+const IMPORT_CHUNKS_MAX = 64;
+export const IMPORT_CHUNK_BYTES_MAX = 512 * 1024;
 
 export const appendBody = z.strictObject({
   event_type: boundedText(100),
@@ -48,8 +52,15 @@ export const appendBody = z.strictObject({
 /** Events of other tools. `core/events/imported-event.ts` validates each one. */
 export const importBody = z.strictObject({
   events: z.array(plainObject).max(BATCH_ITEMS_MAX),
+  /**
+   * Blobs of this tenant, each a JSON array of further events. They are imported with `events`, all or none, so that an
+   * import may exceed one request.
+   */
+  chunks: z.array(sha256).max(IMPORT_CHUNKS_MAX).exactOptional(),
   ...mutationFields,
 });
+/** The contents of a chunk of an import. */
+export const importChunk = importBody.shape.events;
 /** Makes what imported logs say has converged authoritative. */
 export const trustImportsBody = z.strictObject({
   reason: boundedText(2000),
@@ -157,7 +168,7 @@ export const eventOperations = {
     method: 'POST',
     path: `${EVENTS_PATH}/import`,
     action: 'operate',
-    summary: 'Import events of other tools; an event whose event_id exists already is skipped',
+    summary: 'Import events of other tools, all or none; an event whose event_id exists already is skipped',
     body: json(importBody),
     reply: importResult,
   },

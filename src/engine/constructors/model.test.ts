@@ -2,8 +2,8 @@ import { link, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { DOCUMENTED_PROVIDERS } from '../models/testing/documented-exchanges.js';
 import { openModelEndpoint } from '../models/testing/model-endpoint.js';
-import { RECORDED_PROVIDERS } from '../models/testing/recorded-exchanges.js';
 import type { AskModel } from './constructor.js';
 import { modelConstructor } from './model.js';
 import { openConstructor } from './open-constructor.js';
@@ -108,18 +108,18 @@ describe('with links in the draft folder', () => {
   });
 });
 
-it.each(RECORDED_PROVIDERS)('constructs with the real client of $provider', async (recorded) => {
-  const answer = JSON.stringify({ files: [file('made.txt', recorded.provider)], says: 'Made it.' });
-  const endpoint = await openModelEndpoint(recorded, [recorded.success(answer)]);
+it.each(DOCUMENTED_PROVIDERS)('constructs with the real client of $provider', async (documented) => {
+  const answer = JSON.stringify({ files: [file('made.txt', documented.provider)], says: 'Made it.' });
+  const endpoint = await openModelEndpoint(documented, [documented.success(answer)]);
   try {
     const run = await openConstructor(
       { type: 'model', ...endpoint.settings },
-      { folder: root, env: recorded.env },
+      { folder: root, env: documented.env },
     );
     const { signal } = new AbortController();
     const constructed = await run({ prompt: 'Make it.', folder, iteration: 1, signal });
     expect(constructed).toMatchObject({ says: 'Made it.', cost: { input_tokens: 1200, output_tokens: 300 } });
-    expect(await read('made.txt')).toBe(recorded.provider);
+    expect(await read('made.txt')).toBe(documented.provider);
     expect(endpoint.received[0]?.body).toContain('Make it.');
   } finally {
     await endpoint.close();
@@ -127,11 +127,11 @@ it.each(RECORDED_PROVIDERS)('constructs with the real client of $provider', asyn
 });
 
 it('stops at its own time limit', async () => {
-  const [recorded] = RECORDED_PROVIDERS;
-  const endpoint = await openModelEndpoint(recorded, ['silence']);
+  const [documented] = DOCUMENTED_PROVIDERS;
+  const endpoint = await openModelEndpoint(documented, ['silence']);
   try {
     const settings = { type: 'model', ...endpoint.settings, timeout_seconds: 1 } as const;
-    const run = await openConstructor(settings, { folder: root, env: recorded.env });
+    const run = await openConstructor(settings, { folder: root, env: documented.env });
     const { signal } = new AbortController();
     await expect(run({ prompt: 'Make it.', folder, iteration: 1, signal })).rejects.toMatchObject({
       name: 'Engine.Timeout',

@@ -5,8 +5,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EffectiveCheck } from '../../core/contract/tasks.js';
 import { checkOutcomeSchema } from '../../core/engine/check-outcome.js';
 import type { EvaluateSettings } from '../../core/methodology/definition/engine-settings.js';
+import { DOCUMENTED_PROVIDERS } from '../models/testing/documented-exchanges.js';
 import { openModelEndpoint } from '../models/testing/model-endpoint.js';
-import { RECORDED_PROVIDERS } from '../models/testing/recorded-exchanges.js';
 import type { Evaluator } from './evaluator.js';
 import { type Judgement, judgeChecks } from './judge-check.js';
 import { openEvaluator } from './open-evaluator.js';
@@ -136,16 +136,16 @@ describe('with what is configured', () => {
     command: [process.execPath, '--input-type=commonjs', '-e', text],
   });
 
-  it.each(RECORDED_PROVIDERS)('asks a model with the real client of $provider', async (recorded) => {
+  it.each(DOCUMENTED_PROVIDERS)('asks a model with the real client of $provider', async (documented) => {
     const answers = [
-      recorded.success(answerWith(verdict('clear'))),
-      recorded.throttled,
-      recorded.cutOff('{"ver'),
+      documented.success(answerWith(verdict('clear'))),
+      documented.throttled,
+      documented.cutOff('{"ver'),
     ];
-    const endpoint = await openModelEndpoint(recorded, answers);
+    const endpoint = await openModelEndpoint(documented, answers);
     try {
       const settings = { type: 'model', ...endpoint.settings } as const;
-      const evaluator = await openEvaluator(settings, { folder, env: recorded.env });
+      const evaluator = await openEvaluator(settings, { folder, env: documented.env });
       const passed = await judgeChecks(evaluator, judgement([check('clear')]));
       expect(passed.outcomes).toMatchObject([{ result: 'pass', cost: { input_tokens: 1200 } }]);
       // The machine tries again.

@@ -49,11 +49,15 @@ function kindOfCall(call: FailedCall & Error): ErrorKind {
 const errorType = (headers: Record<string, string> | undefined): string | undefined =>
   headers?.['x-amzn-errortype']?.split(':')[0];
 
+const SPENT_CODE =
+  /"(?:code|type|error_code)"\s*:\s*"(?:insufficient_quota|billing_error|enforced_spend_limit_reached)"/;
+/** Where the code is that of any other refused request. */
+const SPENT_MESSAGE =
+  /credit balance is too low|too many tokens per day|reached your specified (?:workspace )?api usage limits/i;
+
 /** Waiting does not help: the account's quota or credit is used up. Providers use codes of throttling for it, too. */
 const isSpent = (body: string, headers: Record<string, string> | undefined): boolean =>
-  errorType(headers) === 'ServiceQuotaExceededException' ||
-  /"(?:code|type)"\s*:\s*"(?:insufficient_quota|billing_error)"/.test(body) ||
-  /credit balance is too low|too many tokens per day/i.test(body);
+  errorType(headers) === 'ServiceQuotaExceededException' || SPENT_CODE.test(body) || SPENT_MESSAGE.test(body);
 
 /** Without a status: the server was not reached, or its answer broke off. */
 function kindOfFailure(error: unknown): ErrorKind {

@@ -17,6 +17,7 @@ import {
   type Transaction,
   withRaisedIncarnation,
 } from '../store.js';
+import { ITEMS_MAX } from './batch-plan.js';
 import { DynamodbBlobs } from './blobs.js';
 import { type ContentionLimit, ProjectCommitter } from './commit.js';
 import { DynamoClient } from './connection.js';
@@ -86,6 +87,8 @@ export class DynamodbStore implements Store {
     single_writer: false,
     commits_at_once: 1,
     durable: true,
+    // Each loose event takes an item, and so does each page of events.
+    transaction_size_max: { events: ITEMS_MAX / 2, bytes: 2_500_000 },
     note:
       'Each project commits one transaction of about thirty commands at a time: throughput scales with projects. ' +
       "Time is the coordinator's clock, read before the transaction is sent: synchronise the clocks and set a " +

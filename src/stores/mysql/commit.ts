@@ -39,6 +39,11 @@ export class MysqlCommitter {
     this.pruneTimer.unref();
   }
 
+  /** A larger transaction may not fit into one packet, and cannot be split. */
+  get transactionBytesMax(): number {
+    return Math.floor(this.packetBytesMax / UTF8_BYTES_PER_UNIT_MAX);
+  }
+
   commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
     for (const transaction of transactions) assertWellFormed(transaction);
     return this.send(transactions);

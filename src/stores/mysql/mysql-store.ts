@@ -2,7 +2,15 @@ import type { Pool } from 'mysql2/promise';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { assertSchemaVersion } from '../migrator.js';
 import { type SqlRow, SqlStore } from '../sql/sql-store.js';
-import type { CommitOutcome, EventQuery, HeldProjectsPage, ProjectKey, Transaction } from '../store.js';
+import {
+  type CommitOutcome,
+  type EventQuery,
+  type HeldProjectsPage,
+  type ProjectKey,
+  type StoreCapabilities,
+  TRANSACTION_SIZE_MAX,
+  type Transaction,
+} from '../store.js';
 import { MysqlBlobs } from './blobs.js';
 import { MysqlCommitter } from './commit.js';
 import { openPool, queryRows } from './connection.js';
@@ -31,14 +39,7 @@ export async function openMysqlStore(options: MysqlOptions): Promise<MysqlStore>
 }
 
 export class MysqlStore extends SqlStore {
-  readonly capabilities = {
-    name: 'mysql',
-    clock: 'store',
-    single_writer: false,
-    commits_at_once: 2,
-    durable: true,
-    note: 'A reader may see a commit moments before it is durable, unless the server keeps a binary log.',
-  } as const;
+  readonly capabilities: StoreCapabilities;
   readonly blobs: MysqlBlobs;
   private closed: Promise<void> | null = null;
 
@@ -49,6 +50,16 @@ export class MysqlStore extends SqlStore {
   ) {
     super();
     this.blobs = new MysqlBlobs(pool, options);
+    const { events, bytes } = TRANSACTION_SIZE_MAX;
+    this.capabilities = {
+      name: 'mysql',
+      clock: 'store',
+      single_writer: false,
+      commits_at_once: 2,
+      durable: true,
+      transaction_size_max: { events, bytes: Math.min(bytes, committer.transactionBytesMax) },
+      note: 'A reader may see a commit moments before it is durable, unless the server keeps a binary log.',
+    };
   }
 
   async events(projectKey: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {

@@ -20,11 +20,15 @@ function* events<T>(text: string, schema: z.ZodType<T>): Generator<T> {
   }
 }
 
+/** Before Go 1.24, a package that cannot be built has this line only, which is not JSON. */
+const UNBUILT_PACKAGE = /^FAIL\t\S+ \[(?:build|setup) failed\]$/gm;
+
 /** go test -json. A package that fails without a failed test, because it cannot be built, is a failure. */
 export const parseGo: ReportParser = (text) => {
-  const counts: Record<string, number> = { pass: 0, fail: 0, skip: 0 };
+  const unbuilt = text.match(UNBUILT_PACKAGE)?.length ?? 0;
+  const counts: Record<string, number> = { pass: 0, fail: unbuilt, skip: 0 };
   const failing = new Set<string>();
-  let ended = 0;
+  let ended = unbuilt;
   for (const { Action, Package, Test } of events(text, goEvent)) {
     if (Test === undefined) {
       if (Action === 'fail' && !failing.has(Package)) counts.fail = (counts.fail ?? 0) + 1;

@@ -18,11 +18,15 @@ it.each([
   ['tap', 'node.tap', tests(1, 1, 2)],
   ['pytest', 'pytest-json-report.json', tests(1, 2, 2)],
   ['vitest', 'vitest.json', tests(1, 1, 2)],
-  ['jest', 'vitest.json', tests(1, 1, 2)],
-  ['go', 'go.jsonl', tests(1, 2, 1)],
-  ['cargo', 'cargo.jsonl', tests(1, 1, 1)],
-  ['lcov', 'node.lcov', percent(80)],
-  ['cobertura', 'coverage-py.xml', percent(87.5)],
+  ['jest', 'jest.json', tests(1, 1, 2)],
+  ['jest', 'jest-broken.json', tests(0, 1, 0)],
+  ['junit', 'jest-junit.xml', tests(2, 1, 1)],
+  ['tap', 'vitest.tap', tests(1, 1, 2)],
+  ['go', 'go.jsonl', tests(3, 4, 1)],
+  ['go', 'go-build-fail.jsonl', tests(0, 1, 0)],
+  ['cargo', 'cargo.jsonl', tests(3, 1, 1)],
+  ['lcov', 'node.lcov', percent(85.71)],
+  ['cobertura', 'coverage-py.xml', percent(71.42)],
 ] satisfies [ReportFormat, string, object][])('reads %s from %s', (format, name, counts) => {
   expect(parseReport(format, fixture(name))).toEqual(counts);
 });

@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { ModelSettings } from '../../../core/methodology/definition/engine-settings.js';
-import type { RecordedAnswer, RecordedProvider } from './recorded-exchanges.js';
+import type { DocumentedAnswer, DocumentedProvider } from './documented-exchanges.js';
 
 interface ReceivedQuestion {
   readonly path: string;
@@ -10,7 +10,7 @@ interface ReceivedQuestion {
   readonly body: string;
 }
 
-/** A server on this machine that answers questions to a model with recorded answers, one after the other. */
+/** A server on this machine that answers questions to a model with documented answers, one after the other. */
 export interface ModelEndpoint {
   readonly settings: ModelSettings;
   readonly received: readonly ReceivedQuestion[];
@@ -19,8 +19,8 @@ export interface ModelEndpoint {
 
 /** `'silence'`: the question is never answered. */
 export async function openModelEndpoint(
-  recorded: RecordedProvider,
-  answers: readonly (RecordedAnswer | 'silence')[],
+  documented: DocumentedProvider,
+  answers: readonly (DocumentedAnswer | 'silence')[],
 ): Promise<ModelEndpoint> {
   const received: ReceivedQuestion[] = [];
   const server = createServer(async (request, response) => {
@@ -28,15 +28,15 @@ export async function openModelEndpoint(
     received.push({ path: request.url ?? '', headers: request.headers, body: await text(request) });
     if (answer === 'silence') return;
     // Not a status that a client tries again: the test has asked more often than it meant to.
-    const { status, headers = {}, body } = answer ?? { status: 418, body: 'no more recorded answers' };
+    const { status, headers = {}, body } = answer ?? { status: 418, body: 'no more answers' };
     response.writeHead(status, headers).end(body);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {
     settings: {
-      provider: recorded.provider,
-      model: recorded.model,
+      provider: documented.provider,
+      model: documented.model,
       base_url: `http://127.0.0.1:${port}`,
       usd_per_million_input_tokens: 3,
       usd_per_million_output_tokens: 15,

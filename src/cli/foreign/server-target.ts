@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto';
+import type { ForeignTarget } from '../../coordinator/transfer/import-foreign.js';
+import { partsOf } from '../../coordinator/transfer/imported-events.js';
+import { BATCH_ITEMS_MAX } from '../../core/contract/claims.js';
+import type { NewEvent } from '../../core/events/envelope.js';
+import type { ProjectKey } from '../../stores/store.js';
+import type { CommandContext } from '../context.js';
+import { unwrapReply } from '../replies.js';
+
+/** What fits into one request, and into one chunk. */
+const REQUEST_SIZE_MAX = { events: BATCH_ITEMS_MAX, bytes: 384 * 1024 };
+
+/**
+ * A project of a server. What exceeds one request is uploaded first, as blobs that change nothing, and one request
+ * imports all of it.
+ */
+export async function serverTarget(
+  context: CommandContext,
+  { tenant_id: tenant, project_id: project }: ProjectKey,
+): Promise<ForeignTarget> {
+  const genesis = await context.genesisAt({ url: context.url, tenant, project });
+  const putBlob = async (sha256: string, bytes: Uint8Array): Promise<void> => {
+    unwrapReply(await genesis.putBlob(sha256, bytes));
+  };
+  const put = async (events: readonly NewEvent[]) => {
+    const sent = events.map(({ tenant_id: _, project_id: __, ...event }) => event);
+    const [first = [], ...rest] = partsOf(sent, REQUEST_SIZE_MAX);
+    if (rest.length === 0) return unwrapReply(await genesis.importEvents(first));
+    const chunks: string[] = [];
+    for (const part of [first, ...rest]) {
+      const bytes = Buffer.from(JSON.stringify(part));
+      const sha256 = createHash('sha256').update(bytes).digest('hex');
+      await putBlob(sha256, bytes);
+      chunks.push(sha256);
+    }
+    return unwrapReply(await genesis.importEvents([], chunks));
+  };
+  return { put, putBlob };
+}

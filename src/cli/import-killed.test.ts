@@ -1,0 +1,96 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, inject, it, onTestFinished } from 'vitest';
+import { isImportUnfinished } from '../coordinator/transfer/unfinished-import.js';
+import { openFileStore } from '../stores/file/file-store.js';
+import { temporaryFolder } from './testing/cli-harness.js';
+import { gen } from './testing/terminal.js';
+
+const MAIN = join(inject('built'), 'dist/cli/main.js');
+const LINES = 5_000;
+const EVENTS = 2_000;
+const PROJECT = { tenant_id: 'default', project_id: 'shop' };
+
+const storeOption = (cwd: string): string[] => ['--store', `file:${join(cwd, 'store')}`];
+
+/** The size of all logs below a folder. */
+async function logBytes(folder: string): Promise<number> {
+  const names = await readdir(folder, { recursive: true }).catch(() => []);
+  const sizes = names
+    .filter((name) => name.endsWith('.jsonl'))
+    .map((name) => stat(join(folder, name)).catch(() => ({ size: 0 })));
+  return (await Promise.all(sizes)).reduce((sum, { size }) => sum + size, 0);
+}
+
+/** Starts an import and kills it as soon as it has written to a log. */
+async function killWhileItWrites(cwd: string, ...argv: string[]): Promise<void> {
+  const child = spawn(process.execPath, [MAIN, 'import', ...argv, ...storeOption(cwd)], {
+    cwd,
+    env: { PATH: process.env.PATH ?? '', HOME: cwd },
+    stdio: 'ignore',
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const exited = once(child, 'exit');
+  while (child.exitCode === null && (await logBytes(join(cwd, 'store'))) === 0)
+    await new Promise(setImmediate);
+  child.kill('SIGKILL');
+  await exited;
+}
+
+async function storedState(cwd: string) {
+  const store = await openFileStore({ root: join(cwd, 'store') });
+  try {
+    const events = await store.events(PROJECT, { after: 0, limit: 100_000 });
+    return { count: events.length, isUnfinished: await isImportUnfinished(store, PROJECT) };
+  } finally {
+    await store.close();
+  }
+}
+
+it('has written all lines of a foreign log or none when it is killed, and completes when it is repeated', async () => {
+  const cwd = await temporaryFolder();
+  const lineOf = (_: unknown, line: number) =>
+    JSON.stringify({
+      event_type: 'edge_started',
+      timestamp: '2025-12-01T10:00:00Z',
+      feature: `REQ-F-${line}`,
+    });
+  await writeFile(join(cwd, 'old.jsonl'), Array.from({ length: LINES }, lineOf).join('\n'));
+  const argv = ['--foreign', 'old.jsonl', '--project', 'shop'];
+  await killWhileItWrites(cwd, ...argv);
+  expect([0, LINES]).toContain((await storedState(cwd)).count);
+  const terminal = { cwd, env: { HOME: cwd } };
+  expect(await gen(terminal, 'import', ...argv, ...storeOption(cwd))).toMatchObject({ code: 0 });
+  expect(await storedState(cwd)).toEqual({ count: LINES, isUnfinished: false });
+});
+
+it('has imported all of a project, or left it marked as unfinished, when it is killed', async () => {
+  const cwd = await temporaryFolder();
+  const archive = [
+    JSON.stringify({ archive: 'genesis-fleet/1', ...PROJECT, position: EVENTS }),
+    ...Array.from({ length: EVENTS }, (_, index) => archivedNote(index + 1)),
+  ];
+  await writeFile(join(cwd, 'shop.jsonl'), archive.join('\n'));
+  await killWhileItWrites(cwd, 'shop.jsonl');
+  const { count, isUnfinished } = await storedState(cwd);
+  expect(isUnfinished).toBe(count > 0 && count < EVENTS);
+  const terminal = { cwd, env: { HOME: cwd } };
+  const repeated = await gen(terminal, 'import', 'shop.jsonl', ...storeOption(cwd));
+  expect(repeated, repeated.err).toMatchObject({ code: 0 });
+  expect(await storedState(cwd)).toEqual({ count: EVENTS, isUnfinished: false });
+});
+
+const archivedNote = (position: number): string =>
+  JSON.stringify({
+    event: {
+      event_id: `00000000-0000-8000-8000-${String(position).padStart(12, '0')}`,
+      event_type: 'edge_started',
+      timestamp: '2025-12-01T10:00:00.000Z',
+      ...PROJECT,
+      agent_id: 'primary',
+      payload: { imported: { source: 'old.jsonl', line: position } },
+      position,
+    },
+  });

@@ -1,0 +1,199 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { Coordinator, isProblem } from '../../src/coordinator/index.js';
+import type { ArchiveLine } from '../../src/coordinator/transfer/archive.js';
+import { exportProject } from '../../src/coordinator/transfer/export-project.js';
+import { importForeign } from '../../src/coordinator/transfer/import-foreign.js';
+import { importProject } from '../../src/coordinator/transfer/import-project.js';
+import { commitImported } from '../../src/coordinator/transfer/imported-events.js';
+import { isImportUnfinished } from '../../src/coordinator/transfer/unfinished-import.js';
+import { MemoryBlobs } from '../../src/stores/blobs.js';
+import { openFileStore } from '../../src/stores/file/file-store.js';
+import { openMemoryStore } from '../../src/stores/memory/memory-store.js';
+import { openPostgresStore } from '../../src/stores/postgres/postgres-store.js';
+import { migrateNamespace, startPostgres } from '../../src/stores/postgres/testing.js';
+import {
+  type ProjectKey,
+  type Store,
+  StoreUnavailable,
+  StoreUncertain,
+  type Transaction,
+} from '../../src/stores/store.js';
+import { onEngine } from '../../src/stores/testing/on-engine.js';
+import { CoordinatorHarness, P, planOf, unwrap } from '../support/coordinator-harness.js';
+
+const LINES = 3000;
+const TASKS = 600;
+
+/** The commits of a store up to the k-th; that one fails, before or after it took effect. */
+class FailingCommits {
+  count = 0;
+
+  constructor(
+    private readonly store: Store,
+    private readonly failing: number,
+    private readonly isApplied: boolean,
+  ) {}
+
+  get wrapped(): Store {
+    return Object.assign(Object.create(this.store) as Store, {
+      commit: (transactions: readonly Transaction[]) => this.commit(transactions),
+    });
+  }
+
+  private async commit(transactions: readonly Transaction[]) {
+    this.count += 1;
+    if (this.count !== this.failing) return this.store.commit(transactions);
+    if (!this.isApplied) throw new StoreUnavailable('The store failed.');
+    await this.store.commit(transactions);
+    throw new StoreUncertain('The reply was lost.');
+  }
+}
+
+async function* foreignLog(): AsyncGenerator<Uint8Array> {
+  for (let line = 0; line < LINES; line += 1) {
+    const feature = `REQ-F-${line}`;
+    const event = {
+      event_type: 'edge_converged',
+      timestamp: '2025-12-01T10:00:00Z',
+      feature,
+      edge: 'design_code',
+    };
+    yield Buffer.from(`${JSON.stringify(event)}\n`);
+  }
+}
+
+const importLog = (store: Store, projectKey: ProjectKey) =>
+  importForeign(
+    foreignLog(),
+    { put: (events) => commitImported(store, projectKey, events), putBlob: async () => {} },
+    { ...projectKey, source: 'old.jsonl', now_ms: Date.parse('2026-01-04T06:00:00Z'), known_edges: null },
+  );
+
+const eventsOf = (store: Store, projectKey: ProjectKey) =>
+  store.events(projectKey, { after: 0, limit: 100_000 });
+
+/** The archive of a project with more events than one commit of an import takes. */
+async function sampleArchive(): Promise<ArchiveLine[]> {
+  const { coordinator, store, blobs } = await CoordinatorHarness.open('memory', {
+    limits: { max_concurrent_claims: TASKS, max_active_sessions: TASKS },
+  });
+  const taskIds = Array.from({ length: TASKS }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-task`);
+  unwrap(await coordinator.plans.put(P, planOf(...taskIds)));
+  for (const task_id of taskIds)
+    unwrap(await coordinator.claimTask(P, { task_id, agent_id: 'alpha', session_id: 's-alpha' }));
+  const lines: ArchiveLine[] = [];
+  for await (const line of exportProject(store, blobs, P)) lines.push(line);
+  return lines;
+}
+
+async function* linesOf(lines: readonly ArchiveLine[]): AsyncGenerator<ArchiveLine> {
+  yield* lines;
+}
+
+type OpenStore = () => Promise<Store>;
+
+function describeImports(name: string, openStore: OpenStore): void {
+  describe(`an import that the ${name} store interrupts`, () => {
+    for (const isApplied of [false, true]) {
+      const when = isApplied ? 'after' : 'before';
+      it(`of a foreign log writes all lines or none, if a commit fails ${when} it takes effect`, async () => {
+        const store = await openStore();
+        for (let failing = 1; ; failing += 1) {
+          const projectKey = { tenant_id: 'acme', project_id: `log-${when}-${failing}` };
+          const commits = new FailingCommits(store, failing, isApplied);
+          const error = await importLog(commits.wrapped, projectKey).then(
+            () => null,
+            (reason: unknown) => reason,
+          );
+          const found = (await eventsOf(store, projectKey)).length;
+          if (error === null) {
+            expect([found, failing > 1]).toEqual([LINES, true]);
+            break;
+          }
+          expect(found).toBe(isApplied ? LINES : 0);
+          expect(await importLog(store, projectKey)).toMatchObject({ read: LINES, already_there: found });
+          expect(await eventsOf(store, projectKey)).toHaveLength(LINES);
+        }
+      });
+
+      it(`of a project is not served until it is complete, if a commit fails ${when} it takes effect`, async () => {
+        const archive = await sampleArchive();
+        let failures = 0;
+        for (let failing = 1; ; failing += 1) {
+          const store = await openStore();
+          const coordinator = await Coordinator.open({ store });
+          onTestFinished(() => coordinator.close());
+          const commits = new FailingCommits(store, failing, isApplied);
+          const error = await importProject(commits.wrapped, new MemoryBlobs(), linesOf(archive)).then(
+            () => null,
+            (reason: unknown) => reason,
+          );
+          if (error === null) break;
+          failures += 1;
+          await expectNothingOrAll(store, coordinator, archive);
+          const repeated = await importProject(store, new MemoryBlobs(), linesOf(archive));
+          expect(repeated).toMatchObject({ events: archive.length - 1 });
+          expect(await isImportUnfinished(store, P)).toBe(false);
+          expect(await eventsOf(store, P)).toEqual(eventsIn(archive));
+          await expectNothingOrAll(store, coordinator, archive);
+        }
+        expect(failures).toBeGreaterThanOrEqual(3);
+      });
+    }
+  });
+}
+
+const eventsIn = (archive: readonly ArchiveLine[]) =>
+  archive.flatMap((line) => ('event' in line ? [line.event] : []));
+
+/** Commands and queries see no project, are refused while it is incomplete, or see all of it. */
+async function expectNothingOrAll(store: Store, coordinator: Coordinator, archive: readonly ArchiveLine[]) {
+  const { length } = await eventsOf(store, P);
+  const status = await coordinator.queries.status(P);
+  if (length > 0 && !(await isImportUnfinished(store, P))) {
+    expect([length, isProblem(status)]).toEqual([archive.length - 1, false]);
+    return;
+  }
+  const body = { task_id: 'A-001-task', agent_id: 'beta', session_id: 's-beta' };
+  const claim = await coordinator.claimTask(P, body);
+  const unfinished = { problem: 'UNAVAILABLE', detail: expect.stringContaining('gen import') };
+  expect(status).toMatchObject(length === 0 ? { problem: 'UNKNOWN_PROJECT' } : unfinished);
+  expect(claim).toMatchObject(length === 0 ? { reason: 'UNKNOWN_PROJECT' } : unfinished);
+}
+
+describeImports('memory', async () => openMemoryStore());
+
+describeImports('file', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'import-'));
+  const store = await openFileStore({ root });
+  onTestFinished(async () => {
+    await store.close();
+    await rm(root, { recursive: true, force: true });
+  });
+  return store;
+});
+
+await onEngine('postgres', startPostgres, async (engine) => {
+  afterAll(() => engine.stop());
+  let namespaces = 0;
+  describeImports('postgres', async () => {
+    namespaces += 1;
+    const store = await openPostgresStore(await migrateNamespace(engine.url, `import_${namespaces}`));
+    onTestFinished(() => store.close());
+    return store;
+  });
+});
+
+it('in a store of small transactions leaves whole parts, and repeating it completes it', async () => {
+  const memory = openMemoryStore();
+  const transaction_size_max = { events: 50, bytes: 1_000_000 };
+  const capabilities = { ...memory.capabilities, transaction_size_max };
+  const store: Store = Object.assign(Object.create(memory) as Store, { capabilities });
+  const { wrapped } = new FailingCommits(store, 3, false);
+  await expect(importLog(wrapped, P)).rejects.toThrow(StoreUnavailable);
+  expect(await eventsOf(store, P)).toHaveLength(100);
+  expect(await importLog(store, P)).toMatchObject({ written: LINES - 100, already_there: 100 });
+});
