@@ -30,7 +30,12 @@ import {
   zoomBody,
 } from '../../core/contract/methodology-views.js';
 import type { AtQuery, LogPosition } from '../../core/contract/schema.js';
-import { emptyRunsState, evolveRuns, RUN_EVENT_TYPES, type RunsState } from '../../core/engine/run-summaries.js';
+import {
+  emptyRunsState,
+  evolveRuns,
+  RUN_EVENT_TYPES,
+  type RunsState,
+} from '../../core/engine/run-summaries.js';
 import { evolveMethodology } from '../../core/methodology/progress/evolve.js';
 import {
   emptyMethodologyState,
@@ -272,9 +277,7 @@ export class MethodologyService {
     state: MethodologyState,
     at: number | undefined,
   ): Promise<RouteInput | Problem> {
-    return at === undefined
-      ? viewInputOf(project.state, state, project.view())
-      : this.pastInput(project, at);
+    return at === undefined ? viewInputOf(project.state, state, project.view()) : this.pastInput(project, at);
   }
 
   private async runsAt(project: Project, at: number | undefined): Promise<RunsState> {

@@ -32,7 +32,7 @@ export class CancelRunOperation implements Operation<CancelRunResult> {
   attempt(view: DecisionView): Attempt<CancelRunResult> {
     const { run } = this;
     const transaction = new TransactionBuilder(view, this.body.request_id).checkHead(run.task_id);
-    if (run.ended_at !== null) return transaction.answer(null, refusedCancellation('RUN_ENDED'));
+    if (run.ended_at !== null) return transaction.answer(this.request, refusedCancellation('RUN_ENDED'));
     const by = actorOf(this.caller);
     if (run.started_at !== null && !this.endClaim(transaction, by)) {
       const next = `Another agent has claimed ${run.task_id} since, and may go on with this run. Cancel it when that agent has recorded a step, or end its claim first: gen task force-release '${run.task_id}'`;

@@ -71,10 +71,7 @@ export class RequestRunOperation implements Operation<Reply> {
     if (methodology === null) return refused('NOT_INITIALISED');
     const vector = view.feature(feature_id);
     if (vector === null)
-      return refused(
-        'UNKNOWN_FEATURE',
-        `There is no feature ${feature_id}. ${adviceFor('UNKNOWN_FEATURE')}`,
-      );
+      return refused('UNKNOWN_FEATURE', `There is no feature ${feature_id}. ${adviceFor('UNKNOWN_FEATURE')}`);
     const unknown = unknownEdgeReason(view, this.subject);
     if (unknown !== null) return refused('UNKNOWN_EDGE', unknown);
     return edgePlan(methodology, vector, edge);

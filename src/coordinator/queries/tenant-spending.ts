@@ -1,5 +1,10 @@
 import { addCost, type Cost, NO_COST } from '../../core/engine/check-outcome.js';
-import { emptyRunsState, evolveRuns, RUN_EVENT_TYPES, type RunsState } from '../../core/engine/run-summaries.js';
+import {
+  emptyRunsState,
+  evolveRuns,
+  RUN_EVENT_TYPES,
+  type RunsState,
+} from '../../core/engine/run-summaries.js';
 import type { ProjectKey } from '../../stores/store.js';
 import type { Projects } from '../queue/projects.js';
 import type { Environment } from '../runtime/environment.js';

@@ -88,7 +88,8 @@ describe('the record of a refused submission', () => {
 });
 
 describe('the sign of life of a reported step', () => {
-  const headOf = (...events: Parameters<typeof given>) => given(...events).when(note(ada, 1), 0).decision.head;
+  const headOf = (...events: Parameters<typeof given>) =>
+    given(...events).when(note(ada, 1), 0).decision.head;
   const contextAt = (seconds: number, rules: Partial<Rules> = {}): DecisionContext => ({
     now_ms: msAt(seconds),
     rules: { ...EDGE_RULES, ...rules },

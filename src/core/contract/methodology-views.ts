@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { costSchema } from '../engine/check-outcome.js';
-import { budgetSchema } from '../methodology/definition/engine-settings.js';
 import { agentIdSchema } from '../ids.js';
+import { budgetSchema } from '../methodology/definition/engine-settings.js';
 import { evidenceStanding } from './claims.js';
 import {
   ESCALATION_KINDS,

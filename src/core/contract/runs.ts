@@ -92,7 +92,9 @@ const runDetails = namedObject('Run', {
 export const spentQuery = z.strictObject({ feature: featureId.exactOptional() });
 /** What all runs have spent, runs under way included. */
 export const spentSums = namedObject('SpentSums', {
-  features: z.record(z.string(), costSchema).describe('of the feature asked for, otherwise of the first 1,000'),
+  features: z
+    .record(z.string(), costSchema)
+    .describe('of the feature asked for, otherwise of the first 1,000'),
   project: costSchema,
   tenant: costSchema.describe('over all projects of the tenant; of the other projects up to 10 seconds old'),
 });

@@ -65,7 +65,12 @@ const stateOf = (events: readonly EventEnvelope[]) => {
 describe('a requested run', () => {
   it('is REQUESTED until an executor starts it under the same id', () => {
     const [waiting] = foldRuns(eventsOf(requested(RUNS[0], RUNS[1])));
-    expect(waiting).toMatchObject({ status: 'REQUESTED', started_at: null, retry_of: RUNS[1], machine: null });
+    expect(waiting).toMatchObject({
+      status: 'REQUESTED',
+      started_at: null,
+      retry_of: RUNS[1],
+      machine: null,
+    });
     const [running] = foldRuns(eventsOf(requested(), started()));
     expect(running).toMatchObject({ status: 'RUNNING', requested_by: 'engine', machine: MACHINE });
   });
@@ -125,18 +130,14 @@ describe('the summaries of runs', () => {
     fc.tuple(fc.constantFrom('CONVERGED', 'CANCELLED'), run).map(([status, id]) => ended(status, id)),
     step.map((fields) => ({ event_type: 'run_step_started', payload: { ...fields, attempt: 1 } })),
     step.map((fields) => ({ event_type: 'run_suspended', payload: { ...fields, deadline_at: '' } })),
-    fc
-      .tuple(step, fc.record(attempt), optionalCost)
-      .map(([fields, tried, some]) => ({
-        event_type: 'run_step_completed',
-        payload: { ...fields, ...tried, ...some, output: {} },
-      })),
-    fc
-      .tuple(step, fc.record(attempt), optionalCost)
-      .map(([fields, tried, some]) => ({
-        event_type: 'run_step_failed',
-        payload: { ...fields, ...tried, ...some, error: 'Engine.Failed', cause: '' },
-      })),
+    fc.tuple(step, fc.record(attempt), optionalCost).map(([fields, tried, some]) => ({
+      event_type: 'run_step_completed',
+      payload: { ...fields, ...tried, ...some, output: {} },
+    })),
+    fc.tuple(step, fc.record(attempt), optionalCost).map(([fields, tried, some]) => ({
+      event_type: 'run_step_failed',
+      payload: { ...fields, ...tried, ...some, error: 'Engine.Failed', cause: '' },
+    })),
     fc.constant({ event_type: 'heartbeat', payload: {} }),
   );
   const onAnEdge = fc

@@ -13,7 +13,7 @@ export const runHandlers = jsonHandlers({
     return call.coordinator.runs.show({ tenant_id: call.tenant, project_id }, call.param('run_id'));
   },
   cancel_run: (call) =>
-    command(({ runs }, project, body, caller) =>
-      runs.cancel(project, call.param('run_id'), body, caller),
-    )(call),
+    command(({ runs }, project, body, caller) => runs.cancel(project, call.param('run_id'), body, caller))(
+      call,
+    ),
 }) satisfies Partial<Handlers>;
