@@ -54,11 +54,6 @@ const TAKES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   zoom: { edge: 'design_code', feature: FEATURE },
   trace: { req: FEATURE, direction: 'both' },
   pending_reviews: {},
-  iterate: { feature_id: FEATURE, edge: 'design_code', agent_role: 'a' },
-  cancel_run: { comment: 'c' },
-  list_runs: { feature: FEATURE, status: 'RUNNING' },
-  get_run: {},
-  runs_spent: { feature: FEATURE },
   known_gaps: {},
 };
 /** Human-readable text, which may contain line breaks. */

@@ -198,7 +198,7 @@ const BOUNDS: Readonly<Record<string, string>> = {
   list_keys: 'a page',
   list_runners: 'at most 50 runners',
   list_candidates: 'a page; the limit of concurrent claims, one turn',
-  list_runs: 'a page, at most 20,000 runs scanned, computed in slices',
+  list_runs: 'one page, at most 20,000 runs scanned, computed in slices',
   get_run: '1,000 steps or 4 MiB; the events of one edge',
   runs_spent: 'the sums of 1,000 features; the new run events of the tenant, every 10 seconds',
   methodology_status: 'the features of a workspace; one turn',
