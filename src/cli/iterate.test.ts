@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { gen } from './testing/terminal.js';
-import { createProject } from './testing/workspace.js';
+import { createProject, FEATURE_ID, writeProjectFile } from './testing/workspace.js';
 
 test('gen zoom --mermaid draws the machine of an edge', async () => {
   const terminal = await createProject();
@@ -10,4 +10,32 @@ test('gen zoom --mermaid draws the machine of an edge', async () => {
   expect(drawn.out).toContain('ConstructCandidate');
   expect((await zoom()).code).toBe(2);
   expect((await zoom('--edge', 'nowhere')).err).toContain('The graph has no edge nowhere');
+});
+
+test('gen runs lists, shows, cancels and retries runs, by the beginning of their id', async () => {
+  const terminal = await createProject();
+  const edge = `${FEATURE_ID}#design_code`;
+  expect((await gen(terminal, 'runs')).out).toContain('No edge has been run');
+  // The draft stays empty, so the run fails without a candidate.
+  await writeProjectFile(
+    terminal.cwd,
+    '.ai-workspace/engine.yml',
+    'construct: { type: command, command: ["true"] }\n',
+  );
+  expect((await gen(terminal, 'init')).code).toBe(0);
+  await gen(terminal, 'iterate', edge, '--yes', '--unsandboxed');
+  const { runs } = JSON.parse((await gen(terminal, 'runs', '--json')).out);
+  expect(runs).toMatchObject([{ task_id: edge, status: 'ESCALATED' }]);
+  const id: string = runs[0].run_id;
+  const shown = await gen(terminal, 'runs', 'show', id.slice(0, 13));
+  expect(shown.out).toContain('construct_candidate');
+  expect((await gen(terminal, 'runs', 'show', 'f')).err).toContain('There is no run f');
+  const retried = await gen(terminal, 'runs', 'retry', id);
+  expect(retried.out).toContain(`gen iterate '${edge}'`);
+  const listed = JSON.parse((await gen(terminal, 'runs', '--json')).out).runs;
+  expect(listed).toMatchObject([{ status: 'REQUESTED', retry_of: id }, { run_id: id }]);
+  expect((await gen(terminal, 'runs', 'cancel', listed[0].run_id)).out).toContain('is cancelled');
+  const again = await gen(terminal, 'runs', 'cancel', listed[0].run_id);
+  expect(again).toMatchObject({ code: 1, err: expect.stringContaining('RUN_ENDED') });
+  expect((await gen(terminal, 'status', '--health')).out).toContain('spent by runs');
 });

@@ -6,6 +6,7 @@ import type {
   ZoomBody,
 } from '../core/contract/methodology-views.js';
 import type { OperationId } from '../core/contract/operations.js';
+import type { RunsQuery, SpentQuery } from '../core/contract/runs.js';
 import type { AtQuery, LogPosition } from '../core/contract/schema.js';
 import { withRequestId } from './endpoint.js';
 import type { HttpRequest } from './http.js';
@@ -88,6 +89,25 @@ export class MethodologyClient {
   }
   release(request: ProjectBody<'release'>): OperationReply<'release'> {
     return this.post('/api/release', request);
+  }
+
+  /** Requests a run of an edge, which gen iterate executes. */
+  requestRun(request: ProjectBody<'iterate'>): OperationReply<'iterate'> {
+    return this.post('/api/iterate', request);
+  }
+  /** The runs of the project, newest first. */
+  runs(query: RunsQuery = {}): OperationReply<'list_runs'> {
+    return this.get('/api/runs', { ...query });
+  }
+  run(runId: string): OperationReply<'get_run'> {
+    return this.get(`/api/runs/${encodeURIComponent(runId)}`);
+  }
+  cancelRun(runId: string, request: ProjectBody<'cancel_run'> = {}): OperationReply<'cancel_run'> {
+    return this.post(`/api/runs/${encodeURIComponent(runId)}/cancel`, request);
+  }
+  /** What runs have spent, by feature, in the project and in the tenant. */
+  spent(query: SpentQuery = {}): OperationReply<'runs_spent'> {
+    return this.get('/api/spent', { ...query });
   }
 
   private post<T>(path: string, request: object): CallReply<T> {

@@ -86,6 +86,7 @@ import { noopObserver, type Observer } from './runtime/observer.js';
 import { EvidenceService } from './services/evidence.js';
 import { KeyService } from './services/keys.js';
 import { PlanService } from './services/plans.js';
+import { RunsService } from './services/runs.js';
 import { SessionService } from './services/sessions.js';
 import { SettingsService } from './services/settings.js';
 import { clampTimestamps, commitImported } from './transfer/imported-events.js';
@@ -134,6 +135,7 @@ export class Coordinator {
   readonly evidence: EvidenceService;
   readonly queries: Queries;
   readonly feed: EventFeed;
+  readonly runs: RunsService;
   readonly methodology: MethodologyService;
   readonly reviewLinks: ReviewLinks;
   readonly audit: AuditService;
@@ -165,10 +167,12 @@ export class Coordinator {
     this.evidence = new EvidenceService(projects, blobs, readScheduler);
     this.queries = new Queries(projects, store, this.history, blobs, readScheduler, environment);
     this.feed = new EventFeed(projects, store, readScheduler, environment);
+    this.runs = new RunsService(projects, this.history, readScheduler, environment);
     this.methodology = new MethodologyService({
       projects,
       readScheduler,
       history: this.history,
+      readRuns: (project) => this.runs.stateOf(project),
       recordReview: (scope, body, caller) => this.recordReview(scope, body, caller),
     });
     this.reviewLinks = new ReviewLinks({

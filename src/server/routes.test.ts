@@ -353,6 +353,17 @@ describe('queries and settings', () => {
     expect((await served.get(`${PROJECT_URL}/tasks?at=-1`)).status).toBe(400);
   });
 
+  test('has routes for runs, in runs.test.ts in detail', async () => {
+    const run = '/api/runs/0199c1de-0000-7000-8000-000000000001';
+    for (const path of ['/api/runs', '/api/spent', run])
+      expect([path, (await served.get(`${path}?project_id=none`)).status]).toEqual([path, 404]);
+    for (const [path, more] of [
+      ['/api/iterate', { feature_id: 'F', edge: 'design_code' }],
+      [`${run}/cancel`, {}],
+    ] as const)
+      expect([path, (await served.post(path, { project_id: 'none', ...more })).status]).toEqual([path, 404]);
+  });
+
   test('claims with an ended lease are listed, up to a time', async () => {
     const reply = await served.get(`${PROJECT_URL}/claims/expired`);
     expect(reply).toMatchObject({ status: 200, body: { claims: [], next: null } });

@@ -10,6 +10,7 @@ import { planHandlers } from './routes/plan.js';
 import { platformHandlers } from './routes/platform.js';
 import { reviewLinkHandlers } from './routes/review-links.js';
 import { runnerHandlers } from './routes/runners.js';
+import { runHandlers } from './routes/runs.js';
 import { taskHandlers } from './routes/tasks.js';
 import { workHandlers } from './routes/work.js';
 
@@ -23,6 +24,7 @@ const HANDLERS: Handlers = {
   ...eventHandlers,
   ...auditHandlers,
   ...methodologyHandlers,
+  ...runHandlers,
   ...reviewLinkHandlers,
   ...platformHandlers,
   ...mcpHandlers,

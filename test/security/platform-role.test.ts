@@ -39,17 +39,17 @@ const RIGHT_OF_ROUTES: Readonly<Record<Right, string>> = {
   read:
     'list_tasks batch_get_states get_task_state get_claim_history list_results get_result explain get_blob get_plan audit_head audit_proof audit_consistency audit_keys ' +
     'list_sessions get_session get_active_claims_for_session get_limits get_policy status agents list_expired_claims list_projects events agent_events ' +
-    'events_stream start methodology_status zoom trace pending_reviews known_gaps mcp mcp_project list_candidates',
+    'events_stream start methodology_status zoom trace pending_reviews known_gaps mcp mcp_project list_candidates list_runs get_run runs_spent',
   work:
     'spawn fold_back checkpoint validate_gaps claim_task batch_claim renew_lease renew_batch release_claim ' +
-    'release_batch suspend_claim resume_claim submit_result submit_batch next note open_session close_session add_tasks propose_candidate',
+    'release_batch suspend_claim resume_claim submit_result submit_batch next note open_session close_session add_tasks propose_candidate iterate',
   upload: 'put_blob',
   attest: 'record_evidence',
   review: 'record_review adopt decide_review decide_proposal create_review_link',
   tell: 'append_event',
   administer:
     'import_events trust_imports put_plan init release force_release reassign reset hold unhold put_limits put_policy ' +
-    'create_key list_keys revoke_key audit_replace_key audit_revoke_key enrol_runner list_runners revoke_runner',
+    'create_key list_keys revoke_key audit_replace_key audit_revoke_key enrol_runner list_runners revoke_runner cancel_run',
   platform: 'metrics',
 };
 
@@ -99,6 +99,7 @@ const IDS: Readonly<Record<string, string>> = {
   sha256: '0'.repeat(64),
   key_id: '0'.repeat(16),
   runner_id: `rnr_${'0'.repeat(24)}`,
+  run_id: '00000000-0000-7000-8000-000000000000',
 };
 
 async function ask(route: Route, requestedTenant: string, token: string): Promise<AccessVerdict> {

@@ -1,43 +1,107 @@
-import { foldRuns, RUN_EVENT_TYPES, type Run } from '../../core/engine/runs.js';
+import type { RunSummary } from '../../core/contract/runs.js';
+import { subjectKeys } from '../../core/subject.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
-import { readEvents } from '../engine/workspace-services.js';
 import { CommandFailure } from '../exit.js';
 import { costText, runText } from '../output/run.js';
+import { reportRefusal, showDecision, unwrapReply } from '../replies.js';
 
-export const addRuns = command('runs [id]', {
-  description: 'list the runs of edges, or show one',
+const show = command('show <id>', {
+  description: 'show a run: its states, times, inputs and outputs, failures first, and its cost',
+  help: `
+Examples:
+  gen runs show 0199c1de`,
+  async run(context, id) {
+    const { methodology } = await context.genesis();
+    const { run_id } = await findRun(context, id);
+    const { run, omitted_steps } = unwrapReply(await methodology.run(run_id));
+    context.show(run, () => runText(run, context));
+    if (omitted_steps > 0)
+      context.printNotice(`The oldest ${omitted_steps} steps are omitted. See gen events.`);
+  },
+});
+
+const cancel = command('cancel <id>', {
+  description: 'end a run that has not ended; its executor loses the edge',
+  options: { '--comment <text>': 'why' },
+  help: `
+Needs the credential of an admin. What the run has already recorded stays in the log.
+
+Examples:
+  gen runs cancel 0199c1de --comment "wrong budget"`,
+  async run(context, id, { comment }) {
+    const { methodology } = await context.genesis();
+    const { run_id } = await findRun(context, id);
+    const reply = unwrapReply(await methodology.cancelRun(run_id, withoutUndefined({ comment })));
+    showDecision(context, reply, () => `Run ${run_id} is cancelled.`);
+  },
+});
+
+const retry = command('retry <id>', {
+  description: 'request a new run of the edge, which begins with the findings of this one',
+  options: { '--role <role>': 'agent role to work in' },
+  help: `
+The run must have ended without convergence. Then execute the new one with gen iterate.
+
+Examples:
+  gen runs retry 0199c1de
+  gen iterate REQ-F-AUTH-001#design_code`,
+  async run(context, id, { role: agent_role }) {
+    const { methodology } = await context.genesis();
+    const { run_id, task_id } = await findRun(context, id);
+    const { feature_id = '', edge = '' } = subjectKeys(task_id);
+    const request = { feature_id, edge, retry_of: run_id, ...withoutUndefined({ agent_role }) };
+    const reply = unwrapReply(await methodology.requestRun(request));
+    if (!reply.success) return reportRefusal(context, reply);
+    if (reply.reason === 'DRY_RUN') return;
+    const { reviews } = unwrapReply(await methodology.reviews());
+    const isInReview = reviews.some((review) => review.task_id === task_id);
+    context.show(reply, ({ run, reason }) => [
+      reason === 'REQUESTED' ? `Run ${run.run_id} is requested.` : `Run ${run.run_id} is under way already.`,
+      ...(isInReview ? [`The edge waits for a review. Decide first: gen review '${task_id}'`] : []),
+      `Execute it: gen iterate '${task_id}'`,
+    ]);
+  },
+});
+
+export const addRuns = command('runs', {
+  description: 'list, inspect, cancel and retry the runs of edges',
   options: { '--feature <id>': 'only this feature' },
   help: `
-The runs come from the log. An id is that of a run; its first characters are enough.
+The runs come from the log, newest first. An id is that of a run; its first characters are enough.
 
 Examples:
   gen runs
   gen runs --feature REQ-F-AUTH-001
-  gen runs 0199c1de`,
-  async run(context, id, { feature }) {
-    const runs = await readRuns(context, feature);
-    if (id !== undefined) {
-      const run = findRun(runs, id);
-      return context.show(run, () => runText(run, context));
-    }
-    context.show({ runs }, () =>
+  gen runs show 0199c1de`,
+  subcommands: [show, cancel, retry],
+  async run(context, { feature }) {
+    const { methodology } = await context.genesis();
+    const reply = unwrapReply(await methodology.runs(withoutUndefined({ feature })));
+    context.show(reply, ({ runs }) =>
       runs.length === 0
         ? 'No edge has been run. Run one: gen iterate FEATURE#EDGE'
         : runsTable(runs, context),
     );
+    if (reply.next !== null) context.printNotice('Older runs are omitted. Select some with --feature.');
   },
 });
 
-async function readRuns(context: CommandContext, feature: string | undefined): Promise<Run[]> {
-  const genesis = await context.genesis();
-  const filter = feature === undefined ? {} : { feature_id: feature };
-  const pages = await Promise.all(RUN_EVENT_TYPES.map((type) => readEvents(genesis, { ...filter, type })));
-  return foldRuns(pages.flat().sort((a, b) => a.position - b.position));
-}
+const PAGES_MAX = 20;
 
-function findRun(runs: readonly Run[], id: string): Run {
-  const found = runs.filter(({ run_id }) => run_id.startsWith(id));
+/** The run whose id begins with these characters, among the newest ones. */
+async function findRun(context: CommandContext, id: string): Promise<RunSummary> {
+  const { methodology } = await context.genesis();
+  const found: RunSummary[] = [];
+  let after: string | null | undefined;
+  for (let page = 0; page < PAGES_MAX && after !== null; page += 1) {
+    const { runs, next } = unwrapReply(
+      await methodology.runs({ limit: 1000, ...withoutUndefined({ after }) }),
+    );
+    found.push(...runs.filter(({ run_id }) => run_id.startsWith(id)));
+    after = next;
+  }
   const [run, other] = found;
   if (run === undefined) throw new CommandFailure(`There is no run ${id}. Known runs: gen runs`);
   if (other !== undefined)
@@ -45,12 +109,12 @@ function findRun(runs: readonly Run[], id: string): Run {
   return run;
 }
 
-const runsTable = (runs: readonly Run[], context: CommandContext): string =>
-  context.table([...runs].reverse(), [
+const runsTable = (runs: readonly RunSummary[], context: CommandContext): string =>
+  context.table(runs, [
     { head: 'RUN', cell: ({ run_id }) => run_id, is_fixed: true },
-    { head: 'EDGE', cell: ({ subject }) => subject },
+    { head: 'EDGE', cell: ({ task_id }) => task_id },
     { head: 'STATUS', cell: ({ status, reason }) => (reason === null ? status : `${status} (${reason})`) },
     { head: 'ITERATIONS', cell: ({ iterations }) => String(iterations) },
     { head: 'SPENT', cell: ({ spent }) => costText(spent), is_flexible: true },
-    { head: 'STARTED', cell: ({ started_at }) => started_at, is_fixed: true },
+    { head: 'STARTED', cell: ({ started_at }) => started_at ?? 'not yet', is_fixed: true },
   ]);

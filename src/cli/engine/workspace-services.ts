@@ -1,6 +1,6 @@
 import type { Genesis } from '../../client/index.js';
 import { isProblem } from '../../client/replies.js';
-import { addCost, type Cost, NO_COST } from '../../core/engine/check-outcome.js';
+import { NO_COST } from '../../core/engine/check-outcome.js';
 import { edgePlan } from '../../core/engine/edge-plan.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { checkAuthority } from '../../core/methodology/definition/authority.js';
@@ -161,15 +161,10 @@ export async function readEvents(
   return all;
 }
 
-/** What ended runs have spent. A run under way counts with its own sum. */
-async function spentBefore(genesis: Genesis, featureId: string) {
-  const ended = await readEvents(genesis, { type: 'run_ended' });
-  const sum = (events: readonly EventEnvelope[]): Cost =>
-    events.reduce((total, { payload }) => addCost(total, payload.spent as Cost), NO_COST);
-  const project = sum(ended);
-  return {
-    feature: sum(ended.filter(({ feature_id }) => feature_id === featureId)),
-    project,
-    tenant: project,
-  };
+/** What other runs have spent, those under way included. */
+async function spentBefore(genesis: Pick<Genesis, 'methodology'>, featureId: string) {
+  const reply = await genesis.methodology.spent({ feature: featureId });
+  if (isProblem(reply)) throw engineError('unavailable', reply.detail);
+  const { features, project, tenant } = reply.spent;
+  return { feature: features[featureId] ?? NO_COST, project, tenant };
 }

@@ -1,12 +1,14 @@
 import type { HealthReport } from '../../core/contract/methodology-views.js';
+import type { SpendLimit } from '../../core/methodology/definition/engine-settings.js';
 import type { CommandContext } from '../context.js';
+import { costText } from './run.js';
 import { countText, section } from './text.js';
 
 const SEVERITIES = ['critical', 'high', 'medium', 'low'] as const;
 
 /** The findings that are or soon become problems, worst first. */
 export function healthText(
-  { healthy, position, findings, counts }: HealthReport,
+  { healthy, position, findings, counts, spent, budget }: HealthReport,
   { paint, wrap }: CommandContext,
 ): string {
   const verdict = healthy ? paint.green('healthy') : paint.yellow('not healthy');
@@ -24,5 +26,27 @@ export function healthText(
   return [
     `${paint.bold(verdict)}  position ${position}, ${countText(counts.features, 'feature')}`,
     ...(findings.length === 0 ? ['No findings.'] : found),
+    ...section(paint.bold('spent by runs'), spentLines(spent, budget)),
   ].join('\n');
+}
+
+/** Nothing if no run has spent anything and there is no budget. */
+function spentLines({ features, project }: HealthReport['spent'], budget: HealthReport['budget']): string[] {
+  const ofFeatures = Object.entries(features);
+  if (ofFeatures.length === 0 && budget === null) return [];
+  return [
+    `  project: ${costText(project)}${limitText(budget?.project)}`,
+    ...ofFeatures.map(([id, cost]) => `  ${id}: ${costText(cost)}${limitText(budget?.feature)}`),
+  ];
+}
+
+function limitText(limit: SpendLimit | undefined): string {
+  if (limit === undefined) return '';
+  const { tokens, usd, seconds } = limit;
+  const limits = [
+    ...(tokens === undefined ? [] : [`${tokens} tokens`]),
+    ...(usd === undefined ? [] : [`$${usd}`]),
+    ...(seconds === undefined ? [] : [`${seconds} s`]),
+  ];
+  return ` (limit: ${limits.join(', ')})`;
 }

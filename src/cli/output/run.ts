@@ -7,17 +7,29 @@ import { singleLine } from './text.js';
 
 /** A run with its steps; failed ones come first. */
 export function runText(run: Run, context: CommandContext): string {
-  const { paint } = context;
-  const color =
-    run.status === 'CONVERGED' ? paint.green : run.status === 'RUNNING' ? paint.bold : paint.yellow;
   const lines = [
-    `${color(run.status)} ${run.subject}, generation ${run.generation}, ${iterationsText(run.iterations)}`,
+    `${statusText(run, context)} ${run.task_id}, generation ${run.generation}, ${iterationsText(run.iterations)}`,
     ...(run.says === '' ? [] : context.wrap(singleLine(run.says), 2)),
     ...(run.status === 'WAITING' ? [`  Waits for a review: gen review`] : []),
+    ...(run.status === 'REQUESTED' ? [`  Waits for an executor: gen iterate '${run.task_id}'`] : []),
     `  Run ${run.run_id}, ${costText(run.spent)}`,
+    ...timeLines(run),
     '',
   ];
   return [...lines, stepTable([...run.steps].sort(failedFirst), context)].join('\n');
+}
+
+function statusText({ status, reason }: Run, { paint }: CommandContext): string {
+  const color = status === 'CONVERGED' ? paint.green : status === 'RUNNING' ? paint.bold : paint.yellow;
+  return color(reason === null ? status : `${status} (${reason})`);
+}
+
+function timeLines({ requested_at, requested_by, started_at, ended_at, agent_id, retry_of }: Run): string[] {
+  const requested = requested_at === null ? [] : [`requested ${requested_at} by ${requested_by}`];
+  const started = started_at === null ? [] : [`started ${started_at} by ${agent_id}`];
+  const ended = ended_at === null ? [] : [`ended ${ended_at}`];
+  const times = [...requested, ...started, ...ended].map(singleLine);
+  return [...times.map((time) => `  ${time}`), ...(retry_of === null ? [] : [`  retry of ${retry_of}`])];
 }
 
 const failedFirst = (a: RunStep, b: RunStep): number =>
@@ -32,8 +44,18 @@ function stepTable(steps: readonly RunStep[], context: CommandContext): string {
       head: 'TIME',
       cell: ({ duration_ms }) => (duration_ms === null ? '' : `${(duration_ms / 1000).toFixed(1)} s`),
     },
+    { head: 'INPUT', cell: ({ input_sha256 }) => input_sha256.slice(0, DIGEST_CHARS) },
+    { head: 'OUTPUT', cell: outputText },
     { head: 'SAYS', cell: stepSays, is_flexible: true },
   ]);
+}
+
+const DIGEST_CHARS = 12;
+
+/** Where the result is: in the log, or in a blob. */
+function outputText({ output, output_ref }: RunStep): string {
+  if (output_ref !== null) return `blob ${output_ref.key.slice(0, DIGEST_CHARS)}`;
+  return output === null ? '' : 'inline';
 }
 
 /** Of a check, its own result: a failed check is a completed step. */

@@ -30,6 +30,12 @@ import {
   zoomBody,
 } from '../../core/contract/methodology-views.js';
 import type { AtQuery, LogPosition } from '../../core/contract/schema.js';
+import {
+  emptyRunsState,
+  evolveRuns,
+  RUN_EVENT_TYPES,
+  type RunsState,
+} from '../../core/engine/run-summaries.js';
 import { evolveMethodology } from '../../core/methodology/progress/evolve.js';
 import {
   emptyMethodologyState,
@@ -55,6 +61,7 @@ import { EventProjection } from '../queue/event-projection.js';
 import type { Operation } from '../queue/operation.js';
 import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
+import { spendingOf } from '../services/runs.js';
 import { type AsyncReply, isProblem, type Problem, problem } from '../wire/problem.js';
 import { checkpointOperation, checkpointReply } from './checkpoint.js';
 import { foldBackOperation } from './fold-back.js';
@@ -68,6 +75,8 @@ interface MethodologyDependencies {
   readonly projects: Projects;
   readonly readScheduler: ReadScheduler;
   readonly history: EventHistory;
+  /** The runs of a project, up to now. */
+  readonly readRuns: (project: Project) => Promise<RunsState>;
   /** Records a decision on a candidate. It belongs to the claim, so the claim rules decide it. */
   readonly recordReview: (scope: ProjectKey, body: unknown, caller: Caller) => AsyncReply<GateResult>;
 }
@@ -106,7 +115,12 @@ export class MethodologyService {
     return this.readView(projectKey, at, (input) => statusView({ ...input, request }));
   }
   health(projectKey: ProjectKey, { at }: AtQuery = {}): AsyncReply<HealthReport & LogPosition> {
-    return this.readView(projectKey, at, healthView);
+    return this.scheduleRead(projectKey, async ({ project, state }) => {
+      const input = await this.inputAt(project, state, at);
+      if (isProblem(input)) return input;
+      const spent = spendingOf(await this.runsAt(project, at));
+      return { ...healthView(input, spent), ...logPositionOf(input.state) };
+    });
   }
   /** A Gantt chart as Mermaid text. */
   gantt(projectKey: ProjectKey, { at }: AtQuery = {}): AsyncReply<{ gantt: string } & LogPosition> {
@@ -251,14 +265,31 @@ export class MethodologyService {
     view: (input: RouteInput) => T | Problem,
   ): AsyncReply<T & LogPosition> {
     return this.scheduleRead(projectKey, async ({ project, state }) => {
-      const input =
-        at === undefined
-          ? viewInputOf(project.state, state, project.view())
-          : await this.pastInput(project, at);
+      const input = await this.inputAt(project, state, at);
       if (isProblem(input)) return input;
       const found = view(input);
       return isProblem(found) ? found : { ...found, ...logPositionOf(input.state) };
     });
+  }
+
+  private async inputAt(
+    project: Project,
+    state: MethodologyState,
+    at: number | undefined,
+  ): Promise<RouteInput | Problem> {
+    return at === undefined ? viewInputOf(project.state, state, project.view()) : this.pastInput(project, at);
+  }
+
+  private async runsAt(project: Project, at: number | undefined): Promise<RunsState> {
+    const { history, readRuns } = this.dependencies;
+    if (at === undefined) return readRuns(project);
+    const state = emptyRunsState();
+    const filter = { until_position: at, types: RUN_EVENT_TYPES };
+    await history.forEach(project.key, filter, (event) => {
+      evolveRuns(state, event);
+      return true;
+    });
+    return state;
   }
 
   private async pastInput(project: Project, at: number): Promise<RouteInput | Problem> {

@@ -1,9 +1,11 @@
 import type { ClaimHandle } from '../../core/claims/commands.js';
 import { handleFault, reporterFault, stepReporterFault } from '../../core/claims/decide/handle.js';
 import { signOfLife } from '../../core/claims/decide/sign-of-life.js';
+import { isLive } from '../../core/claims/lease.js';
 import { type AppendRefusal, adviceFor } from '../../core/contract/codes.js';
 import type { AppendBody, AppendResult } from '../../core/contract/events.js';
-import { isRunEvent } from '../../core/engine/runs.js';
+import { isCancellation } from '../../core/engine/run-events.js';
+import { isRunEvent } from '../../core/engine/run-summaries.js';
 import {
   checkNewEvent,
   isAgentReported,
@@ -78,6 +80,9 @@ function appendRefusal(transaction: TransactionBuilder, subject: string, body: A
   }
   const handle = handleOf(body, caller);
   const context = view.decisionContext(subject);
+  // The command that cancels a run also ends the claim of its executor.
+  if (isCancellation(body) && isLive(head, context.now_ms, context.rules))
+    return refusedAppend('SESSION_MISMATCH', 'The edge is claimed. Cancel the run instead: gen runs cancel.');
   const fault = isRunEvent(body.event_type)
     ? stepReporterFault(head, body.generation, handle, context)
     : reporterFault(head, handle, context);
@@ -118,8 +123,9 @@ function requestKeyByEventId(body: AppendBody & RequestFields): RequestKey | nul
 }
 
 /** The event's subject: a task, an edge of a feature, a feature, or null for the project. */
-export function appendSubjectOf({ event_type, task_id, feature_id, edge }: AppendBody, caller: Caller) {
-  const fault = emitterProblem(event_type, caller);
+export function appendSubjectOf(body: AppendBody, caller: Caller) {
+  const { task_id, feature_id, edge } = body;
+  const fault = emitterProblem(body, caller);
   if (fault !== null) return fault;
   if (task_id !== undefined && feature_id === undefined && edge === undefined) return task_id;
   if (task_id === undefined && feature_id !== undefined && edge !== undefined) {
@@ -130,10 +136,12 @@ export function appendSubjectOf({ event_type, task_id, feature_id, edge }: Appen
 }
 
 /** Rejects event types that this caller may not append. */
-function emitterProblem(eventType: string, { may_work, may_review }: Caller): Problem | null {
+function emitterProblem(body: AppendBody, { may_work, may_review }: Caller): Problem | null {
+  const { event_type: eventType } = body;
   const fault = (code: 'INVALID_EVENT' | 'FORBIDDEN', reason: string): Problem =>
     fieldProblem('event_type', `${eventType} ${reason}`, code);
-  if (!isAgentReported(eventType) || (isCommandDecided(eventType) && !may_review)) {
+  const isDecided = isCommandDecided(eventType) || isCancellation(body);
+  if (!isAgentReported(eventType) || (isDecided && !may_review)) {
     return fault('INVALID_EVENT', 'cannot be appended: it is written by the command that causes it');
   }
   if (isHumanOnly(eventType) && !may_review) {

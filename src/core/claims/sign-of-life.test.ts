@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { SubjectCommand } from './commands.js';
+import type { DecisionContext, SubjectCommand } from './commands.js';
+import { stepReporterFault } from './decide/handle.js';
+import { signOfLife } from './decide/sign-of-life.js';
+import type { Gate, Head } from './head.js';
 import { isStale } from './lease.js';
+import type { Rules } from './policy.js';
 import { handleOf, result, submit } from './testing/commands.js';
 import { ada, bob, EDGE, EDGE_RULES, given, granted, msAt, released, suspended } from './testing/given.js';
 
@@ -80,5 +84,54 @@ describe('the record of a refused submission', () => {
     });
     expect(JSON.stringify(record)).not.toContain(forged.claim_id);
     expect(JSON.stringify(record)).not.toContain('secret');
+  });
+});
+
+describe('the sign of life of a reported step', () => {
+  const headOf = (...events: Parameters<typeof given>) =>
+    given(...events).when(note(ada, 1), 0).decision.head;
+  const contextAt = (seconds: number, rules: Partial<Rules> = {}): DecisionContext => ({
+    now_ms: msAt(seconds),
+    rules: { ...EDGE_RULES, ...rules },
+    claimIdOf: () => 'clm',
+  });
+  const typesAt = (seconds: number, rules?: Partial<Rules>) =>
+    signOfLife(headOf(granted(ada, 0)), contextAt(seconds, rules)).events.map(({ event_type }) => event_type);
+
+  it('is left out within five seconds of the last one', () => {
+    expect([typesAt(4.9), typesAt(5)]).toEqual([[], ['LEASE_RENEWED']]);
+  });
+
+  it('comes at least ten times before the holder counts as inactive', () => {
+    expect(typesAt(0.1, { stale_threshold_seconds: 1 })).toEqual(['LEASE_RENEWED']);
+  });
+
+  it('comes at once if the claim is recorded as stale', () => {
+    const head = headOf(granted(ada, 0));
+    const stale = { ...head, claim: { ...head.claim!, stale: true } };
+    expect(signOfLife(stale, contextAt(0)).events).toHaveLength(1);
+  });
+});
+
+describe('a step of a run', () => {
+  const context = given(granted(ada, 0)).when(note(ada, 1), 10);
+  it('is refused after an operator has taken the claim away, and not after the holder has ended it', () => {
+    const { claim } = context.decision.head;
+    const endedBy = (release_reason: 'FORCED' | 'COMPLETED', gate: Gate | null = null): Head => ({
+      ...context.decision.head,
+      claim: { ...claim!, state: 'RELEASED', release_reason },
+      gate,
+    });
+    const fault = (head: Head) =>
+      stepReporterFault(head, 1, handleOf(ada, 1), {
+        now_ms: msAt(10),
+        rules: EDGE_RULES,
+        claimIdOf: () => 'clm',
+      });
+    const rejected = { generation: 1, decision: 'REJECTED' } as Gate;
+    expect(fault(endedBy('FORCED'))).toBe('NO_CLAIM');
+    expect(fault(endedBy('FORCED', { ...rejected, generation: 0 }))).toBe('NO_CLAIM');
+    expect(fault(endedBy('FORCED', rejected))).toBeNull();
+    expect(fault(endedBy('COMPLETED'))).toBeNull();
   });
 });

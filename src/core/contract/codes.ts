@@ -132,6 +132,8 @@ export type CheckpointRefusal = (typeof CHECKPOINT_REFUSALS)[number];
 export type VersionReleaseRefusal = (typeof VERSION_RELEASE_REFUSALS)[number];
 export type ProposeRefusal = (typeof PROPOSE_REFUSALS)[number];
 export type EvidenceRefusal = (typeof EVIDENCE_REFUSALS)[number];
+export type IterateRefusal = (typeof ITERATE_REFUSALS)[number];
+export type CancelRefusal = (typeof CANCEL_REFUSALS)[number];
 export type AuditKeyRefusal = (typeof AUDIT_KEY_REFUSALS)[number];
 
 /** Codes of a command that took effect, or already had. */

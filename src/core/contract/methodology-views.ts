@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { costSchema } from '../engine/check-outcome.js';
 import { agentIdSchema } from '../ids.js';
+import { budgetSchema } from '../methodology/definition/engine-settings.js';
 import { evidenceStanding } from './claims.js';
 import {
   ESCALATION_KINDS,
@@ -222,6 +224,10 @@ const healthReport = z.object({
   findings: z.array(healthFinding),
   counts: z.object({ features: count, pending_reviews: count, stale_claims: count, stuck: count }),
   health: serviceHealth,
+  /** By runs of the iterate engine. */
+  spent: z.object({ features: z.record(text, costSchema), project: costSchema }),
+  /** Of engine.yml; null if it sets none. */
+  budget: budgetSchema.nullable(),
 });
 const healthReply = named('Health', healthReport.extend(positionFields));
 const ganttReply = z.object({

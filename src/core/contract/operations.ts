@@ -9,6 +9,7 @@ import { type ApiOperations, type IdentifiedOperation, json, type ReplySchema } 
 import { overviewOperations } from './overview.js';
 import { planOperations } from './plan.js';
 import { runnerOperations } from './runners.js';
+import { runOperations } from './runs.js';
 import { sessionOperations } from './sessions.js';
 import { settingsOperations } from './settings.js';
 import { taskOperations } from './tasks.js';
@@ -86,6 +87,7 @@ export const OPERATIONS = {
   ...auditOperations,
   ...methodologyOperations,
   ...methodologyViewOperations,
+  ...runOperations,
   ...platformOperations,
 } as const satisfies ApiOperations;
 

@@ -5,7 +5,8 @@ import { RUN_STATUSES } from '../engine/run-events.js';
 import { agentRoleSchema, requestIdSchema } from '../ids.js';
 import { effectiveCheck } from './claims.js';
 import { CANCEL_REFUSALS, ITERATE_REFUSALS } from './codes.js';
-import { featureId } from './methodology.js';
+import { featureId, view } from './methodology.js';
+import { type ApiOperations, json, withProject } from './operation.js';
 import {
   boundedText,
   count,
@@ -88,11 +89,14 @@ const runDetails = namedObject('Run', {
   steps: z.array(runStep),
 });
 
+export const spentQuery = z.strictObject({ feature: featureId.exactOptional() });
 /** What all runs have spent, runs under way included. */
 export const spentSums = namedObject('SpentSums', {
-  features: z.record(z.string(), costSchema),
+  features: z
+    .record(z.string(), costSchema)
+    .describe('of the feature asked for, otherwise of the first 1,000'),
   project: costSchema,
-  tenant: costSchema.describe('over all projects of the tenant'),
+  tenant: costSchema.describe('over all projects of the tenant; of the other projects up to 10 seconds old'),
 });
 
 export const runsReply = z.object({
@@ -100,7 +104,11 @@ export const runsReply = z.object({
   next: nextPage,
   ...positionFields,
 });
-export const runReply = z.object({ run: runDetails, ...positionFields });
+export const runReply = z.object({
+  run: runDetails,
+  omitted_steps: count.describe('the oldest steps, if all together are too large'),
+  ...positionFields,
+});
 export const spentReply = z.object({ spent: spentSums, ...positionFields });
 
 export const iterateResult = namedResult('IterateResult', [
@@ -127,10 +135,44 @@ export const cancelRunResult = namedResult('CancelRunResult', [
 ]);
 
 export type IterateBody = z.input<typeof iterateBody>;
+export type CancelRunBody = z.input<typeof cancelRunBody>;
 export type RunsQuery = z.output<typeof runsQuery>;
+export type SpentQuery = z.output<typeof spentQuery>;
 export type RunSummary = ReplyOf<typeof runSummary>;
 export type RunDetails = ReplyOf<typeof runDetails>;
 export type SpentSums = ReplyOf<typeof spentSums>;
+export type SpentReply = ReplyOf<typeof spentReply>;
+export type RunReply = ReplyOf<typeof runReply>;
 export type RunsReply = ReplyOf<typeof runsReply>;
 export type IterateResult = ReplyOf<typeof iterateResult>;
 export type CancelRunResult = ReplyOf<typeof cancelRunResult>;
+
+/** A command whose body names the project. */
+const command = { method: 'POST', tenant: 'own', isRefusable: true } as const;
+
+export const runOperations = {
+  iterate: {
+    ...command,
+    path: '/api/iterate',
+    action: 'work',
+    summary: 'Request a run of an edge; gen iterate executes it. With dry_run, compile it only',
+    body: json(withProject(iterateBody)),
+    reply: iterateResult,
+  },
+  list_runs: view('/api/runs', 'List the runs of the project, newest first', runsQuery, runsReply),
+  runs_spent: view(
+    '/api/spent',
+    'Get what runs have spent, by feature, in the project and in the tenant',
+    spentQuery,
+    spentReply,
+  ),
+  get_run: view('/api/runs/{run_id}', 'Get a run with its steps', z.strictObject({}), runReply),
+  cancel_run: {
+    ...command,
+    path: '/api/runs/{run_id}/cancel',
+    action: 'operate',
+    summary: 'Cancel a run that has not ended; its executor loses the claim of the edge',
+    body: json(withProject(cancelRunBody)),
+    reply: cancelRunResult,
+  },
+} as const satisfies ApiOperations;

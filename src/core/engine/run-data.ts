@@ -23,6 +23,8 @@ export const runIdentity = z.strictObject({
   project_id: z.string(),
   feature_id: z.string(),
   edge: z.string(),
+  /** Of a retry: what the last iteration of the retried run found. The first iteration reads it. */
+  retried_findings: blobReference.exactOptional(),
 });
 const claimOfRun = z.strictObject({
   generation: z.int().min(1),

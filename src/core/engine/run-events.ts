@@ -23,10 +23,12 @@ const stepFields = {
 export const RUN_STATUSES = ['CONVERGED', 'ESCALATED', 'FAILED', 'CANCELLED'] as const;
 
 export const runEventSchemas = {
-  /** Somebody asks for a run; the next executor takes it, under this id. Changes nothing else. */
+  /** Written by the request for a run; the next executor of the edge takes it, under this id. */
   run_requested: z.strictObject({ run_id: z.uuid(), retry_of: z.uuid().nullable() }),
   run_started: z.strictObject({
     run_id: z.uuid(),
+    /** The run whose findings the first iteration reads. */
+    retry_of: z.uuid().nullable().exactOptional(),
     workflow_type: z.enum(['STANDARD', 'EXPRESS']),
     /** The compiled machine, as a blob, and its digest. */
     machine: blobReference,
@@ -64,3 +66,7 @@ export const runEventSchemas = {
 } as const;
 export type RunEventType = keyof typeof runEventSchemas;
 export type RunEventPayload<Type extends RunEventType> = z.output<(typeof runEventSchemas)[Type]>;
+
+/** Whether an event ends a run by cancellation, which needs the right to operate. */
+export const isCancellation = (event: { event_type: string; payload: Readonly<Record<string, unknown>> }) =>
+  event.event_type === 'run_ended' && event.payload.status === 'CANCELLED';

@@ -22,7 +22,7 @@ export const CATALOGUE: ReadonlyMap<string, z.ZodType> = new Map(Object.entries(
 
 /** Whether agents and tools report this type themselves. All other events are written by the commands that cause them. */
 export const isAgentReported = (eventType: string): boolean =>
-  Object.hasOwn(methodologyEventSchemas, eventType);
+  Object.hasOwn(methodologyEventSchemas, eventType) && eventType !== 'run_requested';
 
 /**
  * Types for which a command decides, such as whether a child is done or the project may be released. Agents use that

@@ -6,7 +6,7 @@ import type { Candidate } from '../../core/engine/run-data.js';
 import { engineError } from '../engine-error.js';
 import { buildPrompt, type ConstructionPrompt, type PromptText } from '../prompts/build-prompt.js';
 import type { StepCall } from '../runs/step-runner.js';
-import { claimOf, type Findings, findingsOf, manifestOf, planOf, required } from './run-state.js';
+import { claimOf, type Findings, findingsToFix, manifestOf, planOf, required } from './run-state.js';
 import type { EngineServices } from './services.js';
 
 const SAYS_CHARS_MAX = 2000;
@@ -64,7 +64,7 @@ async function promptInput(
   plan: EdgePlan,
   files: readonly PromptText[],
 ): Promise<ConstructionPrompt> {
-  const findings = await findingsOf(services.blobs, data);
+  const findings = await findingsToFix(services.blobs, data);
   const context = data.context === undefined ? null : await services.blobs.get(data.context.manifest);
   return {
     feature_id: plan.feature_id,

@@ -50,6 +50,14 @@ export const findingsSchema = z.object({
 });
 export type Findings = z.output<typeof findingsSchema>;
 
+/** What the constructor has to improve: the findings of the last iteration, of a retry those of the run before. */
+export async function findingsToFix(blobs: RunBlobs, data: RunData): Promise<Findings | null> {
+  const { retried_findings } = data.run;
+  const ofLast = await findingsOf(blobs, data);
+  if (ofLast !== null || retried_findings === undefined) return ofLast;
+  return findingsSchema.parse(await readJson(blobs, retried_findings));
+}
+
 export async function findingsOf(blobs: RunBlobs, { verdict }: RunData): Promise<Findings | null> {
   if (verdict?.findings == null) return null;
   return findingsSchema.parse(await readJson(blobs, verdict.findings));

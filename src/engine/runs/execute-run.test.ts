@@ -49,6 +49,7 @@ forEachStore('a run of an edge', (open) => {
     const harness = await openStore();
     const files = {
       'graph/edges/design_code.yml': edgeFile(isHumanRequired),
+      'engine.yml': 'construct: { type: command, command: [make] }\n',
       [`features/active/${FEATURE}.yml`]: vector(FEATURE),
     };
     unwrap(await harness.coordinator.settings.configure(P, { files }));
@@ -102,6 +103,81 @@ forEachStore('a run of an edge', (open) => {
     const ended = await executeRun(REQUEST, services(), instantHost(), SIGNAL);
     expect(ended).toMatchObject({ status: 'ENDED', run: { status: 'CONVERGED' } });
     expect((await typesIn(harness)).filter((type) => type === 'edge_converged')).toHaveLength(1);
+  });
+
+  const requestRun = async ({ coordinator }: CoordinatorHarness, more: object = {}): Promise<string> => {
+    const body = { feature_id: FEATURE, edge: 'design_code', ...more };
+    const reply = unwrap(await coordinator.runs.request(P, body));
+    if (!reply.success || reply.reason === 'DRY_RUN') throw new Error(reply.reason);
+    return reply.run.run_id;
+  };
+
+  test('takes the run that was requested, under its id', async () => {
+    const harness = await configured(open);
+    const run_id = await requestRun(harness);
+    const end = await executeRun(REQUEST, servicesOf(harness, SCRIPT), instantHost(), SIGNAL);
+    expect(end).toMatchObject({ status: 'ENDED', run: { run_id, status: 'CONVERGED', iterations: 2 } });
+    expect(unwrap(await harness.coordinator.runs.list(P)).runs).toMatchObject([{ run_id }]);
+  });
+
+  test('stops when it is cancelled, and none of its later steps is recorded', async () => {
+    const harness = await configured(open);
+    const run_id = await requestRun(harness);
+    const services = servicesOf(harness, SCRIPT);
+    const cancelling: EngineServices = {
+      ...services,
+      async openConstructor(plan) {
+        expect(unwrap(await harness.coordinator.runs.cancel(P, run_id, {})).success).toBe(true);
+        return services.openConstructor(plan);
+      },
+    };
+    const end = await executeRun(REQUEST, cancelling, instantHost(), SIGNAL);
+    expect(end).toEqual({ status: 'CLAIM_LOST', run_id, says: 'The run was cancelled.' });
+    const types = await typesIn(harness);
+    expect(types.slice(types.indexOf('run_ended') + 1)).toEqual([]);
+    expect(types).not.toContain('edge_converged');
+  });
+
+  test('gives the edge back if its request is cancelled while it is taken', async () => {
+    const harness = await configured(open);
+    const run_id = await requestRun(harness);
+    const services = servicesOf(harness, SCRIPT);
+    const cancelled: EngineServices = {
+      ...services,
+      async readPlan(...edge) {
+        unwrap(await harness.coordinator.runs.cancel(P, run_id, {}));
+        return services.readPlan(...edge);
+      },
+    };
+    const end = await executeRun(REQUEST, cancelled, instantHost(), SIGNAL);
+    expect(end).toEqual({ status: 'CLAIM_LOST', run_id, says: 'The run was cancelled.' });
+    const next = await executeRun(REQUEST, servicesOf(harness, SCRIPT), instantHost(), SIGNAL);
+    expect(next).toMatchObject({ status: 'ENDED', run: { status: 'CONVERGED', generation: 2 } });
+  });
+
+  test('reads the findings of the run that it retries in its first prompt, and is not stuck by them', async () => {
+    const harness = await configured(open);
+    const never = { ...SCRIPT, candidate: () => 'wrong' };
+    const first = await executeRun(REQUEST, servicesOf(harness, never), instantHost(), SIGNAL);
+    if (first.status !== 'ENDED') throw new Error(first.status);
+    const release = { expected_generation: 1, reason: 'try again' };
+    unwrap(await harness.coordinator.operate(P, SUBJECT, 'force_release', release));
+    const run_id = await requestRun(harness, { retry_of: first.run.run_id });
+    const prompts: string[] = [];
+    const services = servicesOf(harness, SCRIPT);
+    const reading: EngineServices = {
+      ...services,
+      openConstructor: async (plan) => {
+        const construct = await services.openConstructor(plan);
+        return (work) => {
+          prompts.push(work.prompt);
+          return construct(work);
+        };
+      },
+    };
+    const end = await executeRun(REQUEST, reading, instantHost(), SIGNAL);
+    expect(end).toMatchObject({ run: { run_id, retry_of: first.run.run_id, status: 'CONVERGED' } });
+    expect(prompts[0]).toContain('fail: failed');
   });
 
   test('is refused while another agent holds the edge', async () => {

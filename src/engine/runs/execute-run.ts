@@ -3,10 +3,15 @@ import { canonicalJson } from '../../core/canonical-json.js';
 import type { ClaimResult } from '../../core/contract/claims.js';
 import type { StateMachine } from '../../core/engine/asl.js';
 import { type CompiledMachine, compileMachine, functionName } from '../../core/engine/compile-machine.js';
-import { handlerResults, type StepHandlerName } from '../../core/engine/run-data.js';
+import {
+  type BlobReference,
+  handlerResults,
+  type RunIdentity,
+  type StepHandlerName,
+} from '../../core/engine/run-data.js';
 import type { RunEventPayload } from '../../core/engine/run-events.js';
+import { openRunOf } from '../../core/engine/run-summaries.js';
 import { foldRuns, type Run } from '../../core/engine/runs.js';
-import type { EventEnvelope } from '../../core/events/envelope.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import { isUnanswered, type Unanswered } from '../coordination.js';
 import { EngineError } from '../engine-error.js';
@@ -62,19 +67,53 @@ export async function executeRun(
   const subject = edgeSubject(request.feature_id, request.edge);
   const claimed = await claimEdge(request, services, subject);
   if (!('claim_id' in claimed)) return refused(services, subject, claimed);
-  // Read under the claim: nobody else adds to the run now.
-  const open = openRunOf(await services.coordination.eventsOf(subject));
+  // Read under the claim: no other executor adds to the run now.
+  const runs = foldRuns(await services.coordination.eventsOf(subject));
+  const open = openRunOf(runs);
   const run_id = open?.run_id ?? host.newRunId();
   const author: RunAuthor = { subject, agent_id: services.agent_id, ...claimed };
   const machine =
-    open === undefined ? await startRun(request, services, author, run_id) : await machineOf(services, open);
+    open === undefined || open.machine === null
+      ? await startRun(request, services, author, { run_id, retry_of: open?.retry_of ?? null })
+      : ((await readJson(services.blobs, open.machine)) as StateMachine);
+  // A request can be cancelled while it is taken.
+  if (open?.started_at === null && (await runOf(services, subject, run_id)).ended_at !== null) {
+    await releaseEdge(services, author, 'VOLUNTARY', CANCELLED);
+    return { status: 'CLAIM_LOST', run_id, says: CANCELLED };
+  }
   host.onStart?.({ run_id, machine, generation: claimed.generation });
   const journal = new RunJournal(services.coordination, services.blobs, author, run_id, open ?? null);
-  const says = await runSteps(request, services, host, { machine, journal, claimed }, signal);
-  if (says === null) return { status: 'CLAIM_LOST', run_id, says: 'Another executor has the edge.' };
-  const run = foldRuns(await services.coordination.eventsOf(subject)).find((each) => each.run_id === run_id);
-  if (run === undefined) throw new Error(`the log has no run ${run_id}`);
+  const retried = await retriedFindings(services, runs, open?.retry_of ?? null);
+  const says = await runSteps(request, services, host, { machine, journal, claimed, retried }, signal);
+  const run = await runOf(services, subject, run_id);
+  if (says === null) {
+    const message = run.status === 'CANCELLED' ? CANCELLED : 'Another executor has the edge.';
+    return { status: 'CLAIM_LOST', run_id, says: message };
+  }
   return { status: run.ended_at === null ? 'WAITING' : 'ENDED', run, says };
+}
+
+const CANCELLED = 'The run was cancelled.';
+
+async function runOf({ coordination }: EngineServices, subject: string, runId: string): Promise<Run> {
+  const run = foldRuns(await coordination.eventsOf(subject)).find(({ run_id }) => run_id === runId);
+  if (run === undefined) throw new Error(`the log has no run ${runId}`);
+  return run;
+}
+
+/** What the last iteration of a run found; undefined if it judged none. */
+async function retriedFindings(
+  { blobs }: EngineServices,
+  runs: readonly Run[],
+  retryOf: string | null,
+): Promise<BlobReference | undefined> {
+  const retried = runs.find(({ run_id }) => run_id === retryOf);
+  const judged = retried?.steps.findLast(
+    ({ step, status }) => step === ('judge_iteration' satisfies StepHandlerName) && status === 'COMPLETED',
+  );
+  if (judged === undefined) return undefined;
+  const output = judged.output_ref === null ? judged.output : await readJson(blobs, judged.output_ref);
+  return handlerResults.judge_iteration.parse(output).findings ?? undefined;
 }
 
 /** Run ends that a person has decided while no process waited: by the reason why the edge cannot be claimed. */
@@ -95,9 +134,10 @@ async function refused(
   subject: string,
   refusal: RefusedClaim,
 ): Promise<RunEnd> {
-  const open = openRunOf(await coordination.eventsOf(subject));
+  const open = openRunOf(foldRuns(await coordination.eventsOf(subject)));
   const end = 'reason' in refusal ? DECIDED_ENDS[refusal.reason] : undefined;
-  if (open === undefined || end === undefined) return { status: 'REFUSED', refusal };
+  if (open === undefined || open.started_at === null || end === undefined)
+    return { status: 'REFUSED', refusal };
   const { run_id, iterations, spent, generation } = open;
   const author = {
     subject,
@@ -110,9 +150,6 @@ async function refused(
   const run = foldRuns(await coordination.eventsOf(subject)).find((each) => each.run_id === run_id);
   return { status: 'ENDED', run: run ?? open, says: end.says };
 }
-
-const openRunOf = (events: readonly EventEnvelope[]): Run | undefined =>
-  foldRuns(events).findLast(({ ended_at }) => ended_at === null);
 
 const sessionOf = (agentId: string, subject: string): string =>
   `engine-${sha256Hex(`${agentId}\n${subject}`).slice(0, 24)}`;
@@ -143,13 +180,14 @@ async function startRun(
   { feature_id, edge }: RunRequest,
   services: EngineServices,
   author: RunAuthor,
-  run_id: string,
+  { run_id, retry_of }: Pick<RunEventPayload<'run_requested'>, 'run_id' | 'retry_of'>,
 ): Promise<StateMachine> {
   const plan = await services.readPlan(feature_id, edge);
   const { machine, workflow_type }: CompiledMachine = compileMachine(plan);
   const text = canonicalJson(machine);
   await appendRunEvent(services.coordination, author, 'run_started', {
     run_id,
+    ...(retry_of === null ? {} : { retry_of }),
     workflow_type,
     machine: await services.blobs.put(Buffer.from(text)),
     machine_sha256: sha256Hex(text),
@@ -158,13 +196,12 @@ async function startRun(
   return machine;
 }
 
-const machineOf = async ({ blobs }: EngineServices, run: Run): Promise<StateMachine> =>
-  (await readJson(blobs, run.machine)) as StateMachine;
-
 interface RunParts {
   readonly machine: StateMachine;
   readonly journal: RunJournal;
   readonly claimed: ClaimOfRun;
+  /** Findings of the run that this one retries. */
+  readonly retried: BlobReference | undefined;
 }
 
 /** What to tell about the end; null if the claim was lost. */
@@ -172,7 +209,7 @@ async function runSteps(
   { tenant_id, project_id, feature_id, edge }: RunRequest,
   services: EngineServices,
   host: RunHost,
-  { machine, journal, claimed }: RunParts,
+  { machine, journal, claimed, retried }: RunParts,
   signal: AbortSignal,
 ): Promise<string | null> {
   const handlers = createHandlers(services);
@@ -184,7 +221,12 @@ async function runSteps(
     runTask: (task) => runStep(handlers, journal, handlerOf(task), task.input, task.signal, services.now),
   };
   const { run_id } = journal;
-  const input = { run: { run_id, tenant_id, project_id, feature_id, edge }, iteration: 1, claim: claimed };
+  const run: RunIdentity = { run_id, tenant_id, project_id, feature_id, edge };
+  const input = {
+    run: { ...run, ...(retried === undefined ? {} : { retried_findings: retried }) },
+    iteration: 1,
+    claim: claimed,
+  };
   try {
     const outcome = await runMachine(machine, input, machineHost, kept.signal);
     if (outcome.status === 'SUCCEEDED') return '';
@@ -216,14 +258,22 @@ async function endFailed(
     iterations: journal.iterations,
     spent: journal.spent,
   });
-  const { subject, session_id, claim_id, generation } = journal.author;
-  await services.coordination.releaseClaim({
+  await releaseEdge(services, journal.author, 'ERROR', `${error}: ${cause}`);
+}
+
+async function releaseEdge(
+  { coordination }: EngineServices,
+  { subject, session_id, claim_id, generation }: RunAuthor,
+  reason: 'ERROR' | 'VOLUNTARY',
+  message: string,
+): Promise<void> {
+  await coordination.releaseClaim({
     task_id: subject,
     session_id,
     claim_id,
     expected_generation: generation,
-    reason: 'ERROR',
-    message: `${error}: ${cause}`.slice(0, SAYS_CHARS_MAX),
+    reason,
+    message: message.slice(0, SAYS_CHARS_MAX),
   });
 }
 

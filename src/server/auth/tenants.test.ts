@@ -35,6 +35,11 @@ const MAY: Readonly<Record<string, string>> = {
   propose_candidate: WORK,
   record_evidence: 'runner admin operator',
   list_candidates: ALL,
+  iterate: WORK,
+  list_runs: ALL,
+  get_run: ALL,
+  runs_spent: ALL,
+  cancel_run: ADMIN,
   open_session: WORK,
   close_session: WORK,
   record_review: REVIEW,
@@ -113,6 +118,7 @@ const ABSENT: Ids = {
   sha256: '0'.repeat(64),
   key_id: '0'.repeat(16),
   runner_id: `rnr_${'0'.repeat(24)}`,
+  run_id: '00000000-0000-7000-8000-000000000000',
 };
 
 let served: TestServer;
@@ -148,6 +154,7 @@ beforeAll(async () => {
     sha256: BLOB,
     key_id: acme.key_id,
     runner_id: enrolled.body.runner_id,
+    run_id: '00000000-0000-7000-8000-000000000001',
   };
 });
 afterAll(() => served.remove());

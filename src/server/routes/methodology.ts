@@ -12,7 +12,7 @@ import { type ApiCall, jsonHandlers } from '../route.js';
 const projectField = z.object({ project_id: projectIdSchema });
 
 /** Handles a command whose body names the project; the tenant is the credential's. */
-const command =
+export const command =
   (run: (coordinator: Coordinator, project: ProjectKey, body: object, caller: Caller) => Promise<object>) =>
   async ({ coordinator, tenant, body, caller }: ApiCall): Promise<object> => {
     const fields = parseBody(projectField, body);

@@ -30,12 +30,22 @@ export function reporterFault(
   return handle === null ? 'SESSION_MISMATCH' : handleFault(head, handle, context);
 }
 
-/** The same for a step of a run: also after the claim has ended, only the last generation may report. */
+/**
+ * The same for a step of a run: also after the claim has ended, only the last generation may report, and not if an operator
+ * has taken the claim away, as a cancellation does.
+ */
 export function stepReporterFault(
   head: Head,
   generation: number | undefined,
   handle: ClaimHandle | null,
   context: DecisionContext,
 ): HandleRefusal | null {
-  return generation === head.generation ? reporterFault(head, handle, context) : 'GENERATION_MISMATCH';
+  if (generation !== head.generation) return 'GENERATION_MISMATCH';
+  return isTakenAway(head) ? 'NO_CLAIM' : reporterFault(head, handle, context);
+}
+
+/** A rejected candidate ends its claim by force too, but its run has still to record that. */
+function isTakenAway({ claim, gate, generation }: Head): boolean {
+  const isRejected = gate?.decision === 'REJECTED' && gate.generation === generation;
+  return claim?.release_reason === 'FORCED' && !isRejected;
 }

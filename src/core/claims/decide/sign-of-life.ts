@@ -1,7 +1,7 @@
 import { type EventDraft, isoTime } from '../../events/envelope.js';
 import { claimEventKindOf } from '../claim-event-kinds.js';
 import type { Decision, DecisionContext } from '../commands.js';
-import type { Head } from '../head.js';
+import type { Head, LastClaim } from '../head.js';
 import { finiteOrNull, isLapsed, lapsesAtMs } from '../lease.js';
 import { DecisionBuilder, holderActor, refuse } from './decision-builder.js';
 
@@ -12,7 +12,11 @@ import { DecisionBuilder, holderActor, refuse } from './decision-builder.js';
  */
 export function withSignOfLife(decision: Decision, context: DecisionContext): Decision {
   const { head } = decision;
-  if (!isSignOfLifeDue(head, context)) return decision;
+  if (!canShowLife(head, context) || !isLaterThanLast(head, context)) return decision;
+  return withHeartbeat(decision, head, context);
+}
+
+function withHeartbeat(decision: Decision, head: ActiveHead, context: DecisionContext): Decision {
   const { lease_seconds, expires_at_ms } = head.claim;
   const builder = new DecisionBuilder(head, context).emit('renewed', holderActor(head), {
     lease_duration_seconds: lease_seconds,
@@ -23,23 +27,39 @@ export function withSignOfLife(decision: Decision, context: DecisionContext): De
   return { ...decision, next: builder.head, events: builder.events, not_after_ms };
 }
 
-/** The sign of life alone, for a step that the holder reports. */
-export const signOfLife = (head: Head, context: DecisionContext): Decision => ({
-  ...withSignOfLife(refuse(head, 'NOTED'), context),
-  ok: true,
-});
+/** An agent that reports every step would otherwise double its log. */
+const INTERVAL_MS_MAX = 5000;
+/** Of the lease, and of the time after which a holder counts as inactive. */
+const INTERVAL_SHARE = 0.1;
 
 /**
- * A lapsed claim is not revived, and a suspended one waits for a human: its holder is not expected to be active. A sign
- * of life at the time of the last one would change nothing.
+ * The sign of life alone, for a step that the holder reports. Soon after the last one another would tell nothing new, unless
+ * the claim is recorded as stale.
  */
-function isSignOfLifeDue(
-  head: Head,
-  { now_ms, rules }: DecisionContext,
-): head is Head & { claim: NonNullable<Head['claim']> } {
-  const { claim } = head;
-  if (claim === null || claim.state !== 'ACTIVE' || isLapsed(head, now_ms, rules)) return false;
-  return claim.stale || Math.max(now_ms, head.last_at_ms) > claim.active_at_ms;
+export function signOfLife(head: Head, context: DecisionContext): Decision {
+  const noted = { ...refuse(head, 'NOTED'), ok: true };
+  if (!canShowLife(head, context) || !isIntervalOver(head, context)) return noted;
+  return withHeartbeat(noted, head, context);
+}
+
+type ActiveHead = Head & { readonly claim: LastClaim };
+
+/** A lapsed claim is not revived, and a suspended one waits for a human: its holder is not expected to be active. */
+const canShowLife = (head: Head, { now_ms, rules }: DecisionContext): head is ActiveHead =>
+  head.claim?.state === 'ACTIVE' && !isLapsed(head, now_ms, rules);
+
+const sinceLastMs = ({ claim, last_at_ms }: ActiveHead, { now_ms }: DecisionContext): number =>
+  Math.max(now_ms, last_at_ms) - claim.active_at_ms;
+
+/** A sign of life at the time of the last one would change nothing. */
+const isLaterThanLast = (head: ActiveHead, context: DecisionContext): boolean =>
+  head.claim.stale || sinceLastMs(head, context) > 0;
+
+function isIntervalOver(head: ActiveHead, context: DecisionContext): boolean {
+  const { lease_seconds, stale } = head.claim;
+  const seconds = Math.min(lease_seconds ?? Number.POSITIVE_INFINITY, context.rules.stale_threshold_seconds);
+  const intervalMs = Math.min(INTERVAL_MS_MAX, seconds * 1000 * INTERVAL_SHARE);
+  return stale || sinceLastMs(head, context) >= intervalMs;
 }
 
 /** Whether an event of a decision is its sign of life, and not the heartbeat that was asked for. */

@@ -51,7 +51,7 @@ const spendLimit = z.strictObject({
   usd: z.number().positive().exactOptional(),
   seconds: z.int().positive().exactOptional(),
 });
-const budget = z.strictObject({
+export const budgetSchema = z.strictObject({
   run: spendLimit.exactOptional(),
   feature: spendLimit.exactOptional(),
   project: spendLimit.exactOptional(),
@@ -82,7 +82,7 @@ const review = z.strictObject({
 export const edgeEngineFields = {
   construct: construct.exactOptional(),
   evaluate: evaluate.exactOptional(),
-  budget: budget.exactOptional(),
+  budget: budgetSchema.exactOptional(),
 };
 export const engineSettingsSchema = z.strictObject({
   ...edgeEngineFields,
@@ -94,7 +94,7 @@ export type ModelSettings = ReplyOf<typeof modelSettings>;
 export type ConstructSettings = ReplyOf<typeof construct>;
 export type EvaluateSettings = ReplyOf<typeof evaluate>;
 export type SpendLimit = ReplyOf<typeof spendLimit>;
-export type Budget = ReplyOf<typeof budget>;
+export type Budget = ReplyOf<typeof budgetSchema>;
 export type EngineSettings = ReplyOf<typeof engineSettingsSchema>;
 
 /** How a deterministic check is run. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { NO_COST } from '../../engine/check-outcome.js';
 import { findCycles } from '../definition/cycles.js';
 import { DEFAULT_FILES } from '../definition/defaults.generated.js';
 import type { Profile } from '../definition/methodology.js';
@@ -18,6 +19,7 @@ import { statusView } from '../views/status.js';
 import { traceView } from '../views/trace.js';
 import { zoomView } from '../views/zoom.js';
 
+const NOTHING_SPENT = { features: {}, project: NO_COST };
 const SPECIFIED = ['intent_requirements', 'requirements_design'];
 const ALL = [...SPECIFIED, 'design_code', 'code_unit_tests'];
 const spike = {
@@ -261,9 +263,9 @@ describe('the trace of a requirement', () => {
 });
 
 describe('health', () => {
-  const kinds = (of: TestProject): string[] => healthView(routeInputOf(of)).findings.map(({ kind }) => kind);
+  const kinds = (of: TestProject): string[] => healthView(routeInputOf(of), NOTHING_SPENT).findings.map(({ kind }) => kind);
   const finds = (of: TestProject, kind: string, says: string): void => {
-    const found = healthView(routeInputOf(of)).findings.filter((one) => one.kind === kind);
+    const found = healthView(routeInputOf(of), NOTHING_SPENT).findings.filter((one) => one.kind === kind);
     expect(found.map((one) => one.says).join('\n')).toContain(says);
   };
   const features = [testFeature('F')];
@@ -271,6 +273,7 @@ describe('health', () => {
   it('is good without findings', () => {
     const health = healthView(
       routeInputOf({ features, events: new EventLogBuilder().converge('F', ...ALL) }),
+      NOTHING_SPENT,
     );
     expect(health).toMatchObject({ healthy: true, findings: [], counts: { features: 1, stuck: 0 } });
   });
@@ -283,7 +286,7 @@ describe('health', () => {
     }
     finds({ features, events: log }, 'stuck', 'intent_requirements of F is stuck');
     finds({ features, events: log }, 'failing_check', 'tests_pass has failed 4 times in a row');
-    expect(healthView(routeInputOf({ features, events: log })).healthy).toBe(false);
+    expect(healthView(routeInputOf({ features, events: log }), NOTHING_SPENT).healthy).toBe(false);
   });
 
   it('finds spawns with an unknown parent, and finished children that are not folded back', () => {
@@ -357,7 +360,7 @@ describe('health', () => {
     const constraints = { ...testMethodology().constraints, constraint_dimensions: {} };
     finds({ features, methodology: testMethodology({ constraints }) }, 'constraint', 'security_model');
     const fault = { file: 'features/active/F.yml', path: 'title', message: 'expected a string', line: 3 };
-    expect(healthView(routeInputOf({ features }), [fault]).findings).toMatchObject([
+    expect(healthView(routeInputOf({ features }), NOTHING_SPENT, [fault]).findings).toMatchObject([
       { kind: 'configuration', says: 'features/active/F.yml:3: expected a string' },
     ]);
   });

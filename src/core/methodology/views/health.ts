@@ -11,7 +11,11 @@ import { undecidedDimensions } from '../routing/route-state.js';
 type HealthFindingKind = HealthFinding['kind'];
 
 /** Reports current and imminent problems, derived from the log and the files. Repairs nothing. */
-export function healthView(input: RouteInput, faults: readonly ConfigFault[] = []): HealthReport {
+export function healthView(
+  input: RouteInput,
+  spent: HealthReport['spent'],
+  faults: readonly ConfigFault[] = [],
+): HealthReport {
   const project = projectProgressOf(input);
   const featureList = [...project.features.values()];
   const findings = [
@@ -30,6 +34,8 @@ export function healthView(input: RouteInput, faults: readonly ConfigFault[] = [
     findings,
     counts: { features: featureList.length, pending_reviews, stale_claims, stuck: countOf('stuck') },
     health: { streams_lag_ms: 0, pending_reviews, stale_claims },
+    spent,
+    budget: input.methodology?.engine?.budget ?? null,
   };
 }
 

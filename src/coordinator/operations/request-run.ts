@@ -1,0 +1,133 @@
+import type { z } from 'zod';
+import { holdReason } from '../../core/claims/lease.js';
+import { adviceFor, type IterateRefusal } from '../../core/contract/codes.js';
+import type { IterateResult, iterateBody, RunSummary } from '../../core/contract/runs.js';
+import { compileMachine } from '../../core/engine/compile-machine.js';
+import { type EdgePlan, edgePlan } from '../../core/engine/edge-plan.js';
+import type { RunEventPayload } from '../../core/engine/run-events.js';
+import { retryRefusal } from '../../core/engine/run-request.js';
+import { evolveRun, openRunOf, type RunsState } from '../../core/engine/run-summaries.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import { subjectKeys } from '../../core/subject.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
+import { actorOf, type Caller } from '../authentication/caller.js';
+import type { DecisionView } from '../queue/decision-view.js';
+import type { Attempt, Operation } from '../queue/operation.js';
+import { draftEvent, TransactionBuilder } from '../queue/transaction-builder.js';
+import { contentEventId } from '../runtime/identity.js';
+import { type Problem, problem } from '../wire/problem.js';
+import { unknownEdgeReason } from './edge-facts.js';
+
+type ParsedIterateBody = z.output<typeof iterateBody>;
+type Reply = IterateResult | Problem;
+
+/**
+ * Requests a run of an edge. An edge has one run at a time: of two requests at the same moment, the store remembers the
+ * first, because both are the request for the same number of run.
+ */
+export class RequestRunOperation implements Operation<Reply> {
+  readonly kind = 'iterate';
+  readonly request;
+
+  constructor(
+    private readonly subject: string,
+    private readonly body: ParsedIterateBody,
+    private readonly state: RunsState,
+    private readonly caller: Caller,
+  ) {
+    const number = (state.edges.get(subject)?.count ?? 0) + 1;
+    this.request = body.dry_run ? null : { key: `~run/${subject}/${number}`, digest: '' };
+  }
+
+  attempt(view: DecisionView): Attempt<Reply> {
+    const transaction = new TransactionBuilder(view, this.body.request_id).checkHead(this.subject);
+    const plan = this.planIn(view);
+    if ('reason' in plan) return transaction.answer(null, plan);
+    if (this.body.dry_run) return transaction.answer(null, dryRunResult(plan));
+    const known = this.requestedBefore(view) ?? this.refusal(view, plan) ?? this.runUnderWay();
+    if (known !== null) return transaction.answer(null, known);
+    const run_id = this.runIdIn(view);
+    const payload: RunEventPayload<'run_requested'> = { run_id, retry_of: this.body.retry_of ?? null };
+    const draft = draftEvent(view, 'run_requested', actorOf(this.caller), payload);
+    Object.assign(draft, { subject: this.subject, ...subjectKeys(this.subject) });
+    Object.assign(draft, withoutUndefined({ agent_role: this.body.agent_role }));
+    const run = evolveRun(undefined, { ...draft, position: 0 } as unknown as EventEnvelope, payload);
+    transaction.addLooseEvent(draft);
+    return { transaction: transaction.build(this.request), reply: this.done('REQUESTED', run as RunSummary) };
+  }
+
+  /** Another request was first. */
+  replay([event]: readonly EventEnvelope[]): Reply {
+    if (event === undefined) throw new Error('the stored request of a run has no event');
+    const run = evolveRun(undefined, event, event.payload as RunEventPayload<'run_requested'>);
+    const isSame = event.request_id !== undefined && event.request_id === this.body.request_id;
+    return this.done(isSame ? 'REQUESTED' : 'UNDER_WAY', run as RunSummary);
+  }
+
+  /** The plan of the edge, or why there is none. */
+  private planIn(view: DecisionView): EdgePlan | Extract<IterateResult, { success: false }> {
+    const { feature_id = '', edge = '' } = subjectKeys(this.subject);
+    const { methodology } = view;
+    if (methodology === null) return refused('NOT_INITIALISED');
+    const vector = view.feature(feature_id);
+    if (vector === null)
+      return refused('UNKNOWN_FEATURE', `There is no feature ${feature_id}. ${adviceFor('UNKNOWN_FEATURE')}`);
+    const unknown = unknownEdgeReason(view, this.subject);
+    if (unknown !== null) return refused('UNKNOWN_EDGE', unknown);
+    return edgePlan(methodology, vector, edge);
+  }
+
+  private refusal(view: DecisionView, plan: EdgePlan): IterateResult | null {
+    const { retry_of } = this.body;
+    const retry = retry_of === undefined ? null : retryRefusal(this.state.runs.get(retry_of), this.subject);
+    if (retry !== null) return refused(retry);
+    if (plan.construct === null) return refused('NO_CONSTRUCTOR');
+    const head = view.head(this.subject);
+    if (head.phase === 'COMPLETED') return refused('DENIED_COMPLETED');
+    return holdReason(head, view.now_ms, view.rulesOf(this.subject)) === null ? null : refused('DENIED_HELD');
+  }
+
+  private runUnderWay(): IterateResult | null {
+    const ids = this.state.edges.get(this.subject)?.open ?? [];
+    const open = openRunOf([...ids].flatMap((id) => this.state.runs.get(id) ?? []));
+    return open === undefined ? null : this.done('UNDER_WAY', open);
+  }
+
+  /** The run of the same request, whatever has become of it. */
+  private requestedBefore(view: DecisionView): Reply | null {
+    if (this.body.request_id === undefined) return null;
+    const run = this.state.runs.get(this.runIdIn(view));
+    if (run === undefined) return null;
+    if (run.task_id === this.subject && run.retry_of === (this.body.retry_of ?? null))
+      return this.done('REQUESTED', run);
+    return problem('IDEMPOTENCY_CONFLICT', 'This request_id was used for another run. Use a new one.');
+  }
+
+  /** Derived from the id of the request, so that a repeated request finds its run. */
+  private runIdIn(view: DecisionView): string {
+    const { request_id } = this.body;
+    if (request_id === undefined) return view.newEventId();
+    const { tenant_id, project_id } = view.key;
+    return contentEventId(['run', tenant_id, project_id, this.caller.principal, request_id]);
+  }
+
+  private done(reason: 'REQUESTED' | 'UNDER_WAY', run: RunSummary): IterateResult {
+    return { success: true, reason, run, next: `Execute it: gen iterate '${this.subject}'` };
+  }
+}
+
+const refused = (reason: IterateRefusal, next = adviceFor(reason)) =>
+  ({ success: false, reason, next }) as const;
+
+function dryRunResult(plan: EdgePlan): IterateResult {
+  const { machine, workflow_type, reason: workflow_reason } = compileMachine(plan);
+  const document: Readonly<Record<string, unknown>> = { ...machine };
+  return {
+    success: true,
+    reason: 'DRY_RUN',
+    checks: plan.checks,
+    machine: document,
+    workflow_type,
+    workflow_reason,
+  };
+}

@@ -1,0 +1,162 @@
+import {
+  type CancelRunResult,
+  cancelRunBody,
+  type IterateResult,
+  iterateBody,
+  type RunReply,
+  type RunSummary,
+  type RunsQuery,
+  type RunsReply,
+  type SpentQuery,
+  type SpentReply,
+} from '../../core/contract/runs.js';
+import type { LogPosition } from '../../core/contract/schema.js';
+import { PAGE_MAX } from '../../core/contract/schema.js';
+import { addCost, type Cost, NO_COST } from '../../core/engine/check-outcome.js';
+import { emptyRunsState, evolveRuns, type RunsState } from '../../core/engine/run-summaries.js';
+import { foldRuns, type RunStep } from '../../core/engine/runs.js';
+import type { StepGenerator } from '../../core/steps.js';
+import { subjectKeys } from '../../core/subject.js';
+import type { ProjectKey } from '../../stores/store.js';
+import { OPEN_CALLER } from '../authentication/caller.js';
+import { CancelRunOperation, refusedCancellation } from '../operations/cancel-run.js';
+import { parseBody, parseRoleBody, subjectOfBody } from '../operations/parse-body.js';
+import { RequestRunOperation } from '../operations/request-run.js';
+import type { EventHistory } from '../queries/history.js';
+import { LatestItems, limitOf } from '../queries/page.js';
+import type { ReadScheduler } from '../queries/read-scheduler.js';
+import { TenantSpending } from '../queries/tenant-spending.js';
+import { EventProjection } from '../queue/event-projection.js';
+import type { Project } from '../queue/project.js';
+import type { Projects } from '../queue/projects.js';
+import type { Environment } from '../runtime/environment.js';
+import { runInSlices } from '../runtime/run-in-slices.js';
+import { type AsyncReply, fieldProblem, isProblem, type Problem, problem } from '../wire/problem.js';
+
+/** Runs of the iterate engine, as the log tells them: requested and cancelled here, executed elsewhere. */
+export class RunsService {
+  private readonly projection = new EventProjection(emptyRunsState, evolveRuns);
+  private readonly tenantSpending: TenantSpending;
+
+  constructor(
+    private readonly projects: Projects,
+    private readonly history: EventHistory,
+    private readonly readScheduler: ReadScheduler,
+    private readonly environment: Environment,
+  ) {
+    this.tenantSpending = new TenantSpending(projects, history, environment);
+  }
+
+  /** What the events of runs say, up to now. The state is updated in place. */
+  stateOf(project: Project): Promise<RunsState> {
+    return this.projection.stateOf(project);
+  }
+
+  /** Newest first. */
+  list(projectKey: ProjectKey, query: RunsQuery = {}): AsyncReply<RunsReply> {
+    const after = query.after === undefined ? Number.POSITIVE_INFINITY : Number(query.after);
+    if (Number.isNaN(after))
+      return Promise.resolve(fieldProblem('after', 'expected next of the page before'));
+    return this.read(projectKey, async (state) => {
+      const page = await runInSlices(runsBefore(state, after, query), this.environment);
+      return { ...page, ...logPositionOf(state) };
+    });
+  }
+
+  /** Reads only the events of the run's edge. */
+  show(projectKey: ProjectKey, runId: string): AsyncReply<RunReply> {
+    return this.read(projectKey, async (state) => {
+      const summary = state.runs.get(runId);
+      if (summary === undefined) return unknownRunProblem(runId);
+      const events = await this.history.ofSubject(projectKey, summary.task_id);
+      const run = foldRuns(events).find(({ run_id }) => run_id === runId);
+      if (run === undefined) return unknownRunProblem(runId);
+      const steps = new LatestItems<RunStep>();
+      for (const step of run.steps) steps.push(step, JSON.stringify(step).length);
+      return { run: { ...run, steps: steps.items }, omitted_steps: steps.omitted, ...logPositionOf(state) };
+    });
+  }
+
+  spent(projectKey: ProjectKey, { feature }: SpentQuery = {}): AsyncReply<SpentReply> {
+    return this.read(projectKey, async (state) => {
+      const others = await this.tenantSpending.ofOtherProjects(projectKey);
+      const spent = { ...spendingOf(state, feature), tenant: addCost(others, state.spent) };
+      return { spent, ...logPositionOf(state) };
+    });
+  }
+
+  async request(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<IterateResult> {
+    const fields = parseRoleBody(iterateBody, body, caller);
+    if (isProblem(fields)) return fields;
+    const subject = subjectOfBody({ feature_id: fields.feature_id, edge: fields.edge });
+    if (isProblem(subject)) return subject;
+    return this.projects.withRefreshedProject(projectKey, async (project) => {
+      const state = await this.stateOf(project);
+      return project.run(new RequestRunOperation(subject, fields, state, caller), caller);
+    });
+  }
+
+  async cancel(
+    projectKey: ProjectKey,
+    runId: string,
+    body: unknown,
+    caller = OPEN_CALLER,
+  ): AsyncReply<CancelRunResult> {
+    const fields = parseBody(cancelRunBody, body);
+    if (isProblem(fields)) return fields;
+    return this.projects.withRefreshedProject(projectKey, async (project) => {
+      const run = (await this.stateOf(project)).runs.get(runId);
+      if (run === undefined) return refusedCancellation('UNKNOWN_RUN');
+      return project.run(new CancelRunOperation(run, fields, caller), caller);
+    });
+  }
+
+  private read<T>(projectKey: ProjectKey, work: (state: RunsState) => AsyncReply<T>): AsyncReply<T> {
+    return this.readScheduler.run(projectKey.tenant_id, () =>
+      this.projects.query(projectKey, async (project) => work(await this.stateOf(project))),
+    );
+  }
+}
+
+/** Runs scanned per page. With a selective filter a page may be short, and its cursor continues the scan. */
+const RUNS_SCANNED_MAX = 20_000;
+const RUNS_PER_STEP = 200;
+
+/** A page of runs before a place in the list, which only grows at its end. */
+function* runsBefore(
+  { run_ids, runs }: RunsState,
+  before: number,
+  query: RunsQuery,
+): StepGenerator<Pick<RunsReply, 'runs' | 'next'>> {
+  const limit = limitOf({ limit: query.limit ?? 100 });
+  const found: RunSummary[] = [];
+  const from = Math.min(before, run_ids.length);
+  for (let at = from - 1; at >= 0; at -= 1) {
+    if (found.length === limit || from - at > RUNS_SCANNED_MAX) return { runs: found, next: String(at + 1) };
+    const run = runs.get(run_ids[at] ?? '');
+    if (run !== undefined && matchesQuery(run, query)) found.push(run);
+    if (at % RUNS_PER_STEP === 0) yield;
+  }
+  return { runs: found, next: null };
+}
+
+const matchesQuery = ({ task_id, status }: RunSummary, query: RunsQuery): boolean =>
+  (query.feature === undefined || subjectKeys(task_id).feature_id === query.feature) &&
+  (query.status === undefined || status === query.status);
+
+/** What was spent in the project, and by one feature or by the first ones. */
+export function spendingOf(
+  { spent, spent_by_feature }: RunsState,
+  feature?: string,
+): { features: Record<string, Cost>; project: Cost } {
+  const features =
+    feature === undefined
+      ? [...spent_by_feature].slice(0, PAGE_MAX)
+      : [[feature, spent_by_feature.get(feature) ?? NO_COST] as const];
+  return { features: Object.fromEntries(features), project: spent };
+}
+
+const logPositionOf = ({ position, last_updated }: LogPosition): LogPosition => ({ position, last_updated });
+
+const unknownRunProblem = (runId: string): Problem =>
+  problem('NOT_FOUND', `There is no run ${runId} in this project. List the runs: gen runs.`);

@@ -1,0 +1,250 @@
+import { expect, test } from 'vitest';
+import {
+  type CoordinatorHarness,
+  forEachStore,
+  P,
+  unwrap,
+} from '../../../test/support/coordinator-harness.js';
+import { vector } from '../../../test/support/workspace-files.js';
+import { NO_COST } from '../../core/engine/check-outcome.js';
+import { OPEN_CALLER } from '../authentication/caller.js';
+
+const FEATURE = 'REQ-F-A';
+const EDGE = { feature_id: FEATURE, edge: 'design_code' };
+const SUBJECT = `${FEATURE}#design_code`;
+const SHA = 'a'.repeat(64);
+const COST = { input_tokens: 3, output_tokens: 2, usd: 0.5, seconds: 1 };
+const FILES = {
+  'engine.yml': 'construct: { type: command, command: [make] }\n',
+  [`features/active/${FEATURE}.yml`]: vector(FEATURE),
+  'features/active/REQ-F-B.yml': vector('REQ-F-B'),
+};
+const MACHINE = { bucket: '', key: SHA, version: SHA };
+
+async function configured(harness: CoordinatorHarness, key = P): Promise<void> {
+  unwrap(await harness.coordinator.settings.configure(key, { files: FILES }));
+}
+
+/** An executor that holds the edge, and reports its steps. */
+async function executorOf({ coordinator }: CoordinatorHarness, key = P) {
+  const who = { agent_id: 'engine', session_id: 's-engine' };
+  const claimed = unwrap(
+    await coordinator.claimTask(key, { task_id: SUBJECT, ...who, agent_role: 'full_stack' }),
+  );
+  if (!claimed.success) throw new Error(claimed.reason);
+  const handle = { ...who, generation: claimed.claim.generation, claim_id: claimed.claim.id };
+  const append = (event_type: string, payload: object) =>
+    coordinator.appendEvent(key, { event_type, task_id: SUBJECT, ...handle, payload });
+  return {
+    handle,
+    start: (run_id: string) =>
+      append('run_started', {
+        run_id,
+        workflow_type: 'STANDARD',
+        machine: MACHINE,
+        machine_sha256: SHA,
+        config_sha256: SHA,
+      }),
+    step: (run_id: string) =>
+      append('run_step_completed', {
+        ...{ run_id, step: 'construct_candidate', iteration: 1, input_sha256: SHA },
+        ...{ attempt: 1, duration_ms: 1, output: { says: 'made' }, cost: COST },
+      }),
+    end: (run_id: string, status: string) =>
+      append('run_ended', { run_id, status, reason: null, says: '', iterations: 1, spent: COST }),
+  };
+}
+
+async function requestRun({ coordinator }: CoordinatorHarness, more: object = {}) {
+  const reply = unwrap(await coordinator.runs.request(P, { ...EDGE, ...more }));
+  if (!reply.success || reply.reason === 'DRY_RUN') throw new Error(reply.reason);
+  return reply;
+}
+
+forEachStore('a request for a run', (open) => {
+  test('is recorded once per edge: the next one answers with the run under way', async () => {
+    const harness = await open();
+    await configured(harness);
+    const [first, second] = await Promise.all([requestRun(harness), requestRun(harness)]);
+    expect([first.reason, second.reason].sort()).toEqual(['REQUESTED', 'UNDER_WAY']);
+    expect(second.run.run_id).toBe(first.run.run_id);
+    expect((await requestRun(harness)).reason).toBe('UNDER_WAY');
+    expect(await harness.eventTypesOf(SUBJECT)).toEqual(['run_requested']);
+    expect(unwrap(await harness.coordinator.runs.list(P)).runs).toEqual([first.run]);
+  });
+
+  test('sent again with its request_id answers with its run, also after that has ended', async () => {
+    const harness = await open();
+    await configured(harness);
+    const { run } = await requestRun(harness, { request_id: 'r1' });
+    unwrap(await harness.coordinator.runs.cancel(P, run.run_id, {}));
+    const again = await requestRun(harness, { request_id: 'r1' });
+    expect(again).toMatchObject({ reason: 'REQUESTED', run: { run_id: run.run_id, status: 'CANCELLED' } });
+    const other = { ...EDGE, feature_id: 'REQ-F-B', request_id: 'r1' };
+    expect(await harness.coordinator.runs.request(P, other)).toMatchObject({
+      problem: 'IDEMPOTENCY_CONFLICT',
+    });
+  });
+
+  test('is refused by the rules, in their order', async () => {
+    const harness = await open();
+    const reasonOf = async (body: object) => unwrap(await harness.coordinator.runs.request(P, body)).reason;
+    await harness.plan({ tracks: {} });
+    expect(await reasonOf(EDGE)).toBe('NOT_INITIALISED');
+    const { 'engine.yml': _, ...noConstructor } = FILES;
+    unwrap(await harness.coordinator.settings.configure(P, { files: noConstructor }));
+    expect(await reasonOf({ ...EDGE, feature_id: 'REQ-F-Z' })).toBe('UNKNOWN_FEATURE');
+    expect(await reasonOf({ ...EDGE, edge: 'nowhere' })).toBe('UNKNOWN_EDGE');
+    expect(await reasonOf({ ...EDGE, retry_of: '0199c1de-0000-7000-8000-000000000001' })).toBe('UNKNOWN_RUN');
+    expect(await reasonOf(EDGE)).toBe('NO_CONSTRUCTOR');
+    expect(await reasonOf({ ...EDGE, dry_run: true })).toBe('DRY_RUN');
+    await configured(harness);
+    const held = { expected_generation: 0, reason: 'wait' };
+    unwrap(await harness.coordinator.operate(P, SUBJECT, 'hold', held));
+    expect(await reasonOf(EDGE)).toBe('DENIED_HELD');
+  });
+
+  test('can retry only an ended run of the edge that has not converged', async () => {
+    const harness = await open();
+    await configured(harness);
+    const { run } = await requestRun(harness);
+    const retry = async () =>
+      unwrap(await harness.coordinator.runs.request(P, { ...EDGE, retry_of: run.run_id }));
+    expect((await retry()).reason).toBe('RUN_NOT_ENDED');
+    unwrap(await harness.coordinator.runs.cancel(P, run.run_id, {}));
+    expect(await retry()).toMatchObject({ reason: 'REQUESTED', run: { retry_of: run.run_id } });
+  });
+
+  test('cannot be appended as an event, and neither can a cancellation of a claimed run', async () => {
+    const harness = await open();
+    await configured(harness);
+    const executor = await executorOf(harness);
+    const run_id = '0199c1de-0000-7000-8000-000000000001';
+    const forged = { event_type: 'run_requested', task_id: SUBJECT, ...executor.handle };
+    expect(
+      await harness.coordinator.appendEvent(P, { ...forged, payload: { run_id, retry_of: null } }),
+    ).toMatchObject({ problem: 'INVALID_EVENT' });
+    await executor.start(run_id);
+    expect(await executor.end(run_id, 'CANCELLED')).toMatchObject({ success: false });
+    const agent = { ...OPEN_CALLER, may_review: false };
+    const payload = { run_id, status: 'CANCELLED', reason: null, says: '', iterations: 1, spent: COST };
+    expect(
+      await harness.coordinator.appendEvent(
+        P,
+        { event_type: 'run_ended', task_id: SUBJECT, ...executor.handle, payload },
+        agent,
+      ),
+    ).toMatchObject({ problem: 'INVALID_EVENT' });
+  });
+});
+
+forEachStore('a cancelled run', (open) => {
+  test('has ended once, its executor has lost the claim, and no later step of it is recorded', async () => {
+    const harness = await open();
+    await configured(harness);
+    const { run } = await requestRun(harness);
+    const executor = await executorOf(harness);
+    unwrap(await executor.start(run.run_id));
+    const cancel = () => harness.coordinator.runs.cancel(P, run.run_id, { comment: 'wrong' });
+    const replies = await Promise.all([cancel(), cancel()]);
+    expect(replies.map((reply) => unwrap(reply).reason).sort()).toEqual(['CANCELLED', 'RUN_ENDED']);
+    expect(unwrap(await cancel()).reason).toBe('RUN_ENDED');
+    expect(unwrap(await executor.step(run.run_id))).toMatchObject({ success: false, reason: 'NO_CLAIM' });
+    const types = (await harness.eventTypesOf(SUBJECT)).filter((type) => type !== 'heartbeat');
+    expect(types.filter((type) => type === 'run_ended')).toHaveLength(1);
+    expect(unwrap(await harness.coordinator.runs.show(P, run.run_id)).run).toMatchObject({
+      status: 'CANCELLED',
+      agent_id: 'engine',
+      spent: NO_COST,
+    });
+    const { claim } = unwrap(await harness.coordinator.queries.getTaskState(P, SUBJECT));
+    expect(claim).toMatchObject({ state: 'RELEASED' });
+  });
+
+  test('repeats its reply for the same request, and is unknown by another id', async () => {
+    const harness = await open();
+    await configured(harness);
+    const { run } = await requestRun(harness);
+    const body = { request_id: 'c1' };
+    const first = unwrap(await harness.coordinator.runs.cancel(P, run.run_id, body));
+    expect(first.reason).toBe('CANCELLED');
+    expect(unwrap(await harness.coordinator.runs.cancel(P, run.run_id, body))).toEqual(first);
+    const unknown = await harness.coordinator.runs.cancel(P, '0199c1de-0000-7000-8000-000000000009', {});
+    expect(unwrap(unknown).reason).toBe('UNKNOWN_RUN');
+  });
+
+  test('is refused while another agent has claimed the edge since', async () => {
+    const harness = await open();
+    await configured(harness);
+    const executor = await executorOf(harness);
+    const run_id = '0199c1de-0000-7000-8000-000000000001';
+    unwrap(await executor.start(run_id));
+    const { agent_id: _, generation: __, ...handle } = executor.handle;
+    const released = { task_id: SUBJECT, ...handle, expected_generation: 1, reason: 'VOLUNTARY' };
+    unwrap(await harness.coordinator.releaseClaim(P, released));
+    const other = { task_id: SUBJECT, agent_id: 'b', session_id: 's-b', agent_role: 'full_stack' };
+    unwrap(await harness.coordinator.claimTask(P, other));
+    expect(unwrap(await harness.coordinator.runs.cancel(P, run_id, {})).reason).toBe('GENERATION_MISMATCH');
+  });
+});
+
+forEachStore('the runs of a project', (open) => {
+  test('are listed newest first, in pages, by feature and status', async () => {
+    const harness = await open();
+    await configured(harness);
+    const ids: string[] = [];
+    for (const feature_id of [FEATURE, 'REQ-F-B']) {
+      const { run } = await requestRun(harness, { feature_id });
+      ids.unshift(run.run_id);
+    }
+    const { runs } = harness.coordinator;
+    const first = unwrap(await runs.list(P, { limit: 1 }));
+    const second = unwrap(await runs.list(P, { limit: 1, after: first.next ?? '' }));
+    expect([...first.runs, ...second.runs].map(({ run_id }) => run_id)).toEqual(ids);
+    expect(second.next).toBeNull();
+    expect(unwrap(await runs.list(P, { feature: FEATURE })).runs).toHaveLength(1);
+    expect(unwrap(await runs.list(P, { status: 'RUNNING' })).runs).toEqual([]);
+    expect(await runs.show(P, 'x')).toMatchObject({ problem: 'NOT_FOUND' });
+    expect(await runs.list(P, { after: 'x' })).toMatchObject({ problem: 'INVALID_REQUEST' });
+  });
+
+  test('sum up what was spent, by feature, project and tenant, and the health shows it with the budget', async () => {
+    const harness = await open();
+    const other = { ...P, project_id: 'second' };
+    const files = { ...FILES, 'engine.yml': `${FILES['engine.yml']}budget: { project: { usd: 9 } }\n` };
+    for (const key of [P, other]) {
+      unwrap(await harness.coordinator.settings.configure(key, { files }));
+      const executor = await executorOf(harness, key);
+      const run_id = '0199c1de-0000-7000-8000-000000000001';
+      unwrap(await executor.start(run_id));
+      unwrap(await executor.step(run_id));
+    }
+    const { spent } = unwrap(await harness.coordinator.runs.spent(P, { feature: FEATURE }));
+    expect(spent).toEqual({
+      features: { [FEATURE]: COST },
+      project: COST,
+      tenant: { input_tokens: 6, output_tokens: 4, usd: 1, seconds: 2 },
+    });
+    const health = unwrap(await harness.coordinator.methodology.health(P));
+    expect(health).toMatchObject({
+      spent: { features: { [FEATURE]: COST }, project: COST },
+      budget: { project: { usd: 9 } },
+    });
+    const before = unwrap(await harness.coordinator.methodology.health(P, { at: 1 }));
+    expect(before.spent.project).toEqual(NO_COST);
+  });
+
+  test('report many steps with few signs of life', async () => {
+    const harness = await open();
+    await configured(harness);
+    const executor = await executorOf(harness);
+    const run_id = '0199c1de-0000-7000-8000-000000000001';
+    unwrap(await executor.start(run_id));
+    for (let step = 0; step < 20; step += 1) {
+      harness.advance(1);
+      unwrap(await executor.step(run_id));
+    }
+    const signs = (await harness.eventTypesOf(SUBJECT)).filter((type) => type === 'heartbeat');
+    expect(signs).toHaveLength(4);
+  });
+});

@@ -1,0 +1,173 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { EventEnvelope } from '../events/envelope.js';
+import { addCost, type Cost, NO_COST } from './check-outcome.js';
+import { emptyRunsState, evolveRuns, openRunOf } from './run-summaries.js';
+import { foldRuns } from './runs.js';
+
+const SHA = 'a'.repeat(64);
+const RUNS = [1, 2, 3].map((at) => `0199c1de-0000-7000-8000-00000000000${at}`) as [string, string, string];
+const EDGES = ['REQ-F-A-001#design_code', 'REQ-F-B-001#design_code'] as const;
+const MACHINE = { bucket: '', key: 'machine', version: SHA };
+
+type Told = Pick<EventEnvelope, 'event_type' | 'payload'> & { subject?: string; generation?: number };
+
+const eventOf = ({ subject = EDGES[0], ...told }: Told, at: number): EventEnvelope => ({
+  event_id: `e-${at}`,
+  timestamp: new Date(at * 1000).toISOString(),
+  tenant_id: 'acme',
+  project_id: 'shop',
+  agent_id: 'engine',
+  subject,
+  position: at + 1,
+  ...told,
+});
+const eventsOf = (...told: Told[]): EventEnvelope[] => told.map(eventOf);
+
+const requested = (run_id = RUNS[0], retry_of: string | null = null): Told => ({
+  event_type: 'run_requested',
+  payload: { run_id, retry_of },
+});
+const started = (run_id = RUNS[0]): Told => ({
+  event_type: 'run_started',
+  generation: 1,
+  payload: {
+    run_id,
+    workflow_type: 'STANDARD',
+    machine: MACHINE,
+    machine_sha256: SHA,
+    config_sha256: SHA,
+  },
+});
+const ended = (status: string, run_id = RUNS[0]): Told => ({
+  event_type: 'run_ended',
+  payload: { run_id, status, reason: null, says: status, iterations: 1, spent: NO_COST },
+});
+const stepFields = { run_id: RUNS[0], step: 'construct_candidate', iteration: 1, input_sha256: SHA };
+const cost: Cost = { input_tokens: 3, output_tokens: 2, usd: 0.5, seconds: 1 };
+const completed = (run_id = RUNS[0]): Told => ({
+  event_type: 'run_step_completed',
+  generation: 1,
+  payload: { ...stepFields, run_id, attempt: 1, duration_ms: 5, output: {}, cost },
+});
+const failed: Told = {
+  event_type: 'run_step_failed',
+  generation: 1,
+  payload: { ...stepFields, attempt: 1, duration_ms: 5, error: 'Engine.Failed', cause: '', cost },
+};
+
+const stateOf = (events: readonly EventEnvelope[]) => {
+  const state = emptyRunsState();
+  for (const event of events) evolveRuns(state, event);
+  return state;
+};
+
+describe('a requested run', () => {
+  it('is REQUESTED until an executor starts it under the same id', () => {
+    const [waiting] = foldRuns(eventsOf(requested(RUNS[0], RUNS[1])));
+    expect(waiting).toMatchObject({
+      status: 'REQUESTED',
+      started_at: null,
+      retry_of: RUNS[1],
+      machine: null,
+    });
+    const [running] = foldRuns(eventsOf(requested(), started()));
+    expect(running).toMatchObject({ status: 'RUNNING', requested_by: 'engine', machine: MACHINE });
+  });
+
+  it('is ended by a cancellation, after which it cannot be started', () => {
+    const runs = foldRuns(eventsOf(requested(), ended('CANCELLED'), started(), completed()));
+    expect(runs).toMatchObject([{ status: 'CANCELLED', started_at: null, agent_id: null }]);
+  });
+
+  it('is taken after a run that was started', () => {
+    const runs = foldRuns(eventsOf(requested(RUNS[0]), requested(RUNS[2]), started(RUNS[1])));
+    expect(openRunOf(runs)?.run_id).toBe(RUNS[1]);
+    expect(openRunOf(runs.slice(0, 2))?.run_id).toBe(RUNS[0]);
+    expect(openRunOf([])).toBeUndefined();
+  });
+});
+
+describe('the summaries of runs', () => {
+  it('count the cost of every attempt once, failed ones included', () => {
+    const { spent, spent_by_feature, runs } = stateOf(eventsOf(started(), failed, completed()));
+    expect(spent).toEqual(addCost(cost, cost));
+    expect(spent_by_feature.get('REQ-F-A-001')).toEqual(spent);
+    expect(runs.get(RUNS[0])?.spent).toEqual(spent);
+  });
+
+  it('ignore events that another edge reports about the run', () => {
+    const events = eventsOf(started(), { ...ended('CONVERGED'), subject: EDGES[1] }, completed());
+    expect(stateOf(events).runs.get(RUNS[0])).toMatchObject({ status: 'RUNNING', task_id: EDGES[0] });
+  });
+
+  it('know which runs of an edge are open, and how many it has had', () => {
+    const { edges } = stateOf(eventsOf(requested(), ended('CANCELLED'), requested(RUNS[1])));
+    expect(edges.get(EDGES[0])).toEqual({ count: 2, open: new Set([RUNS[1]]) });
+  });
+
+  const run = fc.constantFrom(...RUNS);
+  const anyCost = fc.record({
+    input_tokens: fc.nat(1000),
+    output_tokens: fc.nat(1000),
+    usd: fc.oneof(fc.constant(null), fc.double({ min: 0, max: 9, noNaN: true })),
+    seconds: fc.double({ min: 0, max: 9, noNaN: true }),
+  });
+  const step = fc.record({
+    run_id: run,
+    step: fc.constantFrom('construct_candidate', 'run_check tests_pass'),
+    iteration: fc.integer({ min: 1, max: 3 }),
+    input_sha256: fc.constant(SHA),
+  });
+  const attempt = { attempt: fc.constant(1), duration_ms: fc.nat(100) };
+  const optionalCost = fc.oneof(
+    fc.constant({}),
+    anyCost.map((some) => ({ cost: some })),
+  );
+  const told: fc.Arbitrary<Told> = fc.oneof(
+    run.map((id) => requested(id)),
+    run.map((id) => started(id)),
+    fc.tuple(fc.constantFrom('CONVERGED', 'CANCELLED'), run).map(([status, id]) => ended(status, id)),
+    step.map((fields) => ({ event_type: 'run_step_started', payload: { ...fields, attempt: 1 } })),
+    step.map((fields) => ({ event_type: 'run_suspended', payload: { ...fields, deadline_at: '' } })),
+    fc.tuple(step, fc.record(attempt), optionalCost).map(([fields, tried, some]) => ({
+      event_type: 'run_step_completed',
+      payload: { ...fields, ...tried, ...some, output: {} },
+    })),
+    fc.tuple(step, fc.record(attempt), optionalCost).map(([fields, tried, some]) => ({
+      event_type: 'run_step_failed',
+      payload: { ...fields, ...tried, ...some, error: 'Engine.Failed', cause: '' },
+    })),
+    fc.constant({ event_type: 'heartbeat', payload: {} }),
+  );
+  const onAnEdge = fc
+    .tuple(told, fc.constantFrom(EDGES[0], EDGES[0], EDGES[1]))
+    .map(([event, subject]) => ({ ...event, subject }));
+
+  it('say the same as the whole fold, for any sequence of events', () => {
+    fc.assert(
+      fc.property(fc.array(onAnEdge, { maxLength: 60 }), (sequence) => {
+        const events = sequence.map(eventOf);
+        const { runs, run_ids, spent } = stateOf(events);
+        const folded = foldRuns(events);
+        expect(run_ids).toEqual(folded.map(({ run_id }) => run_id));
+        let total = NO_COST;
+        for (const { machine: _, machine_sha256: __, config_sha256: ___, steps, ...summary } of folded) {
+          expect(runs.get(summary.run_id)).toEqual(summary);
+          const ofSteps = steps.reduce((sum, each) => addCost(sum, each.cost), NO_COST);
+          expectSameCost(summary.spent, ofSteps);
+          total = addCost(total, ofSteps);
+        }
+        expectSameCost(spent, total);
+      }),
+    );
+  });
+});
+
+/** Sums of fractions depend on the order in their last digits. */
+function expectSameCost(actual: Cost, expected: Cost): void {
+  expect(actual.input_tokens + actual.output_tokens).toBe(expected.input_tokens + expected.output_tokens);
+  expect(actual.usd === null).toBe(expected.usd === null);
+  expect(actual.usd ?? 0).toBeCloseTo(expected.usd ?? 0, 9);
+  expect(actual.seconds).toBeCloseTo(expected.seconds, 9);
+}
