@@ -1,7 +1,7 @@
 import { foldRuns, RUN_EVENT_TYPES, type Run } from '../../core/engine/runs.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
-import { readEvents } from '../engine/workspace-services.js';
+import { readEvents } from '../engine/read-events.js';
 import { CommandFailure } from '../exit.js';
 import { costText, runText } from '../output/run.js';
 

@@ -2,7 +2,9 @@ import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import { canonicalJson } from '../../core/canonical-json.js';
 import type { ClaimResult } from '../../core/contract/claims.js';
 import type { StateMachine } from '../../core/engine/asl.js';
+import type { Cost } from '../../core/engine/check-outcome.js';
 import { type CompiledMachine, compileMachine, functionName } from '../../core/engine/compile-machine.js';
+import { requestedRuns } from '../../core/engine/requested-runs.js';
 import { handlerResults, type StepHandlerName } from '../../core/engine/run-data.js';
 import type { RunEventPayload } from '../../core/engine/run-events.js';
 import { foldRuns, type Run } from '../../core/engine/runs.js';
@@ -34,12 +36,25 @@ export interface RunRequest {
   readonly lease_seconds?: number;
 }
 
+/** A step that has ended. One that was completed by an earlier execution is told again. */
+export interface StepEvent {
+  /** The state of the machine. */
+  readonly state: string;
+  readonly check: string | null;
+  readonly iteration: number;
+  /** By the run so far. */
+  readonly spent: Cost;
+  readonly result: unknown;
+  readonly error: string | null;
+}
+
 export interface RunHost {
   newRunId(): string;
   sleep(seconds: number, signal: AbortSignal): Promise<void>;
   random(): number;
   /** Is told of every state that is entered, and of the run when it begins. */
   onState?(state: string): void;
+  onStep?(step: StepEvent): void;
   onStart?(run: { run_id: string; machine: StateMachine; generation: number }): void;
 }
 
@@ -63,8 +78,9 @@ export async function executeRun(
   const claimed = await claimEdge(request, services, subject);
   if (!('claim_id' in claimed)) return refused(services, subject, claimed);
   // Read under the claim: nobody else adds to the run now.
-  const open = openRunOf(await services.coordination.eventsOf(subject));
-  const run_id = open?.run_id ?? host.newRunId();
+  const events = await services.coordination.eventsOf(subject);
+  const open = openRunOf(events);
+  const run_id = open?.run_id ?? requestedRuns(events)[0]?.run_id ?? host.newRunId();
   const author: RunAuthor = { subject, agent_id: services.agent_id, ...claimed };
   const machine =
     open === undefined ? await startRun(request, services, author, run_id) : await machineOf(services, open);
@@ -181,7 +197,10 @@ async function runSteps(
     sleep: host.sleep,
     random: host.random,
     ...(host.onState === undefined ? {} : { onState: host.onState }),
-    runTask: (task) => runStep(handlers, journal, handlerOf(task), task.input, task.signal, services.now),
+    runTask: (task) =>
+      told(host, journal, task, () =>
+        runStep(handlers, journal, handlerOf(task), task.input, task.signal, services.now),
+      ),
   };
   const { run_id } = journal;
   const input = { run: { run_id, tenant_id, project_id, feature_id, edge }, iteration: 1, claim: claimed };
@@ -198,6 +217,27 @@ async function runSteps(
     throw error;
   } finally {
     kept.stop();
+  }
+}
+
+/** Tells the host how the step has ended. A stopped machine has not ended it. */
+async function told(
+  { onStep }: RunHost,
+  journal: RunJournal,
+  { state, input, signal }: MachineTask,
+  run: () => Promise<unknown>,
+): Promise<unknown> {
+  const { check = null, iteration = 1 } = input as { check?: string; iteration?: number };
+  const tell = (result: unknown, error: string | null): void =>
+    onStep?.({ state, check, iteration, spent: journal.spent, result, error });
+  try {
+    const result = await run();
+    tell(result, null);
+    return result;
+  } catch (error) {
+    if (!(error instanceof MachineStopped) && !signal.aborted)
+      tell(null, error instanceof Error ? error.message : String(error));
+    throw error;
   }
 }
 
