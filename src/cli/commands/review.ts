@@ -6,7 +6,6 @@ import type { CommandContext } from '../context.js';
 import { candidateCopies } from '../edge/draft-copies.js';
 import { removeWorktree } from '../edge/edge-grant.js';
 import { CommandFailure, wrongUsage } from '../exit.js';
-import type { ReadOnlyCalls } from '../methodology/opened-project.js';
 import { type ProjectConnection, withMethodology } from '../methodology/project-connection.js';
 import { parseDays } from '../option-parsers.js';
 import { proposalText, reviewsText, reviewText } from '../output/review.js';
@@ -86,8 +85,7 @@ another candidate was submitted meanwhile.`,
       const { reviews } = unwrapReply(await connection.calls.reviews());
       const pending = selectReview(reviews, feature, edge);
       const text = reviewText(pending, await candidateCopies(connection.workspace, pending), context);
-      if (!context.is_json)
-        context.print([text, ...(await stuckAdvice(context, connection, pending))].join('\n'));
+      if (!context.is_json) context.print(text);
       if (decision !== undefined)
         return decide(context, connection, pending, comment, DECISION_CODES[decision]);
       const next = `Decide: ${pending.next} --approve|--reject|--refine`;
@@ -95,20 +93,6 @@ another candidate was submitted meanwhile.`,
     });
   },
 });
-
-/** For an edge that makes no progress: a feature that finds out why. */
-async function stuckAdvice(
-  context: CommandContext,
-  { calls }: ProjectConnection<ReadOnlyCalls>,
-  { feature_id, edge }: PendingReview,
-): Promise<string[]> {
-  const { escalations } = unwrapReply(await calls.start({ agent_id: await context.agent() }));
-  const stuck = escalations.find(
-    (one) => one.kind === 'stuck' && one.feature_id === feature_id && one.edge === edge,
-  );
-  if (stuck === undefined) return [];
-  return ['', ...context.wrap(`${stuck.says}. To find out why: ${stuck.next}`, 0).map(context.paint.yellow)];
-}
 
 async function listPending(context: CommandContext, decision: string | undefined): Promise<void> {
   if (decision !== undefined)

@@ -115,7 +115,7 @@ function pauseAfter(
   const [feature = '', edge = ''] = subject.split('#');
   const review = genCommand('review', '--feature', feature, '--edge', edge);
   if (run.status === 'WAITING') return { says: `${subject} waits for a review.`, next: review };
-  if (run.status !== 'ESCALATED') return { says: `${subject}: ${says}`, next: `gen runs ${run.run_id}` };
+  if (run.status !== 'ESCALATED') return { says: `${subject}: ${says}`, next: 'gen runs' };
   const next = run.reason === 'STUCK' ? stuckSpawnCommand(feature, edge) : review;
   return { says: `${subject} needs a person: ${run.reason}.`, next };
 }

@@ -7,12 +7,14 @@ import {
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
 import { vector } from '../../../test/support/workspace-files.js';
+import { requestedRuns } from '../../core/engine/requested-runs.js';
 import { foldRuns } from '../../core/engine/runs.js';
 import { buildCheck, buildPlan } from '../../core/engine/testing.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { EdgeCoordination } from '../coordination.js';
 import type { EngineServices } from '../handlers/services.js';
 import { instantHost, type RunTrace, type ScriptedRun, scriptedServices } from '../testing/engine-harness.js';
-import { executeRun, type RunEnd } from './execute-run.js';
+import { executeRun, type RunEnd, type RunHost } from './execute-run.js';
 
 const FEATURE = 'REQ-F-A';
 const SUBJECT = `${FEATURE}#design_code`;
@@ -80,6 +82,10 @@ forEachStore('a run of an edge', (open) => {
     });
     const { reviews } = unwrap(await harness.coordinator.methodology.reviews(P));
     expect(reviews).toMatchObject([{ task_id: SUBJECT, iteration: 3 }]);
+    expect(reviews[0]?.reason).toContain('The same checks have failed 3 times in a row: tests_pass.');
+    expect(reviews[0]?.reason).toContain(
+      `gen spawn --type discovery --parent ${FEATURE} --edge design_code --reason 'stuck on design_code'`,
+    );
   });
 
   test('waits for a person without a process, and goes on with the decision', async () => {
@@ -102,6 +108,30 @@ forEachStore('a run of an edge', (open) => {
     const ended = await executeRun(REQUEST, services(), instantHost(), SIGNAL);
     expect(ended).toMatchObject({ status: 'ENDED', run: { status: 'CONVERGED' } });
     expect((await typesIn(harness)).filter((type) => type === 'edge_converged')).toHaveLength(1);
+  });
+
+  test('takes a requested run under its id, and tells its host of each step', async () => {
+    const harness = await configured(open);
+    const run_id = '0199c1de-0000-7000-8000-000000000001';
+    const services = servicesOf(harness, SCRIPT);
+    const requested = { event_type: 'run_requested', subject: SUBJECT, payload: { run_id, retry_of: null } };
+    const eventsOf: EdgeCoordination['eventsOf'] = async (subject) => [
+      requested as unknown as EventEnvelope,
+      ...(await services.coordination.eventsOf(subject)),
+    ];
+    const steps: string[] = [];
+    const host: RunHost = {
+      ...instantHost(),
+      onStep: ({ check, iteration, result }) => {
+        if (check !== null) steps.push(`${iteration} ${check} ${(result as { result: string }).result}`);
+      },
+    };
+    const coordination = { ...services.coordination, eventsOf };
+    const end = await executeRun(REQUEST, { ...services, coordination }, host, SIGNAL);
+    expect(end).toMatchObject({ status: 'ENDED', run: { run_id, status: 'CONVERGED' } });
+    expect(steps).toEqual(['1 tests_pass fail', '2 tests_pass pass']);
+    // The request is done: the next run is another one.
+    expect(requestedRuns(await eventsOf(SUBJECT))).toEqual([]);
   });
 
   test('is refused while another agent holds the edge', async () => {
