@@ -33,9 +33,9 @@ const edgePath = (name: string) => `.ai-workspace/graph/edges/${name}.yml`;
 const vector = (id: string, more = '') =>
   `feature: ${id}\ntitle: Another\nintent: INT-001\nvector_type: feature\nprofile: minimal\npriority: low\n${more}`;
 
-type Project = TerminalOptions & { cwd: string };
+type AutoProject = TerminalOptions & { cwd: string };
 
-async function createAutoProject(files: Readonly<Record<string, string>> = {}): Promise<Project> {
+async function createAutoProject(files: Readonly<Record<string, string>> = {}): Promise<AutoProject> {
   const terminal = await createProject({
     '.ai-workspace/profiles/minimal.yml': PROFILE,
     [edgePath('intent_requirements')]: edgeFile('intent→requirements'),
@@ -53,16 +53,16 @@ const CONSTRAINTS = `constraint_dimensions:
   build_system: {tool: npm}
 `;
 
-const auto = (project: Project, ...argv: string[]) =>
+const auto = (project: AutoProject, ...argv: string[]) =>
   gen(project, 'iterate', '--auto', '--unsandboxed', '--yes', '--role', 'full_stack', ...argv);
 
-const eventsOf = async ({ cwd }: Project): Promise<{ event_type: string; subject?: string }[]> =>
+const eventsOf = async ({ cwd }: AutoProject): Promise<{ event_type: string; subject?: string }[]> =>
   (await readFile(join(cwd, '.ai-workspace/events/events.jsonl'), 'utf8'))
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as { event_type: string });
 
-const convergedIn = async (project: Project): Promise<number> =>
+const convergedIn = async (project: AutoProject): Promise<number> =>
   (await eventsOf(project)).filter(({ event_type }) => event_type === 'edge_converged').length;
 
 describe('gen iterate --auto', { timeout: 120_000 }, () => {

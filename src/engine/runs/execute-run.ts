@@ -198,7 +198,7 @@ async function runSteps(
     random: host.random,
     ...(host.onState === undefined ? {} : { onState: host.onState }),
     runTask: (task) =>
-      told(host, journal, task, () =>
+      reportStep(host, journal, task, () =>
         runStep(handlers, journal, handlerOf(task), task.input, task.signal, services.now),
       ),
   };
@@ -221,7 +221,7 @@ async function runSteps(
 }
 
 /** Tells the host how the step has ended. A stopped machine has not ended it. */
-async function told(
+async function reportStep(
   { onStep }: RunHost,
   journal: RunJournal,
   { state, input, signal }: MachineTask,
