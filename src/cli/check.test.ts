@@ -97,6 +97,19 @@ describe.skipIf(sandbox.kind === 'none')(`gen check${reason}`, { timeout: 120_00
     expect((await submit()).err).toContain('Not run: has_docs; their commands are not confirmed');
   });
 
+  it('runs before gen task submit of a file too, if there are drafts; otherwise names what was not run', async () => {
+    const project = await projectWith(HAS_DOCS);
+    await gen(project, 'check', SUBJECT, '--yes');
+    const claimed = await gen(project, 'task', 'claim', SUBJECT, '--role', 'architect', '--json');
+    const { draft_folder } = JSON.parse(claimed.out) as { draft_folder: string };
+    const submit = () => gen(project, 'task', 'submit', SUBJECT, '--data', '1', '--check', 'has_docs=fail');
+    expect((await submit()).err).toContain('Not run: has_docs; there are no drafts of this work here.');
+    await writeProjectFile(project.cwd, `${draft_folder}/docs/login.md`, 'People log in.\n');
+    const checked = await submit();
+    expect(checked.err).toContain('Check has_docs: pass.');
+    expect(checked.code).toBe(0);
+  });
+
   it('shows the last lines of a failing check, and exits with 1', async () => {
     const failing = check('fails', 'command: "echo first; echo the reason >&2; exit 4", shell: true');
     const project = await projectWith(failing, HAS_DOCS, check('fine', 'command: "true"'));

@@ -54,7 +54,7 @@ const noChanges: ChangeListener = async (_, signal) => {
 };
 
 /** Coalesces notifications: any number that arrive without a waiter wake the next one once. */
-class ChangeSignal {
+export class ChangeSignal {
   notify: () => void = () => {};
   private notified = this.nextNotification();
 

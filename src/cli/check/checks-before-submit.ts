@@ -6,9 +6,11 @@ import { sandboxExecutor } from '../../engine/checks/command-executor.js';
 import { checkRunner, DEFAULT_CHECK_LIMITS, runnableCheck } from '../../engine/checks/run-check.js';
 import { runChecks } from '../../engine/checks/run-checks.js';
 import { findSandbox } from '../../engine/checks/sandbox.js';
-import { createWorkCopy, isCopyRefusal } from '../../engine/checks/work-copy.js';
+import { createWorkCopy, isCopyRefusal, type OverlayFile } from '../../engine/checks/work-copy.js';
 import type { DraftGrant } from '../../workspace/drafts/draft-grant.js';
+import { Workspace } from '../../workspace/workspace.js';
 import type { CommandContext } from '../context.js';
+import { CommandFailure } from '../exit.js';
 import { unwrapReply } from '../replies.js';
 import { abortOnStop } from '../stop.js';
 import { readCandidateFiles } from './candidate-files.js';
@@ -29,27 +31,46 @@ export async function withRunChecks(
     (check) => check.type === 'deterministic' && !('says' in runnableCheck(check)),
   );
   if (runnable.length === 0) return reported;
-  const { root } = context.requireWorkspace();
+  const workspace = Workspace.find(context.io.cwd);
+  const files = workspace === null ? NO_DRAFTS : await draftsOf(workspace, grant);
+  if (workspace === null || typeof files === 'string') {
+    notRun(context, runnable, String(files));
+    return reported;
+  }
+  const { root } = workspace;
   const confirmed = await confirmedCommands(context, root, runnable);
   const unconfirmed = runnable.filter((check) => !confirmed.includes(check));
   if (unconfirmed.length > 0)
     notRun(context, unconfirmed, `their commands are not confirmed: gen check '${grant.task_id}'`);
   if (confirmed.length === 0) return reported;
-  const run = await runOn(context, root, grant, confirmed);
+  const run = await runOn(context, root, files, confirmed);
   if (run === null) return reported;
   return merged(context, reported, run);
+}
+
+const NO_DRAFTS = 'there are no drafts of this work here.';
+
+/** The files, or why there are none: a result by file can be submitted without drafts, and with bad ones. */
+async function draftsOf(workspace: Workspace, grant: DraftGrant): Promise<OverlayFile[] | string> {
+  try {
+    const files = await readCandidateFiles(workspace, grant);
+    return files.length === 0 ? NO_DRAFTS : files;
+  } catch (error) {
+    if (error instanceof CommandFailure) return error.message;
+    throw error;
+  }
 }
 
 /** Null if they could not be run, which is told. */
 async function runOn(
   context: CommandContext,
   root: string,
-  grant: DraftGrant,
+  files: readonly OverlayFile[],
   checks: readonly EffectiveCheck[],
 ): Promise<CheckReport[] | null> {
   const sandbox = await findSandbox(context.io.env.PATH);
   if (sandbox.kind === 'none') return notRun(context, checks, `there is no sandbox. ${sandbox.says}`);
-  const copy = await createWorkCopy(root, await readCandidateFiles(context.requireWorkspace(), grant));
+  const copy = await createWorkCopy(root, files);
   if (isCopyRefusal(copy)) return notRun(context, checks, `${copy.says} ${copy.next}`);
   const stop = abortOnStop(context.io);
   try {

@@ -1,23 +1,22 @@
-import { v7 as newUuid } from 'uuid';
 import { compileMachine } from '../../core/engine/compile-machine.js';
-import { edgePlan } from '../../core/engine/edge-plan.js';
 import { canonicalEdge } from '../../core/methodology/definition/edge-name.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
-import { withoutUndefined } from '../../core/without-undefined.js';
 import { isUnanswered } from '../../engine/coordination.js';
-import { executeRun, type RunEnd, type RunHost } from '../../engine/runs/execute-run.js';
-import { openCheckRunner } from '../check/open-check-runner.js';
+import type { RunEnd } from '../../engine/runs/execute-run.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
-import { readConfiguration, workspaceServices } from '../engine/workspace-services.js';
+import { autoIterate } from '../engine/auto-iterate.js';
+import { readPlan, runEdge } from '../engine/run-edge.js';
 import { EXIT, failureWithCode, wrongUsage } from '../exit.js';
-import { checklistText, runText } from '../output/run.js';
+import { checklistText, reportStopped, showRun } from '../output/run.js';
 import { reportRefusal } from '../replies.js';
 import { abortOnStop } from '../stop.js';
 
-export const addIterate = command('iterate <id>', {
+export const addIterate = command('iterate [id]', {
   description: 'run an edge: construct a candidate, check it, converge or escalate',
   options: {
+    '--auto': 'go on with the next edges until nothing is ready or a person is needed',
+    '--loop': 'with --auto: go on with other edges if a person is needed, and wait if nothing is ready',
     '--role <role>': 'agent role to work in',
     '--dry-run': 'print the checklist and the state machine, and change nothing',
     '--unsandboxed': 'run checks without a sandbox',
@@ -27,84 +26,62 @@ export const addIterate = command('iterate <id>', {
 A run that was cut off goes on from its last completed step. If a person must decide, the exit code is 3: see gen review,
 and run the command again after the decision.
 
+With --auto the id is an edge to begin with, a feature, or missing for all features. Requested runs come first, then what
+gen start recommends; edges without a constructor are left out. It stops with exit code 3 at a human gate, an escalation
+or an expired time box, and says which command helps; with 0 if nothing is ready; with 130 after a signal such as Ctrl-C.
+With --loop it runs until a signal.
+
 Examples:
   gen iterate REQ-F-AUTH-001#design_code
   gen iterate REQ-F-AUTH-001#design_code --dry-run
+  gen iterate --auto REQ-F-AUTH-001
+  gen iterate --auto --loop --role full_stack
   gen runs`,
-  async run(context, id, { role, dryRun, unsandboxed: isUnsandboxed = false, yes: isConfirmed = false }) {
-    const { feature_id, edge } = edgeOf(id);
-    const workspace = context.requireWorkspace();
-    const { methodology, vector } = await readConfiguration(workspace, feature_id);
-    const plan = edgePlan(methodology, vector, edge);
+  async run(context, id, options) {
+    const { auto: isAuto = false, loop: isLoop = false, role, dryRun } = options;
+    const { unsandboxed: isUnsandboxed = false, yes: isConfirmed = false } = options;
+    if (isLoop && !isAuto) throw wrongUsage('--loop requires --auto.');
     if (dryRun) {
-      const compiled = compileMachine(plan);
-      return context.show({ checks: plan.checks, ...compiled }, () =>
-        checklistText(plan.checks, compiled, context),
-      );
+      if (isAuto) throw wrongUsage('--dry-run shows one edge. Omit --auto, and pass FEATURE#EDGE.');
+      return showMachine(context, edgeOf(id));
     }
-    if (plan.construct === null)
-      throw wrongUsage(
-        `${edge} has no constructor. Set construct in .ai-workspace/engine.yml or in the file of the edge.`,
-      );
-    const howToConfirm = `gen iterate '${id}' --yes${context.repeatedOptions()}`;
-    const options = { isConfirmed, isUnsandboxed, howToConfirm };
-    const runCheck = await openCheckRunner(context, workspace.root, plan.checks, options);
-    const genesis = await context.genesis();
-    const { tenant: tenant_id, project: project_id } = await context.target();
-    const agent_id = (await context.fixedAgent()) ?? `engine-${context.io.user}`;
-    const services = workspaceServices({
-      ...{
-        workspace,
-        genesis,
-        agent_id,
-        feature_id,
-        edge,
-        methodology,
-        title: vector.title,
-        runCheck,
-        env: context.io.env,
-      },
-      agent_role: role ?? null,
-    });
+    const runOptions = { role, isUnsandboxed, isConfirmed };
     const stop = abortOnStop(context.io);
     try {
-      const request = { tenant_id, project_id, feature_id, edge, ...withoutUndefined({ agent_role: role }) };
-      report(context, await executeRun(request, services, hostOf(context), stop.signal));
+      if (isAuto) {
+        const scope = id === undefined ? { feature_id: null, edge: null } : scopeOf(id);
+        return await autoIterate(context, { ...runOptions, ...scope, isLoop }, stop.signal);
+      }
+      const end = await runEdge(context, edgeOf(id), runOptions, stop.signal);
+      if (stop.signal.aborted) reportStopped(context);
+      else report(context, end);
     } finally {
       stop.end();
     }
   },
 });
 
-function edgeOf(id: string): { feature_id: string; edge: string } {
+interface EdgeName {
+  readonly feature_id: string;
+  readonly edge: string;
+}
+
+async function showMachine(context: CommandContext, edge: EdgeName): Promise<void> {
+  const plan = await readPlan(context, edge);
+  const compiled = compileMachine(plan);
+  context.show({ checks: plan.checks, ...compiled }, () => checklistText(plan.checks, compiled, context));
+}
+
+const scopeOf = (id: string): EdgeName | { feature_id: string; edge: null } =>
+  subjectKindOf(id) === 'edge' ? edgeOf(id) : { feature_id: id, edge: null };
+
+function edgeOf(id = ''): EdgeName {
   const { feature_id, edge } = subjectKindOf(id) === 'edge' ? subjectKeys(id) : {};
   if (feature_id === undefined || edge === undefined)
     throw wrongUsage(
-      `${id} is not an edge of a feature. Pass FEATURE#EDGE, such as REQ-F-AUTH-001#design_code.`,
+      `${id === '' ? 'The id' : id} is not an edge of a feature. Pass FEATURE#EDGE, such as REQ-F-AUTH-001#design_code, or --auto.`,
     );
   return { feature_id, edge: canonicalEdge(edge) };
-}
-
-/** Prints each state as it is entered. */
-function hostOf(context: CommandContext): RunHost {
-  return {
-    newRunId: () => newUuid(),
-    random: Math.random,
-    sleep: (seconds, signal) =>
-      new Promise((resolve, reject) => {
-        const timer = setTimeout(resolve, seconds * 1000);
-        signal.addEventListener(
-          'abort',
-          () => {
-            clearTimeout(timer);
-            reject(signal.reason);
-          },
-          { once: true },
-        );
-      }),
-    onStart: ({ run_id, generation }) => context.printNotice(`Run ${run_id}, generation ${generation}`),
-    onState: (state) => context.printNotice(`  ${state}`),
-  };
 }
 
 function report(context: CommandContext, end: RunEnd): void {
@@ -116,7 +93,7 @@ function report(context: CommandContext, end: RunEnd): void {
   if (end.status === 'CLAIM_LOST')
     throw failureWithCode('GENERATION_MISMATCH', `${end.says} This run has ended here.`);
   const { run } = end;
-  context.show(run, () => runText(run, context));
+  showRun(run, context);
   if (run.status === 'WAITING' || run.status === 'ESCALATED') context.exit_code = EXIT.human;
   else if (run.status !== 'CONVERGED') context.exit_code = EXIT.refused;
 }

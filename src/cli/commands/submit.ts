@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { Genesis } from '../../client/index.js';
+import { subjectKindOf } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
@@ -36,8 +37,8 @@ export const addSubmit = command('submit <id>', {
 Without --file, --data and --drafts the result is read from standard input. An edge converges when every required
 check has passed. If a human must decide, the exit code is 3: see gen review.
 
-With --drafts the deterministic checks of the edge are run first, as gen check runs them, and their results replace what
---check says of them. Those that cannot be run here (not confirmed, no sandbox) are named, and stay as reported.
+On an edge the deterministic checks are run first on the drafts, as gen check runs them, and their results replace what
+--check says of them. Those that cannot be run here (no drafts, not confirmed, no sandbox) are named, and stay as reported.
 
 Examples:
   gen task submit A-001-schema --file result.json
@@ -53,14 +54,15 @@ Examples:
       ? await (await import('../edge/drafts.js')).collectDraftResult(context, genesis, handle)
       : { result: await readResult(context, genesis, options), paths: [] };
     const { generation, task_id } = handle;
-    const evaluators = drafts
-      ? await (await import('../check/checks-before-submit.js')).withRunChecks(
-          context,
-          genesis,
-          handle,
-          reported,
-        )
-      : reported;
+    const evaluators =
+      subjectKindOf(task_id) === 'edge'
+        ? await (await import('../check/checks-before-submit.js')).withRunChecks(
+            context,
+            genesis,
+            handle,
+            reported,
+          )
+        : reported;
     const optionalFields = withoutUndefined({ iteration, context_hash, evaluators });
     const submission = { ...fencingFields(handle), generation, ...result, ...optionalFields };
     const reply = unwrapReply(await genesis.submitResult(submission));

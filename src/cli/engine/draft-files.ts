@@ -28,8 +28,7 @@ export function draftFiles(
   blobs: RunBlobs,
   owner: DraftOwner,
 ): CandidateFiles {
-  const bytesOf = ({ sha256 }: ManifestFile): Promise<Uint8Array> =>
-    blobs.get({ bucket: '', key: sha256, version: sha256 });
+  const bytesOf = fileBytes(blobs);
   const grantOf = ({ generation }: ClaimOfRun) => ({ ...owner, generation });
   return {
     async prepare(claim, last) {
@@ -54,6 +53,12 @@ export function draftFiles(
   };
 }
 
+/** The content of a file of a manifest: a blob. */
+export const fileBytes =
+  (blobs: Pick<RunBlobs, 'get'>) =>
+  ({ sha256 }: ManifestFile): Promise<Uint8Array> =>
+    blobs.get({ bucket: '', key: sha256, version: sha256 });
+
 /** Another executor's drafts may be on another machine: what is missing here comes from the last candidate. */
 async function restore(
   { root }: Workspace,
@@ -68,7 +73,8 @@ async function restore(
   throw engineError('failed', `${path} cannot be written: a link or a file blocks its path.`);
 }
 
-async function textsOf(
+/** The files as text, for prompts. */
+export async function textsOf(
   { files }: ResultManifest,
   bytesOf: (file: ManifestFile) => Promise<Uint8Array>,
 ): Promise<{ name: string; text: string }[]> {

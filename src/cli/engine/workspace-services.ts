@@ -2,7 +2,6 @@ import type { Genesis } from '../../client/index.js';
 import { isProblem } from '../../client/replies.js';
 import { NO_COST } from '../../core/engine/check-outcome.js';
 import { edgePlan } from '../../core/engine/edge-plan.js';
-import type { EventEnvelope } from '../../core/events/envelope.js';
 import { checkAuthority } from '../../core/methodology/definition/authority.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
@@ -20,11 +19,9 @@ import { findContextFiles } from '../../workspace/scan/context-files.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { wrongUsage } from '../exit.js';
 import { draftFiles } from './draft-files.js';
+import { parkedTexts } from './parked-texts.js';
+import { readEvents } from './read-events.js';
 import { remoteBlobs } from './remote-blobs.js';
-
-const PAGE = 1000;
-/** Of an edge, or of the runs of a project: more are not read. */
-const EVENTS_MAX = 200_000;
 
 interface ServiceOptions {
   readonly workspace: Workspace;
@@ -65,7 +62,7 @@ export function workspaceServices(options: ServiceOptions): EngineServices {
       });
     },
     contextTexts: async (manifest, plan) => contextTexts(manifest, contextQuery(plan, title)),
-    parkedTexts: async () => [],
+    parkedTexts: (subject) => parkedTexts(genesis, blobs, subject),
     async openConstructor(plan) {
       if (plan.construct === null)
         throw engineError(
@@ -90,11 +87,8 @@ interface Configuration {
   readonly vector: FeatureVector;
 }
 
-/** `featureId` null: a feature that says nothing, with the default profile. */
-export async function readConfiguration(
-  workspace: Workspace,
-  featureId: string | null,
-): Promise<Configuration> {
+/** The configuration files of the workspace. Refuses those with a fault that a run must not ignore. */
+export async function readProjectFiles(workspace: Workspace) {
   const { files, unreadable } = await readWorkspaceFiles(workspace);
   const parsed = parseMethodology(files, unreadable);
   if (!parsed.ok) {
@@ -108,13 +102,22 @@ export async function readConfiguration(
     throw wrongUsage(
       `${engineFault.file}:${engineFault.line}:${engineFault.column}: ${engineFault.message} Correct it first: without it a run has no budget.`,
     );
-  if (featureId === null) return { methodology: parsed.methodology, vector: emptyVector(parsed.methodology) };
-  const vector = parsed.features.find(({ feature_id }) => feature_id === featureId);
+  return parsed;
+}
+
+/** `featureId` null: a feature that says nothing, with the default profile. */
+export async function readConfiguration(
+  workspace: Workspace,
+  featureId: string | null,
+): Promise<Configuration> {
+  const { methodology, features } = await readProjectFiles(workspace);
+  if (featureId === null) return { methodology, vector: emptyVector(methodology) };
+  const vector = features.find(({ feature_id }) => feature_id === featureId);
   if (vector === undefined)
     throw wrongUsage(
       `There is no feature ${featureId}. Write .ai-workspace/features/active/${featureId}.yml first.`,
     );
-  return { methodology: parsed.methodology, vector };
+  return { methodology, vector };
 }
 
 const emptyVector = ({ default_profile }: Methodology): FeatureVector => ({
@@ -144,21 +147,6 @@ function coordinationOf(genesis: Genesis): EdgeCoordination {
     submitResult: (body) => genesis.submitResult(body),
     eventsOf: (subject) => readEvents(genesis, { task_id: subject }),
   };
-}
-
-export async function readEvents(
-  genesis: Pick<Genesis, 'events'>,
-  filter: { task_id?: string; feature_id?: string; edge?: string; type?: string },
-): Promise<readonly EventEnvelope[]> {
-  const all: EventEnvelope[] = [];
-  let after: string | undefined;
-  do {
-    const page = await genesis.events({ ...filter, limit: PAGE, ...(after === undefined ? {} : { after }) });
-    if (isProblem(page)) throw engineError('unavailable', page.detail);
-    all.push(...page.events);
-    after = page.events.length < PAGE ? undefined : page.next;
-  } while (after !== undefined && all.length < EVENTS_MAX);
-  return all;
 }
 
 /** What other runs have spent, those under way included. */

@@ -3,20 +3,35 @@ import type { Cost } from '../../core/engine/check-outcome.js';
 import type { CompiledMachine } from '../../core/engine/compile-machine.js';
 import type { Run, RunStep } from '../../core/engine/runs.js';
 import type { CommandContext } from '../context.js';
+import { EXIT } from '../exit.js';
 import { singleLine } from './text.js';
 
 /** A run with its steps; failed ones come first. */
-export function runText(run: Run, context: CommandContext): string {
-  const lines = [
+export const runText = (run: Run, context: CommandContext): string =>
+  [...summaryLines(run, context), '', stepTable([...run.steps].sort(failedFirst), context)].join('\n');
+
+/** After a run that was drawn, its steps are on the screen already. */
+export const showRun = (run: Run, context: CommandContext): void =>
+  context.show(run, () => (isScreen(context) ? summaryLines(run, context) : runText(run, context)));
+
+/** Whether the states of a run can be redrawn in place. */
+export const isScreen = ({ io, is_json }: CommandContext): boolean =>
+  io.columns !== null && !is_json && io.env.TERM !== 'dumb';
+
+export function reportStopped(context: CommandContext): void {
+  context.printNotice('Stopped. The same command goes on from the last completed step.');
+  context.exit_code = EXIT.stopped;
+}
+
+function summaryLines(run: Run, context: CommandContext): string[] {
+  return [
     `${statusText(run, context)} ${run.task_id}, generation ${run.generation}, ${iterationsText(run.iterations)}`,
     ...(run.says === '' ? [] : context.wrap(singleLine(run.says), 2)),
     ...(run.status === 'WAITING' ? [`  Waits for a review: gen review`] : []),
     ...(run.status === 'REQUESTED' ? [`  Waits for an executor: gen iterate '${run.task_id}'`] : []),
     `  Run ${run.run_id}, ${costText(run.spent)}`,
     ...timeLines(run),
-    '',
   ];
-  return [...lines, stepTable([...run.steps].sort(failedFirst), context)].join('\n');
 }
 
 function statusText({ status, reason }: Run, { paint }: CommandContext): string {

@@ -52,7 +52,9 @@ function reviewOf(head: Head, view: DecisionView, state: MethodologyState): Pend
     agent_id,
     agent_role,
     reason:
-      escalationReasonOf(state, feature_id, edge) ?? `${agent_id} requested a decision before continuing`,
+      escalationReasonOf(state, feature_id, edge) ??
+      edgeState?.escalation ??
+      `${agent_id} requested a decision before continuing`,
     since: isoTime(head.last_at_ms),
     deadline: suspended_until_ms === null ? null : isoTime(suspended_until_ms),
     evaluators: evaluators === undefined ? (edgeState?.evaluators ?? null) : { ...evaluators },

@@ -6,6 +6,7 @@ import {
   type RunData,
   type StepResult,
 } from '../../core/engine/run-data.js';
+import { stuckSpawnCommand } from '../../core/methodology/definition/command.js';
 import { withResultCounts } from '../../core/methodology/definition/convergence.js';
 import { isUnanswered, unansweredError } from '../coordination.js';
 import { engineError } from '../engine-error.js';
@@ -116,7 +117,7 @@ export async function escalateStep(
   return { reason };
 }
 
-function escalationOf({ verdict, failure }: RunData): {
+function escalationOf({ run, verdict, failure }: RunData): {
   reason: (typeof ESCALATION_REASONS)[number];
   says: string;
 } {
@@ -125,10 +126,15 @@ function escalationOf({ verdict, failure }: RunData): {
     return { reason: 'BUDGET_SPENT', says: failure.Cause ?? '' };
   if (failure !== undefined)
     return { reason: 'STEP_FAILED', says: `${failure.Error}: ${failure.Cause ?? ''}` };
-  if (verdict?.outcome === 'ESCALATE' && verdict.reason !== null)
-    return { reason: verdict.reason, says: verdict.says };
+  if (verdict?.outcome === 'ESCALATE' && verdict.reason !== null) {
+    const advice = verdict.reason === 'STUCK' ? ` ${stuckAdvice(run.feature_id, run.edge)}` : '';
+    return { reason: verdict.reason, says: `${verdict.says}${advice}` };
+  }
   return { reason: 'MAX_ITERATIONS', says: 'The last iteration has not converged.' };
 }
+
+const stuckAdvice = (feature: string, edge: string): string =>
+  `To find out why, spawn a feature that the edge waits for: ${stuckSpawnCommand(feature, edge)}`;
 
 /** A rejected candidate has ended its claim already, and there may be no candidate yet: then nothing is suspended. */
 async function suspend({ coordination }: EngineServices, data: RunData): Promise<void> {

@@ -12,7 +12,7 @@ import { buildCheck, buildPlan } from '../../core/engine/testing.js';
 import type { EdgeCoordination } from '../coordination.js';
 import type { EngineServices } from '../handlers/services.js';
 import { instantHost, type RunTrace, type ScriptedRun, scriptedServices } from '../testing/engine-harness.js';
-import { executeRun, type RunEnd } from './execute-run.js';
+import { executeRun, type RunEnd, type RunHost } from './execute-run.js';
 
 const FEATURE = 'REQ-F-A';
 const SUBJECT = `${FEATURE}#design_code`;
@@ -81,6 +81,10 @@ forEachStore('a run of an edge', (open) => {
     });
     const { reviews } = unwrap(await harness.coordinator.methodology.reviews(P));
     expect(reviews).toMatchObject([{ task_id: SUBJECT, iteration: 3 }]);
+    expect(reviews[0]?.reason).toContain('The same checks have failed 3 times in a row: tests_pass.');
+    expect(reviews[0]?.reason).toContain(
+      `gen spawn --type discovery --parent ${FEATURE} --edge design_code --reason 'stuck on design_code'`,
+    );
   });
 
   test('waits for a person without a process, and goes on with the decision', async () => {
@@ -178,6 +182,19 @@ forEachStore('a run of an edge', (open) => {
     const end = await executeRun(REQUEST, reading, instantHost(), SIGNAL);
     expect(end).toMatchObject({ run: { run_id, retry_of: first.run.run_id, status: 'CONVERGED' } });
     expect(prompts[0]).toContain('fail: failed');
+  });
+
+  test('tells its host of each step', async () => {
+    const harness = await configured(open);
+    const steps: string[] = [];
+    const host: RunHost = {
+      ...instantHost(),
+      onStep: ({ check, iteration, result }) => {
+        if (check !== null) steps.push(`${iteration} ${check} ${(result as { result: string }).result}`);
+      },
+    };
+    await executeRun(REQUEST, servicesOf(harness, SCRIPT), host, SIGNAL);
+    expect(steps).toEqual(['1 tests_pass fail', '2 tests_pass pass']);
   });
 
   test('is refused while another agent holds the edge', async () => {

@@ -2,6 +2,7 @@ import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import { canonicalJson } from '../../core/canonical-json.js';
 import type { ClaimResult } from '../../core/contract/claims.js';
 import type { StateMachine } from '../../core/engine/asl.js';
+import type { Cost } from '../../core/engine/check-outcome.js';
 import { type CompiledMachine, compileMachine, functionName } from '../../core/engine/compile-machine.js';
 import {
   type BlobReference,
@@ -39,12 +40,25 @@ export interface RunRequest {
   readonly lease_seconds?: number;
 }
 
+/** A step that has ended. One that was completed by an earlier execution is told again. */
+export interface StepEvent {
+  /** The state of the machine. */
+  readonly state: string;
+  readonly check: string | null;
+  readonly iteration: number;
+  /** By the run so far. */
+  readonly spent: Cost;
+  readonly result: unknown;
+  readonly error: string | null;
+}
+
 export interface RunHost {
   newRunId(): string;
   sleep(seconds: number, signal: AbortSignal): Promise<void>;
   random(): number;
   /** Is told of every state that is entered, and of the run when it begins. */
   onState?(state: string): void;
+  onStep?(step: StepEvent): void;
   onStart?(run: { run_id: string; machine: StateMachine; generation: number }): void;
 }
 
@@ -218,7 +232,10 @@ async function runSteps(
     sleep: host.sleep,
     random: host.random,
     ...(host.onState === undefined ? {} : { onState: host.onState }),
-    runTask: (task) => runStep(handlers, journal, handlerOf(task), task.input, task.signal, services.now),
+    runTask: (task) =>
+      reportStep(host, journal, task, () =>
+        runStep(handlers, journal, handlerOf(task), task.input, task.signal, services.now),
+      ),
   };
   const { run_id } = journal;
   const run: RunIdentity = { run_id, tenant_id, project_id, feature_id, edge };
@@ -240,6 +257,27 @@ async function runSteps(
     throw error;
   } finally {
     kept.stop();
+  }
+}
+
+/** Tells the host how the step has ended. A stopped machine has not ended it. */
+async function reportStep(
+  { onStep }: RunHost,
+  journal: RunJournal,
+  { state, input, signal }: MachineTask,
+  run: () => Promise<unknown>,
+): Promise<unknown> {
+  const { check = null, iteration = 1 } = input as { check?: string; iteration?: number };
+  const tell = (result: unknown, error: string | null): void =>
+    onStep?.({ state, check, iteration, spent: journal.spent, result, error });
+  try {
+    const result = await run();
+    tell(result, null);
+    return result;
+  } catch (error) {
+    if (!(error instanceof MachineStopped) && !signal.aborted)
+      tell(null, error instanceof Error ? error.message : String(error));
+    throw error;
   }
 }
 

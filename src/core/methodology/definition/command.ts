@@ -6,6 +6,13 @@ export const genCommand = (...words: readonly string[]): string =>
 export const newFeatureCommand = (...words: readonly string[]): string =>
   genCommand('spawn', '--type', 'feature', '--id', 'REQ-F-NAME-001', ...words);
 
+/** What helps an edge that is stuck: a feature that answers the question, for which the edge waits. */
+export const stuckSpawnCommand = (feature: string, edge: string): string =>
+  genCommand(
+    ...['spawn', '--type', 'discovery', '--parent', feature, '--edge', edge],
+    ...['--reason', `stuck on ${edge}`],
+  );
+
 const shellQuoted = (word: string): string =>
   /^[\w@%+=:,./~-][\w@%+=:,./~#-]*$/.test(word) ? word : `'${printable(word).replaceAll("'", `'\\''`)}'`;
 

@@ -44,6 +44,8 @@ export const newEdgeState = (edge: string, { timestamp, position }: EventEnvelop
   agent_id: null as string | null,
   agent_role: null as string | null,
   context_hash: null as string | null,
+  /** Why the last run of the engine handed the edge to a person; null if it did not. */
+  escalation: null as string | null,
   /** Last human review of a candidate, until the edge converges. */
   review: null as EdgeReview | null,
   /** Time of the last event that was work on the edge: refusals and stale reports do not count. */

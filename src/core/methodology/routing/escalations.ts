@@ -1,6 +1,6 @@
 import type { Escalation, MethodologySignal } from '../../contract/methodology.js';
 import { PRIORITIES } from '../../contract/values.js';
-import { genCommand, newFeatureCommand } from '../definition/command.js';
+import { genCommand, newFeatureCommand, stuckSpawnCommand } from '../definition/command.js';
 import {
   effectiveTimeBox,
   type FeatureProgress,
@@ -81,9 +81,7 @@ function escalationsOfStep(
   }
   if (step.stuck) {
     const message = `${where} is stuck at delta ${state.delta} after ${state.iteration} iterations`;
-    const reason = ['--reason', `stuck on ${edge}`];
-    const discovery = genCommand('spawn', '--type', 'discovery', '--parent', feature_id, ...reason);
-    add('stuck', 'critical', message, discovery);
+    add('stuck', 'critical', message, stuckSpawnCommand(feature_id, edge));
   }
   const iterationsMax = methodology?.edges[edge]?.max_iterations ?? profile.max_iterations;
   if (status === 'iterating' && state.deltas.length > 0 && state.iteration >= iterationsMax) {

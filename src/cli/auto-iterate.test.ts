@@ -1,0 +1,172 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { gen, start, type TerminalOptions } from './testing/terminal.js';
+import { createProject, FEATURE_ID } from './testing/workspace.js';
+
+const SUBJECT = `${FEATURE_ID}#intent_requirements`;
+const OTHER_ID = 'REQ-F-SHOP-002';
+const PROFILE = `profile: minimal
+graph: {include: ["intent→requirements", "requirements→design"]}
+evaluators: {default: [agent, deterministic]}
+`;
+
+interface EdgeOptions {
+  readonly script?: string;
+  readonly command?: string;
+  readonly more?: string;
+}
+
+/** The constructor writes a file; the check is a real command. */
+const edgeFile = (
+  name: string,
+  { script, command = 'test -d docs', more = '' }: EdgeOptions = {},
+) => `edge: "${name}"
+checklist:
+  - { name: has_docs, type: deterministic, criterion: "It is there", required: true, command: "${command}" }
+construct:
+  type: command
+  command: [sh, -c, "${script ?? `mkdir -p docs && echo done >> docs/${name.split('→')[1]}.md`}"]
+convergence: { max_iterations: 3, stuck_threshold: 2${more} }
+`;
+const edgePath = (name: string) => `.ai-workspace/graph/edges/${name}.yml`;
+const vector = (id: string, more = '') =>
+  `feature: ${id}\ntitle: Another\nintent: INT-001\nvector_type: feature\nprofile: minimal\npriority: low\n${more}`;
+
+type AutoProject = TerminalOptions & { cwd: string };
+
+async function createAutoProject(files: Readonly<Record<string, string>> = {}): Promise<AutoProject> {
+  const terminal = await createProject({
+    '.ai-workspace/profiles/minimal.yml': PROFILE,
+    [edgePath('intent_requirements')]: edgeFile('intent→requirements'),
+    [edgePath('requirements_design')]: edgeFile('requirements→design'),
+    '.ai-workspace/context/project_constraints.yml': CONSTRAINTS,
+    ...files,
+  });
+  const { cwd, env } = terminal;
+  return { cwd, env: { ...env, PATH: process.env.PATH ?? '' } };
+}
+const CONSTRAINTS = `constraint_dimensions:
+  ecosystem_compatibility: {language: javascript}
+  deployment_target: {platform: server}
+  security_model: {authentication: none}
+  build_system: {tool: npm}
+`;
+
+const auto = (project: AutoProject, ...argv: string[]) =>
+  gen(project, 'iterate', '--auto', '--unsandboxed', '--yes', '--role', 'full_stack', ...argv);
+
+const eventsOf = async ({ cwd }: AutoProject): Promise<{ event_type: string; subject?: string }[]> =>
+  (await readFile(join(cwd, '.ai-workspace/events/events.jsonl'), 'utf8'))
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { event_type: string });
+
+const convergedIn = async (project: AutoProject): Promise<number> =>
+  (await eventsOf(project)).filter(({ event_type }) => event_type === 'edge_converged').length;
+
+describe('gen iterate --auto', { timeout: 120_000 }, () => {
+  it('runs edge after edge until nothing is ready', async () => {
+    const project = await createAutoProject();
+    const ended = await auto(project);
+    expect(ended.err).toContain('ConstructCandidate');
+    expect(ended.out).toContain('Nothing is ready.');
+    expect(ended.code).toBe(0);
+    expect(await convergedIn(project)).toBe(2);
+    expect(await readFile(join(project.cwd, 'docs/design.md'), 'utf8')).toBe('done\n');
+  });
+
+  it('stops at a human gate with exit code 3, and goes on after the decision', async () => {
+    const gate = edgeFile('intent→requirements', { more: ', human_required: true' });
+    const project = await createAutoProject({ [edgePath('intent_requirements')]: gate });
+    const waiting = await auto(project, SUBJECT);
+    expect(waiting.code).toBe(3);
+    const review = `gen review --feature ${FEATURE_ID} --edge intent_requirements`;
+    expect(waiting.out).toContain(`${SUBJECT} waits for a review.\nNext: ${review}`);
+    expect((await auto(project)).out).toContain(review);
+    expect((await gen(project, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(0);
+    const ended = await auto(project, '--json');
+    expect(ended.code).toBe(0);
+    const lines = ended.out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { status: string });
+    expect(lines.map(({ status }) => status)).toEqual(['CONVERGED', 'CONVERGED', 'DONE']);
+    expect(await convergedIn(project)).toBe(2);
+    expect((await eventsOf(project)).filter(({ event_type }) => event_type === 'run_ended')).toHaveLength(2);
+  });
+
+  it('names the spawn that helps an edge which is stuck', async () => {
+    const never = edgeFile('intent→requirements', { command: 'test -d nowhere' });
+    const project = await createAutoProject({ [edgePath('intent_requirements')]: never });
+    const stuck = await auto(project);
+    const spawn = `gen spawn --type discovery --parent ${FEATURE_ID} --edge intent_requirements --reason 'stuck on intent_requirements'`;
+    expect(stuck.code).toBe(3);
+    expect(stuck.out).toContain(`Next: ${spawn}`);
+    const shown = await gen(project, 'review', '--feature', FEATURE_ID);
+    expect(shown.out).toContain(spawn);
+    expect((await gen(project, 'runs', '--json')).out).toContain(spawn);
+    expect((await auto(project)).code).toBe(3);
+  });
+
+  it('stops at the expired time box of its feature', async () => {
+    const timeBox = 'time_box: { duration: 1h, started: 2026-01-01T00:00:00Z, on_expiry: escalate }\n';
+    const project = await createAutoProject({
+      [`.ai-workspace/features/active/${FEATURE_ID}.yml`]: vector(FEATURE_ID, timeBox),
+    });
+    const expired = await auto(project, FEATURE_ID);
+    expect(expired.out).toContain(`the time box of ${FEATURE_ID} has expired`);
+    expect(expired.code).toBe(3);
+    expect(await convergedIn(project)).toBe(0);
+  });
+
+  it('leaves edges without a constructor out, and says so', async () => {
+    const project = await createAutoProject({
+      [edgePath('requirements_design')]: 'edge: "requirements→design"\nchecklist: []\n',
+    });
+    const ended = await auto(project);
+    expect(ended.code).toBe(0);
+    expect(ended.out).toContain(`Without a constructor: ${FEATURE_ID}#requirements_design`);
+  });
+
+  it('works on other edges while one waits for a person, and waits for changes with --loop', async () => {
+    const gate = edgeFile('intent→requirements', {
+      script: 'mkdir -p docs && date +%N > docs/$(basename $PWD).md',
+      more: ', human_required: true',
+    });
+    const project = await createAutoProject({
+      [edgePath('intent_requirements')]: gate,
+      [`.ai-workspace/features/active/${OTHER_ID}.yml`]: vector(OTHER_ID),
+    });
+    const options = ['--auto', '--loop', '--unsandboxed', '--yes', '--role', 'full_stack'];
+    const looping = start(project, 'iterate', ...options);
+    await looping.waitForErrorOutput('Waiting for changes.');
+    const both = (await eventsOf(project)).filter(({ event_type }) => event_type === 'run_suspended');
+    expect(both.map(({ subject }) => subject).sort()).toEqual([SUBJECT, `${OTHER_ID}#intent_requirements`]);
+    expect((await gen(project, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(0);
+    await looping.waitForOutput(new RegExp(`CONVERGED ${FEATURE_ID}#requirements_design`));
+    looping.stop('SIGTERM');
+    const ended = await looping.ended;
+    expect(ended.code).toBe(130);
+    expect(ended.err).toContain('goes on from the last completed step');
+  });
+
+  it('redraws the machine in place on a terminal', async () => {
+    const project = { ...(await createAutoProject()), columns: 60 };
+    const args = ['--unsandboxed', '--yes', '--role', 'full_stack'];
+    const { out, err, code } = await gen(project, 'iterate', SUBJECT, ...args);
+    expect(code).toBe(0);
+    expect(err).not.toContain('ConstructCandidate');
+    expect(out).toMatch(/\[\d+A/);
+    const last = out.slice(out.lastIndexOf('[0J'));
+    expect(last).toContain('ConstructCandidate');
+    expect(last).toContain('has_docs  pass');
+    expect(last).toContain('CONVERGED');
+  });
+
+  it('refuses options that do not fit together', async () => {
+    const project = await createAutoProject();
+    for (const argv of [['--loop', SUBJECT], ['--auto', '--dry-run'], []])
+      expect((await gen(project, 'iterate', ...argv)).code, argv.join(' ')).toBe(2);
+  });
+});

@@ -1,0 +1,148 @@
+import { type AutoEdge, type AutoPause, nextAutoStep } from '../../core/engine/auto-step.js';
+import { genCommand, stuckSpawnCommand } from '../../core/methodology/definition/command.js';
+import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
+import { isUnanswered } from '../../engine/coordination.js';
+import type { RunEnd } from '../../engine/runs/execute-run.js';
+import type { CommandContext } from '../context.js';
+import { CommandFailure, EXIT, failureWithCode } from '../exit.js';
+import { reportStopped, showRun } from '../output/run.js';
+import { joinFirst } from '../output/text.js';
+import { type AutoScope, readAutoFacts } from './auto-facts.js';
+import { followChanges } from './follow-changes.js';
+import { lastCandidate, waitForPromotion } from './promoted-files.js';
+import { remoteBlobs } from './remote-blobs.js';
+import { executorName, type RunEdgeOptions, runEdge } from './run-edge.js';
+
+export interface AutoOptions extends RunEdgeOptions {
+  readonly feature_id: string | null;
+  /** The edge to begin with. */
+  readonly edge: string | null;
+  readonly isLoop: boolean;
+}
+
+/** Without `--loop`: far more than a project has edges. */
+const RUNS_MAX = 10_000;
+
+/** Runs edge after edge until nothing is ready, a person is needed, or the signal aborts. */
+export async function autoIterate(
+  context: CommandContext,
+  options: AutoOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { feature_id, isLoop, edge, role: agent_role } = options;
+  const genesis = await context.genesis();
+  const agent_id = await executorName(context);
+  const scope: AutoScope = {
+    workspace: context.requireWorkspace(),
+    genesis,
+    agent_id,
+    agent_role,
+    feature_id,
+  };
+  const setAside = new Set<string>();
+  const changes = isLoop ? followChanges(genesis, agent_id, setAside, signal) : null;
+  const isNamed = feature_id !== null && edge !== null;
+  let first: AutoEdge | null = isNamed ? { feature_id, edge, has_constructor: true } : null;
+  let pause: AutoPause | null = null;
+  let last_feature_id: string | null = null;
+  for (let runs = 0; runs < RUNS_MAX || isLoop; runs += 1) {
+    const facts = await readAutoFacts(scope, setAside);
+    const progress = { feature_id, is_loop: isLoop, first, set_aside: setAside, pause, last_feature_id };
+    const step = nextAutoStep({ ...facts, ...progress });
+    if (step.kind === 'DONE') return context.show({ status: 'DONE', says: step.says }, () => step.says);
+    if (step.kind === 'PAUSE') return showPause(context, step);
+    if (step.kind === 'WAIT') {
+      context.warn(`${step.says} Waiting for changes.`);
+      await changes?.wait();
+    } else {
+      // Set aside before the run: a review during it must be able to bring the edge back.
+      setAside.add(edgeSubject(step.edge.feature_id, step.edge.edge));
+      pause = await runNext(context, step.edge, options, setAside, signal);
+      [first, last_feature_id] = [null, step.edge.feature_id];
+      if (pause !== null && isLoop) context.warn(`${pause.says} ${pause.next}`);
+    }
+    if (signal.aborted) return reportStopped(context);
+  }
+}
+
+/** Why a person is needed after it; null if the next edge can be run. */
+async function runNext(
+  context: CommandContext,
+  edge: AutoEdge,
+  options: AutoOptions,
+  setAside: Set<string>,
+  signal: AbortSignal,
+): Promise<AutoPause | null> {
+  const subject = edgeSubject(edge.feature_id, edge.edge);
+  let end: RunEnd;
+  try {
+    end = await runEdge(context, edge, options, signal);
+  } catch (error) {
+    // Such as a command that nobody has confirmed: other edges may go on.
+    if (!options.isLoop || !(error instanceof CommandFailure) || error.exitCode !== EXIT.human) throw error;
+    return { says: error.message, next: '' };
+  }
+  if (signal.aborted) return null;
+  if (end.status === 'CLAIM_LOST' || end.status === 'REFUSED') {
+    reportNotRun(context, subject, end);
+    return null;
+  }
+  showRun(end.run, context);
+  if (end.run.status !== 'CONVERGED') return pauseAfter(end, subject);
+  setAside.delete(subject);
+  return pauseUntilPromoted(context, end, signal);
+}
+
+/** The edge is left to its holder. */
+function reportNotRun(
+  context: CommandContext,
+  subject: string,
+  end: Extract<RunEnd, { status: 'REFUSED' | 'CLAIM_LOST' }>,
+): void {
+  if (end.status === 'CLAIM_LOST') {
+    context.warn(`${subject}: ${end.says}`);
+    return;
+  }
+  const { refusal } = end;
+  if (isUnanswered(refusal)) throw failureWithCode(refusal.code, refusal.detail);
+  context.warn(`${subject} was not run: ${refusal.reason}. ${refusal.next}`);
+}
+
+function pauseAfter(
+  { run, says }: Extract<RunEnd, { status: 'ENDED' | 'WAITING' }>,
+  subject: string,
+): AutoPause {
+  const [feature = '', edge = ''] = subject.split('#');
+  const review = genCommand('review', '--feature', feature, '--edge', edge);
+  if (run.status === 'WAITING') return { says: `${subject} waits for a review.`, next: review };
+  if (run.status !== 'ESCALATED') return { says: `${subject}: ${says}`, next: 'gen runs' };
+  const next = run.reason === 'STUCK' ? stuckSpawnCommand(feature, edge) : review;
+  return { says: `${subject} needs a person: ${run.reason}.`, next };
+}
+
+/** The next edge builds on the files of this one. */
+async function pauseUntilPromoted(
+  context: CommandContext,
+  { run }: Extract<RunEnd, { status: 'ENDED' | 'WAITING' }>,
+  signal: AbortSignal,
+): Promise<AutoPause | null> {
+  const manifest = await lastCandidate(remoteBlobs(await context.genesis()), run);
+  if (manifest === null) return null;
+  const missing = await waitForPromotion(context.requireWorkspace().root, manifest, signal);
+  if (missing.length === 0) return null;
+  const names = joinFirst(missing, NAMES_MAX);
+  return {
+    says: `${run.task_id} has converged, but this folder has other versions of its files: ${names}.`,
+    next: 'gen status --health',
+  };
+}
+
+const NAMES_MAX = 5;
+
+function showPause(context: CommandContext, { says, next }: AutoPause): void {
+  context.show({ status: 'PAUSED', says, next }, () => [
+    ...context.wrap(says, 0),
+    ...context.labelled('Next:', next, 6),
+  ]);
+  context.exit_code = EXIT.human;
+}

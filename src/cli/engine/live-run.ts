@@ -1,0 +1,52 @@
+import type { EdgePlan } from '../../core/engine/edge-plan.js';
+import type { RunEnd, RunHost } from '../../engine/runs/execute-run.js';
+import type { CommandContext } from '../context.js';
+import { drawRun } from '../output/draw-run.js';
+import { isScreen } from '../output/run.js';
+import { type DrawnRun, endDrawing, endStep, enterState, startedDrawing } from '../output/run-drawing.js';
+import { markSequences } from '../output/sanitize.js';
+
+type RunObserver = Pick<RunHost, 'onStart' | 'onState' | 'onStep'> & {
+  /** How the run has ended; null if it was stopped. */
+  end(ended: RunEnd | null): void;
+};
+
+/** On a terminal the machine and where it stands, redrawn in place; otherwise a line for each state. */
+export const observeRun = (context: CommandContext, plan: EdgePlan): RunObserver =>
+  isScreen(context) ? drawnRun(context, plan) : listedRun(context);
+
+const listedRun = (context: CommandContext): RunObserver => ({
+  onStart: ({ run_id, generation }) => context.printNotice(`Run ${run_id}, generation ${generation}`),
+  onState: (state) => context.printNotice(`  ${state}`),
+  end: () => {},
+});
+
+// Without line wrap: a line with wide characters must stay one line, or the next frame would start too low.
+const NO_WRAP = markSequences('\u001b[?7l');
+const WRAP = markSequences('\u001b[?7h');
+
+function drawnRun(context: CommandContext, plan: EdgePlan): RunObserver {
+  const width = context.io.columns ?? 0;
+  let drawn: DrawnRun | null = null;
+  let lineCount = 0;
+  const draw = (next: DrawnRun): void => {
+    drawn = next;
+    const lines = drawRun(next, width, context.paint);
+    const back = lineCount === 0 ? '' : markSequences(`\u001b[${lineCount}A\u001b[0J`);
+    context.io.stdout.write(`${back}${NO_WRAP}${lines.join('\n')}\n${WRAP}`);
+    lineCount = lines.length;
+  };
+  const change = (apply: (run: DrawnRun) => DrawnRun): void => {
+    if (drawn !== null) draw(apply(drawn));
+  };
+  const { feature_id, edge, max_iterations, checks } = plan;
+  return {
+    onStart: ({ machine, generation }) =>
+      draw(startedDrawing({ subject: `${feature_id}#${edge}`, generation, max_iterations }, machine, checks)),
+    onState: (state) => change((run) => enterState(run, state)),
+    onStep: (step) => change((run) => endStep(run, step)),
+    end: (ended) => {
+      if (ended !== null) change((run) => endDrawing(run, ended.status === 'WAITING'));
+    },
+  };
+}

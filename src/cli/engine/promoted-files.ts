@@ -1,0 +1,48 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sha256Hex } from '../../coordinator/runtime/identity.js';
+import type { BlobReference } from '../../core/engine/run-data.js';
+import type { Run } from '../../core/engine/runs.js';
+import {
+  parseManifest,
+  parseResultBlob,
+  type ResultManifest,
+} from '../../core/methodology/definition/manifest.js';
+import type { RunBlobs } from '../../engine/run-blobs.js';
+
+const POLL_MS = 100;
+/** The server of the workspace promotes at once; a conflict is never promoted. */
+const POLLS_MAX = 150;
+
+/** The manifest of the run's last candidate; null if it has none. */
+export async function lastCandidate(
+  blobs: Pick<RunBlobs, 'get'>,
+  { steps }: Run,
+): Promise<ResultManifest | null> {
+  const made = steps.filter(({ step, output }) => step === 'construct_candidate' && output !== null);
+  const last = made.toSorted((a, b) => a.iteration - b.iteration).at(-1);
+  const reference = last?.output?.manifest as BlobReference | undefined;
+  if (reference === undefined) return null;
+  const parsed = parseManifest(parseResultBlob(await blobs.get(reference)));
+  return parsed.ok ? parsed.manifest : null;
+}
+
+/** Waits until the files are in the project: the next edge builds on them. Returns those that are not. */
+export async function waitForPromotion(
+  root: string,
+  { files }: ResultManifest,
+  signal: AbortSignal,
+): Promise<string[]> {
+  let missing = files.map(({ path }) => path);
+  for (let polls = 0; polls < POLLS_MAX && !signal.aborted; polls += 1) {
+    missing = [];
+    for (const { path, sha256 } of files) {
+      const bytes = await readFile(join(root, path)).catch(() => null);
+      if (bytes === null || sha256Hex(bytes) !== sha256) missing.push(path);
+    }
+    if (missing.length === 0) return [];
+    await sleep(POLL_MS, undefined, { signal }).catch(() => {});
+  }
+  return missing;
+}

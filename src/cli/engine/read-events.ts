@@ -1,0 +1,24 @@
+import type { Genesis } from '../../client/index.js';
+import { isProblem } from '../../client/replies.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import { engineError } from '../../engine/engine-error.js';
+
+const PAGE = 1000;
+/** Of an edge, or of the runs of a project: more are not read. */
+const EVENTS_MAX = 200_000;
+
+/** Oldest first. */
+export async function readEvents(
+  genesis: Pick<Genesis, 'events'>,
+  filter: { task_id?: string; feature_id?: string; edge?: string; type?: string },
+): Promise<readonly EventEnvelope[]> {
+  const all: EventEnvelope[] = [];
+  let after: string | undefined;
+  do {
+    const page = await genesis.events({ ...filter, limit: PAGE, ...(after === undefined ? {} : { after }) });
+    if (isProblem(page)) throw engineError('unavailable', page.detail);
+    all.push(...page.events);
+    after = page.events.length < PAGE ? undefined : page.next;
+  } while (after !== undefined && all.length < EVENTS_MAX);
+  return all;
+}

@@ -1,0 +1,85 @@
+import { v7 as newUuid } from 'uuid';
+import { type EdgePlan, edgePlan } from '../../core/engine/edge-plan.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
+import { executeRun, type RunEnd, type RunHost } from '../../engine/runs/execute-run.js';
+import { openCheckRunner } from '../check/open-check-runner.js';
+import type { CommandContext } from '../context.js';
+import { wrongUsage } from '../exit.js';
+import { observeRun } from './live-run.js';
+import { readConfiguration, workspaceServices } from './workspace-services.js';
+
+export interface RunEdgeOptions {
+  readonly role: string | undefined;
+  readonly isUnsandboxed: boolean;
+  readonly isConfirmed: boolean;
+}
+
+/** The name under which this command claims edges. */
+export const executorName = async (context: CommandContext): Promise<string> =>
+  (await context.fixedAgent()) ?? `engine-${context.io.user}`;
+
+export async function readPlan(
+  context: CommandContext,
+  { feature_id, edge }: { readonly feature_id: string; readonly edge: string },
+): Promise<EdgePlan> {
+  const { methodology, vector } = await readConfiguration(context.requireWorkspace(), feature_id);
+  if (!methodology.topology.transitions.some((one) => one.edge === edge))
+    throw wrongUsage(`The graph has no edge ${edge}. Its edges: gen zoom`);
+  return edgePlan(methodology, vector, edge);
+}
+
+/** Runs an edge of the workspace and shows it. A stopped run ends as `WAITING` and goes on later. */
+export async function runEdge(
+  context: CommandContext,
+  { feature_id, edge }: { readonly feature_id: string; readonly edge: string },
+  { role, isUnsandboxed, isConfirmed }: RunEdgeOptions,
+  signal: AbortSignal,
+): Promise<RunEnd> {
+  const workspace = context.requireWorkspace();
+  const { methodology, vector } = await readConfiguration(workspace, feature_id);
+  const plan = await readPlan(context, { feature_id, edge });
+  if (plan.construct === null)
+    throw wrongUsage(
+      `${edge} has no constructor. Set construct in .ai-workspace/engine.yml or in the file of the edge.`,
+    );
+  const howToConfirm = `gen iterate '${feature_id}#${edge}' --yes${context.repeatedOptions()}`;
+  const runCheck = await openCheckRunner(context, workspace.root, plan.checks, {
+    isConfirmed,
+    isUnsandboxed,
+    howToConfirm,
+  });
+  const { tenant: tenant_id, project: project_id } = await context.target();
+  const services = workspaceServices({
+    workspace,
+    genesis: await context.genesis(),
+    agent_id: await executorName(context),
+    agent_role: role ?? null,
+    ...{ feature_id, edge, methodology, title: vector.title, runCheck, env: context.io.env },
+  });
+  const observer = observeRun(context, plan);
+  let ended: RunEnd | null = null;
+  try {
+    const request = { tenant_id, project_id, feature_id, edge, ...withoutUndefined({ agent_role: role }) };
+    ended = await executeRun(request, services, { ...HOST, ...observer }, signal);
+    return ended;
+  } finally {
+    observer.end(signal.aborted ? null : ended);
+  }
+}
+
+const HOST: RunHost = {
+  newRunId: () => newUuid(),
+  random: Math.random,
+  sleep: (seconds, signal) =>
+    new Promise((resolve, reject) => {
+      const timer = setTimeout(resolve, seconds * 1000);
+      signal.addEventListener(
+        'abort',
+        () => {
+          clearTimeout(timer);
+          reject(signal.reason);
+        },
+        { once: true },
+      );
+    }),
+};

@@ -1,0 +1,89 @@
+import type { Escalation } from '../contract/methodology.js';
+
+/** An edge that `gen iterate --auto` may run. */
+export interface AutoEdge {
+  readonly feature_id: string;
+  readonly edge: string;
+  /** Without one the engine cannot make a candidate. */
+  readonly has_constructor: boolean;
+}
+
+/** Why the run that ended last needs a person. */
+export interface AutoPause {
+  readonly says: string;
+  /** The command that helps. */
+  readonly next: string;
+}
+
+export interface AutoFacts {
+  /** Only this feature is worked on; null: all. */
+  readonly feature_id: string | null;
+  /** `--loop`: goes on with other edges, and waits if there are none. */
+  readonly is_loop: boolean;
+  /** The edge of the command line, until it has been run. */
+  readonly first: AutoEdge | null;
+  /** Runs of this executor that were cut off, or whose review was decided. */
+  readonly unfinished: readonly AutoEdge[];
+  readonly requested: readonly AutoEdge[];
+  /** What `start` recommends, best first. */
+  readonly recommended: readonly AutoEdge[];
+  readonly escalations: readonly Escalation[];
+  /** Subjects that were tried in vain, and about which nothing has happened since. */
+  readonly set_aside: ReadonlySet<string>;
+  /** The run that ended last, if it needs a person. */
+  readonly pause: AutoPause | null;
+  /** The feature of the run that ended last. */
+  readonly last_feature_id: string | null;
+}
+
+export type AutoStep =
+  | { readonly kind: 'RUN'; readonly edge: AutoEdge }
+  | ({ readonly kind: 'PAUSE' } & AutoPause)
+  | { readonly kind: 'WAIT'; readonly says: string }
+  | { readonly kind: 'DONE'; readonly says: string };
+
+/**
+ * Decides what `gen iterate --auto` does next. In this order: pause because of the run that ended last or of an expired
+ * time box; run the named edge, an unfinished run, a requested run, a recommended edge; wait, or pause for a person, or end.
+ */
+export function nextAutoStep(facts: AutoFacts): AutoStep {
+  const { pause, is_loop: isLoop, first, unfinished, requested, recommended } = facts;
+  if (pause !== null && !isLoop) return { kind: 'PAUSE', ...pause };
+  const expired = expiredTimeBoxOfWork(facts);
+  if (expired !== undefined && !isLoop) return pauseFor(expired);
+  const named = first === null ? [] : [first];
+  const found = [...named, ...unfinished, ...requested, ...recommended].filter((edge) => isOpen(facts, edge));
+  const edge = found.find(({ has_constructor }) => has_constructor);
+  if (edge !== undefined) return { kind: 'RUN', edge };
+  const without = [...new Set(found.map(subjectOf))];
+  const says = without.length === 0 ? 'Nothing is ready.' : noConstructorMessage(without);
+  if (isLoop) return { kind: 'WAIT', says };
+  const waiting = facts.escalations.find((one) => one.kind !== 'intent' && isInScope(facts, one.feature_id));
+  return waiting === undefined ? { kind: 'DONE', says } : pauseFor(waiting);
+}
+
+const subjectOf = ({ feature_id, edge }: AutoEdge): string => `${feature_id}#${edge}`;
+
+const pauseFor = ({ says, next }: Escalation): AutoStep => ({ kind: 'PAUSE', says: `${says}.`, next });
+
+const isInScope = ({ feature_id }: AutoFacts, feature: string | null): boolean =>
+  feature_id === null || feature_id === feature;
+
+const isOpen = (facts: AutoFacts, edge: AutoEdge): boolean =>
+  isInScope(facts, edge.feature_id) &&
+  !facts.set_aside.has(subjectOf(edge)) &&
+  !facts.escalations.some((one) => one.kind === 'time_box' && one.feature_id === edge.feature_id);
+
+/** Of the named feature, or of the one that was worked on last. Other features are only left out. */
+function expiredTimeBoxOfWork({ escalations, feature_id, first, last_feature_id }: AutoFacts) {
+  const ofWork = [feature_id, first?.feature_id, last_feature_id];
+  return escalations.find((one) => one.kind === 'time_box' && ofWork.includes(one.feature_id));
+}
+
+const NAMES_MAX = 5;
+
+function noConstructorMessage(subjects: readonly string[]): string {
+  const more = subjects.length > NAMES_MAX ? ` and ${subjects.length - NAMES_MAX} more` : '';
+  const names = subjects.slice(0, NAMES_MAX).join(', ') + more;
+  return `Nothing is ready for the engine. Without a constructor: ${names}. Set construct in .ai-workspace/engine.yml or in the file of the edge.`;
+}
