@@ -4,12 +4,13 @@ import { edgePlan } from '../../core/engine/edge-plan.js';
 import { canonicalEdge } from '../../core/methodology/definition/edge-name.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
+import type { RunCheck } from '../../engine/checks/check-runner.js';
 import { isUnanswered } from '../../engine/coordination.js';
 import { executeRun, type RunEnd, type RunHost } from '../../engine/runs/execute-run.js';
 import { openCheckRunner } from '../check/open-check-runner.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
-import { readConfiguration, workspaceServices } from '../engine/workspace-services.js';
+import { evidencePolicy, readConfiguration, workspaceServices } from '../engine/workspace-services.js';
 import { EXIT, failureWithCode, wrongUsage } from '../exit.js';
 import { checklistText, runText } from '../output/run.js';
 import { reportRefusal } from '../replies.js';
@@ -35,7 +36,9 @@ Examples:
     const { feature_id, edge } = edgeOf(id);
     const workspace = context.requireWorkspace();
     const { methodology, vector } = await readConfiguration(workspace, feature_id);
-    const plan = edgePlan(methodology, vector, edge);
+    const genesis = await context.genesis();
+    const evidence = await evidencePolicy(genesis);
+    const plan = edgePlan(methodology, vector, edge, evidence);
     if (dryRun) {
       const compiled = compileMachine(plan);
       return context.show({ checks: plan.checks, ...compiled }, () =>
@@ -48,8 +51,10 @@ Examples:
       );
     const howToConfirm = `gen iterate '${id}' --yes${context.repeatedOptions()}`;
     const options = { isConfirmed, isUnsandboxed, howToConfirm };
-    const runCheck = await openCheckRunner(context, workspace.root, plan.checks, options);
-    const genesis = await context.genesis();
+    const runCheck =
+      evidence === 'verified'
+        ? runsNothing
+        : await openCheckRunner(context, workspace.root, plan.checks, options);
     const { tenant: tenant_id, project: project_id } = await context.target();
     const agent_id = (await context.fixedAgent()) ?? `engine-${context.io.user}`;
     const services = workspaceServices({
@@ -75,6 +80,11 @@ Examples:
     }
   },
 });
+
+/** Under `evidence: verified` runners run the commands: here none is confirmed, and no sandbox is needed. */
+const runsNothing: RunCheck = async ({ check }) => {
+  throw new Error(`${check.name} is for a runner`);
+};
 
 function edgeOf(id: string): { feature_id: string; edge: string } {
   const { feature_id, edge } = subjectKindOf(id) === 'edge' ? subjectKeys(id) : {};

@@ -1,5 +1,6 @@
 import type { Genesis } from '../../client/index.js';
 import { isProblem } from '../../client/replies.js';
+import type { EvidencePolicy } from '../../core/contract/values.js';
 import { addCost, type Cost, NO_COST } from '../../core/engine/check-outcome.js';
 import { edgePlan } from '../../core/engine/edge-plan.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
@@ -20,6 +21,7 @@ import { findContextFiles } from '../../workspace/scan/context-files.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { wrongUsage } from '../exit.js';
 import { draftFiles } from './draft-files.js';
+import { evidenceChanges } from './evidence-changes.js';
 import { remoteBlobs } from './remote-blobs.js';
 
 const PAGE = 1000;
@@ -54,7 +56,7 @@ export function workspaceServices(options: ServiceOptions): EngineServices {
     files: draftFiles(workspace, genesis, blobs, { agent_id, task_id }),
     async readPlan(feature, edgeName) {
       const current = await readConfiguration(workspace, feature);
-      return edgePlan(current.methodology, current.vector, edgeName);
+      return edgePlan(current.methodology, current.vector, edgeName, await evidencePolicy(genesis));
     },
     async loadContext({ context, settings }) {
       const { files, missing_required } = findContextFiles(workspace, context);
@@ -83,6 +85,13 @@ export function workspaceServices(options: ServiceOptions): EngineServices {
     agent_id,
     now: () => performance.now() + performance.timeOrigin,
   };
+}
+
+/** Who decides the deterministic checks of the project. */
+export async function evidencePolicy(genesis: Pick<Genesis, 'policy'>): Promise<EvidencePolicy> {
+  const policy = await genesis.policy();
+  if (isProblem(policy)) throw engineError('unavailable', policy.detail);
+  return policy.evidence;
 }
 
 interface Configuration {
@@ -142,6 +151,9 @@ function coordinationOf(genesis: Genesis): EdgeCoordination {
     suspendClaim: (body) => genesis.suspendClaim(body),
     appendEvent: (body) => genesis.appendEvent(body),
     submitResult: (body) => genesis.submitResult(body),
+    proposeCandidate: (body) => genesis.proposeCandidate(body),
+    explain: (subject) => genesis.explain(subject),
+    evidenceChanges: (signal) => evidenceChanges(genesis, signal),
     eventsOf: (subject) => readEvents(genesis, { task_id: subject }),
   };
 }

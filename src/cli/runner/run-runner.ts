@@ -38,6 +38,7 @@ export async function runRunner(context: CommandContext, options: RunnerOptions)
   const identity = { tenant_id, project_id, runner_id: runnerIdOf(key.public_key) };
   const tools: RunnerTools = {
     getBlob: async (sha256, bytes_max) => unwrapReply(await client.getBlob(sha256, { bytes_max })),
+    putBlob: async (sha256, bytes) => void unwrapReply(await client.putBlob(sha256, bytes)),
     fetchBase: () => fetchBase(options.base),
     runCheck: checkRunner(executor),
     limits: DEFAULT_CHECK_LIMITS,

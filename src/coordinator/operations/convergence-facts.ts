@@ -14,7 +14,7 @@ import type { Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Project } from '../queue/project.js';
 import { fieldProblem, type Problem, problem } from '../wire/problem.js';
-import { deterministicChecks, type JudgedResult, verifiedReportsOf } from './edge-evidence.js';
+import { deterministicChecks, type JudgedResult, verifiedOutcomesOf } from './edge-evidence.js';
 
 type Evaluators = ConvergenceEvidence['evaluators'];
 
@@ -110,11 +110,11 @@ function evaluateConvergence(
   const details = (evaluators?.details ?? []) as readonly ReportedCheck[];
   const typeOf = (name: string) => checks.find((check) => check.name === name)?.type ?? null;
   const isVerified = view.policy.evidence === 'verified';
-  const verified = isVerified ? verifiedReportsOf(view, judged, checks) : null;
+  const verified = isVerified ? verifiedOutcomesOf(view, judged, checks) : null;
   // What the agent says of a program's check does not count beside what a runner has signed.
   const counted =
     verified === null ? details : details.filter(({ name }) => typeOf(name) !== 'deterministic');
-  const { failing, human } = judgeConvergence(checks, [...counted, ...(verified?.reports ?? [])]);
+  const { failing, human } = judgeConvergence(checks, [...counted, ...(verified?.outcomes ?? [])]);
   const reasonOf = (name: string): string | undefined => verified?.reasons.get(name);
   return {
     failing: failing.map(({ name, says }) => ({ name, says: reasonOf(name) ?? says, type: typeOf(name) })),

@@ -22,7 +22,8 @@ import {
   required,
 } from './run-state.js';
 import type { EngineServices } from './services.js';
-import { isClaimLost, subjectOf, submitCandidate } from './submission.js';
+import { refusedError, subjectOf, submitCandidate } from './submission.js';
+import { submitVerified } from './submit-verified.js';
 
 /** Decides what follows the iteration, and reports it as a step of the methodology. */
 export async function judgeIterationStep(
@@ -92,12 +93,8 @@ async function reportIteration(
 
 /** Makes the candidate the result of the edge. A review that approved it has done so already: the same result counts once. */
 export async function promoteStep(services: EngineServices, call: StepCall): Promise<StepResult<'promote'>> {
-  const { data } = call;
-  const reply = await submitCandidate(services, data);
-  if (!reply.accepted) {
-    const kind = isClaimLost(reply) ? 'claimLost' : 'failed';
-    throw engineError(kind, `The candidate was refused: ${reply.reason}. ${reply.next}`);
-  }
+  const reply = await submitVerified(services, call);
+  if (!reply.accepted) throw refusedError(reply);
   await endRun(services, call, 'CONVERGED', null, 'All required checks have passed.');
   return { result_id: reply.work_product_ref };
 }
