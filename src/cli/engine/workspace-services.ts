@@ -3,6 +3,7 @@ import { isProblem } from '../../client/replies.js';
 import type { EvidencePolicy } from '../../core/contract/values.js';
 import { addCost, type Cost, NO_COST } from '../../core/engine/check-outcome.js';
 import { edgePlan } from '../../core/engine/edge-plan.js';
+import { withEvaluatorsGuarded } from '../../core/engine/guarded-evaluators.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { checkAuthority } from '../../core/methodology/definition/authority.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
@@ -80,8 +81,11 @@ export function workspaceServices(options: ServiceOptions): EngineServices {
       plan.evaluate === null ? null : openEvaluator(plan.evaluate, agentOptions),
     runCheck,
     spentBefore: (feature) => spentBefore(genesis, feature),
-    authorityOf: (plan, files) =>
-      checkAuthority(methodology, { edge: plan.edge, agent_role, files, is_human: false }),
+    authorityOf({ edge, evidence, checks }, files) {
+      const paths = files.map(({ path }) => path);
+      const ofRole = checkAuthority(methodology, { edge, agent_role, files: paths, is_human: false });
+      return evidence === 'verified' ? withEvaluatorsGuarded(ofRole, files, checks) : ofRole;
+    },
     agent_id,
     now: () => performance.now() + performance.timeOrigin,
   };

@@ -43,7 +43,7 @@ export async function judgeIterationStep(
     human: data.human ?? null,
     authority: services.authorityOf(
       plan,
-      manifest.files.map(({ path }) => path),
+      manifest.files.map(({ path, base_sha256 }) => ({ path, is_new: base_sha256 === null })),
     ),
     budget: plan.budget,
     spent: { run: journal.spent, ...(await services.spentBefore(plan.feature_id)) },
