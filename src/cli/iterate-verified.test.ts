@@ -98,9 +98,9 @@ await onProgram('bwrap', await missingSandbox(), () => {
     expect(await events('CANDIDATE_PROPOSED')).toHaveLength(2);
     expect(await events('edge_converged')).toHaveLength(1);
     const [failed] = await events('EVIDENCE_RECORDED');
-    const { record } = failed?.payload as { record: { evidence: { statement: { checks: unknown[] } }[] } };
-    const { checks } = record.evidence[0]?.statement ?? { checks: [] };
-    expect(checks).toMatchObject([{ name: 'answers', result: 'fail', output_sha256: null }]);
+    expect(failed?.payload).toMatchObject({
+      record: { evidence: [{ statement: { checks: [{ name: 'answers', result: 'fail' }] } }] },
+    });
   }, 120_000);
 
   test('without a runner the run says so at once, constructs nothing and is handed to a person', async () => {
