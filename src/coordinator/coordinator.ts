@@ -45,7 +45,7 @@ import { MethodologyService } from './methodology/service.js';
 import { appendOperation, appendSubjectOf } from './operations/append.js';
 import { briefingFor } from './operations/briefing.js';
 import { atomicClaimOperation, type ClaimRequest, claimOperation, replayClaim } from './operations/claim.js';
-import { evidenceProblem, roleProblem } from './operations/convergence-facts.js';
+import { evidenceProblem, roleProblem, unverifiedChecks } from './operations/convergence-facts.js';
 import { inputsDigest } from './operations/facts.js';
 import { holderOperation } from './operations/holder.js';
 import { NextOperation, wantsEdges } from './operations/next.js';
@@ -404,6 +404,7 @@ export class Coordinator {
         : { reviewer: offline.reviewer, pushed_by: { actor: actorOf(caller), principal } }),
       comment,
       inputs: inputsDigest(view, subject),
+      failing: unverifiedChecks(view, subject),
     });
     const request = requestKeyOf(caller, 'record_review', fields);
     const operation = holderOperation(subject, command, gateResult, { request_id, offline }, request);

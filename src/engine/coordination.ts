@@ -11,6 +11,8 @@ import type {
   SuspendBody,
 } from '../core/contract/claims.js';
 import type { AppendBody, AppendResult } from '../core/contract/events.js';
+import type { ProposeBody, ProposeResult } from '../core/contract/runners.js';
+import type { Explanation } from '../core/contract/tasks.js';
 import type { EventEnvelope } from '../core/events/envelope.js';
 import { type EngineError, engineError } from './engine-error.js';
 
@@ -39,6 +41,10 @@ export interface EdgeCoordination {
   suspendClaim(body: SuspendBody): Reply<GateResult>;
   appendEvent(body: AppendBody): Reply<AppendResult>;
   submitResult(body: SubmitBody): Reply<SubmissionResult>;
+  proposeCandidate(body: ProposeBody): Reply<ProposeResult>;
+  explain(subject: string): Reply<Explanation>;
+  /** Yields at once, and whenever the evidence about a candidate may have changed, until `signal` is aborted. */
+  evidenceChanges(signal: AbortSignal): AsyncIterable<void>;
   /** The events of an edge, oldest first. Throws if they cannot be read. */
   eventsOf(subject: string): Promise<readonly EventEnvelope[]>;
 }

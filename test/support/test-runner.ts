@@ -1,24 +1,27 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import type { Coordinator } from '../../src/coordinator/index.js';
 import { canonicalJson } from '../../src/core/canonical-json.js';
+import type { EffectiveCheck } from '../../src/core/contract/tasks.js';
+import { checkDigestText } from '../../src/core/engine/check-digest.js';
 import type { CheckOutcome } from '../../src/core/engine/check-outcome.js';
-import { commandDigestText, isCommandRefusal, parseCommand } from '../../src/core/engine/command-line.js';
 import { type EvidenceStatement, evidenceText } from '../../src/core/engine/evidence.js';
 import { P, unwrap } from './coordinator-harness.js';
 
 export const sha256Of = (content: string | Uint8Array): string =>
   createHash('sha256').update(content).digest('hex');
 
-export function commandDigestOf(command: string): string {
-  const parsed = parseCommand(command, false);
-  if (isCommandRefusal(parsed)) throw new Error(parsed.says);
-  return sha256Of(commandDigestText(parsed));
-}
+const checkOf = (name: string, command: string): EffectiveCheck => ({
+  ...{ name, type: 'deterministic', criterion: '', required: true, command, skipped: null },
+});
 
 /** What a runner says of a command that it ran. */
 export const outcomeOf = (name: string, command: string, more: Partial<CheckOutcome> = {}): CheckOutcome => ({
   ...{ name, type: 'deterministic', required: true, result: 'pass', says: '' },
-  ...{ command_sha256: commandDigestOf(command), exit_code: 0, signal: null, duration_ms: 12 },
+  ...{
+    command_sha256: sha256Of(command),
+    check_sha256: sha256Of(checkDigestText(checkOf(name, command)) ?? ''),
+  },
+  ...{ exit_code: 0, signal: null, duration_ms: 12 },
   ...{ report: null, output_sha256: null, ...more },
 });
 

@@ -1,12 +1,13 @@
 import { v7 as newUuid } from 'uuid';
 import { type EdgePlan, edgePlan } from '../../core/engine/edge-plan.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
+import type { RunCheck } from '../../engine/checks/check-runner.js';
 import { executeRun, type RunEnd, type RunHost } from '../../engine/runs/execute-run.js';
 import { openCheckRunner } from '../check/open-check-runner.js';
 import type { CommandContext } from '../context.js';
 import { wrongUsage } from '../exit.js';
 import { observeRun } from './live-run.js';
-import { readConfiguration, workspaceServices } from './workspace-services.js';
+import { evidencePolicy, readConfiguration, workspaceServices } from './workspace-services.js';
 
 export interface RunEdgeOptions {
   readonly role: string | undefined;
@@ -25,7 +26,7 @@ export async function readPlan(
   const { methodology, vector } = await readConfiguration(context.requireWorkspace(), feature_id);
   if (!methodology.topology.transitions.some((one) => one.edge === edge))
     throw wrongUsage(`The graph has no edge ${edge}. Its edges: gen zoom`);
-  return edgePlan(methodology, vector, edge);
+  return edgePlan(methodology, vector, edge, await evidencePolicy(await context.genesis()));
 }
 
 /** Runs an edge of the workspace and shows it. A stopped run ends as `WAITING` and goes on later. */
@@ -43,11 +44,11 @@ export async function runEdge(
       `${edge} has no constructor. Set construct in .ai-workspace/engine.yml or in the file of the edge.`,
     );
   const howToConfirm = `gen iterate '${feature_id}#${edge}' --yes${context.repeatedOptions()}`;
-  const runCheck = await openCheckRunner(context, workspace.root, plan.checks, {
-    isConfirmed,
-    isUnsandboxed,
-    howToConfirm,
-  });
+  const options = { isConfirmed, isUnsandboxed, howToConfirm };
+  const runCheck =
+    plan.evidence === 'verified'
+      ? runsNothing
+      : await openCheckRunner(context, workspace.root, plan.checks, options);
   const { tenant: tenant_id, project: project_id } = await context.target();
   const services = workspaceServices({
     workspace,
@@ -66,6 +67,11 @@ export async function runEdge(
     observer.end(signal.aborted ? null : ended);
   }
 }
+
+/** Under `evidence: verified` runners run the commands: here none is confirmed, and no sandbox is needed. */
+const runsNothing: RunCheck = async ({ check }) => {
+  throw new Error(`${check.name} is for a runner`);
+};
 
 const HOST: RunHost = {
   newRunId: () => newUuid(),

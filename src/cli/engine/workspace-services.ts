@@ -1,7 +1,9 @@
 import type { Genesis } from '../../client/index.js';
 import { isProblem } from '../../client/replies.js';
+import type { EvidencePolicy } from '../../core/contract/values.js';
 import { NO_COST } from '../../core/engine/check-outcome.js';
 import { edgePlan } from '../../core/engine/edge-plan.js';
+import { withEvaluatorsGuarded } from '../../core/engine/guarded-evaluators.js';
 import { checkAuthority } from '../../core/methodology/definition/authority.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
@@ -19,6 +21,7 @@ import { findContextFiles } from '../../workspace/scan/context-files.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { wrongUsage } from '../exit.js';
 import { draftFiles } from './draft-files.js';
+import { evidenceChanges } from './evidence-changes.js';
 import { parkedTexts } from './parked-texts.js';
 import { readEvents } from './read-events.js';
 import { remoteBlobs } from './remote-blobs.js';
@@ -51,7 +54,7 @@ export function workspaceServices(options: ServiceOptions): EngineServices {
     files: draftFiles(workspace, genesis, blobs, { agent_id, task_id }),
     async readPlan(feature, edgeName) {
       const current = await readConfiguration(workspace, feature);
-      return edgePlan(current.methodology, current.vector, edgeName);
+      return edgePlan(current.methodology, current.vector, edgeName, await evidencePolicy(genesis));
     },
     async loadContext({ context, settings }) {
       const { files, missing_required } = findContextFiles(workspace, context);
@@ -75,11 +78,21 @@ export function workspaceServices(options: ServiceOptions): EngineServices {
       plan.evaluate === null ? null : openEvaluator(plan.evaluate, agentOptions),
     runCheck,
     spentBefore: (feature) => spentBefore(genesis, feature),
-    authorityOf: (plan, files) =>
-      checkAuthority(methodology, { edge: plan.edge, agent_role, files, is_human: false }),
+    authorityOf({ edge, evidence, checks }, files) {
+      const paths = files.map(({ path }) => path);
+      const ofRole = checkAuthority(methodology, { edge, agent_role, files: paths, is_human: false });
+      return evidence === 'verified' ? withEvaluatorsGuarded(ofRole, files, checks) : ofRole;
+    },
     agent_id,
     now: () => performance.now() + performance.timeOrigin,
   };
+}
+
+/** Who decides the deterministic checks of the project. */
+export async function evidencePolicy(genesis: Pick<Genesis, 'policy'>): Promise<EvidencePolicy> {
+  const policy = await genesis.policy();
+  if (isProblem(policy)) throw engineError('unavailable', policy.detail);
+  return policy.evidence;
 }
 
 interface Configuration {
@@ -145,6 +158,9 @@ function coordinationOf(genesis: Genesis): EdgeCoordination {
     suspendClaim: (body) => genesis.suspendClaim(body),
     appendEvent: (body) => genesis.appendEvent(body),
     submitResult: (body) => genesis.submitResult(body),
+    proposeCandidate: (body) => genesis.proposeCandidate(body),
+    explain: (subject) => genesis.explain(subject),
+    evidenceChanges: (signal) => evidenceChanges(genesis, signal),
     eventsOf: (subject) => readEvents(genesis, { task_id: subject }),
   };
 }

@@ -1,7 +1,8 @@
-import { sign } from 'node:crypto';
+import { createHash, sign } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Genesis } from '../../client/genesis.js';
 import { runnerIdOf } from '../../coordinator/operations/runners.js';
+import { canonicalJson } from '../../core/canonical-json.js';
 import type { WaitingCandidate } from '../../core/contract/runners.js';
 import { type EvidenceStatement, evidenceText } from '../../core/engine/evidence.js';
 import { checkRunner, DEFAULT_CHECK_LIMITS } from '../../engine/checks/run-check.js';
@@ -38,15 +39,17 @@ export async function runRunner(context: CommandContext, options: RunnerOptions)
   const identity = { tenant_id, project_id, runner_id: runnerIdOf(key.public_key) };
   const tools: RunnerTools = {
     getBlob: async (sha256, bytes_max) => unwrapReply(await client.getBlob(sha256, { bytes_max })),
+    putBlob: async (sha256, bytes) => void unwrapReply(await client.putBlob(sha256, bytes)),
     fetchBase: () => fetchBase(options.base),
     runCheck: checkRunner(executor),
     limits: DEFAULT_CHECK_LIMITS,
     now: () => new Date(),
   };
+  const attested = new Set<string>();
   const stop = abortOnStop(context.io);
   try {
     while (!stop.signal.aborted) {
-      await attestWaiting({ context, client, key, identity, tools }, stop.signal);
+      await attestWaiting({ context, client, key, identity, tools, attested }, stop.signal);
       if (options.is_once) return;
       await delay(POLL_MS, null, { signal: stop.signal }).catch(() => {});
     }
@@ -65,24 +68,40 @@ interface RunnerSession {
   readonly key: RunnerKey;
   readonly identity: RunnerIdentity;
   readonly tools: RunnerTools;
+  /** What this process has stated already: the same statement again would not count either. */
+  readonly attested: Set<string>;
 }
 
 /** One after the other; a candidate that cannot be run is reported, and does not keep the others waiting. */
 async function attestWaiting(session: RunnerSession, signal: AbortSignal): Promise<void> {
-  const { client, identity, context } = session;
+  const { client, identity, context, attested } = session;
   const { candidates } = unwrapReply(await client.candidates());
-  const isWaiting = ({ evidence_of, checks }: WaitingCandidate) =>
-    checks.length > 0 && !evidence_of.includes(identity.runner_id);
+  const isWaiting = (candidate: WaitingCandidate) =>
+    candidate.checks.length > 0 &&
+    !candidate.evidence_of.includes(identity.runner_id) &&
+    !attested.has(attestedKey(candidate));
   for (const candidate of candidates.filter(isWaiting)) {
     if (signal.aborted) return;
     try {
       await attestOne(session, candidate, signal);
+      remember(attested, attestedKey(candidate));
     } catch (error) {
       if (signal.aborted) return;
       context.exit_code = EXIT.refused;
       context.warn(`${candidate.task_id}: ${singleLine((error as Error).message)}`);
     }
   }
+}
+
+const attestedKey = ({ evidence_of: _, ...candidate }: WaitingCandidate): string =>
+  createHash('sha256').update(canonicalJson(candidate)).digest('hex');
+
+const ATTESTED_MAX = 10_000;
+
+function remember(attested: Set<string>, key: string): void {
+  attested.add(key);
+  const [oldest] = attested;
+  if (attested.size > ATTESTED_MAX && oldest !== undefined) attested.delete(oldest);
 }
 
 async function attestOne(

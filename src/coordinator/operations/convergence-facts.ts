@@ -4,8 +4,8 @@ import type { ConvergenceEvidence, Head, SubmittedResult } from '../../core/clai
 import { HUMAN_ROLE } from '../../core/claims/human-approval.js';
 import type { FailingCheck, SubmitBody } from '../../core/contract/claims.js';
 import type { EffectiveCheck } from '../../core/contract/tasks.js';
-import { type ChangedFile, evaluatorPaths } from '../../core/engine/guarded-evaluators.js';
-import { type AuthorityVerdict, checkAuthority } from '../../core/methodology/definition/authority.js';
+import { type ChangedFile, withEvaluatorsGuarded } from '../../core/engine/guarded-evaluators.js';
+import { checkAuthority } from '../../core/methodology/definition/authority.js';
 import { effectiveChecklist } from '../../core/methodology/definition/checklist.js';
 import { judgeConvergence, type ReportedCheck } from '../../core/methodology/definition/convergence.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
@@ -14,7 +14,7 @@ import type { Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Project } from '../queue/project.js';
 import { fieldProblem, type Problem, problem } from '../wire/problem.js';
-import { deterministicChecks, type JudgedResult, verifiedReportsOf } from './edge-evidence.js';
+import { deterministicChecks, type JudgedResult, verifiedOutcomesOf } from './edge-evidence.js';
 
 type Evaluators = ConvergenceEvidence['evaluators'];
 
@@ -47,7 +47,9 @@ export function convergenceFacts(
     claimedRole === HUMAN_ROLE && !is_human ? null : (claimedRole ?? reported.caller.agent_role);
   const files = reported.files.map(({ path }) => path);
   const ofRole = checkAuthority(methodology, { edge, agent_role, files, is_human });
-  const authority = is_human ? ofRole : withEvaluatorsGuarded(view, head.subject, reported.files, ofRole);
+  const isGuarded = view.policy.evidence === 'verified' && !is_human;
+  const checks = isGuarded ? deterministicChecks(view, head.subject) : [];
+  const authority = withEvaluatorsGuarded(ofRole, reported.files, checks);
   const authorityDetails = { authority_reason: authority.reason, authority_paths: authority.paths ?? [] };
   if (methodology === null && authority.verdict === 'granted') return { authority: 'granted' };
   const evaluators = reported.evidence?.evaluators;
@@ -64,23 +66,18 @@ export function convergenceFacts(
   };
 }
 
-/** Under `verified`, a result that changes what judges it needs a human, whatever its role may do. */
-function withEvaluatorsGuarded(
-  view: DecisionView,
-  subject: string,
-  files: readonly ChangedFile[],
-  authority: AuthorityVerdict,
-): AuthorityVerdict {
-  const isDecided = authority.verdict === 'escalate' || authority.verdict === 'reject';
-  if (view.policy.evidence !== 'verified' || isDecided) return authority;
-  const paths = evaluatorPaths(files, deterministicChecks(view, subject));
-  return paths.length === 0 ? authority : { verdict: 'escalate', reason: 'changes_evaluators', paths };
-}
-
 /** Failing checks that a human cannot override. Empty if the project is not configured. */
 export function failingProgramChecks(view: DecisionView, judged: JudgedResult, evaluators: Evaluators) {
   const { failing } = evaluateConvergence(view, judged, evaluators);
   return failing.filter(isProgramCheck).map(nameAndMessage);
+}
+
+/** The same for the candidate under review: its evidence may have become void since it was submitted. */
+export function unverifiedChecks(view: DecisionView, subject: string): readonly FailingCheck[] {
+  const { gate, generation } = view.head(subject);
+  if (view.policy.evidence !== 'verified' || gate === null || gate.candidate === null) return [];
+  const { sha256, evidence } = gate.candidate;
+  return failingProgramChecks(view, { subject, generation, sha256 }, evidence?.evaluators);
 }
 
 interface TypedCheck extends FailingCheck {
@@ -110,11 +107,11 @@ function evaluateConvergence(
   const details = (evaluators?.details ?? []) as readonly ReportedCheck[];
   const typeOf = (name: string) => checks.find((check) => check.name === name)?.type ?? null;
   const isVerified = view.policy.evidence === 'verified';
-  const verified = isVerified ? verifiedReportsOf(view, judged, checks) : null;
+  const verified = isVerified ? verifiedOutcomesOf(view, judged, checks) : null;
   // What the agent says of a program's check does not count beside what a runner has signed.
   const counted =
     verified === null ? details : details.filter(({ name }) => typeOf(name) !== 'deterministic');
-  const { failing, human } = judgeConvergence(checks, [...counted, ...(verified?.reports ?? [])]);
+  const { failing, human } = judgeConvergence(checks, [...counted, ...(verified?.outcomes ?? [])]);
   const reasonOf = (name: string): string | undefined => verified?.reasons.get(name);
   return {
     failing: failing.map(({ name, says }) => ({ name, says: reasonOf(name) ?? says, type: typeOf(name) })),

@@ -1,13 +1,14 @@
 import type { EffectiveCheck, Explanation } from '../../core/contract/tasks.js';
-import { commandDigestText, isCommandRefusal, parseCommand } from '../../core/engine/command-line.js';
+import { checkDigestText } from '../../core/engine/check-digest.js';
 import {
   type CandidateRecord,
   candidateRecord,
+  type EvidenceFacts,
   evidenceStanding,
   type Runners,
   runnersRecord,
-  type VerifiedReports,
-  verifiedReports,
+  type VerifiedOutcomes,
+  verifiedOutcomes,
 } from '../../core/engine/evidence.js';
 import { effectiveChecklist } from '../../core/methodology/definition/checklist.js';
 import type { RecordHead } from '../../core/record.js';
@@ -52,23 +53,28 @@ export interface JudgedResult {
 }
 
 /** What enrolled runners have said of the deterministic checks of exactly this result. */
-export const verifiedReportsOf = (
+export const verifiedOutcomesOf = (
   view: DecisionView,
-  { subject, generation, sha256 }: JudgedResult,
+  judged: JudgedResult,
   checks: readonly EffectiveCheck[],
-): VerifiedReports =>
-  verifiedReports(checks, candidateOf(view, subject)?.evidence ?? [], {
-    generation,
-    candidate_sha256: sha256,
-    base_version: baseVersionOf(view),
-    runners: runnersOf(view),
-    commandDigest,
-  });
+): VerifiedOutcomes =>
+  verifiedOutcomes(checks, candidateOf(view, judged.subject)?.evidence ?? [], evidenceFacts(view, judged));
 
-function commandDigest({ command, shell, skipped }: EffectiveCheck): string | null {
-  if (skipped !== null) return null;
-  const parsed = parseCommand(command ?? '', shell === true);
-  return isCommandRefusal(parsed) ? null : sha256Hex(commandDigestText(parsed));
+/** What evidence of a result must agree with. */
+export const evidenceFacts = (
+  view: DecisionView,
+  { generation, sha256 }: Omit<JudgedResult, 'subject'>,
+): EvidenceFacts => ({
+  generation,
+  candidate_sha256: sha256,
+  base_version: baseVersionOf(view),
+  runners: runnersOf(view),
+  checkDigest,
+});
+
+function checkDigest(check: EffectiveCheck): string | null {
+  const text = checkDigestText(check);
+  return text === null ? null : sha256Hex(text);
 }
 
 /** What counts as a pass of an edge's deterministic checks, and what its last candidate lacks. Null if it has no checks. */
@@ -77,10 +83,13 @@ export function edgeEvidence(view: DecisionView, subject: string): Explanation['
   const { generation, phase } = view.peekHead(subject);
   if (checks.length === 0 || phase === 'COMPLETED') return null;
   const standing = evidenceStanding(view.policy.evidence, runnersOf(view));
-  if (standing.policy === 'reported') return { ...standing, missing: [] };
-  const sha256 = candidateOf(view, subject)?.candidate_sha256 ?? '';
-  const { reasons } = verifiedReportsOf(view, { subject, generation, sha256 }, checks);
-  return { ...standing, missing: [...reasons].map(([name, says]) => ({ name, says })) };
+  if (standing.policy === 'reported') return { ...standing, candidate: null, outcomes: [], missing: [] };
+  const proposed = candidateOf(view, subject);
+  const sha256 = proposed?.candidate_sha256 ?? '';
+  const { outcomes, reasons } = verifiedOutcomesOf(view, { subject, generation, sha256 }, checks);
+  const candidate = proposed === null ? null : { generation: proposed.generation, candidate_sha256: sha256 };
+  const missing = [...reasons].map(([name, says]) => ({ name, says }));
+  return { ...standing, candidate, outcomes, missing };
 }
 
 /** Under `verified`, a decision about a result holds only while these records stay as they are. */

@@ -3,6 +3,7 @@ import { decide } from '../../core/claims/decide.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Operation, RequestKey } from '../queue/operation.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
+import { checkEvidenceRecords } from './edge-evidence.js';
 import { addAction, type RequestFields, shortenSessionPermit, updateTrackPermits } from './shared.js';
 
 /**
@@ -24,6 +25,7 @@ export const holderOperation = <Reply>(
     const transaction = new TransactionBuilder(view, sent.request_id, undefined, sent.offline);
     if (current.type === 'expire') addExpiry(transaction, decision);
     else addAction(transaction, decision, sent);
+    if (current.type === 'record_review') checkEvidenceRecords(transaction, subject);
     if (decision.ok) transaction.markEffective();
     return transaction.answer(request, render(decision));
   },

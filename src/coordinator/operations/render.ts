@@ -135,8 +135,8 @@ export const invalidLeaseProblem = ({ details }: Decision): Problem =>
   fieldProblem('lease_duration_seconds', details.says ?? '', 'INVALID_LEASE');
 
 /** The code of a refusal and what to do next. `decide` returns only codes of the command's own refusals. */
-const refusal = <Code extends RefusalCode>({ code }: Decision) =>
-  ({ success: false, reason: code as Code, next: adviceFor(code as Code) }) as const;
+const refusal = <Code extends RefusalCode>({ code, details }: Decision) =>
+  ({ success: false, reason: code as Code, next: details.says ?? adviceFor(code as Code) }) as const;
 
 export function renewalResult(decision: Decision): RenewalResult | Problem {
   if (decision.code === 'INVALID_LEASE') return invalidLeaseProblem(decision);

@@ -1,20 +1,25 @@
 import type { WaitingCandidate } from '../../core/contract/runners.js';
-import { baseVersionOf, candidateOf, deterministicChecks, runnersOf } from '../operations/edge-evidence.js';
+import { isCompleteStatement } from '../../core/engine/evidence.js';
+import {
+  baseVersionOf,
+  candidateOf,
+  deterministicChecks,
+  evidenceFacts,
+} from '../operations/edge-evidence.js';
 import type { DecisionView } from '../queue/decision-view.js';
 
 /** The candidates of the edges that are held, sorted by edge. */
 export function waitingCandidates(view: DecisionView): WaitingCandidate[] {
   const base_version = baseVersionOf(view);
-  const runners = runnersOf(view);
   const waiting = view.heldEdges().flatMap(({ subject, generation, phase }) => {
     const candidate = candidateOf(view, subject);
     if (candidate?.generation !== generation || phase === 'COMPLETED') return [];
     const { candidate_sha256, iteration, proposed_at, evidence } = candidate;
-    const evidence_of = evidence
-      .filter(({ statement }) => statement.base_version === base_version)
-      .map(({ statement }) => statement.runner_id)
-      .filter((id) => runners[id]?.state === 'enrolled');
     const checks = deterministicChecks(view, subject);
+    const facts = evidenceFacts(view, { generation, sha256: candidate_sha256 });
+    const evidence_of = evidence
+      .filter(({ statement }) => isCompleteStatement(statement, checks, facts))
+      .map(({ statement }) => statement.runner_id);
     return {
       task_id: subject,
       generation,

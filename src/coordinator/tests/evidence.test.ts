@@ -190,6 +190,32 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
     expect(await submit(manifest)).toMatchObject({ accepted: true });
   });
 
+  test('is not accepted by an approval whose evidence is void because the base has moved', async () => {
+    const { harness, propose, record, submit, coordinator } = await openVerified();
+    const files = { 'vitest.config.ts': 'x' };
+    const { manifest, statement, sha256 } = await propose(files);
+    await record(statement());
+    expect(await submit(manifest)).toMatchObject({ reason: 'ESCALATED' });
+    const beta = new HarnessAgent(harness, 'beta', 's2');
+    await beta.claims(OTHER, { agent_role: 'architect' });
+    const theirs = await propose({ 'src/bill.ts': 'x' }, [], OTHER, beta);
+    await record(theirs.statement());
+    expect(await submit(theirs.manifest, OTHER, beta)).toMatchObject({ accepted: true });
+    const review = { task_id: EDGE, generation: 1, iteration: 1, candidate_sha256: sha256 };
+    const approve = () =>
+      coordinator.recordReview(P, { ...review, decision: 'APPROVED' as const }, human('rita'));
+    expect(await approve()).toMatchObject({
+      reason: 'NOT_CONVERGED',
+      next: expect.stringContaining('The base has moved'),
+    });
+    const [waiting] = unwrap(await coordinator.evidence.listCandidates(P)).candidates;
+    expect(waiting).toMatchObject({ task_id: EDGE, evidence_of: [] });
+    const again = { ...statement(), base_version: waiting?.base_version ?? 0 };
+    expect(await record(again)).toMatchObject({ reason: 'RECORDED' });
+    expect(await approve()).toMatchObject({ success: true, reason: 'APPROVED' });
+    expect(await submit(manifest)).toMatchObject({ accepted: true });
+  });
+
   test('converges with a new test of its own, without a human', async () => {
     const { propose, record, submit } = await openVerified();
     const { manifest, statement } = await propose({ ...NEW_FILE, 'src/cart.test.ts': 'x' });

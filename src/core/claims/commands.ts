@@ -146,6 +146,8 @@ interface CommandFields {
     readonly comment: string | null;
     /** Current digest of the results the work depends on. */
     readonly inputs: string | null;
+    /** Checks of the stored candidate that are not verified now: a reviewer cannot override them. */
+    readonly failing?: readonly FailingCheck[];
   };
   force_release: OperatorFields;
   reassign: OperatorFields & { readonly to: GrantRequest };

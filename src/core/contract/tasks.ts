@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { RELEASE_REASONS } from '../claims/head.js';
+import { checkOutcomeSchema } from '../engine/check-outcome.js';
 import { isoTimestamp } from '../events/fields.js';
 import { agentIdSchema, sessionIdSchema } from '../ids.js';
 import {
@@ -185,6 +186,13 @@ const explanation = namedObject('Explanation', {
   /** Of an edge in a configured project. */
   evidence: evidenceStanding
     .extend({
+      candidate: z
+        .object({ generation: count, candidate_sha256: z.string() })
+        .describe('the last candidate that was proposed to runners')
+        .nullable(),
+      outcomes: z
+        .array(checkOutcomeSchema)
+        .describe('what enrolled runners have signed about it, as far as that counts now'),
       missing: z
         .array(z.object({ name: z.string(), says: z.string() }))
         .describe('deterministic checks of the last candidate that have not passed by evidence, and why'),

@@ -42,6 +42,8 @@ export const checkOutcomeSchema = z.strictObject({
   says: z.string().max(2000),
   /** Of the command as it was run: a changed command is another check. Null if none was run. */
   command_sha256: sha256.nullable(),
+  /** Of all that decides whether it passes: command, report and timeout. Absent from records of older versions. */
+  check_sha256: sha256.exactOptional(),
   exit_code: z.int().nullable(),
   signal: z.string().max(32).nullable(),
   duration_ms: count,

@@ -86,7 +86,7 @@ function compileBranch(check: EffectiveCheck, parts: TierParts): StateMachine {
         Resource: functionArn(handler),
         Parameters: { ...dataTemplate(input), check: check.name },
         TimeoutSeconds:
-          handler === 'run_check' ? checkTimeoutSeconds(check) : stepTimeoutSeconds(handler, plan),
+          handler === 'run_check' ? checkTimeoutSeconds(check, plan) : stepTimeoutSeconds(handler, plan),
         Retry: RETRY,
         Catch: [{ ErrorEquals: CHECK_ERRORS, ResultPath: '$.failure', Next: errorName }],
         End: true,

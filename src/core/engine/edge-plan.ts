@@ -1,4 +1,5 @@
 import type { EffectiveCheck } from '../contract/tasks.js';
+import type { EvidencePolicy } from '../contract/values.js';
 import { isObject } from '../events/plain-data.js';
 import { effectiveChecklist } from '../methodology/definition/checklist.js';
 import { canonicalEdge } from '../methodology/definition/edge-name.js';
@@ -29,6 +30,8 @@ export interface EdgePlan {
   readonly context: { readonly required: readonly string[]; readonly recommended: readonly string[] };
   /** The effective checklist: deterministic, then agent, then human checks. */
   readonly checks: readonly EffectiveCheck[];
+  /** Who decides the deterministic checks: this executor, or runners. */
+  readonly evidence: EvidencePolicy;
   readonly max_iterations: number;
   readonly stuck_threshold: number;
   readonly construct: ConstructSettings | null;
@@ -41,7 +44,12 @@ export interface EdgePlan {
  * The plan of an edge that the topology has. Limits come from the edge's file, otherwise from the profile. Settings of the
  * edge's file take precedence over those of the project; a budget does so for each of its scopes.
  */
-export function edgePlan(methodology: Methodology, vector: FeatureVector, edge: string): EdgePlan {
+export function edgePlan(
+  methodology: Methodology,
+  vector: FeatureVector,
+  edge: string,
+  evidence: EvidencePolicy = 'reported',
+): EdgePlan {
   const id = canonicalEdge(edge);
   const transition = methodology.topology.transitions.find((one) => one.edge === id);
   if (transition === undefined) throw new Error(`The topology has no edge ${id}.`);
@@ -58,6 +66,7 @@ export function edgePlan(methodology: Methodology, vector: FeatureVector, edge: 
     guidance: guidanceOf(config),
     context: contextNames(config?.extra.context_guidance),
     checks: effectiveChecklist(methodology, vector, id),
+    evidence,
     max_iterations: config?.max_iterations ?? profile.max_iterations,
     stuck_threshold: config?.stuck_threshold ?? profile.stuck_threshold,
     construct: config?.construct ?? engine.construct ?? null,

@@ -10,7 +10,7 @@ import {
   type RunnerRecord,
   type Runners,
   STATEMENTS_MAX,
-  verifiedReports,
+  verifiedOutcomes,
   withEvidence,
   withRunner,
 } from './evidence.js';
@@ -24,9 +24,10 @@ const CHECK: EffectiveCheck = {
 };
 const outcome = (more: Partial<CheckOutcome> = {}): CheckOutcome => ({
   ...{ name: 'tests_pass', type: 'deterministic', required: true, result: 'pass', says: '' },
-  ...{ command_sha256: digest('c'), exit_code: 0, signal: null, duration_ms: 1 },
+  ...{ command_sha256: digest('c'), check_sha256: digest('d'), exit_code: 0, signal: null, duration_ms: 1 },
   ...{ report: null, output_sha256: null, ...more },
 });
+const { check_sha256: _, ...OLD_OUTCOME } = outcome();
 const signed = (fields: Partial<EvidenceStatement> = {}) => ({
   signature: 's'.repeat(86),
   statement: {
@@ -44,11 +45,11 @@ const FACTS: EvidenceFacts = {
   candidate_sha256: digest('a'),
   base_version: 7,
   runners: { [runnerId(1)]: runner(), [runnerId(2)]: runner() },
-  commandDigest: () => digest('c'),
+  checkDigest: () => digest('d'),
 };
 const verdictOf = (evidence: ReturnType<typeof signed>[], facts: Partial<EvidenceFacts> = {}) => {
-  const { reports, reasons } = verifiedReports([CHECK], evidence, { ...FACTS, ...facts });
-  return { result: reports[0]?.result ?? null, reason: reasons.get('tests_pass') ?? null };
+  const { outcomes, reasons } = verifiedOutcomes([CHECK], evidence, { ...FACTS, ...facts });
+  return { result: outcomes[0]?.result ?? null, reason: reasons.get('tests_pass') ?? null };
 };
 
 describe('evidence counts', () => {
@@ -63,8 +64,9 @@ describe('evidence counts', () => {
     ['of an unknown runner', { runner_id: runnerId(9) }, /which is not enrolled/],
     ['without the check', { checks: [] }, /does not contain this check/],
     ['of a check of another type', { checks: [outcome({ type: 'agent' })] }, /does not contain this check/],
-    ['of another command', { checks: [outcome({ command_sha256: digest('d') })] }, /another command/],
-    ['of no command', { checks: [outcome({ command_sha256: null })] }, /another command/],
+    ['of another check', { checks: [outcome({ check_sha256: digest('e') })] }, /another command, report/],
+    ['of an older version, without the report', { checks: [OLD_OUTCOME] }, /another command, report/],
+    ['of no command', { checks: [{ ...OLD_OUTCOME, command_sha256: null }] }, /another command/],
   ])('and not %s', (_, fields, reason) => {
     expect(verdictOf([signed(fields)])).toEqual({ result: null, reason: expect.stringMatching(reason) });
   });
@@ -104,8 +106,8 @@ describe('evidence counts', () => {
 
   test('for deterministic checks only', () => {
     const agent = { ...CHECK, name: 'reads_well', type: 'agent' } as const;
-    const { reports, reasons } = verifiedReports([agent], [signed()], FACTS);
-    expect([reports, reasons.size]).toEqual([[], 0]);
+    const { outcomes, reasons } = verifiedOutcomes([agent], [signed()], FACTS);
+    expect([outcomes, reasons.size]).toEqual([[], 0]);
   });
 });
 

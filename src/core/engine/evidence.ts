@@ -3,7 +3,6 @@ import { canonicalJson } from '../canonical-json.js';
 import type { EffectiveCheck } from '../contract/tasks.js';
 import type { EvidencePolicy } from '../contract/values.js';
 import { count, isoTimestamp, name, sha256 } from '../events/fields.js';
-import type { ReportedCheck } from '../methodology/definition/convergence.js';
 import { ownValue } from '../own-value.js';
 import { type CheckOutcome, checkOutcomeSchema } from './check-outcome.js';
 
@@ -142,35 +141,47 @@ export interface EvidenceFacts {
   readonly candidate_sha256: string;
   readonly base_version: number;
   readonly runners: Runners;
-  /** Of the effective command of a check; null if it has none that can be run. */
-  readonly commandDigest: (check: EffectiveCheck) => string | null;
+  /** Of `checkDigestText`; null if the check cannot be run. */
+  readonly checkDigest: (check: EffectiveCheck) => string | null;
 }
 
-export interface VerifiedReports {
-  /** Reports of deterministic checks by runners, which count instead of those of the agent. */
-  readonly reports: readonly ReportedCheck[];
+export interface VerifiedOutcomes {
+  /** Outcomes of deterministic checks by runners, which count instead of what the agent reports. */
+  readonly outcomes: readonly CheckOutcome[];
   /** Why a check has no report that counts, or what the runner said of one that has not passed. */
   readonly reasons: ReadonlyMap<string, string>;
 }
 
-/** The reports of the deterministic checks that count under the policy `evidence: verified`. */
-export function verifiedReports(
+/** The outcomes of the deterministic checks that count under the policy `evidence: verified`. */
+export function verifiedOutcomes(
   checks: readonly EffectiveCheck[],
   evidence: readonly SignedEvidence[],
   facts: EvidenceFacts,
-): VerifiedReports {
-  const reports: ReportedCheck[] = [];
+): VerifiedOutcomes {
+  const outcomes: CheckOutcome[] = [];
   const reasons = new Map<string, string>();
   for (const check of checks.filter(({ type }) => type === 'deterministic')) {
     const found = verifiedOutcome(check, evidence, facts);
-    if ('says' in found && !('result' in found)) reasons.set(check.name, found.says);
+    if (typeof found === 'string') reasons.set(check.name, found);
     else {
-      reports.push({ name: check.name, type: check.type, result: found.result });
+      outcomes.push(found);
       if (found.result !== 'pass') reasons.set(check.name, outcomeText(found));
     }
   }
-  return { reports, reasons };
+  return { outcomes, reasons };
 }
+
+/** Whether a statement decides all of these checks: then its runner need not run them again. */
+export const isCompleteStatement = (
+  statement: EvidenceStatement,
+  checks: readonly EffectiveCheck[],
+  facts: EvidenceFacts,
+): boolean =>
+  statementFault(statement, facts) === null &&
+  checks.every((check) => outcomeFault(outcomeIn(statement, check), check, facts) === null);
+
+const outcomeIn = ({ checks }: EvidenceStatement, { name }: EffectiveCheck): CheckOutcome | undefined =>
+  checks.find((outcome) => outcome.name === name && outcome.type === 'deterministic');
 
 const outcomeText = ({ result, says }: Pick<CheckOutcome, 'result' | 'says'>): string =>
   `A runner ran it: ${result}${says === '' ? '' : `. ${says}`}`;
@@ -180,21 +191,17 @@ function verifiedOutcome(
   check: EffectiveCheck,
   evidence: readonly SignedEvidence[],
   facts: EvidenceFacts,
-): Pick<CheckOutcome, 'result' | 'says'> | { readonly says: string } {
+): CheckOutcome | string {
   let reason: string | null = null;
   for (const { statement } of evidence.toReversed()) {
-    const outcome = statement.checks.find(
-      ({ name, type }) => name === check.name && type === 'deterministic',
-    );
+    const outcome = outcomeIn(statement, check);
     const fault = statementFault(statement, facts) ?? outcomeFault(outcome, check, facts);
-    if (fault === null && outcome !== undefined) return { result: outcome.result, says: outcome.says };
+    if (fault === null && outcome !== undefined) return outcome;
     reason ??= fault;
   }
-  if (reason !== null) return { says: reason };
-  if (!hasEnrolledRunner(facts.runners)) return { says: NO_RUNNER };
-  return {
-    says: 'No runner has evidence of it yet: propose this candidate (gen task propose), and submit it when a runner has run its checks.',
-  };
+  if (reason !== null) return reason;
+  if (!hasEnrolledRunner(facts.runners)) return NO_RUNNER;
+  return 'No runner has evidence of it yet: propose this candidate (gen task propose), and submit it when a runner has run its checks.';
 }
 
 function statementFault(statement: EvidenceStatement, facts: EvidenceFacts): string | null {
@@ -218,7 +225,8 @@ function outcomeFault(
   if (outcome === undefined) return 'The evidence does not contain this check: run the checks again.';
   // A check that the runner could not start has no command; it has not passed either.
   if (outcome.command_sha256 === null && outcome.result !== 'pass') return null;
-  return outcome.command_sha256 === facts.commandDigest(check)
+  // Evidence of older versions does not say which report and minimum it goes by.
+  return outcome.check_sha256 !== undefined && outcome.check_sha256 === facts.checkDigest(check)
     ? null
-    : 'The evidence is of another command than the one configured now: run the checks again.';
+    : 'The evidence is of another command, report, minimum or timeout than the one configured now: run the checks again.';
 }

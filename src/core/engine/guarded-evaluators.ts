@@ -1,4 +1,5 @@
 import type { EffectiveCheck } from '../contract/tasks.js';
+import type { AuthorityVerdict } from '../methodology/definition/authority.js';
 import { caseFoldedPath } from '../methodology/definition/guarded-paths.js';
 
 /**
@@ -83,6 +84,17 @@ function isNamedInCommand(names: readonly string[], words: ReadonlySet<string>):
     if (bare !== path && bare.includes('/') && words.has(bare)) return true;
   }
   return false;
+}
+
+/** Under `verified`, a result that changes what judges it needs a human, whatever its role may do. */
+export function withEvaluatorsGuarded(
+  authority: AuthorityVerdict,
+  files: readonly ChangedFile[],
+  checks: readonly Pick<EffectiveCheck, 'type' | 'command'>[],
+): AuthorityVerdict {
+  if (authority.verdict === 'escalate' || authority.verdict === 'reject') return authority;
+  const paths = evaluatorPaths(files, checks);
+  return paths.length === 0 ? authority : { verdict: 'escalate', reason: 'changes_evaluators', paths };
 }
 
 const PATHS_SHOWN_MAX = 10;

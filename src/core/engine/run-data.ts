@@ -131,6 +131,8 @@ export const ENGINE_ERRORS = {
   /** A model or an agent has answered with something that is not what was asked for. */
   malformed: 'Engine.Malformed',
   timeout: 'Engine.Timeout',
+  /** No runner verifies the checks. A new candidate would not help, so this goes to a person. */
+  noEvidence: 'Engine.NoEvidence',
   failed: 'Engine.Failed',
 } as const;
 export type EngineErrorName = (typeof ENGINE_ERRORS)[keyof typeof ENGINE_ERRORS];

@@ -16,14 +16,26 @@ const FILES_STEP_SECONDS = 60;
 /** Nothing waits longer on Step Functions. */
 const WAIT_SECONDS_MAX = 365 * 86_400;
 
-export const checkTimeoutSeconds = ({ timeout_seconds }: Pick<EffectiveCheck, 'timeout_seconds'>): number =>
-  (timeout_seconds ?? CHECK_TIMEOUT_SECONDS) + GRACE_SECONDS;
+/** Runners take one candidate after the other: how long this one may wait for its turn. */
+const QUEUE_SECONDS = 900;
+
+const ownSeconds = ({ timeout_seconds }: EffectiveCheck): number => timeout_seconds ?? CHECK_TIMEOUT_SECONDS;
+
+/** How long to wait for the evidence of a runner, which has it when all deterministic checks have ended. */
+export const evidenceWaitSeconds = ({ checks }: Pick<EdgePlan, 'checks'>): number =>
+  checks
+    .filter(({ type }) => type === 'deterministic')
+    .reduce((seconds, check) => seconds + ownSeconds(check), QUEUE_SECONDS);
+
+/** Worst-case duration of one attempt of `run_check`. */
+export const checkTimeoutSeconds = (
+  check: EffectiveCheck,
+  plan: Pick<EdgePlan, 'checks' | 'evidence'>,
+): number => (plan.evidence === 'verified' ? evidenceWaitSeconds(plan) : ownSeconds(check)) + GRACE_SECONDS;
 
 /** Worst-case duration of one attempt of a step other than `run_check`. */
-export function stepTimeoutSeconds(
-  handler: Exclude<StepHandlerName, 'run_check'>,
-  { construct, evaluate, settings }: EdgePlan,
-): number {
+export function stepTimeoutSeconds(handler: Exclude<StepHandlerName, 'run_check'>, plan: EdgePlan): number {
+  const { construct, evaluate, settings } = plan;
   switch (handler) {
     case 'construct_candidate':
       return settingSeconds(construct, CONSTRUCT_TIMEOUT_SECONDS) + GRACE_SECONDS;
@@ -34,8 +46,10 @@ export function stepTimeoutSeconds(
       return Math.min(Math.max(1, Math.round(days * 86_400)), WAIT_SECONDS_MAX);
     }
     case 'load_context':
-    case 'promote':
       return FILES_STEP_SECONDS;
+    case 'promote':
+      // If the base has moved, runners run the checks again first.
+      return FILES_STEP_SECONDS + (plan.evidence === 'verified' ? evidenceWaitSeconds(plan) : 0);
     default:
       return SHORT_STEP_SECONDS;
   }

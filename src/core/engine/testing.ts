@@ -44,6 +44,7 @@ export const buildPlan = (overrides: Partial<EdgePlan> = {}): EdgePlan => ({
   guidance: '',
   context: { required: [], recommended: [] },
   checks: [buildCheck('tests_pass')],
+  evidence: 'reported',
   max_iterations: 5,
   stuck_threshold: 3,
   construct: null,

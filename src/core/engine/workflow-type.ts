@@ -33,7 +33,7 @@ export function chooseWorkflowType(plan: EdgePlan): { workflow_type: WorkflowTyp
 function worstCaseSeconds(plan: EdgePlan): number {
   const step = (handler: Parameters<typeof stepTimeoutSeconds>[0]) => stepTimeoutSeconds(handler, plan);
   const before = step('claim_edge') + step('load_config') + step('load_context');
-  const checks = Math.max(...plan.checks.map(checkTimeoutSeconds));
+  const checks = Math.max(...plan.checks.map((check) => checkTimeoutSeconds(check, plan)));
   const iteration = step('construct_candidate') + checks + step('judge_iteration');
   return before + iteration * plan.max_iterations + Math.max(step('promote'), step('escalate'));
 }

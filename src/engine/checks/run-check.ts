@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { EffectiveCheck } from '../../core/contract/tasks.js';
+import { checkDigestText } from '../../core/engine/check-digest.js';
 import type { CheckOutcome } from '../../core/engine/check-outcome.js';
 import { judgeCommand, type ReportFacts } from '../../core/engine/check-verdict.js';
 import {
@@ -30,6 +31,7 @@ const SETUP_CHARS_MAX = 500;
 export interface RunnableCheck {
   readonly command: CheckCommand;
   readonly command_sha256: string;
+  readonly check_sha256: string;
   readonly minimum_percent: number | null;
 }
 
@@ -43,7 +45,8 @@ export function runnableCheck(
   const minimum = check.report === undefined ? null : minimumOf(check.report);
   if (typeof minimum === 'string') return { result: 'error', says: minimum };
   const command_sha256 = sha256Of(commandDigestText(command));
-  return { command, command_sha256, minimum_percent: minimum };
+  const check_sha256 = sha256Of(checkDigestText(check) ?? '');
+  return { command, command_sha256, check_sha256, minimum_percent: minimum };
 }
 
 /** The minimum of a report's coverage; a text says what is wrong with the report's settings. */
@@ -110,7 +113,7 @@ function notRun(
 
 function resultOf(
   { name, type, required, report: settings }: EffectiveCheck,
-  { command_sha256, minimum_percent }: RunnableCheck,
+  { command_sha256, check_sha256, minimum_percent }: RunnableCheck,
   limits: CheckLimits,
   execution: Execution,
 ): CheckResult {
@@ -129,8 +132,9 @@ function resultOf(
       ? null
       : { format: settings.format, sha256: sha256Of(report), ...facts.counts };
   const outcome = {
-    ...{ name, type, required, result, says: says.slice(0, SAYS_CHARS_MAX), command_sha256 },
-    ...{ exit_code, signal, duration_ms, report: summary, output_sha256: sha256Of(output) },
+    ...{ name, type, required, result, says: says.slice(0, SAYS_CHARS_MAX), command_sha256, check_sha256 },
+    ...{ exit_code, signal, duration_ms, report: summary },
+    output_sha256: output.byteLength === 0 ? null : sha256Of(output),
   };
   return { outcome, output, report };
 }

@@ -23,7 +23,8 @@ import {
   required,
 } from './run-state.js';
 import type { EngineServices } from './services.js';
-import { isClaimLost, subjectOf, submitCandidate } from './submission.js';
+import { refusedError, subjectOf, submitCandidate } from './submission.js';
+import { submitVerified } from './submit-verified.js';
 
 /** Decides what follows the iteration, and reports it as a step of the methodology. */
 export async function judgeIterationStep(
@@ -43,7 +44,7 @@ export async function judgeIterationStep(
     human: data.human ?? null,
     authority: services.authorityOf(
       plan,
-      manifest.files.map(({ path }) => path),
+      manifest.files.map(({ path, base_sha256 }) => ({ path, is_new: base_sha256 === null })),
     ),
     budget: plan.budget,
     spent: { run: journal.spent, ...(await services.spentBefore(plan.feature_id)) },
@@ -93,12 +94,8 @@ async function reportIteration(
 
 /** Makes the candidate the result of the edge. A review that approved it has done so already: the same result counts once. */
 export async function promoteStep(services: EngineServices, call: StepCall): Promise<StepResult<'promote'>> {
-  const { data } = call;
-  const reply = await submitCandidate(services, data);
-  if (!reply.accepted) {
-    const kind = isClaimLost(reply) ? 'claimLost' : 'failed';
-    throw engineError(kind, `The candidate was refused: ${reply.reason}. ${reply.next}`);
-  }
+  const reply = await submitVerified(services, call);
+  if (!reply.accepted) throw refusedError(reply);
   await endRun(services, call, 'CONVERGED', null, 'All required checks have passed.');
   return { result_id: reply.work_product_ref };
 }

@@ -7,14 +7,29 @@ import { judgeChecks } from '../evaluators/judge-check.js';
 import type { StepCall } from '../runs/step-runner.js';
 import { manifestOf, planOf, required } from './run-state.js';
 import type { EngineServices } from './services.js';
+import type { VerifiedCandidates } from './verified-outcomes.js';
 
-/** Runs a deterministic check on a throw-away copy of the project with the candidate. */
+/** The outcome of a deterministic check: by the evidence of runners if the policy says so, otherwise by running it here. */
 export async function runCheckStep(
   services: EngineServices,
+  evidence: VerifiedCandidates,
   call: StepCall,
 ): Promise<StepResult<'run_check'>> {
-  const { blobs, files, runCheck } = services;
   const check = await checkOf(services, call);
+  if ((await planOf(services.blobs, call.data)).evidence !== 'verified')
+    return tierOutcome(await runHere(services, call, check));
+  const outcomes = await evidence.outcomes(call.data, call.signal);
+  const outcome = outcomes.find(({ name }) => name === check.name);
+  if (outcome === undefined) throw engineError('failed', `The evidence has no outcome for ${check.name}.`);
+  return tierOutcome(outcome);
+}
+
+/** On a throw-away copy of the project with the candidate. */
+async function runHere(
+  { blobs, files, runCheck }: EngineServices,
+  call: StepCall,
+  check: EffectiveCheck,
+): Promise<CheckOutcome> {
   const manifest = await manifestOf(blobs, required(call.data, 'candidate').manifest);
   const copy = await files.workCopy(manifest);
   try {
@@ -26,7 +41,7 @@ export async function runCheckStep(
     });
     if (output.byteLength > 0) await blobs.put(output);
     if (report !== null) await blobs.put(report);
-    return tierOutcome(outcome);
+    return outcome;
   } finally {
     await copy.remove();
   }

@@ -2,12 +2,12 @@ import { claimEventType } from '../../core/claims/claim-event-kinds.js';
 import type { HumanDecision } from '../../core/engine/run-data.js';
 import { REVIEW_DEADLINE_DAYS } from '../../core/engine/step-timeouts.js';
 import { isoTime } from '../../core/events/envelope.js';
-import { engineError } from '../engine-error.js';
 import { MachineStopped } from '../interpreter/run-machine.js';
 import type { StepCall } from '../runs/step-runner.js';
 import { claimOf, planOf } from './run-state.js';
 import type { EngineServices } from './services.js';
-import { isClaimLost, subjectOf, submitCandidate } from './submission.js';
+import { refusedError, subjectOf } from './submission.js';
+import { submitVerified } from './submit-verified.js';
 
 const DAY_MS = 24 * 3600 * 1000;
 
@@ -19,13 +19,9 @@ export async function requestReview(services: EngineServices, call: StepCall): P
   const { data, journal, key } = call;
   const decided = await decisionOn(services, call);
   if (decided !== null) return decided;
-  const reply = await submitCandidate(services, data);
+  const reply = await submitVerified(services, call);
   if (reply.accepted) return { decision: 'APPROVED', reviewer: '', comment: '' };
-  if (reply.reason !== 'ESCALATED')
-    throw engineError(
-      isClaimLost(reply) ? 'claimLost' : 'failed',
-      `The candidate was refused: ${reply.reason}. ${reply.next}`,
-    );
+  if (reply.reason !== 'ESCALATED') throw refusedError(reply);
   const plan = await planOf(services.blobs, data);
   const days = plan.settings.review?.deadline_days ?? REVIEW_DEADLINE_DAYS;
   await journal.waiting(key, isoTime(services.now() + days * DAY_MS));

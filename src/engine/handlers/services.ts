@@ -1,5 +1,6 @@
 import type { SpentByScope } from '../../core/engine/budget.js';
 import type { EdgePlan } from '../../core/engine/edge-plan.js';
+import type { ChangedFile } from '../../core/engine/guarded-evaluators.js';
 import type { AuthorityVerdict } from '../../core/methodology/definition/authority.js';
 import type { ResultManifest } from '../../core/methodology/definition/manifest.js';
 import type { RunCheck, WorkCopy } from '../checks/check-runner.js';
@@ -47,7 +48,7 @@ export interface EngineServices {
   /** What its feature, project and tenant have spent before this step, by earlier steps of this run too. */
   spentBefore(featureId: string): Promise<Omit<SpentByScope, 'run'>>;
   /** Whether the role of this executor may converge the edge with these files. */
-  authorityOf(plan: EdgePlan, files: readonly string[]): AuthorityVerdict;
+  authorityOf(plan: EdgePlan, files: readonly ChangedFile[]): AuthorityVerdict;
   readonly agent_id: string;
   now(): number;
 }

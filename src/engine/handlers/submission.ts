@@ -4,6 +4,7 @@ import type { RunData } from '../../core/engine/run-data.js';
 import { withResultCounts } from '../../core/methodology/definition/convergence.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import { isUnanswered, unansweredError } from '../coordination.js';
+import { type EngineError, engineError } from '../engine-error.js';
 import { claimOf, manifestOf, outcomesOf, required } from './run-state.js';
 import type { EngineServices } from './services.js';
 
@@ -46,4 +47,11 @@ const LOST: ReadonlySet<string> = new Set([
   'SESSION_MISMATCH',
   'LEASE_EXPIRED',
 ]);
-export const isClaimLost = ({ reason }: Pick<SubmissionResult, 'reason'>): boolean => LOST.has(reason);
+
+/** A refusal is told to a person with what failed, unless another executor has the edge. */
+export function refusedError(reply: Extract<SubmissionResult, { accepted: false }>): EngineError {
+  const failing = 'failing' in reply ? (reply.failing ?? []) : [];
+  const reasons = failing.map(({ name, says }) => ` ${name}: ${says}`).join('');
+  const kind = LOST.has(reply.reason) ? 'claimLost' : 'failed';
+  return engineError(kind, `The candidate was refused: ${reply.reason}. ${reply.next}${reasons}`);
+}

@@ -20,11 +20,16 @@ import { type FetchedBase, fileDigest } from './runner-base.js';
 export interface RunnerTools {
   /** Throws if there is none. */
   readonly getBlob: (sha256: string, bytesMax: number) => Promise<Uint8Array>;
+  /** Stores what a check has printed or reported. Throws if that is not possible. */
+  readonly putBlob: (sha256: string, bytes: Uint8Array) => Promise<void>;
   readonly fetchBase: () => Promise<FetchedBase>;
   readonly runCheck: RunCheck;
   readonly limits: CheckLimits;
   readonly now: () => Date;
 }
+
+/** The end of what a check prints, or its report. A longer one is not uploaded: the statement has its digest all the same. */
+const UPLOAD_BYTES_MAX = 1024 ** 2;
 
 export type RunnerIdentity = Pick<EvidenceStatement, 'tenant_id' | 'project_id' | 'runner_id'>;
 
@@ -64,9 +69,10 @@ interface LoadedCandidate {
 async function outcomesOn(
   { folder, dependencies }: FetchedBase,
   { candidate, manifest, overlay }: LoadedCandidate,
-  { runCheck, limits }: RunnerTools,
+  tools: RunnerTools,
   signal: AbortSignal,
 ): Promise<CheckOutcome[]> {
+  const { runCheck, limits } = tools;
   const checks = [...candidate.checks] as EffectiveCheck[];
   const fault = await baseFault(folder, manifest);
   if (fault !== null) return checks.map((check) => notRun(check, fault));
@@ -75,10 +81,18 @@ async function outcomesOn(
   const copy: WorkCopy = { ...made, read_only: [...made.read_only, ...dependencies] };
   try {
     const results = await runChecks(runCheck, { checks, copy, limits, signal });
+    for (const { output, report } of results) await upload([output, report], tools);
     return results.map(({ outcome }) => outcome);
   } finally {
     await copy.remove();
   }
+}
+
+/** Before the statement names them: who reads it can see why a check has failed. */
+async function upload(contents: readonly (Uint8Array | null)[], { putBlob }: RunnerTools): Promise<void> {
+  for (const bytes of contents)
+    if (bytes !== null && bytes.byteLength > 0 && bytes.byteLength <= UPLOAD_BYTES_MAX)
+      await putBlob(sha256Of(bytes), bytes);
 }
 
 /** A manifest that says of a file that it is new, or what it was, must be right: guards of tests go by it. */
@@ -107,14 +121,16 @@ async function readManifest(sha256: string, tools: RunnerTools): Promise<ResultM
 
 async function readFiles({ files }: ResultManifest, tools: RunnerTools): Promise<OverlayFile[]> {
   const overlay: OverlayFile[] = [];
-  for (const { path, sha256 } of files)
-    overlay.push({ path, bytes: await readBlob(sha256, FILE_BYTES_MAX, tools) });
+  for (const { path, sha256, executable } of files)
+    overlay.push({ path, executable, bytes: await readBlob(sha256, FILE_BYTES_MAX, tools) });
   return overlay;
 }
 
 /** The digest is checked here: a statement is about the bytes that were run, not about what a server answered. */
 async function readBlob(sha256: string, bytesMax: number, { getBlob }: RunnerTools): Promise<Uint8Array> {
   const bytes = await getBlob(sha256, bytesMax);
-  if (createHash('sha256').update(bytes).digest('hex') === sha256) return bytes;
+  if (sha256Of(bytes) === sha256) return bytes;
   throw new Error(`The blob ${sha256} has other content than its name says.`);
 }
+
+const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Coordinator } from '../../coordinator/coordinator.js';
 import type { Environment } from '../../coordinator/runtime/environment.js';
 import { sha256Hex } from '../../coordinator/runtime/identity.js';
@@ -25,6 +26,8 @@ export interface EngineHarness {
 const answered = <Reply extends object>(reply: Reply | Problem): Reply | Unanswered =>
   isProblem(reply) ? { code: reply.problem, detail: reply.detail } : reply;
 
+const POLL_MS = 5;
+
 /** A coordinator in process, as the engine sees it. */
 export const coordinationOf = ({ coordinator, store, key }: EngineHarness): EdgeCoordination => ({
   claimTask: async (body) => answered(await coordinator.claimTask(key, body)),
@@ -33,6 +36,14 @@ export const coordinationOf = ({ coordinator, store, key }: EngineHarness): Edge
   suspendClaim: async (body) => answered(await coordinator.suspendClaim(key, body)),
   appendEvent: async (body) => answered(await coordinator.appendEvent(key, body)),
   submitResult: async (body) => answered(await coordinator.submitResult(key, body)),
+  proposeCandidate: async (body) => answered(await coordinator.evidence.propose(key, body)),
+  explain: async (subject) => answered(await coordinator.queries.explain(key, subject)),
+  async *evidenceChanges(signal) {
+    while (!signal.aborted) {
+      yield;
+      await delay(POLL_MS);
+    }
+  },
   eventsOf: (subject) => store.events(key, { after: 0, limit: 100_000, subject }),
 });
 

@@ -23,6 +23,9 @@ export function decideReview(head: Head, command: ReviewCommand, context: Decisi
   // Approval accepts the candidate as the result, so its inputs must be current, as for every submission.
   const accepted = command.decision === 'APPROVED' ? gate.candidate : null;
   if (accepted !== null && head.claim.inputs !== command.inputs) return refuse(head, 'DEPENDENCY_CHANGED');
+  const [failing] = command.failing ?? [];
+  if (accepted !== null && failing !== undefined)
+    return refuse(head, 'NOT_CONVERGED', { says: `${failing.name}: ${failing.says} Then approve it.` });
   const builder = new DecisionBuilder(head, context);
   const { pushed_by } = command;
   const reviewer = operatorActor(head, pushed_by?.actor ?? command.reviewer);

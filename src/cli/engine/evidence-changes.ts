@@ -1,0 +1,48 @@
+import type { Genesis } from '../../client/index.js';
+
+/** The stream tells of new evidence only: this also finds that a runner was revoked. */
+const REREAD_MS = 10_000;
+
+/**
+ * Yields at once, when the event stream is connected, and after each new evidence in the project. Several changes before
+ * the next read are one.
+ */
+export async function* evidenceChanges(
+  genesis: Pick<Genesis, 'follow'>,
+  signal: AbortSignal,
+): AsyncGenerator<void> {
+  const ended = new AbortController();
+  const either = AbortSignal.any([signal, ended.signal]);
+  let isChanged = true;
+  let wake = () => {};
+  let failure: unknown = null;
+  const change = () => {
+    isChanged = true;
+    wake();
+  };
+  const follow = async () => {
+    const filter = { type: 'EVIDENCE_RECORDED', after: 'now' };
+    for await (const _ of genesis.follow(filter, { signal: either, on_connect: change })) change();
+  };
+  either.addEventListener('abort', change, { once: true });
+  const timer = setInterval(change, REREAD_MS);
+  const following = follow().catch((error: unknown) => {
+    failure = error;
+    change();
+  });
+  try {
+    while (!signal.aborted) {
+      if (failure !== null) throw failure;
+      isChanged = false;
+      yield;
+      if (!isChanged)
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+    }
+  } finally {
+    clearInterval(timer);
+    ended.abort();
+    await following;
+  }
+}

@@ -1,0 +1,113 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { Genesis } from '../client/index.js';
+import { findSandbox } from '../engine/checks/sandbox.js';
+import { onProgram } from '../stores/testing/on-engine.js';
+import { temporaryFolder } from './testing/cli-harness.js';
+import { gen } from './testing/terminal.js';
+import { createProject, FEATURE_ID, writeProjectFile } from './testing/workspace.js';
+
+const EDGE = 'intent_requirements';
+const SUBJECT = `${FEATURE_ID}#${EDGE}`;
+const MAIN = new URL('./main.ts', import.meta.url).pathname;
+const LOADER = import.meta.resolve('tsx');
+const PATH = process.env.PATH ?? '';
+
+/** Wrong at first, right once the prompt tells what failed; its script is a program. */
+const AGENT = `mkdir -p bin
+case "$(cat)" in
+  *"Findings of the last iteration"*) text=login ;;
+  *) text=nothing ;;
+esac
+printf '#!/bin/sh\\necho %s\\n' "$text" > bin/answer
+chmod +x bin/answer
+`;
+const WORKSPACE = {
+  '.gitignore': '.home/\n',
+  'agent.sh': AGENT,
+  [`.ai-workspace/graph/edges/${EDGE}.yml`]: `edge: "intent→requirements"
+checklist:
+  - {name: answers, type: deterministic, criterion: "It answers", required: true, shell: true, command: "for program in bin/*; do $program; done | grep login"}
+construct: {type: command, command: [sh, agent.sh]}
+convergence: {max_iterations: 3}
+`,
+  '.ai-workspace/profiles/minimal.yml': `profile: minimal
+graph: {include: ["intent→requirements"]}
+evaluators: {default: [agent, deterministic]}
+`,
+};
+
+/** A process of gen, ended with the test; and the first line that it prints. */
+async function startProcess(cwd: string, env: Record<string, string>, ...argv: string[]) {
+  const child: ChildProcess = spawn(process.execPath, ['--import', LOADER, MAIN, ...argv], {
+    cwd,
+    env: { PATH, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const lines = createInterface({ input: child.stdout ?? process.stdin });
+  const firstLine = once(lines, 'line').then(([line]) => String(line));
+  return { child, firstLine };
+}
+
+async function openVerifiedWorkspace() {
+  const project = await createProject(WORKSPACE);
+  const { cwd } = project;
+  await writeProjectFile(
+    cwd,
+    `.ai-workspace/graph/edges/${EDGE}.yml`,
+    WORKSPACE[`.ai-workspace/graph/edges/${EDGE}.yml`].replace('agent.sh', join(cwd, 'agent.sh')),
+  );
+  execFileSync('git', ['init', '--quiet'], { cwd });
+  const home = { GENESIS_HOME: join(cwd, '.home'), HOME: cwd };
+  const up = await startProcess(cwd, home, 'up', '--port', '0', '--json');
+  const { url, token } = JSON.parse(await up.firstLine) as { url: string; token?: string };
+  const client = new Genesis({ url, project: 'shop', ...(token === undefined ? {} : { token }) });
+  const terminal = { ...project, env: { ...project.env, PATH } };
+  const run = (...argv: string[]) => gen(terminal, ...argv);
+  expect((await run('policy', 'evidence=verified')).code).toBe(0);
+  return { cwd, home, client, run };
+}
+
+const missingSandbox = async (): Promise<string | null> => {
+  const sandbox = await findSandbox(PATH);
+  return sandbox.kind === 'none' ? sandbox.says : null;
+};
+
+await onProgram('bwrap', await missingSandbox(), () => {
+  test('an edge converges by the evidence of a runner process: the first candidate fails, the second passes', async () => {
+    const { cwd, home, client, run } = await openVerifiedWorkspace();
+    const keys = join(await temporaryFolder(), 'runner.pem');
+    expect((await run('runner', 'enrol', '--key', keys)).code).toBe(0);
+    const runner = await startProcess(cwd, home, 'runner', 'run', '--root', '.', '--key', keys);
+    const ended = await run('iterate', SUBJECT, '--role', 'architect');
+    expect(ended, ended.out).toMatchObject({ code: 0 });
+    expect(await runner.firstLine).toContain('answers fail');
+    // The process of gen up promotes the result.
+    const promoted = () => readFile(join(cwd, 'bin/answer'), 'utf8');
+    expect(await vi.waitFor(promoted, { timeout: 60_000 })).toContain('echo login');
+    expect((await stat(join(cwd, 'bin/answer'))).mode & 0o100).toBe(0o100);
+    const events = async (type: string) => {
+      const page = await client.events({ type });
+      return 'events' in page ? page.events : [];
+    };
+    expect(await events('CANDIDATE_PROPOSED')).toHaveLength(2);
+    expect(await events('edge_converged')).toHaveLength(1);
+    const [failed] = await events('EVIDENCE_RECORDED');
+    expect(failed?.payload).toMatchObject({
+      record: { evidence: [{ statement: { checks: [{ name: 'answers', result: 'fail' }] } }] },
+    });
+  }, 120_000);
+
+  test('without a runner the run says so at once, constructs nothing and is handed to a person', async () => {
+    const { run, client } = await openVerifiedWorkspace();
+    const ended = await run('iterate', SUBJECT, '--role', 'architect');
+    expect([ended.code, ended.out]).toEqual([3, expect.stringMatching(/no runner is\s+enrolled/)]);
+    const proposed = await client.events({ type: 'CANDIDATE_PROPOSED' });
+    expect('events' in proposed && proposed.events).toEqual([]);
+  }, 120_000);
+});

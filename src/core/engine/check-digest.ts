@@ -1,0 +1,15 @@
+import { canonicalJson } from '../canonical-json.js';
+import type { EffectiveCheck } from '../contract/tasks.js';
+import { isCommandRefusal, parseCommand } from './command-line.js';
+
+/**
+ * The text whose digest identifies a check: all that decides whether it passes. With another minimum, report or timeout
+ * it is another check. Null if it cannot be run.
+ */
+export function checkDigestText(check: EffectiveCheck): string | null {
+  const { command = '', shell = false, report = null, timeout_seconds = null, skipped } = check;
+  if (skipped !== null) return null;
+  const parsed = parseCommand(command, shell);
+  if (isCommandRefusal(parsed)) return null;
+  return canonicalJson({ command: parsed, report, timeout_seconds });
+}

@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import type { Explanation } from '../../core/contract/tasks.js';
+import { type CheckOutcome, checkOutcomeSchema } from '../../core/engine/check-outcome.js';
+import type { EdgePlan } from '../../core/engine/edge-plan.js';
+import type { RunData } from '../../core/engine/run-data.js';
+import { evidenceWaitSeconds } from '../../core/engine/step-timeouts.js';
+import { isUnanswered, unansweredError } from '../coordination.js';
+import { engineError } from '../engine-error.js';
+import { claimOf, planOf, required } from './run-state.js';
+import type { EngineServices } from './services.js';
+import { subjectOf } from './submission.js';
+
+type EdgeEvidence = Pick<NonNullable<Explanation['evidence']>, 'candidate' | 'missing'> & {
+  readonly outcomes: readonly CheckOutcome[];
+};
+
+/**
+ * The outcomes of the candidate's deterministic checks by the evidence of enrolled runners. Proposes the candidate, and
+ * waits until evidence decides every check; the coordinator says what counts. Rejects with `Engine.NoEvidence` if no runner
+ * is enrolled, or none has run the checks in time.
+ */
+export async function verifiedOutcomes(
+  services: EngineServices,
+  data: RunData,
+  stop: AbortSignal,
+): Promise<readonly CheckOutcome[]> {
+  const plan = await planOf(services.blobs, data);
+  const seconds = evidenceWaitSeconds(plan);
+  const deadline = AbortSignal.timeout(seconds * 1000);
+  const signal = AbortSignal.any([stop, deadline]);
+  for await (const _ of services.coordination.evidenceChanges(signal)) {
+    const outcomes = await currentOutcomes(services, data, plan);
+    if (outcomes !== null) return outcomes;
+  }
+  stop.throwIfAborted();
+  throw engineError(
+    'noEvidence',
+    `No runner has run the checks of this candidate within ${seconds} s. See gen runner list and gen runner candidates.`,
+  );
+}
+
+/** Shares one wait between the checks of a candidate, which run at the same time. */
+export class VerifiedCandidates {
+  private readonly waits = new Map<string, Promise<readonly CheckOutcome[]>>();
+
+  constructor(private readonly services: EngineServices) {}
+
+  outcomes(data: RunData, signal: AbortSignal): Promise<readonly CheckOutcome[]> {
+    const key = `${claimOf(data).generation} ${required(data, 'candidate').sha256}`;
+    const known = this.waits.get(key);
+    if (known !== undefined) return known;
+    const wait = verifiedOutcomes(this.services, data, signal).finally(() => this.waits.delete(key));
+    this.waits.set(key, wait);
+    return wait;
+  }
+}
+
+/** Null: a runner still has to run the checks. */
+async function currentOutcomes(
+  services: EngineServices,
+  data: RunData,
+  plan: EdgePlan,
+): Promise<readonly CheckOutcome[] | null> {
+  const { candidate, outcomes, missing } = await edgeEvidence(services, subjectOf(data));
+  const { generation } = claimOf(data);
+  const { sha256 } = required(data, 'candidate');
+  const isProposed = candidate?.generation === generation && candidate.candidate_sha256 === sha256;
+  if (!isProposed) {
+    await propose(services, data);
+    return null;
+  }
+  const names = plan.checks.filter(({ type }) => type === 'deterministic').map(({ name }) => name);
+  const unknown = names.find((name) => ![...outcomes, ...missing].some((known) => known.name === name));
+  if (unknown !== undefined)
+    throw engineError(
+      'configChanged',
+      `The coordinator does not know the check ${unknown}. Bring the configuration to it first: gen init`,
+    );
+  return names.every((name) => outcomes.some((outcome) => outcome.name === name)) ? outcomes : null;
+}
+
+/** What counts for the edge now. Rejects if nothing can: waiting would not help. */
+export async function edgeEvidence(
+  { coordination }: Pick<EngineServices, 'coordination'>,
+  subject: string,
+): Promise<EdgeEvidence> {
+  const reply = await coordination.explain(subject);
+  if (isUnanswered(reply)) throw unansweredError(reply);
+  const { evidence } = reply;
+  if (evidence === undefined || evidence.policy !== 'verified')
+    throw engineError(
+      'configChanged',
+      `The checks of ${subject} or the policy evidence have changed since the run began. Start a new run: gen iterate ${subject}`,
+    );
+  if (evidence.is_blocked) throw engineError('noEvidence', evidence.says);
+  const { candidate, missing, outcomes } = evidence;
+  return { candidate, missing, outcomes: z.array(checkOutcomeSchema).parse(outcomes) };
+}
+
+/** The same candidate proposed again has no effect, so a run that goes on may propose it again. */
+async function propose({ coordination }: EngineServices, data: RunData): Promise<void> {
+  const { generation, claim_id, session_id } = claimOf(data);
+  const reply = await coordination.proposeCandidate({
+    task_id: subjectOf(data),
+    session_id,
+    claim_id,
+    expected_generation: generation,
+    candidate_sha256: required(data, 'candidate').sha256,
+    iteration: data.iteration,
+  });
+  if (isUnanswered(reply)) throw unansweredError(reply);
+  if (!reply.success)
+    throw engineError('claimLost', `The candidate was not proposed: ${reply.reason}. ${reply.next}`);
+}
