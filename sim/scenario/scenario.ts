@@ -3,8 +3,11 @@ import { Rng } from '../world/rng.js';
 import type { Fault } from './faults.js';
 import { planFor, type SimPlan } from './plan.js';
 
-/** `inbox`: agents move files for a serialiser; in the other modes they call coordinators over a network. */
-export type Mode = 'safety' | 'liveness' | 'inbox';
+/**
+ * `inbox`: agents move files for a serialiser; in the other modes they call coordinators over a network. `runs`: executors
+ * run the edges of a configured project; when the faults have ended, every run must end.
+ */
+export type Mode = 'safety' | 'liveness' | 'inbox' | 'runs';
 export type SimTopology = 'file' | 'shared';
 
 /** The input of a run; everything else follows from the seed. */
@@ -133,7 +136,7 @@ function limitsFor(rng: Rng, mode: Mode): Limits {
     max_concurrent_claims: rng.pick([2, 3, 5, 100]),
     max_active_sessions: rng.pick([2, 3, 50, 50]),
     // A task at this limit can never be completed, so liveness mode would wait for it in vain.
-    max_generations_per_task: mode === 'liveness' ? 1_000_000 : rng.pick([6, 20, 1000]),
+    max_generations_per_task: mode !== 'safety' ? 1_000_000 : rng.pick([6, 20, 1000]),
     session_idle_seconds: rng.pick([30, 900]),
   };
 }

@@ -90,6 +90,10 @@ function hostOf(context: CommandContext): RunHost {
   return {
     newRunId: () => newUuid(),
     random: Math.random,
+    setTimer: (afterMs, task) => {
+      const timer = setTimeout(task, afterMs);
+      return () => clearTimeout(timer);
+    },
     sleep: (seconds, signal) =>
       new Promise((resolve, reject) => {
         const timer = setTimeout(resolve, seconds * 1000);

@@ -20,7 +20,7 @@ import {
   type MachineTask,
   runMachine,
 } from '../interpreter/run-machine.js';
-import { keepClaim } from './keep-claim.js';
+import { keepClaim, type SetTimer } from './keep-claim.js';
 import { appendRunEvent, type RunAuthor } from './run-events.js';
 import { RunJournal } from './run-journal.js';
 import { runStep } from './step-runner.js';
@@ -38,6 +38,7 @@ export interface RunHost {
   newRunId(): string;
   sleep(seconds: number, signal: AbortSignal): Promise<void>;
   random(): number;
+  readonly setTimer: SetTimer;
   /** Is told of every state that is entered, and of the run when it begins. */
   onState?(state: string): void;
   onStart?(run: { run_id: string; machine: StateMachine; generation: number }): void;
@@ -176,7 +177,7 @@ async function runSteps(
   signal: AbortSignal,
 ): Promise<string | null> {
   const handlers = createHandlers(services);
-  const kept = keepClaim(services, journal.author, signal);
+  const kept = keepClaim(services, journal.author, host.setTimer, signal);
   const machineHost: MachineHost = {
     sleep: host.sleep,
     random: host.random,
