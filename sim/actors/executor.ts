@@ -53,7 +53,12 @@ export class SimExecutor {
     const lease_seconds = Math.max(context.scenario.lease_seconds, LEASE_SECONDS_MIN);
     const request = { ...scope, feature_id, edge: edge.edge, agent_role: 'full_stack', lease_seconds };
     const call = (command: SimCommand) => this.call(process, client, command);
-    const coordination = simCoordination({ commands, call, incarnation: () => context.fleet.incarnation });
+    const coordination = simCoordination({
+      commands,
+      call,
+      incarnation: () => context.fleet.incarnation,
+      knowledge: context.monitor.projectMonitor(scope).runs.newExecution(name),
+    });
     const services = simServices({ context, scope, process, rng, agent_id: name, coordination }, edge);
     try {
       const end = await executeRun(request, services, this.host(process), NEVER_ABORTED);

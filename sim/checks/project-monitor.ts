@@ -151,7 +151,8 @@ export class ProjectMonitor {
   }: EventEnvelope): void {
     const { position, incarnation, key_id } = payload;
     const audited = position === undefined ? key_id : `${incarnation}/${position}`;
-    const content = payload.result_sha256 ?? payload.text ?? payload.refused_count ?? audited;
+    const iterated = payload.candidate_sha256 && `${payload.iteration}/${payload.candidate_sha256}`;
+    const content = iterated ?? payload.result_sha256 ?? payload.text ?? payload.refused_count ?? audited;
     const key = JSON.stringify([event_type, subject, generation, agent_id, session_id, content]);
     if (this.looseEventKeys.has(key)) this.world.violate('INV-11', `${key} was recorded twice`);
     this.looseEventKeys.add(key);

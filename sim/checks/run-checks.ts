@@ -14,8 +14,14 @@ interface CheckedRun {
   isEnded: boolean;
   /** Of the last candidate. */
   candidate_sha256: string | null;
-  /** Step, iteration and input of each completed step. */
-  readonly completed: Set<string>;
+  /** The event that completed each step, by step, iteration and input. */
+  readonly completed: Map<string, EventEnvelope>;
+}
+
+interface AcceptedResult {
+  readonly sha256: string;
+  readonly position: number;
+  readonly resets: number;
 }
 
 /** Steps that end a run: their own end comes after it, and they may be tried again. */
@@ -26,18 +32,44 @@ type StepPayload = RunEventPayload<'run_step_started'>;
 const keyOf = ({ step, iteration, input_sha256 }: StepPayload): string =>
   JSON.stringify([step, iteration, input_sha256]);
 
+/**
+ * What an execution knows of the log: the part that it has read, and its own events that were confirmed. A request of a
+ * dead process may arrive after that, and complete a step which the next one begins.
+ */
+export class ExecutionKnowledge {
+  read_to = 0;
+  readonly confirmed = new Set<string>();
+
+  has({ position, event_id }: EventEnvelope): boolean {
+    return position <= this.read_to || this.confirmed.has(event_id);
+  }
+}
+
 /** Checks the runs of one project event by event, from the log alone. */
 export class RunChecks {
   private readonly runs = new Map<string, CheckedRun>();
   private readonly openRuns = new Map<string, CheckedRun>();
-  /** Digests of the results that were accepted since a subject was last reset. */
-  private readonly accepted = new Map<string, { sha256: string; position: number }[]>();
+  private readonly accepted = new Map<string, AcceptedResult[]>();
+  /** How often each subject was reset. */
+  private readonly resets = new Map<string, number>();
+  private readonly executions = new Map<string, ExecutionKnowledge>();
   private readonly startedAt = new Map<string, number>();
 
   constructor(
     private readonly world: SimWorld,
     private readonly coverage: CoverageCounter,
   ) {}
+
+  /** A new execution begins, and knows nothing yet. */
+  newExecution(agentId: string): ExecutionKnowledge {
+    const knowledge = new ExecutionKnowledge();
+    this.executions.set(agentId, knowledge);
+    return knowledge;
+  }
+
+  private knowledgeOf(agentId: string): ExecutionKnowledge {
+    return this.executions.get(agentId) ?? new ExecutionKnowledge();
+  }
 
   openRunIds(): string[] {
     return [...this.openRuns.values()].map(({ run_id }) => run_id);
@@ -46,10 +78,11 @@ export class RunChecks {
   addEvent(event: EventEnvelope): void {
     const { event_type, subject = '', payload, position } = event;
     const kind = claimEventKindOf(event_type);
-    if (kind === 'reset') this.accepted.delete(subject);
+    const resets = this.resets.get(subject) ?? 0;
+    if (kind === 'reset') this.resets.set(subject, resets + 1);
     if (kind === 'accepted' || kind === 'adopted') {
       const sha256 = String(payload.result_sha256);
-      this.accepted.set(subject, [...(this.accepted.get(subject) ?? []), { sha256, position }]);
+      this.accepted.set(subject, [...(this.accepted.get(subject) ?? []), { sha256, position, resets }]);
     }
     if (event_type === 'run_started') this.start(event);
     else if (isRunEvent(event_type) && event_type !== 'run_requested') this.continue(event);
@@ -82,7 +115,7 @@ export class RunChecks {
       generation,
       isEnded: false,
       candidate_sha256: null,
-      completed: new Set<string>(),
+      completed: new Map(),
     };
     this.runs.set(run_id, run);
     this.openRuns.set(subject, run);
@@ -104,12 +137,14 @@ export class RunChecks {
       this.violate(event, `in iteration ${iteration} of at most ${MAX_ITERATIONS}`);
     if (run.isEnded && !LAST_STEPS.has(step)) this.violate(event, `of ${step} after the run has ended`);
     if (event.event_type === 'run_step_started') {
-      if (run.completed.has(key)) this.violate(event, `of ${step}, which was completed with this input`);
+      const completed = run.completed.get(key);
+      if (completed !== undefined && this.knowledgeOf(event.agent_id).has(completed))
+        this.violate(event, `of ${step}, which its executor knows to be completed`);
       if (payload.attempt > 1) this.coverage.hit('step tried again');
     }
     if (event.event_type !== 'run_step_completed') return;
     if (run.completed.has(key)) this.violate(event, `of ${step} for the second time with this input`);
-    run.completed.add(key);
+    run.completed.set(key, event);
     const { output } = event.payload as RunEventPayload<'run_step_completed'>;
     if (step === 'construct_candidate') run.candidate_sha256 = String(output?.sha256);
   }
@@ -124,9 +159,14 @@ export class RunChecks {
     const begunAt = this.startedAt.get(run.run_id) ?? 0;
     const results = (this.accepted.get(run.subject) ?? []).filter(({ position }) => position > begunAt);
     const own = results.filter(({ sha256 }) => sha256 === run.candidate_sha256);
-    if (status === 'CONVERGED' && own.length !== 1)
-      this.violate(event, `CONVERGED, but its last candidate was accepted ${own.length} times`);
-    if (status === 'ESCALATED' && results.length > 0)
+    // A person may reset the edge before the run is known to have converged; the run may then converge again.
+    const lastOwn = own.filter(({ resets }) => resets === own.at(-1)?.resets);
+    if (status === 'CONVERGED' && lastOwn.length !== 1)
+      this.violate(event, `CONVERGED, but its last candidate was accepted ${lastOwn.length} times`);
+    if (
+      status === 'ESCALATED' &&
+      results.some(({ resets }) => resets === (this.resets.get(run.subject) ?? 0))
+    )
       this.violate(event, `ESCALATED (${reason}), but its candidate was accepted`);
   }
 }

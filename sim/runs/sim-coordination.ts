@@ -1,11 +1,13 @@
 import { isProblem } from '../../src/coordinator/index.js';
+import type { AppendResult } from '../../src/core/contract/events.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import { edgeSubject } from '../../src/core/methodology/definition/edge-name.js';
-import type { EdgeCoordination, Unanswered } from '../../src/engine/coordination.js';
+import { type EdgeCoordination, isUnanswered, type Unanswered } from '../../src/engine/coordination.js';
 import { engineError } from '../../src/engine/engine-error.js';
 import type { CallOutcome } from '../actors/client.js';
 import type { CommandFactory, SimCommand, SimHandle } from '../actors/commands.js';
 import { grantedHandles } from '../actors/grants.js';
+import type { ExecutionKnowledge } from '../checks/run-checks.js';
 
 const PAGE = 500;
 
@@ -13,6 +15,7 @@ export interface CoordinationParts {
   readonly commands: CommandFactory;
   readonly call: (command: SimCommand) => Promise<CallOutcome>;
   readonly incarnation: () => number;
+  readonly knowledge: ExecutionKnowledge;
 }
 
 interface ShownHandle {
@@ -22,7 +25,12 @@ interface ShownHandle {
 }
 
 /** The coordinators as an executor reaches them, over the simulated network. */
-export function simCoordination({ commands, call, incarnation }: CoordinationParts): EdgeCoordination {
+export function simCoordination({
+  commands,
+  call,
+  incarnation,
+  knowledge,
+}: CoordinationParts): EdgeCoordination {
   const granted = new Map<string, SimHandle>();
   const answered = async <Reply>(command: SimCommand): Promise<Reply | Unanswered> =>
     replyOf<Reply>(await call(command));
@@ -58,10 +66,12 @@ export function simCoordination({ commands, call, incarnation }: CoordinationPar
       ),
     submitResult: ({ task_id, session_id, claim_id, generation, ...result }) =>
       answered(commands.holder('submit', handleOf({ task_id, session_id, claim_id }, generation), result)),
-    appendEvent: (body) =>
-      answered(
-        commands.append(body, body.claim_id === undefined ? null : handleOf(body, body.generation ?? 0)),
-      ),
+    async appendEvent(body) {
+      const handle = body.claim_id === undefined ? null : handleOf(body, body.generation ?? 0);
+      const reply = await answered<AppendResult>(commands.append(body, handle));
+      if (!isUnanswered(reply) && reply.success) knowledge.confirmed.add(reply.event_id);
+      return reply;
+    },
     async eventsOf(subject) {
       const all: EventEnvelope[] = [];
       let after = '';
@@ -71,6 +81,7 @@ export function simCoordination({ commands, call, incarnation }: CoordinationPar
         );
         if ('detail' in page) throw engineError('unavailable', page.detail);
         all.push(...page.events);
+        knowledge.read_to = all.at(-1)?.position ?? 0;
         if (page.events.length < PAGE) return all;
         after = page.next;
       }

@@ -118,8 +118,11 @@ function changedStep(run: Run, event: EventEnvelope, payload: StepPayload): RunS
     duration_ms: null,
     cost: NO_COST,
   };
+  // Done is done: an executor that could not know it may have tried the step again.
+  const isDone = base.status === 'COMPLETED' && base.input_sha256 === input_sha256;
   switch (event.event_type) {
     case 'run_step_started':
+      if (isDone) return { ...base, attempts: base.attempts + 1 };
       return { ...base, input_sha256, attempts: base.attempts + 1, status: 'RUNNING', ended_at: null };
     case 'run_suspended':
       return { ...base, status: 'WAITING' };
@@ -140,6 +143,7 @@ function changedStep(run: Run, event: EventEnvelope, payload: StepPayload): RunS
     }
     default: {
       const { error, cause, duration_ms, cost = NO_COST } = payload as RunEventPayload<'run_step_failed'>;
+      if (isDone) return { ...base, cost: addCost(base.cost, cost) };
       const ended = { status: 'FAILED', ended_at: event.timestamp, cost: addCost(base.cost, cost) } as const;
       return { ...base, ...ended, error, cause, duration_ms };
     }

@@ -9,7 +9,7 @@ import {
 import { withResultCounts } from '../../core/methodology/definition/convergence.js';
 import { isUnanswered, unansweredError } from '../coordination.js';
 import { engineError } from '../engine-error.js';
-import { appendRunEvent } from '../runs/run-events.js';
+import { appendOnce, appendRunEvent, derivedEventId } from '../runs/run-events.js';
 import type { StepCall } from '../runs/step-runner.js';
 import {
   claimOf,
@@ -67,15 +67,13 @@ async function reportIteration(
 ): Promise<void> {
   // An approved candidate is the result already, and its claim has ended: the acceptance tells of the iteration.
   if (data.human?.decision === 'APPROVED') return;
-  const { generation, claim_id, session_id } = claimOf(data);
-  const reply = await coordination.appendEvent({
-    event_type: 'iteration_completed',
+  const event_type = 'iteration_completed';
+  await appendOnce(coordination, {
+    event_type,
     task_id: subjectOf(data),
     agent_id,
-    session_id,
-    claim_id,
-    generation,
-    request_id: `${data.run.run_id}-${data.iteration}`,
+    ...claimOf(data),
+    event_id: derivedEventId([data.run.run_id, event_type, data.iteration]),
     payload: {
       iteration: data.iteration,
       status:
@@ -85,9 +83,6 @@ async function reportIteration(
       candidate_sha256: required(data, 'candidate').sha256,
     },
   });
-  if (isUnanswered(reply)) throw unansweredError(reply);
-  if (!reply.success)
-    throw engineError('claimLost', `The iteration was not recorded: ${reply.reason}. ${reply.next}`);
 }
 
 /** Makes the candidate the result of the edge. A review that approved it has done so already: the same result counts once. */

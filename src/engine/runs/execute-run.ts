@@ -3,8 +3,8 @@ import { canonicalJson } from '../../core/canonical-json.js';
 import type { ClaimResult } from '../../core/contract/claims.js';
 import type { StateMachine } from '../../core/engine/asl.js';
 import { type CompiledMachine, compileMachine, functionName } from '../../core/engine/compile-machine.js';
+import { decidedEnd } from '../../core/engine/decided-end.js';
 import { handlerResults, type StepHandlerName } from '../../core/engine/run-data.js';
-import type { RunEventPayload } from '../../core/engine/run-events.js';
 import { foldRuns, type Run } from '../../core/engine/runs.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
@@ -68,49 +68,60 @@ export async function executeRun(
   const run_id = open?.run_id ?? host.newRunId();
   const author: RunAuthor = { subject, agent_id: services.agent_id, ...claimed };
   const machine =
-    open === undefined ? await startRun(request, services, author, run_id) : await machineOf(services, open);
+    open === undefined
+      ? await unlessClaimLost(() => startRun(request, services, author, run_id))
+      : await machineOf(services, open);
+  if (machine === null) return claimLost(run_id);
   host.onStart?.({ run_id, machine, generation: claimed.generation });
   const journal = new RunJournal(services.coordination, services.blobs, author, run_id, open ?? null);
   const says = await runSteps(request, services, host, { machine, journal, claimed }, signal);
-  if (says === null) return { status: 'CLAIM_LOST', run_id, says: 'Another executor has the edge.' };
+  if (says === null) return claimLost(run_id);
   const run = foldRuns(await services.coordination.eventsOf(subject)).find((each) => each.run_id === run_id);
   if (run === undefined) throw new Error(`the log has no run ${run_id}`);
   return { status: run.ended_at === null ? 'WAITING' : 'ENDED', run, says };
 }
 
-/** Run ends that a person has decided while no process waited: by the reason why the edge cannot be claimed. */
-const DECIDED_ENDS: Readonly<
-  Partial<Record<string, Pick<RunEventPayload<'run_ended'>, 'status' | 'reason' | 'says'>>>
-> = {
-  DENIED_COMPLETED: { status: 'CONVERGED', reason: null, says: 'The candidate was approved.' },
-  DENIED_HELD: {
-    status: 'ESCALATED',
-    reason: 'REJECTED',
-    says: 'The candidate was rejected, and the edge is on hold.',
-  },
-};
+const claimLost = (run_id: string): RunEnd => ({
+  status: 'CLAIM_LOST',
+  run_id,
+  says: 'Another executor has the edge.',
+});
 
-/** Nobody else can hold the edge then, so the end of the run is recorded without a claim. */
+/** Null if the claim was lost meanwhile. */
+async function unlessClaimLost<T>(work: () => Promise<T>): Promise<T | null> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof EngineError && error.name === 'Engine.ClaimLost') return null;
+    throw error;
+  }
+}
+
+/** If the run has ended without a process, records that. Nobody holds the edge then, so it needs no claim. */
 async function refused(
   { coordination, agent_id }: EngineServices,
   subject: string,
   refusal: RefusedClaim,
 ): Promise<RunEnd> {
-  const open = openRunOf(await coordination.eventsOf(subject));
-  const end = 'reason' in refusal ? DECIDED_ENDS[refusal.reason] : undefined;
-  if (open === undefined || end === undefined) return { status: 'REFUSED', refusal };
-  const { run_id, iterations, spent, generation } = open;
-  const author = {
-    subject,
-    agent_id,
-    session_id: sessionOf(agent_id, subject),
-    claim_id: undefined,
-    generation,
-  };
-  await appendRunEvent(coordination, author, 'run_ended', { run_id, ...end, iterations, spent });
+  const events = await coordination.eventsOf(subject);
+  const open = openRunOf(events);
+  const end = open === undefined || !('reason' in refusal) ? null : decidedEnd(open, events, refusal.reason);
+  if (open === undefined || end === null) return { status: 'REFUSED', refusal };
+  const { run_id, iterations, spent } = open;
+  const session_id = sessionOf(agent_id, subject);
+  const generation = lastGenerationOf(events) ?? open.generation;
+  const author: RunAuthor = { subject, agent_id, session_id, claim_id: undefined, generation };
+  const payload = { run_id, ...end, iterations, spent };
+  const ended = await unlessClaimLost(() => appendRunEvent(coordination, author, 'run_ended', payload));
+  // The edge has been claimed meanwhile: who has it goes on with the run.
+  if (ended === null) return { status: 'REFUSED', refusal };
   const run = foldRuns(await coordination.eventsOf(subject)).find((each) => each.run_id === run_id);
   return { status: 'ENDED', run: run ?? open, says: end.says };
 }
+
+/** Of the edge, which is that of the last event which changed its head: an executor may have died before its first step. */
+const lastGenerationOf = (events: readonly EventEnvelope[]): number | undefined =>
+  events.findLast(({ seq }) => seq !== undefined)?.generation;
 
 const openRunOf = (events: readonly EventEnvelope[]): Run | undefined =>
   foldRuns(events).findLast(({ ended_at }) => ended_at === null);
