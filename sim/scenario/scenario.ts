@@ -73,11 +73,18 @@ export interface Scenario {
 
 /** Number of commands while faults are on; liveness mode adds more until all work is done. */
 export const COMMANDS = 500;
+/** A run is many commands, and reads the whole history of its edge. */
+const RUN_COMMANDS = 250;
+/** Executors keep no memory of history that can be lost; the other modes lose some. */
+const NO_FAULTS_OF_RUNS: readonly Fault[] = ['failover', 'restore'];
 const FAULTY_SHARE = 0.75;
 
 export function scenarioOf(options: SeedRunOptions): Scenario {
   const rng = new Rng(`scenario ${options.seed}`);
-  const without = new Set<Fault>(options.without ?? []);
+  const without = new Set<Fault>([
+    ...(options.without ?? []),
+    ...(options.mode === 'runs' ? NO_FAULTS_OF_RUNS : []),
+  ]);
   const topology: SimTopology = rng.chance(0.5) ? 'file' : 'shared';
   const lease_seconds = rng.pick([5, 10, 20, 30]);
   const chosen = rng.fork('faults');
@@ -99,7 +106,7 @@ export function scenarioOf(options: SeedRunOptions): Scenario {
     coordinators: topology === 'file' ? 1 : 2 + rng.int(2),
     agents: Math.min(agents, options.agents_max ?? agents),
     sessions: Math.max(2, agents - rng.int(3)),
-    commands: options.commands_max ?? COMMANDS,
+    commands: options.commands_max ?? (options.mode === 'runs' ? RUN_COMMANDS : COMMANDS),
     lease_seconds,
     think_ms: rng.pick([1_000, 2_000, 4_000]),
     segment_bytes_max: rng.pick([5_000, 20_000, 60_000, 1_000_000]),

@@ -3,6 +3,10 @@ import type { EventEnvelope } from '../events/envelope.js';
 import type { RunEventPayload } from './run-events.js';
 import type { Run } from './runs.js';
 
+/** Whether a person may have decided how a run ends: by the reason why its edge cannot be claimed. */
+export const isDecided = (refusal: string): boolean =>
+  refusal === 'DENIED_COMPLETED' || refusal === 'DENIED_HELD';
+
 type DecidedEnd = Pick<RunEventPayload<'run_ended'>, 'status' | 'reason' | 'says'>;
 
 /**

@@ -106,7 +106,7 @@ export async function escalateStep(
   const { reason, says } = escalationOf(data);
   // A candidate that has passed waits as a result: who approves it accepts it.
   if (reason === 'NOT_AUTHORISED') await submitCandidate(services, data);
-  else await suspend(services, data);
+  else await suspend(services, data, reason);
   await endRun(services, call, 'ESCALATED', reason, says);
   return { reason };
 }
@@ -125,8 +125,11 @@ function escalationOf({ verdict, failure }: RunData): {
   return { reason: 'MAX_ITERATIONS', says: 'The last iteration has not converged.' };
 }
 
-/** A rejected candidate has ended its claim already, and there may be no candidate yet: then nothing is suspended. */
-async function suspend({ coordination }: EngineServices, data: RunData): Promise<void> {
+/**
+ * A rejected candidate has ended its claim already. In any other case a claim that cannot be suspended is lost: the edge
+ * belongs to another executor, or a person has accepted the candidate meanwhile.
+ */
+async function suspend({ coordination }: EngineServices, data: RunData, reason: string): Promise<void> {
   const { generation, claim_id, session_id } = claimOf(data);
   const handle = { task_id: subjectOf(data), session_id, claim_id, expected_generation: generation };
   const gate =
@@ -135,6 +138,8 @@ async function suspend({ coordination }: EngineServices, data: RunData): Promise
       : { iteration: data.iteration, candidate_sha256: data.candidate.sha256 };
   const reply = await coordination.suspendClaim({ ...handle, ...gate });
   if (isUnanswered(reply)) throw unansweredError(reply);
+  if (!reply.success && reason !== 'REJECTED')
+    throw engineError('claimLost', `The claim could not be suspended: ${reply.reason}. ${reply.next}`);
 }
 
 async function endRun(

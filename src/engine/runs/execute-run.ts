@@ -3,7 +3,7 @@ import { canonicalJson } from '../../core/canonical-json.js';
 import type { ClaimResult } from '../../core/contract/claims.js';
 import type { StateMachine } from '../../core/engine/asl.js';
 import { type CompiledMachine, compileMachine, functionName } from '../../core/engine/compile-machine.js';
-import { decidedEnd } from '../../core/engine/decided-end.js';
+import { decidedEnd, isDecided } from '../../core/engine/decided-end.js';
 import { handlerResults, type StepHandlerName } from '../../core/engine/run-data.js';
 import { foldRuns, type Run } from '../../core/engine/runs.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
@@ -103,9 +103,10 @@ async function refused(
   subject: string,
   refusal: RefusedClaim,
 ): Promise<RunEnd> {
+  if (!('reason' in refusal) || !isDecided(refusal.reason)) return { status: 'REFUSED', refusal };
   const events = await coordination.eventsOf(subject);
   const open = openRunOf(events);
-  const end = open === undefined || !('reason' in refusal) ? null : decidedEnd(open, events, refusal.reason);
+  const end = open === undefined ? null : decidedEnd(open, events, refusal.reason);
   if (open === undefined || end === null) return { status: 'REFUSED', refusal };
   const { run_id, iterations, spent } = open;
   const session_id = sessionOf(agent_id, subject);
