@@ -74,7 +74,7 @@ export interface Scenario {
 /** Number of commands while faults are on; liveness mode adds more until all work is done. */
 export const COMMANDS = 500;
 /** A run is many commands, and reads the whole history of its edge. */
-const RUN_COMMANDS = 250;
+const RUN_COMMANDS = 150;
 /** Executors keep no memory of history that can be lost; the other modes lose some. */
 const NO_FAULTS_OF_RUNS: readonly Fault[] = ['failover', 'restore'];
 const FAULTY_SHARE = 0.75;

@@ -119,10 +119,13 @@ function changedStep(run: Run, event: EventEnvelope, payload: StepPayload): RunS
     cost: NO_COST,
   };
   // Done is done: an executor that could not know it may have tried the step again.
-  const isDone = base.status === 'COMPLETED' && base.input_sha256 === input_sha256;
+  const isSameInput = base.input_sha256 === input_sha256;
+  const isDone = base.status === 'COMPLETED' && isSameInput;
   switch (event.event_type) {
     case 'run_step_started':
-      if (isDone) return { ...base, attempts: base.attempts + 1 };
+      // A waiting step is asked again whether there is a decision.
+      if (isDone || (base.status === 'WAITING' && isSameInput))
+        return { ...base, attempts: base.attempts + 1 };
       return { ...base, input_sha256, attempts: base.attempts + 1, status: 'RUNNING', ended_at: null };
     case 'run_suspended':
       return { ...base, status: 'WAITING' };
