@@ -33,11 +33,8 @@ export function addSeedResult(totals: SeedTotals, result: SeedResult): void {
   for (const goal of ALL_GOALS) totals.coverage[goal] += result.coverage[goal] ?? 0;
 }
 
-export function unreachedGoals(
-  totals: SeedTotals,
-  goals: readonly CoverageGoal[] = COVERAGE_GOALS,
-): CoverageGoal[] {
-  return goals.filter((goal) => totals.coverage[goal] === 0);
+export function unreachedGoals(totals: SeedTotals): CoverageGoal[] {
+  return COVERAGE_GOALS.filter((goal) => totals.coverage[goal] === 0);
 }
 
 export function formatSeedTotals(totals: SeedTotals): string {

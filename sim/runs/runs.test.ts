@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
-import { RUN_GOALS } from '../checks/coverage.js';
 import { runMany } from '../run-many.js';
 import type { SeedRunOptions } from '../scenario/scenario.js';
-import { addSeedResult, emptySeedTotals, unreachedGoals } from '../seed-totals.js';
+import { addSeedResult, emptySeedTotals } from '../seed-totals.js';
 import { currentCommit, describeFailure, windowStart } from '../suite.js';
 
 const FIXED_SEEDS = 3;
@@ -17,5 +16,4 @@ it('keeps the invariants of runs when executors crash, are late and take edges o
   await runMany(runs, { jobs: 1, onResult: (result) => addSeedResult(totals, result) });
   expect(totals.failures.map(describeFailure)).toEqual([]);
   expect(totals.seeds).toBe(runs.length);
-  expect(unreachedGoals(totals, RUN_GOALS)).toEqual([]);
 });

@@ -2,11 +2,10 @@ import type { Mutant } from '../mutant.js';
 
 const JOURNAL = 'src/engine/runs/run-journal.ts';
 const EXECUTE = 'src/engine/runs/execute-run.ts';
-const RUN_EVENTS = 'src/engine/runs/run-events.ts';
 const CONCLUDE = 'src/engine/handlers/conclude.ts';
 const JUDGE = 'src/core/engine/judge-iteration.ts';
 
-/** Faults of the engine that runs edges: executors of the simulator must find them. */
+/** Faults of the engine that runs edges: executors of the simulator or tests must find them. */
 export const RUN_MUTANTS: readonly Mutant[] = [
   {
     name: 'completed-steps-forgotten',
@@ -22,23 +21,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     find: '    if (ended?.key.input_sha256 === input_sha256) await this.confirm(ended);\n',
     replace: '',
     why: 'A step whose end was recorded without a reply is done again.',
-    mode: 'runs',
-  },
-  {
-    name: 'attempt-not-in-event-id',
-    file: RUN_EVENTS,
-    find: 'return derivedEventId([run_id, type, generation, step, iteration, attempt]);',
-    replace: 'return derivedEventId([run_id, type]);',
-    why: 'Only the first step of a run is recorded.',
-    mode: 'runs',
-  },
-  {
-    name: 'step-completed-per-attempt',
-    file: RUN_EVENTS,
-    find: 'return derivedEventId([run_id, type, step, iteration, input_sha256]);',
-    replace: 'return derivedEventId([run_id, type, generation, step, iteration, attempt]);',
-    why: 'A step is completed twice, with different results, if a request of a dead executor arrives late.',
-    mode: 'runs',
+    tests: ['src/engine/runs/execute-run.test.ts'],
   },
   {
     name: 'old-executor-reports',
@@ -57,35 +40,11 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     mode: 'runs',
   },
   {
-    name: 'ended-run-opened-again',
-    file: EXECUTE,
-    find: 'foldRuns(events).findLast(({ ended_at }) => ended_at === null);',
-    replace: 'foldRuns(events).at(-1);',
-    why: 'The next execution goes on with a run that has ended.',
-    mode: 'runs',
-  },
-  {
     name: 'findings-lost',
     file: CONCLUDE,
     find: '    outcomes: [...outcomes],\n',
     replace: '    outcomes: [],\n',
     why: 'The next iteration does not know which checks have failed.',
-    mode: 'runs',
-  },
-  {
-    name: 'escalated-although-accepted',
-    file: CONCLUDE,
-    find: "  if (!reply.success && reason !== 'REJECTED')",
-    replace: "  if (!reply.success && reason === '')",
-    why: 'A run ends as escalated although a person has accepted its candidate.',
-    mode: 'runs',
-  },
-  {
-    name: 'converged-by-another-result',
-    file: 'src/core/engine/decided-end.ts',
-    find: 'return candidate === null || result?.payload.result_sha256 === candidate',
-    replace: 'return result !== undefined || candidate === null',
-    why: 'A run counts as converged although another result was adopted.',
     mode: 'runs',
   },
   {

@@ -137,13 +137,14 @@ forEachStore('a run of an edge', (open) => {
     expect(foldRuns(await harness.events())).toHaveLength(1);
   });
 
-  /** Every reply to an append of this type is lost, but for the last. */
-  const withLostReplies = (services: EngineServices, eventType: string, lost: number): EngineServices => {
+  /** The first replies that confirm a constructed candidate are lost. */
+  const withLostReplies = (services: EngineServices, lost: number): EngineServices => {
     const { coordination } = services;
     let left = lost;
     const appendEvent: EdgeCoordination['appendEvent'] = async (body) => {
       const reply = await coordination.appendEvent(body);
-      if (body.event_type !== eventType || left === 0) return reply;
+      const isMade = body.event_type === 'run_step_completed' && body.payload.step === 'construct_candidate';
+      if (!isMade || left === 0) return reply;
       left -= 1;
       return { code: 'TIMEOUT', detail: 'There was no reply.' };
     };
@@ -153,7 +154,7 @@ forEachStore('a run of an edge', (open) => {
   test('does not do a step again whose end was recorded without a reply', async () => {
     const harness = await configured(open);
     const trace = newTrace();
-    const services = withLostReplies(servicesOf(harness, SCRIPT, { trace }), 'run_step_completed', 3);
+    const services = withLostReplies(servicesOf(harness, SCRIPT, { trace }), 3);
     const end = await executeRun(REQUEST, services, instantHost(), SIGNAL);
     expect(end).toMatchObject({ status: 'ENDED', run: { status: 'CONVERGED' } });
     expect(trace.constructed).toEqual([1, 2]);
