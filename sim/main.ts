@@ -25,9 +25,9 @@ const { values } = parseArgs({
   },
 });
 
-const MODES: readonly Mode[] = ['safety', 'liveness', 'inbox'];
+const MODES: readonly Mode[] = ['safety', 'liveness', 'inbox', 'runs'];
 const modeOption = MODES.find((mode) => mode === values.mode);
-const modes: readonly Mode[] = modeOption === undefined ? ['safety', 'liveness'] : [modeOption];
+const modes: readonly Mode[] = modeOption === undefined ? ['safety', 'liveness', 'runs'] : [modeOption];
 
 /** The options of a run from the command line, except seed and mode. */
 function runOverrides(): Omit<SeedRunOptions, 'seed' | 'mode'> {

@@ -1,8 +1,10 @@
 import { SimAgent } from './actors/agent.js';
 import { CredentialRegistry } from './actors/credential.js';
+import { SimExecutor } from './actors/executor.js';
 import { FeedFollower } from './actors/follower.js';
 import { SimHuman } from './actors/human.js';
-import { SimLead } from './actors/lead.js';
+import { EdgeLead, SimLead } from './actors/lead.js';
+import { SimReviewer } from './actors/reviewer.js';
 import type { ActorContext, SimActor } from './actors/sim-actor.js';
 import { CallHistory } from './checks/call-history.js';
 import { CommitMonitor } from './checks/commit-monitor.js';
@@ -48,6 +50,7 @@ class SeedRun {
   readonly context: ActorContext;
   private readonly followers: FeedFollower[] = [];
   private readonly leads: SimLead[] = [];
+  private runsAtFaultEnd: ReadonlySet<string> = new Set();
 
   constructor(
     private readonly world: SimWorld,
@@ -55,7 +58,8 @@ class SeedRun {
     coverage: CoverageCounter,
   ) {
     const projects = [{ tenant_id: 't1', project_id: 'p' }];
-    if (scenario.has('second_tenant')) projects.push({ tenant_id: 't2', project_id: 'p' });
+    if (scenario.has('second_tenant') && scenario.mode !== 'runs')
+      projects.push({ tenant_id: 't2', project_id: 'p' });
     const monitor = new CommitMonitor(world, coverage, scenario.limits, scenario.topology === 'file');
     const credentials = new CredentialRegistry(world);
     const simContext = { world, scenario, coverage, monitor, projects, credentials };
@@ -78,16 +82,24 @@ class SeedRun {
     for (const actor of this.createActors()) void actor.run();
     await world.run(FAULTY_MS_MAX, () => context.commands >= scenario.commands);
     this.stopFaults();
-    if (scenario.mode === 'liveness') await this.runUntilDone();
+    if (scenario.mode !== 'safety') await this.runUntilDone();
     context.phase = 'stopped';
     await world.run(world.now_ms + SETTLING_MS_MAX, () => context.pendingCalls === 0 && context.fleet.isUp);
     if (!context.fleet.isUp) world.violate('LIVE', 'the fleet did not recover after all faults had ended');
     await awaitInWorld(world, this.checkFinalState());
   }
 
-  private createActors(): SimActor[] {
+  private createActors(): Pick<SimActor, 'run'>[] {
     const { context, scenario } = this;
-    return context.projects.flatMap((scope, tenant) => {
+    return context.projects.flatMap((scope, tenant): Pick<SimActor, 'run'>[] => {
+      const lead = new (scenario.mode === 'runs' ? EdgeLead : SimLead)(context, scope, 'lead', 'lead');
+      const follower = new FeedFollower(context, scope);
+      this.leads.push(lead);
+      this.followers.push(follower);
+      if (scenario.mode === 'runs') {
+        const executors = ['a', 'b', 'c'].map((id) => new SimExecutor(context, scope, `executor-${id}`));
+        return [lead, follower, ...executors, new SimReviewer(context, scope, 'human', 'grace')];
+      }
       const count = tenant === 0 ? scenario.agents : 2;
       const agents = Array.from({ length: count }, (_, index) => {
         const sessionId = `s${index % scenario.sessions}`;
@@ -95,10 +107,6 @@ class SeedRun {
         const userId = index % 4 === 3 ? null : `user-of-${sessionId}`;
         return new SimAgent(context, scope, `agent-${index}`, sessionId, userId);
       });
-      const lead = new SimLead(context, scope, 'lead', 'lead');
-      const follower = new FeedFollower(context, scope);
-      this.leads.push(lead);
-      this.followers.push(follower);
       const hasHuman = scenario.has('humans') || scenario.mode === 'liveness';
       return [
         lead,
@@ -119,6 +127,8 @@ class SeedRun {
   private async runUntilDone(): Promise<void> {
     const { context, world } = this;
     context.phase = 'completing';
+    const open = context.projects.flatMap((scope) => context.monitor.projectMonitor(scope).runs.openRunIds());
+    this.runsAtFaultEnd = new Set(open);
     let seen = -1;
     await world.run(world.now_ms + LIVENESS_MS_MAX, () => {
       const { events_seen } = context.monitor;
@@ -127,15 +137,25 @@ class SeedRun {
       seen = events_seen;
       return this.openWork().length === 0;
     });
-    const open = this.openWork();
-    if (open.length > 0) world.violate('L1', `not completed after all faults had ended: ${open.join(', ')}`);
+    const unfinished = this.openWork();
+    if (unfinished.length > 0)
+      world.violate('L1', `not completed after all faults had ended: ${unfinished.join(', ')}`);
   }
 
   private openWork(): string[] {
     if (this.leads.some((lead) => !lead.isSetUp)) return ['the plan itself'];
+    if (this.scenario.mode === 'runs') return this.openRuns();
     return this.context.projects.flatMap((scope) => {
       const { plan, heads } = this.context.monitor.projectMonitor(scope).state;
       return [...plan.subjects()].filter((subject) => heads.get(subject)?.phase !== 'COMPLETED');
+    });
+  }
+
+  /** Runs that were open when the faults ended: executors keep trying them, and a person decides what they wait for. */
+  private openRuns(): string[] {
+    return this.context.projects.flatMap((scope) => {
+      const { runs } = this.context.monitor.projectMonitor(scope);
+      return runs.openRunIds().filter((id) => this.runsAtFaultEnd.has(id));
     });
   }
 

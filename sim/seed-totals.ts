@@ -1,4 +1,4 @@
-import { COVERAGE_GOALS, type CoverageGoal } from './checks/coverage.js';
+import { COVERAGE_GOALS, type CoverageGoal, RUN_GOALS } from './checks/coverage.js';
 import { replayCommand } from './replay.js';
 import type { SeedResult } from './run-seed.js';
 
@@ -12,6 +12,7 @@ export interface SeedTotals {
   readonly coverage: Record<CoverageGoal, number>;
 }
 
+const ALL_GOALS: readonly CoverageGoal[] = [...COVERAGE_GOALS, ...RUN_GOALS];
 const FAILURES_KEPT_MAX = 100;
 
 export const emptySeedTotals = (): SeedTotals => ({
@@ -20,7 +21,7 @@ export const emptySeedTotals = (): SeedTotals => ({
   steps: 0,
   simulated_ms: 0,
   failures: [],
-  coverage: Object.fromEntries(COVERAGE_GOALS.map((goal) => [goal, 0])) as Record<CoverageGoal, number>,
+  coverage: Object.fromEntries(ALL_GOALS.map((goal) => [goal, 0])) as Record<CoverageGoal, number>,
 });
 
 export function addSeedResult(totals: SeedTotals, result: SeedResult): void {
@@ -29,7 +30,7 @@ export function addSeedResult(totals: SeedTotals, result: SeedResult): void {
   totals.steps += result.steps;
   totals.simulated_ms += result.simulated_ms;
   if (result.violation !== null && totals.failures.length < FAILURES_KEPT_MAX) totals.failures.push(result);
-  for (const goal of COVERAGE_GOALS) totals.coverage[goal] += result.coverage[goal] ?? 0;
+  for (const goal of ALL_GOALS) totals.coverage[goal] += result.coverage[goal] ?? 0;
 }
 
 export function unreachedGoals(totals: SeedTotals): CoverageGoal[] {
@@ -42,7 +43,7 @@ export function formatSeedTotals(totals: SeedTotals): string {
     ['commands', totals.commands],
     ['simulated hours', (totals.simulated_ms / 3_600_000).toFixed(1)],
     ['violations', totals.failures.length],
-    ...COVERAGE_GOALS.map((goal): [string, number] => [`sometimes: ${goal}`, totals.coverage[goal]]),
+    ...ALL_GOALS.map((goal): [string, number] => [`sometimes: ${goal}`, totals.coverage[goal]]),
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   const table = rows.map(([name, value]) => `${name.padEnd(width)}  ${String(value).padStart(12)}`);

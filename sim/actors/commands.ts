@@ -48,6 +48,7 @@ export interface SimClaimRequest {
   readonly session_id: string;
   readonly lease_duration_seconds: number;
   readonly resume?: boolean;
+  readonly agent_role?: string;
 }
 
 /** Builds the commands of one actor, each with its own request id. */
@@ -126,6 +127,29 @@ export class CommandFactory {
     };
     const isDeduplicated = !HEAD_IDEMPOTENT_OPS.has(op);
     return this.command(op, { request_id, subject: task_id, handle, isDeduplicated }, send[op]);
+  }
+
+  /** A step that an executor reports, with or without the handle of its claim. */
+  append(body: Readonly<Record<string, unknown>>, handle: SimHandle | null): SimCommand {
+    const { task_id: subject = null, request_id: own } = body as { task_id?: string; request_id?: string };
+    const request_id = own === undefined ? this.newId() : `${this.projectKey.tenant_id}.${own}`;
+    return this.command('append', { request_id, subject, handle }, (coordinator, caller) =>
+      coordinator.appendEvent(this.projectKey, { ...body, request_id }, caller),
+    );
+  }
+
+  /** Reads a page of a subject's events. */
+  events(subject: string, after: string, limit: number): SimCommand {
+    return this.command('events', { request_id: this.newId() }, (coordinator) =>
+      coordinator.feed.page(this.projectKey, { task_id: subject, after, limit }),
+    );
+  }
+
+  configure(files: Readonly<Record<string, string>>): SimCommand {
+    const request_id = this.newId();
+    return this.command('configure', { request_id, isDeduplicated: true }, (coordinator, caller) =>
+      coordinator.settings.configure(this.projectKey, { files, request_id }, caller),
+    );
   }
 
   closeSession(sessionId: string): SimCommand {

@@ -157,7 +157,7 @@ export class SimHuman extends SimActor {
     return completed.length === 0 ? null : (this.rng.pick(completed) ?? null);
   }
 
-  private review(): SimCommand | null {
+  protected review(): SimCommand | null {
     const waiting = [...this.projectMonitor().state.heads.values()].filter(({ gate }) => gate !== null);
     if (waiting.length === 0) return null;
     const { subject, gate } = this.rng.pick(waiting);

@@ -1,4 +1,5 @@
-import { POLICY_SUBJECT } from '../../src/core/subject.js';
+import { METHODOLOGY_SUBJECT, POLICY_SUBJECT } from '../../src/core/subject.js';
+import { EDGE_FILES } from '../runs/edges.js';
 import { SimActor } from './sim-actor.js';
 
 /** Sets the policy and the plan, and sets them again if they are lost. */
@@ -21,11 +22,28 @@ export class SimLead extends SimActor {
     return this.actRandomly();
   }
 
-  private get hasPolicy(): boolean {
+  protected get hasPolicy(): boolean {
     return this.projectMonitor().state.records.has(POLICY_SUBJECT);
   }
 
   private get hasPlan(): boolean {
     return this.projectMonitor().state.plan.has(this.context.scenario.plan.subjects[0] ?? '');
+  }
+}
+
+/** Sets the policy and the configuration of a project with edges. */
+export class EdgeLead extends SimLead {
+  override get isSetUp(): boolean {
+    return this.hasPolicy && this.hasEdges;
+  }
+
+  protected override async actRandomly(): Promise<void> {
+    const { policy } = this.context.scenario;
+    if (!this.hasPolicy) await this.call(this.commands.putPolicy(policy));
+    if (!this.hasEdges) await this.call(this.commands.configure(EDGE_FILES));
+  }
+
+  private get hasEdges(): boolean {
+    return this.projectMonitor().state.records.has(METHODOLOGY_SUBJECT);
   }
 }

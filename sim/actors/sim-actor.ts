@@ -1,3 +1,4 @@
+import type { Caller } from '../../src/coordinator/index.js';
 import type { ProjectKey } from '../../src/stores/store.js';
 import type { ProjectMonitor } from '../checks/project-monitor.js';
 import type { SimContext } from '../fleet/sim-context.js';
@@ -15,6 +16,17 @@ export interface ActorContext extends SimContext, SimClientContext {
   pendingCalls: number;
 }
 
+export const callerOf = ({ tenant_id }: ProjectKey, name: string, user_id: string | null): Caller => ({
+  principal: `${tenant_id}-${name}`,
+  user_id,
+  client_ip: null,
+  agent_role: null,
+  claim_id_optional: false,
+  may_work: true,
+  may_review: false,
+  may_administer: false,
+});
+
 /** Base class of everything that sends commands: a process, a client and a random stream. */
 export abstract class SimActor {
   protected readonly process: SimProcess;
@@ -31,18 +43,7 @@ export abstract class SimActor {
     this.rng = context.world.rng.fork(`${scope.tenant_id} ${name}`);
     this.process = new SimProcess(context.world, `${scope.tenant_id}/${name}`, this.rng.fork('process'));
     this.client = new SimClient(this.process, context, this.rng.fork('client'));
-    const principal = `${scope.tenant_id}-${name}`;
-    const caller = {
-      principal,
-      user_id,
-      client_ip: null,
-      agent_role: null,
-      claim_id_optional: false,
-      may_work: true,
-      may_review: false,
-      may_administer: false,
-    };
-    this.commands = new CommandFactory(scope, name, caller, context.credentials);
+    this.commands = new CommandFactory(scope, name, callerOf(scope, name, user_id), context.credentials);
   }
 
   async run(): Promise<void> {

@@ -320,9 +320,9 @@ export function outcomeOf(reply: unknown): CommandDelivery['outcome'] {
   return success === false || accepted === false ? 'refused' : 'ok';
 }
 
-/** The part that two replies to one request must share; the briefing may differ. */
+/** The part that two replies to one request must share; the briefing may differ, and warnings come with the first only. */
 function comparableReply(reply: unknown): string {
-  const { briefing: _, ...rest } = reply as { briefing?: unknown };
+  const { briefing: _, warnings: __, ...rest } = reply as { briefing?: unknown; warnings?: unknown };
   return JSON.stringify(rest);
 }
 

@@ -46,7 +46,7 @@ export class CommitMonitor {
   projectMonitor(projectKey: ProjectKey): ProjectMonitor {
     let projectMonitor = this.projectMonitors.get(nameOf(projectKey));
     if (projectMonitor === undefined) {
-      projectMonitor = new ProjectMonitor(this.world, projectKey, this.limits);
+      projectMonitor = new ProjectMonitor(this.world, projectKey, this.limits, this.coverage);
       this.projectMonitors.set(nameOf(projectKey), projectMonitor);
     }
     return projectMonitor;

@@ -43,7 +43,17 @@ export const COVERAGE_GOALS = [
   'loss noticed',
   'loss accepted',
 ] as const;
-export type CoverageGoal = (typeof COVERAGE_GOALS)[number];
+
+/** The same for the runs of executors, which only the seeds of that mode have. */
+export const RUN_GOALS = [
+  'run converged',
+  'run escalated',
+  'run taken over',
+  'step tried again',
+  'late step refused',
+  'executor crash',
+] as const;
+export type CoverageGoal = (typeof COVERAGE_GOALS)[number] | (typeof RUN_GOALS)[number];
 
 export class CoverageCounter {
   readonly counts: Partial<Record<CoverageGoal, number>> = {};

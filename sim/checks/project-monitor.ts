@@ -12,17 +12,21 @@ import {
   rulesFor,
 } from '../../src/core/claims/policy.js';
 import { REFUSALS_RECORDED_MAX } from '../../src/core/claims/refusals.js';
+import { isRunEvent } from '../../src/core/engine/run-summaries.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import { LOSS_SUBJECT, POLICY_SUBJECT, sessionSubject, subjectKindOf } from '../../src/core/subject.js';
 import { emptyProject, evolveProject } from '../../src/core/views/index.js';
 import type { ProjectKey } from '../../src/stores/store.js';
 import type { SimWorld } from '../world/world.js';
+import type { CoverageCounter } from './coverage.js';
+import { RunChecks } from './run-checks.js';
 
 /** Checks one project's log event by event as it becomes durable, and keeps the folded state. */
 export class ProjectMonitor {
   readonly events: EventEnvelope[] = [];
   readonly state = emptyProject();
   readonly checker: LogChecker;
+  readonly runs: RunChecks;
   /** Events that changed a head, by the request that caused them. */
   private readonly byRequest = new Map<string, EventEnvelope[]>();
   private readonly byEventKind = new Map<string, EventEnvelope>();
@@ -41,7 +45,9 @@ export class ProjectMonitor {
     private readonly world: SimWorld,
     readonly key: ProjectKey,
     private readonly limits: Limits,
+    coverage: CoverageCounter,
   ) {
+    this.runs = new RunChecks(world, coverage);
     this.checker = new LogChecker((subject) => this.rulesOf(subject));
   }
 
@@ -68,6 +74,7 @@ export class ProjectMonitor {
     for (const { invariant, subject, position, message: says } of this.checker.checkEvent(event)) {
       this.world.violate(invariant, `${subject ?? project_id} at ${position}: ${says}`);
     }
+    this.runs.addEvent(event);
     evolveProject(this.state, event);
     this.events.push(event);
     this.index(event);
@@ -127,7 +134,8 @@ export class ProjectMonitor {
   }
 
   private checkLooseEvent(event: EventEnvelope): void {
-    if (event.seq !== undefined) return;
+    // Events of runs are checked by what they tell.
+    if (event.seq !== undefined || isRunEvent(event.event_type)) return;
     if (isRefusal(event) && event.payload.parked !== true) this.checkRefusal(event);
     else this.checkUnique(event);
   }
@@ -143,7 +151,8 @@ export class ProjectMonitor {
   }: EventEnvelope): void {
     const { position, incarnation, key_id } = payload;
     const audited = position === undefined ? key_id : `${incarnation}/${position}`;
-    const content = payload.result_sha256 ?? payload.text ?? payload.refused_count ?? audited;
+    const iterated = payload.candidate_sha256 && `${payload.iteration}/${payload.candidate_sha256}`;
+    const content = iterated ?? payload.result_sha256 ?? payload.text ?? payload.refused_count ?? audited;
     const key = JSON.stringify([event_type, subject, generation, agent_id, session_id, content]);
     if (this.looseEventKeys.has(key)) this.world.violate('INV-11', `${key} was recorded twice`);
     this.looseEventKeys.add(key);

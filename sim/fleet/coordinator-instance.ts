@@ -24,6 +24,7 @@ export interface SimFleet {
   /** The coordinator with this number; null: it is down. */
   instanceAt(index: number): CoordinatorInstance | null;
   readonly size: number;
+  readonly blobs: Blobs;
   readonly incarnation: number;
   /** Starts the coordinators and the faults of the scenario. */
   start(): void;

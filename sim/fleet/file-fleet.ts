@@ -58,7 +58,7 @@ export class FileFleet implements SimFleet {
   private diskImage = new DiskImage();
   private readonly restored: RestoredDisk;
   private readonly audit: SimAudit;
-  private readonly blobs = new MemoryBlobs();
+  readonly blobs = new MemoryBlobs();
   private readonly rng;
   private readonly ambushRng;
   private readonly faults: DiskFaults;

@@ -23,7 +23,7 @@ export class SharedFleet implements SimFleet {
   private readonly slots: FleetSlot[];
   private readonly shared: SharedStore;
   private readonly faults: LinkFaults;
-  private readonly blobs = new MemoryBlobs();
+  readonly blobs = new MemoryBlobs();
   private readonly rng;
   private boots = 0;
   private areFaultsOn = true;

@@ -12,6 +12,7 @@ import { METHODOLOGY_MUTANTS } from './tables/methodology.js';
 import { OUTAGE_MUTANTS } from './tables/outage.js';
 import { REVOCATION_MUTANTS } from './tables/revocation.js';
 import { RULE_MUTANTS } from './tables/rules.js';
+import { RUN_MUTANTS } from './tables/runs.js';
 import { SERVER_LOG_MUTANTS } from './tables/server-logs.js';
 import { WAL_MUTANTS } from './tables/wal.js';
 import { WORKSPACE_SECURITY_MUTANTS } from './tables/workspace-security.js';
@@ -37,4 +38,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...CONNECTION_MUTANTS,
   ...SERVER_LOG_MUTANTS,
   ...AUDIT_MUTANTS,
+  ...RUN_MUTANTS,
 ];

@@ -3,8 +3,11 @@ import { Rng } from '../world/rng.js';
 import type { Fault } from './faults.js';
 import { planFor, type SimPlan } from './plan.js';
 
-/** `inbox`: agents move files for a serialiser; in the other modes they call coordinators over a network. */
-export type Mode = 'safety' | 'liveness' | 'inbox';
+/**
+ * `inbox`: agents move files for a serialiser; in the other modes they call coordinators over a network. `runs`: executors
+ * run the edges of a configured project; when the faults have ended, every run must end.
+ */
+export type Mode = 'safety' | 'liveness' | 'inbox' | 'runs';
 export type SimTopology = 'file' | 'shared';
 
 /** The input of a run; everything else follows from the seed. */
@@ -70,11 +73,18 @@ export interface Scenario {
 
 /** Number of commands while faults are on; liveness mode adds more until all work is done. */
 export const COMMANDS = 500;
+/** A run is many commands, and reads the whole history of its edge. */
+const RUN_COMMANDS = 150;
+/** Executors keep no memory of history that can be lost; the other modes lose some. */
+const NO_FAULTS_OF_RUNS: readonly Fault[] = ['failover', 'restore'];
 const FAULTY_SHARE = 0.75;
 
 export function scenarioOf(options: SeedRunOptions): Scenario {
   const rng = new Rng(`scenario ${options.seed}`);
-  const without = new Set<Fault>(options.without ?? []);
+  const without = new Set<Fault>([
+    ...(options.without ?? []),
+    ...(options.mode === 'runs' ? NO_FAULTS_OF_RUNS : []),
+  ]);
   const topology: SimTopology = rng.chance(0.5) ? 'file' : 'shared';
   const lease_seconds = rng.pick([5, 10, 20, 30]);
   const chosen = rng.fork('faults');
@@ -96,7 +106,7 @@ export function scenarioOf(options: SeedRunOptions): Scenario {
     coordinators: topology === 'file' ? 1 : 2 + rng.int(2),
     agents: Math.min(agents, options.agents_max ?? agents),
     sessions: Math.max(2, agents - rng.int(3)),
-    commands: options.commands_max ?? COMMANDS,
+    commands: options.commands_max ?? (options.mode === 'runs' ? RUN_COMMANDS : COMMANDS),
     lease_seconds,
     think_ms: rng.pick([1_000, 2_000, 4_000]),
     segment_bytes_max: rng.pick([5_000, 20_000, 60_000, 1_000_000]),
@@ -133,7 +143,7 @@ function limitsFor(rng: Rng, mode: Mode): Limits {
     max_concurrent_claims: rng.pick([2, 3, 5, 100]),
     max_active_sessions: rng.pick([2, 3, 50, 50]),
     // A task at this limit can never be completed, so liveness mode would wait for it in vain.
-    max_generations_per_task: mode === 'liveness' ? 1_000_000 : rng.pick([6, 20, 1000]),
+    max_generations_per_task: mode !== 'safety' ? 1_000_000 : rng.pick([6, 20, 1000]),
     session_idle_seconds: rng.pick([30, 900]),
   };
 }

@@ -76,6 +76,10 @@ const runsNothing: RunCheck = async ({ check }) => {
 const HOST: RunHost = {
   newRunId: () => newUuid(),
   random: Math.random,
+  setTimer: (afterMs, task) => {
+    const timer = setTimeout(task, afterMs);
+    return () => clearTimeout(timer);
+  },
   sleep: (seconds, signal) =>
     new Promise((resolve, reject) => {
       const timer = setTimeout(resolve, seconds * 1000);

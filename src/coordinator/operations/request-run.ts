@@ -74,7 +74,7 @@ export class RequestRunOperation implements Operation<Reply> {
       return refused('UNKNOWN_FEATURE', `There is no feature ${feature_id}. ${adviceFor('UNKNOWN_FEATURE')}`);
     const unknown = unknownEdgeReason(view, this.subject);
     if (unknown !== null) return refused('UNKNOWN_EDGE', unknown);
-    return edgePlan(methodology, vector, edge);
+    return edgePlan(methodology, vector, edge, view.policy.evidence);
   }
 
   private refusal(view: DecisionView, plan: EdgePlan): IterateResult | null {

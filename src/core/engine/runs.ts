@@ -63,8 +63,14 @@ function changedStep(before: RunStep | undefined, event: EventEnvelope, payload:
     duration_ms: null,
     cost: NO_COST,
   };
+  // Done is done: an executor that could not know it may have tried the step again.
+  const isSameInput = base.input_sha256 === input_sha256;
+  const isDone = base.status === 'COMPLETED' && isSameInput;
   switch (event.event_type) {
     case 'run_step_started':
+      // A waiting step is asked again whether there is a decision.
+      if (isDone || (base.status === 'WAITING' && isSameInput))
+        return { ...base, attempts: base.attempts + 1 };
       return { ...base, input_sha256, attempts: base.attempts + 1, status: 'RUNNING', ended_at: null };
     case 'run_suspended':
       return { ...base, status: 'WAITING' };
@@ -85,6 +91,7 @@ function changedStep(before: RunStep | undefined, event: EventEnvelope, payload:
     }
     default: {
       const { error, cause, duration_ms, cost = NO_COST } = payload as RunEventPayload<'run_step_failed'>;
+      if (isDone) return { ...base, cost: addCost(base.cost, cost) };
       const ended = { status: 'FAILED', ended_at: event.timestamp, cost: addCost(base.cost, cost) } as const;
       return { ...base, ...ended, error, cause, duration_ms };
     }

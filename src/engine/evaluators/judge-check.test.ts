@@ -46,6 +46,7 @@ const judgement = (checks: readonly EffectiveCheck[], more: Partial<Judgement> =
   files: [{ name: 'design.md', text: 'THE DESIGN' }],
   folder,
   constructed_by: 'constructing',
+  now: () => 0,
   iteration: 1,
   signal: new AbortController().signal,
   ...more,

@@ -20,6 +20,8 @@ export interface Judgement {
   readonly iteration: number;
   readonly signal: AbortSignal;
   readonly prompt_tokens_max?: number;
+  /** A clock, in milliseconds. */
+  now(): number;
 }
 
 export interface JudgedChecks {
@@ -34,11 +36,11 @@ export interface JudgedChecks {
  * answer passes a check of a person or of a program. Rejects with an `EngineError` if the evaluator cannot be asked.
  */
 export async function judgeChecks(evaluator: Evaluator, judgement: Judgement): Promise<JudgedChecks> {
-  const startMs = performance.now();
+  const startMs = judgement.now();
   const judged = judgement.checks.filter((check) => notJudged(check) === null);
   const answered = judged.length === 0 ? NOT_ASKED : await askForVerdicts(evaluator, judgement, judged);
   const answer = answered.text === null ? null : new TextEncoder().encode(answered.text);
-  const duration_ms = Math.round(performance.now() - startMs);
+  const duration_ms = Math.max(0, Math.round(judgement.now() - startMs));
   const output_sha256 = answer === null ? null : sha256Hex(answer);
   const outcomes = judgement.checks.map((check): CheckOutcome => {
     const other = notJudged(check);

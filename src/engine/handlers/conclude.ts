@@ -10,7 +10,7 @@ import { stuckSpawnCommand } from '../../core/methodology/definition/command.js'
 import { withResultCounts } from '../../core/methodology/definition/convergence.js';
 import { isUnanswered, unansweredError } from '../coordination.js';
 import { engineError } from '../engine-error.js';
-import { appendRunEvent } from '../runs/run-events.js';
+import { appendOnce, appendRunEvent, derivedEventId } from '../runs/run-events.js';
 import type { StepCall } from '../runs/step-runner.js';
 import {
   claimOf,
@@ -69,15 +69,13 @@ async function reportIteration(
 ): Promise<void> {
   // An approved candidate is the result already, and its claim has ended: the acceptance tells of the iteration.
   if (data.human?.decision === 'APPROVED') return;
-  const { generation, claim_id, session_id } = claimOf(data);
-  const reply = await coordination.appendEvent({
-    event_type: 'iteration_completed',
+  const event_type = 'iteration_completed';
+  await appendOnce(coordination, {
+    event_type,
     task_id: subjectOf(data),
     agent_id,
-    session_id,
-    claim_id,
-    generation,
-    request_id: `${data.run.run_id}-${data.iteration}`,
+    ...claimOf(data),
+    event_id: derivedEventId([data.run.run_id, event_type, data.iteration]),
     payload: {
       iteration: data.iteration,
       status:
@@ -87,9 +85,6 @@ async function reportIteration(
       candidate_sha256: required(data, 'candidate').sha256,
     },
   });
-  if (isUnanswered(reply)) throw unansweredError(reply);
-  if (!reply.success)
-    throw engineError('claimLost', `The iteration was not recorded: ${reply.reason}. ${reply.next}`);
 }
 
 /** Makes the candidate the result of the edge. A review that approved it has done so already: the same result counts once. */
@@ -109,7 +104,7 @@ export async function escalateStep(
   const { reason, says } = escalationOf(data);
   // A candidate that has passed waits as a result: who approves it accepts it.
   if (reason === 'NOT_AUTHORISED') await submitCandidate(services, data);
-  else await suspend(services, data);
+  else await suspend(services, data, reason);
   await endRun(services, call, 'ESCALATED', reason, says);
   return { reason };
 }
@@ -133,8 +128,11 @@ function escalationOf({ run, verdict, failure }: RunData): {
 const stuckAdvice = (feature: string, edge: string): string =>
   `To find out why, spawn a feature that the edge waits for: ${stuckSpawnCommand(feature, edge)}`;
 
-/** A rejected candidate has ended its claim already, and there may be no candidate yet: then nothing is suspended. */
-async function suspend({ coordination }: EngineServices, data: RunData): Promise<void> {
+/**
+ * A rejected candidate has ended its claim already. In any other case a claim that cannot be suspended is lost: the edge
+ * belongs to another executor, or a person has accepted the candidate meanwhile.
+ */
+async function suspend({ coordination }: EngineServices, data: RunData, reason: string): Promise<void> {
   const { generation, claim_id, session_id } = claimOf(data);
   const handle = { task_id: subjectOf(data), session_id, claim_id, expected_generation: generation };
   const gate =
@@ -143,6 +141,8 @@ async function suspend({ coordination }: EngineServices, data: RunData): Promise
       : { iteration: data.iteration, candidate_sha256: data.candidate.sha256 };
   const reply = await coordination.suspendClaim({ ...handle, ...gate });
   if (isUnanswered(reply)) throw unansweredError(reply);
+  if (!reply.success && reason !== 'REJECTED')
+    throw engineError('claimLost', `The claim could not be suspended: ${reply.reason}. ${reply.next}`);
 }
 
 async function endRun(

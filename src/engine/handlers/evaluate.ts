@@ -69,6 +69,7 @@ export async function judgeCheckStep(
       constructed_by,
       iteration: call.data.iteration,
       signal: call.signal,
+      now: services.now,
       ...(prompt_tokens_max === undefined ? {} : { prompt_tokens_max }),
     });
     if (answer !== null) await blobs.put(answer);

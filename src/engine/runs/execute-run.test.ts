@@ -230,6 +230,51 @@ forEachStore('a run of an edge', (open) => {
     expect(foldRuns(await harness.events())).toHaveLength(1);
   });
 
+  /** The first replies that confirm a constructed candidate are lost. */
+  const withLostReplies = (services: EngineServices, lost: number): EngineServices => {
+    const { coordination } = services;
+    let left = lost;
+    const appendEvent: EdgeCoordination['appendEvent'] = async (body) => {
+      const reply = await coordination.appendEvent(body);
+      const isMade = body.event_type === 'run_step_completed' && body.payload.step === 'construct_candidate';
+      if (!isMade || left === 0) return reply;
+      left -= 1;
+      return { code: 'TIMEOUT', detail: 'There was no reply.' };
+    };
+    return { ...services, coordination: { ...coordination, appendEvent } };
+  };
+
+  test('does not do a step again whose end was recorded without a reply', async () => {
+    const harness = await configured(open);
+    const trace = newTrace();
+    const services = withLostReplies(servicesOf(harness, SCRIPT, { trace }), 3);
+    const end = await executeRun(REQUEST, services, instantHost(), SIGNAL);
+    expect(end).toMatchObject({ status: 'ENDED', run: { status: 'CONVERGED' } });
+    expect(trace.constructed).toEqual([1, 2]);
+    expect(await typesIn(harness)).not.toContain('run_step_failed');
+  });
+
+  test('still waits when it is run again before there is a decision', async () => {
+    const harness = await configured(open, true);
+    const services = () => servicesOf(harness, { ...SCRIPT, plan: HUMAN_PLAN });
+    await executeRun(REQUEST, services(), instantHost(), SIGNAL);
+    harness.advance(1000);
+    const again = await executeRun(REQUEST, services(), instantHost(), SIGNAL);
+    expect(again).toMatchObject({ status: 'WAITING', run: { status: 'WAITING', iterations: 2 } });
+  });
+
+  test('is not ended by a hold that no rejected candidate has caused', async () => {
+    const harness = await configured(open, true);
+    const services = () => servicesOf(harness, { ...SCRIPT, plan: HUMAN_PLAN });
+    await executeRun(REQUEST, services(), instantHost(), SIGNAL);
+    const operator = { expected_generation: 1, reason: 'wait for the audit' };
+    unwrap(await harness.coordinator.operate(P, SUBJECT, 'force_release', operator));
+    unwrap(await harness.coordinator.operate(P, SUBJECT, 'hold', operator));
+    const end = await executeRun(REQUEST, services(), instantHost(), SIGNAL);
+    expect(end).toMatchObject({ status: 'REFUSED', refusal: { reason: 'DENIED_HELD' } });
+    expect(foldRuns(await harness.events())[0]?.ended_at).toBeNull();
+  });
+
   describe('killed at every event it appends, and run again', () => {
     /** Loses the process before or after an event is in the log. */
     class Killed extends Error {}

@@ -4,6 +4,7 @@ import type { ClaimResult } from '../../core/contract/claims.js';
 import type { StateMachine } from '../../core/engine/asl.js';
 import type { Cost } from '../../core/engine/check-outcome.js';
 import { type CompiledMachine, compileMachine, functionName } from '../../core/engine/compile-machine.js';
+import { decidedEnd, isDecided } from '../../core/engine/decided-end.js';
 import {
   type BlobReference,
   handlerResults,
@@ -13,6 +14,7 @@ import {
 import type { RunEventPayload } from '../../core/engine/run-events.js';
 import { openRunOf } from '../../core/engine/run-summaries.js';
 import { foldRuns, type Run } from '../../core/engine/runs.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import { isUnanswered, type Unanswered } from '../coordination.js';
 import { EngineError } from '../engine-error.js';
@@ -26,7 +28,7 @@ import {
   type MachineTask,
   runMachine,
 } from '../interpreter/run-machine.js';
-import { keepClaim } from './keep-claim.js';
+import { keepClaim, type SetTimer } from './keep-claim.js';
 import { appendRunEvent, type RunAuthor } from './run-events.js';
 import { RunJournal } from './run-journal.js';
 import { runStep } from './step-runner.js';
@@ -56,6 +58,7 @@ export interface RunHost {
   newRunId(): string;
   sleep(seconds: number, signal: AbortSignal): Promise<void>;
   random(): number;
+  readonly setTimer: SetTimer;
   /** Is told of every state that is entered, and of the run when it begins. */
   onState?(state: string): void;
   onStep?(step: StepEvent): void;
@@ -88,26 +91,32 @@ export async function executeRun(
   const author: RunAuthor = { subject, agent_id: services.agent_id, ...claimed };
   const machine =
     open === undefined || open.machine === null
-      ? await startRun(request, services, author, { run_id, retry_of: open?.retry_of ?? null })
+      ? await unlessClaimLost(() =>
+          startRun(request, services, author, { run_id, retry_of: open?.retry_of ?? null }),
+        )
       : ((await readJson(services.blobs, open.machine)) as StateMachine);
+  if (machine === null) return claimLost(run_id);
   // A request can be cancelled while it is taken.
   if (open?.started_at === null && (await runOf(services, subject, run_id)).ended_at !== null) {
     await releaseEdge(services, author, 'VOLUNTARY', CANCELLED);
-    return { status: 'CLAIM_LOST', run_id, says: CANCELLED };
+    return claimLost(run_id, CANCELLED);
   }
   host.onStart?.({ run_id, machine, generation: claimed.generation });
   const journal = new RunJournal(services.coordination, services.blobs, author, run_id, open ?? null);
   const retried = await retriedFindings(services, runs, open?.retry_of ?? null);
   const says = await runSteps(request, services, host, { machine, journal, claimed, retried }, signal);
   const run = await runOf(services, subject, run_id);
-  if (says === null) {
-    const message = run.status === 'CANCELLED' ? CANCELLED : 'Another executor has the edge.';
-    return { status: 'CLAIM_LOST', run_id, says: message };
-  }
+  if (says === null) return claimLost(run_id, run.status === 'CANCELLED' ? CANCELLED : undefined);
   return { status: run.ended_at === null ? 'WAITING' : 'ENDED', run, says };
 }
 
 const CANCELLED = 'The run was cancelled.';
+
+const claimLost = (run_id: string, says = 'Another executor has the edge.'): RunEnd => ({
+  status: 'CLAIM_LOST',
+  run_id,
+  says,
+});
 
 async function runOf({ coordination }: EngineServices, subject: string, runId: string): Promise<Run> {
   const run = foldRuns(await coordination.eventsOf(subject)).find(({ run_id }) => run_id === runId);
@@ -130,40 +139,43 @@ async function retriedFindings(
   return handlerResults.judge_iteration.parse(output).findings ?? undefined;
 }
 
-/** Run ends that a person has decided while no process waited: by the reason why the edge cannot be claimed. */
-const DECIDED_ENDS: Readonly<
-  Partial<Record<string, Pick<RunEventPayload<'run_ended'>, 'status' | 'reason' | 'says'>>>
-> = {
-  DENIED_COMPLETED: { status: 'CONVERGED', reason: null, says: 'The candidate was approved.' },
-  DENIED_HELD: {
-    status: 'ESCALATED',
-    reason: 'REJECTED',
-    says: 'The candidate was rejected, and the edge is on hold.',
-  },
-};
+/** Null if the claim was lost meanwhile. */
+async function unlessClaimLost<T>(work: () => Promise<T>): Promise<T | null> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof EngineError && error.name === 'Engine.ClaimLost') return null;
+    throw error;
+  }
+}
 
-/** Nobody else can hold the edge then, so the end of the run is recorded without a claim. */
+/** If the run has ended without a process, records that. Nobody holds the edge then, so it needs no claim. */
 async function refused(
   { coordination, agent_id }: EngineServices,
   subject: string,
   refusal: RefusedClaim,
 ): Promise<RunEnd> {
-  const open = openRunOf(foldRuns(await coordination.eventsOf(subject)));
-  const end = 'reason' in refusal ? DECIDED_ENDS[refusal.reason] : undefined;
-  if (open === undefined || open.started_at === null || end === undefined)
-    return { status: 'REFUSED', refusal };
-  const { run_id, iterations, spent, generation } = open;
-  const author = {
-    subject,
-    agent_id,
-    session_id: sessionOf(agent_id, subject),
-    claim_id: undefined,
-    generation,
-  };
-  await appendRunEvent(coordination, author, 'run_ended', { run_id, ...end, iterations, spent });
+  if (!('reason' in refusal) || !isDecided(refusal.reason)) return { status: 'REFUSED', refusal };
+  const events = await coordination.eventsOf(subject);
+  const open = openRunOf(foldRuns(events));
+  const end =
+    open === undefined || open.started_at === null ? null : decidedEnd(open, events, refusal.reason);
+  if (open === undefined || end === null) return { status: 'REFUSED', refusal };
+  const { run_id, iterations, spent } = open;
+  const session_id = sessionOf(agent_id, subject);
+  const generation = lastGenerationOf(events) ?? open.generation;
+  const author: RunAuthor = { subject, agent_id, session_id, claim_id: undefined, generation };
+  const payload = { run_id, ...end, iterations, spent };
+  const ended = await unlessClaimLost(() => appendRunEvent(coordination, author, 'run_ended', payload));
+  // The edge has been claimed meanwhile: who has it goes on with the run.
+  if (ended === null) return { status: 'REFUSED', refusal };
   const run = foldRuns(await coordination.eventsOf(subject)).find((each) => each.run_id === run_id);
   return { status: 'ENDED', run: run ?? open, says: end.says };
 }
+
+/** Of the edge, which is that of the last event which changed its head: an executor may have died before its first step. */
+const lastGenerationOf = (events: readonly EventEnvelope[]): number | undefined =>
+  events.findLast(({ seq }) => seq !== undefined)?.generation;
 
 const sessionOf = (agentId: string, subject: string): string =>
   `engine-${sha256Hex(`${agentId}\n${subject}`).slice(0, 24)}`;
@@ -227,7 +239,7 @@ async function runSteps(
   signal: AbortSignal,
 ): Promise<string | null> {
   const handlers = createHandlers(services);
-  const kept = keepClaim(services, journal.author, signal);
+  const kept = keepClaim(services, journal.author, host.setTimer, signal);
   const machineHost: MachineHost = {
     sleep: host.sleep,
     random: host.random,

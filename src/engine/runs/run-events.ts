@@ -15,24 +15,38 @@ export interface RunAuthor {
   readonly generation: number;
 }
 
+/** What became of an event: it is recorded now, or one with its id was recorded before, perhaps with other content. */
+export type RecordedEvent = 'appended' | 'known';
+
 /**
- * Appends an event of a run. The same event sent again is recorded once, because its id derives from what it tells. Rejects
- * with `Engine.ClaimLost` if the author no longer holds the edge.
+ * Appends an event of a run. Sent again it is recorded once, because its id derives from what it tells: a run begins and
+ * ends once, and a step is completed once with the same input, by whichever executor is first. Rejects with
+ * `Engine.ClaimLost` if the author no longer holds the edge.
  */
 export async function appendRunEvent<Type extends RunEventType>(
   coordination: Pick<EdgeCoordination, 'appendEvent'>,
   author: RunAuthor,
   event_type: Type,
   payload: RunEventPayload<Type>,
-): Promise<void> {
+): Promise<RecordedEvent> {
   const { subject, claim_id, ...handle } = author;
   const event_id = runEventId(event_type, handle.generation, payload);
   const claim = claim_id === undefined ? {} : { claim_id };
-  const body: AppendBody = { event_type, task_id: subject, ...handle, ...claim, event_id, payload };
+  return appendOnce(coordination, { event_type, task_id: subject, ...handle, ...claim, event_id, payload });
+}
+
+/** Appends an event with an id of its own. */
+export async function appendOnce(
+  coordination: Pick<EdgeCoordination, 'appendEvent'>,
+  body: AppendBody & { readonly event_id: string },
+): Promise<RecordedEvent> {
   const reply = await coordination.appendEvent(body);
-  if (isUnanswered(reply)) throw unansweredError(reply);
-  if (!reply.success)
-    throw engineError('claimLost', `${event_type} was refused: ${reply.reason}. ${reply.next}`);
+  if (isUnanswered(reply)) {
+    if (reply.code === 'IDEMPOTENCY_CONFLICT') return 'known';
+    throw unansweredError(reply);
+  }
+  if (reply.success) return 'appended';
+  throw engineError('claimLost', `${body.event_type} was refused: ${reply.reason}. ${reply.next}`);
 }
 
 interface Identified {
@@ -40,11 +54,18 @@ interface Identified {
   readonly step?: string;
   readonly iteration?: number;
   readonly attempt?: number;
+  readonly input_sha256?: string;
+}
+
+function runEventId(type: RunEventType, generation: number, payload: Identified): string {
+  const { run_id, step = null, iteration = null, attempt = null, input_sha256 = null } = payload;
+  if (type === 'run_started' || type === 'run_ended') return derivedEventId([run_id, type]);
+  if (type === 'run_step_completed') return derivedEventId([run_id, type, step, iteration, input_sha256]);
+  return derivedEventId([run_id, type, generation, step, iteration, attempt]);
 }
 
 /** A UUID of version 8, whose bits are free. */
-function runEventId(type: RunEventType, generation: number, payload: Identified): string {
-  const { run_id, step = null, iteration = null, attempt = null } = payload;
-  const hex = sha256Hex(canonicalJson([run_id, type, generation, step, iteration, attempt]));
+export function derivedEventId(parts: readonly (string | number | null)[]): string {
+  const hex = sha256Hex(canonicalJson([...parts]));
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

@@ -1,7 +1,7 @@
 import { addCost, type Cost, NO_COST } from '../../core/engine/check-outcome.js';
 import type { BlobReference } from '../../core/engine/run-data.js';
 import { INLINE_OUTPUT_BYTES_MAX, type RunEventPayload } from '../../core/engine/run-events.js';
-import type { Run, RunStep } from '../../core/engine/runs.js';
+import { foldRuns, type Run, type RunStep } from '../../core/engine/runs.js';
 import type { EdgeCoordination } from '../coordination.js';
 import type { EngineError } from '../engine-error.js';
 import type { RunBlobs } from '../run-blobs.js';
@@ -22,15 +22,22 @@ interface CompletedStep {
   readonly output_ref: BlobReference | null;
 }
 
+/** A step that has ended here; whether the log has it is not known yet. */
+interface UnconfirmedEnd {
+  readonly key: StepKey;
+  readonly payload: RunEventPayload<'run_step_completed'>;
+}
+
 /** The steps of a run: what was completed is read from the log, and what happens is appended to it. */
 export class RunJournal {
   private readonly completed = new Map<string, CompletedStep>();
   private readonly attempts = new Map<string, number>();
+  private readonly unconfirmed = new Map<string, UnconfirmedEnd>();
   private total: Cost = NO_COST;
   private lastIteration = 0;
 
   constructor(
-    private readonly coordination: Pick<EdgeCoordination, 'appendEvent'>,
+    private readonly coordination: Pick<EdgeCoordination, 'appendEvent' | 'eventsOf'>,
     private readonly blobs: RunBlobs,
     readonly author: RunAuthor,
     readonly run_id: string,
@@ -51,7 +58,10 @@ export class RunJournal {
 
   /** The result of a step that was completed with the same input; undefined if there is none. */
   async resultOf({ step, iteration, input_sha256 }: StepKey): Promise<unknown> {
-    const found = this.completed.get(nameOf(step, iteration));
+    const name = nameOf(step, iteration);
+    const ended = this.unconfirmed.get(name);
+    if (ended?.key.input_sha256 === input_sha256) await this.confirm(ended);
+    const found = this.completed.get(name);
     if (found === undefined || found.input_sha256 !== input_sha256) return undefined;
     if (found.output_ref === null) return found.output;
     return JSON.parse(Buffer.from(await this.blobs.get(found.output_ref)).toString('utf8'));
@@ -70,30 +80,49 @@ export class RunJournal {
     return attempt;
   }
 
+  /**
+   * Records the end of a step. If the coordinator does not answer, the end is kept, and `resultOf` records it later: what
+   * has been done is not done again.
+   */
   async ended(key: StepKey, attempt: number, durationMs: number, output: Output): Promise<void> {
     const stored = await this.stored(output);
     const cost = (output as { cost?: Cost }).cost;
-    await appendRunEvent(this.coordination, this.author, 'run_step_completed', {
+    if (cost !== undefined) this.total = addCost(this.total, cost);
+    const payload = {
       ...this.stepFields(key),
       attempt,
-      duration_ms: Math.round(durationMs),
+      duration_ms: Math.max(0, Math.round(durationMs)),
       ...stored,
       ...(cost === undefined ? {} : { cost }),
-    });
-    if (cost !== undefined) this.total = addCost(this.total, cost);
-    const { output: inline = null, output_ref = null } = stored;
-    this.completed.set(nameOf(key.step, key.iteration), {
-      input_sha256: key.input_sha256,
-      output: inline,
-      output_ref,
-    });
+    };
+    const ended = { key, payload };
+    this.unconfirmed.set(nameOf(key.step, key.iteration), ended);
+    await this.confirm(ended);
+  }
+
+  private async confirm({ key, payload }: UnconfirmedEnd): Promise<void> {
+    const name = nameOf(key.step, key.iteration);
+    const recorded = await appendRunEvent(this.coordination, this.author, 'run_step_completed', payload);
+    const { input_sha256 } = key;
+    const { output = null, output_ref = null } = payload;
+    // A request of the executor before, which was on its way when that died, may have come first: its result counts.
+    if (recorded === 'known') await this.rememberRecorded(key);
+    else this.completed.set(name, { input_sha256, output, output_ref });
+    this.unconfirmed.delete(name);
+  }
+
+  private async rememberRecorded({ step, iteration }: StepKey): Promise<void> {
+    const runs = foldRuns(await this.coordination.eventsOf(this.author.subject));
+    const run = runs.find(({ run_id }) => run_id === this.run_id);
+    const found = run?.steps.find((each) => each.step === step && each.iteration === iteration);
+    if (found !== undefined) this.remember(found);
   }
 
   async failed(key: StepKey, attempt: number, durationMs: number, error: EngineError): Promise<void> {
     await appendRunEvent(this.coordination, this.author, 'run_step_failed', {
       ...this.stepFields(key),
       attempt,
-      duration_ms: Math.round(durationMs),
+      duration_ms: Math.max(0, Math.round(durationMs)),
       error: error.name,
       cause: error.message.slice(0, CAUSE_CHARS_MAX),
       ...(error.cost === null ? {} : { cost: error.cost }),

@@ -53,18 +53,16 @@ export async function runStep(
   if (known !== undefined) return handlerResults[name].parse(known);
   const attempt = await journal.started(key);
   const startedMs = now();
-  try {
-    const result = await handlers[name](call);
-    await journal.ended(key, attempt, now() - startedMs, result);
-    return result;
-  } catch (error) {
+  const result = await handlers[name](call).catch(async (error) => {
     if (error instanceof MachineStopped) throw error;
     // The host is told why it was stopped, and not how the handler took it.
     if (signal.aborted) throw signal.reason;
     const failure = asEngineError(error);
     if (failure.name !== 'Engine.ClaimLost') await journal.failed(key, attempt, now() - startedMs, failure);
     throw failure;
-  }
+  });
+  await journal.ended(key, attempt, now() - startedMs, result);
+  return handlerResults[name].parse(await journal.resultOf(key));
 }
 
 /** Without the claim: another executor has another, and the same work to do. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Coordinator } from '../../coordinator/coordinator.js';
-import type { Environment } from '../../coordinator/runtime/environment.js';
+import { type Environment, systemEnvironment } from '../../coordinator/runtime/environment.js';
 import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import { isProblem, type Problem } from '../../coordinator/wire/problem.js';
 import { NO_COST } from '../../core/engine/check-outcome.js';
@@ -61,25 +61,31 @@ export interface RunTrace {
   readonly checked: string[];
 }
 
+interface ScriptOptions {
+  readonly agent_id?: string;
+  readonly trace?: RunTrace;
+}
+
 /** Services whose constructor and checks are scripted, on a real coordinator. */
-export function scriptedServices(
+export const scriptedServices = (
   harness: EngineHarness,
+  script: ScriptedRun,
+  options: ScriptOptions = {},
+): EngineServices => scriptedServicesOn(coordinationOf(harness), harness, script, options);
+
+/** The same on any coordination: of the harness, only blobs, tenant and clock are used. */
+export function scriptedServicesOn(
+  coordination: EdgeCoordination,
+  { blobs, key: { tenant_id }, environment }: Pick<EngineHarness, 'blobs' | 'key' | 'environment'>,
   { plan, candidate, passes }: ScriptedRun,
-  {
-    agent_id = 'engine',
-    trace = { constructed: [], checked: [] },
-  }: { agent_id?: string; trace?: RunTrace } = {},
+  { agent_id = 'engine', trace = { constructed: [], checked: [] } }: ScriptOptions,
 ): EngineServices {
-  const {
-    blobs,
-    key: { tenant_id },
-  } = harness;
   const runBlobs = runBlobsOf(blobs, tenant_id);
   let draft = '';
   const contentOf = async ({ files }: ResultManifest): Promise<string> =>
     Buffer.from((await blobs.get(tenant_id, files[0]?.sha256 ?? '')) ?? []).toString();
   return {
-    coordination: coordinationOf(harness),
+    coordination,
     blobs: runBlobs,
     files: {
       prepare: async () => '/draft',
@@ -136,7 +142,7 @@ export function scriptedServices(
     spentBefore: async () => ({ feature: NO_COST, project: NO_COST, tenant: NO_COST }),
     authorityOf: () => ({ verdict: 'granted', reason: null }),
     agent_id,
-    now: () => harness.environment.clock.wallMs(),
+    now: () => environment.clock.wallMs(),
   };
 }
 
@@ -145,4 +151,5 @@ export const instantHost = (): RunHost => ({
   newRunId: () => randomUUID(),
   sleep: async () => {},
   random: () => 0.5,
+  setTimer: systemEnvironment.setTimer,
 });

@@ -1,0 +1,10 @@
+import { SimHuman } from './human.js';
+
+/** An operator who also decides the reviews that runs wait for. */
+export class SimReviewer extends SimHuman {
+  protected override async actDiligently(): Promise<void> {
+    const decision = this.review();
+    if (decision !== null) await this.call(decision);
+    await super.actDiligently();
+  }
+}

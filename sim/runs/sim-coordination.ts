@@ -1,0 +1,104 @@
+import { isProblem } from '../../src/coordinator/index.js';
+import type { AppendResult } from '../../src/core/contract/events.js';
+import type { EventEnvelope } from '../../src/core/events/envelope.js';
+import { edgeSubject } from '../../src/core/methodology/definition/edge-name.js';
+import { type EdgeCoordination, isUnanswered, type Unanswered } from '../../src/engine/coordination.js';
+import { engineError } from '../../src/engine/engine-error.js';
+import type { CallOutcome } from '../actors/client.js';
+import type { CommandFactory, SimCommand, SimHandle } from '../actors/commands.js';
+import { grantedHandles } from '../actors/grants.js';
+import type { ExecutionKnowledge } from '../checks/run-checks.js';
+
+const PAGE = 500;
+
+export interface CoordinationParts {
+  readonly commands: CommandFactory;
+  readonly call: (command: SimCommand) => Promise<CallOutcome>;
+  readonly incarnation: () => number;
+  readonly knowledge: ExecutionKnowledge;
+}
+
+interface ShownHandle {
+  readonly task_id?: string | undefined;
+  readonly session_id?: string | undefined;
+  readonly claim_id?: string | undefined;
+}
+
+/** The coordinators as an executor reaches them, over the simulated network. */
+export function simCoordination({
+  commands,
+  call,
+  incarnation,
+  knowledge,
+}: CoordinationParts): EdgeCoordination {
+  const granted = new Map<string, SimHandle>();
+  const answered = async <Reply>(command: SimCommand): Promise<Reply | Unanswered> =>
+    replyOf<Reply>(await call(command));
+  /** The handle as the engine shows it; only the request that was granted is added. */
+  const handleOf = ({ task_id = '', session_id = '', claim_id = '' }: ShownHandle, generation: number) => ({
+    task_id,
+    session_id,
+    claim_id,
+    generation,
+    granted_by: granted.get(claim_id)?.granted_by ?? null,
+    incarnation: granted.get(claim_id)?.incarnation ?? incarnation(),
+  });
+  return {
+    async claimTask({ feature_id = '', edge = '', session_id, resume, agent_role, lease_duration_seconds }) {
+      const command = commands.claim({
+        task_id: edgeSubject(feature_id, edge),
+        session_id: session_id ?? '',
+        resume: resume ?? false,
+        lease_duration_seconds: lease_duration_seconds ?? 0,
+        ...(agent_role === undefined ? {} : { agent_role }),
+      });
+      const atCall = incarnation();
+      const outcome = await call(command);
+      for (const handle of grantedHandles(outcome, command, atCall)) granted.set(handle.claim_id, handle);
+      return replyOf(outcome);
+    },
+    renewLease: (body) => answered(commands.holder('renew', handleOf(body, body.expected_generation))),
+    releaseClaim: ({ reason, message, ...body }) =>
+      answered(commands.holder('release', handleOf(body, body.expected_generation), { reason, message })),
+    suspendClaim: ({ task_id, session_id, claim_id, expected_generation, ...gate }) =>
+      answered(
+        commands.holder('suspend', handleOf({ task_id, session_id, claim_id }, expected_generation), gate),
+      ),
+    submitResult: ({ task_id, session_id, claim_id, generation, ...result }) =>
+      answered(commands.holder('submit', handleOf({ task_id, session_id, claim_id }, generation), result)),
+    async appendEvent(body) {
+      const handle = body.claim_id === undefined ? null : handleOf(body, body.generation ?? 0);
+      const reply = await answered<AppendResult>(commands.append(body, handle));
+      if (!isUnanswered(reply) && reply.success) knowledge.confirmed.add(reply.event_id);
+      return reply;
+    },
+    // Simulated projects go by what is reported: nothing waits for the evidence of a runner.
+    proposeCandidate: withoutEvidence,
+    explain: withoutEvidence,
+    evidenceChanges: withoutEvidence,
+    async eventsOf(subject) {
+      const all: EventEnvelope[] = [];
+      let after = '';
+      for (;;) {
+        const page = await answered<{ events: EventEnvelope[]; next: string }>(
+          commands.events(subject, after, PAGE),
+        );
+        if ('detail' in page) throw engineError('unavailable', page.detail);
+        all.push(...page.events);
+        knowledge.read_to = all.at(-1)?.position ?? 0;
+        if (page.events.length < PAGE) return all;
+        after = page.next;
+      }
+    },
+  };
+}
+
+function withoutEvidence(): never {
+  throw new Error('simulated projects have no runners');
+}
+
+function replyOf<Reply>(outcome: CallOutcome): Reply | Unanswered {
+  if (outcome.kind === 'unknown') return { code: 'TIMEOUT', detail: 'There was no reply.' };
+  const { reply } = outcome;
+  return isProblem(reply) ? { code: reply.problem, detail: reply.detail } : (reply as Reply);
+}

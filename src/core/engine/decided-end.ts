@@ -1,0 +1,48 @@
+import { claimEventKindOf } from '../claims/claim-event-kinds.js';
+import type { EventEnvelope } from '../events/envelope.js';
+import type { RunEventPayload } from './run-events.js';
+import type { Run } from './runs.js';
+
+/** Whether a person may have decided how a run ends: by the reason why its edge cannot be claimed. */
+export const isDecided = (refusal: string): boolean =>
+  refusal === 'DENIED_COMPLETED' || refusal === 'DENIED_HELD';
+
+type DecidedEnd = Pick<RunEventPayload<'run_ended'>, 'status' | 'reason' | 'says'>;
+
+/**
+ * How an open run has ended while no process waited, by the events of its edge; null if it has not. `refusal`: the reason
+ * why the edge cannot be claimed. An edge on hold for another reason than a rejected candidate ends no run: the run goes
+ * on when the hold is lifted.
+ */
+export function decidedEnd(
+  run: Pick<Run, 'steps'>,
+  events: readonly EventEnvelope[],
+  refusal: string,
+): DecidedEnd | null {
+  const candidate = lastCandidateOf(run);
+  if (refusal === 'DENIED_COMPLETED') {
+    const result = events.findLast(({ event_type }) => RESULT_KINDS.has(claimEventKindOf(event_type)));
+    return candidate === null || result?.payload.result_sha256 === candidate
+      ? { status: 'CONVERGED', reason: null, says: 'The candidate was accepted.' }
+      : { status: 'CANCELLED', reason: null, says: 'Another result of the edge was accepted.' };
+  }
+  if (refusal !== 'DENIED_HELD' || candidate === null) return null;
+  const review = events.findLast(({ event_type }) => claimEventKindOf(event_type) === 'reviewed');
+  const { decision, candidate_sha256 } = review?.payload ?? {};
+  return decision === 'REJECTED' && candidate_sha256 === candidate
+    ? {
+        status: 'ESCALATED',
+        reason: 'REJECTED',
+        says: 'The candidate was rejected, and the edge is on hold.',
+      }
+    : null;
+}
+
+const RESULT_KINDS: ReadonlySet<unknown> = new Set(['accepted', 'adopted']);
+
+/** The digest of the last candidate; null if there is none, or the log has only a reference to it. */
+function lastCandidateOf({ steps }: Pick<Run, 'steps'>): string | null {
+  const made = steps.filter(({ step, output }) => step === 'construct_candidate' && output !== null);
+  const last = made.toSorted((a, b) => a.iteration - b.iteration).at(-1);
+  return typeof last?.output?.sha256 === 'string' ? last.output.sha256 : null;
+}

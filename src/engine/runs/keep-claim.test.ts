@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import type { EdgeCoordination } from '../coordination.js';
+import { keepClaim } from './keep-claim.js';
+
+const AUTHOR = { subject: 'F#e', agent_id: 'a', session_id: 's', claim_id: 'c', generation: 1 };
+const SIGNAL = new AbortController().signal;
+
+type RenewLease = EdgeCoordination['renewLease'];
+
+/** Keeps a claim with a timer that the test fires. */
+function kept(renewLease: RenewLease) {
+  const timers: (() => void)[] = [];
+  const setTimer = (_: number, task: () => void) => {
+    timers.push(task);
+    return () => void timers.splice(timers.indexOf(task), 1);
+  };
+  const coordination = { renewLease } as EdgeCoordination;
+  const claim = keepClaim({ coordination }, AUTHOR, setTimer, SIGNAL);
+  const fire = async (): Promise<void> => {
+    timers.shift()?.();
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { claim, timers, fire };
+}
+
+test('a refused renewal means that the claim is lost, and ends the renewals', async () => {
+  const refusal = { success: false, reason: 'GENERATION_MISMATCH', next: '' };
+  const { claim, timers, fire } = kept(async () => refusal as Awaited<ReturnType<RenewLease>>);
+  await fire();
+  expect(claim.isLost()).toBe(true);
+  expect(claim.signal.aborted).toBe(true);
+  expect(timers).toEqual([]);
+});
+
+test('without an answer it is renewed again, until the run ends', async () => {
+  const { claim, timers, fire } = kept(async () => ({ code: 'TIMEOUT', detail: 'no reply' }));
+  await fire();
+  await fire();
+  expect(claim.isLost()).toBe(false);
+  expect(timers).toHaveLength(1);
+  claim.stop();
+  expect(timers).toEqual([]);
+});
