@@ -575,6 +575,11 @@ export class Coordinator {
     return this.sweeper.sweep();
   }
 
+  /** Sends the notices of reviews that are due in every loaded project. It also runs every few seconds by itself. */
+  async notifyReviews(): Promise<void> {
+    await this.reviewNotices?.run();
+  }
+
   /** Runs retention in every loaded project and returns the number of redacted events. It also runs once a day by itself. */
   redactHistory(): Promise<number> {
     return this.sweeper.redactHistory();

@@ -56,10 +56,11 @@ export class ReviewNotices {
   private readonly progress = new WeakMap<Project, Map<string, NoticeProgress>>();
 
   constructor(private readonly dependencies: ReviewNoticesDependencies) {
-    this.stop = repeatEvery(dependencies.environment, TICK_MS, () => [this.notifyAll()]);
+    this.stop = repeatEvery(dependencies.environment, TICK_MS, () => [this.run()]);
   }
 
-  private async notifyAll(): Promise<void> {
+  /** Sends what is due in every loaded project. */
+  async run(): Promise<void> {
     const projects = [...this.dependencies.projects.all()].filter(
       (project) => !project.backoff.isPausing && settingsOf(project)?.webhook_url !== undefined,
     );

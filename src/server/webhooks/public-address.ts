@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /** Serves metadata and credentials inside of Azure, from a public range. */
@@ -10,7 +11,7 @@ const NAT64 = ipaddr.parseCIDR('64:ff9b::/96');
  * carrier, multicast or reserved. An IPv6 address that contains an IPv4 address is as public as that one.
  */
 export function isPublicAddress(text: string): boolean {
-  if (!ipaddr.isValid(text) || text.includes('%')) return false;
+  if (isIP(text) === 0 || text.includes('%')) return false;
   const address = ipaddr.parse(text);
   if (!isIPv6(address)) return address.range() === 'unicast' && address.toString() !== AZURE_METADATA;
   const embedded = embeddedIPv4(address);
