@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { HarnessAgent, human } from '../../../test/support/agent.js';
 import {
@@ -70,7 +70,11 @@ forEachStore('a human gate', (open) => {
     const agent = { ...OPEN_CALLER, principal: 'agent-key', may_review: false };
     const candidate = { task_id: A, generation: 1, iteration: 1, candidate_sha256: sha256('v1') };
     const approval = { ...candidate, decision: 'APPROVED' };
-    const offline = { event_id: randomUUID(), timestamp: '2026-01-04T06:00:00.000Z', reviewer: 'rita' };
+    const offline = {
+      event_id: '0198c5a2-7d5e-7b2c-9c1f-2f6f3c1d4e5a',
+      occurred_at: '2026-01-04T06:00:00.000Z',
+      reviewer: 'rita',
+    };
     const refused = { problem: 'FORBIDDEN' };
     expect(await coordinator.recordReview(P, approval, agent)).toMatchObject(refused);
     expect(await coordinator.recordReview(P, { ...approval, offline }, agent)).toMatchObject(refused);
