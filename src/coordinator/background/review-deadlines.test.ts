@@ -21,10 +21,10 @@ forEachStore('the deadline of a review', (open) => {
       await alpha.suspends(task, { iteration: 1, candidate_sha256: V1 });
     };
     await suspend(A);
-    const timeouts = async (task = A) =>
+    const timeouts = async (task: string = A) =>
       (await harness.eventTypesOf(task)).filter((type) => type === 'escalation_timeout');
     const reviews = async () => unwrap(await coordinator.methodology.reviews(P)).reviews;
-    const approve = (task = A) =>
+    const approve = (task: string = A) =>
       harness.coordinator.recordReview(
         P,
         { task_id: task, generation: 1, iteration: 1, candidate_sha256: V1, decision: 'APPROVED' },
