@@ -1,5 +1,4 @@
-import type { PendingReview } from '../../core/contract/methodology.js';
-import { noticeNameOf, type ReviewNotice } from '../../core/engine/review-notices.js';
+import { noticeNameOf, type ReviewIdentity, type ReviewNotice } from '../../core/engine/review-notices.js';
 import type { EventPayloads } from '../../core/events/catalogue.js';
 import { isoTime } from '../../core/events/envelope.js';
 import { subjectKeys } from '../../core/subject.js';
@@ -14,7 +13,6 @@ import { operationOf } from './shared.js';
 const COORDINATOR = 'coordinator';
 
 type ReviewEventType = 'review_notified' | 'review_notice_failed' | 'escalation_timeout';
-export type ReviewIdentity = Pick<PendingReview, 'task_id' | 'generation' | 'iteration' | 'candidate_sha256'>;
 
 /** The same for every coordinator: a receiver can tell a repeated delivery by it. */
 export const noticeIdOf = (

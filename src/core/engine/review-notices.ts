@@ -43,7 +43,8 @@ export function currentNotice(
   return passed.length === 0 ? { kind: 'requested', number: 0 } : { kind: 'reminder', number: passed.length };
 }
 
-type ReviewIdentity = Pick<PendingReview, 'task_id' | 'generation' | 'iteration' | 'candidate_sha256'>;
+/** Identifies one candidate before a person. */
+export type ReviewIdentity = Pick<PendingReview, 'task_id' | 'generation' | 'iteration' | 'candidate_sha256'>;
 
 /** What a notice is identified by. Its id derives from this, so every coordinator gives it the same one. */
 export const noticeNameOf = (
