@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { promisify, stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
 import { gen, start, type TerminalOptions } from './testing/terminal.js';
 import { createProject, FEATURE_ID, writeProjectFile } from './testing/workspace.js';
@@ -342,6 +342,15 @@ it('shows the reviewer every file, its draft, the reason and the checks', async 
   expect(out).toContain('it changes the specification (spec_mutation)');
   expect(out).toContain('product_owner_agrees: The owner has read it');
   expect(out).not.toContain('changed since');
+  expect(stripVTControlCharacters(out)).toContain(
+    '--- /dev/null\n+++ b/docs/login.md\n@@ -0,0 +1 @@\n+People log in.\n',
+  );
+  await writeProjectFile(terminal.cwd, 'docs/login.md', 'Nobody logs in.\n');
+  await writeProjectFile(terminal.cwd, 'specification/login.md', 'They do.\n');
+  const again = await gen({ ...terminal, columns: 300 }, 'review', '--feature', FEATURE_ID);
+  expect(stripVTControlCharacters(again.out)).toContain('--- a/docs/login.md\n+++ b/docs/login.md\n');
+  expect(stripVTControlCharacters(again.out)).toContain('-Nobody logs in.\n+People log in.\n');
+  expect(again.out).toContain('specification/login.md: equal to the file in the project');
   await writeProjectFile(terminal.cwd, `${work}/docs/login.md`, 'Nobody gets in\n');
   expect((await gen(terminal, 'review', '--feature', FEATURE_ID)).out).toContain(
     'The draft has changed since',

@@ -38,6 +38,7 @@ import { pollCommits } from './background/commit-poller.js';
 import { HeldProjectsWatch } from './background/held-projects.js';
 import { Retention } from './background/retention.js';
 import { RetentionRound } from './background/retention-round.js';
+import { type NoticeSender, ReviewNotices, recordedNotices } from './background/review-notices.js';
 import { Sweeper } from './background/sweeper.js';
 import { type DocumentReader, InlineDocumentReader, ThreadedDocumentReader } from './documents/documents.js';
 import { ReviewLinks } from './methodology/review-links.js';
@@ -119,6 +120,8 @@ export interface CoordinatorOptions {
   readonly observer?: Observer;
   /** Writes checkpoints of the logs. Absent: none are written. */
   readonly audit?: AuditOptions;
+  /** Delivers notices of reviews to the webhooks of projects. Absent: none are sent. */
+  readonly notice_sender?: NoticeSender;
   /** Parses large documents. Default: a worker thread, or inline if `environment` is given. */
   readonly documents?: DocumentReader;
 }
@@ -146,6 +149,7 @@ export class Coordinator {
   readonly history: EventHistory;
   private readonly sweeper: Sweeper;
   private readonly retentionRound: RetentionRound;
+  private readonly reviewNotices: ReviewNotices | null;
   private readonly heldProjects: HeldProjectsWatch;
   private readonly stopFollowing: () => void;
 
@@ -188,6 +192,17 @@ export class Coordinator {
     );
     this.sweeper = new Sweeper(projects, environment, retention);
     this.retentionRound = new RetentionRound(projects, store, environment, retention, this.audit);
+    const { notice_sender } = options;
+    this.reviewNotices =
+      notice_sender === undefined
+        ? null
+        : new ReviewNotices({
+            projects,
+            environment,
+            sender: notice_sender,
+            pendingReviews: (project) => this.methodology.pendingReviews(project),
+            recordedNotices: (key, subject) => recordedNotices(this.history, key, subject),
+          });
     this.heldProjects = new HeldProjectsWatch(projects, store, environment);
     const isShared = !store.capabilities.single_writer;
     this.stopFollowing = isShared ? pollCommits(projects, environment) : () => {};
@@ -213,6 +228,7 @@ export class Coordinator {
     this.audit.cancel();
     this.documents.close();
     this.sweeper.stop();
+    this.reviewNotices?.stop();
     this.retentionRound.stop();
     this.heldProjects.stop();
     this.stopFollowing();
@@ -394,6 +410,8 @@ export class Coordinator {
     if (isProblem(fields)) return fields;
     const subject = parseSubject(fields.task_id);
     if (isProblem(subject)) return subject;
+    if (!caller.may_review)
+      return problem('FORBIDDEN', 'Only a reviewer can decide a review: a credential that may review.');
     const { task_id: _, signature: __, request_id, comment = null, offline, ...review } = fields;
     const { principal } = caller;
     const command = (view: DecisionView): SubjectCommand => ({
@@ -561,6 +579,11 @@ export class Coordinator {
   /** Runs the sweeper once in every loaded project. It only records what time has already decided. */
   sweep(): Promise<number> {
     return this.sweeper.sweep();
+  }
+
+  /** Sends the notices of reviews that are due in every loaded project. It also runs every few seconds by itself. */
+  async notifyReviews(): Promise<void> {
+    await this.reviewNotices?.run();
   }
 
   /** Runs retention in every loaded project and returns the number of redacted events. It also runs once a day by itself. */

@@ -3,6 +3,7 @@ export { type Blobs, MemoryBlobs } from '../stores/blobs.js';
 export { FolderBlobs } from '../stores/file/folder-blobs.js';
 export { type Caller, OPEN_CALLER } from './authentication/caller.js';
 export type { KeyRing } from './authentication/key-ring.js';
+export type { NoticeSender } from './background/review-notices.js';
 export { Coordinator, type CoordinatorOptions } from './coordinator.js';
 export type { MethodologyService } from './methodology/service.js';
 export type { KeyScope } from './operations/keys.js';

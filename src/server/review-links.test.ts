@@ -277,7 +277,7 @@ convergence: {rule: all_required_checks_pass}
     const made = await served.request('POST', '/api/review/link', body, as(keys.reviewer));
     const page = await served.get(made.body.path);
     expect(page.body).toContain('look: a person says &#60;b&#62;yes');
-    expect(page.body).toContain('done: pass');
+    expect(page.body).toContain('done: <span class="good">pass</span>');
     expect(page.body).not.toContain('<script');
     const phase = async () =>
       (

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { AuditOptions } from '../coordinator/audit/signer.js';
+import type { NoticeSender } from '../coordinator/background/review-notices.js';
 import { Coordinator } from '../coordinator/coordinator.js';
 import type { KeyRing } from '../coordinator/index.js';
 import type { Limits } from '../core/claims/policy.js';
@@ -36,6 +37,8 @@ export interface ServerOptions extends ServerLogOptions {
   readonly auth?: AuthOptions;
   /** Writes checkpoints of the logs. Absent: none are written. */
   readonly audit?: AuditOptions;
+  /** Delivers notices of reviews to the webhooks of projects. Absent: none are sent. */
+  readonly notice_sender?: NoticeSender;
   /** Memory for the bodies of requests in progress. Default: 1 GiB. */
   readonly body_memory_bytes?: number;
   /** Timeouts and limits of connections. */
@@ -78,7 +81,7 @@ async function serve(options: ServerOptions): Promise<RunningServer> {
     store,
     observer: metrics,
     ...withoutUndefined({ blobs: options.blobs, audit: options.audit }),
-    ...withoutUndefined({ limits: options.limits }),
+    ...withoutUndefined({ limits: options.limits, notice_sender: options.notice_sender }),
     has_enterprise_limits: () => isInOpenMode && keys?.hasAnyKey !== true,
   });
   const feeds = new ProjectFeeds(coordinator.feed, store);

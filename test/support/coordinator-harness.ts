@@ -8,6 +8,7 @@ import {
   FolderBlobs,
   isProblem,
   MemoryBlobs,
+  type NoticeSender,
   type Observer,
   type Problem,
 } from '../../src/coordinator/index.js';
@@ -31,6 +32,7 @@ export interface CoordinatorHarnessOptions {
   readonly start?: string;
   readonly observer?: Observer;
   readonly audit?: AuditOptions;
+  readonly notice_sender?: NoticeSender;
   /** A project that exists before its first event, as that of a workspace. */
   readonly home?: ProjectKey;
 }

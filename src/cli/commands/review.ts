@@ -3,6 +3,7 @@ import { canonicalEdge } from '../../core/methodology/definition/edge-name.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
+import { candidateDiffs } from '../edge/candidate-diff.js';
 import { candidateCopies } from '../edge/draft-copies.js';
 import { removeWorktree } from '../edge/edge-grant.js';
 import { CommandFailure, wrongUsage } from '../exit.js';
@@ -84,12 +85,13 @@ another candidate was submitted meanwhile.`,
     await withMethodology(context, decision === undefined ? 'read' : 'write', async (connection) => {
       const { reviews } = unwrapReply(await connection.calls.reviews());
       const pending = selectReview(reviews, feature, edge);
-      const text = reviewText(pending, await candidateCopies(connection.workspace, pending), context);
-      if (!context.is_json) context.print(text);
+      const copies = await candidateCopies(connection.workspace, pending);
+      const diffs = await candidateDiffs(connection.workspace, pending, connection.blob);
+      if (!context.is_json) context.print(reviewText(pending, copies, diffs, context));
       if (decision !== undefined)
         return decide(context, connection, pending, comment, DECISION_CODES[decision]);
       const next = `Decide: ${pending.next} --approve|--reject|--refine`;
-      context.show(pending, () => ['', ...context.wrap(next, 0)]);
+      context.show({ ...pending, diffs }, () => ['', ...context.wrap(next, 0)]);
     });
   },
 });

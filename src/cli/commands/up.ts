@@ -17,6 +17,7 @@ import type { OptionsOf } from '../option-table.js';
 import { waitForStop } from '../stop.js';
 import { defaultStore, folderOfStore, workspaceOf } from '../store.js';
 import { unusedStoreRemover } from '../unused-store.js';
+import { webhookOptions } from '../webhook-options.js';
 
 const UP_OPTIONS = {
   '--store <url>':
@@ -80,6 +81,7 @@ async function up(context: CommandContext, options: UpOptions): Promise<void> {
     if (workspace !== null) context.warnAll(await ignoreWarning(workspace));
     const { host, port } = options;
     const audit = await auditOptions(context);
+    const webhooks = await webhookOptions(context);
     await assertNotBehindAnchor(context, store, options.anchor);
     const settings = {
       host,
@@ -88,6 +90,7 @@ async function up(context: CommandContext, options: UpOptions): Promise<void> {
       auth,
       trusted_proxies,
       ...audit,
+      ...webhooks,
       ...metricsOptions,
       ...log.options,
     };

@@ -1,5 +1,6 @@
 import type { Genesis } from '../../client/index.js';
 import type { MethodologyClient } from '../../client/methodology.js';
+import { isProblem } from '../../client/replies.js';
 import type { ProjectStatus } from '../../core/contract/overview.js';
 import type { AtQuery } from '../../core/contract/schema.js';
 import { unwrapReply } from '../replies.js';
@@ -18,6 +19,8 @@ export interface OpenedProject<Calls = ProjectCalls> {
   readonly title: string;
   /** The plan's status; null if the project has no plan and works by features alone. */
   plan(options?: AtQuery): Promise<ProjectStatus | null>;
+  /** The content of a file of a result; null if it is not available or larger. */
+  blob(sha256: string, bytesMax: number): Promise<Uint8Array | null>;
   close(): Promise<void>;
 }
 
@@ -28,6 +31,10 @@ export const openedProject = (genesis: Genesis, close = async () => {}): OpenedP
   plan: async (options = {}) => {
     const status = unwrapReply(await genesis.status(options));
     return Object.keys(status.tracks).length === 0 ? null : status;
+  },
+  blob: async (sha256, bytes_max) => {
+    const bytes = await genesis.getBlob(sha256, { bytes_max });
+    return isProblem(bytes) ? null : bytes;
   },
   close,
 });

@@ -79,7 +79,9 @@ async function openCoordinatorCopy(
   const store = openMemoryStore();
   store.restore(events);
   const projectKey = await readProjectKey(workspace);
-  return openInProcess(await readWorkspaceFiles(workspace), { store, key: projectKey, user, warn });
+  const { FolderBlobs } = await import('../../stores/file/folder-blobs.js');
+  const blobs = new FolderBlobs(workspace.events);
+  return openInProcess(await readWorkspaceFiles(workspace), { store, blobs, key: projectKey, user, warn });
 }
 
 type StatusRequest = { agent_id?: string } & AtQuery;
@@ -105,6 +107,7 @@ function withLazyCoordinator(
     plan: async (options = {}) =>
       options.at === undefined ? projection.plan() : (await openOnce()).plan(options),
     title: projection.title,
+    blob: async (...request) => (await openOnce()).blob(...request),
     close: async () => (await opened)?.close(),
   };
 }

@@ -1,5 +1,6 @@
 import type { PendingProposal, PendingReview } from '../../core/contract/methodology.js';
 import type { CommandContext } from '../context.js';
+import type { FileDiff } from '../edge/candidate-diff.js';
 import type { CandidateCopy } from '../edge/draft-copies.js';
 import { countText, formatUtc, relativeTime, section, singleLine } from './text.js';
 
@@ -47,15 +48,23 @@ function candidatesText(reviews: readonly PendingReview[], { table }: CommandCon
     { head: 'Iteration', cell: ({ iteration }) => String(iteration) },
     { head: 'Agent', cell: ({ agent_id }) => agent_id, is_flexible: true },
     { head: 'Reason', cell: ({ reason }) => reason, is_flexible: true },
-    { head: 'Pending since', cell: ({ since }) => relativeTime(since, Date.now()) },
+    { head: 'Pending since', cell: pendingSince },
   ]);
-  return `${rows}\n\nShow one: gen review --feature ID --edge EDGE`;
+  const failed = reviews.filter(({ notice_failed }) => notice_failed !== null).map(failedNoticeText);
+  return `${[rows, ...failed].join('\n')}\n\nShow one: gen review --feature ID --edge EDGE`;
 }
+
+const pendingSince = ({ since, overdue }: PendingReview): string =>
+  `${relativeTime(since, Date.now())}${overdue ? ', overdue' : ''}`;
+
+const failedNoticeText = (review: PendingReview): string =>
+  `${reviewName(review)}: ${review.notice_failed?.host} was not notified (${review.notice_failed?.error}).`;
 
 /** The candidate to decide on: its identity, its agent, and the check reports. */
 export function reviewText(
   review: PendingReview,
   copies: readonly CandidateCopy[],
+  diffs: readonly FileDiff[],
   context: CommandContext,
 ): string {
   const { generation, iteration, candidate_sha256, work_product_ref, agent_id, agent_role } = review;
@@ -68,7 +77,14 @@ export function reviewText(
     ['reason', review.reason],
     ['since', `${formatUtc(review.since)} UTC (${relativeTime(review.since, Date.now())})`],
   ];
-  if (review.deadline !== null) rows.push(['deadline', `${formatUtc(review.deadline)} UTC`]);
+  if (review.deadline !== null) {
+    const passed = review.overdue ? ' (passed: it can still be decided)' : '';
+    rows.push(['deadline', `${formatUtc(review.deadline)} UTC${passed}`]);
+  }
+  if (review.notice_failed !== null) {
+    const { host, error } = review.notice_failed;
+    rows.push(['notice', `not delivered to ${host}: ${error}`]);
+  }
   const humanLines = review.human_checks.flatMap(({ name, criterion }) =>
     wrap(criterion === '' ? name : `${name}: ${criterion}`, 2),
   );
@@ -76,6 +92,7 @@ export function reviewText(
     paint.bold(reviewName(review)),
     ...rows.flatMap(([name, text]) => context.labelled(`  ${name}`, text, 13)),
     ...fileLines(review, copies, context),
+    ...diffs.flatMap((diff) => diffLines(diff, context)),
     ...section(paint.bold('Checks for the reviewer'), humanLines),
     ...evaluatorLines(review, context),
   ].join('\n');
@@ -104,6 +121,18 @@ function fileLines(
     ]),
     ...(file_count > copies.length ? [`  and ${file_count - copies.length} more`] : []),
   ];
+}
+
+/** The change of one file, as `diff` and git write it. */
+function diffLines({ path, change, diff, note }: FileDiff, { paint }: CommandContext): string[] {
+  const name = singleLine(path);
+  if (change === 'same') return ['', paint.dim(`${name}: equal to the file in the project`)];
+  const shown = note === null ? [] : [paint.dim(`${name}: ${note}`)];
+  if (diff === null) return ['', ...shown];
+  const color = (line: string): string =>
+    line.startsWith('+') ? paint.green(line) : line.startsWith('-') ? paint.red(line) : line;
+  const heads = [`--- ${change === 'added' ? '/dev/null' : `a/${name}`}`, `+++ b/${name}`];
+  return ['', ...heads.map(paint.bold), ...diff.split('\n').map(color), ...shown];
 }
 
 type EvaluatorDetail = Readonly<Partial<Record<'name' | 'check' | 'type' | 'result', unknown>>>;

@@ -5,6 +5,7 @@ import type { Projects } from '../queue/projects.js';
 import type { Environment } from '../runtime/environment.js';
 import { repeatEvery } from './repeat.js';
 import type { Retention } from './retention.js';
+import { ReviewDeadlines } from './review-deadlines.js';
 
 const SWEEP_MAX = 1000;
 const TICK_MS = 1000;
@@ -16,6 +17,7 @@ const TICK_MS = 1000;
 export class Sweeper {
   readonly stop: () => void;
   private readonly lastSweepMs = new WeakMap<Project, number>();
+  private readonly reviewDeadlines = new ReviewDeadlines();
 
   constructor(
     private readonly projects: Projects,
@@ -61,9 +63,12 @@ export class Sweeper {
       const isNewlyStale = isStale(head, view.now_ms, rules) && !head.claim?.stale;
       if (isNewlyStale || canTakeOver(head, view.now_ms, rules)) due.push(subject);
     }
+    // Queued before the expiries, which may end the claims of these reviews.
+    const timeouts = this.reviewDeadlines.record(project);
     const expiries = due.map((subject) =>
       project.run(holderOperation(subject, { type: 'expire' }, (decision) => decision.ok)),
     );
-    return (await Promise.all(expiries)).filter((expired) => expired === true).length;
+    const [, ...replies] = await Promise.all([timeouts, ...expiries]);
+    return replies.filter((expired) => expired === true).length;
   }
 }

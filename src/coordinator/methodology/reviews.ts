@@ -1,4 +1,4 @@
-import type { Head } from '../../core/claims/head.js';
+import type { Gate, Head } from '../../core/claims/head.js';
 import type { PendingReview } from '../../core/contract/methodology.js';
 import { isoTime } from '../../core/events/envelope.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
@@ -7,16 +7,18 @@ import type { MethodologyState } from '../../core/methodology/progress/feature-s
 import { subjectKeys } from '../../core/subject.js';
 import { edgeDetailsOf } from '../queries/tasks.js';
 import type { DecisionView } from '../queue/decision-view.js';
+import { reviewTimesOf } from './review-times.js';
 
-/** Candidates that wait for a human, longest wait first. */
+/** Candidates that wait for a human: overdue ones first, then the longest wait. */
 export function pendingReviews(view: DecisionView, state: MethodologyState): PendingReview[] {
   const waiting: PendingReview[] = [];
   for (const subject of view.state.live) {
     const review = pendingReviewOf(view, state, subject);
     if (review !== null) waiting.push(review);
   }
-  return waiting.sort((a, b) =>
-    a.since === b.since ? compare(a.task_id, b.task_id) : compare(a.since, b.since),
+  return waiting.sort(
+    (a, b) =>
+      Number(b.overdue) - Number(a.overdue) || compare(a.since, b.since) || compare(a.task_id, b.task_id),
   );
 }
 
@@ -30,15 +32,16 @@ export function pendingReviewOf(
   return head === undefined ? null : reviewOf(head, view, state);
 }
 
-const compare = (a: string, b: string): number => (a < b ? -1 : 1);
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 function reviewOf(head: Head, view: DecisionView, state: MethodologyState): PendingReview | null {
   const { subject, generation, claim, gate } = head;
-  if (claim?.state !== 'SUSPENDED' || gate === null) return null;
-  if (gate.decision !== null || gate.generation !== generation) return null;
+  const times = reviewTimesOf(head, view.methodology?.engine?.review);
+  if (times === null || claim === null || gate === null) return null;
+  const { since_ms, deadline_ms } = times;
   const { feature_id = null, edge = null } = subjectKeys(subject);
   const edgeState = feature_id === null ? undefined : state.features.get(feature_id)?.edges.get(edge ?? '');
-  const { suspended_until_ms, agent_id, agent_role } = claim;
+  const { agent_id, agent_role } = claim;
   // Evaluators submitted with the candidate take precedence over those reported earlier.
   const { evaluators } = gate.candidate?.evidence ?? {};
   return {
@@ -55,8 +58,10 @@ function reviewOf(head: Head, view: DecisionView, state: MethodologyState): Pend
       escalationReasonOf(state, feature_id, edge) ??
       edgeState?.escalation ??
       `${agent_id} requested a decision before continuing`,
-    since: isoTime(head.last_at_ms),
-    deadline: suspended_until_ms === null ? null : isoTime(suspended_until_ms),
+    since: isoTime(since_ms),
+    deadline: deadline_ms === null ? null : isoTime(deadline_ms),
+    overdue: deadline_ms !== null && view.now_ms >= deadline_ms,
+    notice_failed: failedNoticeOf(state, head, gate),
     evaluators: evaluators === undefined ? (edgeState?.evaluators ?? null) : { ...evaluators },
     ...candidateFilesOf(gate.candidate?.data),
     human_checks: humanChecks(view, subject),
@@ -65,6 +70,14 @@ function reviewOf(head: Head, view: DecisionView, state: MethodologyState): Pend
       ...(feature_id === null ? [subject] : ['--feature', feature_id, '--edge', edge ?? '']),
     ),
   };
+}
+
+function failedNoticeOf(state: MethodologyState, { subject, generation }: Head, gate: Gate) {
+  const failed = state.failed_notices.get(subject);
+  if (failed === undefined || failed.generation !== generation) return null;
+  if (failed.iteration !== gate.iteration || failed.candidate_sha256 !== gate.candidate_sha256) return null;
+  const { host, error } = failed;
+  return { host, error };
 }
 
 const FILES_LISTED_MAX = 100;

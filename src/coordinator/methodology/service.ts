@@ -187,6 +187,12 @@ export class MethodologyService {
     }));
   }
 
+  /** The same of a loaded project. */
+  async pendingReviews(project: Project): Promise<PendingReview[]> {
+    const state = await this.stateOf(project);
+    return pendingReviews(project.view(), state);
+  }
+
   /** The candidate of a subject that waits for a human; null if none does. */
   async pendingReview(project: Project, subject: string): Promise<PendingReview | null> {
     const state = await this.stateOf(project);

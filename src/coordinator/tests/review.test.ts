@@ -8,6 +8,7 @@ import {
   planOf,
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
+import { OPEN_CALLER } from '../authentication/caller.js';
 
 const [A, B] = ['A-001-core', 'B-001-data'] as const;
 const sha256 = (value: unknown) => createHash('sha256').update(JSON.stringify(value)).digest('hex');
@@ -61,6 +62,29 @@ forEachStore('a human gate', (open) => {
     expect(await review('APPROVED')).toMatchObject({ success: true, reason: 'APPROVED' });
     expect(await review('REJECTED')).toMatchObject({ success: false, reason: 'ALREADY_DECIDED' });
     expect(await alpha.submits(A, 'v1')).toMatchObject({ accepted: true });
+  });
+
+  test('is decided only by callers that may review, whatever way they come', async () => {
+    const { coordinator, alpha, review, queries } = await openWithClaim();
+    await alpha.suspends(A, { iteration: 1, candidate_sha256: sha256('v1') });
+    const agent = { ...OPEN_CALLER, principal: 'agent-key', may_review: false };
+    const candidate = { task_id: A, generation: 1, iteration: 1, candidate_sha256: sha256('v1') };
+    const approval = { ...candidate, decision: 'APPROVED' };
+    const offline = {
+      event_id: '0198c5a2-7d5e-7b2c-9c1f-2f6f3c1d4e5a',
+      occurred_at: '2026-01-04T06:00:00.000Z',
+      reviewer: 'rita',
+    };
+    const refused = { problem: 'FORBIDDEN' };
+    expect(await coordinator.recordReview(P, approval, agent)).toMatchObject(refused);
+    expect(await coordinator.recordReview(P, { ...approval, offline }, agent)).toMatchObject(refused);
+    const named = { ...candidate, decision: 'approved' };
+    expect(await coordinator.methodology.review(P, named, agent)).toMatchObject(refused);
+    expect(await coordinator.reviewLinks.create(P, { task_id: A, reviewer: 'rita' }, agent)).toMatchObject(
+      refused,
+    );
+    expect(unwrap(await queries.getTaskState(P, A)).readiness).toBe('suspended');
+    expect(await review('APPROVED')).toMatchObject({ success: true });
   });
 
   test('needs no new permit under stale_policy hold, even if the old permit had expired', async () => {

@@ -36,12 +36,12 @@ function headChanges(head: Head, event: EventDraft, at_ms: number): HeadChanges 
     case 'released':
       return released(head, claimEvent.payload);
     case 'suspended':
-      return suspended(head, claimEvent.payload);
+      return suspended(head, claimEvent.payload, at_ms);
     case 'accepted':
     case 'adopted':
       return completed(head, event, claimEvent.payload, at_ms);
     case 'escalated':
-      return escalated(head, claimEvent.payload);
+      return escalated(head, claimEvent.payload, at_ms);
     case 'reviewed':
       return reviewed(head, claimEvent.payload, at_ms);
     case 'held': {
@@ -132,7 +132,7 @@ function released(head: Head, payload: ClaimEventPayloads['released']): HeadChan
   return isForgiven ? { claim, failures: 0, last_error: null } : { claim };
 }
 
-function suspended(head: Head, payload: ClaimEventPayloads['suspended']): HeadChanges {
+function suspended(head: Head, payload: ClaimEventPayloads['suspended'], atMs: number): HeadChanges {
   if (head.claim === null) return {};
   const claim: LastClaim = {
     ...head.claim,
@@ -142,25 +142,31 @@ function suspended(head: Head, payload: ClaimEventPayloads['suspended']): HeadCh
     release_reason: null,
   };
   // A gate stays open until its generation ends: a suspension without a gate must not close it.
-  const gate = payload.gate === undefined ? head.gate : openGate(head, { ...payload.gate, candidate: null });
+  const gate =
+    payload.gate === undefined ? head.gate : openGate(head, { ...payload.gate, candidate: null }, atMs);
   return { claim, gate };
 }
 
 type OpenedGate = Pick<Gate, 'iteration' | 'candidate_sha256' | 'candidate'>;
-const openGate = ({ generation }: Head, { iteration, candidate_sha256, candidate }: OpenedGate): Gate => ({
+const openGate = (
+  { generation }: Head,
+  { iteration, candidate_sha256, candidate }: OpenedGate,
+  opened_at_ms: number,
+): Gate => ({
   generation,
   iteration,
   candidate_sha256,
   decision: null,
   reviewer: null,
+  opened_at_ms,
   candidate,
 });
 
-function escalated(head: Head, payload: ClaimEventPayloads['escalated']): HeadChanges {
+function escalated(head: Head, payload: ClaimEventPayloads['escalated'], atMs: number): HeadChanges {
   const { iteration, result_sha256: candidate_sha256 } = payload;
   return {
-    ...suspended(head, { until: payload.until }),
-    gate: openGate(head, { iteration, candidate_sha256, candidate: resultOf(payload) }),
+    ...suspended(head, { until: payload.until }, atMs),
+    gate: openGate(head, { iteration, candidate_sha256, candidate: resultOf(payload) }, atMs),
     // A late candidate reactivates its generation, so the expiry no longer counts as a failure.
     ...(head.claim?.state === 'EXPIRED' ? { failures: Math.max(head.failures - 1, 0) } : {}),
   };

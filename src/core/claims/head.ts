@@ -58,6 +58,8 @@ export interface Gate {
   readonly candidate_sha256: string;
   readonly decision: ReviewDecision | null;
   readonly reviewer: string | null;
+  /** When the candidate was put before a person. Missing in heads that an earlier version stored. */
+  readonly opened_at_ms?: number;
   /** Set if a submission was escalated: an approval accepts exactly this result. */
   readonly candidate: SubmittedResult | null;
 }

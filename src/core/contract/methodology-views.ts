@@ -197,6 +197,7 @@ const healthFinding = z.object({
   kind: z.enum([
     ...ESCALATION_KINDS,
     'failing_check',
+    'review_notice',
     'lease_expired',
     'orphaned_spawn',
     'not_folded_back',

@@ -371,6 +371,9 @@ const pendingReview = named(
     reason: text,
     since: time,
     deadline: time.nullable(),
+    overdue: z.boolean().describe('whether the deadline has passed; the review can still be answered'),
+    /** Null unless the last notice of this candidate could not be delivered. */
+    notice_failed: z.object({ host: text, error: text }).nullable(),
     /** The latest reported counts: passed, failed, skipped, total. */
     evaluators: jsonRecord.nullable(),
     /** Null if the candidate is not a file manifest. */

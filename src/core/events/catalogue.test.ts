@@ -95,6 +95,7 @@ const RECORD_TYPES = [
   'EVIDENCE_RECORDED',
   'BASE_MOVED',
 ];
+const REVIEW_TYPES = ['review_notified', 'review_notice_failed', 'escalation_timeout'];
 
 const held = {
   event_id: '0198c5a2-7d5e-7b2c-9c1f-2f6f3c1d4e5a',
@@ -122,7 +123,7 @@ const ofProject = (event_type: string, payload: Record<string, unknown>) => ({
 describe('the catalogue of events', () => {
   // req: EVT-004, EVT-005
   it('has exactly these types', () => {
-    const all = [...TASK_TYPES, ...EDGE_TYPES, ...METHODOLOGY_TYPES, ...RECORD_TYPES];
+    const all = [...TASK_TYPES, ...EDGE_TYPES, ...METHODOLOGY_TYPES, ...RECORD_TYPES, ...REVIEW_TYPES];
     expect([...CATALOGUE.keys()].sort()).toEqual(all.sort());
   });
 

@@ -7,12 +7,14 @@ import type { NewEvent } from './envelope.js';
 import { count, isoTimestamp, name, openObject } from './fields.js';
 import { methodologyEventSchemas } from './methodology-events.js';
 import { recordEventSchemas } from './record-events.js';
+import { reviewEventSchemas } from './review-events.js';
 
 const payloadSchemas = {
   ...taskEventSchemas,
   ...edgeEventSchemas,
   ...methodologyEventSchemas,
   ...recordEventSchemas,
+  ...reviewEventSchemas,
 };
 export type EventType = keyof typeof payloadSchemas;
 export type EventPayloads = { [Type in EventType]: z.infer<(typeof payloadSchemas)[Type]> };
@@ -113,7 +115,7 @@ function subjectFaults(event: NewEvent): EventFault[] {
   return faults;
 }
 
-/** Null for methodology events, which may have any subject or none. */
+/** Null for events of the methodology and of reviews, which may have any subject or none. */
 function expectedSubjectKind(eventType: string): SubjectKind | null {
   if (eventType in taskEventSchemas) return 'task';
   if (eventType in edgeEventSchemas) return 'edge';

@@ -56,6 +56,9 @@ export const CATALOGUE_TYPES: ReadonlySet<string> = new Set([
   'CANDIDATE_PROPOSED',
   'EVIDENCE_RECORDED',
   'BASE_MOVED',
+  'review_notified',
+  'review_notice_failed',
+  'escalation_timeout',
 ]);
 /** Types that other Genesis tools write in addition to our catalogue. */
 const FOREIGN_TYPES = [
@@ -64,7 +67,6 @@ const FOREIGN_TYPES = [
   'command_error',
   'convergence_achieved',
   'draft_proposal',
-  'escalation_timeout',
   'exteroceptive_signal',
   'feature_converged',
   'feature_proposal',

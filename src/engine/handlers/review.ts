@@ -1,7 +1,8 @@
 import { claimEventType } from '../../core/claims/claim-event-kinds.js';
-import type { HumanDecision } from '../../core/engine/run-data.js';
-import { REVIEW_DEADLINE_DAYS } from '../../core/engine/step-timeouts.js';
-import { isoTime } from '../../core/events/envelope.js';
+import { type ReviewSettings, reviewDeadlineMs } from '../../core/engine/review-notices.js';
+import type { HumanDecision, RunData } from '../../core/engine/run-data.js';
+import { type EventEnvelope, isoTime, msOf } from '../../core/events/envelope.js';
+import { engineError } from '../engine-error.js';
 import { MachineStopped } from '../interpreter/run-machine.js';
 import type { StepCall } from '../runs/step-runner.js';
 import { claimOf, planOf } from './run-state.js';
@@ -9,44 +10,63 @@ import type { EngineServices } from './services.js';
 import { refusedError, subjectOf } from './submission.js';
 import { submitVerified } from './submit-verified.js';
 
-const DAY_MS = 24 * 3600 * 1000;
+type Events = readonly EventEnvelope[];
+
+const NO_ANSWER: HumanDecision = { decision: 'NO_ANSWER', reviewer: '', comment: '' };
 
 /**
  * Puts the candidate before a person. The claim is suspended and no process waits: the machine stops here, and is run
- * again when a decision is in the log.
+ * again when a decision is in the log or the deadline has passed.
  */
 export async function requestReview(services: EngineServices, call: StepCall): Promise<HumanDecision> {
   const { data, journal, key } = call;
-  const decided = await decisionOn(services, call);
+  const readEvents = () => services.coordination.eventsOf(subjectOf(data));
+  const events = await readEvents();
+  const decided = decisionOn(events, data);
   if (decided !== null) return decided;
+  if (hasTimedOut(events, data, services.now())) return NO_ANSWER;
   const reply = await submitVerified(services, call);
   if (reply.accepted) return { decision: 'APPROVED', reviewer: '', comment: '' };
   if (reply.reason !== 'ESCALATED') throw refusedError(reply);
-  const plan = await planOf(services.blobs, data);
-  const days = plan.settings.review?.deadline_days ?? REVIEW_DEADLINE_DAYS;
-  await journal.waiting(key, isoTime(services.now() + days * DAY_MS));
+  if (!journal.isWaiting(key)) {
+    const { settings } = await planOf(services.blobs, data);
+    await journal.waiting(key, isoTime(deadlineMsOf(await readEvents(), data, settings.review)));
+  }
   throw new MachineStopped(
     `${subjectOf(data)} waits for a review: gen review --feature ${data.run.feature_id}`,
   );
 }
 
 /** The decision on exactly this candidate of this generation and iteration; null if there is none yet. */
-async function decisionOn(
-  { coordination }: EngineServices,
-  { data }: StepCall,
-): Promise<HumanDecision | null> {
-  const subject = subjectOf(data);
+function decisionOn(events: Events, data: RunData): HumanDecision | null {
   const { generation } = claimOf(data);
-  const reviewed = claimEventType('reviewed', subject);
-  const events = await coordination.eventsOf(subject);
+  const reviewed = claimEventType('reviewed', subjectOf(data));
   const review = events.findLast(
-    ({ event_type, generation: reviewedGeneration, payload }) =>
-      event_type === reviewed &&
-      reviewedGeneration === generation &&
-      payload.iteration === data.iteration &&
-      payload.candidate_sha256 === data.candidate?.sha256,
+    (event) => event.event_type === reviewed && event.generation === generation && isOfCandidate(event, data),
   );
   if (review === undefined) return null;
   const { decision, reviewer, comment = '' } = review.payload as Partial<HumanDecision>;
   return { decision: decision ?? 'REJECTED', reviewer: String(reviewer ?? ''), comment };
 }
+
+/** Whether the wait of this run is over: the coordinator has recorded it, or it will with its next round. */
+function hasTimedOut(events: Events, data: RunData, nowMs: number): boolean {
+  return events.some((event) => {
+    if (event.event_type === 'escalation_timeout') return isOfCandidate(event, data);
+    if (event.event_type !== 'run_suspended') return false;
+    const { run_id, iteration, deadline_at } = event.payload;
+    const isOfRun = run_id === data.run.run_id && iteration === data.iteration;
+    return isOfRun && nowMs >= msOf(String(deadline_at));
+  });
+}
+
+/** The same deadline that the coordinator applies, from the event that opened the review. */
+function deadlineMsOf(events: Events, data: RunData, settings: ReviewSettings | undefined): number {
+  const escalated = claimEventType('escalated', subjectOf(data));
+  const opened = events.findLast(({ event_type }) => event_type === escalated);
+  if (opened === undefined) throw engineError('failed', 'The log has no escalation of the candidate.');
+  return reviewDeadlineMs(msOf(opened.timestamp), msOf(String(opened.payload.until)), settings);
+}
+
+const isOfCandidate = ({ payload }: EventEnvelope, { iteration, candidate }: RunData): boolean =>
+  payload.iteration === iteration && payload.candidate_sha256 === candidate?.sha256;

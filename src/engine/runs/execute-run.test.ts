@@ -197,6 +197,38 @@ forEachStore('a run of an edge', (open) => {
     expect(steps).toEqual(['1 tests_pass fail', '2 tests_pass pass']);
   });
 
+  test('waits on while there is time, however often it is run', async () => {
+    const harness = await configured(open, true);
+    const services = () => servicesOf(harness, { ...SCRIPT, plan: HUMAN_PLAN });
+    const first = await executeRun(REQUEST, services(), instantHost(), SIGNAL);
+    const before = await typesIn(harness);
+    harness.advance(3600);
+    const again = await executeRun(REQUEST, services(), instantHost(), SIGNAL);
+    expect([first.status, again.status]).toEqual(['WAITING', 'WAITING']);
+    expect(again).toMatchObject({ run: { status: 'WAITING' } });
+    expect(await typesIn(harness)).toEqual(before);
+  });
+
+  test.each(['hold', 'takeover'])(
+    'ends without an answer when it is run after the deadline, and the review can still be decided (%s)',
+    async (stale_policy) => {
+      const harness = await configured(open, true);
+      unwrap(await harness.coordinator.settings.putPolicy(P, { stale_policy }));
+      const trace = newTrace();
+      const services = () => servicesOf(harness, { ...SCRIPT, plan: HUMAN_PLAN }, { trace });
+      const first = await executeRun(REQUEST, services(), instantHost(), SIGNAL);
+      expect(first.status).toBe('WAITING');
+      harness.advance(14 * 24 * 3600);
+      const ended = await executeRun(REQUEST, services(), instantHost(), SIGNAL);
+      expect(ended).toMatchObject({ status: 'ENDED', run: { status: 'ESCALATED', reason: 'NO_ANSWER' } });
+      expect(trace.constructed).toEqual([1, 2]);
+      const { reviews } = unwrap(await harness.coordinator.methodology.reviews(P));
+      const { task_id, generation, iteration, candidate_sha256 } = reviews[0]!;
+      const decision = { task_id, generation, iteration, candidate_sha256, decision: 'APPROVED' };
+      expect(await harness.coordinator.recordReview(P, decision)).toMatchObject({ reason: 'APPROVED' });
+    },
+  );
+
   test('is refused while another agent holds the edge', async () => {
     const harness = await configured(open);
     const other = { task_id: SUBJECT, agent_id: 'other', session_id: 's-other', agent_role: 'full_stack' };

@@ -33,6 +33,8 @@ export class RunJournal {
   private readonly completed = new Map<string, CompletedStep>();
   private readonly attempts = new Map<string, number>();
   private readonly unconfirmed = new Map<string, UnconfirmedEnd>();
+  /** Digests of the inputs of steps that wait for a person. */
+  private readonly waitingInputs = new Map<string, string>();
   private total: Cost = NO_COST;
   private lastIteration = 0;
 
@@ -67,10 +69,17 @@ export class RunJournal {
     return JSON.parse(Buffer.from(await this.blobs.get(found.output_ref)).toString('utf8'));
   }
 
-  /** Returns the number of the attempt. */
+  /** Whether the log says that this step waits for a person. */
+  isWaiting({ step, iteration, input_sha256 }: StepKey): boolean {
+    return this.waitingInputs.get(nameOf(step, iteration)) === input_sha256;
+  }
+
+  /** Returns the number of the attempt. A step that waits goes on with the attempt that it waits in. */
   async started(key: StepKey): Promise<number> {
     const name = nameOf(key.step, key.iteration);
-    const attempt = (this.attempts.get(name) ?? 0) + 1;
+    const before = this.attempts.get(name) ?? 0;
+    if (this.isWaiting(key)) return before;
+    const attempt = before + 1;
     await appendRunEvent(this.coordination, this.author, 'run_step_started', {
       ...this.stepFields(key),
       attempt,
@@ -151,6 +160,7 @@ export class RunJournal {
   private remember({ step, iteration, attempts, status, input_sha256, output, output_ref }: RunStep): void {
     this.attempts.set(nameOf(step, iteration), attempts);
     this.lastIteration = Math.max(this.lastIteration, iteration);
+    if (status === 'WAITING') this.waitingInputs.set(nameOf(step, iteration), input_sha256);
     if (status === 'COMPLETED')
       this.completed.set(nameOf(step, iteration), { input_sha256, output, output_ref });
   }

@@ -17,23 +17,18 @@ export function reviewLinkPage({ link, review }: LinkedReview & { state: 'pendin
 ${tableOf(identityRows(link, review))}
 ${section(
   'Checks for you',
-  review.human_checks.map(({ name, criterion }) => `${name}: ${criterion}`),
+  review.human_checks.map(({ name, criterion }) => html(`${name}: ${criterion}`)),
 )}
-${section(checksTitle(review), checkLines(review))}
-${section(
-  `Files (${review.file_count})`,
-  (review.files ?? []).map(
-    ({ path, sha256, size_bytes }) => `${path}, ${size_bytes} bytes, SHA-256 ${sha256}`,
-  ),
-)}
+${section(checksTitle(review), checkItems(review))}
+${section(`Files (${review.file_count})`, fileItems(review))}
 <p>Your decision applies to exactly this candidate, and you can decide once.</p>
 <form method="post" action="/reviews/link" autocomplete="off">
 <input type="hidden" name="token" value="${html(token)}">
 <p><label for="comment">Comment for the agent</label><br>
-<textarea id="comment" name="comment" rows="6" cols="72" maxlength="4000"></textarea></p>
-<p><button name="decision" value="APPROVED">Approve</button>
+<textarea id="comment" name="comment" rows="6" maxlength="4000"></textarea></p>
+<p class="decisions"><button class="good" name="decision" value="APPROVED">Approve</button>
 <button name="decision" value="CHANGES_REQUESTED">Request changes</button>
-<button name="decision" value="REJECTED">Reject</button></p>
+<button class="bad" name="decision" value="REJECTED">Reject</button></p>
 </form>`,
   );
 }
@@ -46,7 +41,7 @@ const page = (title: string, body: string): string => `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${html(title)}</title><link rel="stylesheet" href="/page.css"></head>
-<body><main>
+<body><main class="review">
 ${body}
 </main></body>
 </html>
@@ -66,31 +61,47 @@ function identityRows(link: ReviewLink, review: PendingReview): Row[] {
     ['From', `${agent_id}${agent_role === null ? '' : ` as ${agent_role}`}`],
     ['Generation, iteration', `${generation}, ${iteration}`],
     ['Reason', review.reason],
-    ['Waits since', review.since],
-    ...(deadline === null ? [] : [['Deadline', deadline] as const]),
+    ['Waits since', utc(review.since)],
+    ...(deadline === null
+      ? []
+      : [['Deadline', `${utc(deadline)}${review.overdue ? ' (passed)' : ''}`] as const]),
     ['You decide as', linkReviewer(link)],
-    ['This link expires', new Date(link.expires_at_ms).toISOString()],
+    ['This link expires', utc(new Date(link.expires_at_ms).toISOString())],
   ];
 }
 
 const tableOf = (rows: readonly Row[]): string =>
   `<table>\n${rows.map(([label, value]) => `<tr><th scope="row">${html(label)}</th><td>${html(value)}</td></tr>`).join('\n')}\n</table>`;
 
-const section = (title: string, lines: readonly string[]): string =>
-  lines.length === 0
+/** `items`: HTML. */
+const section = (title: string, items: readonly string[]): string =>
+  items.length === 0
     ? ''
-    : `<h2>${html(title)}</h2>\n<ul>\n${lines.map((line) => `<li>${html(line)}</li>`).join('\n')}\n</ul>`;
+    : `<h2>${html(title)}</h2>\n<ul>\n${items.map((item) => `<li>${item}</li>`).join('\n')}\n</ul>`;
+
+/** `2026-01-04 06:00:00 UTC`, from ISO 8601. */
+const utc = (time: string): string => `${time.slice(0, 19).replace('T', ' ')} UTC`;
 
 function checksTitle({ evaluators }: PendingReview): string {
   const { passed = 0, failed = 0, skipped = 0, total = 0 } = evaluators ?? {};
   return `Checks: ${passed} of ${total} passed, ${failed} failed, ${skipped} skipped`;
 }
 
-function checkLines({ evaluators }: PendingReview): string[] {
+const RESULT_CLASSES: Readonly<Record<string, string>> = { pass: 'good', fail: 'bad' };
+
+function checkItems({ evaluators }: PendingReview): string[] {
   const details = evaluators?.details;
   if (!Array.isArray(details) || details.length === 0) return ['No check has reported a result.'];
   const reports = details.slice(0, CHECKS_MAX) as readonly ReportedCheckLine[];
-  return reports.map(
-    ({ name, check, type = '', result = '?' }) => `${name ?? check ?? '?'}: ${result} ${type}`,
-  );
+  return reports.map(({ name, check, type = '', result = '?' }) => {
+    const style = RESULT_CLASSES[String(result)] ?? 'odd';
+    const shownType = type === '' ? '' : ` <span class="quiet">${html(String(type))}</span>`;
+    return `${html(String(name ?? check ?? '?'))}: <span class="${style}">${html(String(result))}</span>${shownType}`;
+  });
 }
+
+const fileItems = ({ files }: PendingReview): string[] =>
+  (files ?? []).map(
+    ({ path, sha256, size_bytes }) =>
+      `<code>${html(path)}</code>, ${size_bytes} bytes<br><small class="quiet">SHA-256 <code>${html(sha256)}</code></small>`,
+  );

@@ -81,6 +81,22 @@ export function raiseEscalation(context: EventContext): void {
   raiseSignal(context, id, { id, kind: 'escalation', severity: 'high', says });
 }
 
+const OVERDUE = 'the deadline has passed without an answer';
+
+/** The escalation becomes more severe; it keeps its reason, and the review can still be answered. */
+export function markEscalationOverdue(context: EventContext): void {
+  const { state, feature_id, edge_id } = context;
+  const id = edgeSignalKey('escalation', context);
+  const before = state.signals.get(id);
+  if (before?.severity === 'critical') return;
+  if (before !== undefined) {
+    state.signals.set(id, { ...before, severity: 'critical', says: `${before.says}; ${OVERDUE}` });
+    return;
+  }
+  const says = `${edge_id} of ${feature_id} waits for a review; ${OVERDUE}`;
+  raiseSignal(context, id, { id, kind: 'escalation', severity: 'critical', says });
+}
+
 /** Explains a reason code to people and appends the code for programs. Other tools may give reasons of their own. */
 function describeReason(code: string, { event: { agent_role }, payload }: EventContext): string {
   switch (code) {

@@ -4,6 +4,7 @@ import { EventContext } from './event-context.js';
 import { edgeHandlers } from './evolve-edge.js';
 import { onIterationCompleted } from './evolve-iteration.js';
 import { projectHandlers } from './evolve-project.js';
+import { reviewHandlers } from './evolve-review.js';
 import { signalHandlers } from './evolve-signal.js';
 import { spawnHandlers } from './evolve-spawn.js';
 import type { MethodologyState } from './feature-state.js';
@@ -15,12 +16,20 @@ export const EVENT_HANDLERS: ReadonlyMap<string, (context: EventContext) => void
     iteration_completed: onIterationCompleted,
     ...spawnHandlers,
     ...signalHandlers,
+    ...reviewHandlers,
     ...projectHandlers,
   }),
 );
 
 /** Events about a feature that are not work on it: counting them as activity would keep an inactive agent alive forever. */
-const NON_WORK_EVENTS: ReadonlySet<string> = new Set(['claim_expired', 'claim_rejected', 'result_rejected']);
+const NON_WORK_EVENTS: ReadonlySet<string> = new Set([
+  'claim_expired',
+  'claim_rejected',
+  'result_rejected',
+  'escalation_timeout',
+  'review_notified',
+  'review_notice_failed',
+]);
 
 const UNKNOWN_TYPES_MAX = 200;
 const OTHER_TYPES_KEY = '(others)';

@@ -82,6 +82,15 @@ export const newFeatureState = (feature_id: string, { timestamp, position }: Eve
 });
 export type FeatureState = ReturnType<typeof newFeatureState>;
 
+/** A notice of a review that was given up. */
+export interface FailedNotice {
+  readonly generation: number;
+  readonly iteration: number;
+  readonly candidate_sha256: string;
+  readonly host: string;
+  readonly error: string;
+}
+
 /**
  * Progress of all features, folded from the log only. Events of this coordinator and events imported from other
  * Genesis tools are treated alike, by type, feature and edge.
@@ -93,6 +102,8 @@ export const emptyMethodologyState = () => ({
   features: new Map<string, FeatureState>(),
   /** Items that need a human or a decision, oldest first: see `escalationsOf`. */
   signals: new Map<string, MethodologySignal>(),
+  /** Notices of reviews that could not be delivered, the last one per subject. */
+  failed_notices: new Map<string, FailedNotice>(),
   releases: [] as ReleaseSummary[],
   last_gaps: null as GapsSummary | null,
   /** Counts per type of unknown events and of lines that could not be converted. */

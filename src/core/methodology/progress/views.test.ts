@@ -263,7 +263,8 @@ describe('the trace of a requirement', () => {
 });
 
 describe('health', () => {
-  const kinds = (of: TestProject): string[] => healthView(routeInputOf(of), NOTHING_SPENT).findings.map(({ kind }) => kind);
+  const kinds = (of: TestProject): string[] =>
+    healthView(routeInputOf(of), NOTHING_SPENT).findings.map(({ kind }) => kind);
   const finds = (of: TestProject, kind: string, says: string): void => {
     const found = healthView(routeInputOf(of), NOTHING_SPENT).findings.filter((one) => one.kind === kind);
     expect(found.map((one) => one.says).join('\n')).toContain(says);

@@ -1,5 +1,6 @@
 import type { HealthFinding, HealthReport } from '../../contract/methodology-views.js';
 import type { ConfigFault } from '../../contract/problem.js';
+import { subjectKeys } from '../../subject.js';
 import { genCommand } from '../definition/command.js';
 import { featureCycles } from '../definition/cycles.js';
 import type { FeatureProgress } from '../progress/feature-progress.js';
@@ -21,6 +22,7 @@ export function healthView(
   const findings = [
     ...escalationsOf(project).map(({ since: _, ...escalation }) => escalation),
     ...featureList.flatMap((progress) => [...edgeFindings(progress), ...featureFindings(progress, project)]),
+    ...noticeFindings(input),
     ...logFindings(input),
     ...projectFindings(project, faults),
   ];
@@ -107,6 +109,18 @@ function featureFindings(
     found.push(finding('not_folded_back', 'medium', message, { ...at, next }));
   }
   return found;
+}
+
+/** Reviews that wait and of which the last notice did not arrive. */
+function noticeFindings({ state }: RouteInput): HealthFinding[] {
+  return [...state.failed_notices].flatMap(([subject, { host, error }]) => {
+    const { feature_id, edge } = subjectKeys(subject);
+    const edgeState = state.features.get(feature_id ?? '')?.edges.get(edge ?? '');
+    if (feature_id === undefined || edge === undefined || edgeState?.status !== 'pending_review') return [];
+    const message = `${host} was not notified of the review of ${edge} of ${feature_id}: ${error}`;
+    const next = genCommand('review', '--feature', feature_id, '--edge', edge);
+    return [finding('review_notice', 'medium', message, { feature_id, edge, next })];
+  });
 }
 
 /** Features and event types in the log that are not defined. */

@@ -1,0 +1,37 @@
+import { reviewTimesOf } from '../methodology/review-times.js';
+import { recordReviewTimeout, reviewIdOf } from '../operations/review-events.js';
+import type { Project } from '../queue/project.js';
+
+const TIMEOUTS_MAX = 1000;
+
+/** Records the reviews whose deadline has passed, each once. They stay open as long as their claim does. */
+export class ReviewDeadlines {
+  /** Reviews that were overdue in the last round. After a restart they are recorded again, which writes nothing. */
+  private readonly known = new WeakMap<Project, ReadonlySet<string>>();
+
+  /** Resolves to the number of reviews that are newly overdue. */
+  async record(project: Project): Promise<number> {
+    const before = this.known.get(project);
+    const overdue = overdueReviews(project);
+    const added = [...overdue].filter(([id]) => before?.has(id) !== true);
+    const replies = await Promise.all(added.map(([, subject]) => project.run(recordReviewTimeout(subject))));
+    const unrecorded = new Set(added.filter((_, at) => replies[at] !== true).map(([id]) => id));
+    this.known.set(project, new Set([...overdue.keys()].filter((id) => !unrecorded.has(id))));
+    return added.length - unrecorded.size;
+  }
+}
+
+/** Subjects by the identity of their review. */
+function overdueReviews(project: Project): ReadonlyMap<string, string> {
+  const view = project.view();
+  const settings = view.methodology?.engine?.review;
+  const found = new Map<string, string>();
+  for (const subject of project.state.live) {
+    if (found.size >= TIMEOUTS_MAX) break;
+    const head = view.peekHead(subject);
+    const times = reviewTimesOf(head, settings);
+    if (times?.deadline_ms == null || view.now_ms < times.deadline_ms || head.gate === null) continue;
+    found.set(reviewIdOf({ task_id: subject, ...head.gate }), subject);
+  }
+  return found;
+}

@@ -1,0 +1,169 @@
+import type { PendingReview } from '../../core/contract/methodology.js';
+import {
+  currentNotice,
+  type ReviewNotice,
+  type ReviewSettings,
+  retryAtMs,
+} from '../../core/engine/review-notices.js';
+import type { ProjectKey } from '../../stores/store.js';
+import { noticeIdOf, recordNotice } from '../operations/review-events.js';
+import type { EventHistory } from '../queries/history.js';
+import type { Project } from '../queue/project.js';
+import type { Projects } from '../queue/projects.js';
+import type { Environment } from '../runtime/environment.js';
+import { repeatEvery } from './repeat.js';
+
+/** Delivers a notice. Rejects with an error whose message may be recorded in the project's log. */
+export interface NoticeSender {
+  send(url: string, noticeId: string, body: string): Promise<void>;
+}
+
+interface ReviewNoticesDependencies {
+  readonly projects: Projects;
+  readonly environment: Environment;
+  readonly sender: NoticeSender;
+  readonly pendingReviews: (project: Project) => Promise<PendingReview[]>;
+  /** The ids of the notices of a subject that the log has, delivered or given up. */
+  readonly recordedNotices: (projectKey: ProjectKey, subject: string) => Promise<ReadonlySet<string>>;
+}
+
+interface CurrentNotice {
+  readonly notice_id: string;
+  readonly notice: ReviewNotice;
+  readonly review: PendingReview;
+  readonly url: string;
+}
+
+interface NoticeProgress {
+  readonly tries: number;
+  /** Null once the notice is delivered or given up. */
+  readonly not_before_ms: number | null;
+}
+
+const TICK_MS = 5_000;
+const PROJECTS_AT_ONCE = 8;
+/** Per project and round, so that a project with many reviews does not delay the others for long. */
+const NOTICES_PER_ROUND = 10;
+const ERROR_CHARS_MAX = 200;
+
+/**
+ * Notifies the webhook of a project of reviews that wait. At least once: several coordinators may deliver one notice,
+ * but it has one id and is recorded once.
+ */
+export class ReviewNotices {
+  readonly stop: () => void;
+  /** By notice id, for the reviews that wait now. */
+  private readonly progress = new WeakMap<Project, Map<string, NoticeProgress>>();
+
+  constructor(private readonly dependencies: ReviewNoticesDependencies) {
+    this.stop = repeatEvery(dependencies.environment, TICK_MS, () => [this.run()]);
+  }
+
+  /** Sends what is due in every loaded project. */
+  async run(): Promise<void> {
+    const projects = [...this.dependencies.projects.all()].filter(
+      (project) => !project.backoff.isPausing && settingsOf(project)?.webhook_url !== undefined,
+    );
+    for (let first = 0; first < projects.length; first += PROJECTS_AT_ONCE) {
+      const some = projects.slice(first, first + PROJECTS_AT_ONCE);
+      await Promise.allSettled(some.map((project) => this.notifyProject(project)));
+    }
+  }
+
+  private async notifyProject(project: Project): Promise<void> {
+    const reviews = await this.dependencies.pendingReviews(project);
+    const current = currentNotices(project, reviews, settingsOf(project) ?? {});
+    const progress = this.keepProgress(project, current);
+    const due = current.filter(({ notice_id }) => isDue(progress.get(notice_id), project.now()));
+    const sent = due.slice(0, NOTICES_PER_ROUND).map((each) => this.notify(project, progress, each));
+    await Promise.allSettled(sent);
+  }
+
+  /** Forgets the notices that are no longer current. */
+  private keepProgress(project: Project, current: readonly CurrentNotice[]): Map<string, NoticeProgress> {
+    const before = this.progress.get(project);
+    const kept = new Map<string, NoticeProgress>();
+    for (const { notice_id } of current) {
+      const known = before?.get(notice_id);
+      if (known !== undefined) kept.set(notice_id, known);
+    }
+    this.progress.set(project, kept);
+    return kept;
+  }
+
+  /** Reads the log before each try: another coordinator may have delivered the notice, or this one before a restart. */
+  private async notify(project: Project, progress: Map<string, NoticeProgress>, current: CurrentNotice) {
+    const { notice_id, review, url } = current;
+    const tries = (progress.get(notice_id)?.tries ?? 0) + 1;
+    const settle = () => progress.set(notice_id, { tries, not_before_ms: null });
+    const recorded = await this.dependencies.recordedNotices(project.key, review.task_id);
+    if (recorded.has(notice_id)) return settle();
+    const error = await this.dependencies.sender.send(url, notice_id, bodyOf(project.key, current)).then(
+      () => null,
+      (reason: Error) => reason.message.slice(0, ERROR_CHARS_MAX),
+    );
+    const payload = payloadOf(current);
+    if (error === null) {
+      settle();
+      return project.run(recordNotice(review, 'review_notified', payload));
+    }
+    const not_before_ms = retryAtMs(tries, project.now());
+    progress.set(notice_id, { tries, not_before_ms });
+    if (not_before_ms !== null) return null;
+    return project.run(recordNotice(review, 'review_notice_failed', { ...payload, tries, error }));
+  }
+}
+
+const settingsOf = (project: Project): ReviewSettings | undefined =>
+  project.view().methodology?.engine?.review;
+
+function currentNotices(
+  project: Project,
+  reviews: readonly PendingReview[],
+  settings: ReviewSettings,
+): CurrentNotice[] {
+  const { webhook_url: url } = settings;
+  if (url === undefined) return [];
+  return reviews.map((review) => {
+    const notice = currentNotice(review, settings, project.now());
+    return { notice_id: noticeIdOf(project.key, review, notice), notice, review, url };
+  });
+}
+
+const isDue = (progress: NoticeProgress | undefined, nowMs: number): boolean =>
+  progress === undefined || (progress.not_before_ms !== null && nowMs >= progress.not_before_ms);
+
+function payloadOf({ notice_id, notice: { kind, number }, review, url }: CurrentNotice) {
+  const { iteration, candidate_sha256 } = review;
+  const numbered = kind === 'reminder' ? { number } : {};
+  return { iteration, candidate_sha256, notice_id, kind, ...numbered, host: new URL(url).host };
+}
+
+/** Without a link that decides: a reviewer makes one. */
+function bodyOf({ tenant_id, project_id }: ProjectKey, { notice_id, notice, review }: CurrentNotice): string {
+  const { task_id, generation, iteration, candidate_sha256, since, deadline, next } = review;
+  return JSON.stringify({
+    notice_id,
+    ...notice,
+    tenant_id,
+    project_id,
+    task_id,
+    generation,
+    iteration,
+    candidate_sha256,
+    since,
+    deadline,
+    next,
+  });
+}
+
+const NOTICE_EVENTS = ['review_notified', 'review_notice_failed'];
+
+export async function recordedNotices(
+  history: EventHistory,
+  projectKey: ProjectKey,
+  subject: string,
+): Promise<ReadonlySet<string>> {
+  const events = await history.read(projectKey, { subject, types: NOTICE_EVENTS });
+  return new Set(events.map(({ payload }) => String(payload.notice_id)));
+}

@@ -1,0 +1,27 @@
+import { asKnownEvent } from '../../events/known-event.js';
+import type { EventContext } from './event-context.js';
+import { markEscalationOverdue } from './evolve-signal.js';
+
+/** Handlers for what happens to a review that waits. */
+export const reviewHandlers = {
+  escalation_timeout: onEscalationTimeout,
+  review_notified: onReviewNotified,
+  review_notice_failed: onReviewNoticeFailed,
+};
+
+function onEscalationTimeout(context: EventContext): void {
+  if (context.existingEdge()?.status === 'pending_review') markEscalationOverdue(context);
+}
+
+/** A later notice has arrived, so the receiver can be reached again. */
+function onReviewNotified({ state, event }: EventContext): void {
+  if (state.failed_notices.size > 0) state.failed_notices.delete(event.subject ?? '');
+}
+
+function onReviewNoticeFailed({ state, event }: EventContext): void {
+  const known = asKnownEvent(event);
+  if (known?.event_type !== 'review_notice_failed' || event.subject === undefined) return;
+  const { iteration, candidate_sha256, host, error } = known.payload;
+  const generation = event.generation ?? 0;
+  state.failed_notices.set(event.subject, { generation, iteration, candidate_sha256, host, error });
+}
