@@ -350,13 +350,13 @@ export class ApiClient extends ProjectEndpoint {
 
   /**
    * Imports events of other tools, at most 1,000 at once, and those in `chunks`: uploaded blobs, each a JSON array of
-   * events. Events that are already present are skipped.
+   * events. All of them or none, unless `in_parts`. Events that are already present are skipped.
    */
   importEvents(
     events: readonly Readonly<Record<string, unknown>>[],
-    chunks?: readonly string[],
+    more: { readonly chunks?: readonly string[]; readonly in_parts?: boolean } = {},
   ): OperationReply<'import_events'> {
-    return this.command('/events/import', chunks === undefined ? { events } : { events, chunks });
+    return this.command('/events/import', { events, ...more });
   }
 
   /**

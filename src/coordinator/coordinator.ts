@@ -507,7 +507,8 @@ export class Coordinator {
     if (isProblem(events)) return events;
     return this.projects.withProjectOrCreate(projectKey, (project) =>
       catchStoreErrors(async () => {
-        const counts = await commitImported(this.store, projectKey, clampTimestamps(events, project.now()));
+        const clamped = clampTimestamps(events, project.now());
+        const counts = await commitImported(this.store, projectKey, clamped, fields.in_parts);
         await project.refresh();
         return counts;
       }),

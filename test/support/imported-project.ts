@@ -14,11 +14,12 @@ export async function importLines(store: Store, lines: readonly string[], source
     yield Buffer.from(lines.join('\n'));
   }
   const target = {
-    put: (events: Parameters<typeof commitImported>[2]) => commitImported(store, P, events),
+    put: async (events: Parameters<typeof commitImported>[2]) =>
+      unwrap(await commitImported(store, P, events)),
     putBlob: async () => {},
   };
   const options = { ...P, source, now_ms: Date.parse('2026-01-01'), known_edges: null };
-  await importForeign(bytes(), target, options);
+  unwrap(await importForeign(bytes(), target, options));
 }
 
 /** The configuration of a project with one feature, whose profile has two edges. */

@@ -81,14 +81,20 @@ const importCommand = command('import [file]', {
     ...STORE_OPTION,
     '--foreign <log>': 'import the events.jsonl of a related tool instead',
     '--trust-imports': 'make what imported logs say has converged authoritative (admin)',
+    '--in-parts': 'with --foreign: write a log that exceeds one transaction of the store in several',
     '--dry-run': 'with --foreign or --trust-imports: only report what would be done',
   },
-  help: '\nFILE is the output of gen export; without FILE, standard input is read. All of it is checked before anything is\nwritten. A project is served only when its import is complete; an interrupted import continues when it is repeated. A\nproject that already has its own history in the store is not changed.\n\nA foreign log is imported into the given store or server, or else into this workspace: every line exactly once, however\noften it is imported. All lines are written at once, or none: only a log of more than 10,000 lines or 8 MiB, or any of\nmore than 50 lines in DynamoDB, is written in parts, and if that fails, repeating the import completes it. A foreign log at the path of the workspace’s own log is moved to events/foreign/ first.\n\nWhat a foreign log says has converged is shown, but decides nothing. --trust-imports completes these edges as if their\nresults were accepted here: with --foreign after the import, alone for what was imported before. Edges that the project\ndoes not have, and edges that were claimed here, are skipped. gen task reset reopens an edge.\n\nExamples:\n  gen import shop.jsonl --store postgres://fleet@db/fleet\n  gen import --foreign .ai-workspace/events/events.jsonl\n  gen import --foreign old/events.jsonl --dry-run\n  gen import --trust-imports --dry-run',
-  async run(context, file, { store: url, foreign, trustImports = false, dryRun = false }) {
+  help: '\nFILE is the output of gen export; without FILE, standard input is read. All of it is checked before anything is\nwritten. A project is served only when its import is complete; an interrupted import continues when it is repeated. A\nproject that already has its own history in the store is not changed.\n\nA foreign log is imported into the given store or server, or else into this workspace: every line exactly once, however\noften it is imported. All lines are written at once, or none. A log that the store cannot write at once (10,000 lines or\n8 MiB; 50 lines in DynamoDB) is refused, unless --in-parts is given: if a part fails, those before it stay, and\nrepeating the import completes it. A foreign log at the path of the workspace’s own log is moved to events/foreign/\nfirst.\n\nWhat a foreign log says has converged is shown, but decides nothing. --trust-imports completes these edges as if their\nresults were accepted here: with --foreign after the import, alone for what was imported before. Edges that the project\ndoes not have, and edges that were claimed here, are skipped. gen task reset reopens an edge.\n\nExamples:\n  gen import shop.jsonl --store postgres://fleet@db/fleet\n  gen import --foreign .ai-workspace/events/events.jsonl\n  gen import --foreign old/events.jsonl --dry-run\n  gen import --trust-imports --dry-run',
+  async run(context, file, { store: url, foreign, trustImports = false, dryRun = false, inParts = false }) {
     if (foreign !== undefined || trustImports) {
       if (file !== undefined)
         throw wrongUsage('Pass either an archive, or --foreign LOG or --trust-imports, not both.');
-      return importForeignLog(context, url, { foreign, shouldTrust: trustImports, isDry: dryRun });
+      return importForeignLog(context, url, {
+        foreign,
+        shouldTrust: trustImports,
+        isDry: dryRun,
+        isInParts: inParts,
+      });
     }
     if (dryRun) throw wrongUsage('--dry-run requires --foreign LOG or --trust-imports.');
     await withArchiveFile(context, file, (archive) => importArchive(context, archive, url));
@@ -99,19 +105,20 @@ interface ForeignOptions {
   readonly foreign: string | undefined;
   readonly shouldTrust: boolean;
   readonly isDry: boolean;
+  readonly isInParts: boolean;
 }
 
 /** Imports a foreign log, trusts what was imported, or both. */
 async function importForeignLog(
   context: CommandContext,
   url: string | undefined,
-  { foreign, shouldTrust, isDry }: ForeignOptions,
+  { foreign, shouldTrust, isDry, isInParts }: ForeignOptions,
 ): Promise<void> {
   const { resolveImportTarget } = await import('../foreign/import-target.js');
   const target = await resolveImportTarget(context, url);
   if (foreign !== undefined) {
     const { importForeignFile } = await import('../foreign/import-foreign.js');
-    return importForeignFile(context, { log: foreign, target, shouldTrust, isDry });
+    return importForeignFile(context, { log: foreign, target, shouldTrust, isDry, isInParts });
   }
   const { trustAllImports, trustLines } = await import('../foreign/trust-imports.js');
   context.show(await trustAllImports(context, target, isDry), (trust) => trustLines(trust, isDry));

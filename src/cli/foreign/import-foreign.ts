@@ -7,6 +7,7 @@ import {
   importForeign,
 } from '../../coordinator/transfer/import-foreign.js';
 import { commitImported } from '../../coordinator/transfer/imported-events.js';
+import { isProblem, type Problem } from '../../coordinator/wire/problem.js';
 import type { WorkspaceTexts } from '../../core/methodology/definition/read/workspace-files.js';
 import { parseMethodology } from '../../core/methodology/definition/read-methodology.js';
 import type { OpenedStore } from '../../server/store-url.js';
@@ -30,6 +31,7 @@ export interface ForeignImport {
   readonly log: string;
   readonly target: ImportTarget;
   readonly isDry: boolean;
+  readonly isInParts: boolean;
   /** Afterwards, what imported logs say has converged is made authoritative. */
   readonly shouldTrust: boolean;
 }
@@ -65,22 +67,23 @@ const isLogOf = (workspace: Workspace | null, file: string): workspace is Worksp
 
 async function importLogs(
   context: CommandContext,
-  { log, target, isDry }: ForeignImport,
+  { log, target, isDry, isInParts }: ForeignImport,
   preview: ImportPreview | null,
 ): Promise<ForeignReport[]> {
   const { io } = context;
   const { projectKey, workspace, at } = target;
   const { logs, undo } = await prepareLogFiles(resolve(io.cwd, log), workspace, isDry);
   const known_edges = await readKnownEdges(workspace);
-  const importTo = (to: ForeignTarget | null) => importFiles(io, logs, to, { ...projectKey, known_edges });
+  const importTo = (to: ForeignTarget | null) =>
+    importFiles(io, logs, to, { ...projectKey, known_edges, is_in_parts: isInParts });
   const importToStore = ({ store, blobs }: OpenedStore) =>
     importTo({
-      put: (events) => commitImported(store, projectKey, events),
+      put: async (events) => unlessProblem(await commitImported(store, projectKey, events, isInParts)),
       putBlob: (sha256, bytes) => blobs.put(projectKey.tenant_id, sha256, bytes),
     });
   const importAll = async (): Promise<ForeignReport[]> => {
     if (isDry) return importTo(preview);
-    if (at.kind === 'server') return importTo(await serverTarget(context, projectKey));
+    if (at.kind === 'server') return importTo(await serverTarget(context, projectKey, isInParts));
     return withStore(context, at.kind === 'store' ? at.url : `workspace:${workspace?.root}`, importToStore);
   };
   return importAll().catch(async (error: unknown) => {
@@ -93,7 +96,7 @@ async function importFiles(
   io: Io,
   files: readonly string[],
   target: ForeignTarget | null,
-  options: ProjectKey & { known_edges: ReadonlySet<string> },
+  options: ProjectKey & { known_edges: ReadonlySet<string>; is_in_parts: boolean },
 ): Promise<ForeignReport[]> {
   const reports: ForeignReport[] = [];
   const spinner = startProgress(io, 'reading');
@@ -102,12 +105,17 @@ async function importFiles(
     for (const file of files) {
       const source = basename(file);
       const importOptions = { ...options, source, now_ms: Date.now(), onRead };
-      reports.push(await importForeign(createReadStream(file), target, importOptions));
+      reports.push(unlessProblem(await importForeign(createReadStream(file), target, importOptions)));
     }
   } finally {
     spinner.stop();
   }
   return reports;
+}
+
+function unlessProblem<T extends object>(reply: T | Problem): T {
+  if (isProblem(reply)) throw failureWithCode(reply.problem, reply.detail);
+  return reply;
 }
 
 /** The files to import. A log at the path of the workspace's own log is moved away first. */

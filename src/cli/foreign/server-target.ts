@@ -17,6 +17,7 @@ const REQUEST_SIZE_MAX = { events: BATCH_ITEMS_MAX, bytes: 384 * 1024 };
 export async function serverTarget(
   context: CommandContext,
   { tenant_id: tenant, project_id: project }: ProjectKey,
+  in_parts: boolean,
 ): Promise<ForeignTarget> {
   const genesis = await context.genesisAt({ url: context.url, tenant, project });
   const putBlob = async (sha256: string, bytes: Uint8Array): Promise<void> => {
@@ -25,7 +26,7 @@ export async function serverTarget(
   const put = async (events: readonly NewEvent[]) => {
     const sent = events.map(({ tenant_id: _, project_id: __, ...event }) => event);
     const [first = [], ...rest] = partsOf(sent, REQUEST_SIZE_MAX);
-    if (rest.length === 0) return unwrapReply(await genesis.importEvents(first));
+    if (rest.length === 0) return unwrapReply(await genesis.importEvents(first, { in_parts }));
     const chunks: string[] = [];
     for (const part of [first, ...rest]) {
       const bytes = Buffer.from(JSON.stringify(part));
@@ -33,7 +34,7 @@ export async function serverTarget(
       await putBlob(sha256, bytes);
       chunks.push(sha256);
     }
-    return unwrapReply(await genesis.importEvents([], chunks));
+    return unwrapReply(await genesis.importEvents([], { chunks, in_parts }));
   };
   return { put, putBlob };
 }

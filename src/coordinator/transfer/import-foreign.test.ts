@@ -17,9 +17,12 @@ import {
 } from '../../core/views/index.js';
 import { TRANSACTION_SIZE_MAX } from '../../stores/store.js';
 import { exportProject } from './export-project.js';
-import { type ForeignTarget, importForeign } from './import-foreign.js';
+import { type ForeignTarget, importForeign as importForeignLog } from './import-foreign.js';
 import { importProject } from './import-project.js';
 import { commitImported } from './imported-events.js';
+
+const importForeign = async (...request: Parameters<typeof importForeignLog>) =>
+  unwrap(await importForeignLog(...request));
 
 const EDGES = new Set(['code_unit_tests', 'design_code']);
 const importOptions = {
@@ -29,7 +32,7 @@ const importOptions = {
   known_edges: EDGES,
 };
 const intoStore = ({ store, blobs }: CoordinatorHarness): ForeignTarget => ({
-  put: (events) => commitImported(store, P, events),
+  put: async (events) => unwrap(await commitImported(store, P, events, true)),
   putBlob: (sha256, bytes) => blobs.put(P.tenant_id, sha256, bytes),
 });
 
@@ -149,7 +152,7 @@ test('bytes that are not text, and lines over the limit, are kept as far as poss
   expect(long?.payload).not.toHaveProperty('blob_sha256');
 });
 
-test('an interrupted import of more than one transaction continues where it stopped', async () => {
+test('more than one transaction is refused, or in parts continues where it stopped', async () => {
   const harness = await CoordinatorHarness.open('memory');
   const LINES = TRANSACTION_SIZE_MAX.events + 1000;
   const text = Array.from({ length: LINES }, (_, index) => flat({ event_type: 'x', at: index % 300 })).join(
@@ -165,8 +168,14 @@ test('an interrupted import of more than one transaction continues where it stop
       return target.put(events);
     },
   };
-  await expect(importForeign(bytesOf(text), failing, importOptions)).rejects.toThrow('power loss');
-  const again = await importForeign(bytesOf(text), target, importOptions);
+  expect(await importForeignLog(bytesOf(text), failing, importOptions)).toMatchObject({
+    problem: 'BODY_TOO_LARGE',
+    detail: expect.stringMatching(/^Nothing was imported: .* --in-parts/),
+  });
+  expect([parts, await harness.events()]).toEqual([0, []]);
+  const inParts = { ...importOptions, is_in_parts: true };
+  await expect(importForeign(bytesOf(text), failing, inParts)).rejects.toThrow('power loss');
+  const again = await importForeign(bytesOf(text), target, inParts);
   expect(again).toMatchObject({ read: LINES, written: 1000, already_there: TRANSACTION_SIZE_MAX.events });
   const lines = (await harness.events()).map(({ payload }) => (payload.imported as { line: number }).line);
   expect(lines).toEqual(Array.from({ length: LINES }, (_, index) => index + 1));

@@ -5,7 +5,9 @@ import { isKnownEventType } from '../../core/events/known-event-types.js';
 import type { ForeignLogContext } from '../../core/events/read-flat.js';
 import { TRANSACTION_SIZE_MAX } from '../../stores/store.js';
 import { foreignEventIdFor } from '../runtime/identity.js';
+import type { AsyncReply } from '../wire/problem.js';
 import { foreignLines, type StoreBlob } from './foreign-lines.js';
+import { importTooLarge } from './imported-events.js';
 
 const REPORT_EVERY_LINES = 256;
 /** Maximum number of entries in each list of the report, since every line may have one of its own. */
@@ -13,7 +15,7 @@ const REPORTED_MAX = 100;
 
 /** Where the events are written. Null for a dry run. */
 export interface ForeignTarget {
-  /** Writes all of them or none, where the store applies so many at once. */
+  /** Writes all of them or none. */
   put(events: readonly NewEvent[]): Promise<ImportedCount>;
   readonly putBlob: StoreBlob;
 }
@@ -21,6 +23,8 @@ export interface ForeignTarget {
 export interface ForeignImportOptions extends ForeignLogContext {
   /** Null skips the check for unknown edges. */
   readonly known_edges: ReadonlySet<string> | null;
+  /** A log that exceeds one transaction is written in several; otherwise it is refused. */
+  readonly is_in_parts?: boolean;
   /** Called now and then. */
   readonly onRead?: (lines: number) => void;
 }
@@ -44,14 +48,14 @@ export interface ForeignReport {
 type ReportList = 'unplaced' | 'unknown_types' | 'projects_seen' | 'edges_unknown';
 
 /**
- * Imports the log of another tool: one event per line, in order. A log of at most `TRANSACTION_SIZE_MAX` is written at
- * once, after all of it was read. Ids derive from the lines, so a repeated import writes only what is missing.
+ * Imports the log of another tool: one event per line, in order, all of them at once, after the whole log was read. Ids
+ * derive from the lines, so a repeated import writes only what is missing.
  */
 export async function importForeign(
   input: AsyncIterable<Uint8Array>,
   target: ForeignTarget | null,
   options: ForeignImportOptions,
-): Promise<ForeignReport> {
+): AsyncReply<ForeignReport> {
   const report = emptyReport(options.source);
   const reader = new ForeignLogReader(options, foreignEventIdFor(options));
   const storeBlob: StoreBlob =
@@ -73,6 +77,7 @@ export async function importForeign(
     addToReport(report, taken, options.known_edges);
     const size = Buffer.byteLength(JSON.stringify(taken.event));
     const isFull = batch.length === TRANSACTION_SIZE_MAX.events || bytes + size > TRANSACTION_SIZE_MAX.bytes;
+    if (isFull && options.is_in_parts !== true) return importTooLarge(TRANSACTION_SIZE_MAX);
     if (isFull) await flush();
     batch.push(taken.event);
     bytes += size;

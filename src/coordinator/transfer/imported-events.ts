@@ -1,3 +1,4 @@
+import type { ImportedCount } from '../../core/contract/events.js';
 import { isoTime, msOf, type NewEvent } from '../../core/events/envelope.js';
 import {
   type ProjectKey,
@@ -6,19 +7,28 @@ import {
   type TransactionSize,
 } from '../../stores/store.js';
 import { transactionOf } from '../../stores/transaction.js';
+import { type AsyncReply, type Problem, problem } from '../wire/problem.js';
 
 /** Caps the events' times at the store's: a future timestamp would advance the store's clock. */
 export const clampTimestamps = (events: readonly NewEvent[], nowMs: number): NewEvent[] =>
   events.map((event) => (msOf(event.timestamp) <= nowMs ? event : { ...event, timestamp: isoTime(nowMs) }));
 
 /**
- * Commits imported events in one transaction, so that a failure leaves all of them or none; in several if they exceed
- * what the store applies at once. Events with a known id are skipped.
+ * Commits imported events in one transaction, so that a failure leaves all of them or none. More than the store applies
+ * at once are refused, unless they may be written in parts. Events with a known id are skipped.
  */
-export async function commitImported(store: Store, projectKey: ProjectKey, events: readonly NewEvent[]) {
+export async function commitImported(
+  store: Store,
+  projectKey: ProjectKey,
+  events: readonly NewEvent[],
+  isInParts = false,
+): AsyncReply<ImportedCount> {
   const { capabilities } = (await store.storeOf?.(projectKey.tenant_id)) ?? store;
+  const sizeMax = capabilities.transaction_size_max ?? TRANSACTION_SIZE_MAX;
+  const parts = [...partsOf(events, sizeMax)];
+  if (parts.length > 1 && !isInParts) return importTooLarge(sizeMax);
   let written = 0;
-  for (const part of partsOf(events, capabilities.transaction_size_max ?? TRANSACTION_SIZE_MAX)) {
+  for (const part of parts) {
     const [outcome] = await store.commit([transactionOf(projectKey, { loose_events: part })]);
     if (outcome?.kind !== 'committed')
       throw new Error(`events without preconditions were not committed: ${outcome?.kind}`);
@@ -26,6 +36,12 @@ export async function commitImported(store: Store, projectKey: ProjectKey, event
   }
   return { written, already_there: events.length - written };
 }
+
+export const importTooLarge = ({ events, bytes }: TransactionSize): Problem =>
+  problem(
+    'BODY_TOO_LARGE',
+    `Nothing was imported: the store writes at most ${events} events or ${bytes} bytes at once, and the log has more. To write it in parts, pass --in-parts, or in_parts over HTTP: if that fails, the parts before stay, and repeating the import completes it.`,
+  );
 
 /** Splits events into parts of at most this size, in order. */
 export function* partsOf<Event>(

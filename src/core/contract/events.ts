@@ -57,6 +57,10 @@ export const importBody = z.strictObject({
    * import may exceed one request.
    */
   chunks: z.array(sha256).max(IMPORT_CHUNKS_MAX).exactOptional(),
+  in_parts: z
+    .boolean()
+    .exactOptional()
+    .describe('write more than one transaction of the store, each of them whole; otherwise that is refused'),
   ...mutationFields,
 });
 /** The contents of a chunk of an import. */

@@ -245,7 +245,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
       importForeign(
         bytes(),
         {
-          put: (events) => commitImported(store, KEY, events),
+          put: async (events) => unwrap(await commitImported(store, KEY, events)),
           putBlob: (sha256, blob) => blobs.put(KEY.tenant_id, sha256, blob),
         },
         { ...KEY, source: 'old', now_ms: quietOptions.now_ms, known_edges: null },
