@@ -9,6 +9,7 @@ import {
 import { withResultCounts } from '../../core/methodology/definition/convergence.js';
 import { isUnanswered, unansweredError } from '../coordination.js';
 import { engineError } from '../engine-error.js';
+import { acceptedResultOf } from '../runs/decided-run.js';
 import { appendRunEvent } from '../runs/run-events.js';
 import type { StepCall } from '../runs/step-runner.js';
 import {
@@ -65,15 +66,17 @@ async function reportIteration(
   data: RunData,
   verdict: Omit<IterationVerdict, 'findings'>,
 ): Promise<void> {
-  // An approved candidate is the result already, and its claim has ended: the acceptance tells of the iteration.
+  // An approved candidate is the result already: the acceptance tells of the iteration.
   if (data.human?.decision === 'APPROVED') return;
   const { generation, claim_id, session_id } = claimOf(data);
+  // A rejection has ended the claim.
+  const handle = data.human?.decision === 'REJECTED' ? {} : { claim_id };
   const reply = await coordination.appendEvent({
     event_type: 'iteration_completed',
     task_id: subjectOf(data),
     agent_id,
     session_id,
-    claim_id,
+    ...handle,
     generation,
     request_id: `${data.run.run_id}-${data.iteration}`,
     payload: {
@@ -90,16 +93,23 @@ async function reportIteration(
     throw engineError('claimLost', `The iteration was not recorded: ${reply.reason}. ${reply.next}`);
 }
 
-/** Makes the candidate the result of the edge. A review that approved it has done so already: the same result counts once. */
+/** Makes the candidate the result of the edge. A review that approved it has done so already, and ended the claim. */
 export async function promoteStep(services: EngineServices, call: StepCall): Promise<StepResult<'promote'>> {
   const { data } = call;
+  const events = await services.coordination.eventsOf(subjectOf(data));
+  const accepted = acceptedResultOf(data.run.run_id, events);
+  const result_id = accepted?.payload.work_product_ref ?? (await submittedResult(services, data));
+  await endRun(services, call, 'CONVERGED', null, 'All required checks have passed.');
+  return { result_id: String(result_id) };
+}
+
+async function submittedResult(services: EngineServices, data: RunData): Promise<string> {
   const reply = await submitCandidate(services, data);
   if (!reply.accepted) {
     const kind = isClaimLost(reply) ? 'claimLost' : 'failed';
     throw engineError(kind, `The candidate was refused: ${reply.reason}. ${reply.next}`);
   }
-  await endRun(services, call, 'CONVERGED', null, 'All required checks have passed.');
-  return { result_id: reply.work_product_ref };
+  return reply.work_product_ref;
 }
 
 /** Hands the edge to a person, with what was tried: its claim is suspended until there is a decision. */
@@ -111,7 +121,8 @@ export async function escalateStep(
   const { reason, says } = escalationOf(data);
   // A candidate that has passed waits as a result: who approves it accepts it.
   if (reason === 'NOT_AUTHORISED') await submitCandidate(services, data);
-  else await suspend(services, data);
+  // A rejection has ended the claim.
+  else if (reason !== 'REJECTED') await suspend(services, data);
   await endRun(services, call, 'ESCALATED', reason, says);
   return { reason };
 }
@@ -130,7 +141,7 @@ function escalationOf({ verdict, failure }: RunData): {
   return { reason: 'MAX_ITERATIONS', says: 'The last iteration has not converged.' };
 }
 
-/** A rejected candidate has ended its claim already, and there may be no candidate yet: then nothing is suspended. */
+/** There may be no candidate yet: then no gate is opened. */
 async function suspend({ coordination }: EngineServices, data: RunData): Promise<void> {
   const { generation, claim_id, session_id } = claimOf(data);
   const handle = { task_id: subjectOf(data), session_id, claim_id, expected_generation: generation };

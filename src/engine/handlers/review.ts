@@ -5,7 +5,7 @@ import { isoTime } from '../../core/events/envelope.js';
 import { engineError } from '../engine-error.js';
 import { MachineStopped } from '../interpreter/run-machine.js';
 import type { StepCall } from '../runs/step-runner.js';
-import { claimOf, planOf } from './run-state.js';
+import { claimOf, planOf, putJson } from './run-state.js';
 import type { EngineServices } from './services.js';
 import { isClaimLost, subjectOf, submitCandidate } from './submission.js';
 
@@ -16,7 +16,7 @@ const DAY_MS = 24 * 3600 * 1000;
  * again when a decision is in the log.
  */
 export async function requestReview(services: EngineServices, call: StepCall): Promise<HumanDecision> {
-  const { data, journal, key } = call;
+  const { data, journal, key, attempt, task_token } = call;
   const decided = await decisionOn(services, call);
   if (decided !== null) return decided;
   const reply = await submitCandidate(services, data);
@@ -28,7 +28,8 @@ export async function requestReview(services: EngineServices, call: StepCall): P
     );
   const plan = await planOf(services.blobs, data);
   const days = plan.settings.review?.deadline_days ?? REVIEW_DEADLINE_DAYS;
-  await journal.waiting(key, isoTime(services.now() + days * DAY_MS));
+  const task = await putJson(services.blobs, { ...data, ...(task_token === null ? {} : { task_token }) });
+  await journal.waiting(key, attempt, isoTime(services.now() + days * DAY_MS), task);
   throw new MachineStopped(
     `${subjectOf(data)} waits for a review: gen review --feature ${data.run.feature_id}`,
   );

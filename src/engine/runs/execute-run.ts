@@ -1,16 +1,9 @@
-import { sha256Hex } from '../../coordinator/runtime/identity.js';
-import { canonicalJson } from '../../core/canonical-json.js';
-import type { ClaimResult } from '../../core/contract/claims.js';
 import type { StateMachine } from '../../core/engine/asl.js';
-import { type CompiledMachine, compileMachine, functionName } from '../../core/engine/compile-machine.js';
+import { functionName } from '../../core/engine/compile-machine.js';
 import { handlerResults, type StepHandlerName } from '../../core/engine/run-data.js';
-import type { RunEventPayload } from '../../core/engine/run-events.js';
 import { foldRuns, type Run } from '../../core/engine/runs.js';
-import type { EventEnvelope } from '../../core/events/envelope.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
-import { isUnanswered, type Unanswered } from '../coordination.js';
 import { EngineError } from '../engine-error.js';
-import { planDigest } from '../handlers/construct.js';
 import { createHandlers } from '../handlers/create-handlers.js';
 import { readJson } from '../handlers/run-state.js';
 import type { ClaimOfRun, EngineServices } from '../handlers/services.js';
@@ -20,19 +13,19 @@ import {
   type MachineTask,
   runMachine,
 } from '../interpreter/run-machine.js';
+import {
+  claimEdge,
+  openRunOf,
+  type RefusedClaim,
+  type RunRequest,
+  sessionOf,
+  startRun,
+} from './begin-run.js';
+import { isDecided } from './decided-run.js';
 import { keepClaim } from './keep-claim.js';
 import { appendRunEvent, type RunAuthor } from './run-events.js';
 import { RunJournal } from './run-journal.js';
 import { runStep } from './step-runner.js';
-
-export interface RunRequest {
-  readonly tenant_id: string;
-  readonly project_id: string;
-  readonly feature_id: string;
-  readonly edge: string;
-  readonly agent_role?: string;
-  readonly lease_seconds?: number;
-}
 
 export interface RunHost {
   newRunId(): string;
@@ -61,101 +54,63 @@ export async function executeRun(
 ): Promise<RunEnd> {
   const subject = edgeSubject(request.feature_id, request.edge);
   const claimed = await claimEdge(request, services, subject);
-  if (!('claim_id' in claimed)) return refused(services, subject, claimed);
   // Read under the claim: nobody else adds to the run now.
-  const open = openRunOf(await services.coordination.eventsOf(subject));
-  const run_id = open?.run_id ?? host.newRunId();
-  const author: RunAuthor = { subject, agent_id: services.agent_id, ...claimed };
-  const machine =
-    open === undefined ? await startRun(request, services, author, run_id) : await machineOf(services, open);
-  host.onStart?.({ run_id, machine, generation: claimed.generation });
-  const journal = new RunJournal(services.coordination, services.blobs, author, run_id, open ?? null);
-  const says = await runSteps(request, services, host, { machine, journal, claimed }, signal);
-  if (says === null) return { status: 'CLAIM_LOST', run_id, says: 'Another executor has the edge.' };
-  const run = foldRuns(await services.coordination.eventsOf(subject)).find((each) => each.run_id === run_id);
-  if (run === undefined) throw new Error(`the log has no run ${run_id}`);
-  return { status: run.ended_at === null ? 'WAITING' : 'ENDED', run, says };
+  const events = await services.coordination.eventsOf(subject);
+  const open = openRunOf(events);
+  if ('claim_id' in claimed) {
+    const author: RunAuthor = { subject, agent_id: services.agent_id, ...claimed };
+    return continueRun(request, services, host, { open, author, claim: claimed }, signal);
+  }
+  if (open === undefined || !isDecided(open, events)) return refused(services, subject, claimed, open);
+  // Nobody else can hold the edge, so the remaining steps are recorded without a claim.
+  const handle = { session_id: sessionOf(services.agent_id, subject), generation: open.generation };
+  const author: RunAuthor = { subject, agent_id: services.agent_id, claim_id: undefined, ...handle };
+  return continueRun(request, services, host, { open, author, claim: { claim_id: '', ...handle } }, signal);
 }
 
-/** Run ends that a person has decided while no process waited: by the reason why the edge cannot be claimed. */
-const DECIDED_ENDS: Readonly<
-  Partial<Record<string, Pick<RunEventPayload<'run_ended'>, 'status' | 'reason' | 'says'>>>
-> = {
-  DENIED_COMPLETED: { status: 'CONVERGED', reason: null, says: 'The candidate was approved.' },
-  DENIED_HELD: {
-    status: 'ESCALATED',
-    reason: 'REJECTED',
-    says: 'The candidate was rejected, and the edge is on hold.',
-  },
-};
-
-/** Nobody else can hold the edge then, so the end of the run is recorded without a claim. */
+/** An edge that has converged without the run leaves it nothing to do. */
 async function refused(
   { coordination, agent_id }: EngineServices,
   subject: string,
   refusal: RefusedClaim,
+  open: Run | undefined,
 ): Promise<RunEnd> {
-  const open = openRunOf(await coordination.eventsOf(subject));
-  const end = 'reason' in refusal ? DECIDED_ENDS[refusal.reason] : undefined;
-  if (open === undefined || end === undefined) return { status: 'REFUSED', refusal };
+  const isCompleted = 'reason' in refusal && refusal.reason === 'DENIED_COMPLETED';
+  if (open === undefined || !isCompleted) return { status: 'REFUSED', refusal };
   const { run_id, iterations, spent, generation } = open;
-  const author = {
-    subject,
-    agent_id,
-    session_id: sessionOf(agent_id, subject),
-    claim_id: undefined,
-    generation,
-  };
-  await appendRunEvent(coordination, author, 'run_ended', { run_id, ...end, iterations, spent });
-  const run = foldRuns(await coordination.eventsOf(subject)).find((each) => each.run_id === run_id);
-  return { status: 'ENDED', run: run ?? open, says: end.says };
-}
-
-const openRunOf = (events: readonly EventEnvelope[]): Run | undefined =>
-  foldRuns(events).findLast(({ ended_at }) => ended_at === null);
-
-const sessionOf = (agentId: string, subject: string): string =>
-  `engine-${sha256Hex(`${agentId}\n${subject}`).slice(0, 24)}`;
-
-type RefusedClaim = Exclude<ClaimResult, { success: true }> | Unanswered;
-
-/** One session per agent and edge, so that a restarted executor gets its claim back. */
-async function claimEdge(
-  { feature_id, edge, agent_role, lease_seconds }: RunRequest,
-  { coordination, agent_id }: EngineServices,
-  subject: string,
-): Promise<ClaimOfRun | RefusedClaim> {
   const session_id = sessionOf(agent_id, subject);
-  const reply = await coordination.claimTask({
-    feature_id,
-    edge,
-    agent_id,
-    session_id,
-    resume: true,
-    ...(agent_role === undefined ? {} : { agent_role }),
-    ...(lease_seconds === undefined ? {} : { lease_duration_seconds: lease_seconds }),
-  });
-  if (isUnanswered(reply) || !reply.success) return reply;
-  return { generation: reply.claim.generation, claim_id: reply.claim.id, session_id };
+  const author: RunAuthor = { subject, agent_id, session_id, claim_id: undefined, generation };
+  const says = 'The edge has converged with another result.';
+  const end = { run_id, status: 'CONVERGED', reason: null, says, iterations, spent } as const;
+  await appendRunEvent(coordination, author, 'run_ended', end);
+  const run = foldRuns(await coordination.eventsOf(subject)).find((each) => each.run_id === run_id);
+  return { status: 'ENDED', run: run ?? open, says };
 }
 
-async function startRun(
-  { feature_id, edge }: RunRequest,
+interface ContinuedRun {
+  readonly open: Run | undefined;
+  readonly author: RunAuthor;
+  readonly claim: ClaimOfRun;
+}
+
+async function continueRun(
+  request: RunRequest,
   services: EngineServices,
-  author: RunAuthor,
-  run_id: string,
-): Promise<StateMachine> {
-  const plan = await services.readPlan(feature_id, edge);
-  const { machine, workflow_type }: CompiledMachine = compileMachine(plan);
-  const text = canonicalJson(machine);
-  await appendRunEvent(services.coordination, author, 'run_started', {
-    run_id,
-    workflow_type,
-    machine: await services.blobs.put(Buffer.from(text)),
-    machine_sha256: sha256Hex(text),
-    config_sha256: planDigest(plan),
-  });
-  return machine;
+  host: RunHost,
+  { open, author, claim }: ContinuedRun,
+  signal: AbortSignal,
+): Promise<RunEnd> {
+  const run_id = open?.run_id ?? host.newRunId();
+  const machine =
+    open === undefined ? await startRun(request, services, author, run_id) : await machineOf(services, open);
+  host.onStart?.({ run_id, machine, generation: author.generation });
+  const journal = new RunJournal(services.coordination, services.blobs, author, run_id, open ?? null);
+  const says = await runSteps(request, services, host, { machine, journal, claim }, signal);
+  if (says === null) return { status: 'CLAIM_LOST', run_id, says: 'Another executor has the edge.' };
+  const events = await services.coordination.eventsOf(author.subject);
+  const run = foldRuns(events).find((each) => each.run_id === run_id);
+  if (run === undefined) throw new Error(`the log has no run ${run_id}`);
+  return { status: run.ended_at === null ? 'WAITING' : 'ENDED', run, says };
 }
 
 const machineOf = async ({ blobs }: EngineServices, run: Run): Promise<StateMachine> =>
@@ -164,7 +119,7 @@ const machineOf = async ({ blobs }: EngineServices, run: Run): Promise<StateMach
 interface RunParts {
   readonly machine: StateMachine;
   readonly journal: RunJournal;
-  readonly claimed: ClaimOfRun;
+  readonly claim: ClaimOfRun;
 }
 
 /** What to tell about the end; null if the claim was lost. */
@@ -172,7 +127,7 @@ async function runSteps(
   { tenant_id, project_id, feature_id, edge }: RunRequest,
   services: EngineServices,
   host: RunHost,
-  { machine, journal, claimed }: RunParts,
+  { machine, journal, claim }: RunParts,
   signal: AbortSignal,
 ): Promise<string | null> {
   const handlers = createHandlers(services);
@@ -184,7 +139,7 @@ async function runSteps(
     runTask: (task) => runStep(handlers, journal, handlerOf(task), task.input, task.signal, services.now),
   };
   const { run_id } = journal;
-  const input = { run: { run_id, tenant_id, project_id, feature_id, edge }, iteration: 1, claim: claimed };
+  const input = { run: { run_id, tenant_id, project_id, feature_id, edge }, iteration: 1, claim };
   try {
     const outcome = await runMachine(machine, input, machineHost, kept.signal);
     if (outcome.status === 'SUCCEEDED') return '';

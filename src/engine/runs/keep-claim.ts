@@ -5,7 +5,10 @@ import type { RunAuthor } from './run-events.js';
 /** Often enough for the shortest lease. */
 const RENEW_MS = 10_000;
 
-/** Renews the claim of a run in the background. `signal` is aborted when it is lost, or when the run is stopped. */
+/**
+ * Renews the claim of a run in the background. `signal` is aborted when it is lost, or when the run is stopped. An author
+ * without a claim has none to lose.
+ */
 export function keepClaim(
   { coordination }: Pick<EngineServices, 'coordination'>,
   author: RunAuthor,
@@ -27,7 +30,7 @@ export function keepClaim(
       isRenewing = false;
     }
   };
-  const timer = setInterval(() => void renew(), RENEW_MS);
+  const timer = claim_id === undefined ? undefined : setInterval(() => void renew(), RENEW_MS);
   return {
     signal: AbortSignal.any([stop, lost.signal]),
     isLost: (): boolean => lost.signal.aborted,

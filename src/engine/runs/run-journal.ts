@@ -101,8 +101,9 @@ export class RunJournal {
     if (error.cost !== null) this.total = addCost(this.total, error.cost);
   }
 
-  async waiting(key: StepKey, deadlineAt: string): Promise<void> {
-    const payload = { ...this.stepFields(key), deadline_at: deadlineAt };
+  /** `task`: what the waiting task was called with. */
+  async waiting(key: StepKey, attempt: number, deadlineAt: string, task: BlobReference): Promise<void> {
+    const payload = { ...this.stepFields(key), attempt, deadline_at: deadlineAt, task };
     await appendRunEvent(this.coordination, this.author, 'run_suspended', payload);
   }
 

@@ -11,12 +11,19 @@ import { EngineError, engineError } from '../engine-error.js';
 import { MachineStopped } from '../interpreter/run-machine.js';
 import type { RunJournal, StepKey } from './run-journal.js';
 
-/** What a task of a machine gets: the data of the run, and for a check its name. */
-const stepPayloadSchema = runDataSchema.extend({ check: z.string().min(1).max(256).optional() });
+/** What a task of a machine gets: the data of the run, for a check its name, and for a review the token of the task. */
+const stepPayloadSchema = runDataSchema.extend({
+  check: z.string().min(1).max(256).optional(),
+  task_token: z.string().min(1).max(2048).optional(),
+});
 
 export interface StepCall {
   readonly data: RunData;
   readonly check: string | null;
+  /** Of a task that waits: the answer may be sent with it later. */
+  readonly task_token: string | null;
+  /** 0 for a step that is not recorded. */
+  readonly attempt: number;
   readonly signal: AbortSignal;
   readonly journal: RunJournal;
   readonly key: StepKey;
@@ -44,17 +51,17 @@ export async function runStep(
   signal: AbortSignal,
   now: () => number,
 ): Promise<unknown> {
-  const { check = null, ...data } = parsedPayload(payload);
+  const { check = null, task_token = null, ...data } = parsedPayload(payload);
   const step = check === null ? name : `${name} ${check}`.slice(0, STEP_CHARS_MAX);
   const key: StepKey = { step, iteration: data.iteration, input_sha256: inputDigest(data, check) };
-  const call: StepCall = { data, check, signal, journal, key };
-  if (NEVER_REPEATED.has(name)) return handlers[name](call);
+  const call = { data, check, task_token, signal, journal, key };
+  if (NEVER_REPEATED.has(name)) return handlers[name]({ ...call, attempt: 0 });
   const known = await journal.resultOf(key);
   if (known !== undefined) return handlerResults[name].parse(known);
   const attempt = await journal.started(key);
   const startedMs = now();
   try {
-    const result = await handlers[name](call);
+    const result = await handlers[name]({ ...call, attempt });
     await journal.ended(key, attempt, now() - startedMs, result);
     return result;
   } catch (error) {
@@ -72,7 +79,7 @@ function inputDigest({ claim: _, ...data }: RunData, check: string | null): stri
   return sha256Hex(canonicalJson({ data, check }));
 }
 
-function parsedPayload(payload: unknown) {
+export function parsedPayload(payload: unknown) {
   const parsed = stepPayloadSchema.safeParse(payload);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
