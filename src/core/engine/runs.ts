@@ -60,6 +60,18 @@ export function foldRuns(events: Iterable<EventEnvelope>): Run[] {
   return [...runs.values()];
 }
 
+/** The failed attempts of a run, oldest first. */
+export function failedSteps(
+  events: Iterable<EventEnvelope>,
+  runId: string,
+): RunEventPayload<'run_step_failed'>[] {
+  return [...events].flatMap(({ event_type, payload }) => {
+    if (event_type !== 'run_step_failed' || payload.run_id !== runId) return [];
+    const parsed = runEventSchemas.run_step_failed.loose().safeParse(payload);
+    return parsed.success ? [parsed.data] : [];
+  });
+}
+
 type AnyPayload = RunEventPayload<RunEventType>;
 
 function applyRunEvent(before: Run | undefined, event: EventEnvelope, payload: AnyPayload): Run | undefined {

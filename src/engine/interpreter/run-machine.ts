@@ -23,7 +23,10 @@ export interface MachineTask {
 
 /** What a machine runs on. */
 export interface MachineHost {
-  /** Rejects with an error whose name is compared with `Retry` and `Catch`; `States.Timeout` if it took too long. */
+  /**
+   * Rejects with an error whose name is compared with `Retry` and `Catch`; `States.Timeout` if it took too long. After an
+   * error with `isRecorded`, which is told again, the task is tried again without a pause.
+   */
   runTask(task: MachineTask): Promise<unknown>;
   sleep(seconds: number, signal: AbortSignal): Promise<void>;
   /** From 0 to 1, for retries with jitter. */
@@ -182,7 +185,7 @@ class MachineRun {
           if (caught === null) throw error;
           return caught;
         }
-        await this.host.sleep(delaySeconds, signal);
+        if (!isRecorded(error)) await this.host.sleep(delaySeconds, signal);
         signal.throwIfAborted();
       }
     }
@@ -213,6 +216,8 @@ class MachineRun {
     return JitterStrategy === 'FULL' ? delay * this.host.random() : delay;
   }
 }
+
+const isRecorded = (error: Error): boolean => (error as { isRecorded?: boolean }).isRecorded === true;
 
 /** The name in the ARN of a function, which may end with a version or an alias; or a name as it is. */
 const functionName = (arn: string): string => /:function:([^:]+)/.exec(arn)?.[1] ?? arn;

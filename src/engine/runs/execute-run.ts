@@ -1,7 +1,8 @@
 import type { StateMachine } from '../../core/engine/asl.js';
 import { functionName } from '../../core/engine/compile-machine.js';
 import { handlerResults, type StepHandlerName } from '../../core/engine/run-data.js';
-import { foldRuns, type Run } from '../../core/engine/runs.js';
+import { failedSteps, foldRuns, type Run } from '../../core/engine/runs.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import { EngineError } from '../engine-error.js';
 import { createHandlers } from '../handlers/create-handlers.js';
@@ -59,13 +60,14 @@ export async function executeRun(
   const open = openRunOf(events);
   if ('claim_id' in claimed) {
     const author: RunAuthor = { subject, agent_id: services.agent_id, ...claimed };
-    return continueRun(request, services, host, { open, author, claim: claimed }, signal);
+    return continueRun(request, services, host, { open, events, author, claim: claimed }, signal);
   }
   if (open === undefined || !isDecided(open, events)) return refused(services, subject, claimed, open);
   // Nobody else can hold the edge, so the remaining steps are recorded without a claim.
   const handle = { session_id: sessionOf(services.agent_id, subject), generation: open.generation };
   const author: RunAuthor = { subject, agent_id: services.agent_id, claim_id: undefined, ...handle };
-  return continueRun(request, services, host, { open, author, claim: { claim_id: '', ...handle } }, signal);
+  const claim: ClaimOfRun = { claim_id: '', ...handle };
+  return continueRun(request, services, host, { open, events, author, claim }, signal);
 }
 
 /** An edge that has converged without the run leaves it nothing to do. */
@@ -89,6 +91,7 @@ async function refused(
 
 interface ContinuedRun {
   readonly open: Run | undefined;
+  readonly events: readonly EventEnvelope[];
   readonly author: RunAuthor;
   readonly claim: ClaimOfRun;
 }
@@ -97,18 +100,19 @@ async function continueRun(
   request: RunRequest,
   services: EngineServices,
   host: RunHost,
-  { open, author, claim }: ContinuedRun,
+  { open, events, author, claim }: ContinuedRun,
   signal: AbortSignal,
 ): Promise<RunEnd> {
   const run_id = open?.run_id ?? host.newRunId();
   const machine =
     open === undefined ? await startRun(request, services, author, run_id) : await machineOf(services, open);
   host.onStart?.({ run_id, machine, generation: author.generation });
-  const journal = new RunJournal(services.coordination, services.blobs, author, run_id, open ?? null);
+  const { coordination, blobs } = services;
+  const failures = failedSteps(events, run_id);
+  const journal = new RunJournal(coordination, blobs, author, run_id, open ?? null, failures);
   const says = await runSteps(request, services, host, { machine, journal, claim }, signal);
   if (says === null) return { status: 'CLAIM_LOST', run_id, says: 'Another executor has the edge.' };
-  const events = await services.coordination.eventsOf(author.subject);
-  const run = foldRuns(events).find((each) => each.run_id === run_id);
+  const run = foldRuns(await coordination.eventsOf(author.subject)).find((each) => each.run_id === run_id);
   if (run === undefined) throw new Error(`the log has no run ${run_id}`);
   return { status: run.ended_at === null ? 'WAITING' : 'ENDED', run, says };
 }

@@ -1,9 +1,9 @@
 import { addCost, type Cost, NO_COST } from '../../core/engine/check-outcome.js';
-import type { BlobReference } from '../../core/engine/run-data.js';
+import type { BlobReference, EngineErrorName } from '../../core/engine/run-data.js';
 import { INLINE_OUTPUT_BYTES_MAX, type RunEventPayload } from '../../core/engine/run-events.js';
 import type { Run, RunStep } from '../../core/engine/runs.js';
 import type { EdgeCoordination } from '../coordination.js';
-import type { EngineError } from '../engine-error.js';
+import { type EngineError, RecordedError } from '../engine-error.js';
 import type { RunBlobs } from '../run-blobs.js';
 import { appendRunEvent, type RunAuthor } from './run-events.js';
 
@@ -26,6 +26,7 @@ interface CompletedStep {
 export class RunJournal {
   private readonly completed = new Map<string, CompletedStep>();
   private readonly attempts = new Map<string, number>();
+  private readonly toldFailures = new Map<string, number>();
   private total: Cost = NO_COST;
   private lastIteration = 0;
 
@@ -35,6 +36,8 @@ export class RunJournal {
     readonly author: RunAuthor,
     readonly run_id: string,
     earlier: Pick<Run, 'steps' | 'spent'> | null,
+    /** Of a machine that is run again from its start: they are told to it again, in their order. */
+    private readonly failures: readonly RunEventPayload<'run_step_failed'>[] = [],
   ) {
     for (const step of earlier?.steps ?? []) this.remember(step);
     if (earlier !== null) this.total = earlier.spent;
@@ -55,6 +58,19 @@ export class RunJournal {
     if (found === undefined || found.input_sha256 !== input_sha256) return undefined;
     if (found.output_ref === null) return found.output;
     return JSON.parse(Buffer.from(await this.blobs.get(found.output_ref)).toString('utf8'));
+  }
+
+  /** The next failure of the step with this input that the machine is to be told again; null if it was told all. */
+  nextFailure({ step, iteration, input_sha256 }: StepKey): RecordedError | null {
+    const failures = this.failures.filter(
+      (each) => each.step === step && each.iteration === iteration && each.input_sha256 === input_sha256,
+    );
+    const name = nameOf(step, iteration);
+    const told = this.toldFailures.get(name) ?? 0;
+    const failure = failures[told];
+    if (failure === undefined) return null;
+    this.toldFailures.set(name, told + 1);
+    return new RecordedError(failure.error as EngineErrorName, failure.cause, failure.cost ?? null);
   }
 
   /** Returns the number of the attempt. */

@@ -40,7 +40,8 @@ const STEP_CHARS_MAX = 280;
 const NEVER_REPEATED: ReadonlySet<StepHandlerName> = new Set(['claim_edge']);
 
 /**
- * Runs a step at least once. A step that the journal has with the same input is not run again. A waiting step is left as
+ * Runs a step at least once. A step that the journal has with the same input is not run again, also if it has failed: the
+ * machine decides whether a failed one is tried once more, as it did before. A waiting step is left as
  * it is: its handler stops the machine, and is asked again when the machine is run again.
  */
 export async function runStep(
@@ -58,6 +59,8 @@ export async function runStep(
   if (NEVER_REPEATED.has(name)) return handlers[name]({ ...call, attempt: 0 });
   const known = await journal.resultOf(key);
   if (known !== undefined) return handlerResults[name].parse(known);
+  const failure = journal.nextFailure(key);
+  if (failure !== null) throw failure;
   const attempt = await journal.started(key);
   const startedMs = now();
   try {
@@ -68,9 +71,10 @@ export async function runStep(
     if (error instanceof MachineStopped) throw error;
     // The host is told why it was stopped, and not how the handler took it.
     if (signal.aborted) throw signal.reason;
-    const failure = asEngineError(error);
-    if (failure.name !== 'Engine.ClaimLost') await journal.failed(key, attempt, now() - startedMs, failure);
-    throw failure;
+    const engineFailure = asEngineError(error);
+    if (engineFailure.name !== 'Engine.ClaimLost')
+      await journal.failed(key, attempt, now() - startedMs, engineFailure);
+    throw engineFailure;
   }
 }
 
