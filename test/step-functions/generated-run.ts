@@ -53,7 +53,7 @@ const checksOf = (type: 'deterministic' | 'agent', minLength: number, maxLength:
 
 export const generatedRun: fc.Arbitrary<GeneratedRun> = fc
   .record({
-    deterministic: checksOf('deterministic', 1, 3),
+    deterministic: checksOf('deterministic', 1, 2),
     agent: checksOf('agent', 0, 2),
     isHumanRequired: fc.boolean(),
     construct: constructScript,
@@ -61,7 +61,7 @@ export const generatedRun: fc.Arbitrary<GeneratedRun> = fc
       minLength: 1,
       maxLength: 3,
     }),
-    max_iterations: fc.integer({ min: 1, max: 4 }),
+    max_iterations: fc.integer({ min: 1, max: 3 }),
     stuck_threshold: fc.integer({ min: 2, max: 3 }),
   })
   .map(({ deterministic, agent, isHumanRequired, construct, decisions, ...limits }) => {

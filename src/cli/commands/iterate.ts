@@ -1,5 +1,5 @@
 import { v7 as newUuid } from 'uuid';
-import { compileMachine } from '../../core/engine/compile-machine.js';
+import { compileMachine, planFault } from '../../core/engine/compile-machine.js';
 import { edgePlan } from '../../core/engine/edge-plan.js';
 import { canonicalEdge } from '../../core/methodology/definition/edge-name.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
@@ -36,6 +36,8 @@ Examples:
     const workspace = context.requireWorkspace();
     const { methodology, vector } = await readConfiguration(workspace, feature_id);
     const plan = edgePlan(methodology, vector, edge);
+    const fault = planFault(plan);
+    if (fault !== null) throw wrongUsage(fault);
     if (dryRun) {
       const compiled = compileMachine(plan);
       return context.show({ checks: plan.checks, ...compiled }, () =>

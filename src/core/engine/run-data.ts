@@ -53,7 +53,11 @@ const humanDecision = z.strictObject({
   comment: z.string().max(4000),
 });
 /** A check's outcome, and whether it prevents the next tier: a choice state cannot compute that. */
-const tierOutcome = checkOutcomeSchema.extend({ blocks: z.boolean() });
+const tierOutcome = checkOutcomeSchema.extend({
+  blocks: z.boolean(),
+  /** Of a large outcome: the blob with the whole of it. */
+  outcome_sha256: sha256.exactOptional(),
+});
 
 export const ITERATION_OUTCOMES = ['CONVERGED', 'LOOP', 'ESCALATE'] as const;
 export const ESCALATION_REASONS = [

@@ -1,3 +1,4 @@
+import type { CheckOutcome } from '../../core/engine/check-outcome.js';
 import { failingCheckNames, judgeIteration } from '../../core/engine/judge-iteration.js';
 import {
   ENGINE_ERRORS,
@@ -34,7 +35,7 @@ export async function judgeIterationStep(
   const { data, journal } = call;
   const plan = await planOf(blobs, data);
   const manifest = await manifestOf(blobs, required(data, 'candidate').manifest);
-  const outcomes = outcomesOf(data);
+  const outcomes = await outcomesOf(blobs, data);
   const earlier = (await findingsOf(blobs, data))?.failing ?? [];
   const verdict = judgeIteration({
     checks: plan.checks,
@@ -57,7 +58,7 @@ export async function judgeIterationStep(
     comment: data.human?.comment || null,
     failing: [...earlier, failingCheckNames(plan.checks, outcomes)].map((names) => [...names]),
   };
-  await reportIteration(services, data, verdict);
+  await reportIteration(services, data, verdict, outcomes);
   return { ...verdict, findings: await putJson(blobs, findings) };
 }
 
@@ -65,6 +66,7 @@ async function reportIteration(
   { coordination, agent_id }: EngineServices,
   data: RunData,
   verdict: Omit<IterationVerdict, 'findings'>,
+  outcomes: readonly CheckOutcome[],
 ): Promise<void> {
   // An approved candidate is the result already: the acceptance tells of the iteration.
   if (data.human?.decision === 'APPROVED') return;
@@ -84,7 +86,7 @@ async function reportIteration(
       status:
         verdict.outcome === 'CONVERGED' ? 'converged' : verdict.outcome === 'LOOP' ? 'iterating' : 'blocked',
       delta: verdict.delta,
-      evaluators: withResultCounts(outcomesOf(data).map(({ name, result }) => ({ name, result }))),
+      evaluators: withResultCounts(outcomes.map(({ name, result }) => ({ name, result }))),
       candidate_sha256: required(data, 'candidate').sha256,
     },
   });

@@ -23,7 +23,7 @@ export async function submitCandidate(
     generation,
     result_data: await manifestOf(blobs, candidate.manifest),
     iteration: data.iteration,
-    evaluators: withResultCounts(outcomesOf(data).map(reportOf)),
+    evaluators: withResultCounts((await outcomesOf(blobs, data)).map(reportOf)),
     metadata: { run_id: data.run.run_id, cost: candidate.cost },
     ...(data.context?.context_hash ? { context_hash: data.context.context_hash } : {}),
   });

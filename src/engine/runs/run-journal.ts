@@ -111,7 +111,7 @@ export class RunJournal {
       attempt,
       duration_ms: Math.round(durationMs),
       error: error.name,
-      cause: error.message.slice(0, CAUSE_CHARS_MAX),
+      cause: error.message,
       ...(error.cost === null ? {} : { cost: error.cost }),
     });
     if (error.cost !== null) this.total = addCost(this.total, error.cost);
@@ -143,7 +143,5 @@ export class RunJournal {
       this.completed.set(nameOf(step, iteration), { input_sha256, output, output_ref });
   }
 }
-
-const CAUSE_CHARS_MAX = 2000;
 
 const nameOf = (step: string, iteration: number): string => `${iteration} ${step}`;

@@ -93,7 +93,11 @@ export function parsedPayload(payload: unknown) {
   );
 }
 
-const asEngineError = (error: unknown): EngineError =>
-  error instanceof EngineError
-    ? error
-    : engineError('failed', error instanceof Error ? error.message : String(error));
+const CAUSE_CHARS_MAX = 2000;
+
+/** With no more text than the log keeps: what is told again from there is the same. */
+function asEngineError(error: unknown): EngineError {
+  const message = (error instanceof Error ? error.message : String(error)).slice(0, CAUSE_CHARS_MAX);
+  if (!(error instanceof EngineError)) return engineError('failed', message);
+  return error.message === message ? error : new EngineError(error.name, message, error.cost);
+}
