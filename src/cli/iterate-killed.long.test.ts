@@ -140,5 +140,5 @@ await onProgram('bwrap', await missingSandbox(), () => {
       for (let count = counts.shift(); count !== undefined; count = counts.shift()) await killAt(count);
     };
     await Promise.all(Array.from({ length: PARALLEL }, worker));
-  });
+  }, 3_600_000);
 });

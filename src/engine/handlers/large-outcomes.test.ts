@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { CoordinatorHarness, P, unwrap } from '../../../test/support/coordinator-harness.js';
 import { vector } from '../../../test/support/workspace-files.js';
-import type { CheckOutcome } from '../../core/engine/check-outcome.js';
+import { type CheckOutcome, NO_COST } from '../../core/engine/check-outcome.js';
 import { CHECKS_PER_EDGE_MAX, OUTCOME_BYTES_MAX, shortOutcome } from '../../core/engine/short-outcome.js';
 import { buildCheck, buildPlan } from '../../core/engine/testing.js';
 import { executeRun } from '../runs/execute-run.js';
@@ -80,7 +80,10 @@ test('a run with as many checks as possible passes its data on, and keeps the wh
     ...services,
     runCheck: async (run: Parameters<typeof services.runCheck>[0]) => {
       const { outcome, ...rest } = await services.runCheck(run);
-      return { ...rest, outcome: { ...maximalOutcome('\u0000'), ...outcome, says: '\u0000'.repeat(2000) } };
+      return {
+        ...rest,
+        outcome: { ...maximalOutcome('→'), ...outcome, says: '→'.repeat(2000), cost: NO_COST },
+      };
     },
     blobs: {
       ...services.blobs,
@@ -95,7 +98,7 @@ test('a run with as many checks as possible passes its data on, and keeps the wh
   const end = await executeRun(request, largest, instantHost(), new AbortController().signal);
   expect(end).toMatchObject({ status: 'ENDED', run: { status: 'CONVERGED', iterations: 1 } });
   expect(JSON.parse(findings[0] as string).outcomes[0]).toMatchObject({
-    says: '\u0000'.repeat(2000),
+    says: '→'.repeat(2000),
     issues: { length: 100 },
   });
 });

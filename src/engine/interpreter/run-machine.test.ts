@@ -293,11 +293,11 @@ describe('the time limit of a machine', () => {
   /** A host whose timer the test ends. */
   class TimedHost extends ScriptedHost {
     readonly timers: { seconds: number; expire: () => void; isCleared: boolean }[] = [];
-    startTimer(seconds: number, expire: () => void) {
+    readonly startTimer = (seconds: number, expire: () => void) => {
       const timer = { seconds, expire, isCleared: false };
       this.timers.push(timer);
       return { clear: () => Object.assign(timer, { isCleared: true }) };
-    }
+    };
   }
   const LIMITED = {
     ...machineOf({
