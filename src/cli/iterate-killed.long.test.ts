@@ -62,6 +62,9 @@ const isOfRun = ({ event_type }: EventEnvelope): boolean => event_type.startsWit
 const runEventsIn = async (folder: string): Promise<EventEnvelope[]> =>
   (await eventsIn(folder)).filter(isOfRun);
 
+const hasEnded = async (folder: string): Promise<boolean> =>
+  (await eventsIn(folder)).some(({ event_type }) => event_type === 'run_ended');
+
 /** Runs the edge, and kills the process once the log has this many events of the run. */
 async function iterateKilled(folder: string, count: number): Promise<void> {
   const child = spawn(process.execPath, [MAIN, 'iterate', EDGE, '--role', 'full_stack', '--yes'], {
@@ -132,7 +135,8 @@ await onProgram('bwrap', await missingSandbox(), () => {
       const label = `killed-at-${count}`;
       const folder = await copyOf(count <= untilReview ? fresh : waiting, label);
       await iterateKilled(folder, count);
-      await finish(folder);
+      // Killed after its end, the run has nothing left to do.
+      if (!(await hasEnded(folder))) await finish(folder);
       await expectOneRun(folder, label);
       await rm(folder, { recursive: true, force: true });
     };

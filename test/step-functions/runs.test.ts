@@ -22,7 +22,7 @@ import {
   ScriptedWorld,
 } from './generated-run.js';
 
-const RUNS = fc.sample(generatedRun, { seed: 20_261_119, numRuns: 50 });
+const RUNS = fc.sample(generatedRun, { seed: 20_261_120, numRuns: 50 });
 const SUBJECT = `${FEATURE}#${EDGE}`;
 const RUN_ID = '0190a0a0-0000-7000-8000-000000000001';
 const REQUEST = { ...P, feature_id: FEATURE, edge: EDGE, agent_role: 'full_stack' };
