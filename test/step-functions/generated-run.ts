@@ -12,7 +12,7 @@ export const EDGE = 'design_code';
 /** What comes of a step in an iteration: `busy` is throttled twice and then passes, `refused` is throttled for good. */
 const RESULTS = ['pass', 'fail', 'error', 'malformed', 'busy', 'refused', 'away'] as const;
 type StepScript = (typeof RESULTS)[number];
-type Decision = 'APPROVED' | 'REJECTED' | 'CHANGES_REQUESTED';
+type ScriptedDecision = 'APPROVED' | 'REJECTED' | 'CHANGES_REQUESTED';
 
 /** An edge, and what happens in each iteration of its run: the last entry of a list is repeated. */
 export interface GeneratedRun {
@@ -20,7 +20,7 @@ export interface GeneratedRun {
   readonly construct: readonly StepScript[];
   /** By the name of the check. */
   readonly checks: Readonly<Record<string, readonly StepScript[]>>;
-  readonly decisions: readonly Decision[];
+  readonly decisions: readonly ScriptedDecision[];
 }
 
 const scriptOf = (weights: readonly [StepScript, number][]) =>
@@ -57,10 +57,13 @@ export const generatedRun: fc.Arbitrary<GeneratedRun> = fc
     agent: checksOf('agent', 0, 2),
     isHumanRequired: fc.boolean(),
     construct: constructScript,
-    decisions: fc.array(fc.constantFrom<Decision>('APPROVED', 'APPROVED', 'CHANGES_REQUESTED', 'REJECTED'), {
-      minLength: 1,
-      maxLength: 3,
-    }),
+    decisions: fc.array(
+      fc.constantFrom<ScriptedDecision>('APPROVED', 'APPROVED', 'CHANGES_REQUESTED', 'REJECTED'),
+      {
+        minLength: 1,
+        maxLength: 3,
+      },
+    ),
     max_iterations: fc.integer({ min: 1, max: 3 }),
     stuck_threshold: fc.integer({ min: 2, max: 3 }),
   })
@@ -139,10 +142,10 @@ export class ScriptedWorld {
     };
   }
 
-  nextDecision(): Decision {
+  nextDecision(): ScriptedDecision {
     const { decisions } = this.run;
     this.decided += 1;
-    return decisions[this.decided - 1] ?? (decisions.at(-1) as Decision);
+    return decisions[this.decided - 1] ?? (decisions.at(-1) as ScriptedDecision);
   }
 
   private isPassed(what: string, iteration: number, script: readonly StepScript[] = ['pass']): boolean {

@@ -100,9 +100,9 @@ export async function promoteStep(services: EngineServices, call: StepCall): Pro
   const { data } = call;
   const events = await services.coordination.eventsOf(subjectOf(data));
   const accepted = acceptedResultOf(data.run.run_id, events);
-  const result_id = accepted?.payload.work_product_ref ?? (await submittedResult(services, data));
+  const resultId = accepted?.payload.work_product_ref ?? (await submittedResult(services, data));
   await endRun(services, call, 'CONVERGED', null, 'All required checks have passed.');
-  return { result_id: String(result_id) };
+  return { result_id: String(resultId) };
 }
 
 async function submittedResult(services: EngineServices, data: RunData): Promise<string> {

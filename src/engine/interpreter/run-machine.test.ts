@@ -311,6 +311,8 @@ describe('the time limit of a machine', () => {
     const host: TimedHost = new TimedHost({
       call: (called) => {
         host.timers[0]?.expire();
+        // However a task takes its signal, the machine has timed out.
+        if (called.signal.aborted) throw new Error('stopped');
         return untilAborted(called);
       },
     });

@@ -26,7 +26,7 @@ interface CompletedStep {
 export class RunJournal {
   private readonly completed = new Map<string, CompletedStep>();
   private readonly attempts = new Map<string, number>();
-  private readonly toldFailures = new Map<string, number>();
+  private readonly replayedFailures = new Map<string, number>();
   private total: Cost = NO_COST;
   private lastIteration = 0;
 
@@ -36,7 +36,7 @@ export class RunJournal {
     readonly author: RunAuthor,
     readonly run_id: string,
     earlier: Pick<Run, 'steps' | 'spent'> | null,
-    /** Of a machine that is run again from its start: they are told to it again, in their order. */
+    /** Of a machine that is run again from its start: they are replayed to it, in their order. */
     private readonly failures: readonly RunEventPayload<'run_step_failed'>[] = [],
   ) {
     for (const step of earlier?.steps ?? []) this.remember(step);
@@ -60,16 +60,16 @@ export class RunJournal {
     return JSON.parse(Buffer.from(await this.blobs.get(found.output_ref)).toString('utf8'));
   }
 
-  /** The next failure of the step with this input that the machine is to be told again; null if it was told all. */
+  /** The next failure of the step with this input that is replayed to the machine; null if all were. */
   nextFailure({ step, iteration, input_sha256 }: StepKey): RecordedError | null {
     const failures = this.failures.filter(
       (each) => each.step === step && each.iteration === iteration && each.input_sha256 === input_sha256,
     );
     const name = nameOf(step, iteration);
-    const told = this.toldFailures.get(name) ?? 0;
-    const failure = failures[told];
+    const replayed = this.replayedFailures.get(name) ?? 0;
+    const failure = failures[replayed];
     if (failure === undefined) return null;
-    this.toldFailures.set(name, told + 1);
+    this.replayedFailures.set(name, replayed + 1);
     return new RecordedError(failure.error as EngineErrorName, failure.cause, failure.cost ?? null);
   }
 
