@@ -135,7 +135,7 @@ async function runSteps(
   signal: AbortSignal,
 ): Promise<string | null> {
   const handlers = createHandlers(services);
-  const kept = keepClaim(services, journal.author, signal);
+  const kept = keepClaim(services, journal.author, journal.run_id, signal);
   const machineHost: MachineHost = {
     sleep: host.sleep,
     random: host.random,

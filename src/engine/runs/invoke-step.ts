@@ -43,7 +43,12 @@ export async function invokeStep(
     data.run.run_id,
     earlier ?? null,
   );
-  const kept = keepClaim(services, isHeld ? author : { ...author, claim_id: undefined }, signal);
+  const kept = keepClaim(
+    services,
+    isHeld ? author : { ...author, claim_id: undefined },
+    data.run.run_id,
+    signal,
+  );
   try {
     return await runStep(createHandlers(services), journal, name, payload, kept.signal, services.now);
   } catch (error) {

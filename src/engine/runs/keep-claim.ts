@@ -1,5 +1,6 @@
 import { isUnanswered } from '../coordination.js';
 import type { EngineServices } from '../handlers/services.js';
+import { acceptedResultOf } from './decided-run.js';
 import type { RunAuthor } from './run-events.js';
 
 /** Often enough for the shortest lease. */
@@ -12,6 +13,7 @@ const RENEW_MS = 10_000;
 export function keepClaim(
   { coordination }: Pick<EngineServices, 'coordination'>,
   author: RunAuthor,
+  runId: string,
   stop: AbortSignal,
 ) {
   const lost = new AbortController();
@@ -22,8 +24,11 @@ export function keepClaim(
     isRenewing = true;
     try {
       const reply = await coordination.renewLease({ task_id, session_id, claim_id, expected_generation });
-      // A refusal means that the claim has ended, or belongs to another executor.
-      if (!isUnanswered(reply) && !reply.success) lost.abort();
+      if (isUnanswered(reply) || reply.success) return;
+      // The result of this run has ended the claim, or it has ended otherwise, or belongs to another executor.
+      const accepted = acceptedResultOf(runId, await coordination.eventsOf(task_id));
+      if (accepted === undefined) lost.abort();
+      else clearInterval(timer);
     } catch {
       // The next renewal tries again; the lease decides how long that is possible.
     } finally {
