@@ -13,6 +13,11 @@ export class EngineError extends Error {
   }
 }
 
+/** A failure that the log has: it is told again, without waiting again before the next attempt. */
+export class RecordedError extends EngineError {
+  readonly isRecorded = true;
+}
+
 export const engineError = (
   kind: keyof typeof ENGINE_ERRORS,
   message: string,

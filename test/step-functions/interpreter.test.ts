@@ -3,7 +3,14 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { StateMachine } from '../../src/core/engine/asl.js';
 import { MachineError } from '../../src/engine/interpreter/machine-error.js';
 import { type MachineOutcome, runMachine, WAIT_FOR_TOKEN } from '../../src/engine/interpreter/run-machine.js';
-import { failing, functionArn, machineOf, ScriptedHost, task } from '../../src/engine/interpreter/testing.js';
+import {
+  failing,
+  functionArn,
+  machineOf,
+  ScriptedHost,
+  task,
+  untilAborted,
+} from '../../src/engine/interpreter/testing.js';
 import { skipGroup } from '../../src/stores/testing/on-engine.js';
 import { StepFunctionsServer } from '../support/step-functions/step-functions-server.js';
 import { type GeneratedMachine, generatedMachine } from './generated-machine.js';
@@ -112,6 +119,20 @@ else {
         expect(here, JSON.stringify(document)).toEqual(there);
       },
     );
+
+    it.concurrent('end a machine after its time limit, which no state catches', async () => {
+      const caught = [{ ErrorEquals: ['States.ALL'], Next: 'Caught' }];
+      const states = {
+        Call: task('silent-for-good', { Catch: caught, Retry: [{ ErrorEquals: ['States.ALL'] }] }),
+        Caught: { Type: 'Succeed' } as const,
+      };
+      const machine = { ...machineOf(states), TimeoutSeconds: 1 };
+      server.functions.add('silent-for-good', () => new Promise(() => {}));
+      const host = new ScriptedHost({ 'silent-for-good': untilAborted });
+      const timedOut = expect.objectContaining({ status: 'FAILED', error: 'States.Timeout' });
+      expect(await runMachine(machine, {}, host)).toEqual(timedOut);
+      expect(await server.run(machine, {})).toEqual(timedOut);
+    });
 
     it.concurrent.each(Object.entries(TIMEOUTS))(
       'take a timeout of %s for no failed task',

@@ -1,8 +1,10 @@
 import { v7 as newUuid } from 'uuid';
+import { planFault } from '../../core/engine/compile-machine.js';
 import { type EdgePlan, edgePlan } from '../../core/engine/edge-plan.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import type { RunCheck } from '../../engine/checks/check-runner.js';
 import { executeRun, type RunEnd, type RunHost } from '../../engine/runs/execute-run.js';
+import { processTimer } from '../../engine/runs/keep-claim.js';
 import { openCheckRunner } from '../check/open-check-runner.js';
 import type { CommandContext } from '../context.js';
 import { wrongUsage } from '../exit.js';
@@ -26,7 +28,10 @@ export async function readPlan(
   const { methodology, vector } = await readConfiguration(context.requireWorkspace(), feature_id);
   if (!methodology.topology.transitions.some((one) => one.edge === edge))
     throw wrongUsage(`The graph has no edge ${edge}. Its edges: gen zoom`);
-  return edgePlan(methodology, vector, edge, await evidencePolicy(await context.genesis()));
+  const plan = edgePlan(methodology, vector, edge, await evidencePolicy(await context.genesis()));
+  const fault = planFault(plan);
+  if (fault !== null) throw wrongUsage(fault);
+  return plan;
 }
 
 /** Runs an edge of the workspace and shows it. A stopped run ends as `WAITING` and goes on later. */
@@ -76,10 +81,7 @@ const runsNothing: RunCheck = async ({ check }) => {
 const HOST: RunHost = {
   newRunId: () => newUuid(),
   random: Math.random,
-  setTimer: (afterMs, task) => {
-    const timer = setTimeout(task, afterMs);
-    return () => clearTimeout(timer);
-  },
+  setTimer: processTimer,
   sleep: (seconds, signal) =>
     new Promise((resolve, reject) => {
       const timer = setTimeout(resolve, seconds * 1000);

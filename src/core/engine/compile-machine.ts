@@ -4,6 +4,7 @@ import { compileTier, dataTemplate, type Tier } from './compile-tier.js';
 import type { EdgePlan } from './edge-plan.js';
 import { CATCH, claimLostCatcher, RETRY } from './error-handling.js';
 import { ENGINE_ERRORS, type StepHandlerName } from './run-data.js';
+import { CHECKS_PER_EDGE_MAX } from './short-outcome.js';
 import { StateNames } from './state-names.js';
 import { stepTimeoutSeconds } from './step-timeouts.js';
 import { chooseWorkflowType, EXPRESS_SECONDS_MAX, type WorkflowType } from './workflow-type.js';
@@ -47,8 +48,16 @@ export const functionName = (handler: StepHandlerName): string => `genesis-${han
 const placeholderArn = (handler: StepHandlerName): string =>
   `arn:aws:lambda:us-east-1:000000000000:function:${functionName(handler)}`;
 
+/** Why the edge cannot have a machine; null if it can. */
+export const planFault = ({ edge, checks }: EdgePlan): string | null =>
+  checks.length <= CHECKS_PER_EDGE_MAX
+    ? null
+    : `${edge} has ${checks.length} checks; at most ${CHECKS_PER_EDGE_MAX} are possible. Combine some of them.`;
+
 /** Compiles the state machine of an edge. The same plan gives the same document, byte for byte. */
 export function compileMachine(plan: EdgePlan, options: CompileOptions = {}): CompiledMachine {
+  const fault = planFault(plan);
+  if (fault !== null) throw new RangeError(fault);
   const { workflow_type, reason } = chooseWorkflowType(plan);
   const machine: StateMachine = {
     Comment: `Iterates the edge ${plan.edge} until its checks pass`,

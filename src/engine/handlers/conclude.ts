@@ -1,3 +1,4 @@
+import type { CheckOutcome } from '../../core/engine/check-outcome.js';
 import { failingCheckNames, judgeIteration } from '../../core/engine/judge-iteration.js';
 import {
   ENGINE_ERRORS,
@@ -10,6 +11,7 @@ import { stuckSpawnCommand } from '../../core/methodology/definition/command.js'
 import { withResultCounts } from '../../core/methodology/definition/convergence.js';
 import { isUnanswered, unansweredError } from '../coordination.js';
 import { engineError } from '../engine-error.js';
+import { acceptedResultOf } from '../runs/decided-run.js';
 import { appendOnce, appendRunEvent, derivedEventId } from '../runs/run-events.js';
 import type { StepCall } from '../runs/step-runner.js';
 import {
@@ -35,7 +37,7 @@ export async function judgeIterationStep(
   const { data, journal } = call;
   const plan = await planOf(blobs, data);
   const manifest = await manifestOf(blobs, required(data, 'candidate').manifest);
-  const outcomes = outcomesOf(data);
+  const outcomes = await outcomesOf(blobs, data);
   const earlier = (await findingsOf(blobs, data))?.failing ?? [];
   const verdict = judgeIteration({
     checks: plan.checks,
@@ -58,7 +60,7 @@ export async function judgeIterationStep(
     comment: data.human?.comment || null,
     failing: [...earlier, failingCheckNames(plan.checks, outcomes)].map((names) => [...names]),
   };
-  await reportIteration(services, data, verdict);
+  await reportIteration(services, data, verdict, outcomes);
   return { ...verdict, findings: await putJson(blobs, findings) };
 }
 
@@ -66,33 +68,45 @@ async function reportIteration(
   { coordination, agent_id }: EngineServices,
   data: RunData,
   verdict: Omit<IterationVerdict, 'findings'>,
+  outcomes: readonly CheckOutcome[],
 ): Promise<void> {
-  // An approved candidate is the result already, and its claim has ended: the acceptance tells of the iteration.
+  // An approved candidate is the result already: the acceptance tells of the iteration.
   if (data.human?.decision === 'APPROVED') return;
+  const { claim_id, ...author } = claimOf(data);
+  // A rejection has ended the claim.
+  const handle = data.human?.decision === 'REJECTED' ? author : { ...author, claim_id };
   const event_type = 'iteration_completed';
   await appendOnce(coordination, {
     event_type,
     task_id: subjectOf(data),
     agent_id,
-    ...claimOf(data),
+    ...handle,
     event_id: derivedEventId([data.run.run_id, event_type, data.iteration]),
     payload: {
       iteration: data.iteration,
       status:
         verdict.outcome === 'CONVERGED' ? 'converged' : verdict.outcome === 'LOOP' ? 'iterating' : 'blocked',
       delta: verdict.delta,
-      evaluators: withResultCounts(outcomesOf(data).map(({ name, result }) => ({ name, result }))),
+      evaluators: withResultCounts(outcomes.map(({ name, result }) => ({ name, result }))),
       candidate_sha256: required(data, 'candidate').sha256,
     },
   });
 }
 
-/** Makes the candidate the result of the edge. A review that approved it has done so already: the same result counts once. */
+/** Makes the candidate the result of the edge. A review that approved it has done so already, and ended the claim. */
 export async function promoteStep(services: EngineServices, call: StepCall): Promise<StepResult<'promote'>> {
+  const { data } = call;
+  const events = await services.coordination.eventsOf(subjectOf(data));
+  const accepted = acceptedResultOf(data.run.run_id, events);
+  const resultId = accepted?.payload.work_product_ref ?? (await submittedResult(services, call));
+  await endRun(services, call, 'CONVERGED', null, 'All required checks have passed.');
+  return { result_id: String(resultId) };
+}
+
+async function submittedResult(services: EngineServices, call: StepCall): Promise<string> {
   const reply = await submitVerified(services, call);
   if (!reply.accepted) throw refusedError(reply);
-  await endRun(services, call, 'CONVERGED', null, 'All required checks have passed.');
-  return { result_id: reply.work_product_ref };
+  return reply.work_product_ref;
 }
 
 /** Hands the edge to a person, with what was tried: its claim is suspended until there is a decision. */
@@ -104,7 +118,8 @@ export async function escalateStep(
   const { reason, says } = escalationOf(data);
   // A candidate that has passed waits as a result: who approves it accepts it.
   if (reason === 'NOT_AUTHORISED') await submitCandidate(services, data);
-  else await suspend(services, data, reason);
+  // A rejection has ended the claim.
+  else if (reason !== 'REJECTED') await suspend(services, data);
   await endRun(services, call, 'ESCALATED', reason, says);
   return { reason };
 }
@@ -129,10 +144,10 @@ const stuckAdvice = (feature: string, edge: string): string =>
   `To find out why, spawn a feature that the edge waits for: ${stuckSpawnCommand(feature, edge)}`;
 
 /**
- * A rejected candidate has ended its claim already. In any other case a claim that cannot be suspended is lost: the edge
- * belongs to another executor, or a person has accepted the candidate meanwhile.
+ * There may be no candidate yet: then no gate is opened. A claim that cannot be suspended is lost: the edge belongs to
+ * another executor, or a person has accepted the candidate meanwhile.
  */
-async function suspend({ coordination }: EngineServices, data: RunData, reason: string): Promise<void> {
+async function suspend({ coordination }: EngineServices, data: RunData): Promise<void> {
   const { generation, claim_id, session_id } = claimOf(data);
   const handle = { task_id: subjectOf(data), session_id, claim_id, expected_generation: generation };
   const gate =
@@ -141,7 +156,7 @@ async function suspend({ coordination }: EngineServices, data: RunData, reason: 
       : { iteration: data.iteration, candidate_sha256: data.candidate.sha256 };
   const reply = await coordination.suspendClaim({ ...handle, ...gate });
   if (isUnanswered(reply)) throw unansweredError(reply);
-  if (!reply.success && reason !== 'REJECTED')
+  if (!reply.success)
     throw engineError('claimLost', `The claim could not be suspended: ${reply.reason}. ${reply.next}`);
 }
 

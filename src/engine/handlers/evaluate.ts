@@ -1,6 +1,8 @@
+import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import type { EffectiveCheck } from '../../core/contract/tasks.js';
 import { type CheckOutcome, isBlocking } from '../../core/engine/check-outcome.js';
 import type { StepResult } from '../../core/engine/run-data.js';
+import { shortOutcome } from '../../core/engine/short-outcome.js';
 import { DEFAULT_CHECK_LIMITS } from '../checks/run-check.js';
 import { engineError } from '../engine-error.js';
 import { judgeChecks } from '../evaluators/judge-check.js';
@@ -17,11 +19,11 @@ export async function runCheckStep(
 ): Promise<StepResult<'run_check'>> {
   const check = await checkOf(services, call);
   if ((await planOf(services.blobs, call.data)).evidence !== 'verified')
-    return tierOutcome(await runHere(services, call, check));
+    return tierOutcome(services, await runHere(services, call, check));
   const outcomes = await evidence.outcomes(call.data, call.signal);
   const outcome = outcomes.find(({ name }) => name === check.name);
   if (outcome === undefined) throw engineError('failed', `The evidence has no outcome for ${check.name}.`);
-  return tierOutcome(outcome);
+  return tierOutcome(services, outcome);
 }
 
 /** On a throw-away copy of the project with the candidate. */
@@ -56,7 +58,7 @@ export async function judgeCheckStep(
   const check = await checkOf(services, call);
   const plan = await planOf(blobs, call.data);
   const evaluator = await services.openEvaluator(plan);
-  if (evaluator === null) return tierOutcome(pendingOutcome(check));
+  if (evaluator === null) return tierOutcome(services, pendingOutcome(check));
   const { manifest: reference, constructed_by } = required(call.data, 'candidate');
   const manifest = await manifestOf(blobs, reference);
   const copy = await files.workCopy(manifest);
@@ -75,7 +77,7 @@ export async function judgeCheckStep(
     if (answer !== null) await blobs.put(answer);
     const [outcome] = outcomes;
     if (outcome === undefined) throw engineError('failed', `The evaluator has no outcome for ${check.name}.`);
-    return tierOutcome(outcome);
+    return tierOutcome(services, outcome);
   } finally {
     await copy.remove();
   }
@@ -88,10 +90,18 @@ async function checkOf({ blobs }: EngineServices, { data, check: name }: StepCal
   return check;
 }
 
-const tierOutcome = (outcome: CheckOutcome): StepResult<'run_check'> => ({
-  ...outcome,
-  blocks: isBlocking(outcome),
-});
+/** A large outcome is a blob, so that the outcomes of all checks can cross a state. */
+async function tierOutcome(
+  { blobs }: EngineServices,
+  outcome: CheckOutcome,
+): Promise<StepResult<'run_check'>> {
+  const blocks = isBlocking(outcome);
+  const short = shortOutcome(outcome);
+  if (short === null) return { ...outcome, blocks };
+  const bytes = Buffer.from(JSON.stringify(outcome));
+  await blobs.put(bytes);
+  return { ...short, blocks, outcome_sha256: sha256Hex(bytes) };
+}
 
 const pendingOutcome = ({ name, type, required: isRequired }: EffectiveCheck): CheckOutcome => ({
   name,

@@ -5,7 +5,7 @@ import { type EventEnvelope, isoTime, msOf } from '../../core/events/envelope.js
 import { engineError } from '../engine-error.js';
 import { MachineStopped } from '../interpreter/run-machine.js';
 import type { StepCall } from '../runs/step-runner.js';
-import { claimOf, planOf } from './run-state.js';
+import { claimOf, planOf, putJson } from './run-state.js';
 import type { EngineServices } from './services.js';
 import { refusedError, subjectOf } from './submission.js';
 import { submitVerified } from './submit-verified.js';
@@ -19,7 +19,7 @@ const NO_ANSWER: HumanDecision = { decision: 'NO_ANSWER', reviewer: '', comment:
  * again when a decision is in the log or the deadline has passed.
  */
 export async function requestReview(services: EngineServices, call: StepCall): Promise<HumanDecision> {
-  const { data, journal, key } = call;
+  const { data, journal, key, attempt, task_token } = call;
   const readEvents = () => services.coordination.eventsOf(subjectOf(data));
   const events = await readEvents();
   const decided = decisionOn(events, data);
@@ -30,7 +30,9 @@ export async function requestReview(services: EngineServices, call: StepCall): P
   if (reply.reason !== 'ESCALATED') throw refusedError(reply);
   if (!journal.isWaiting(key)) {
     const { settings } = await planOf(services.blobs, data);
-    await journal.waiting(key, isoTime(deadlineMsOf(await readEvents(), data, settings.review)));
+    const deadlineAt = isoTime(deadlineMsOf(await readEvents(), data, settings.review));
+    const task = await putJson(services.blobs, { ...data, ...(task_token === null ? {} : { task_token }) });
+    await journal.waiting(key, attempt, deadlineAt, task);
   }
   throw new MachineStopped(
     `${subjectOf(data)} waits for a review: gen review --feature ${data.run.feature_id}`,

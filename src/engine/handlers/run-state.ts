@@ -36,9 +36,19 @@ export async function manifestOf(blobs: RunBlobs, reference: BlobReference): Pro
   );
 }
 
-/** The outcomes of programs and models on the candidate of this iteration. */
-export const outcomesOf = ({ deterministic = [], agent = [] }: RunData): readonly CheckOutcome[] =>
-  [...deterministic, ...agent].map(({ blocks: _, ...outcome }) => outcome);
+/** The outcomes of programs and models on the candidate of this iteration, large ones whole. */
+export async function outcomesOf(
+  blobs: RunBlobs,
+  { deterministic = [], agent = [] }: RunData,
+): Promise<readonly CheckOutcome[]> {
+  const whole = async (sha256: string): Promise<CheckOutcome> =>
+    checkOutcomeSchema.parse(await readJson(blobs, { bucket: '', key: sha256, version: sha256 }));
+  return Promise.all(
+    [...deterministic, ...agent].map(async ({ blocks: _, outcome_sha256, ...outcome }) =>
+      outcome_sha256 === undefined ? outcome : whole(outcome_sha256),
+    ),
+  );
+}
 
 /** What an iteration leaves to the next one, and to those who look at it. */
 export const findingsSchema = z.object({

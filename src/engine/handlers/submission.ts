@@ -24,7 +24,7 @@ export async function submitCandidate(
     generation,
     result_data: await manifestOf(blobs, candidate.manifest),
     iteration: data.iteration,
-    evaluators: withResultCounts(outcomesOf(data).map(reportOf)),
+    evaluators: withResultCounts(reportsOf(await outcomesOf(blobs, data))),
     metadata: { run_id: data.run.run_id, cost: candidate.cost },
     ...(data.context?.context_hash ? { context_hash: data.context.context_hash } : {}),
   });
@@ -32,13 +32,14 @@ export async function submitCandidate(
   return reply;
 }
 
-const reportOf = ({ name, type, result, required: isRequired, says }: CheckOutcome) => ({
-  name,
-  type,
-  result,
-  required: isRequired,
-  says,
-});
+/** Reports may have 64 KiB together: of many checks each says less. The findings of the iteration have all of it. */
+function reportsOf(outcomes: readonly CheckOutcome[]) {
+  const saysCharsMax = Math.max(100, Math.floor(20_000 / outcomes.length) - 300);
+  return outcomes.map(({ name, type, result, required: isRequired, says }) => ({
+    ...{ name, type, result, required: isRequired },
+    says: says.slice(0, saysCharsMax),
+  }));
+}
 
 const LOST: ReadonlySet<string> = new Set([
   'NO_CLAIM',

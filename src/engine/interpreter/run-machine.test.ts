@@ -288,3 +288,53 @@ describe('a machine that is stopped', () => {
     expect(new Set(listeners)).toEqual(new Set([1]));
   });
 });
+
+describe('the time limit of a machine', () => {
+  /** A host whose timer the test ends. */
+  class TimedHost extends ScriptedHost {
+    readonly timers: { seconds: number; expire: () => void; isCleared: boolean }[] = [];
+    readonly startTimer = (seconds: number, expire: () => void) => {
+      const timer = { seconds, expire, isCleared: false };
+      this.timers.push(timer);
+      return { clear: () => Object.assign(timer, { isCleared: true }) };
+    };
+  }
+  const LIMITED = {
+    ...machineOf({
+      Call: task('call', { Catch: [{ ErrorEquals: ['States.ALL'], Next: 'Caught' }] }),
+      Caught: { Type: 'Succeed' },
+    }),
+    TimeoutSeconds: 300,
+  };
+
+  it('ends the machine with States.Timeout, stops its tasks, and is not caught', async () => {
+    const host: TimedHost = new TimedHost({
+      call: (called) => {
+        host.timers[0]?.expire();
+        // However a task takes its signal, the machine has timed out.
+        if (called.signal.aborted) throw new Error('stopped');
+        return untilAborted(called);
+      },
+    });
+    expect(await runMachine(LIMITED, {}, host)).toEqual(failed('States.Timeout'));
+    expect(host.timers).toMatchObject([{ seconds: 300, isCleared: true }]);
+    expect(host.states).toEqual(['Call']);
+  });
+
+  it('has no effect on a machine that ends before', async () => {
+    const host = new TimedHost({ call: () => 'done' });
+    expect(await runMachine(LIMITED, {}, host)).toEqual(succeeded('done'));
+    expect(host.timers).toMatchObject([{ isCleared: true }]);
+  });
+
+  it('leaves a machine that is stopped as it is', async () => {
+    const stopping = new AbortController();
+    const host = new TimedHost({
+      call: (called) => {
+        stopping.abort();
+        return untilAborted(called);
+      },
+    });
+    await expect(runMachine(LIMITED, {}, host, stopping.signal)).rejects.toThrow(MachineStopped);
+  });
+});

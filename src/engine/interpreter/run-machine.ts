@@ -1,6 +1,7 @@
 import type { MachineState, ParallelStep, Retrier, StateMachine, TaskStep } from '../../core/engine/asl.js';
 import { chosenState } from './choices.js';
 import { isMatched, MachineError, runtimeError } from './machine-error.js';
+import { limitedTime, type StartTimer, TIMEOUT, timeoutMessage } from './machine-time-limit.js';
 import { caughtError, passOutput, pathValue, payloadCopy, stateInput, stateOutput } from './state-data.js';
 
 /** Bounds a machine that would loop for ever. */
@@ -23,9 +24,14 @@ export interface MachineTask {
 
 /** What a machine runs on. */
 export interface MachineHost {
-  /** Rejects with an error whose name is compared with `Retry` and `Catch`; `States.Timeout` if it took too long. */
+  /**
+   * Rejects with an error whose name is compared with `Retry` and `Catch`; `States.Timeout` if it took too long. After an
+   * error with `isRecorded`, which is told again, the task is tried again without a pause.
+   */
   runTask(task: MachineTask): Promise<unknown>;
   sleep(seconds: number, signal: AbortSignal): Promise<void>;
+  /** Calls `expire` after the time limit of a machine, unless it is cleared first. Default: a timer of this process. */
+  readonly startTimer?: StartTimer;
   /** From 0 to 1, for retries with jitter. */
   random(): number;
   /** Is told of every state that is entered. */
@@ -46,7 +52,8 @@ export class MachineStopped extends Error {
 
 /**
  * Runs a machine from its start to its end. It keeps no state of its own: a machine that was stopped is run again from
- * the start, and its host answers the tasks that were completed.
+ * the start, and its host answers the tasks that were completed. After `TimeoutSeconds` it fails with `States.Timeout`,
+ * which no state catches; tasks under way are stopped by their signals.
  */
 export async function runMachine(
   machine: StateMachine,
@@ -54,13 +61,17 @@ export async function runMachine(
   host: MachineHost,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<MachineOutcome> {
+  const limit = limitedTime(machine, host.startTimer, signal);
   try {
     const data = payloadCopy('The input', input);
-    return { status: 'SUCCEEDED', output: await new MachineRun(host, data).run(machine, data, signal) };
+    return { status: 'SUCCEEDED', output: await new MachineRun(host, data).run(machine, data, limit.signal) };
   } catch (error) {
+    if (limit.isReached()) return { status: 'FAILED', error: TIMEOUT, cause: timeoutMessage(machine) };
     if (error instanceof MachineStopped || !(error instanceof Error)) throw error;
     if (signal.aborted) throw new MachineStopped('The machine was stopped.', { cause: signal.reason });
     return { status: 'FAILED', error: error.name, cause: error.message };
+  } finally {
+    limit.end();
   }
 }
 
@@ -182,7 +193,7 @@ class MachineRun {
           if (caught === null) throw error;
           return caught;
         }
-        await this.host.sleep(delaySeconds, signal);
+        if (!isRecorded(error)) await this.host.sleep(delaySeconds, signal);
         signal.throwIfAborted();
       }
     }
@@ -213,6 +224,8 @@ class MachineRun {
     return JitterStrategy === 'FULL' ? delay * this.host.random() : delay;
   }
 }
+
+const isRecorded = (error: Error): boolean => (error as { isRecorded?: boolean }).isRecorded === true;
 
 /** The name in the ARN of a function, which may end with a version or an alias; or a name as it is. */
 const functionName = (arn: string): string => /:function:([^:]+)/.exec(arn)?.[1] ?? arn;

@@ -1,9 +1,6 @@
-import { sha256Hex } from '../../coordinator/runtime/identity.js';
-import { canonicalJson } from '../../core/canonical-json.js';
-import type { ClaimResult } from '../../core/contract/claims.js';
 import type { StateMachine } from '../../core/engine/asl.js';
 import type { Cost } from '../../core/engine/check-outcome.js';
-import { type CompiledMachine, compileMachine, functionName } from '../../core/engine/compile-machine.js';
+import { functionName } from '../../core/engine/compile-machine.js';
 import { decidedEnd, isDecided } from '../../core/engine/decided-end.js';
 import {
   type BlobReference,
@@ -11,14 +8,11 @@ import {
   type RunIdentity,
   type StepHandlerName,
 } from '../../core/engine/run-data.js';
-import type { RunEventPayload } from '../../core/engine/run-events.js';
 import { openRunOf } from '../../core/engine/run-summaries.js';
-import { foldRuns, type Run } from '../../core/engine/runs.js';
+import { failedSteps, foldRuns, type Run } from '../../core/engine/runs.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
-import { isUnanswered, type Unanswered } from '../coordination.js';
 import { EngineError } from '../engine-error.js';
-import { planDigest } from '../handlers/construct.js';
 import { createHandlers } from '../handlers/create-handlers.js';
 import { readJson } from '../handlers/run-state.js';
 import type { ClaimOfRun, EngineServices } from '../handlers/services.js';
@@ -28,19 +22,13 @@ import {
   type MachineTask,
   runMachine,
 } from '../interpreter/run-machine.js';
+import { claimEdge, type RefusedClaim, type RunRequest, sessionOf, startRun } from './begin-run.js';
+import { hasDecision } from './decided-run.js';
 import { keepClaim, type SetTimer } from './keep-claim.js';
+import { retriedFindings } from './retried-findings.js';
 import { appendRunEvent, type RunAuthor } from './run-events.js';
 import { RunJournal } from './run-journal.js';
 import { runStep } from './step-runner.js';
-
-export interface RunRequest {
-  readonly tenant_id: string;
-  readonly project_id: string;
-  readonly feature_id: string;
-  readonly edge: string;
-  readonly agent_role?: string;
-  readonly lease_seconds?: number;
-}
 
 /** A step that has ended. One that was completed by an earlier execution is told again. */
 export interface StepEvent {
@@ -83,28 +71,57 @@ export async function executeRun(
 ): Promise<RunEnd> {
   const subject = edgeSubject(request.feature_id, request.edge);
   const claimed = await claimEdge(request, services, subject);
-  if (!('claim_id' in claimed)) return refused(services, subject, claimed);
-  // Read under the claim: no other executor adds to the run now.
-  const runs = foldRuns(await services.coordination.eventsOf(subject));
+  const events = await services.coordination.eventsOf(subject);
+  const runs = foldRuns(events);
   const open = openRunOf(runs);
+  const { agent_id } = services;
+  if ('claim_id' in claimed) {
+    const author: RunAuthor = { subject, agent_id, ...claimed };
+    return continueRun(request, services, host, { open, runs, events, author, claim: claimed }, signal);
+  }
+  if (open === undefined || open.started_at === null || !hasDecision(open, events))
+    return refused(services, subject, claimed, events);
+  // The decision has ended the claim, so the steps that are left are recorded without one.
+  const handle = { session_id: sessionOf(agent_id, subject), generation: open.generation };
+  const author: RunAuthor = { subject, agent_id, claim_id: undefined, ...handle };
+  const claim: ClaimOfRun = { claim_id: '', ...handle };
+  return continueRun(request, services, host, { open, runs, events, author, claim }, signal);
+}
+
+interface ContinuedRun {
+  readonly open: Run | undefined;
+  readonly runs: readonly Run[];
+  readonly events: readonly EventEnvelope[];
+  readonly author: RunAuthor;
+  readonly claim: ClaimOfRun;
+}
+
+async function continueRun(
+  request: RunRequest,
+  services: EngineServices,
+  host: RunHost,
+  { open, runs, events, author, claim }: ContinuedRun,
+  signal: AbortSignal,
+): Promise<RunEnd> {
+  const { coordination, blobs } = services;
+  const { subject, generation } = author;
   const run_id = open?.run_id ?? host.newRunId();
-  const author: RunAuthor = { subject, agent_id: services.agent_id, ...claimed };
+  const retryOf = open?.retry_of ?? null;
   const machine =
     open === undefined || open.machine === null
-      ? await unlessClaimLost(() =>
-          startRun(request, services, author, { run_id, retry_of: open?.retry_of ?? null }),
-        )
-      : ((await readJson(services.blobs, open.machine)) as StateMachine);
+      ? await unlessClaimLost(() => startRun(request, services, author, { run_id, retry_of: retryOf }))
+      : ((await readJson(blobs, open.machine)) as StateMachine);
   if (machine === null) return claimLost(run_id);
   // A request can be cancelled while it is taken.
   if (open?.started_at === null && (await runOf(services, subject, run_id)).ended_at !== null) {
     await releaseEdge(services, author, 'VOLUNTARY', CANCELLED);
     return claimLost(run_id, CANCELLED);
   }
-  host.onStart?.({ run_id, machine, generation: claimed.generation });
-  const journal = new RunJournal(services.coordination, services.blobs, author, run_id, open ?? null);
-  const retried = await retriedFindings(services, runs, open?.retry_of ?? null);
-  const says = await runSteps(request, services, host, { machine, journal, claimed, retried }, signal);
+  host.onStart?.({ run_id, machine, generation });
+  const failures = failedSteps(events, run_id);
+  const journal = new RunJournal(coordination, blobs, author, run_id, open ?? null, failures);
+  const retried = await retriedFindings(blobs, runs, retryOf);
+  const says = await runSteps(request, services, host, { machine, journal, claim, retried }, signal);
   const run = await runOf(services, subject, run_id);
   if (says === null) return claimLost(run_id, run.status === 'CANCELLED' ? CANCELLED : undefined);
   return { status: run.ended_at === null ? 'WAITING' : 'ENDED', run, says };
@@ -124,21 +141,6 @@ async function runOf({ coordination }: EngineServices, subject: string, runId: s
   return run;
 }
 
-/** What the last iteration of a run found; undefined if it judged none. */
-async function retriedFindings(
-  { blobs }: EngineServices,
-  runs: readonly Run[],
-  retryOf: string | null,
-): Promise<BlobReference | undefined> {
-  const retried = runs.find(({ run_id }) => run_id === retryOf);
-  const judged = retried?.steps.findLast(
-    ({ step, status }) => step === ('judge_iteration' satisfies StepHandlerName) && status === 'COMPLETED',
-  );
-  if (judged === undefined) return undefined;
-  const output = judged.output_ref === null ? judged.output : await readJson(blobs, judged.output_ref);
-  return handlerResults.judge_iteration.parse(output).findings ?? undefined;
-}
-
 /** Null if the claim was lost meanwhile. */
 async function unlessClaimLost<T>(work: () => Promise<T>): Promise<T | null> {
   try {
@@ -149,19 +151,20 @@ async function unlessClaimLost<T>(work: () => Promise<T>): Promise<T | null> {
   }
 }
 
-/** If the run has ended without a process, records that. Nobody holds the edge then, so it needs no claim. */
+/** If the run has ended without a process, records that. The edge has no holder then, so it needs no claim. */
 async function refused(
-  { coordination, agent_id }: EngineServices,
+  services: EngineServices,
   subject: string,
   refusal: RefusedClaim,
+  events: readonly EventEnvelope[],
 ): Promise<RunEnd> {
   if (!('reason' in refusal) || !isDecided(refusal.reason)) return { status: 'REFUSED', refusal };
-  const events = await coordination.eventsOf(subject);
   const open = openRunOf(foldRuns(events));
   const end =
     open === undefined || open.started_at === null ? null : decidedEnd(open, events, refusal.reason);
   if (open === undefined || end === null) return { status: 'REFUSED', refusal };
   const { run_id, iterations, spent } = open;
+  const { coordination, agent_id } = services;
   const session_id = sessionOf(agent_id, subject);
   const generation = lastGenerationOf(events) ?? open.generation;
   const author: RunAuthor = { subject, agent_id, session_id, claim_id: undefined, generation };
@@ -169,63 +172,17 @@ async function refused(
   const ended = await unlessClaimLost(() => appendRunEvent(coordination, author, 'run_ended', payload));
   // The edge has been claimed meanwhile: who has it goes on with the run.
   if (ended === null) return { status: 'REFUSED', refusal };
-  const run = foldRuns(await coordination.eventsOf(subject)).find((each) => each.run_id === run_id);
-  return { status: 'ENDED', run: run ?? open, says: end.says };
+  return { status: 'ENDED', run: await runOf(services, subject, run_id), says: end.says };
 }
 
 /** Of the edge, which is that of the last event which changed its head: an executor may have died before its first step. */
 const lastGenerationOf = (events: readonly EventEnvelope[]): number | undefined =>
   events.findLast(({ seq }) => seq !== undefined)?.generation;
 
-const sessionOf = (agentId: string, subject: string): string =>
-  `engine-${sha256Hex(`${agentId}\n${subject}`).slice(0, 24)}`;
-
-type RefusedClaim = Exclude<ClaimResult, { success: true }> | Unanswered;
-
-/** One session per agent and edge, so that a restarted executor gets its claim back. */
-async function claimEdge(
-  { feature_id, edge, agent_role, lease_seconds }: RunRequest,
-  { coordination, agent_id }: EngineServices,
-  subject: string,
-): Promise<ClaimOfRun | RefusedClaim> {
-  const session_id = sessionOf(agent_id, subject);
-  const reply = await coordination.claimTask({
-    feature_id,
-    edge,
-    agent_id,
-    session_id,
-    resume: true,
-    ...(agent_role === undefined ? {} : { agent_role }),
-    ...(lease_seconds === undefined ? {} : { lease_duration_seconds: lease_seconds }),
-  });
-  if (isUnanswered(reply) || !reply.success) return reply;
-  return { generation: reply.claim.generation, claim_id: reply.claim.id, session_id };
-}
-
-async function startRun(
-  { feature_id, edge }: RunRequest,
-  services: EngineServices,
-  author: RunAuthor,
-  { run_id, retry_of }: Pick<RunEventPayload<'run_requested'>, 'run_id' | 'retry_of'>,
-): Promise<StateMachine> {
-  const plan = await services.readPlan(feature_id, edge);
-  const { machine, workflow_type }: CompiledMachine = compileMachine(plan);
-  const text = canonicalJson(machine);
-  await appendRunEvent(services.coordination, author, 'run_started', {
-    run_id,
-    ...(retry_of === null ? {} : { retry_of }),
-    workflow_type,
-    machine: await services.blobs.put(Buffer.from(text)),
-    machine_sha256: sha256Hex(text),
-    config_sha256: planDigest(plan),
-  });
-  return machine;
-}
-
 interface RunParts {
   readonly machine: StateMachine;
   readonly journal: RunJournal;
-  readonly claimed: ClaimOfRun;
+  readonly claim: ClaimOfRun;
   /** Findings of the run that this one retries. */
   readonly retried: BlobReference | undefined;
 }
@@ -235,11 +192,12 @@ async function runSteps(
   { tenant_id, project_id, feature_id, edge }: RunRequest,
   services: EngineServices,
   host: RunHost,
-  { machine, journal, claimed, retried }: RunParts,
+  { machine, journal, claim, retried }: RunParts,
   signal: AbortSignal,
 ): Promise<string | null> {
   const handlers = createHandlers(services);
-  const kept = keepClaim(services, journal.author, host.setTimer, signal);
+  const { run_id } = journal;
+  const kept = keepClaim(services, journal.author, run_id, host.setTimer, signal);
   const machineHost: MachineHost = {
     sleep: host.sleep,
     random: host.random,
@@ -249,12 +207,11 @@ async function runSteps(
         runStep(handlers, journal, handlerOf(task), task.input, task.signal, services.now),
       ),
   };
-  const { run_id } = journal;
   const run: RunIdentity = { run_id, tenant_id, project_id, feature_id, edge };
   const input = {
     run: { ...run, ...(retried === undefined ? {} : { retried_findings: retried }) },
     iteration: 1,
-    claim: claimed,
+    claim,
   };
   try {
     const outcome = await runMachine(machine, input, machineHost, kept.signal);

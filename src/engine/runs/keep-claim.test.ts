@@ -8,14 +8,14 @@ const SIGNAL = new AbortController().signal;
 type RenewLease = EdgeCoordination['renewLease'];
 
 /** Keeps a claim with a timer that the test fires. */
-function kept(renewLease: RenewLease) {
+function kept(renewLease: RenewLease, events: readonly object[] = []) {
   const timers: (() => void)[] = [];
   const setTimer = (_: number, task: () => void) => {
     timers.push(task);
     return () => void timers.splice(timers.indexOf(task), 1);
   };
-  const coordination = { renewLease } as EdgeCoordination;
-  const claim = keepClaim({ coordination }, AUTHOR, setTimer, SIGNAL);
+  const coordination = { renewLease, eventsOf: async () => events } as unknown as EdgeCoordination;
+  const claim = keepClaim({ coordination }, AUTHOR, 'run-1', setTimer, SIGNAL);
   const fire = async (): Promise<void> => {
     timers.shift()?.();
     await new Promise((resolve) => setImmediate(resolve));
@@ -29,6 +29,15 @@ test('a refused renewal means that the claim is lost, and ends the renewals', as
   await fire();
   expect(claim.isLost()).toBe(true);
   expect(claim.signal.aborted).toBe(true);
+  expect(timers).toEqual([]);
+});
+
+test('a claim that the result of the run has ended is not lost', async () => {
+  const refusal = { success: false, reason: 'NO_CLAIM', next: '' };
+  const accepted = { event_type: 'edge_converged', payload: { result_metadata: { run_id: 'run-1' } } };
+  const { claim, timers, fire } = kept(async () => refusal as Awaited<ReturnType<RenewLease>>, [accepted]);
+  await fire();
+  expect(claim.isLost()).toBe(false);
   expect(timers).toEqual([]);
 });
 

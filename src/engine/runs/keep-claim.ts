@@ -1,5 +1,6 @@
 import { isUnanswered } from '../coordination.js';
 import type { EngineServices } from '../handlers/services.js';
+import { acceptedResultOf } from './decided-run.js';
 import type { RunAuthor } from './run-events.js';
 
 /** Often enough for the shortest lease. */
@@ -8,10 +9,19 @@ const RENEW_MS = 10_000;
 /** Runs `task` once after about `afterMs`. Returns a function that cancels it. */
 export type SetTimer = (afterMs: number, task: () => void) => () => void;
 
-/** Renews the claim of a run in the background. `signal` is aborted when it is lost, or when the run is stopped. */
+export const processTimer: SetTimer = (afterMs, task) => {
+  const timer = setTimeout(task, afterMs);
+  return () => clearTimeout(timer);
+};
+
+/**
+ * Renews the claim of a run in the background. `signal` is aborted when it is lost, or when the run is stopped. An author
+ * without a claim has none to lose.
+ */
 export function keepClaim(
   { coordination }: Pick<EngineServices, 'coordination'>,
   author: RunAuthor,
+  runId: string,
   setTimer: SetTimer,
   stop: AbortSignal,
 ) {
@@ -22,8 +32,12 @@ export function keepClaim(
   const renew = async (): Promise<void> => {
     try {
       const reply = await coordination.renewLease({ task_id, session_id, claim_id, expected_generation });
-      // A refusal means that the claim has ended, or belongs to another executor.
-      if (!isUnanswered(reply) && !reply.success) lost.abort();
+      if (!isUnanswered(reply) && !reply.success) {
+        // The result of this run has ended the claim, or it has ended otherwise, or belongs to another executor.
+        const accepted = acceptedResultOf(runId, await coordination.eventsOf(task_id));
+        if (accepted === undefined) lost.abort();
+        else isStopped = true;
+      }
     } catch {
       // The next renewal tries again; the lease decides how long that is possible.
     }
@@ -32,7 +46,7 @@ export function keepClaim(
   const scheduleNext = (): void => {
     if (!isStopped && !lost.signal.aborted) cancelTimer = setTimer(RENEW_MS, () => void renew());
   };
-  scheduleNext();
+  if (claim_id !== undefined) scheduleNext();
   return {
     signal: AbortSignal.any([stop, lost.signal]),
     isLost: (): boolean => lost.signal.aborted,

@@ -1,9 +1,9 @@
 import { addCost, type Cost, NO_COST } from '../../core/engine/check-outcome.js';
-import type { BlobReference } from '../../core/engine/run-data.js';
+import type { BlobReference, EngineErrorName } from '../../core/engine/run-data.js';
 import { INLINE_OUTPUT_BYTES_MAX, type RunEventPayload } from '../../core/engine/run-events.js';
 import { foldRuns, type Run, type RunStep } from '../../core/engine/runs.js';
 import type { EdgeCoordination } from '../coordination.js';
-import type { EngineError } from '../engine-error.js';
+import { type EngineError, RecordedError } from '../engine-error.js';
 import type { RunBlobs } from '../run-blobs.js';
 import { appendRunEvent, type RunAuthor } from './run-events.js';
 
@@ -35,6 +35,7 @@ export class RunJournal {
   private readonly unconfirmed = new Map<string, UnconfirmedEnd>();
   /** Digests of the inputs of steps that wait for a person. */
   private readonly waitingInputs = new Map<string, string>();
+  private readonly replayedFailures = new Map<string, number>();
   private total: Cost = NO_COST;
   private lastIteration = 0;
 
@@ -44,6 +45,8 @@ export class RunJournal {
     readonly author: RunAuthor,
     readonly run_id: string,
     earlier: Pick<Run, 'steps' | 'spent'> | null,
+    /** Of a machine that is run again from its start: they are replayed to it, in their order. */
+    private readonly failures: readonly RunEventPayload<'run_step_failed'>[] = [],
   ) {
     for (const step of earlier?.steps ?? []) this.remember(step);
     if (earlier !== null) this.total = earlier.spent;
@@ -72,6 +75,19 @@ export class RunJournal {
   /** Whether the log says that this step waits for a person. */
   isWaiting({ step, iteration, input_sha256 }: StepKey): boolean {
     return this.waitingInputs.get(nameOf(step, iteration)) === input_sha256;
+  }
+
+  /** The next failure of the step with this input that is replayed to the machine; null if all were. */
+  nextFailure({ step, iteration, input_sha256 }: StepKey): RecordedError | null {
+    const failures = this.failures.filter(
+      (each) => each.step === step && each.iteration === iteration && each.input_sha256 === input_sha256,
+    );
+    const name = nameOf(step, iteration);
+    const replayed = this.replayedFailures.get(name) ?? 0;
+    const failure = failures[replayed];
+    if (failure === undefined) return null;
+    this.replayedFailures.set(name, replayed + 1);
+    return new RecordedError(failure.error as EngineErrorName, failure.cause, failure.cost ?? null);
   }
 
   /** Returns the number of the attempt. A step that waits goes on with the attempt that it waits in. */
@@ -133,14 +149,15 @@ export class RunJournal {
       attempt,
       duration_ms: Math.max(0, Math.round(durationMs)),
       error: error.name,
-      cause: error.message.slice(0, CAUSE_CHARS_MAX),
+      cause: error.message,
       ...(error.cost === null ? {} : { cost: error.cost }),
     });
     if (error.cost !== null) this.total = addCost(this.total, error.cost);
   }
 
-  async waiting(key: StepKey, deadlineAt: string): Promise<void> {
-    const payload = { ...this.stepFields(key), deadline_at: deadlineAt };
+  /** `task`: what the waiting task was called with. */
+  async waiting(key: StepKey, attempt: number, deadlineAt: string, task: BlobReference): Promise<void> {
+    const payload = { ...this.stepFields(key), attempt, deadline_at: deadlineAt, task };
     await appendRunEvent(this.coordination, this.author, 'run_suspended', payload);
   }
 
@@ -165,7 +182,5 @@ export class RunJournal {
       this.completed.set(nameOf(step, iteration), { input_sha256, output, output_ref });
   }
 }
-
-const CAUSE_CHARS_MAX = 2000;
 
 const nameOf = (step: string, iteration: number): string => `${iteration} ${step}`;

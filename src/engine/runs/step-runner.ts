@@ -11,12 +11,19 @@ import { EngineError, engineError } from '../engine-error.js';
 import { MachineStopped } from '../interpreter/run-machine.js';
 import type { RunJournal, StepKey } from './run-journal.js';
 
-/** What a task of a machine gets: the data of the run, and for a check its name. */
-const stepPayloadSchema = runDataSchema.extend({ check: z.string().min(1).max(256).optional() });
+/** What a task of a machine gets: the data of the run, for a check its name, and for a review the token of the task. */
+const stepPayloadSchema = runDataSchema.extend({
+  check: z.string().min(1).max(256).optional(),
+  task_token: z.string().min(1).max(2048).optional(),
+});
 
 export interface StepCall {
   readonly data: RunData;
   readonly check: string | null;
+  /** Of a task that waits: the answer may be sent with it later. */
+  readonly task_token: string | null;
+  /** 0 for a step that is not recorded. */
+  readonly attempt: number;
   readonly signal: AbortSignal;
   readonly journal: RunJournal;
   readonly key: StepKey;
@@ -33,7 +40,8 @@ const STEP_CHARS_MAX = 280;
 const NEVER_REPEATED: ReadonlySet<StepHandlerName> = new Set(['claim_edge']);
 
 /**
- * Runs a step at least once. A step that the journal has with the same input is not run again. A waiting step is left as
+ * Runs a step at least once. A step that the journal has with the same input is not run again, also if it has failed: the
+ * machine decides whether a failed one is tried once more, as it did before. A waiting step is left as
  * it is: its handler stops the machine, and is asked again when the machine is run again.
  */
 export async function runStep(
@@ -44,22 +52,25 @@ export async function runStep(
   signal: AbortSignal,
   now: () => number,
 ): Promise<unknown> {
-  const { check = null, ...data } = parsedPayload(payload);
+  const { check = null, task_token = null, ...data } = parsedPayload(payload);
   const step = check === null ? name : `${name} ${check}`.slice(0, STEP_CHARS_MAX);
   const key: StepKey = { step, iteration: data.iteration, input_sha256: inputDigest(data, check) };
-  const call: StepCall = { data, check, signal, journal, key };
-  if (NEVER_REPEATED.has(name)) return handlers[name](call);
+  const call = { data, check, task_token, signal, journal, key };
+  if (NEVER_REPEATED.has(name)) return handlers[name]({ ...call, attempt: 0 });
   const known = await journal.resultOf(key);
   if (known !== undefined) return handlerResults[name].parse(known);
+  const failure = journal.nextFailure(key);
+  if (failure !== null) throw failure;
   const attempt = await journal.started(key);
   const startedMs = now();
-  const result = await handlers[name](call).catch(async (error) => {
+  const result = await handlers[name]({ ...call, attempt }).catch(async (error) => {
     if (error instanceof MachineStopped) throw error;
     // The host is told why it was stopped, and not how the handler took it.
     if (signal.aborted) throw signal.reason;
-    const failure = asEngineError(error);
-    if (failure.name !== 'Engine.ClaimLost') await journal.failed(key, attempt, now() - startedMs, failure);
-    throw failure;
+    const engineFailure = asEngineError(error);
+    if (engineFailure.name !== 'Engine.ClaimLost')
+      await journal.failed(key, attempt, now() - startedMs, engineFailure);
+    throw engineFailure;
   });
   await journal.ended(key, attempt, now() - startedMs, result);
   return handlerResults[name].parse(await journal.resultOf(key));
@@ -70,7 +81,7 @@ function inputDigest({ claim: _, ...data }: RunData, check: string | null): stri
   return sha256Hex(canonicalJson({ data, check }));
 }
 
-function parsedPayload(payload: unknown) {
+export function parsedPayload(payload: unknown) {
   const parsed = stepPayloadSchema.safeParse(payload);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
@@ -80,7 +91,11 @@ function parsedPayload(payload: unknown) {
   );
 }
 
-const asEngineError = (error: unknown): EngineError =>
-  error instanceof EngineError
-    ? error
-    : engineError('failed', error instanceof Error ? error.message : String(error));
+const CAUSE_CHARS_MAX = 2000;
+
+/** With no more text than the log keeps: what is told again from there is the same. */
+function asEngineError(error: unknown): EngineError {
+  const message = (error instanceof Error ? error.message : String(error)).slice(0, CAUSE_CHARS_MAX);
+  if (!(error instanceof EngineError)) return engineError('failed', message);
+  return error.message === message ? error : new EngineError(error.name, message, error.cost);
+}

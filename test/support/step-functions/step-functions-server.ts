@@ -73,6 +73,7 @@ export class StepFunctionsServer {
       );
       if (status === 'SUCCEEDED') return { status, output: JSON.parse(output as string) };
       if (status === 'FAILED') return { status, error: error ?? '', cause: cause ?? '' };
+      if (status === 'TIMED_OUT') return { status: 'FAILED', error: 'States.Timeout', cause: cause ?? '' };
       if (status !== 'RUNNING') throw new Error(`The execution is ${status}.`);
       await pause(POLL_PAUSE_MS);
     }

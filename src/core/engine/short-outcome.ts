@@ -1,0 +1,25 @@
+import type { CheckOutcome } from './check-outcome.js';
+
+/**
+ * Bounds of what the outcomes of an edge take in the data of a run, of which no more than 256 KiB cross a state. Together
+ * they leave 100 KiB to everything else.
+ */
+export const OUTCOME_BYTES_MAX = 3 * 1024;
+export const CHECKS_PER_EDGE_MAX = 50;
+
+const bytesOf = (outcome: object): number => new TextEncoder().encode(JSON.stringify(outcome)).byteLength;
+
+/** `outcome_sha256` and `blocks` come on top. */
+const ADDED_BYTES = 120;
+
+/** Without its issues, and with as much of `says` as fits; null if the outcome fits as it is. */
+export function shortOutcome(outcome: CheckOutcome): CheckOutcome | null {
+  const bytesMax = OUTCOME_BYTES_MAX - ADDED_BYTES;
+  if (bytesOf(outcome) <= bytesMax) return null;
+  const { issues: _, ...short } = outcome;
+  for (let length = short.says.length; length > 0; length = Math.floor(length / 2)) {
+    const cut = { ...short, says: short.says.slice(0, length) };
+    if (bytesOf(cut) <= bytesMax) return cut;
+  }
+  return { ...short, says: '' };
+}

@@ -1,0 +1,47 @@
+import type { StateMachine } from '../../core/engine/asl.js';
+import { MachineError } from './machine-error.js';
+
+export const TIMEOUT = 'States.Timeout';
+export const timeoutMessage = ({ TimeoutSeconds }: StateMachine): string =>
+  `The machine has not ended after ${TimeoutSeconds} seconds.`;
+
+export type StartTimer = (seconds: number, expire: () => void) => { clear(): void };
+
+interface TimeLimit {
+  readonly signal: AbortSignal;
+  isReached(): boolean;
+  end(): void;
+}
+
+/** The signal of a machine: aborted with the one it is given, or after the time limit of the machine, if it has one. */
+export function limitedTime(
+  machine: StateMachine,
+  startTimer: StartTimer = processTimer,
+  signal: AbortSignal,
+): TimeLimit {
+  const { TimeoutSeconds: seconds } = machine;
+  if (seconds === undefined) return { signal, isReached: () => false, end: () => {} };
+  const limited = new AbortController();
+  const stop = (): void => limited.abort(signal.reason);
+  if (signal.aborted) stop();
+  signal.addEventListener('abort', stop);
+  let isReached = false;
+  const expire = (): void => {
+    isReached = !limited.signal.aborted;
+    limited.abort(new MachineError(TIMEOUT, timeoutMessage(machine)));
+  };
+  const timer = startTimer(seconds, expire);
+  return {
+    signal: limited.signal,
+    isReached: () => isReached,
+    end() {
+      timer.clear();
+      signal.removeEventListener('abort', stop);
+    },
+  };
+}
+
+const processTimer: StartTimer = (seconds, expire) => {
+  const timer = setTimeout(expire, seconds * 1000);
+  return { clear: () => clearTimeout(timer) };
+};

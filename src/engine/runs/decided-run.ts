@@ -1,0 +1,33 @@
+import { claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
+import type { Run } from '../../core/engine/runs.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+
+/**
+ * Whether the claim of an open run has ended by a decision on its candidate: it was accepted, or a person has rejected it.
+ * The steps that are left only conclude the run.
+ */
+export function hasDecision(run: Run, events: readonly EventEnvelope[]): boolean {
+  return events.some(({ event_type, generation, payload }) => {
+    if (generation !== run.generation) return false;
+    const kind = claimEventKindOf(event_type);
+    if (kind === 'reviewed') return payload.decision === 'REJECTED' && hasAskedIn(run, payload.iteration);
+    return kind === 'accepted' && acceptedRunId(payload) === run.run_id;
+  });
+}
+
+const hasAskedIn = ({ steps }: Run, iteration: unknown): boolean =>
+  steps.some((each) => each.step === 'request_review' && each.iteration === iteration);
+
+/** The accepted result of a run, or undefined. */
+export const acceptedResultOf = (
+  runId: string,
+  events: readonly EventEnvelope[],
+): EventEnvelope | undefined =>
+  events.findLast(
+    ({ event_type, payload }) =>
+      claimEventKindOf(event_type) === 'accepted' && acceptedRunId(payload) === runId,
+  );
+
+/** A submission of the engine names its run. */
+const acceptedRunId = ({ result_metadata }: EventEnvelope['payload']): unknown =>
+  (result_metadata as { run_id?: unknown } | undefined)?.run_id;

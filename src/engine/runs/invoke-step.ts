@@ -1,0 +1,120 @@
+import type { RunIdentity, StepHandlerName } from '../../core/engine/run-data.js';
+import { runEventSchemas } from '../../core/engine/run-events.js';
+import { openRunOf } from '../../core/engine/run-summaries.js';
+import { foldRuns } from '../../core/engine/runs.js';
+import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
+import { isUnanswered, unansweredError } from '../coordination.js';
+import { engineError } from '../engine-error.js';
+import { createHandlers } from '../handlers/create-handlers.js';
+import { claimOf, readJson } from '../handlers/run-state.js';
+import type { ClaimOfRun, EngineServices } from '../handlers/services.js';
+import { MachineStopped } from '../interpreter/run-machine.js';
+import { claimEdge, type RunRequest, startRun } from './begin-run.js';
+import { keepClaim, processTimer } from './keep-claim.js';
+import type { RunAuthor } from './run-events.js';
+import { RunJournal } from './run-journal.js';
+import { parsedPayload, runStep } from './step-runner.js';
+
+type ClaimOptions = Pick<RunRequest, 'agent_role' | 'lease_seconds'>;
+
+/**
+ * Runs one step of a machine that runs elsewhere, as a function on AWS does: nothing is remembered between two steps but
+ * what the log has. The first step claims the edge. Null for a step that waits for a person: `answerWaitingTask` has its
+ * result later. Rejects with an `EngineError`, whose name the machine retries or catches.
+ */
+export async function invokeStep(
+  services: EngineServices,
+  name: StepHandlerName,
+  payload: unknown,
+  signal: AbortSignal,
+  options: ClaimOptions = {},
+): Promise<unknown> {
+  const data = parsedPayload(payload);
+  if (name === 'claim_edge') return beginRun(services, data.run, options);
+  const subject = edgeSubject(data.run.feature_id, data.run.edge);
+  const author: RunAuthor = { subject, agent_id: services.agent_id, ...claimOf(data) };
+  const isHeld = await isRenewed(services, author);
+  const earlier = foldRuns(await services.coordination.eventsOf(subject)).find(
+    ({ run_id }) => run_id === data.run.run_id,
+  );
+  const journal = new RunJournal(
+    services.coordination,
+    services.blobs,
+    author,
+    data.run.run_id,
+    earlier ?? null,
+  );
+  const kept = keepClaim(
+    services,
+    isHeld ? author : { ...author, claim_id: undefined },
+    data.run.run_id,
+    processTimer,
+    signal,
+  );
+  try {
+    return await runStep(createHandlers(services), journal, name, payload, kept.signal, services.now);
+  } catch (error) {
+    if (error instanceof MachineStopped) return null;
+    if (kept.isLost()) throw engineError('claimLost', 'Another executor has the edge.');
+    throw error;
+  } finally {
+    kept.stop();
+  }
+}
+
+/** Claims the edge and records the run, once. */
+async function beginRun(
+  services: EngineServices,
+  identity: RunIdentity,
+  options: ClaimOptions,
+): Promise<ClaimOfRun> {
+  const { run_id, ...edge } = identity;
+  const request: RunRequest = { ...edge, ...options };
+  const subject = edgeSubject(edge.feature_id, edge.edge);
+  const claimed = await claimEdge(request, services, subject);
+  if (isUnanswered(claimed)) throw unansweredError(claimed);
+  if (!('claim_id' in claimed)) throw engineError('claimLost', `${claimed.reason}: ${claimed.next}`);
+  const runs = foldRuns(await services.coordination.eventsOf(subject));
+  const run = runs.find((each) => each.run_id === run_id);
+  const author: RunAuthor = { subject, agent_id: services.agent_id, ...claimed };
+  if ((run?.started_at ?? null) === null)
+    await startRun(request, services, author, { run_id, retry_of: run?.retry_of ?? null });
+  return claimed;
+}
+
+/** Steps may each be shorter than the interval of renewals, and together longer than the lease. */
+async function isRenewed({ coordination }: EngineServices, author: RunAuthor): Promise<boolean> {
+  const { subject: task_id, session_id, claim_id, generation: expected_generation } = author;
+  const reply = await coordination.renewLease({ task_id, session_id, claim_id, expected_generation });
+  if (isUnanswered(reply)) throw unansweredError(reply);
+  // A decision on the candidate has ended the claim, and the last steps record that; of a lost one, nothing is recorded.
+  return reply.success;
+}
+
+export interface TaskAnswer {
+  readonly task_token: string;
+  readonly result: unknown;
+}
+
+/**
+ * The answer to the task with which the run of an edge waits for a person, to be sent with its token; null if no run
+ * waits, or there is no decision yet.
+ */
+export async function answerWaitingTask(
+  services: EngineServices,
+  subject: string,
+  signal: AbortSignal,
+): Promise<TaskAnswer | null> {
+  const events = await services.coordination.eventsOf(subject);
+  const run = openRunOf(foldRuns(events));
+  if (run?.status !== 'WAITING') return null;
+  const suspended = events.findLast(
+    ({ event_type, payload }) => event_type === 'run_suspended' && payload.run_id === run.run_id,
+  );
+  const task = runEventSchemas.run_suspended.loose().parse(suspended?.payload).task;
+  if (task === undefined) return null;
+  const payload = await readJson(services.blobs, task);
+  const { task_token } = parsedPayload(payload);
+  const result = await invokeStep(services, 'request_review', payload, signal);
+  return result === null || task_token === undefined ? null : { task_token, result };
+}

@@ -1,0 +1,19 @@
+import { type BlobReference, handlerResults, type StepHandlerName } from '../../core/engine/run-data.js';
+import type { Run } from '../../core/engine/runs.js';
+import { readJson } from '../handlers/run-state.js';
+import type { RunBlobs } from '../run-blobs.js';
+
+/** What the last iteration of a run found; undefined if it judged none. */
+export async function retriedFindings(
+  blobs: RunBlobs,
+  runs: readonly Run[],
+  retryOf: string | null,
+): Promise<BlobReference | undefined> {
+  const retried = runs.find(({ run_id }) => run_id === retryOf);
+  const judged = retried?.steps.findLast(
+    ({ step, status }) => step === ('judge_iteration' satisfies StepHandlerName) && status === 'COMPLETED',
+  );
+  if (judged === undefined) return undefined;
+  const output = judged.output_ref === null ? judged.output : await readJson(blobs, judged.output_ref);
+  return handlerResults.judge_iteration.parse(output).findings ?? undefined;
+}
