@@ -18,7 +18,7 @@ interface CheckedRun {
   readonly completed: Map<string, EventEnvelope>;
 }
 
-interface AcceptedResult {
+interface AcceptedCandidate {
   readonly sha256: string;
   readonly position: number;
   readonly resets: number;
@@ -27,9 +27,9 @@ interface AcceptedResult {
 /** Steps that end a run: their own end comes after it, and they may be tried again. */
 const LAST_STEPS: ReadonlySet<unknown> = new Set(['promote', 'escalate']);
 
-type StepPayload = RunEventPayload<'run_step_started'>;
+type StartedStep = RunEventPayload<'run_step_started'>;
 
-const keyOf = ({ step, iteration, input_sha256 }: StepPayload): string =>
+const keyOf = ({ step, iteration, input_sha256 }: StartedStep): string =>
   JSON.stringify([step, iteration, input_sha256]);
 
 /**
@@ -49,7 +49,7 @@ export class ExecutionKnowledge {
 export class RunChecks {
   private readonly runs = new Map<string, CheckedRun>();
   private readonly openRuns = new Map<string, CheckedRun>();
-  private readonly accepted = new Map<string, AcceptedResult[]>();
+  private readonly accepted = new Map<string, AcceptedCandidate[]>();
   /** How often each subject was reset. */
   private readonly resets = new Map<string, number>();
   private readonly executions = new Map<string, ExecutionKnowledge>();
@@ -97,7 +97,7 @@ export class RunChecks {
     }
     this.checkGeneration(run, event);
     if (event_type === 'run_ended') this.end(run, event);
-    else this.checkStep(run, event, payload as StepPayload);
+    else this.checkStep(run, event, payload as StartedStep);
   }
 
   private violate({ subject, position, event_type }: EventEnvelope, message: string): void {
@@ -130,7 +130,7 @@ export class RunChecks {
     run.generation = Math.max(run.generation, generation);
   }
 
-  private checkStep(run: CheckedRun, event: EventEnvelope, payload: StepPayload): void {
+  private checkStep(run: CheckedRun, event: EventEnvelope, payload: StartedStep): void {
     const { step, iteration } = payload;
     const key = keyOf(payload);
     if (iteration > MAX_ITERATIONS)

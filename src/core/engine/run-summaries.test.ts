@@ -10,9 +10,9 @@ const RUNS = [1, 2, 3].map((at) => `0199c1de-0000-7000-8000-00000000000${at}`) a
 const EDGES = ['REQ-F-A-001#design_code', 'REQ-F-B-001#design_code'] as const;
 const MACHINE = { bucket: '', key: 'machine', version: SHA };
 
-type Told = Pick<EventEnvelope, 'event_type' | 'payload'> & { subject?: string; generation?: number };
+type RunEvent = Pick<EventEnvelope, 'event_type' | 'payload'> & { subject?: string; generation?: number };
 
-const eventOf = ({ subject = EDGES[0], ...told }: Told, at: number): EventEnvelope => ({
+const eventOf = ({ subject = EDGES[0], ...given }: RunEvent, at: number): EventEnvelope => ({
   event_id: `e-${at}`,
   timestamp: new Date(at * 1000).toISOString(),
   tenant_id: 'acme',
@@ -20,15 +20,15 @@ const eventOf = ({ subject = EDGES[0], ...told }: Told, at: number): EventEnvelo
   agent_id: 'engine',
   subject,
   position: at + 1,
-  ...told,
+  ...given,
 });
-const eventsOf = (...told: Told[]): EventEnvelope[] => told.map(eventOf);
+const eventsOf = (...given: RunEvent[]): EventEnvelope[] => given.map(eventOf);
 
-const requested = (run_id = RUNS[0], retry_of: string | null = null): Told => ({
+const requested = (run_id = RUNS[0], retry_of: string | null = null): RunEvent => ({
   event_type: 'run_requested',
   payload: { run_id, retry_of },
 });
-const started = (run_id = RUNS[0]): Told => ({
+const started = (run_id = RUNS[0]): RunEvent => ({
   event_type: 'run_started',
   generation: 1,
   payload: {
@@ -39,18 +39,18 @@ const started = (run_id = RUNS[0]): Told => ({
     config_sha256: SHA,
   },
 });
-const ended = (status: string, run_id = RUNS[0]): Told => ({
+const ended = (status: string, run_id = RUNS[0]): RunEvent => ({
   event_type: 'run_ended',
   payload: { run_id, status, reason: null, says: status, iterations: 1, spent: NO_COST },
 });
 const stepFields = { run_id: RUNS[0], step: 'construct_candidate', iteration: 1, input_sha256: SHA };
 const cost: Cost = { input_tokens: 3, output_tokens: 2, usd: 0.5, seconds: 1 };
-const completed = (run_id = RUNS[0]): Told => ({
+const completed = (run_id = RUNS[0]): RunEvent => ({
   event_type: 'run_step_completed',
   generation: 1,
   payload: { ...stepFields, run_id, attempt: 1, duration_ms: 5, output: {}, cost },
 });
-const failed: Told = {
+const failed: RunEvent = {
   event_type: 'run_step_failed',
   generation: 1,
   payload: { ...stepFields, attempt: 1, duration_ms: 5, error: 'Engine.Failed', cause: '', cost },
@@ -124,7 +124,7 @@ describe('the summaries of runs', () => {
     fc.constant({}),
     anyCost.map((some) => ({ cost: some })),
   );
-  const told: fc.Arbitrary<Told> = fc.oneof(
+  const given: fc.Arbitrary<RunEvent> = fc.oneof(
     run.map((id) => requested(id)),
     run.map((id) => started(id)),
     fc.tuple(fc.constantFrom('CONVERGED', 'CANCELLED'), run).map(([status, id]) => ended(status, id)),
@@ -141,7 +141,7 @@ describe('the summaries of runs', () => {
     fc.constant({ event_type: 'heartbeat', payload: {} }),
   );
   const onAnEdge = fc
-    .tuple(told, fc.constantFrom(EDGES[0], EDGES[0], EDGES[1]))
+    .tuple(given, fc.constantFrom(EDGES[0], EDGES[0], EDGES[1]))
     .map(([event, subject]) => ({ ...event, subject }));
 
   it('say the same as the whole fold, for any sequence of events', () => {
