@@ -120,6 +120,14 @@ export const bytesResponse = (body: Uint8Array): HttpResponse => okResponse(body
 export const pageResponse = (body: string, contentType: string): HttpResponse =>
   okResponse(body, { ...PAGE_HEADERS, 'content-type': `${contentType}; charset=utf-8` });
 
+/** A file whose name carries a digest of its content. */
+export const assetResponse = (body: string, contentType: string): HttpResponse =>
+  okResponse(body, {
+    ...PAGE_HEADERS,
+    'cache-control': 'public, max-age=31536000, immutable',
+    'content-type': `${contentType}; charset=utf-8`,
+  });
+
 /** A page with a form that this server receives. It has no script, and is kept nowhere. */
 export const formPageResponse = (body: string, status = 200, code?: string): HttpResponse => ({
   status,

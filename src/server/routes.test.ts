@@ -641,7 +641,7 @@ describe('the server itself', () => {
   test('serves liveness, readiness, its description and its page', async () => {
     expect(await served.get('/healthz')).toMatchObject({ status: 200, body: { status: 'alive' } });
     expect(await served.get('/readyz')).toMatchObject({ status: 200, body: { status: 'ready' } });
-    for (const path of ['/metrics', '/openapi.json', '/docs', '/', '/page.js', '/page.css']) {
+    for (const path of ['/metrics', '/openapi.json', '/docs', '/', '/page.css']) {
       const reply = await served.get(path);
       expect([path, reply.status]).toEqual([path, 200]);
       expect(reply.headers.get('x-content-type-options')).toBe('nosniff');

@@ -210,7 +210,7 @@ const BOUNDS: Readonly<Record<string, string>> = {
   docs: 'the table of routes',
   review_link: 'one review, its files limited to 100',
   page: 'a file',
-  page_script: 'a file',
+  page_asset: 'a file',
   page_style: 'a file',
 };
 

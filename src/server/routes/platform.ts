@@ -1,8 +1,8 @@
 import { OPERATION_LIST } from '../../core/contract/operations.js';
 import { buildOpenApi } from '../openapi.js';
 import { escapeHtml } from '../page/escape-html.js';
-import { DOCS_HTML, PAGE_HTML, PAGE_SCRIPT, PAGE_STYLE } from '../page/files.js';
-import { pageResponse, problemResponse, textResponse, toResponse } from '../response.js';
+import { DOCS_HTML, PAGE_ASSETS, PAGE_HTML, PAGE_STYLE } from '../page/files.js';
+import { assetResponse, pageResponse, problemResponse, textResponse, toResponse } from '../response.js';
 import type { Handlers } from '../route.js';
 
 const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
@@ -33,7 +33,11 @@ export const platformHandlers = {
   metrics: async ({ context }) => textResponse(await context.metrics(), PROMETHEUS_TEXT),
 
   page: async () => pageResponse(PAGE_HTML, 'text/html'),
-  page_script: async () => pageResponse(PAGE_SCRIPT, 'text/javascript'),
+  page_asset: async ({ params }) => {
+    const asset = PAGE_ASSETS.get(params.name ?? '');
+    if (asset === undefined) return problemResponse('NOT_FOUND', 'The page has no such file. Reload it.');
+    return assetResponse(asset.content, asset.content_type);
+  },
   page_style: async () => pageResponse(PAGE_STYLE, 'text/css'),
 
   openapi: async () => {

@@ -1,0 +1,16 @@
+/** Controls, and characters without a look that change the direction or the meaning of what follows. */
+const HIDDEN = /[\p{Cc}\p{Cf}]/gu;
+/** Line breaks, tabs, and the joiner that emoji are made with. */
+const HARMLESS = new Set(['\n', '\t', '\u200d']);
+
+export const visibleText = (text: string): string =>
+  text.replace(HIDDEN, (char) =>
+    HARMLESS.has(char) ? char : `\\u{${(char.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}}`,
+  );
+
+/** Text that an agent, a file or a model wrote: hidden characters are shown, and it never acts as markup. */
+export const ForeignText = ({ text }: { text: string }) => (
+  <span className="foreign" dir="auto">
+    {visibleText(text)}
+  </span>
+);

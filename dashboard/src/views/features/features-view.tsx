@@ -1,0 +1,3 @@
+export default function FeaturesView() {
+  return <h1>Features</h1>;
+}

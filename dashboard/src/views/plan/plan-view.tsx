@@ -1,0 +1,3 @@
+export default function PlanView() {
+  return <h1>Plan</h1>;
+}
