@@ -62,7 +62,7 @@ await describeInBrowser('the plan view', (open) => {
     await page.getByText('1 of 5').waitFor();
     await page.getByRole('row').filter({ hasText: 'B-001-docs' }).waitFor();
     await page.getByLabel('Text').fill('');
-    await page.getByLabel('Agent').selectOption('ada');
+    await page.getByRole('combobox', { name: 'Agent' }).selectOption('ada');
     await page.getByText('1 of 5').waitFor();
     expect(new URL(page.url()).hash).toBe('#/plan?tab=list&agent=ada');
     expect(new URL(page.url()).search).toBe('?tenant=acme&project=shop');
@@ -70,7 +70,7 @@ await describeInBrowser('the plan view', (open) => {
     const again = await open(viewUrl(served.url, 'plan?tab=list&sort=id&order=desc&state=blocked'));
     await again.getByText('4 of 5').waitFor();
     await again.getByRole('row').nth(1).getByText('B-001-docs').waitFor();
-    await again.getByLabel('State').selectOption('exhausted');
+    await again.getByRole('combobox', { name: 'State' }).selectOption('exhausted');
     await again.getByText('No task matches this filter').waitFor();
   });
 
