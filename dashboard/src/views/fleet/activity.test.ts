@@ -57,6 +57,12 @@ describe('notable events', () => {
     ]);
   });
 
+  it('cut a long reason', () => {
+    const [held = ''] = words(event('TASK_HELD', 'eve', 0, { by: 'eve', reason: 'x'.repeat(8000) }));
+    expect(held).toMatch(/^held: eve holds back A-012-parser: x+…$/);
+    expect(held.length).toBeLessThan(250);
+  });
+
   it('leave out what is ordinary, and types that are not known', () => {
     expect(words(granted('ada', 1), event('LEASE_RENEWED', 'ada', 1), event('other', 'ada', 1))).toEqual([]);
   });

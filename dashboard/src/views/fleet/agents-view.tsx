@@ -63,8 +63,7 @@ function AgentTable({ rows, hasMore }: { rows: readonly AgentRow[]; hasMore: boo
       <table className="stacked">
         <thead>
           <tr>
-            <th scope="col">Agent</th>
-            <th scope="col">State</th>
+            <th scope="col">Agent and state</th>
             <th scope="col">Claims</th>
             <th scope="col" className="number">
               Done
@@ -96,13 +95,11 @@ function AgentLine({ row: { agent_id, state, claims, stats } }: { row: AgentRow 
     <tr>
       <th scope="row" className="agent-name">
         {agent_id}
-        {stats?.role == null ? null : <span className="quiet"> {stats.role}</span>}
-      </th>
-      <td>
         <span className={`mark ${TONES[state]}`} title={MEANINGS[state]}>
           {state}
         </span>
-      </td>
+        {stats?.role == null ? null : <div className="quiet">{stats.role}</div>}
+      </th>
       <td>
         {claims.map((held) => (
           <HeldClaim key={held.claim.task_id} held={held} />

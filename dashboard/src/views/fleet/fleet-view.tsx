@@ -1,7 +1,7 @@
 import { useReply } from '../../api/use-reply.js';
 import { Empty, Replied } from '../../components/states.js';
 import { Agents } from './agents-view.js';
-import { Happenings } from './happenings-view.js';
+import { NotableEvents } from './notable-events-view.js';
 import { Summary } from './summary-view.js';
 import { Throughput } from './throughput-view.js';
 import { Tracks } from './tracks-view.js';
@@ -21,32 +21,34 @@ export function FleetView() {
             <Summary status={shown} />
             <div className="fleet">
               <Agents status={shown} />
-              <section className="card" aria-labelledby="happenings">
-                <h2 id="happenings">Takeovers, refusals and parked work</h2>
-                <Replied asked={activity}>
-                  {({ activity: { notable } }) => <Happenings notable={notable} />}
-                </Replied>
-              </section>
-              <section className="card" aria-labelledby="throughput">
-                <h2 id="throughput">Throughput</h2>
-                <Replied asked={activity}>
-                  {({ activity: { accepted }, isBehind }) => (
-                    <Throughput accepted={accepted} isBehind={isBehind} />
+              <div className="fleet-side">
+                <section className="card" aria-labelledby="notable">
+                  <h2 id="notable">Takeovers, refusals and parked work</h2>
+                  <Replied asked={activity}>
+                    {({ activity: { notable } }) => <NotableEvents notable={notable} />}
+                  </Replied>
+                </section>
+                <section className="card" aria-labelledby="throughput">
+                  <h2 id="throughput">Throughput</h2>
+                  <Replied asked={activity}>
+                    {({ activity: { accepted }, isBehind }) => (
+                      <Throughput accepted={accepted} isBehind={isBehind} />
+                    )}
+                  </Replied>
+                </section>
+                <section className="card" aria-labelledby="tracks">
+                  <h2 id="tracks">Tracks</h2>
+                  {Object.keys(shown.tracks).length === 0 ? (
+                    <Empty title="There is no plan yet">
+                      <p>
+                        Import one: <code>gen plan import FILE</code>
+                      </p>
+                    </Empty>
+                  ) : (
+                    <Tracks tracks={shown.tracks} />
                   )}
-                </Replied>
-              </section>
-              <section className="card" aria-labelledby="tracks">
-                <h2 id="tracks">Tracks</h2>
-                {Object.keys(shown.tracks).length === 0 ? (
-                  <Empty title="There is no plan yet">
-                    <p>
-                      Import one: <code>gen plan import FILE</code>
-                    </p>
-                  </Empty>
-                ) : (
-                  <Tracks tracks={shown.tracks} />
-                )}
-              </section>
+                </section>
+              </div>
             </div>
           </>
         )}

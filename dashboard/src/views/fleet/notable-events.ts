@@ -75,9 +75,13 @@ const SENTENCES: Partial<Record<ClaimEventKind, SentenceOf>> = {
   reset: (_, { by, reason }) => warn('reset', `${by} reopened `, `: ${reason}`),
 };
 
+/** The whole reason is on the page of the task. */
+const TEXT_MAX = 160;
+const clip = (text: string): string => (text.length <= TEXT_MAX ? text : `${text.slice(0, TEXT_MAX)}…`);
+
 const sentenceOf =
   (tone: Sentence['tone']) =>
-  (label: string, before: string, after = ''): Sentence => ({ tone, label, before, after });
+  (label: string, before: string, after = ''): Sentence => ({ tone, label, before, after: clip(after) });
 const good = sentenceOf('good');
 const warn = sentenceOf('warn');
 const bad = sentenceOf('bad');

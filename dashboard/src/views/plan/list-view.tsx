@@ -93,8 +93,12 @@ const Cells = memo(function Cells({ row }: { row: SubjectRow }) {
       <span role="cell" className="plan-id">
         <TaskLink id={id} />
       </span>
-      <span role="cell" title={waiting_for.length === 0 ? undefined : `waits for ${waiting_for.join(', ')}`}>
-        <ReadinessMark readiness={readiness} />
+      <span
+        role="cell"
+        className="plan-state"
+        title={waiting_for.length === 0 ? undefined : `waits for ${waiting_for.join(', ')}`}
+      >
+        <ReadinessMark readiness={readiness} />{' '}
         {parked > 0 ? <span className="mark mark-warn">{parked} parked</span> : null}
       </span>
       <span role="cell" className="plan-holder">

@@ -18,6 +18,7 @@ export const TaskNode = memo(function TaskNode({ data: { task, isCritical } }: N
       <div className="task-line">
         {state === null ? null : <ReadinessMark readiness={state.readiness} />}
         <span className="task-holder">{holderOf(state)}</span>
+        {isCritical ? <span className="critical-text">critical</span> : null}
       </div>
       <div className="task-line quiet">
         <span>generation {state?.generation ?? '?'}</span>
@@ -26,7 +27,6 @@ export const TaskNode = memo(function TaskNode({ data: { task, isCritical } }: N
             {subtasks.completed}/{subtasks.total} parts
           </span>
         )}
-        {isCritical ? <span className="critical-text">critical</span> : null}
       </div>
       <Handle type="source" position={Position.Right} isConnectable={false} />
     </div>
