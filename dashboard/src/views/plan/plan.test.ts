@@ -59,8 +59,11 @@ describe('the tasks of a plan', () => {
   });
 
   it('count their completed subtasks, and are bounded', () => {
-    const states = [state('B-001-w::1', { phase: 'COMPLETED' }), state('B-001-w::2')];
-    expect(planTasks(plan, states, 100).at(-1)?.subtasks).toEqual({ completed: 1, total: 2 });
+    const done = { phase: 'COMPLETED' } as const;
+    const states = [state('A-001-x', done), state('B-001-w::1', done), state('B-001-w::2')];
+    const tasks = planTasks(plan, states, 100);
+    expect(tasks.at(-1)?.subtasks).toEqual({ completed: 1, total: 2 });
+    expect(tasks[0]).toMatchObject({ isCompleted: true, subtasks: { completed: 0, total: 0 } });
     expect(planTasks(plan, [], 2)).toHaveLength(2);
   });
 
@@ -75,7 +78,7 @@ describe('the tasks of a plan', () => {
 
 describe('the layout', () => {
   it('places tasks by track and depth, and stacks those of the same place', () => {
-    const tasks = [task('A1'), task('A2'), task('A3', ['A1', 'B2']), task('B1'), task('B2', ['B1'])];
+    const tasks = [task('A1'), task('A2'), task('A3', ['B2', 'A1']), task('B1'), task('B2', ['B1'])];
     const { positions, lanes, width } = layoutPlan(tasks);
     const xs = tasks.map(({ id }) => (positions.get(id)?.x ?? 0) / COLUMN_WIDTH);
     expect(xs).toEqual([0, 0, 2, 0, 1]);
@@ -145,6 +148,7 @@ describe('the list', () => {
     expect(idsFor('text=PARS')).toEqual(['B-001-y']);
     expect(idsFor('text=b-002')).toEqual(['B-002-z']);
     expect(idsFor('track=B')).toEqual(['B-001-y', 'B-002-z']);
+    expect(idsFor('state=completed')).toEqual(['B-001-y']);
     expect(idsFor('state=claimed&agent=ada')).toEqual(['B-002-z']);
   });
 
