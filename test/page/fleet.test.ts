@@ -46,7 +46,7 @@ await describeInBrowser('the fleet view', (open) => {
     await page.waitForURL(/#\/task\/A-001-x$/);
   });
 
-  test('shows an agent that waits for a person as suspended, and what another held as taken over', async () => {
+  test('shows an agent that waits for a person as suspended, with the time left for the decision', async () => {
     const served = await TestServer.forTest();
     await served.plan('A-001-x');
     const { generation, ...handle } = await served.claim('A-001-x', 's1', { agent_id: 'ada' });
