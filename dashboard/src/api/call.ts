@@ -1,6 +1,7 @@
 import type { BodyOf, ReplyTo } from '../../../src/client/requests.js';
 import type { OPERATIONS as CONTRACT } from '../../../src/core/contract/operations.js';
 import type { ProblemDocument } from '../../../src/core/contract/problem.js';
+import { noteServerTime } from '../live/server-clock.js';
 import { readKey } from './key.js';
 import { OPERATIONS } from './operations.generated.js';
 import { scope } from './scope.js';
@@ -56,7 +57,9 @@ export async function send(id: OperationId, { params = {}, query = {}, body }: C
     body === undefined ? null : JSON.stringify({ ...project, request_id: crypto.randomUUID(), ...body });
   if (sent !== null) headers['content-type'] = 'application/json';
   try {
-    return await fetch(url, { method, headers, body: sent });
+    const response = await fetch(url, { method, headers, body: sent });
+    noteServerTime(response.headers.get('date'));
+    return response;
   } catch {
     throw new CallFailure(0, 'UNREACHABLE', 'The server does not answer.');
   }

@@ -6,3 +6,10 @@ test('the page is built, and loads no external resources, inline scripts or inli
   expect(PAGE_HTML).toMatch(/<script type="module" crossorigin src="\/assets\/[\w.-]+\.js">/);
   expect(PAGE_HTML).not.toMatch(/https?:|\son\w+=|<script>|style=/);
 });
+
+test('the first view loads no graph library', () => {
+  const [, entry = ''] = /src="\/assets\/([\w.-]+\.js)"/.exec(PAGE_HTML) ?? [];
+  const chunks = [...PAGE_ASSETS].filter(([, { content }]) => content.includes('react-flow__node'));
+  expect(chunks).not.toEqual([]);
+  expect(chunks.map(([name]) => name)).not.toContain(entry);
+});
