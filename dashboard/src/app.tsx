@@ -30,7 +30,9 @@ export function App() {
               <Route path="/task/:id">{({ id }) => <TaskPage id={decodeURIComponent(id)} />}</Route>
               <Route path="/runs" component={RunsView} />
               <Route path="/runs/:id">{({ id }) => <RunPage id={id} />}</Route>
-              <Route path="/inbox" component={InboxView} />
+              <Route path="/inbox/:kind?">
+                {({ kind }) => <InboxView {...(kind === undefined ? {} : { kind })} />}
+              </Route>
               <Route path="/features" component={FeaturesView} />
               <Route path="/log" component={LogView} />
               <Route>

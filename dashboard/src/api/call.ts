@@ -53,6 +53,8 @@ export async function send(id: OperationId, { params = {}, query = {}, body }: C
     if (value !== undefined) url.searchParams.set(name, String(value));
   const key = readKey();
   const headers: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` };
+  // The paths of the methodology have no tenant: without the header they are about the caller's own.
+  if (!template.includes('{tenant_id}')) headers['x-genesis-tenant'] = scope().tenant;
   const sent =
     body === undefined ? null : JSON.stringify({ ...project, request_id: crypto.randomUUID(), ...body });
   if (sent !== null) headers['content-type'] = 'application/json';

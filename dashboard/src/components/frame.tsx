@@ -1,9 +1,8 @@
 import { type ReactNode, useEffect, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { scope } from '../api/scope.js';
-import { useReply } from '../api/use-reply.js';
 import { useLive } from '../live/live.js';
-import { inboxCount } from '../views/inbox/inbox-items.js';
+import { useInbox } from '../views/inbox/use-inbox.js';
 import { ConnectionMark } from './connection-mark.js';
 import { KeyForm } from './key-form.js';
 import { applyTheme, chooseTheme, readTheme } from './theme.js';
@@ -21,7 +20,7 @@ const VIEWS = [
 export function Frame({ children }: { children: ReactNode }) {
   const { connection } = useLive();
   const { tenant, project } = scope();
-  const count = useInboxCount(connection.state !== 'key_required');
+  const count = useInbox(connection.state !== 'key_required').items.length;
   useEffect(() => {
     document.title = `${count > 0 ? `(${count}) ` : ''}${project} · Genesis Fleet`;
   }, [count, project]);
@@ -70,10 +69,4 @@ function ThemeButton() {
       {theme === 'dark' ? '☀' : '☾'}
     </button>
   );
-}
-
-function useInboxCount(enabled: boolean): number {
-  const status = useReply('status', {}, enabled);
-  const reviews = useReply('pending_reviews', {}, enabled);
-  return inboxCount(status.data, reviews.data);
 }
