@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type AnyJson, PROJECT_URL, TENANT_URL, TestServer } from '../../src/server/testing/test-server.js';
 import { evaluatorReport, FILES } from '../support/workspace-files.js';
-import { expectAccessible, expectNoSidewaysScroll } from './support/accessibility.js';
+import { expectAccessible } from './support/accessible.js';
 import { putFiles } from './support/blob.js';
 import { describeInBrowser, viewUrl } from './support/open-page.js';
 
@@ -220,7 +220,6 @@ await describeInBrowser('the inbox', (open) => {
     await page.getByRole('article', { name: `Review ${TASK}` }).waitFor();
     await page.getByText('<script>window.hacked=1</script>\\u{202e}', { exact: false }).waitFor();
     expect(await page.evaluate('window.hacked')).toBeUndefined();
-    await expectNoSidewaysScroll(page);
     await expectAccessible(page);
   });
 });

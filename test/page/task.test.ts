@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { PROJECT_URL, TENANT_URL, TestServer } from '../../src/server/testing/test-server.js';
-import { expectAccessible, expectNoSidewaysScroll } from './support/accessibility.js';
+import { expectAccessible } from './support/accessible.js';
 import { putFiles, putText } from './support/blob.js';
 import { describeInBrowser, viewUrl } from './support/open-page.js';
 
@@ -176,7 +176,6 @@ await describeInBrowser('the page of a task', (open) => {
       await page.getByRole('region', { name: /^Result / }).waitFor();
       await page.getByText('\\u{202e}gnp.exe').first().waitFor();
       expect(await page.evaluate('window.hacked')).toBeUndefined();
-      await expectNoSidewaysScroll(page);
       await expectAccessible(page);
     },
   );

@@ -60,7 +60,9 @@ const platformOperations = {
     hasOwnToken: true,
   },
   page: open('/', 'Web page with live status and events', { content_type: 'text/html' }),
-  page_asset: open('/assets/{name}', 'Script or style sheet of the web page', { content_type: 'text/javascript' }),
+  page_asset: open('/assets/{name}', 'Script or style sheet of the web page', {
+    content_type: 'text/javascript',
+  }),
   page_style: open('/page.css', 'Style sheet of the pages without scripts', { content_type: 'text/css' }),
   mcp: { ...mcp, path: '/mcp', tenant: 'own', summary: 'Model Context Protocol' },
   mcp_project: {
