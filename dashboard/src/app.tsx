@@ -1,8 +1,8 @@
 import { lazy, Suspense } from 'react';
 import { Redirect, Route, Router, Switch } from 'wouter';
-import { useHashLocation } from 'wouter/use-hash-location';
 import { scope } from './api/scope.js';
 import { Frame } from './components/frame.js';
+import { useHashPath } from './components/hash-location.js';
 import { Loading } from './components/states.js';
 import { LiveProvider } from './live/live.js';
 import { FleetView } from './views/fleet/fleet-view.js';
@@ -21,7 +21,7 @@ export function App() {
   if (scope().project === '') return <ProjectsView />;
   return (
     <LiveProvider>
-      <Router hook={useHashLocation}>
+      <Router hook={useHashPath}>
         <Frame>
           <Suspense fallback={<Loading />}>
             <Switch>

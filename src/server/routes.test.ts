@@ -431,6 +431,8 @@ describe('queries and settings', () => {
     const reply = await served.post(`${PROJECT_URL}/events`, { ...event, ...edge });
     expect(reply).toMatchObject({ status: 200, body: { reason: 'APPENDED' } });
     const events = (await served.get(`${PROJECT_URL}/events?feature_id=REQ-F-AUTH-001`)).body.events;
+    const recent = await served.get(`${PROJECT_URL}/events/recent?feature_id=REQ-F-AUTH-001&limit=1`);
+    expect(recent.body.events).toEqual(events.slice(-1));
     expect(events).toMatchObject([{ event_id: reply.body.event_id, edge: 'design_code' }]);
     await served.claim('C-001-x');
     const stranger = await served.post(`${PROJECT_URL}/events`, {
@@ -646,7 +648,15 @@ describe('the server itself', () => {
       expect([path, reply.status]).toEqual([path, 200]);
       expect(reply.headers.get('x-content-type-options')).toBe('nosniff');
       expect(reply.headers.get('content-security-policy')).toContain("default-src 'none'");
+      const allowsInlineStyles = /style-src [^;]*'unsafe-inline'/.test(
+        reply.headers.get('content-security-policy') ?? '',
+      );
+      expect([path, allowsInlineStyles]).toEqual([path, path === '/docs']);
     }
+    expect(await served.get('/assets/unknown.js')).toMatchObject({
+      status: 404,
+      body: { code: 'NOT_FOUND' },
+    });
   });
 
   test('serves MCP', async () => {

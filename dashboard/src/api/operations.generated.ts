@@ -55,6 +55,7 @@ export const OPERATIONS = {
   list_candidates: ['GET', '/api/tenants/{tenant_id}/projects/{project_id}/candidates'],
   record_evidence: ['POST', '/api/tenants/{tenant_id}/projects/{project_id}/evidence'],
   events: ['GET', '/api/tenants/{tenant_id}/projects/{project_id}/events'],
+  recent_events: ['GET', '/api/tenants/{tenant_id}/projects/{project_id}/events/recent'],
   agent_events: ['GET', '/api/tenants/{tenant_id}/events'],
   append_event: ['POST', '/api/tenants/{tenant_id}/projects/{project_id}/events'],
   import_events: ['POST', '/api/tenants/{tenant_id}/projects/{project_id}/events/import'],

@@ -60,6 +60,7 @@ const MAY: Readonly<Record<string, string>> = {
   agents: ALL,
   list_expired_claims: ALL,
   agent_events: ALL,
+  recent_events: ALL,
   list_projects: ALL,
   events: ALL,
   audit_head: ALL,
