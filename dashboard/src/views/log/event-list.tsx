@@ -43,7 +43,7 @@ export function EventList({ filter, at, opened, onOpen }: Props) {
       </p>
       {error === null ? null : <Failure error={error} />}
       {log.data === undefined && error === null ? <Loading /> : null}
-      <div ref={box} className="log-scroll">
+      <div ref={box} className="log-scroll" hidden={events.length === 0}>
         <ol className="log-rows" style={{ height: rows.getTotalSize() }}>
           {shown.map(({ index, key, start }) => {
             const event = events[index] as EventEnvelope;

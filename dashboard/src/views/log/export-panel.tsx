@@ -14,14 +14,24 @@ type Progress =
 export function ExportPanel({ filter }: { filter: LogFilter }) {
   const [progress, setProgress] = useState<Progress>({ state: 'none' });
   const stop = useRef<AbortController | null>(null);
-  useEffect(() => () => stop.current?.abort(), []);
+  const file = useRef('');
+  useEffect(
+    () => () => {
+      stop.current?.abort();
+      URL.revokeObjectURL(file.current);
+    },
+    [],
+  );
   const start = async () => {
     stop.current = new AbortController();
     setProgress({ state: 'reading', count: 0 });
     const onProgress = (count: number) => setProgress({ state: 'reading', count });
     try {
       const exported = await exportEvents(filter, onProgress, stop.current.signal);
-      save(exported.lines);
+      // The browser reads the file after the click: it is kept until the next one.
+      URL.revokeObjectURL(file.current);
+      file.current = URL.createObjectURL(exported.lines);
+      save(file.current);
       setProgress({ state: 'done', exported });
     } catch (error) {
       setProgress(stop.current.signal.aborted ? { state: 'none' } : { state: 'failed', error });
@@ -44,7 +54,8 @@ export function ExportPanel({ filter }: { filter: LogFilter }) {
       </p>
       {progress.state === 'failed' ? <Failure error={progress.error} /> : null}
       <p className="quiet">
-        JSON lines, with the filter above. The whole project, to import elsewhere: <code>gen export</code>
+        JSON lines, with the filter above. The whole project, to import elsewhere: <code>gen export</code>.
+        Whether the log is intact: <code>gen verify</code>
       </p>
     </section>
   );
@@ -57,10 +68,9 @@ function textOf(progress: Progress): string {
   return `${count} events saved${isCut ? '; there are more: narrow the filter, or use gen export' : ''}`;
 }
 
-function save(lines: Blob): void {
+function save(address: string): void {
   const link = document.createElement('a');
-  link.href = URL.createObjectURL(lines);
+  link.href = address;
   link.download = `${scope().project}-events.jsonl`;
   link.click();
-  URL.revokeObjectURL(link.href);
 }
