@@ -5,7 +5,7 @@ import { TestRunner } from '../../test/support/test-runner.js';
 import type { EventEnvelope } from '../core/contract/events.js';
 import { OPERATION_LIST } from '../core/contract/operations.js';
 import { ROUTES } from './routes.js';
-import { type AnyJson, PROJECT_URL, TENANT_URL, TestServer } from './testing/test-server.js';
+import { type AnyJson, PROJECT_URL, TENANT_URL, type TestResponse, TestServer } from './testing/test-server.js';
 
 let served: TestServer;
 beforeAll(async () => {
@@ -479,6 +479,17 @@ describe('queries and settings', () => {
       const reply = await served.post(url, { events: [wrong] });
       expect([reply.status, reply.body.code]).toEqual([400, 'INVALID_EVENT']);
     }
+  });
+
+  test('a log is verified in a thread, one at a time', async () => {
+    const verify = () => served.post(`${PROJECT_URL}/audit/verify`, {});
+    const replies = await Promise.all([verify(), verify()]);
+    expect(replies.map(({ status }) => status).sort()).toEqual([200, 503]);
+    const { body } = replies.find(({ status }) => status === 200) as TestResponse;
+    const { position } = (await served.get(`${PROJECT_URL}/status`)).body;
+    expect(body).toMatchObject({ is_valid: true, breaks: [], events: position });
+    const unknown = await served.post('/api/tenants/acme/projects/none/audit/verify', {});
+    expect(unknown).toMatchObject({ status: 404, body: { code: 'UNKNOWN_PROJECT' } });
   });
 
   test('trusting imports requires a reason', async () => {

@@ -10,12 +10,10 @@ await describeInBrowser('the API reference', (open) => {
     const served = await TestServer.forTest();
     await served.request('PUT', `${PROJECT_URL}/plan`, PLAN);
     const { body } = await served.request('POST', `${TENANT_URL}/keys`, { role: 'admin' });
-    const page = await open('about:blank');
+    const page = await open(`${served.url}/docs`, { key: body.token });
     const hosts = new Set<string>();
     page.on('request', (request) => hosts.add(new URL(request.url()).host));
-    await page.goto(`${served.url}/healthz`);
-    await page.evaluate((key) => sessionStorage.setItem('genesis-key', key), body.token as string);
-    await page.goto(`${served.url}/docs#/status/status`);
+    await page.goto(`${served.url}/docs?#/status/status`);
     const operation = page.locator('#operations-status-status');
     await operation.getByPlaceholder('tenant_id').fill('acme');
     await operation.getByPlaceholder('project_id').fill('shop');

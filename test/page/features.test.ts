@@ -16,8 +16,18 @@ async function workspace(): Promise<TestServer> {
   await served.post('/api/init', { project_id, files });
   const feature = { project_id, vector_type: 'feature', reason: 'why' };
   await served.post('/api/spawn', { ...feature, feature_id: A, title: 'Sign in' });
-  await served.post('/api/spawn', { ...feature, feature_id: 'REQ-F-B-001', title: '<script>alert(1)</script>' });
-  const spike = { project_id, vector_type: 'spike', parent: A, edge: 'intent_requirements', reason: 'which way' };
+  await served.post('/api/spawn', {
+    ...feature,
+    feature_id: 'REQ-F-B-001',
+    title: '<script>alert(1)</script>',
+  });
+  const spike = {
+    project_id,
+    vector_type: 'spike',
+    parent: A,
+    edge: 'intent_requirements',
+    reason: 'which way',
+  };
   expect((await served.post('/api/spawn', { ...spike, agent_id: 'ada' })).status).toBe(200);
   return served;
 }
@@ -30,9 +40,6 @@ const claimEdge = (served: TestServer) =>
     session_id: 's1',
   });
 
-const shot = async (page: Page, name: string) => {
-  if (process.env.SHOTS) await page.screenshot({ path: `/tmp/shots-w-p3/${name}.png`, fullPage: true });
-};
 
 await describeInBrowser('the features', (open) => {
   test('are a matrix of features and edges that follows the work, and leads to the edge', async () => {
@@ -77,11 +84,9 @@ await describeInBrowser('the features', (open) => {
       const page = await open(featuresUrl(served, '?feature=REQ-F-B-001'), { width: 380, theme });
       await page.getByRole('heading', { name: 'Time line' }).waitFor();
       await page.getByText('works on').waitFor();
-      await shot(page, `features-380-${theme}`);
       await expectFitsWidth(page);
       await expectAccessible(page);
       await page.setViewportSize({ width: 1280, height: 900 });
-      await shot(page, `features-1280-${theme}`);
       await expectAccessible(page);
     });
 });

@@ -49,7 +49,7 @@ const RIGHT_OF_ROUTES: Readonly<Record<Right, string>> = {
   tell: 'append_event',
   administer:
     'import_events trust_imports put_plan init release force_release reassign reset hold unhold put_limits put_policy ' +
-    'create_key list_keys revoke_key audit_replace_key audit_revoke_key enrol_runner list_runners revoke_runner',
+    'create_key list_keys revoke_key audit_replace_key audit_revoke_key verify_log enrol_runner list_runners revoke_runner',
   platform: 'metrics',
 };
 

@@ -66,6 +66,7 @@ export const OPERATIONS = {
   audit_consistency: ['GET', '/api/tenants/{tenant_id}/projects/{project_id}/audit/consistency'],
   audit_keys: ['GET', '/api/tenants/{tenant_id}/projects/{project_id}/audit/keys'],
   audit_replace_key: ['POST', '/api/tenants/{tenant_id}/projects/{project_id}/audit/keys/replace'],
+  verify_log: ['POST', '/api/tenants/{tenant_id}/projects/{project_id}/audit/verify'],
   audit_revoke_key: ['POST', '/api/tenants/{tenant_id}/projects/{project_id}/audit/keys/revoke'],
   init: ['POST', '/api/init'],
   start: ['POST', '/api/start'],

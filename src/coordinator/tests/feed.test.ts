@@ -54,7 +54,7 @@ forEachStore('the feed', (open) => {
     const count = await harness.position();
     expect(seen).toEqual(Array.from({ length: count }, (_, index) => count - index));
     const ofTask = await harness.coordinator.feed.recentPage(P, { task_id: 'A-003-x', limit: 1 });
-    expect(unwrap(ofTask).events).toMatchObject([{ task_id: 'A-003-x', event_type: 'edge_started' }]);
+    expect(unwrap(ofTask).events).toMatchObject([{ task_id: 'A-003-x', event_type: 'CLAIM_ACQUIRED' }]);
   });
 
   test('has opaque cursors, and refuses invalid ones', async () => {

@@ -95,6 +95,7 @@ const MAY: Readonly<Record<string, string>> = {
   revoke_runner: ADMIN,
   audit_replace_key: ADMIN,
   audit_revoke_key: ADMIN,
+  verify_log: ADMIN,
   metrics: 'operator',
 };
 const isPublic = (route: Route) => route.action === 'public';

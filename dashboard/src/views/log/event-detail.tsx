@@ -39,7 +39,10 @@ function Envelope({ event }: { event: EventEnvelope }) {
           <Link href={taskPath(subject)}>{visibleText(subject)}</Link>
         )}
       </p>
-      <pre className="log-json">{visibleText(JSON.stringify(event, null, 2))}</pre>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+      <pre className="log-json" tabIndex={0}>
+        {visibleText(JSON.stringify(event, null, 2))}
+      </pre>
     </>
   );
 }

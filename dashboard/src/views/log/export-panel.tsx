@@ -54,8 +54,7 @@ export function ExportPanel({ filter }: { filter: LogFilter }) {
       </p>
       {progress.state === 'failed' ? <Failure error={progress.error} /> : null}
       <p className="quiet">
-        JSON lines, with the filter above. The whole project, to import elsewhere: <code>gen export</code>.
-        Whether the log is intact: <code>gen verify</code>
+        JSON lines, with the filter above. The whole project, to import elsewhere: <code>gen export</code>
       </p>
     </section>
   );

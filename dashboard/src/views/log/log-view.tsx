@@ -7,6 +7,7 @@ import { FilterForm } from './filter-form.js';
 import { FILTER_NAMES, readFilter, readPosition } from './log-filter.js';
 import { Scrubber } from './scrubber.js';
 import { StateThen } from './state-then.js';
+import { VerifyPanel } from './verify-panel.js';
 import './log.css';
 
 /** Every event of the project, and the state at any of them. */
@@ -32,6 +33,7 @@ export default function LogView() {
         <div className="log-side">
           {opened === null ? null : <EventDetail position={opened} onClose={() => change({ event: '' })} />}
           {at === null ? null : <StateThen at={at} />}
+          <VerifyPanel />
           <ExportPanel filter={filter} />
         </div>
       </div>

@@ -30,7 +30,7 @@ function ProjectThen({ status }: { status: Reply<'status'> }) {
           </>
         )}
       </p>
-      <ul className="log-tracks">
+      <ul>
         {Object.entries(tracks).map(([track, counts]) => (
           <li key={track}>
             {visibleText(track)}: {counts.completed} done, {counts.in_progress} in progress, {counts.pending}{' '}
