@@ -1,4 +1,3 @@
-import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { TestServer } from '../../src/server/testing/test-server.js';
 import { expectAccessible, expectFitsWidth } from './support/axe.js';
@@ -39,7 +38,6 @@ const claimEdge = (served: TestServer) =>
     agent_id: 'ada',
     session_id: 's1',
   });
-
 
 await describeInBrowser('the features', (open) => {
   test('are a matrix of features and edges that follows the work, and leads to the edge', async () => {

@@ -32,7 +32,8 @@ export function EventList({ filter, at, opened, onOpen }: Props) {
   });
   const shown = rows.getVirtualItems();
   const last = shown.at(-1)?.index ?? -1;
-  const isNearEnd = last >= 0 && last >= events.length - ROWS_AHEAD;
+  // A page may be empty although older events match: the search goes on until one is found.
+  const isNearEnd = events.length === 0 || (last >= 0 && last >= events.length - ROWS_AHEAD);
   useEffect(() => {
     if (isNearEnd && hasNextPage && !isFetchingNextPage && error === null) void fetchNextPage();
   }, [isNearEnd, hasNextPage, isFetchingNextPage, error, fetchNextPage]);
@@ -60,9 +61,9 @@ export function EventList({ filter, at, opened, onOpen }: Props) {
           })}
         </ol>
       </div>
-      {events.length === 0 && log.data !== undefined ? (
+      {events.length === 0 && log.data !== undefined && !hasNextPage ? (
         <Empty title="No event matches">
-          {hasNextPage ? null : <p>Clear the filter, or choose a later position.</p>}
+          <p>Clear the filter, or choose a later position.</p>
         </Empty>
       ) : null}
       {hasNextPage ? (
