@@ -16,6 +16,10 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     target: 'es2022',
+    // The page, and the API reference at /docs.
+    rollupOptions: { input: ['index.html', 'docs.html'].map((name) => `${import.meta.dirname}/${name}`) },
+    // The viewer of the reference is one large file.
+    chunkSizeWarningLimit: 2000,
   },
   server: { host: '127.0.0.1', proxy: { '/api': COORDINATOR, '/openapi.json': COORDINATOR } },
 });

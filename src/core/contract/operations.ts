@@ -71,7 +71,7 @@ const platformOperations = {
     summary: 'Model Context Protocol, for clients that can set a URL but no headers',
   },
   openapi: open('/openapi.json', 'This API description, as OpenAPI 3.1', z.record(z.string(), z.unknown())),
-  docs: open('/docs', 'This API description, as HTML', { content_type: 'text/html' }),
+  docs: open('/docs', 'API reference as a web page, with requests to try', { content_type: 'text/html' }),
 } as const satisfies ApiOperations;
 
 /** All operations by id. The handlers, the API description, the reference and the contract tests are made from this table. */

@@ -5,7 +5,6 @@ const read = (name: string): string => readFileSync(new URL(name, import.meta.ur
 
 /** Of the pages that need no script. */
 export const PAGE_STYLE = read('./page.css');
-export const DOCS_HTML = read('./docs.html');
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css',
@@ -42,3 +41,5 @@ const NOT_BUILT = `<!doctype html><html lang="en"><meta charset="utf-8"><title>G
 <p>Build it and start the server again: <code>npm install && npm run build:page</code></p></html>`;
 
 export const PAGE_HTML = PAGE_ASSETS.get('index.html')?.content ?? NOT_BUILT;
+/** The API reference. */
+export const DOCS_HTML = PAGE_ASSETS.get('docs.html')?.content ?? NOT_BUILT;

@@ -1,17 +1,20 @@
-import { SignatureRequirements } from '../../core/audit/unsigned-commands.js';
-import type { EventEnvelope } from '../../core/events/envelope.js';
-import type { AnyHead } from '../../core/fold.js';
-import type { ProjectKey, Store } from '../../stores/store.js';
-import { originalDigests, withDigest } from './anchor-differences.js';
+import { SignatureRequirements } from '../../../core/audit/unsigned-commands.js';
+import type { EventEnvelope } from '../../../core/events/envelope.js';
+import type { AnyHead } from '../../../core/fold.js';
+import type { ProjectKey, Store } from '../../../stores/store.js';
 import { type AnchorOptions, auditViolations, CheckpointAudit } from './checkpoint-audit.js';
-import { type LogReport, LogVerifier } from './verify-log.js';
+import { type LogReport, LogVerifier } from './log-verifier.js';
+import { originalDigests, withDigest } from './stored-digests.js';
 
 const PAGE_SIZE = 1000;
 const ROUNDS_MAX = 10;
 
+/** What a verification reads. */
+export type VerifiedStore = Pick<Store, 'project' | 'events' | 'scanHeads'>;
+
 /** Replays a project's events from a store, and compares its heads with them. */
 export async function verifyStore(
-  store: Store,
+  store: VerifiedStore,
   projectKey: ProjectKey,
   onEvent: (events: number) => void,
   anchorOptions: AnchorOptions = {},
@@ -41,12 +44,12 @@ export async function verifyStore(
   return { ...verifier.report(path, audited), ...projectKey };
 }
 
-const positionOf = async (store: Store, projectKey: ProjectKey): Promise<number> =>
+const positionOf = async (store: VerifiedStore, projectKey: ProjectKey): Promise<number> =>
   (await store.project(projectKey))?.position ?? 0;
 
 /** Replays events and returns the position reached: the last one, or the one before the first gap. */
 async function replay(
-  store: Store,
+  store: VerifiedStore,
   projectKey: ProjectKey,
   verifier: LogVerifier,
   from: number,
@@ -68,7 +71,7 @@ async function replay(
   return position;
 }
 
-async function headsOf(store: Store, projectKey: ProjectKey): Promise<AnyHead[]> {
+async function headsOf(store: VerifiedStore, projectKey: ProjectKey): Promise<AnyHead[]> {
   const heads: AnyHead[] = [];
   for (;;) {
     const after = heads.at(-1)?.subject ?? null;

@@ -1,14 +1,23 @@
-import { payloadDigest, sha256 } from '../../coordinator/audit/audit-hash.js';
-import { isSignedBy } from '../../coordinator/audit/verify-signature.js';
-import type { Anchor } from '../../core/audit/checkpoint.js';
-import { LogAudit, type LogAuditOptions, type LogAuditReport } from '../../core/audit/log-audit.js';
-import { OriginalDigests } from '../../core/audit/original-digests.js';
-import type { ProjectKey } from '../../stores/store.js';
+import type { Anchor } from '../../../core/audit/checkpoint.js';
+import { LogAudit, type LogAuditOptions, type LogAuditReport } from '../../../core/audit/log-audit.js';
+import { OriginalDigests } from '../../../core/audit/original-digests.js';
+import type { EventEnvelope } from '../../../core/events/envelope.js';
+import type { ProjectKey } from '../../../stores/store.js';
+import { payloadDigest, sha256 } from '../audit-hash.js';
+import { isSignedBy } from '../verify-signature.js';
 import { type LogViolation, UNVOUCHED_KEY } from './log-violation.js';
-import type { LocatedEvent } from './read-log.js';
 
 /** What a log is compared with: checkpoints that were kept elsewhere, and keys that are known to be the owner's. */
 export type AnchorOptions = Pick<LogAuditOptions, 'anchors' | 'trustedKeys'>;
+
+/** An event, and its payload as it was written. */
+export interface AuditedEvent {
+  readonly event: EventEnvelope;
+  /** The digest of the payload as it was written. */
+  readonly payload_sha256: string;
+  /** The payload is not the one that was written. */
+  readonly isRedacted: boolean;
+}
 
 /** What the checkpoints of a log and anchors kept elsewhere say about it. */
 export class CheckpointAudit {
@@ -22,7 +31,7 @@ export class CheckpointAudit {
     private readonly unrecorded: ReadonlySet<number> = new Set(),
   ) {}
 
-  visit({ event, payload_sha256, isRedacted }: Omit<LocatedEvent, 'file' | 'line'>): void {
+  visit({ event, payload_sha256, isRedacted }: AuditedEvent): void {
     this.originals.visit(event);
     if (isRedacted) this.redacted.push(event.position);
     const { tenant_id, project_id } = event;
