@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { TestServer } from '../../src/server/testing/test-server.js';
-import { expectAccessible, expectFitsWidth } from './support/axe.js';
+import { expectAccessible } from './support/accessible.js';
 import { describeInBrowser } from './support/open-page.js';
 
 const PROJECT = '/api/tenants/default/projects/shop';
@@ -82,7 +82,6 @@ await describeInBrowser('the features', (open) => {
       const page = await open(featuresUrl(served, '?feature=REQ-F-B-001'), { width: 380, theme });
       await page.getByRole('heading', { name: 'Time line' }).waitFor();
       await page.getByText('works on').waitFor();
-      await expectFitsWidth(page);
       await expectAccessible(page);
       await page.setViewportSize({ width: 1280, height: 900 });
       await expectAccessible(page);

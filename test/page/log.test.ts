@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { PROJECT_URL, TestServer } from '../../src/server/testing/test-server.js';
-import { expectAccessible, expectFitsWidth } from './support/axe.js';
+import { expectAccessible } from './support/accessible.js';
 import { describeInBrowser, viewUrl } from './support/open-page.js';
 
 const EVENTS = 10_000;
@@ -123,7 +123,6 @@ await describeInBrowser('the log', (open) => {
       await page.getByText('State at position 2').waitFor();
       await rows(page).first().waitFor();
       await page.getByRole('region', { name: 'Event 1' }).getByText('"event_type"').waitFor();
-      await expectFitsWidth(page);
       await expectAccessible(page);
       await page.setViewportSize({ width: 1280, height: 900 });
       await expectAccessible(page);
