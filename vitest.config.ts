@@ -3,7 +3,13 @@ import { SlowestFirst } from './test/support/slowest-first.js';
 
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'sim/**/*.test.ts', 'test/**/*.test.ts', 'scripts/**/*.test.ts'],
+    include: [
+      'src/**/*.test.ts',
+      'dashboard/src/**/*.test.ts',
+      'sim/**/*.test.ts',
+      'test/**/*.test.ts',
+      'scripts/**/*.test.ts',
+    ],
     exclude: ['**/node_modules/**', '**/*.long.test.ts'],
     pool: 'forks',
     // All files of a worker share their modules: loading them again for each file took half the time of a run.

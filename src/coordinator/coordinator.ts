@@ -32,6 +32,7 @@ import { type Blobs, MemoryBlobs } from '../stores/blobs.js';
 import { isLogStore, type ProjectKey, type Store } from '../stores/store.js';
 import { AuditService } from './audit/audit-service.js';
 import type { AuditOptions } from './audit/signer.js';
+import { Verifications } from './audit/verify/verifications.js';
 import { actorOf, type Caller, OPEN_CALLER } from './authentication/caller.js';
 import { type SessionCommand, withSignatureCheck, withSignedText } from './authentication/signatures.js';
 import { pollCommits } from './background/commit-poller.js';
@@ -142,6 +143,7 @@ export class Coordinator {
   readonly methodology: MethodologyService;
   readonly reviewLinks: ReviewLinks;
   readonly audit: AuditService;
+  readonly verifications: Verifications;
   private readonly store: Store;
   private readonly blobs: Blobs;
   private readonly environment: Environment;
@@ -186,6 +188,7 @@ export class Coordinator {
       pendingReview: (project, subject) => this.methodology.pendingReview(project, subject),
       recordReview: (scope, body, caller) => this.recordReview(scope, body, caller),
     });
+    this.verifications = new Verifications(store);
     this.audit = new AuditService(projects, environment, options.audit ?? null);
     const retention = new Retention((project, eventType, payload) =>
       this.audit.signRecord(project, eventType, payload),

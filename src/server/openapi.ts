@@ -43,6 +43,7 @@ function operationObject(operation: IdentifiedOperation, schemas: OpenApiObject)
   const isPublic = operation.action === 'public';
   return {
     operationId: operation.id,
+    tags: [tagOf(operation)],
     summary: operation.summary,
     security: isPublic ? [] : [{ bearer: [] }, {}],
     'x-action': operation.action,
@@ -54,6 +55,13 @@ function operationObject(operation: IdentifiedOperation, schemas: OpenApiObject)
     ...(operation.body === undefined ? {} : { requestBody: requestBody(operation.body, schemas) }),
     responses: responses(operation, schemas),
   };
+}
+
+/** Groups the reference by what the path names below project or tenant. */
+function tagOf({ path }: IdentifiedOperation): string {
+  const [, ofTenant] =
+    /^\/api\/tenants\/\{tenant_id\}(?:\/projects\/\{project_id\})?\/(\w+)/.exec(path) ?? [];
+  return ofTenant ?? (path.startsWith('/api/') ? 'methodology' : 'server');
 }
 
 const pathParameters = ({ path }: IdentifiedOperation): OpenApiObject[] =>

@@ -120,6 +120,22 @@ export const bytesResponse = (body: Uint8Array): HttpResponse => okResponse(body
 export const pageResponse = (body: string, contentType: string): HttpResponse =>
   okResponse(body, { ...PAGE_HEADERS, 'content-type': `${contentType}; charset=utf-8` });
 
+/** The API reference. Its viewer sets styles in the document, so this page alone allows inline styles. */
+export const referenceResponse = (body: string): HttpResponse =>
+  okResponse(body, {
+    ...PAGE_HEADERS,
+    'content-security-policy': PAGE_POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'"),
+    'content-type': 'text/html; charset=utf-8',
+  });
+
+/** A file whose name carries a digest of its content. */
+export const assetResponse = (body: string, contentType: string): HttpResponse =>
+  okResponse(body, {
+    ...PAGE_HEADERS,
+    'cache-control': 'public, max-age=31536000, immutable',
+    'content-type': `${contentType}; charset=utf-8`,
+  });
+
 /** A page with a form that this server receives. It has no script, and is kept nowhere. */
 export const formPageResponse = (body: string, status = 200, code?: string): HttpResponse => ({
   status,

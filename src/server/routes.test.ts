@@ -5,7 +5,13 @@ import { TestRunner } from '../../test/support/test-runner.js';
 import type { EventEnvelope } from '../core/contract/events.js';
 import { OPERATION_LIST } from '../core/contract/operations.js';
 import { ROUTES } from './routes.js';
-import { type AnyJson, PROJECT_URL, TENANT_URL, TestServer } from './testing/test-server.js';
+import {
+  type AnyJson,
+  PROJECT_URL,
+  TENANT_URL,
+  type TestResponse,
+  TestServer,
+} from './testing/test-server.js';
 
 let served: TestServer;
 beforeAll(async () => {
@@ -442,6 +448,8 @@ describe('queries and settings', () => {
     const reply = await served.post(`${PROJECT_URL}/events`, { ...event, ...edge });
     expect(reply).toMatchObject({ status: 200, body: { reason: 'APPENDED' } });
     const events = (await served.get(`${PROJECT_URL}/events?feature_id=REQ-F-AUTH-001`)).body.events;
+    const recent = await served.get(`${PROJECT_URL}/events/recent?feature_id=REQ-F-AUTH-001&limit=1`);
+    expect(recent.body.events).toEqual(events.slice(-1));
     expect(events).toMatchObject([{ event_id: reply.body.event_id, edge: 'design_code' }]);
     await served.claim('C-001-x');
     const stranger = await served.post(`${PROJECT_URL}/events`, {
@@ -488,6 +496,17 @@ describe('queries and settings', () => {
       const reply = await served.post(url, { events: [wrong] });
       expect([reply.status, reply.body.code]).toEqual([400, 'INVALID_EVENT']);
     }
+  });
+
+  test('a log is verified in a thread, one at a time', async () => {
+    const verify = () => served.post(`${PROJECT_URL}/audit/verify`, {});
+    const replies = await Promise.all([verify(), verify()]);
+    expect(replies.map(({ status }) => status).sort()).toEqual([200, 503]);
+    const { body } = replies.find(({ status }) => status === 200) as TestResponse;
+    const { position } = (await served.get(`${PROJECT_URL}/status`)).body;
+    expect(body).toMatchObject({ is_valid: true, breaks: [], events: position });
+    const unknown = await served.post('/api/tenants/acme/projects/none/audit/verify', {});
+    expect(unknown).toMatchObject({ status: 404, body: { code: 'UNKNOWN_PROJECT' } });
   });
 
   test('trusting imports requires a reason', async () => {
@@ -652,12 +671,20 @@ describe('the server itself', () => {
   test('serves liveness, readiness, its description and its page', async () => {
     expect(await served.get('/healthz')).toMatchObject({ status: 200, body: { status: 'alive' } });
     expect(await served.get('/readyz')).toMatchObject({ status: 200, body: { status: 'ready' } });
-    for (const path of ['/metrics', '/openapi.json', '/docs', '/', '/page.js', '/page.css']) {
+    for (const path of ['/metrics', '/openapi.json', '/docs', '/', '/page.css']) {
       const reply = await served.get(path);
       expect([path, reply.status]).toEqual([path, 200]);
       expect(reply.headers.get('x-content-type-options')).toBe('nosniff');
       expect(reply.headers.get('content-security-policy')).toContain("default-src 'none'");
+      const allowsInlineStyles = /style-src [^;]*'unsafe-inline'/.test(
+        reply.headers.get('content-security-policy') ?? '',
+      );
+      expect([path, allowsInlineStyles]).toEqual([path, path === '/docs']);
     }
+    expect(await served.get('/assets/unknown.js')).toMatchObject({
+      status: 404,
+      body: { code: 'NOT_FOUND' },
+    });
   });
 
   test('serves MCP', async () => {

@@ -5,7 +5,7 @@ const PAGE_EVENTS = 1000;
 
 /** Every event of a project that matches, page by page. */
 export async function* readEvents(
-  store: Store,
+  store: Pick<Store, 'events'>,
   projectKey: ProjectKey,
   query: Pick<EventQuery, 'subject'> = {},
 ): AsyncGenerator<EventEnvelope> {

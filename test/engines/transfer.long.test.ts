@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { verifyStore } from '../../src/cli/verify/verify-store.js';
+import { verifyStore } from '../../src/coordinator/audit/verify/verify-store.js';
 import { Coordinator } from '../../src/coordinator/index.js';
 import { exportProject } from '../../src/coordinator/transfer/export-project.js';
 import { importProject } from '../../src/coordinator/transfer/import-project.js';

@@ -67,6 +67,7 @@ const READS: readonly (readonly [string, ProjectRead])[] = [
   ['the agents at the end of the log', ({ queries }, end) => queries.agents(scope, end)],
   ['the tasks at the end of the log', ({ queries }, at) => queries.listTasks(scope, { limit: 1000, at })],
   ['the expired claims', ({ queries }) => queries.expiredClaims(scope)],
+  ['the newest events', ({ feed }) => feed.recentPage(scope, { limit: 1000 })],
   ['the events of an agent', ({ feed }) => feed.agentPage('acme', { agent_id: 'a', limit: 1000 })],
   ['all tasks', ({ queries }) => queries.listTasks(scope, { limit: 1000 })],
   ['tasks with a filter that matches none', ({ queries }) => queries.listTasks(scope, { readiness: 'held' })],
@@ -179,6 +180,7 @@ const BOUNDS: Readonly<Record<string, string>> = {
   status: 'lists of 1,000, computed in slices',
   agents: 'a page, computed in slices',
   list_expired_claims: 'a page, computed in slices',
+  recent_events: '1,000 events or 4 MiB and a window of 100 events, at most 10,000 positions searched',
   agent_events: '1,000 events or 4 MiB, at most 100 projects searched',
   list_projects: 'a page',
   list_tasks: 'a page, at most 20,000 tasks scanned',
@@ -213,7 +215,7 @@ const BOUNDS: Readonly<Record<string, string>> = {
   docs: 'the table of routes',
   review_link: 'one review, its files limited to 100',
   page: 'a file',
-  page_script: 'a file',
+  page_asset: 'a file',
   page_style: 'a file',
 };
 

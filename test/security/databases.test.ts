@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { verifyStore } from '../../src/cli/verify/verify-store.js';
+import { verifyStore } from '../../src/coordinator/audit/verify/verify-store.js';
 import { Coordinator } from '../../src/coordinator/index.js';
 import type { EngineStore } from '../../src/stores/engines.js';
 import { openWithoutTimeouts } from '../../src/stores/testing/open-without-timeouts.js';

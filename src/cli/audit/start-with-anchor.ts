@@ -1,7 +1,7 @@
+import { UNVOUCHED_KEY } from '../../coordinator/audit/verify/log-violation.js';
 import type { Store } from '../../stores/store.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure } from '../exit.js';
-import { UNVOUCHED_KEY } from '../verify/log-violation.js';
 
 /** A log that went back in time would grant generations again that were granted before. */
 export async function assertNotBehindAnchor(

@@ -1,4 +1,8 @@
 import { relative, resolve } from 'node:path';
+import type { AnchorOptions } from '../../coordinator/audit/verify/checkpoint-audit.js';
+import { type LogReport, LogVerifier } from '../../coordinator/audit/verify/log-verifier.js';
+import type { LogViolation } from '../../coordinator/audit/verify/log-violation.js';
+import { verifyStore } from '../../coordinator/audit/verify/verify-store.js';
 import type { Anchor } from '../../core/audit/checkpoint.js';
 import { SignatureRequirements } from '../../core/audit/unsigned-commands.js';
 import { didYouMean } from '../../core/closest-names.js';
@@ -14,12 +18,9 @@ import { collectOption } from '../option-parsers.js';
 import { startProgress } from '../output/progress.js';
 import { countText } from '../output/text.js';
 import { defaultStore, folderOfStore } from '../store.js';
-import type { AnchorOptions } from '../verify/checkpoint-audit.js';
 import { findLogs } from '../verify/find-logs.js';
-import type { LogViolation } from '../verify/log-violation.js';
 import { readAnchors } from '../verify/read-anchors.js';
-import { type LogReport, LogVerifier, verifyLog } from '../verify/verify-log.js';
-import { verifyStore } from '../verify/verify-store.js';
+import { verifyLog } from '../verify/verify-log.js';
 
 const REPORT_EVERY_EVENTS = 10_000;
 

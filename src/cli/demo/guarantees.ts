@@ -1,6 +1,6 @@
+import type { LogReport } from '../../coordinator/audit/verify/log-verifier.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { dependenciesOf, type Plan } from '../../core/plan/index.js';
-import type { LogReport } from '../verify/verify-log.js';
 import type { InjectedFaults } from './fault-injector.js';
 
 /** One guarantee of the coordinator, and whether the finished run satisfies it. */

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Genesis } from '../../client/index.js';
+import type { LogReport } from '../../coordinator/audit/verify/log-verifier.js';
 import type { Lineage } from '../../core/contract/tasks.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { emptyWork, evolveWork, isDone } from '../../core/views/index.js';
 import { unwrapReply } from '../replies.js';
 import { findLogs } from '../verify/find-logs.js';
-import { type LogReport, verifyLog } from '../verify/verify-log.js';
+import { verifyLog } from '../verify/verify-log.js';
 import { FaultInjector } from './fault-injector.js';
 import { agentName, type DemoProcess, logFolder, startDemoAgent } from './fleet.js';
 import { type Guarantee, guaranteesOf } from './guarantees.js';

@@ -1,47 +1,17 @@
-import { isSignedBy } from '../../coordinator/audit/verify-signature.js';
-import type { RecordedLoss } from '../../core/audit/history-lost.js';
+import {
+  type AnchorOptions,
+  auditViolations,
+  CheckpointAudit,
+} from '../../coordinator/audit/verify/checkpoint-audit.js';
+import { type LogReport, LogVerifier } from '../../coordinator/audit/verify/log-verifier.js';
+import type { LogViolation } from '../../coordinator/audit/verify/log-violation.js';
 import type { LogAuditReport } from '../../core/audit/log-audit.js';
-import { SessionSignatureChecker } from '../../core/audit/session-signature-checker.js';
-import { SignatureRequirements, UnsignedCommands } from '../../core/audit/unsigned-commands.js';
-import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
+import { SignatureRequirements } from '../../core/audit/unsigned-commands.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
 import { UNRECORDED_REDACTION } from '../../stores/file/redacted-lines.js';
-import { type AnchorOptions, auditViolations, CheckpointAudit } from './checkpoint-audit.js';
 import type { LogLocation } from './find-logs.js';
-import type { LogViolation } from './log-violation.js';
-import { type LocatedEvent, type LogReadResult, readLog } from './read-log.js';
-
-export interface LogReport {
-  readonly tenant_id: string | null;
-  readonly project_id: string | null;
-  readonly path: string;
-  readonly files: number;
-  readonly lines: number;
-  /** Lines of other programs, and how many of them no seal covers yet. */
-  readonly foreign_lines: number;
-  readonly foreign_unsealed: number;
-  readonly events: number;
-  readonly subjects: number;
-  readonly unfinished_bytes: number;
-  /** Signed checkpoints without a fault, and the last position that one covers. */
-  readonly checkpoints: number;
-  readonly covered_position: number;
-  /** Anchors that the log agrees with, and the last position that one covers. */
-  readonly anchors: number;
-  readonly anchored_position: number;
-  /** Signatures of sessions that were checked, and those that this log has too little of to check. */
-  readonly signatures: number;
-  readonly signatures_unchecked: number;
-  /** Losses of history that an operator accepted. */
-  readonly losses: readonly RecordedLoss[];
-  readonly breaks: readonly LogViolation[];
-  /** What is no violation by itself. `UNSIGNED`: a command has no signature although the tenant required one. */
-  readonly notes: readonly LogViolation[];
-}
-
-/** One fault can cause thousands of violations; the first ones suffice. */
-const VIOLATIONS_MAX = 100;
+import { type LogReadResult, readLog } from './read-log.js';
 
 /** Replays one log from its first line and checks every invariant. */
 export async function verifyLog(
@@ -121,85 +91,4 @@ async function auditAgain(
   const second = new CheckpointAudit(anchorOptions, unrecorded);
   await readLog(location, (located) => second.visit(located));
   return second.result();
-}
-
-const UNSIGNED_TEXT =
-  'a command of a session without the signature that the tenant’s limits of that time require; imported events have none';
-
-const NO_FILE_COUNTS = { files: 0, lines: 0, foreign_lines: 0, foreign_unsealed: 0, unfinished_bytes: 0 };
-
-type VisitedEvent = Pick<LocatedEvent, 'event' | 'file' | 'line'>;
-
-/** Checks events in order, and collects what breaks a rule. */
-export class LogVerifier {
-  readonly breaks: LogViolation[] = [];
-  private readonly notes: LogViolation[] = [];
-  private readonly subjects = new Set<string>();
-  readonly checker = new PolicyAwareLogChecker();
-  private readonly signatures = new SessionSignatureChecker(isSignedBy);
-  private readonly unsigned: UnsignedCommands;
-  private events = 0;
-  private last: VisitedEvent | null = null;
-
-  constructor(
-    private readonly onEvent: (events: number) => void,
-    private readonly requirements = new SignatureRequirements(),
-  ) {
-    this.unsigned = new UnsignedCommands(requirements);
-  }
-
-  /** The report on a log that is not read from files. */
-  report(path: string, audited: LogAuditReport | null): LogReport {
-    const { tenant_id = null, project_id = null } = this.last?.event ?? {};
-    const { events, breaks, notes } = this;
-    const subjects = this.subjects.size;
-    const { checkpoints = 0, covered_position = 0, losses = [] } = audited ?? {};
-    const agreeing = (audited?.anchors ?? []).filter(({ code }) => code === 'AGREES');
-    return {
-      tenant_id,
-      project_id,
-      path,
-      ...NO_FILE_COUNTS,
-      events,
-      subjects,
-      checkpoints,
-      covered_position,
-      anchors: agreeing.length,
-      anchored_position: Math.max(0, ...agreeing.map(({ position }) => position)),
-      signatures: this.signatures.checked,
-      signatures_unchecked: this.signatures.unchecked,
-      losses,
-      breaks,
-      notes,
-    };
-  }
-
-  visit(located: VisitedEvent): void {
-    const { event, file, line } = located;
-    this.events += 1;
-    this.onEvent(this.events);
-    this.last = located;
-    if (event.subject !== undefined) this.subjects.add(event.subject);
-    for (const { invariant, subject, message: says } of this.checker.checkEvent(event)) {
-      this.add({ file, line, rule: invariant, subject, says });
-    }
-    this.checkSignature(located);
-  }
-
-  private checkSignature({ event, file, line }: VisitedEvent): void {
-    this.requirements.visit(event);
-    const found = { file, line, subject: event.subject ?? null };
-    const at = `position ${event.position}`;
-    const fault = this.signatures.visit(event);
-    if (fault !== null) this.add({ ...found, rule: 'SIGNATURE', says: `${at}: ${fault}` });
-    const isUnsigned = this.unsigned.isUnsigned(event);
-    if (isUnsigned && this.notes.length < VIOLATIONS_MAX)
-      this.notes.push({ ...found, rule: 'UNSIGNED', says: `${at}: ${UNSIGNED_TEXT}` });
-  }
-
-  add({ file, line, last_line = line, rule, subject, says }: LogViolation): void {
-    if (this.breaks.length >= VIOLATIONS_MAX) return;
-    const lines = last_line === line ? { line } : { line, last_line };
-    this.breaks.push({ file, ...lines, rule, subject, says });
-  }
 }

@@ -1,6 +1,5 @@
-import { createRequire } from 'node:module';
-import { pathToFileURL } from 'node:url';
-import { type ResourceLimits, Worker } from 'node:worker_threads';
+import type { ResourceLimits, Worker } from 'node:worker_threads';
+import { startWorker } from '../runtime/start-worker.js';
 import type { DocumentJob, ParsedDocument } from './job.js';
 
 /** A thread's reply: the parsed document, or the limit that stopped it. */
@@ -17,7 +16,7 @@ export class DocumentThread {
   private readonly started: Promise<void>;
 
   constructor(limits: ResourceLimits) {
-    this.worker = startWorker(limits);
+    this.worker = startWorker(new URL('./document.worker.js', import.meta.url), limits);
     // The thread must not keep the process alive; a caller waiting for a reply does.
     this.worker.unref();
     this.started = new Promise((resolve, reject) => {
@@ -51,14 +50,4 @@ export class DocumentThread {
   async end(): Promise<void> {
     await this.worker.terminate();
   }
-}
-
-function startWorker(resourceLimits: ResourceLimits): Worker {
-  const isSource = import.meta.url.endsWith('.ts');
-  if (!isSource) return new Worker(new URL('./document.worker.js', import.meta.url), { resourceLimits });
-  // Running from source: a worker thread does not inherit the main thread's TypeScript loader.
-  const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx/esm'));
-  const [reader, file] = [new URL('./api/index.mjs', tsx), new URL('./document.worker.ts', import.meta.url)];
-  const script = `import('${reader}').then((tsx) => { tsx.register(); return import('${file}'); })`;
-  return new Worker(script, { eval: true, execArgv: [], resourceLimits });
 }

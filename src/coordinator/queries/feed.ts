@@ -1,4 +1,4 @@
-import type { AgentEventFilter, EventFilter } from '../../core/contract/events.js';
+import type { AgentEventFilter, EventFilter, RecentEventFilter } from '../../core/contract/events.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { canonicalEdge } from '../../core/methodology/definition/edge-name.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
@@ -19,6 +19,10 @@ const FIRST_CHUNK_EVENTS = 50;
 const PROJECTS_SEARCHED_MAX = 100;
 /** Number of events read at a time while following the log: some stores decode them at once. */
 const FOLLOWED_EVENTS = 100;
+
+/** Positions that are read at a time towards the beginning of the log, and how many times for one page. */
+const WINDOW_EVENTS = 100;
+const WINDOWS_MAX = 100;
 
 /** A project's events, as pages or as a live stream. */
 export class EventFeed {
@@ -49,6 +53,35 @@ export class EventFeed {
       if (unknown !== null) return unknown;
       if (end !== null && end < after) return cursorAheadProblem('after', after, end);
       return { events, next: cursorAt(events.at(-1)?.position ?? after) };
+    };
+    return catchStoreErrors(() => this.readScheduler.run(projectKey.tenant_id, readPage));
+  }
+
+  /** Newest first, from before a position on. Searches a bounded part of the log: the reply's `before` continues. */
+  async recentPage(projectKey: ProjectKey, filter: RecentEventFilter = {}) {
+    const fault = scopeProblem(projectKey);
+    if (fault !== null) return fault;
+    const { before, limit = 100, type, ...rest } = canonicalFilter(filter);
+    const query = { ...rest, ...(type === undefined ? {} : { types: [type] }) };
+    const readPage = async () => {
+      const end = (await this.store.project(projectKey))?.position ?? 0;
+      const unknown = end === 0 ? await this.projects.unknownProblem(projectKey) : null;
+      if (unknown !== null) return unknown;
+      const events: EventEnvelope[] = [];
+      let until_position = Math.min(end, (before ?? end + 1) - 1);
+      for (let windows = 0; windows < WINDOWS_MAX && until_position > 0; windows += 1) {
+        const after = Math.max(0, until_position - WINDOW_EVENTS);
+        const found = await this.store.events(projectKey, {
+          ...query,
+          ...{ after, until_position, limit: WINDOW_EVENTS },
+        });
+        const missing = limit - events.length;
+        events.push(...found.slice(-missing).reverse());
+        until_position = found.length > missing ? (events.at(-1)?.position ?? 1) - 1 : after;
+        if (events.length === limit || lengthOf(events) >= PAGE_CHARS_MAX) break;
+        await this.environment.yieldToEventLoop();
+      }
+      return { events, before: until_position === 0 ? null : until_position + 1 };
     };
     return catchStoreErrors(() => this.readScheduler.run(projectKey.tenant_id, readPage));
   }

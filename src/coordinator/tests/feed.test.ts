@@ -41,6 +41,22 @@ forEachStore('the feed', (open) => {
     expect(await readOn(harness, end, [])).toBe(end);
   });
 
+  test('returns every event exactly once in pages from the newest to the first', async () => {
+    const { harness, alpha } = await openWithPlan();
+    await alpha.claimsBatch(ids);
+    const seen: number[] = [];
+    for (let before: number | null | undefined; before !== null; ) {
+      const filter = before === undefined ? { limit: 4 } : { limit: 4, before };
+      const page = unwrap(await harness.coordinator.feed.recentPage(P, filter));
+      seen.push(...page.events.map((event) => event.position));
+      before = page.before;
+    }
+    const count = await harness.position();
+    expect(seen).toEqual(Array.from({ length: count }, (_, index) => count - index));
+    const ofTask = await harness.coordinator.feed.recentPage(P, { task_id: 'A-003-x', limit: 1 });
+    expect(unwrap(ofTask).events).toMatchObject([{ task_id: 'A-003-x', event_type: 'CLAIM_ACQUIRED' }]);
+  });
+
   test('has opaque cursors, and refuses invalid ones', async () => {
     const { harness } = await openWithPlan();
     const { next } = unwrap(await harness.coordinator.feed.page(P));

@@ -15,7 +15,7 @@ export const importPermit = ({ project_id }: ProjectKey, isFinished: boolean): P
 
 /** Whether the store has only a part of the project: its import was interrupted, or is still running. */
 export const isImportUnfinished = async (
-  store: Store,
+  store: Pick<Store, 'countPermits'>,
   { tenant_id, project_id }: ProjectKey,
 ): Promise<boolean> => (await store.countPermits(tenant_id, importScope(project_id))) > 0;
 

@@ -5,7 +5,15 @@ import { anchorSchema } from '../audit/checkpoint.js';
 import { consistencyProof, inclusionProof } from '../audit/proof.js';
 import { AUDIT_KEY_REFUSALS, AUDIT_KEY_SUCCESSES } from './codes.js';
 import { type ApiOperations, json, PROJECT_PATH, read } from './operation.js';
-import { boundedText, mutationFields, namedObject, namedResult, next, type ReplyOf } from './schema.js';
+import {
+  boundedText,
+  count,
+  mutationFields,
+  namedObject,
+  namedResult,
+  next,
+  type ReplyOf,
+} from './schema.js';
 
 const position = z.coerce.number<string>().int().min(1);
 
@@ -42,6 +50,28 @@ const auditKeyResult = namedResult('AuditKeyResult', [
 ]);
 export type AuditKeyResult = ReplyOf<typeof auditKeyResult>;
 
+const logViolation = z.object({
+  file: z.string(),
+  line: count,
+  last_line: count.exactOptional(),
+  rule: z.string(),
+  subject: z.string().nullable(),
+  says: z.string(),
+});
+const logVerification = namedObject('LogVerification', {
+  is_valid: z.boolean(),
+  events: count,
+  subjects: count,
+  /** Signed checkpoints without a fault, and the last position that one covers. */
+  checkpoints: count,
+  covered_position: count,
+  /** Signatures of sessions that were checked. */
+  signatures: count,
+  breaks: z.array(logViolation).describe('at most 100 and those of checkpoints'),
+  notes: z.array(logViolation).describe('at most 100; no violation by itself'),
+});
+export type LogVerification = ReplyOf<typeof logVerification>;
+
 const administer = (path: string, summary: string) =>
   ({
     method: 'POST',
@@ -74,5 +104,14 @@ export const auditOperations = {
     'replace',
     'Revoke an audit key that is lost, and enrol that of the server in its place',
   ),
+  verify_log: {
+    method: 'POST',
+    path: `${PROJECT_PATH}/audit/verify`,
+    action: 'administer',
+    summary:
+      'Replay the events of the project and check order, invariants, checkpoints and signatures; one at a time per server, stopped when the client disconnects',
+    body: json(z.strictObject(mutationFields)),
+    reply: logVerification,
+  },
   audit_revoke_key: administer('revoke', 'Revoke an audit key; what it signs from now on does not count'),
 } as const satisfies ApiOperations;

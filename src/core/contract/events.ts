@@ -96,6 +96,11 @@ const agentEventQuery = z.strictObject({
   limit: pageLimit,
 });
 const eventQuery = z.strictObject({ after: cursor, limit: pageLimit, ...filterFields });
+const recentEventQuery = z.strictObject({
+  before: z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER).exactOptional(),
+  limit: pageLimit,
+  ...filterFields,
+});
 
 /** An event in logs, feeds and pages. */
 const event = namedObject('Event', {
@@ -139,6 +144,7 @@ export type AppendBody = z.infer<typeof appendBody>;
 export type ImportBody = z.infer<typeof importBody>;
 export type AgentEventFilter = z.infer<typeof agentEventQuery>;
 export type EventFilter = z.infer<typeof eventQuery>;
+export type RecentEventFilter = z.infer<typeof recentEventQuery>;
 /** Mutable: whoever writes an event builds it field by field. */
 export type EventEnvelope = z.output<typeof event>;
 export type AppendResult = ReplyOf<typeof appendResult>;
@@ -153,6 +159,14 @@ export const eventOperations = {
     EVENTS_PATH,
     'List the events of the project, paginated; `next` is the cursor of the next page',
     { query: eventQuery, reply: z.object({ events: z.array(event), next: z.string() }) },
+  ),
+  recent_events: read(
+    `${EVENTS_PATH}/recent`,
+    'List the events of the project, newest first; a page may be short or empty: `before` continues the search, and is null at the first event',
+    {
+      query: recentEventQuery,
+      reply: z.object({ events: z.array(event), before: count.nullable() }),
+    },
   ),
   agent_events: read(
     `${TENANT_PATH}/events`,

@@ -61,8 +61,10 @@ const platformOperations = {
     hasOwnToken: true,
   },
   page: open('/', 'Web page with live status and events', { content_type: 'text/html' }),
-  page_script: open('/page.js', 'Script of the web page', { content_type: 'text/javascript' }),
-  page_style: open('/page.css', 'Style sheet of the web page', { content_type: 'text/css' }),
+  page_asset: open('/assets/{name}', 'Script or style sheet of the web page', {
+    content_type: 'text/javascript',
+  }),
+  page_style: open('/page.css', 'Style sheet of the pages without scripts', { content_type: 'text/css' }),
   mcp: { ...mcp, path: '/mcp', tenant: 'own', summary: 'Model Context Protocol' },
   mcp_project: {
     ...mcp,
@@ -70,7 +72,7 @@ const platformOperations = {
     summary: 'Model Context Protocol, for clients that can set a URL but no headers',
   },
   openapi: open('/openapi.json', 'This API description, as OpenAPI 3.1', z.record(z.string(), z.unknown())),
-  docs: open('/docs', 'This API description, as HTML', { content_type: 'text/html' }),
+  docs: open('/docs', 'API reference as a web page, with requests to try', { content_type: 'text/html' }),
 } as const satisfies ApiOperations;
 
 /** All operations by id. The handlers, the API description, the reference and the contract tests are made from this table. */

@@ -65,6 +65,7 @@ const MAY: Readonly<Record<string, string>> = {
   agents: ALL,
   list_expired_claims: ALL,
   agent_events: ALL,
+  recent_events: ALL,
   list_projects: ALL,
   events: ALL,
   audit_head: ALL,
@@ -99,6 +100,7 @@ const MAY: Readonly<Record<string, string>> = {
   revoke_runner: ADMIN,
   audit_replace_key: ADMIN,
   audit_revoke_key: ADMIN,
+  verify_log: ADMIN,
   metrics: 'operator',
 };
 const isPublic = (route: Route) => route.action === 'public';

@@ -1,7 +1,45 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { extname } from 'node:path';
 
-/** Files that the server sends; read once. */
-export const PAGE_HTML = readFileSync(new URL('./page.html', import.meta.url), 'utf8');
-export const PAGE_SCRIPT = readFileSync(new URL('./page.js', import.meta.url), 'utf8');
-export const PAGE_STYLE = readFileSync(new URL('./page.css', import.meta.url), 'utf8');
-export const DOCS_HTML = readFileSync(new URL('./docs.html', import.meta.url), 'utf8');
+const read = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
+
+/** Of the pages that need no script. */
+export const PAGE_STYLE = read('./page.css');
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css',
+  '.html': 'text/html',
+  '.js': 'text/javascript',
+  '.svg': 'image/svg+xml',
+};
+
+export interface PageAsset {
+  readonly content: string;
+  readonly content_type: string;
+}
+
+/** The files of the page, as `npm run build:page` made them; none in a clone where it has not run. Read once. */
+export const PAGE_ASSETS: ReadonlyMap<string, PageAsset> = new Map(
+  assetNames().map((name) => [
+    name,
+    { content: read(`./assets/${name}`), content_type: CONTENT_TYPES[extname(name)] as string },
+  ]),
+);
+
+function assetNames(): string[] {
+  try {
+    return readdirSync(new URL('./assets/', import.meta.url)).filter(
+      (name) => extname(name) in CONTENT_TYPES,
+    );
+  } catch {
+    return [];
+  }
+}
+
+const NOT_BUILT = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Genesis Fleet</title>
+<link rel="stylesheet" href="/page.css"><h1>The page is not built</h1>
+<p>Build it and start the server again: <code>npm install && npm run build:page</code></p></html>`;
+
+export const PAGE_HTML = PAGE_ASSETS.get('index.html')?.content ?? NOT_BUILT;
+/** The API reference. */
+export const DOCS_HTML = PAGE_ASSETS.get('docs.html')?.content ?? NOT_BUILT;

@@ -8,6 +8,15 @@ export const auditHandlers = jsonHandlers({
   audit_keys: ({ coordinator, project }) => coordinator.audit.keys(project),
   audit_replace_key: ({ coordinator, project, body, caller }) =>
     coordinator.audit.replaceKey(project, body, caller),
+  verify_log: async ({ coordinator, project, connection }) => {
+    const gone = new AbortController();
+    const stopListening = connection.onClose(() => gone.abort());
+    try {
+      return await coordinator.verifications.run(project, gone.signal);
+    } finally {
+      stopListening();
+    }
+  },
   audit_revoke_key: ({ coordinator, project, body, caller }) =>
     coordinator.audit.revokeKey(project, body, caller),
 }) satisfies Partial<Handlers>;

@@ -7,6 +7,7 @@ import { type Handlers, jsonHandlers } from '../route.js';
 export const eventHandlers = {
   ...jsonHandlers({
     events: ({ coordinator, project, query }) => coordinator.feed.page(project, query),
+    recent_events: ({ coordinator, project, query }) => coordinator.feed.recentPage(project, query),
     agent_events: ({ coordinator, tenant, query }) => coordinator.feed.agentPage(tenant, query),
     append_event: ({ coordinator, project, body, caller }) => coordinator.appendEvent(project, body, caller),
     import_events: ({ coordinator, project, body }) => coordinator.importEvents(project, body),

@@ -1,22 +1,17 @@
 import { OPERATION_LIST } from '../../core/contract/operations.js';
 import { buildOpenApi } from '../openapi.js';
-import { escapeHtml } from '../page/escape-html.js';
-import { DOCS_HTML, PAGE_HTML, PAGE_SCRIPT, PAGE_STYLE } from '../page/files.js';
-import { pageResponse, problemResponse, textResponse, toResponse } from '../response.js';
+import { DOCS_HTML, PAGE_ASSETS, PAGE_HTML, PAGE_STYLE } from '../page/files.js';
+import {
+  assetResponse,
+  pageResponse,
+  problemResponse,
+  referenceResponse,
+  textResponse,
+  toResponse,
+} from '../response.js';
 import type { Handlers } from '../route.js';
 
 const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
-
-/** A path that a narrow column breaks after a slash, not within a word. */
-const breakableHtml = (path: string): string => escapeHtml(path).replaceAll('/', '/<wbr>');
-
-const operationRows = OPERATION_LIST.map(
-  ({ method, path, summary, action, id }) =>
-    `<tr id="${id}"><td><code>${method}</code></td><td><code>${breakableHtml(path)}</code></td>` +
-    `<td>${escapeHtml(summary)}</td><td>${action}</td></tr>`,
-);
-/** The operations as a static HTML page, without external resources or scripts. */
-const DOCS_PAGE = DOCS_HTML.replace('<!-- routes -->', () => operationRows.join('\n'));
 
 /** Describes all operations. Built on the first request, then cached. */
 let openApi: object | undefined;
@@ -33,12 +28,16 @@ export const platformHandlers = {
   metrics: async ({ context }) => textResponse(await context.metrics(), PROMETHEUS_TEXT),
 
   page: async () => pageResponse(PAGE_HTML, 'text/html'),
-  page_script: async () => pageResponse(PAGE_SCRIPT, 'text/javascript'),
+  page_asset: async ({ params }) => {
+    const asset = PAGE_ASSETS.get(params.name ?? '');
+    if (asset === undefined) return problemResponse('NOT_FOUND', 'The page has no such file. Reload it.');
+    return assetResponse(asset.content, asset.content_type);
+  },
   page_style: async () => pageResponse(PAGE_STYLE, 'text/css'),
 
   openapi: async () => {
     openApi ??= buildOpenApi(OPERATION_LIST);
     return toResponse(openApi);
   },
-  docs: async () => pageResponse(DOCS_PAGE, 'text/html'),
+  docs: async () => referenceResponse(DOCS_HTML),
 } satisfies Partial<Handlers>;

@@ -49,10 +49,11 @@ export class TestServer {
     return served;
   }
 
-  async restart(): Promise<void> {
+  /** On another port, unless one is given. */
+  async restart(port = 0): Promise<void> {
     await this.running?.stop();
     const opened = await openStoreUrl(`file:${this.folder}`, () => {});
-    this.running = await startServer({ ...opened, port: 0, ...this.options });
+    this.running = await startServer({ ...opened, port, ...this.options });
   }
 
   async remove(): Promise<void> {

@@ -1,0 +1,76 @@
+import type { BodyOf, ReplyTo } from '../../../src/client/requests.js';
+import type { OPERATIONS as CONTRACT } from '../../../src/core/contract/operations.js';
+import type { ProblemDocument } from '../../../src/core/contract/problem.js';
+import { noteServerTime } from '../live/server-clock.js';
+import { readKey } from './key.js';
+import { OPERATIONS } from './operations.generated.js';
+import { scope } from './scope.js';
+
+export type OperationId = keyof typeof OPERATIONS & keyof typeof CONTRACT;
+export type Reply<Id extends OperationId> = ReplyTo<Id>;
+
+export interface CallInput {
+  /** Values of `{param}`s beside tenant and project. */
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  readonly body?: object;
+}
+
+/** The server has answered with a problem, or not at all. A refusal by the rules is a reply, not a failure. */
+export class CallFailure extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    detail: string,
+  ) {
+    super(detail);
+  }
+}
+
+/** Calls an operation of the contract for the project that the page shows. */
+export async function call<Id extends OperationId>(id: Id, input: CallInput = {}): Promise<Reply<Id>> {
+  const response = await send(id, input);
+  const text = await response.text();
+  const reply = text === '' ? {} : JSON.parse(text);
+  if (isProblem(reply)) throw new CallFailure(response.status, reply.code, reply.detail);
+  return reply as Reply<Id>;
+}
+
+/** Sends a command. Its body is checked against the contract by the compiler. */
+export const command = <Id extends OperationId>(
+  id: Id,
+  body: Omit<BodyOf<Id>, 'project_id'>,
+  params: Readonly<Record<string, string>> = {},
+): Promise<Reply<Id>> => call(id, { body, params });
+
+export async function send(id: OperationId, { params = {}, query = {}, body }: CallInput): Promise<Response> {
+  const [method, template] = OPERATIONS[id];
+  const isOfProject = template.includes('{project_id}') || template.startsWith('/api/tenants/');
+  const project = isOfProject ? {} : { project_id: scope().project };
+  const url = new URL(fill(template, { ...pathScope(), ...params }), location.origin);
+  const asked = method === 'GET' ? { ...project, ...query } : query;
+  for (const [name, value] of Object.entries(asked))
+    if (value !== undefined) url.searchParams.set(name, String(value));
+  const key = readKey();
+  const headers: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` };
+  // The paths of the methodology have no tenant: without the header they are about the caller's own.
+  if (!template.includes('{tenant_id}')) headers['x-genesis-tenant'] = scope().tenant;
+  const sent =
+    body === undefined ? null : JSON.stringify({ ...project, request_id: crypto.randomUUID(), ...body });
+  if (sent !== null) headers['content-type'] = 'application/json';
+  try {
+    const response = await fetch(url, { method, headers, body: sent });
+    noteServerTime(response.headers.get('date'));
+    return response;
+  } catch {
+    throw new CallFailure(0, 'UNREACHABLE', 'The server does not answer.');
+  }
+}
+
+const pathScope = () => ({ tenant_id: scope().tenant, project_id: scope().project });
+
+const fill = (template: string, params: Readonly<Record<string, string>>): string =>
+  template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
+
+const isProblem = (reply: unknown): reply is ProblemDocument =>
+  typeof reply === 'object' && reply !== null && 'detail' in reply && 'code' in reply && 'status' in reply;

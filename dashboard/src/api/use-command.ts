@@ -1,0 +1,32 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { CallFailure } from './call.js';
+import { markRefused, type Permission } from './permissions.js';
+import { refusalOf, refusalOfError, type ShownRefusal } from './refusal.js';
+
+interface CommandRunner {
+  readonly isBusy: boolean;
+  readonly refusal: ShownRefusal | null;
+  /** Returns whether the command took effect. */
+  run(send: () => Promise<object>): Promise<boolean>;
+}
+
+/** Sends commands one at a time and keeps the refusal of the last one. */
+export function useCommand(permission: Permission): CommandRunner {
+  const client = useQueryClient();
+  const [isBusy, setBusy] = useState(false);
+  const [refusal, setRefusal] = useState<ShownRefusal | null>(null);
+  const run = async (send: () => Promise<object>): Promise<boolean> => {
+    setBusy(true);
+    const found = await send().then(refusalOf, (error: unknown) => {
+      if (error instanceof CallFailure && error.status === 403) markRefused(permission);
+      return refusalOfError(error);
+    });
+    setRefusal(found);
+    setBusy(false);
+    // What was refused has often changed meanwhile.
+    void client.invalidateQueries({ predicate: ({ meta }) => meta?.isFixed !== true });
+    return found === null;
+  };
+  return { isBusy, refusal, run };
+}

@@ -1,0 +1,24 @@
+import { useLive } from '../live/live.js';
+import { useClock } from '../live/use-clock.js';
+import { durationText } from '../model/duration.js';
+
+/** Whether what is shown is live. */
+export function ConnectionMark() {
+  const { connection } = useLive();
+  const nowMs = useClock();
+  const text = {
+    connecting: () => 'connecting…',
+    live: () => 'live',
+    key_required: () => 'key required',
+    lost: () =>
+      connection.state === 'lost'
+        ? `not live for ${durationText(nowMs - connection.since)}, reconnecting`
+        : '',
+  }[connection.state]();
+  return (
+    <span className={`connection connection-${connection.state}`} role="status">
+      <span className="dot" aria-hidden="true" />
+      {text}
+    </span>
+  );
+}

@@ -1,0 +1,26 @@
+/** Controls, and characters without a look that change the direction or the meaning of what follows. */
+const HIDDEN = /[\p{Cc}\p{Cf}]/gu;
+/** Line breaks, tabs, and the joiner that emoji are made with. */
+const HARMLESS = new Set(['\n', '\t', '\u200d']);
+
+/** About what fits into a block without scrolling. */
+const SCROLLING_FROM = 500;
+
+export const visibleText = (text: string): string =>
+  text.replace(HIDDEN, (char) =>
+    HARMLESS.has(char) ? char : `\\u{${(char.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}}`,
+  );
+
+/** Text that an agent, a file or a model wrote: hidden characters are shown, and it never acts as markup. */
+export const ForeignText = ({ text }: { text: string }) => (
+  <span className="foreign" dir="auto">
+    {visibleText(text)}
+  </span>
+);
+
+/** A text of several lines. It scrolls if it is long. */
+export const ForeignBlock = ({ text }: { text: string }) => (
+  <div className="foreign-block" tabIndex={text.length > SCROLLING_FROM ? 0 : undefined}>
+    <ForeignText text={text} />
+  </div>
+);

@@ -1,0 +1,72 @@
+import { type ReactNode, useEffect, useState } from 'react';
+import { Link, useLocation } from 'wouter';
+import { scope } from '../api/scope.js';
+import { useLive } from '../live/live.js';
+import { useInbox } from '../views/inbox/use-inbox.js';
+import { ConnectionMark } from './connection-mark.js';
+import { KeyForm } from './key-form.js';
+import { applyTheme, chooseTheme, readTheme } from './theme.js';
+
+const VIEWS = [
+  ['/', 'Fleet'],
+  ['/plan', 'Plan'],
+  ['/runs', 'Runs'],
+  ['/inbox', 'Inbox'],
+  ['/features', 'Features'],
+  ['/log', 'Log'],
+] as const;
+
+/** Navigation, project and connection around every view. The tab's title counts what waits for a person. */
+export function Frame({ children }: { children: ReactNode }) {
+  const { connection } = useLive();
+  const { tenant, project } = scope();
+  const count = useInbox(connection.state !== 'key_required').items.length;
+  useEffect(() => {
+    document.title = `${count > 0 ? `(${count}) ` : ''}${project} · Genesis Fleet`;
+  }, [count, project]);
+  return (
+    <div className="frame">
+      <header className="top">
+        <a className="brand" href={tenant === 'default' ? '/' : `/?tenant=${encodeURIComponent(tenant)}`}>
+          Genesis Fleet
+        </a>
+        <span className="project">{project}</span>
+        <ConnectionMark />
+        <ThemeButton />
+        <a href="/docs">API</a>
+      </header>
+      <nav className="views" aria-label="Views">
+        {VIEWS.map(([path, name]) => (
+          <ViewLink key={path} path={path} name={name} count={path === '/inbox' ? count : 0} />
+        ))}
+      </nav>
+      <main>{connection.state === 'key_required' ? <KeyForm /> : children}</main>
+    </div>
+  );
+}
+
+function ViewLink({ path, name, count }: { path: string; name: string; count: number }) {
+  const [current] = useLocation();
+  const isCurrent = path === '/' ? current === '/' : current.startsWith(path);
+  return (
+    <Link href={path} aria-current={isCurrent ? 'page' : undefined}>
+      {name}
+      {count > 0 ? <span className="count">{count}</span> : null}
+    </Link>
+  );
+}
+
+function ThemeButton() {
+  const [theme, setTheme] = useState(readTheme);
+  useEffect(() => applyTheme(theme), [theme]);
+  const other = theme === 'dark' ? 'light' : 'dark';
+  const choose = () => {
+    chooseTheme(other);
+    setTheme(other);
+  };
+  return (
+    <button type="button" className="plain" onClick={choose} aria-label={`Use the ${other} theme`}>
+      {theme === 'dark' ? '☀' : '☾'}
+    </button>
+  );
+}

@@ -1,0 +1,32 @@
+import { type FormEvent, useState } from 'react';
+import { storeKey } from '../api/key.js';
+
+/** Asks for an API key. It stays in this tab. */
+export function KeyForm() {
+  const [key, setKey] = useState('');
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    storeKey(key);
+    location.reload();
+  };
+  return (
+    <form className="card key-form" onSubmit={submit}>
+      <h2>This server requires a key</h2>
+      <label>
+        API key
+        <input
+          type="password"
+          autoComplete="off"
+          value={key}
+          onChange={(event) => setKey(event.target.value)}
+        />
+      </label>
+      <button type="submit" disabled={key.trim() === ''}>
+        Use this key
+      </button>
+      <p className="quiet">
+        Make one: gen key create --role viewer. The key stays in this tab until it is closed.
+      </p>
+    </form>
+  );
+}

@@ -1,0 +1,37 @@
+import type { ReactNode } from 'react';
+import { CallFailure } from '../api/call.js';
+
+export const Loading = () => <p className="quiet">Loading…</p>;
+
+/** What to do when there is nothing to show. */
+export const Empty = ({ title, children }: { title: string; children?: ReactNode }) => (
+  <div className="empty">
+    <p className="empty-title">{title}</p>
+    {children}
+  </div>
+);
+
+export function Failure({ error }: { error: unknown }) {
+  const code = error instanceof CallFailure ? error.code : 'ERROR';
+  return (
+    <p className="failure" role="alert">
+      <b>{code}</b> {error instanceof Error ? error.message : String(error)}
+    </p>
+  );
+}
+
+interface Asked<T> {
+  readonly data: T | undefined;
+  readonly error: unknown;
+}
+
+/** A reply, or the reason why there is none. A failed refresh keeps what was shown before. */
+export function Replied<T>({ asked, children }: { asked: Asked<T>; children: (reply: T) => ReactNode }) {
+  if (asked.data === undefined) return asked.error ? <Failure error={asked.error} /> : <Loading />;
+  return (
+    <>
+      {asked.error ? <Failure error={asked.error} /> : null}
+      {children(asked.data)}
+    </>
+  );
+}

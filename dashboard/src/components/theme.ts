@@ -1,0 +1,20 @@
+const NAME = 'genesis-theme';
+
+export type Theme = 'light' | 'dark';
+
+const systemTheme = (): Theme => (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
+
+/** The chosen theme, otherwise that of the system. */
+export const readTheme = (): Theme => {
+  const stored = localStorage.getItem(NAME);
+  return stored === 'light' || stored === 'dark' ? stored : systemTheme();
+};
+
+export function applyTheme(theme: Theme): void {
+  document.documentElement.dataset.theme = theme;
+}
+
+export function chooseTheme(theme: Theme): void {
+  localStorage.setItem(NAME, theme);
+  applyTheme(theme);
+}

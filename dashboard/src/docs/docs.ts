@@ -1,0 +1,48 @@
+import SwaggerUI from 'swagger-ui-dist/swagger-ui-es-bundle.js';
+import 'swagger-ui-dist/swagger-ui.css';
+import '../styles/base.css';
+import './docs.css';
+import { readKey } from '../api/key.js';
+import { applyTheme, chooseTheme, readTheme, type Theme } from '../components/theme.js';
+
+interface SentRequest {
+  url: string;
+  headers: Record<string, string>;
+}
+
+/** The key of the page signs in the requests to try, unless another one was entered here. It goes to this server only. */
+function withKey(request: SentRequest): SentRequest {
+  const key = readKey();
+  const isOwn = new URL(request.url, location.href).origin === location.origin;
+  if (key !== null && isOwn) request.headers.authorization ??= `Bearer ${key}`;
+  return request;
+}
+
+function show(theme: Theme): void {
+  applyTheme(theme);
+  document.documentElement.classList.toggle('dark-mode', theme === 'dark');
+  const button = document.getElementById('theme') as HTMLButtonElement;
+  const other = theme === 'dark' ? 'light' : 'dark';
+  button.textContent = theme === 'dark' ? '☀' : '☾';
+  button.ariaLabel = `Use the ${other} theme`;
+  button.onclick = () => {
+    chooseTheme(other);
+    show(other);
+  };
+}
+
+show(readTheme());
+SwaggerUI({
+  domNode: document.getElementById('reference'),
+  url: '/openapi.json',
+  deepLinking: true,
+  filter: true,
+  docExpansion: 'none',
+  defaultModelsExpandDepth: 0,
+  tryItOutEnabled: true,
+  // Its colours lack contrast.
+  syntaxHighlight: false,
+  // The badge would send the description to another host.
+  validatorUrl: null,
+  requestInterceptor: withKey,
+});

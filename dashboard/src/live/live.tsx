@@ -1,0 +1,85 @@
+import { type QueryClient, useQueryClient } from '@tanstack/react-query';
+import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
+import type { EventEnvelope } from '../../../src/core/contract/events.js';
+import { type Connection, followEvents } from './stream.js';
+
+/** Newest last. More are in the log. */
+const EVENTS_KEPT = 500;
+/** So many events at once redraw the page once. */
+const REFRESH_MS = 300;
+
+interface Live {
+  readonly connection: Connection;
+  readonly events: readonly EventEnvelope[];
+}
+
+const LiveContext = createContext<Live>({ connection: { state: 'connecting' }, events: [] });
+export const useLive = (): Live => useContext(LiveContext);
+
+/** Follows the stream of events. What was read of the project is read again when something has happened. */
+export function LiveProvider({ children }: { children: ReactNode }) {
+  const client = useQueryClient();
+  const [connection, setConnection] = useState<Connection>({ state: 'connecting' });
+  const [events, setEvents] = useState<readonly EventEnvelope[]>([]);
+  useEffect(() => {
+    const stop = new AbortController();
+    const refresher = new Refresher(client);
+    let waiting: EventEnvelope[] = [];
+    const flush = () => {
+      const added = waiting;
+      waiting = [];
+      setEvents((before) => [...before, ...added].slice(-EVENTS_KEPT));
+    };
+    let timer: ReturnType<typeof setTimeout> | null = null;
+    void followEvents(
+      {
+        onConnection: setConnection,
+        onReconnected: () => void client.invalidateQueries(),
+        onEvents(added) {
+          waiting.push(...added.slice(-EVENTS_KEPT));
+          refresher.request();
+          timer ??= setTimeout(() => {
+            timer = null;
+            flush();
+          }, REFRESH_MS);
+        },
+      },
+      stop.signal,
+    );
+    return () => {
+      stop.abort();
+      refresher.stop();
+      if (timer !== null) clearTimeout(timer);
+    };
+  }, [client]);
+  const live = useMemo(() => ({ connection, events }), [connection, events]);
+  return <LiveContext.Provider value={live}>{children}</LiveContext.Provider>;
+}
+
+/** Reads again at most once per interval, and never while the last reading is still under way. */
+class Refresher {
+  private isWanted = false;
+  private isBusy = false;
+  private isStopped = false;
+
+  constructor(private readonly client: QueryClient) {}
+
+  request(): void {
+    this.isWanted = true;
+    if (!this.isBusy) void this.run();
+  }
+
+  stop(): void {
+    this.isStopped = true;
+  }
+
+  private async run(): Promise<void> {
+    this.isBusy = true;
+    while (this.isWanted && !this.isStopped) {
+      this.isWanted = false;
+      await new Promise((resolve) => setTimeout(resolve, REFRESH_MS));
+      await this.client.invalidateQueries({ predicate: ({ meta }) => meta?.isFixed !== true });
+    }
+    this.isBusy = false;
+  }
+}

@@ -1,0 +1,27 @@
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { CallFailure } from './api/call.js';
+import { App } from './app.js';
+import './styles/base.css';
+
+const RETRIES_MAX = 2;
+
+const client = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 60_000,
+      refetchOnWindowFocus: false,
+      // A refusal stays one; only a server that does not answer is asked again.
+      retry: (count, error) => count < RETRIES_MAX && error instanceof CallFailure && error.status === 0,
+    },
+  },
+});
+
+createRoot(document.getElementById('root') as HTMLElement).render(
+  <StrictMode>
+    <QueryClientProvider client={client}>
+      <App />
+    </QueryClientProvider>
+  </StrictMode>,
+);

@@ -1,0 +1,83 @@
+import type { MethodologyStatus } from '../../../../src/core/contract/methodology-views.js';
+import { CallFailure } from '../../api/call.js';
+import { visibleText } from '../../components/foreign-text.js';
+import { useHashQuery } from '../../components/hash-location.js';
+import { Empty, Replied } from '../../components/states.js';
+import { FeatureDetail } from './feature-detail.js';
+import { FeatureTable } from './feature-table.js';
+import { Gaps } from './gaps.js';
+import { matrixOf } from './matrix.js';
+import { useFeatures } from './use-features.js';
+import { YouAreHere } from './you-are-here.js';
+import './features.css';
+
+/** How far each feature is on each edge, what comes next, and what keeps it from going on. */
+export default function FeaturesView() {
+  const asked = useFeatures();
+  const isUnknown = asked.error instanceof CallFailure && asked.error.code === 'UNKNOWN_PROJECT';
+  return (
+    <>
+      <h1>Features</h1>
+      {isUnknown ? (
+        <NoWorkspace />
+      ) : (
+        <Replied asked={asked}>{(status) => <Features status={status} />}</Replied>
+      )}
+    </>
+  );
+}
+
+const NoWorkspace = () => (
+  <Empty title="This project has no methodology">
+    <p>
+      Features and edges come from a workspace. Make one in the folder of the project: <code>gen init</code>
+    </p>
+  </Empty>
+);
+
+function Features({ status }: { status: MethodologyStatus }) {
+  const [query, change] = useHashQuery();
+  if (status.state === 'UNINITIALISED') return <NoWorkspace />;
+  const { features, project, start_would } = status;
+  const chosen = query.get('feature') ?? start_would.feature ?? features[0]?.feature_id ?? null;
+  const waiting = features.filter(({ waits_for }) => waits_for !== null);
+  return (
+    <>
+      <YouAreHere status={status} />
+      <section className="card" aria-label="Progress">
+        <h2>
+          {project.edges_completed} of {project.edges_total} edges converged, {project.percent} %
+        </h2>
+        {features.length === 0 ? (
+          <Empty title="There is no feature yet">
+            <p>
+              Add one: <code>gen spawn --type feature</code>
+            </p>
+          </Empty>
+        ) : (
+          <FeatureTable
+            matrix={matrixOf(status)}
+            chosen={chosen}
+            onChoose={(feature) => change({ feature })}
+          />
+        )}
+      </section>
+      {waiting.length === 0 ? null : (
+        <section className="card" aria-label="Blocked">
+          <h2>What blocks what</h2>
+          <ul>
+            {waiting.map(({ feature_id, waits_for }) => (
+              <li key={feature_id}>
+                <b>{visibleText(feature_id)}</b>: {visibleText(waits_for ?? '')}
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {chosen === null ? null : (
+        <FeatureDetail key={chosen} id={chosen} onChoose={(feature) => change({ feature })} />
+      )}
+      <Gaps />
+    </>
+  );
+}

@@ -1,0 +1,37 @@
+import { useReply } from '../../api/use-reply.js';
+import { visibleText } from '../../components/foreign-text.js';
+import { Replied } from '../../components/states.js';
+import { TimeText } from '../../components/time-text.js';
+
+/** Requirements without coverage, as the last gap report said, and what it raised. */
+export function Gaps() {
+  const asked = useReply('known_gaps');
+  return (
+    <section className="card" aria-label="Gaps">
+      <h2>Gaps</h2>
+      <Replied asked={asked}>
+        {({ last, open }) => (
+          <>
+            {last === null ? (
+              <p className="quiet">
+                No gap report yet. Make one: <code>gen gaps</code>
+              </p>
+            ) : (
+              <p>
+                {last.full_coverage} of {last.total_req_keys} requirements fully covered, {last.no_coverage}{' '}
+                not at all, <TimeText at={last.at} />
+              </p>
+            )}
+            <ul>
+              {open.map(({ id, severity, says }) => (
+                <li key={id}>
+                  <span className="mark mark-warn">{severity}</span> {visibleText(says)}
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
+      </Replied>
+    </section>
+  );
+}

@@ -1,0 +1,84 @@
+import type { MethodologyStatus } from '../../../../src/core/contract/methodology-views.js';
+
+type Feature = MethodologyStatus['features'][number];
+
+/** How far a feature is on an edge, in a word that a person reads, and how it is coloured. */
+export interface MatrixCell {
+  readonly edge: string;
+  readonly word: string;
+  readonly tone: 'good' | 'accent' | 'warn' | 'bad' | 'plain';
+  /** More about the word, for a tooltip. */
+  readonly hint: string;
+  /** Who works on it. */
+  readonly agents: readonly string[];
+  readonly isOptional: boolean;
+  /** `gen start` would continue here. */
+  readonly isNext: boolean;
+}
+
+export interface FeatureMatrix {
+  /** The edges that some feature has, in the order of the graph. */
+  readonly columns: readonly { readonly edge: string; readonly stage: string }[];
+  /** A cell per column; null: the feature's profile does not have that edge. */
+  readonly rows: readonly { readonly feature: Feature; readonly cells: readonly (MatrixCell | null)[] }[];
+}
+
+export function matrixOf(status: MethodologyStatus): FeatureMatrix {
+  const stageOf = new Map<string, string>();
+  for (const { you_are_here } of status.features)
+    for (const { edge, stage } of you_are_here) stageOf.set(edge, stage);
+  const order = new Map(status.coverage.map(({ edge }, index) => [edge, index]));
+  const rank = (edge: string): number => order.get(edge) ?? order.size;
+  const columns = [...stageOf]
+    .map(([edge, stage]) => ({ edge, stage }))
+    .sort((one, other) => rank(one.edge) - rank(other.edge));
+  const rows = status.features.map((feature) => ({
+    feature,
+    cells: columns.map(({ edge }) => cellOf(status, feature, edge)),
+  }));
+  return { columns, rows };
+}
+
+function cellOf(status: MethodologyStatus, feature: Feature, edge: string): MatrixCell | null {
+  const stop = feature.you_are_here.find((one) => one.edge === edge);
+  if (stop === undefined) return null;
+  const { feature_id } = feature;
+  const claims = status.claims.filter((one) => one.feature_id === feature_id && one.edge === edge);
+  const { start_would } = status;
+  return {
+    edge,
+    ...wordOf(status, feature, stop),
+    agents: claims.map(({ agent_id }) => agent_id),
+    isOptional: stop.optional,
+    isNext: start_would.feature === feature_id && start_would.edge === edge,
+  };
+}
+
+type Word = Pick<MatrixCell, 'word' | 'tone' | 'hint'>;
+
+function wordOf(
+  { pending_reviews }: MethodologyStatus,
+  feature: Feature,
+  { edge, mark }: Feature['you_are_here'][number],
+): Word {
+  const { feature_id, status, current_edge, iteration, delta, waits_for } = feature;
+  if (mark === '✓') return { word: 'converged', tone: 'good', hint: 'All required checks passed.' };
+  const review = pending_reviews.find((one) => one.feature_id === feature_id && one.edge === edge);
+  if (review !== undefined) return { word: 'review pending', tone: 'warn', hint: review.says };
+  if (mark === '✗') return { word: 'blocked', tone: 'bad', hint: waits_for ?? 'It cannot continue.' };
+  if (edge !== current_edge)
+    return mark === '●'
+      ? { word: 'iterating', tone: 'accent', hint: 'In work.' }
+      : { word: 'pending', tone: 'plain', hint: 'Not started.' };
+  if (status === 'stuck')
+    return { word: 'stuck', tone: 'bad', hint: `The delta does not shrink after ${iteration} iterations.` };
+  if (status === 'pending_review')
+    return { word: 'review pending', tone: 'warn', hint: 'A person must decide.' };
+  if (status === 'blocked') return { word: 'blocked', tone: 'bad', hint: waits_for ?? 'It cannot continue.' };
+  if (mark === '○') return { word: 'pending', tone: 'plain', hint: 'Not started. It comes next.' };
+  return {
+    word: `iterating ${iteration}`,
+    tone: 'accent',
+    hint: delta === null ? `Iteration ${iteration}.` : `Iteration ${iteration}, delta ${delta}.`,
+  };
+}

@@ -1,0 +1,51 @@
+import type { FeatureView } from '../../../../src/core/contract/methodology-views.js';
+import { visibleText } from '../../components/foreign-text.js';
+import { TaskLink } from '../../components/links.js';
+import { TimeText } from '../../components/time-text.js';
+import { useClock } from '../../live/use-clock.js';
+import { type TimeBar, timeBars } from './trajectory.js';
+
+/** When each edge of a feature was worked on. */
+export function TimeLine({ feature }: { feature: FeatureView }) {
+  const bars = timeBars(feature.trajectory, useClock());
+  if (bars.length === 0) return <p className="quiet">No edge has been started.</p>;
+  return (
+    <ol className="features-time">
+      {bars.map((bar) => (
+        <li key={bar.entry.edge}>
+          <TaskLink id={`${feature.feature_id}#${bar.entry.edge}`} />
+          <span className="features-track" aria-hidden="true">
+            <span
+              className={bar.entry.status === 'converged' ? 'features-bar' : 'features-bar features-open'}
+              style={{ marginLeft: `${bar.left * 100}%`, width: `${bar.width * 100}%` }}
+            />
+          </span>
+          <BarText {...bar} />
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function BarText({ entry }: TimeBar) {
+  const { status, started_at, converged_at, iteration, deltas, agent_id } = entry;
+  const known = deltas.filter((delta) => delta !== null);
+  return (
+    <span className="quiet">
+      {status.replaceAll('_', ' ')}, {iteration} iterations
+      {known.length === 0 ? '' : `, delta ${known.join(' → ')}`}
+      {agent_id === null ? '' : `, ${visibleText(agent_id)}`}
+      {started_at === null ? null : (
+        <>
+          , <TimeText at={started_at} />
+        </>
+      )}
+      {converged_at === null ? null : (
+        <>
+          {' – '}
+          <TimeText at={converged_at} />
+        </>
+      )}
+    </span>
+  );
+}

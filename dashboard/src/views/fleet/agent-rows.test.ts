@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import type { TaskClaim } from '../../../../src/core/contract/claims.js';
+import type { AgentView } from '../../../../src/core/contract/overview.js';
+import { agentRows, type FleetReplies, heldState, spentRatio } from './agent-rows.js';
+
+const NOW = Date.parse('2026-05-01T12:00:00Z');
+const after = (seconds: number): string => new Date(NOW + seconds * 1000).toISOString();
+
+const claim = (agent_id: string, leftSeconds: number | null, more: Partial<TaskClaim> = {}): TaskClaim => ({
+  tenant_id: 't',
+  project_id: 'p',
+  task_id: `A-001-${agent_id}`,
+  track: 'A',
+  sequence: 1,
+  agent_id,
+  session_id: 's',
+  generation: 1,
+  state: 'ACTIVE',
+  claimed_at: after(-1000),
+  lease_duration_seconds: leftSeconds === null ? null : 100,
+  expires_at: leftSeconds === null ? null : after(leftSeconds),
+  work_product_ref: null,
+  metadata: {},
+  ...more,
+});
+const agent = (agent_id: string, lastActivity = -10): AgentView => ({
+  agent_id,
+  role: null,
+  sessions: [],
+  claims: [],
+  completed: 0,
+  rejected: 0,
+  denied: 0,
+  last_activity: after(lastActivity),
+});
+const replies = (more: Partial<FleetReplies>): FleetReplies => ({
+  agents: [],
+  status: { claims: [], waiting: [] },
+  expired: [],
+  ...more,
+});
+const statesOf = (given: FleetReplies) => agentRows(given, NOW).map((row) => [row.agent_id, row.state]);
+
+describe('a claim', () => {
+  it('is suspect when two renewals are missing, and never without a lease', () => {
+    expect(heldState(claim('ada', 21), false, NOW)).toBe('active');
+    expect(heldState(claim('ada', 20), false, NOW)).toBe('suspect');
+    expect(heldState(claim('ada', -5), false, NOW)).toBe('suspect');
+    expect(heldState(claim('ada', null), false, NOW)).toBe('active');
+  });
+
+  it('is stale only if the server says so, and suspended whatever its lease is', () => {
+    expect(heldState(claim('ada', 90), true, NOW)).toBe('stale');
+    expect(heldState(claim('ada', 1, { state: 'SUSPENDED' }), false, NOW)).toBe('suspended');
+  });
+
+  it('has spent a part of its lease between none and all', () => {
+    const parts = [100, 25, -50].map((left) => spentRatio(claim('ada', left), NOW));
+    expect(parts).toEqual([0, 0.75, 1]);
+  });
+});
+
+describe('agents', () => {
+  it('are gone if they were not active since their lease ended, and idle if they were', () => {
+    const expired = [claim('ada', -60, { state: 'EXPIRED' }), claim('bob', -60, { state: 'EXPIRED' })];
+    const given = replies({ agents: [agent('ada', -90), agent('bob', -30), agent('cyd')], expired });
+    expect(statesOf(given)).toEqual([
+      ['ada', 'gone'],
+      ['bob', 'idle'],
+      ['cyd', 'idle'],
+    ]);
+  });
+
+  it('are listed by what needs attention, with holders that the list of agents lacks', () => {
+    const waiting = [{ task_id: 'A-001-bob', readiness: 'stale' as const, waits_for: '', reason: '' }];
+    const claims = [
+      claim('ada', 90),
+      claim('bob', 90),
+      claim('cyd', 5),
+      claim('dan', 5, { state: 'SUSPENDED' }),
+    ];
+    expect(statesOf(replies({ agents: [agent('eve')], status: { claims, waiting } }))).toEqual([
+      ['bob', 'stale'],
+      ['cyd', 'suspect'],
+      ['ada', 'active'],
+      ['dan', 'suspended'],
+      ['eve', 'idle'],
+    ]);
+  });
+
+  it('show a claim once, as held, if an older reply has it as lapsed', () => {
+    const given = replies({
+      status: { claims: [claim('ada', 90)], waiting: [] },
+      expired: [claim('ada', -1)],
+    });
+    expect(agentRows(given, NOW)[0]?.claims.map(({ state }) => state)).toEqual(['active']);
+  });
+});

@@ -1,0 +1,94 @@
+import type { TaskClaim } from '../../../../src/core/contract/claims.js';
+import type { AgentView, ProjectStatus } from '../../../../src/core/contract/overview.js';
+
+/**
+ * What is known of a claim. `suspect`: most of the lease has passed without a renewal. `stale`: the server reports the
+ * holder as inactive. `lapsed`: the lease has ended, and the work is not taken over yet.
+ */
+export type HeldState = 'active' | 'suspect' | 'stale' | 'suspended' | 'lapsed';
+/** `gone`: its lease has ended and it has not been active since. `idle`: it holds nothing. */
+export type AgentState = Exclude<HeldState, 'lapsed'> | 'gone' | 'idle';
+
+export interface ClaimRow {
+  readonly claim: TaskClaim;
+  readonly state: HeldState;
+}
+
+export interface AgentRow {
+  readonly agent_id: string;
+  readonly state: AgentState;
+  readonly claims: readonly ClaimRow[];
+  /** Null for a holder that is not in the list of agents. */
+  readonly stats: AgentView | null;
+}
+
+/** Clients renew after two fifths of the lease. After four fifths, two renewals are missing. */
+const SUSPECT_RATIO = 0.8;
+
+/** What needs attention first. */
+const STATE_ORDER: readonly AgentState[] = ['stale', 'gone', 'suspect', 'active', 'suspended', 'idle'];
+
+export interface FleetReplies {
+  readonly agents: readonly AgentView[];
+  readonly status: Pick<ProjectStatus, 'claims' | 'waiting'>;
+  /** Claims whose lease has ended. */
+  readonly expired: readonly TaskClaim[];
+}
+
+export function agentRows({ agents, status, expired }: FleetReplies, nowMs: number): AgentRow[] {
+  const stale = new Set(
+    status.waiting.filter(({ readiness }) => readiness === 'stale').map(({ task_id }) => task_id),
+  );
+  const held = status.claims.map((claim) => ({
+    claim,
+    state: heldState(claim, stale.has(claim.task_id), nowMs),
+  }));
+  const live = new Set(status.claims.map(({ task_id }) => task_id));
+  const lapsed = expired
+    .filter(({ task_id }) => !live.has(task_id))
+    .map((claim) => ({ claim, state: 'lapsed' as const }));
+  const claimsOf = byAgent([...held, ...lapsed]);
+  const statsOf = new Map(agents.map((agent) => [agent.agent_id, agent]));
+  return [...new Set([...statsOf.keys(), ...claimsOf.keys()])]
+    .map((agent_id) => {
+      const [stats, claims] = [statsOf.get(agent_id) ?? null, claimsOf.get(agent_id) ?? []];
+      return { agent_id, stats, claims, state: agentState(claims, stats) };
+    })
+    .sort(byAttention);
+}
+
+function byAgent(rows: readonly ClaimRow[]): ReadonlyMap<string, ClaimRow[]> {
+  const claimsOf = new Map<string, ClaimRow[]>();
+  for (const row of rows) {
+    const { agent_id } = row.claim;
+    const claims = claimsOf.get(agent_id) ?? [];
+    claims.push(row);
+    claimsOf.set(agent_id, claims);
+  }
+  return claimsOf;
+}
+
+export function heldState(claim: TaskClaim, isStale: boolean, nowMs: number): HeldState {
+  if (isStale) return 'stale';
+  if (claim.state === 'SUSPENDED') return 'suspended';
+  return spentRatio(claim, nowMs) >= SUSPECT_RATIO ? 'suspect' : 'active';
+}
+
+/** How much of the lease has passed since the last renewal: 0 to 1. 0 without a lease. */
+export function spentRatio({ expires_at, lease_duration_seconds }: TaskClaim, nowMs: number): number {
+  if (expires_at === null || lease_duration_seconds === null) return 0;
+  const leftMs = Date.parse(expires_at) - nowMs;
+  return Math.min(1, Math.max(0, 1 - leftMs / (lease_duration_seconds * 1000)));
+}
+
+function agentState(claims: readonly ClaimRow[], stats: AgentView | null): AgentState {
+  const states = new Set(claims.map(({ state }) => state));
+  for (const state of ['stale', 'suspect', 'active', 'suspended'] as const)
+    if (states.has(state)) return state;
+  const lastActiveMs = Date.parse(stats?.last_activity ?? '');
+  const isActiveSince = claims.some(({ claim }) => lastActiveMs > Date.parse(claim.expires_at ?? ''));
+  return claims.length > 0 && !isActiveSince ? 'gone' : 'idle';
+}
+
+const byAttention = (a: AgentRow, b: AgentRow): number =>
+  STATE_ORDER.indexOf(a.state) - STATE_ORDER.indexOf(b.state) || (a.agent_id < b.agent_id ? -1 : 1);

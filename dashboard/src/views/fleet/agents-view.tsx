@@ -1,0 +1,117 @@
+import type { Reply } from '../../api/call.js';
+import { useReply } from '../../api/use-reply.js';
+import { useHashQuery } from '../../components/hash-location.js';
+import { Empty, Replied } from '../../components/states.js';
+import { TimeText } from '../../components/time-text.js';
+import { useServerClock } from '../../live/server-clock.js';
+import { type AgentRow, type AgentState, agentRows } from './agent-rows.js';
+import { HeldClaim } from './held-claim.js';
+
+const PAGE_AGENTS = 1000;
+/** More are shown on request. */
+const ROWS_SHOWN = 100;
+
+const TONES: Readonly<Record<AgentState, string>> = {
+  active: 'mark-good',
+  suspect: 'mark-warn',
+  stale: 'mark-bad',
+  suspended: 'mark-accent',
+  gone: 'mark-bad',
+  idle: '',
+};
+const MEANINGS: Readonly<Record<AgentState, string>> = {
+  active: 'holds work and renews its lease',
+  suspect: 'most of a lease has passed without a renewal',
+  stale: 'the server reports it as inactive; a person can release its work',
+  suspended: 'waits for a decision by a person',
+  gone: 'its lease has ended and it has not been active since',
+  idle: 'holds nothing',
+};
+
+/** Agents, and what they hold until when. */
+export function Agents({ status }: { status: Reply<'status'> }) {
+  const agents = useReply('agents', { query: { limit: PAGE_AGENTS } });
+  const expired = useReply('list_expired_claims', { query: { limit: PAGE_AGENTS } });
+  const nowMs = useServerClock();
+  return (
+    <section className="card agents" aria-labelledby="agents">
+      <h2 id="agents">Agents</h2>
+      <Replied asked={agents}>
+        {(reply) => {
+          const replies = { agents: reply.agents, status, expired: expired.data?.claims ?? [] };
+          const rows = agentRows(replies, nowMs);
+          return rows.length === 0 ? <NoAgents /> : <AgentTable rows={rows} hasMore={reply.next !== null} />;
+        }}
+      </Replied>
+    </section>
+  );
+}
+
+const NoAgents = () => (
+  <Empty title="No agent has claimed anything yet">
+    <p>
+      Connect one: <code>gen setup</code>, or claim by hand: <code>gen task claim</code>
+    </p>
+  </Empty>
+);
+
+function AgentTable({ rows, hasMore }: { rows: readonly AgentRow[]; hasMore: boolean }) {
+  const [query, change] = useHashQuery();
+  const shown = query.get('agents') === 'all' ? rows : rows.slice(0, ROWS_SHOWN);
+  return (
+    <>
+      <table className="stacked">
+        <thead>
+          <tr>
+            <th scope="col">Agent and state</th>
+            <th scope="col">Claims</th>
+            <th scope="col" className="number">
+              Done
+            </th>
+            <th scope="col" className="number">
+              Refused
+            </th>
+            <th scope="col">Last activity</th>
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map((row) => (
+            <AgentLine key={row.agent_id} row={row} />
+          ))}
+        </tbody>
+      </table>
+      {shown.length < rows.length ? (
+        <button type="button" onClick={() => change({ agents: 'all' })}>
+          Show all {rows.length} agents
+        </button>
+      ) : null}
+      {hasMore ? <p className="quiet">Only the first {PAGE_AGENTS} agents by name are listed.</p> : null}
+    </>
+  );
+}
+
+function AgentLine({ row: { agent_id, state, claims, stats } }: { row: AgentRow }) {
+  return (
+    <tr>
+      <th scope="row" className="agent-name">
+        {agent_id}
+        <span className={`mark ${TONES[state]}`} title={MEANINGS[state]}>
+          {state}
+        </span>
+        {stats?.role == null ? null : <div className="quiet">{stats.role}</div>}
+      </th>
+      <td>
+        {claims.map((held) => (
+          <HeldClaim key={held.claim.task_id} held={held} />
+        ))}
+      </td>
+      <td className="number" data-label="done">
+        {stats?.completed}
+      </td>
+      <td className="number" data-label="refused">
+        {stats === null ? null : stats.rejected + stats.denied}
+      </td>
+      <td>{stats === null ? null : <TimeText at={stats.last_activity} />}</td>
+    </tr>
+  );
+}

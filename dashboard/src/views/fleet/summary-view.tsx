@@ -1,0 +1,31 @@
+import type { Reply } from '../../api/call.js';
+
+/** The numbers of the project in one line. */
+export function Summary({ status: { total, counts, claims, parked } }: { status: Reply<'status'> }) {
+  const parkedCount = parked.reduce((sum, each) => sum + each.parked, 0);
+  const numbers = [
+    [claims.length, 'claimed', 'mark-accent'],
+    [counts.ready, 'ready', 'mark-good'],
+    [counts.blocked, 'blocked', ''],
+    [counts.backoff, 'waiting to be retried', ''],
+    [counts.held, 'held', 'mark-warn'],
+    [counts.suspended, 'waiting for a review', 'mark-warn'],
+    [counts.stale, 'stale', 'mark-bad'],
+    [counts.exhausted, 'out of attempts', 'mark-bad'],
+    [parkedCount, parkedCount === 1 ? 'parked result' : 'parked results', 'mark-warn'],
+  ] as const;
+  return (
+    <p className="row summary">
+      <b>
+        {total.completed} of {total.completed + total.in_progress + total.pending} done
+      </b>
+      {numbers.map(([count, name, tone]) =>
+        count === 0 ? null : (
+          <span key={name} className={`mark ${tone}`}>
+            {count} {name}
+          </span>
+        ),
+      )}
+    </p>
+  );
+}

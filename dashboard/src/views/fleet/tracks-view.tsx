@@ -1,0 +1,22 @@
+import { Link } from 'wouter';
+import type { Reply } from '../../api/call.js';
+
+/** Progress per track. Each leads to its tasks. */
+export function Tracks({ tracks }: { tracks: Reply<'status'>['tracks'] }) {
+  return (
+    <ul className="tracks">
+      {Object.entries(tracks).map(([track, { completed, in_progress, pending }]) => {
+        const total = completed + in_progress + pending;
+        const text = `${completed} of ${total}`;
+        return (
+          <li key={track}>
+            <Link href={`/plan?tab=list&track=${encodeURIComponent(track)}`}>{track}</Link>
+            <progress max={total} value={completed} aria-label={`Track ${track}: ${text} done`} />
+            <span className="number">{text}</span>
+            <span className="quiet">{in_progress > 0 ? `${in_progress} in progress` : ''}</span>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

@@ -1,0 +1,76 @@
+import { useMay } from '../../api/permissions.js';
+import { useCommand } from '../../api/use-command.js';
+import { ReadOnlyNote, RefusalText } from '../../components/refusal-text.js';
+import { useDraft } from '../../components/use-draft.js';
+
+const COMMENT_LENGTH_MAX = 4000;
+
+export interface Answer<Decision> {
+  readonly decision: Decision;
+  readonly name: string;
+  readonly tone?: 'primary' | 'danger';
+}
+
+export interface AnswerListener {
+  /** With the name of the answer, or a sentence about it. */
+  onAnswered(text: string): void;
+  onRefused(): void;
+}
+
+/** A comment and one button per decision. The comment is kept until the answer has been accepted. */
+export function AnswerForm<Decision extends string>({
+  draftKey,
+  answers,
+  send,
+  onAnswered,
+  onRefused,
+}: AnswerListener & {
+  draftKey: string;
+  answers: readonly Answer<Decision>[];
+  /** `comment` is absent if it is empty. */
+  send: (decision: Decision, comment: { comment?: string }) => Promise<object>;
+}) {
+  const [comment, setComment] = useDraft(draftKey);
+  const { run, isBusy, refusal } = useCommand('review');
+  const mayReview = useMay('review');
+  const answer = async ({ decision, name }: Answer<Decision>) => {
+    const text = comment.trim();
+    const isAccepted = await run(() => send(decision, text === '' ? {} : { comment: text }));
+    if (!isAccepted) return onRefused();
+    setComment('');
+    onAnswered(name);
+  };
+  return (
+    <div className="answer">
+      <RefusalText refusal={refusal} />
+      {mayReview ? (
+        <>
+          <label>
+            Comment
+            <textarea
+              rows={2}
+              maxLength={COMMENT_LENGTH_MAX}
+              value={comment}
+              onChange={(event) => setComment(event.target.value)}
+            />
+          </label>
+          <div className="row">
+            {answers.map((one) => (
+              <button
+                key={one.decision}
+                type="button"
+                className={one.tone}
+                disabled={isBusy}
+                onClick={() => void answer(one)}
+              >
+                {one.name}
+              </button>
+            ))}
+          </div>
+        </>
+      ) : (
+        <ReadOnlyNote />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,20 @@
+import { ForeignText } from '../../components/foreign-text.js';
+import type { ItemOf } from './inbox-items.js';
+import { ItemFrame } from './item-frame.js';
+
+/** A limit that stops agents. */
+export function LimitCard({ item }: { item: ItemOf<'limit'> }) {
+  const { name, refused, agents, task_id, message } = item.limit;
+  return (
+    <ItemFrame item={item} name={`Limit reached: ${name}`} taskId={task_id}>
+      <p>
+        <ForeignText text={message} />
+      </p>
+      {refused === 0 ? null : (
+        <p className="quiet">
+          {refused} {refused === 1 ? 'claim' : 'claims'} of <ForeignText text={agents.join(', ')} />
+        </p>
+      )}
+    </ItemFrame>
+  );
+}

@@ -1,0 +1,38 @@
+import { useReply } from '../../api/use-reply.js';
+import { Replied } from '../../components/states.js';
+import { SubmissionEntry } from '../task/submissions.js';
+import { adoptedIds } from '../task/time-line.js';
+import type { ItemOf } from './inbox-items.js';
+import { ItemFrame } from './item-frame.js';
+
+const SHOWN_MAX = 5;
+
+/** Refused results that are kept, to adopt. */
+export function ParkedCard({ item }: { item: ItemOf<'parked'> }) {
+  const params = { subject: item.task_id };
+  const state = useReply('get_task_state', { params });
+  const history = useReply('get_claim_history', { params });
+  return (
+    <ItemFrame item={item} name={item.count === 1 ? 'Parked result' : 'Parked results'} taskId={item.task_id}>
+      <Replied asked={state}>
+        {(found) => (
+          <Replied asked={history}>
+            {(lineage) => {
+              const adopted = adoptedIds(lineage);
+              const parked = lineage.rejected.filter(({ id, parked: isKept }) => isKept && !adopted.has(id));
+              return (
+                <ul className="submissions">
+                  {parked.slice(-SHOWN_MAX).map((submission) => (
+                    <li key={submission.id}>
+                      <SubmissionEntry state={found} submission={submission} isAdopted={false} />
+                    </li>
+                  ))}
+                </ul>
+              );
+            }}
+          </Replied>
+        )}
+      </Replied>
+    </ItemFrame>
+  );
+}

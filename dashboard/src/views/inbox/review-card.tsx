@@ -1,0 +1,59 @@
+import { command } from '../../api/call.js';
+import { ForeignText } from '../../components/foreign-text.js';
+import { TimeText } from '../../components/time-text.js';
+import { AnswerForm, type AnswerListener } from './answer-form.js';
+import { Candidate } from './candidate.js';
+import { CheckCounts } from './check-counts.js';
+import type { ItemOf } from './inbox-items.js';
+import { ItemFrame } from './item-frame.js';
+
+const ANSWERS = [
+  { decision: 'APPROVED', name: 'Approve', tone: 'primary' },
+  { decision: 'CHANGES_REQUESTED', name: 'Request changes' },
+  { decision: 'REJECTED', name: 'Reject', tone: 'danger' },
+] as const;
+
+/** A candidate that waits for a decision. The decision names exactly the candidate that is shown. */
+export function ReviewCard({ item, onAnswered, onRefused }: { item: ItemOf<'review'> } & AnswerListener) {
+  const { review } = item;
+  const { task_id, generation, iteration, candidate_sha256, agent_id, agent_role, deadline } = review;
+  const named = { task_id, generation, iteration, candidate_sha256 };
+  return (
+    <ItemFrame item={item} name="Review" taskId={task_id}>
+      <p>
+        <ForeignText text={review.reason} />
+      </p>
+      <p className="quiet">
+        <ForeignText text={agent_role === null ? agent_id : `${agent_id} (${agent_role})`} />, generation{' '}
+        {generation}, iteration {iteration}
+        {deadline === null ? null : (
+          <>
+            , decide until <TimeText at={deadline} />
+          </>
+        )}
+        . Digest <span className="mono digest">{candidate_sha256}</span>
+      </p>
+      <CheckCounts evaluators={review.evaluators} />
+      <Candidate review={review} />
+      {review.human_checks.length === 0 ? null : (
+        <>
+          <p>Only a person can pass these checks:</p>
+          <ul>
+            {review.human_checks.map(({ name, criterion }) => (
+              <li key={name}>
+                <ForeignText text={`${name}: ${criterion}`} />
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      <AnswerForm
+        draftKey={item.key}
+        answers={ANSWERS}
+        send={(decision, comment) => command('decide_review', { ...named, decision, ...comment })}
+        onRefused={onRefused}
+        onAnswered={(name) => onAnswered(`${name}: ${task_id}, generation ${generation}`)}
+      />
+    </ItemFrame>
+  );
+}

@@ -1,0 +1,62 @@
+import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { call, type Reply } from '../../api/call.js';
+import { useReply } from '../../api/use-reply.js';
+import { useLive } from '../../live/live.js';
+import { useClock } from '../../live/use-clock.js';
+import { type InboxItem, inboxItems } from './inbox-items.js';
+
+const HOUR_MS = 3600 * 1000;
+const MINUTE_MS = 60_000;
+const REFUSED_CLAIM_TYPES = ['CLAIM_REJECTED', 'claim_rejected'] as const;
+
+interface Inbox {
+  readonly items: readonly InboxItem[];
+  readonly error: unknown;
+  /** Null until the first replies are there. */
+  readonly isRead: boolean;
+}
+
+/** Everything that waits for a person. */
+export function useInbox(enabled = true): Inbox {
+  const status = useReply('status', {}, enabled);
+  const reviews = useReply('pending_reviews', {}, enabled);
+  const advice = useReply('start', { body: {} }, enabled);
+  const { events: live } = useLive();
+  const past = useQuery({
+    queryKey: ['refused claims'],
+    queryFn: readRefusedClaims,
+    enabled,
+    // What happens from now on comes with the live events.
+    meta: { isFixed: true },
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  // Once a minute is often enough for what leaves the last hour.
+  const minuteMs = Math.floor(useClock() / MINUTE_MS) * MINUTE_MS;
+  const items = useMemo(
+    () =>
+      inboxItems(
+        {
+          status: status.data,
+          reviews: reviews.data,
+          escalations: advice.data?.escalations,
+          events: [...(past.data ?? []), ...live],
+        },
+        minuteMs,
+      ),
+    [status.data, reviews.data, advice.data, past.data, live, minuteMs],
+  );
+  return {
+    items,
+    error: status.error ?? reviews.error ?? advice.error ?? past.error,
+    isRead: status.data !== undefined && reviews.data !== undefined,
+  };
+}
+
+async function readRefusedClaims(): Promise<Reply<'events'>['events']> {
+  const since = new Date(Date.now() - HOUR_MS).toISOString();
+  const pages = await Promise.all(
+    REFUSED_CLAIM_TYPES.map((type) => call('events', { query: { type, since, limit: 1000 } })),
+  );
+  return pages.flatMap(({ events }) => events);
+}

@@ -1,0 +1,30 @@
+import { useReply } from '../../api/use-reply.js';
+import { ForeignText } from '../../components/foreign-text.js';
+import { Replied } from '../../components/states.js';
+import { OperatorButtons } from '../task/operator-buttons.js';
+import type { ItemOf } from './inbox-items.js';
+import { ItemFrame } from './item-frame.js';
+
+const ACTIONS = { stale: ['force_release', 'reassign'], held: ['unhold'] } as const;
+const NAMES = { stale: 'Stale claim', held: 'Held' } as const;
+
+/** A claim whose holder is silent, to free or reassign; or held work. */
+export function WaitingCard({ item }: { item: ItemOf<'stale' | 'held'> }) {
+  const { task_id, reason, waits_for } = item.waiting;
+  const state = useReply('get_task_state', { params: { subject: task_id } });
+  return (
+    <ItemFrame item={item} name={NAMES[item.kind]} taskId={task_id}>
+      <p>
+        <ForeignText text={reason} />
+      </p>
+      <p className="quiet">
+        Waits for <ForeignText text={waits_for} />
+      </p>
+      <Replied asked={state}>
+        {({ generation }) => (
+          <OperatorButtons subject={task_id} generation={generation} actions={ACTIONS[item.kind]} />
+        )}
+      </Replied>
+    </ItemFrame>
+  );
+}

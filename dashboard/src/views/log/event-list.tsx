@@ -1,0 +1,107 @@
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { useEffect, useRef } from 'react';
+import type { EventEnvelope } from '../../../../src/core/contract/events.js';
+import { visibleText } from '../../components/foreign-text.js';
+import { Empty, Failure, Loading } from '../../components/states.js';
+import { TimeText } from '../../components/time-text.js';
+import type { LogFilter } from './log-filter.js';
+import { useLogEvents } from './use-log-events.js';
+
+const ROW_PX = 46;
+/** Older events are read when so few remain below what is shown. */
+const ROWS_AHEAD = 30;
+
+interface Props {
+  readonly filter: LogFilter;
+  readonly at: number | null;
+  readonly opened: number | null;
+  readonly onOpen: (position: number) => void;
+}
+
+/** Newest first. Only the rows in view are in the document. */
+export function EventList({ filter, at, opened, onOpen }: Props) {
+  const log = useLogEvents(filter, at);
+  const { events, hasNextPage, isFetchingNextPage, fetchNextPage, error } = log;
+  const box = useRef<HTMLDivElement>(null);
+  const rows = useVirtualizer({
+    count: events.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => ROW_PX,
+    overscan: 10,
+    getItemKey: (index) => events[index]?.position ?? index,
+  });
+  const shown = rows.getVirtualItems();
+  const last = shown.at(-1)?.index ?? -1;
+  // A page may be empty although older events match: the search goes on until one is found.
+  const isNearEnd = events.length === 0 || (last >= 0 && last >= events.length - ROWS_AHEAD);
+  useEffect(() => {
+    if (isNearEnd && hasNextPage && !isFetchingNextPage && error === null) void fetchNextPage();
+  }, [isNearEnd, hasNextPage, isFetchingNextPage, error, fetchNextPage]);
+  return (
+    <section className="card log-events" aria-label="Events">
+      <p className="quiet" role="status">
+        {summaryOf(log, at)}
+      </p>
+      {error === null ? null : <Failure error={error} />}
+      {log.data === undefined && error === null ? <Loading /> : null}
+      <div ref={box} className="log-scroll" hidden={events.length === 0}>
+        <ol className="log-rows" style={{ height: rows.getTotalSize() }}>
+          {shown.map(({ index, key, start }) => {
+            const event = events[index] as EventEnvelope;
+            return (
+              <li
+                key={key}
+                aria-posinset={index + 1}
+                aria-setsize={hasNextPage ? -1 : events.length}
+                style={{ transform: `translateY(${start}px)` }}
+              >
+                <EventRow event={event} isOpen={event.position === opened} onOpen={onOpen} />
+              </li>
+            );
+          })}
+        </ol>
+      </div>
+      {events.length === 0 && log.data !== undefined && !hasNextPage ? (
+        <Empty title="No event matches">
+          <p>Clear the filter, or choose a later position.</p>
+        </Empty>
+      ) : null}
+      {hasNextPage ? (
+        <button type="button" disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+          {isFetchingNextPage ? 'Reading older events…' : 'Read older events'}
+        </button>
+      ) : null}
+    </section>
+  );
+}
+
+function EventRow({
+  event,
+  isOpen,
+  onOpen,
+}: {
+  event: EventEnvelope;
+  isOpen: boolean;
+  onOpen: Props['onOpen'];
+}) {
+  const { position, event_type, timestamp, agent_id, subject, task_id, feature_id } = event;
+  return (
+    <button type="button" className="log-row" aria-pressed={isOpen} onClick={() => onOpen(position)}>
+      <span className="number quiet">{position}</span>
+      <span className="log-type">{visibleText(event_type)}</span>
+      <span className="log-subject">{visibleText(subject ?? task_id ?? feature_id ?? '')}</span>
+      <span className="log-agent quiet">{visibleText(agent_id)}</span>
+      <span className="log-time quiet">
+        <TimeText at={timestamp} />
+      </span>
+    </button>
+  );
+}
+
+function summaryOf(log: ReturnType<typeof useLogEvents>, at: number | null): string {
+  const { events, hasNextPage, isCut, isLive } = log;
+  const count = `${events.length}${hasNextPage ? ' or more' : ''} events`;
+  if (isCut) return `${count}. Narrow the filter to find older ones.`;
+  if (at !== null) return `${count} up to position ${at}`;
+  return isLive ? `${count}, new ones appear at the top` : count;
+}

@@ -1,0 +1,54 @@
+/** What the log is narrowed to. All of it stands in the address. */
+export interface LogFilter {
+  readonly type: string;
+  readonly subject: string;
+  readonly agent: string;
+  readonly session: string;
+  /** ISO-8601, UTC. */
+  readonly since: string;
+  readonly until: string;
+}
+
+export const NO_FILTER: LogFilter = { type: '', subject: '', agent: '', session: '', since: '', until: '' };
+
+/** The parameters of the operation, by field of the filter. */
+const PARAMETERS = {
+  type: 'type',
+  subject: 'task_id',
+  agent: 'agent_id',
+  session: 'session_id',
+  since: 'since',
+  until: 'until',
+} as const satisfies Record<keyof LogFilter, string>;
+
+export const FILTER_NAMES = Object.keys(PARAMETERS) as (keyof LogFilter)[];
+
+export const readFilter = (query: URLSearchParams): LogFilter =>
+  Object.fromEntries(FILTER_NAMES.map((name) => [name, query.get(name) ?? ''])) as unknown as LogFilter;
+
+/** A filter as query of the operations that list events. */
+export const filterQuery = (filter: LogFilter): Record<string, string> =>
+  Object.fromEntries(
+    FILTER_NAMES.flatMap((name) => (filter[name] === '' ? [] : [[PARAMETERS[name], filter[name]]])),
+  );
+
+/** A position from the address. Null: the present. */
+export function readPosition(text: string | null): number | null {
+  const position = Number(text);
+  return text !== null && Number.isSafeInteger(position) && position >= 1 ? position : null;
+}
+
+const pad = (value: number): string => String(value).padStart(2, '0');
+
+/** What an input of type `datetime-local` shows for a UTC time. */
+export function toLocalInput(iso: string): string {
+  const at = new Date(iso);
+  if (iso === '' || Number.isNaN(at.getTime())) return '';
+  const day = `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())}`;
+  return `${day}T${pad(at.getHours())}:${pad(at.getMinutes())}:${pad(at.getSeconds())}`;
+}
+
+export function fromLocalInput(text: string): string {
+  const at = new Date(text);
+  return text === '' || Number.isNaN(at.getTime()) ? '' : at.toISOString();
+}

@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import type { EventEnvelope } from '../../../../src/core/contract/events.js';
+import { eventsOf, type LogPage, withNewest } from './log-pages.js';
+
+const pageOf = (before: number | null, ...positions: number[]): LogPage => ({
+  events: positions.map((position) => ({ position }) as EventEnvelope),
+  before,
+});
+const positionsOf = (pages: readonly LogPage[] | null) =>
+  pages === null ? null : eventsOf(pages).map(({ position }) => position);
+
+test('adds newer events on top, each once', () => {
+  const pages = [pageOf(3, 4, 3), pageOf(null, 2, 1)];
+  expect(positionsOf(withNewest(pages, pageOf(3, 6, 5, 4, 3)))).toEqual([6, 5, 4, 3, 2, 1]);
+  expect(positionsOf(withNewest(pages, pageOf(5, 6, 5)))).toEqual([6, 5, 4, 3, 2, 1]);
+  expect(withNewest(pages, pageOf(3, 4, 3))).toBe(pages);
+});
+
+test('asks to read again if events are missing in between', () => {
+  expect(withNewest([pageOf(null, 2, 1)], pageOf(8, 9, 8))).toBeNull();
+  expect(positionsOf(withNewest([pageOf(null)], pageOf(null, 2, 1)))).toEqual([2, 1]);
+});

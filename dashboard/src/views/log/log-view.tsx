@@ -1,0 +1,42 @@
+import { useMemo } from 'react';
+import { useHashQuery } from '../../components/hash-location.js';
+import { EventDetail } from './event-detail.js';
+import { EventList } from './event-list.js';
+import { ExportPanel } from './export-panel.js';
+import { FilterForm } from './filter-form.js';
+import { FILTER_NAMES, readFilter, readPosition } from './log-filter.js';
+import { Scrubber } from './scrubber.js';
+import { StateThen } from './state-then.js';
+import { VerifyPanel } from './verify-panel.js';
+import './log.css';
+
+/** Every event of the project, and the state at any of them. */
+export default function LogView() {
+  const [query, change] = useHashQuery();
+  const filterText = FILTER_NAMES.map((name) => query.get(name) ?? '').join('\n');
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the same filter stays the same object
+  const filter = useMemo(() => readFilter(query), [filterText]);
+  const at = readPosition(query.get('at'));
+  const opened = readPosition(query.get('event'));
+  return (
+    <>
+      <h1>Log</h1>
+      <FilterForm key={filterText} filter={filter} onChange={(values) => change({ ...values, event: '' })} />
+      <Scrubber at={at} onChange={(position) => change({ at: position === null ? '' : String(position) })} />
+      <div className="log-columns">
+        <EventList
+          filter={filter}
+          at={at}
+          opened={opened}
+          onOpen={(position) => change({ event: String(position) })}
+        />
+        <div className="log-side">
+          {opened === null ? null : <EventDetail position={opened} onClose={() => change({ event: '' })} />}
+          {at === null ? null : <StateThen at={at} />}
+          <VerifyPanel />
+          <ExportPanel filter={filter} />
+        </div>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,71 @@
+import type { Reply } from '../../api/call.js';
+import { useReply } from '../../api/use-reply.js';
+import { visibleText } from '../../components/foreign-text.js';
+import { TaskLink } from '../../components/links.js';
+import { Replied } from '../../components/states.js';
+import { TimeText } from '../../components/time-text.js';
+
+/** Progress and claims as they were at a position of the log. */
+export function StateThen({ at }: { at: number }) {
+  const asked = useReply('status', { query: { at } });
+  return (
+    <section className="card" aria-label="State then">
+      <h2>State at position {at}</h2>
+      <Replied asked={asked}>{(status) => <ProjectThen status={status} />}</Replied>
+    </section>
+  );
+}
+
+function ProjectThen({ status }: { status: Reply<'status'> }) {
+  const { total, tracks, claims, last_updated } = status;
+  const count = total.completed + total.in_progress + total.pending;
+  return (
+    <>
+      <p>
+        {total.completed} of {count} done, {total.in_progress} in progress
+        {last_updated === null ? null : (
+          <>
+            {' '}
+            at <TimeText at={last_updated} />
+          </>
+        )}
+      </p>
+      <ul>
+        {Object.entries(tracks).map(([track, counts]) => (
+          <li key={track}>
+            {visibleText(track)}: {counts.completed} done, {counts.in_progress} in progress, {counts.pending}{' '}
+            pending
+          </li>
+        ))}
+      </ul>
+      {claims.length === 0 ? <p className="quiet">No claim was held.</p> : <ClaimsThen claims={claims} />}
+    </>
+  );
+}
+
+const ClaimsThen = ({ claims }: { claims: Reply<'status'>['claims'] }) => (
+  <div className="table-scroll">
+    <table>
+      <thead>
+        <tr>
+          <th>Task</th>
+          <th>Agent</th>
+          <th>Generation</th>
+          <th>State</th>
+        </tr>
+      </thead>
+      <tbody>
+        {claims.map(({ task_id, agent_id, generation, state }) => (
+          <tr key={task_id}>
+            <td>
+              <TaskLink id={task_id} />
+            </td>
+            <td>{visibleText(agent_id)}</td>
+            <td className="number">{generation}</td>
+            <td>{state}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
+);

@@ -1,0 +1,37 @@
+import { type InfiniteData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useMemo } from 'react';
+import { call } from '../../api/call.js';
+import { useReply } from '../../api/use-reply.js';
+import { filterQuery, type LogFilter } from './log-filter.js';
+import { eventsOf, type LogPage, withNewest } from './log-pages.js';
+
+const PAGE_EVENTS = 200;
+/** More are not kept in the tab: a filter or an earlier position finds the rest. */
+const PAGES_MAX = 100;
+
+/** The events of a filter, newest first, up to a position. Without one, and without an end in time, new events are added. */
+export function useLogEvents(filter: LogFilter, at: number | null) {
+  const client = useQueryClient();
+  const query = useMemo(() => ({ ...filterQuery(filter), limit: PAGE_EVENTS }), [filter]);
+  const queryKey = useMemo(() => ['log', query, at], [query, at]);
+  const read = useInfiniteQuery({
+    queryKey,
+    // What was read does not change: only newer events are read when something has happened.
+    meta: { isFixed: true },
+    initialPageParam: at === null ? undefined : at + 1,
+    queryFn: ({ pageParam }): Promise<LogPage> =>
+      call('recent_events', { query: { ...query, before: pageParam } }),
+    getNextPageParam: ({ before }: LogPage, pages) => (pages.length >= PAGES_MAX ? null : before),
+  });
+  const isLive = at === null && filter.since === '' && filter.until === '';
+  const newest = useReply('recent_events', { query }, isLive && read.data !== undefined).data;
+  useEffect(() => {
+    const shown = client.getQueryData<InfiniteData<LogPage>>(queryKey);
+    if (newest === undefined || shown === undefined || !isLive) return;
+    const pages = withNewest(shown.pages, newest);
+    if (pages === null) void client.resetQueries({ queryKey });
+    else if (pages !== shown.pages) client.setQueryData(queryKey, { ...shown, pages: [...pages] });
+  }, [client, queryKey, newest, isLive]);
+  const events = useMemo(() => eventsOf(read.data?.pages ?? []), [read.data]);
+  return { ...read, events, isLive, isCut: (read.data?.pages.length ?? 0) >= PAGES_MAX };
+}

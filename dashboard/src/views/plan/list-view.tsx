@@ -1,0 +1,116 @@
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { memo, useMemo, useRef } from 'react';
+import type { TaskState } from '../../../../src/core/contract/tasks.js';
+import type { Plan } from '../../../../src/core/plan/plan.js';
+import { ForeignText } from '../../components/foreign-text.js';
+import { useHashQuery } from '../../components/hash-location.js';
+import { TaskLink } from '../../components/links.js';
+import { Empty } from '../../components/states.js';
+import { FilterForm } from './filter-form.js';
+import { filterFrom, filterRows } from './list-filter.js';
+import { type SubjectRow, subjectRows } from './plan-tasks.js';
+import { ReadinessMark } from './readiness-mark.js';
+
+const ROW_HEIGHT = 38;
+const COLUMNS = ['Task', 'State', 'Holder', 'Generation', 'Description'];
+
+/** Tasks and subtasks as a list. Only the rows in the window are in the document. */
+export default function PlanList({ plan, states }: { plan: Plan; states: readonly TaskState[] }) {
+  const [query] = useHashQuery();
+  const rows = useMemo(() => subjectRows(plan, states), [plan, states]);
+  const found = useMemo(() => filterRows(rows, filterFrom(query)), [rows, query]);
+  return (
+    <>
+      <FilterForm rows={rows} />
+      <p className="quiet" role="status">
+        {found.length} of {rows.length}
+      </p>
+      {found.length === 0 ? <Empty title="No task matches this filter" /> : <Rows rows={found} />}
+    </>
+  );
+}
+
+function Rows({ rows }: { rows: readonly SubjectRow[] }) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtualizer = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_HEIGHT,
+    getItemKey: (index) => rows[index]?.id ?? index,
+    overscan: 10,
+  });
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+    <section className="plan-list" ref={scroller} aria-label="List of tasks" tabIndex={0}>
+      {/* biome-ignore lint/a11y/useSemanticElements: rows are placed one by one, which a table element cannot */}
+      <div role="table" aria-label="Tasks" aria-rowcount={rows.length + 1}>
+        <Header />
+        {/* biome-ignore lint/a11y/useSemanticElements: see above */}
+        <div role="rowgroup" className="plan-rows" style={{ height: virtualizer.getTotalSize() }}>
+          {virtualizer.getVirtualItems().map(({ key, index, start }) => (
+            // biome-ignore lint/a11y/useSemanticElements: see above
+            // biome-ignore lint/a11y/useFocusableInteractive: the link in the row takes the focus
+            <div
+              key={key}
+              role="row"
+              className="plan-row"
+              ref={virtualizer.measureElement}
+              data-index={index}
+              aria-rowindex={index + 2}
+              style={{ transform: `translateY(${start}px)` }}
+            >
+              <Cells row={rows[index] as SubjectRow} />
+            </div>
+          ))}
+        </div>
+      </div>
+    </section>
+  );
+}
+
+const Header = () => (
+  // biome-ignore lint/a11y/useSemanticElements: see above
+  <div role="rowgroup">
+    {/* biome-ignore lint/a11y/useSemanticElements: see above */}
+    {/* biome-ignore lint/a11y/useFocusableInteractive: nothing in it can be operated */}
+    <div role="row" className="plan-row plan-header" aria-rowindex={1}>
+      {COLUMNS.map((name) => (
+        // biome-ignore lint/a11y/useSemanticElements: see above
+        // biome-ignore lint/a11y/useFocusableInteractive: nothing in it can be operated
+        <span key={name} role="columnheader">
+          {name}
+        </span>
+      ))}
+    </div>
+  </div>
+);
+
+const Cells = memo(function Cells({ row }: { row: SubjectRow }) {
+  const { id, readiness, holder, generation, description, waiting_for, parked } = row;
+  return (
+    <>
+      {/* biome-ignore-start lint/a11y/useSemanticElements: see above */}
+      <span role="cell" className="plan-id">
+        <TaskLink id={id} />
+      </span>
+      <span
+        role="cell"
+        className="plan-state"
+        title={waiting_for.length === 0 ? undefined : `waits for ${waiting_for.join(', ')}`}
+      >
+        <ReadinessMark readiness={readiness} />{' '}
+        {parked > 0 ? <span className="mark mark-warn">{parked} parked</span> : null}
+      </span>
+      <span role="cell" className="plan-holder">
+        {holder}
+      </span>
+      <span role="cell" className="plan-generation">
+        {generation}
+      </span>
+      <span role="cell" className="plan-description">
+        <ForeignText text={description} />
+      </span>
+      {/* biome-ignore-end lint/a11y/useSemanticElements: see above */}
+    </>
+  );
+});

@@ -1,0 +1,62 @@
+import { Link } from 'wouter';
+import { useHashQuery } from '../../components/hash-location.js';
+import { Empty, Replied } from '../../components/states.js';
+import PlanGraph from './graph-view.js';
+import PlanList from './list-view.js';
+import { TASKS_MAX, usePlan, useTaskStates } from './use-plan.js';
+import './plan.css';
+
+const TABS = ['graph', 'list'] as const;
+
+/** The plan as a graph or as a list. */
+export default function PlanView() {
+  const [query] = useHashQuery();
+  const tab = query.get('tab') === 'list' ? 'list' : 'graph';
+  const plan = usePlan();
+  const states = useTaskStates();
+  return (
+    <>
+      <div className="row plan-top">
+        <h1>Plan</h1>
+        <nav className="tabs" aria-label="Show the plan as">
+          {TABS.map((name) => (
+            <Link key={name} href={tabPath(query, name)} aria-current={name === tab ? 'page' : undefined}>
+              {name === 'graph' ? 'Graph' : 'List'}
+            </Link>
+          ))}
+        </nav>
+      </div>
+      <Replied asked={plan}>
+        {(known) => (
+          <Replied asked={states}>
+            {({ tasks, isCut }) => {
+              if (known.task_count === 0) return <NoPlan />;
+              const Shown = tab === 'list' ? PlanList : PlanGraph;
+              return (
+                <>
+                  {isCut ? <p className="failure">Only the first {TASKS_MAX} tasks are shown.</p> : null}
+                  <Shown plan={known} states={tasks} />
+                </>
+              );
+            }}
+          </Replied>
+        )}
+      </Replied>
+    </>
+  );
+}
+
+const NoPlan = () => (
+  <Empty title="There is no plan yet">
+    <p>
+      Import one: <code>gen plan import FILE</code>. A workspace may have features instead:{' '}
+      <Link href="/features">Features</Link>
+    </p>
+  </Empty>
+);
+
+function tabPath(query: URLSearchParams, tab: string): string {
+  const wanted = new URLSearchParams(query);
+  wanted.set('tab', tab);
+  return `/plan?${wanted}`;
+}

@@ -1,0 +1,34 @@
+import { Handle, type NodeProps, Position } from '@xyflow/react';
+import { memo } from 'react';
+import { visibleText } from '../../components/foreign-text.js';
+import { TaskLink } from '../../components/links.js';
+import type { PlanNode } from './graph-elements.js';
+import { holderOf } from './plan-tasks.js';
+import { ReadinessMark } from './readiness-mark.js';
+
+/** A task in the graph: its state, its holder and generation, and whether it is on the critical path. */
+export const TaskNode = memo(function TaskNode({ data: { task, isCritical } }: NodeProps<PlanNode>) {
+  const { id, state, subtasks, description } = task;
+  return (
+    <div className={`task-node${isCritical ? ' task-critical' : ''}`} title={visibleText(description)}>
+      <Handle type="target" position={Position.Left} isConnectable={false} />
+      <div className="task-id nopan">
+        <TaskLink id={id} />
+      </div>
+      <div className="task-line">
+        {state === null ? null : <ReadinessMark readiness={state.readiness} />}
+        <span className="task-holder">{holderOf(state)}</span>
+        {isCritical ? <span className="critical-text">critical</span> : null}
+      </div>
+      <div className="task-line quiet">
+        <span>generation {state?.generation ?? '?'}</span>
+        {subtasks.total === 0 ? null : (
+          <span>
+            {subtasks.completed}/{subtasks.total} parts
+          </span>
+        )}
+      </div>
+      <Handle type="source" position={Position.Right} isConnectable={false} />
+    </div>
+  );
+});

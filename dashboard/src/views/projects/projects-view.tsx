@@ -1,0 +1,42 @@
+import { CallFailure } from '../../api/call.js';
+import { addressOf, scope } from '../../api/scope.js';
+import { useReply } from '../../api/use-reply.js';
+import { KeyForm } from '../../components/key-form.js';
+import { Empty, Replied } from '../../components/states.js';
+
+/** Which projects there are. A single one opens at once. */
+export function ProjectsView() {
+  const { tenant } = scope();
+  const asked = useReply('list_projects');
+  if (asked.error instanceof CallFailure && asked.error.status === 401) return <KeyForm />;
+  return (
+    <main className="projects">
+      <h1>Projects</h1>
+      <Replied asked={asked}>
+        {({ projects }) => {
+          const [only, other] = projects;
+          if (only !== undefined && other === undefined)
+            location.replace(addressOf({ tenant, project: only.project_id }));
+          if (only === undefined)
+            return (
+              <Empty title="There is no project yet">
+                <p>
+                  Import a plan: <code>gen plan import FILE</code>, or start in a workspace:{' '}
+                  <code>gen init</code>
+                </p>
+              </Empty>
+            );
+          return (
+            <ul>
+              {projects.map(({ project_id }) => (
+                <li key={project_id}>
+                  <a href={addressOf({ tenant, project: project_id })}>{project_id}</a>
+                </li>
+              ))}
+            </ul>
+          );
+        }}
+      </Replied>
+    </main>
+  );
+}

@@ -1,0 +1,3 @@
+export default function RunsView() {
+  return <h1>Runs</h1>;
+}

@@ -1,0 +1,70 @@
+import type { Reply } from '../../api/call.js';
+import { ForeignText } from '../../components/foreign-text.js';
+import { ScrollRegion } from '../../components/scroll-region.js';
+import { TimeText } from '../../components/time-text.js';
+import { outcomeOf, toneOf } from './time-line.js';
+
+type Lineage = Reply<'get_claim_history'>;
+type Generation = Lineage['generations'][number];
+
+/** The lineage of specification 004 §9.2: each generation with who, when and how it ended. */
+export function Generations({ lineage }: { lineage: Lineage }) {
+  if (lineage.generations.length === 0) return <p className="quiet">It was never claimed.</p>;
+  return (
+    <ScrollRegion className="table-scroll" name="Generations">
+      <table>
+        <thead>
+          <tr>
+            <th className="number">Generation</th>
+            <th>Agent</th>
+            <th>Session</th>
+            <th>User</th>
+            <th>Acquired</th>
+            <th>Released</th>
+            <th>Outcome</th>
+          </tr>
+        </thead>
+        <tbody>
+          {[...lineage.generations].reverse().map((entry) => (
+            <GenerationRow key={entry.generation} entry={entry} />
+          ))}
+        </tbody>
+      </table>
+      {lineage.omitted ? <p className="quiet">{lineage.omitted} older events are left out.</p> : null}
+    </ScrollRegion>
+  );
+}
+
+function GenerationRow({ entry }: { entry: Generation }) {
+  const outcome = outcomeOf(entry);
+  return (
+    <tr>
+      <td className="number">{entry.generation}</td>
+      <td>
+        <ForeignText text={entry.agent_id} />
+      </td>
+      <td>
+        <ForeignText text={entry.session_id} />
+      </td>
+      <td>{entry.user_id === null ? '–' : <ForeignText text={entry.user_id} />}</td>
+      <td>
+        <TimeText at={entry.acquired_at} />
+      </td>
+      <td>{entry.released_at === null ? '–' : <TimeText at={entry.released_at} />}</td>
+      <td>
+        <span className={`mark mark-${toneOf(outcome)}`}>{outcome}</span> <Origin from={entry.adopted_from} />{' '}
+        {entry.release_message === undefined ? null : <ForeignText text={entry.release_message} />}
+      </td>
+    </tr>
+  );
+}
+
+function Origin({ from }: { from: Generation['adopted_from'] }) {
+  if (from === null) return null;
+  if ('imported' in from) return <span>adopted from an imported log</span>;
+  return (
+    <span>
+      adopted from generation {from.generation} of <ForeignText text={from.agent_id} />
+    </span>
+  );
+}

@@ -1,0 +1,32 @@
+import { useReply } from '../../api/use-reply.js';
+import { ForeignBlock, ForeignText } from '../../components/foreign-text.js';
+import { Replied } from '../../components/states.js';
+import { TimeText } from '../../components/time-text.js';
+
+const NOTES_MAX = 100;
+
+/** What holders left for the next one. */
+export function Notes({ subject }: { subject: string }) {
+  const type = subject.includes('#') ? 'note_added' : 'NOTE_ADDED';
+  const asked = useReply('events', { query: { task_id: subject, type, limit: NOTES_MAX } });
+  return (
+    <Replied asked={asked}>
+      {({ events }) =>
+        events.length === 0 ? (
+          <p className="quiet">There are no notes.</p>
+        ) : (
+          <ul className="notes">
+            {events.map(({ event_id, agent_id, generation, timestamp, payload }) => (
+              <li key={event_id}>
+                <p className="quiet">
+                  <ForeignText text={agent_id} />, generation {generation}, <TimeText at={timestamp} />
+                </p>
+                <ForeignBlock text={String(payload.text ?? '')} />
+              </li>
+            ))}
+          </ul>
+        )
+      }
+    </Replied>
+  );
+}

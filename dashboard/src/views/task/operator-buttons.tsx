@@ -1,0 +1,142 @@
+import { useState } from 'react';
+import { command } from '../../api/call.js';
+import { useMay } from '../../api/permissions.js';
+import { useReply } from '../../api/use-reply.js';
+import { ReadOnlyNote } from '../../components/refusal-text.js';
+import { ACTION_EFFECTS, ACTION_NAMES, type OperatorAction } from './operator-actions.js';
+import { DialogButton, OperatorDialog } from './operator-dialog.js';
+
+interface Target {
+  readonly subject: string;
+  readonly generation: number;
+}
+
+const DANGEROUS: ReadonlySet<string> = new Set(['force_release', 'reset', 'reassign']);
+
+/** The actions of an operator on a task. Each names the generation that the person saw. */
+export function OperatorButtons({ actions, ...target }: Target & { actions: readonly OperatorAction[] }) {
+  const mayOperate = useMay('operate');
+  const [opened, setOpened] = useState<OperatorAction | null>(null);
+  // An open dialog stays until it is closed, although its button would be gone.
+  if (!mayOperate && opened === null) return <ReadOnlyNote />;
+  const shown = opened === null || actions.includes(opened) ? actions : [...actions, opened];
+  return (
+    <div className="row">
+      {shown.map((action) => (
+        <DialogButton
+          key={action}
+          name={`${ACTION_NAMES[action]}…`}
+          label={`${ACTION_NAMES[action]} ${target.subject}…`}
+          isDanger={DANGEROUS.has(action)}
+          onOpen={(isOpen) => setOpened(isOpen ? action : null)}
+        >
+          {(close) =>
+            action === 'reassign' ? (
+              <ReassignDialog {...target} onClose={close} />
+            ) : (
+              <PlainDialog {...target} action={action} onClose={close} />
+            )
+          }
+        </DialogButton>
+      ))}
+    </div>
+  );
+}
+
+interface DialogProps extends Target {
+  readonly onClose: () => void;
+}
+
+function dialogProps(action: OperatorAction | 'adopt', { subject, onClose }: DialogProps) {
+  return {
+    title: `${ACTION_NAMES[action]} ${subject}`,
+    effect: ACTION_EFFECTS[action],
+    confirm: ACTION_NAMES[action],
+    draftKey: `${action}:${subject}`,
+    permission: action === 'adopt' ? ('review' as const) : ('operate' as const),
+    onClose,
+  };
+}
+
+function PlainDialog({ action, ...props }: DialogProps & { action: Exclude<OperatorAction, 'reassign'> }) {
+  const { subject, generation } = props;
+  // The generation when the dialog was opened: a change meanwhile is refused.
+  const [expected] = useState(generation);
+  return (
+    <OperatorDialog
+      {...dialogProps(action, props)}
+      send={(reason) => command(action, { expected_generation: expected, reason }, { subject })}
+    />
+  );
+}
+
+function ReassignDialog(props: DialogProps) {
+  const { subject, generation } = props;
+  const [expected] = useState(generation);
+  const [agentId, setAgentId] = useState('');
+  const [sessionId, setSessionId] = useState('');
+  const { data } = useReply('agents', { query: { limit: 200 } });
+  const agents = data?.agents ?? [];
+  const sessions = agents.find(({ agent_id }) => agent_id === agentId)?.sessions ?? [];
+  return (
+    <OperatorDialog
+      {...dialogProps('reassign', props)}
+      canSend={agentId !== '' && sessionId !== ''}
+      send={(reason) =>
+        command(
+          'reassign',
+          { expected_generation: expected, reason, agent_id: agentId, session_id: sessionId },
+          { subject },
+        )
+      }
+    >
+      <label>
+        Agent
+        <input list="reassign-agents" value={agentId} onChange={(event) => setAgentId(event.target.value)} />
+      </label>
+      <label>
+        Session
+        <input
+          list="reassign-sessions"
+          value={sessionId}
+          onChange={(event) => setSessionId(event.target.value)}
+        />
+      </label>
+      <datalist id="reassign-agents">
+        {agents.map(({ agent_id }) => (
+          <option key={agent_id} value={agent_id} />
+        ))}
+      </datalist>
+      <datalist id="reassign-sessions">
+        {sessions.map((id) => (
+          <option key={id} value={id} />
+        ))}
+      </datalist>
+    </OperatorDialog>
+  );
+}
+
+/** Makes a parked result the accepted one. */
+export function AdoptButton({ resultId, ...target }: Target & { resultId: string }) {
+  const mayReview = useMay('review');
+  const [isOpen, setOpen] = useState(false);
+  if (!mayReview && !isOpen) return <ReadOnlyNote />;
+  return (
+    <DialogButton name="Adopt…" label={`Adopt ${resultId}…`} onOpen={setOpen}>
+      {(close) => <AdoptDialog {...target} resultId={resultId} onClose={close} />}
+    </DialogButton>
+  );
+}
+
+function AdoptDialog({ resultId, ...props }: DialogProps & { resultId: string }) {
+  const { subject, generation } = props;
+  const [expected] = useState(generation);
+  return (
+    <OperatorDialog
+      {...dialogProps('adopt', props)}
+      send={(reason) =>
+        command('adopt', { expected_generation: expected, reason, result_id: resultId }, { subject })
+      }
+    />
+  );
+}

@@ -1,0 +1,106 @@
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { Dialog, Heading, Modal, ModalOverlay } from 'react-aria-components';
+import type { Permission } from '../../api/permissions.js';
+import { useCommand } from '../../api/use-command.js';
+import { RefusalText } from '../../components/refusal-text.js';
+import { useDraft } from '../../components/use-draft.js';
+
+const REASON_LENGTH_MAX = 2000;
+
+interface OperatorDialogProps {
+  readonly title: string;
+  readonly effect: string;
+  readonly confirm: string;
+  readonly draftKey: string;
+  readonly permission: Permission;
+  readonly canSend?: boolean;
+  readonly children?: ReactNode;
+  readonly send: (reason: string) => Promise<object>;
+  readonly onClose: () => void;
+}
+
+/** Asks for the reason of an action, sends it, and shows why it was refused. Stays open after a refusal. */
+export function OperatorDialog(props: OperatorDialogProps) {
+  const { title, effect, confirm, permission, canSend = true, children, onClose } = props;
+  const [reason, setReason] = useDraft(props.draftKey);
+  const { run, isBusy, refusal } = useCommand(permission);
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    if (!(await run(() => props.send(reason.trim())))) return;
+    setReason('');
+    onClose();
+  };
+  return (
+    <ModalOverlay
+      className="dialog-ground"
+      isOpen
+      isDismissable
+      onOpenChange={(isOpen) => isOpen || onClose()}
+    >
+      <Modal className="dialog">
+        <Dialog>
+          <form onSubmit={(event) => void submit(event)}>
+            <Heading slot="title" level={2}>
+              {title}
+            </Heading>
+            <p>{effect}</p>
+            {children}
+            <label>
+              Reason
+              <textarea
+                required
+                rows={3}
+                maxLength={REASON_LENGTH_MAX}
+                value={reason}
+                onChange={(event) => setReason(event.target.value)}
+              />
+            </label>
+            <RefusalText refusal={refusal} />
+            <div className="row">
+              <button type="submit" className="primary" disabled={isBusy || reason.trim() === '' || !canSend}>
+                {confirm}
+              </button>
+              <button type="button" onClick={onClose}>
+                Cancel
+              </button>
+            </div>
+          </form>
+        </Dialog>
+      </Modal>
+    </ModalOverlay>
+  );
+}
+
+/** A button that opens a dialog. */
+export function DialogButton({
+  name,
+  label,
+  isDanger = false,
+  onOpen,
+  children,
+}: {
+  name: string;
+  label: string;
+  isDanger?: boolean;
+  onOpen: (isOpen: boolean) => void;
+  children: (close: () => void) => ReactNode;
+}) {
+  const [isOpen, setIsOpen] = useState(false);
+  const setOpen = (open: boolean) => {
+    setIsOpen(open);
+    onOpen(open);
+  };
+  return (
+    <>
+      <button
+        type="button"
+        className={isDanger ? 'danger' : undefined}
+        aria-label={label}
+        onClick={() => setOpen(true)}
+      >
+        {name}
+      </button>
+      {isOpen ? children(() => setOpen(false)) : null}
+    </>
+  );
+}

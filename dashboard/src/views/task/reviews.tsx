@@ -1,0 +1,17 @@
+import type { Reply } from '../../api/call.js';
+import { ForeignBlock, ForeignText } from '../../components/foreign-text.js';
+import { TimeText } from '../../components/time-text.js';
+
+/** What people decided about candidates. */
+export const Reviews = ({ reviews }: { reviews: Reply<'get_claim_history'>['reviews'] }) => (
+  <ul>
+    {reviews.map(({ generation, iteration, decision, reviewer, comment, at }) => (
+      <li key={`${generation} ${iteration} ${at}`}>
+        <span className={`mark ${decision === 'APPROVED' ? 'mark-good' : 'mark-warn'}`}>{decision}</span>{' '}
+        generation {generation}, iteration {iteration}, by <ForeignText text={reviewer} />,{' '}
+        <TimeText at={at} />
+        {comment === null ? null : <ForeignBlock text={comment} />}
+      </li>
+    ))}
+  </ul>
+);

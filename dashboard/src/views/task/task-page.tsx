@@ -1,0 +1,161 @@
+import { type ReactNode, useMemo } from 'react';
+import type { Reply } from '../../api/call.js';
+import { useReply } from '../../api/use-reply.js';
+import { ForeignBlock, ForeignText } from '../../components/foreign-text.js';
+import { Replied } from '../../components/states.js';
+import { TimeText } from '../../components/time-text.js';
+import { Claimability } from './claimability.js';
+import { Dependencies } from './dependencies.js';
+import { Generations } from './generations.js';
+import { Notes } from './notes.js';
+import { actionsFor } from './operator-actions.js';
+import { OperatorButtons } from './operator-buttons.js';
+import { planEntryOf } from './plan-entry.js';
+import { ReadinessMark } from './readiness-mark.js';
+import { ResultView } from './result-view.js';
+import { Reviews } from './reviews.js';
+import { Submissions } from './submissions.js';
+import { TimeLineView } from './time-line-view.js';
+import './task.css';
+
+type TaskState = Reply<'get_task_state'>;
+
+/** Everything about one task or edge. */
+export default function TaskPage({ id }: { id: string }) {
+  const params = { subject: id };
+  const state = useReply('get_task_state', { params });
+  return (
+    <>
+      <h1>
+        <ForeignText text={id} />
+      </h1>
+      <Replied asked={state}>
+        {(found) => (
+          // Of another task nothing stays: no open dialog, no open result.
+          <div key={found.task_id} className="task-page">
+            <Summary state={found} />
+            <Description state={found} />
+            <ResultCard state={found} />
+            {found.phase === 'COMPLETED' ? null : (
+              <Card title="Can it be claimed?">
+                <Claimability subject={found.task_id} />
+              </Card>
+            )}
+            <History state={found} />
+            <Card title="Notes">
+              <Notes subject={found.task_id} />
+            </Card>
+          </div>
+        )}
+      </Replied>
+    </>
+  );
+}
+
+const Card = ({ title, children }: { title: string; children: ReactNode }) => (
+  <section className="card" aria-label={title}>
+    <h2>{title}</h2>
+    {children}
+  </section>
+);
+
+function Summary({ state }: { state: TaskState }) {
+  const { task_id, readiness, generation, claim, parked } = state;
+  const isHeld = claim?.state === 'ACTIVE' || claim?.state === 'SUSPENDED';
+  return (
+    <section className="card" aria-label="State">
+      <p className="row">
+        <ReadinessMark readiness={readiness} />
+        <span>generation {generation}</span>
+        {isHeld ? (
+          <span>
+            held by <ForeignText text={claim.agent_id} /> since <TimeText at={claim.claimed_at} />
+          </span>
+        ) : null}
+        {parked > 0 ? <span className="mark mark-warn">{parked} parked</span> : null}
+      </p>
+      <OperatorButtons subject={task_id} generation={generation} actions={actionsFor(state)} />
+    </section>
+  );
+}
+
+function Description({ state }: { state: TaskState }) {
+  const isEdge = state.task_id.includes('#');
+  const plan = useReply('get_plan', {}, !isEdge);
+  if (isEdge) return <EdgeDescription state={state} />;
+  return <Replied asked={plan}>{(reply) => <TaskDescription plan={reply} id={state.task_id} />}</Replied>;
+}
+
+function TaskDescription({ plan, id }: { plan: Reply<'get_plan'>; id: string }) {
+  const entry = useMemo(() => planEntryOf(plan, id), [plan, id]);
+  if (entry === null) return <Card title="Description">It is no longer in the plan.</Card>;
+  return (
+    <>
+      <Card title="Description">
+        <ForeignBlock text={entry.description} />
+        {entry.instructions === null ? null : <ForeignBlock text={entry.instructions} />}
+      </Card>
+      <Card title="Dependencies">
+        <Dependencies ids={entry.dependencies} />
+      </Card>
+    </>
+  );
+}
+
+function EdgeDescription({ state: { title = '', checks = [] } }: { state: TaskState }) {
+  return (
+    <Card title="Description">
+      <p>
+        <ForeignText text={title} />
+      </p>
+      <ul>
+        {checks.map(({ name, type, criterion, required, skipped }) => (
+          <li key={name}>
+            <span className="mark">{type}</span> <ForeignText text={`${name}: ${criterion}`} />
+            {required ? '' : ' (not required)'}
+            {skipped === null ? '' : ` skipped: ${skipped}`}
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+function ResultCard({ state: { task_id, result } }: { state: TaskState }) {
+  if (result === null) return null;
+  return (
+    <Card title="Result">
+      <p className="quiet">
+        Of <ForeignText text={result.agent_id} />, generation {result.generation},{' '}
+        <TimeText at={result.submitted_at} />. Digest <span className="mono digest">{result.sha256}</span>
+      </p>
+      <ResultView subject={task_id} resultId={result.result_id} />
+    </Card>
+  );
+}
+
+function History({ state }: { state: TaskState }) {
+  const asked = useReply('get_claim_history', { params: { subject: state.task_id } });
+  return (
+    <Replied asked={asked}>
+      {(lineage) => (
+        <>
+          <Card title="Lineage">
+            <TimeLineView lineage={lineage} />
+            <Generations lineage={lineage} />
+          </Card>
+          {lineage.rejected.length === 0 ? null : (
+            <Card title="Refused submissions">
+              <Submissions state={state} lineage={lineage} />
+            </Card>
+          )}
+          {lineage.reviews.length === 0 ? null : (
+            <Card title="Reviews">
+              <Reviews reviews={lineage.reviews} />
+            </Card>
+          )}
+        </>
+      )}
+    </Replied>
+  );
+}

@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest';
+import type { Reply } from '../../api/call.js';
+import { adoptedIds, timeLineOf } from './time-line.js';
+
+type Lineage = Reply<'get_claim_history'>;
+
+const at = (minute: number): string => new Date(minute * 60_000).toISOString();
+const generation = (number: number, from: number, to: number | null, more: object = {}) => ({
+  generation: number,
+  agent_id: `agent-${number}`,
+  acquired_at: at(from),
+  released_at: to === null ? null : at(to),
+  release_reason: to === null ? null : 'EXPIRED',
+  result_accepted: false,
+  adopted_from: null,
+  ...more,
+});
+const refused = (number: number, minute: number, more: object = {}) => ({
+  id: `result-${number}`,
+  generation: number,
+  agent_id: `agent-${number}`,
+  submitted_at: at(minute),
+  rejection_reason: 'STALE_GENERATION',
+  parked: true,
+  ...more,
+});
+const lineage = (generations: object[], rejected: object[] = []): Lineage =>
+  ({ task_id: 't', generations, rejected, refused_count: 0, reviews: [] }) as unknown as Lineage;
+
+describe('the time line', () => {
+  test('is missing for a task that was never claimed', () => {
+    expect(timeLineOf(lineage([]), 0)).toBeNull();
+  });
+
+  test('has a bar for each generation, from its grant to its end', () => {
+    const line = timeLineOf(
+      lineage([
+        generation(1, 0, 25),
+        generation(2, 50, 100, { result_accepted: true, release_reason: 'COMPLETED' }),
+      ]),
+      0,
+    );
+    expect(line?.rows).toMatchObject([
+      { generation: 1, outcome: 'EXPIRED', tone: 'bad', held: { start: 0, width: 25 }, late: null },
+      { generation: 2, outcome: 'ACCEPTED', tone: 'good', held: { start: 50, width: 50 }, late: null },
+    ]);
+  });
+
+  test('draws a claim that is held until now', () => {
+    const line = timeLineOf(lineage([generation(1, 0, 10), generation(2, 10, null)]), 20 * 60_000);
+    expect(line?.rows[1]).toMatchObject({ outcome: 'IN_PROGRESS', held: { start: 50, width: 50 } });
+  });
+
+  test('shows that an older generation worked on while the newer one was held', () => {
+    const line = timeLineOf(
+      lineage([generation(1, 0, 20), generation(2, 20, 100)], [refused(1, 60), refused(1, 40, { id: 'b' })]),
+      0,
+    );
+    const [older, newer] = line?.rows ?? [];
+    expect(older?.late).toEqual({ start: 20, width: 40 });
+    expect(older?.refused.map((mark) => mark.at)).toEqual([60, 40]);
+    expect(older?.refused[0]?.text).toBe('STALE_GENERATION, parked');
+    // The striped bar of the older one lies within the bar of the newer one.
+    expect(newer?.held).toEqual({ start: 20, width: 80 });
+  });
+
+  test('draws no late work for a submission before the end of the claim', () => {
+    const line = timeLineOf(lineage([generation(1, 0, 20)], [refused(1, 10, { parked: false })]), 0);
+    expect(line?.rows[0]?.late).toBeNull();
+  });
+
+  test('keeps a refused submission whose generation is not in the history', () => {
+    const line = timeLineOf(lineage([generation(3, 0, 10)], [refused(1, 5)]), 0);
+    expect(line?.rows[0]).toMatchObject({
+      generation: 1,
+      agent_id: 'agent-1',
+      outcome: 'UNKNOWN',
+      held: null,
+    });
+  });
+
+  test('survives a single moment', () => {
+    expect(timeLineOf(lineage([generation(1, 5, 5)]), 0)?.rows[0]?.held).toEqual({ start: 0, width: 0 });
+  });
+});
+
+test('adopted results are known by the generation that adopted them', () => {
+  const from = { result_id: 'r1', generation: 1, agent_id: 'a', session_id: 's' };
+  const imported = { imported: true, event_id: 'e', position: 1 };
+  const given = lineage([
+    generation(1, 0, 1, { adopted_from: from }),
+    generation(2, 1, 2, { adopted_from: imported }),
+  ]);
+  expect([...adoptedIds(given)]).toEqual(['r1']);
+});

@@ -1,0 +1,98 @@
+import type { Reply } from '../../api/call.js';
+
+type Lineage = Reply<'get_claim_history'>;
+type Generation = Lineage['generations'][number];
+
+/** A part of a row, in percent of the whole time line. */
+export interface Span {
+  readonly start: number;
+  readonly width: number;
+}
+export interface SubmissionMark {
+  readonly id: string;
+  readonly at: number;
+  readonly isParked: boolean;
+  readonly text: string;
+}
+export interface TimeLineRow {
+  readonly generation: number;
+  readonly agent_id: string;
+  readonly outcome: string;
+  readonly tone: Tone;
+  /** From grant to end. Null if the generation is not in the history. */
+  readonly held: Span | null;
+  /** From the end to the last refused submission: the agent went on working. */
+  readonly late: Span | null;
+  readonly refused: readonly SubmissionMark[];
+}
+export interface TimeLine {
+  readonly start_ms: number;
+  readonly end_ms: number;
+  readonly rows: readonly TimeLineRow[];
+}
+export type Tone = 'good' | 'bad' | 'warn' | 'accent';
+
+/** ACCEPTED, why the generation ended, or IN_PROGRESS, as in the table of specification 004 §9.2. */
+export const outcomeOf = ({ result_accepted, release_reason }: Generation): string =>
+  result_accepted ? 'ACCEPTED' : (release_reason ?? 'IN_PROGRESS');
+
+export function toneOf(outcome: string): Tone {
+  if (outcome === 'ACCEPTED') return 'good';
+  if (outcome === 'IN_PROGRESS') return 'accent';
+  return outcome === 'VOLUNTARY' ? 'warn' : 'bad';
+}
+
+/** The generations of a task on one axis of time. A claim that is held reaches until now. */
+export function timeLineOf({ generations, rejected }: Lineage, nowMs: number): TimeLine | null {
+  const endOf = ({ released_at }: Generation): number => msOf(released_at) ?? nowMs;
+  const times = [
+    ...generations.flatMap((one) => [msOf(one.acquired_at), endOf(one)]),
+    ...rejected.map(({ submitted_at }) => msOf(submitted_at)),
+  ].filter((ms) => ms !== null);
+  if (times.length === 0) return null;
+  const [startMs, endMs] = [minOf(times), maxOf(times)];
+  const percent = (ms: number): number => (100 * (ms - startMs)) / Math.max(1, endMs - startMs);
+  const span = (fromMs: number, toMs: number): Span => ({
+    start: percent(fromMs),
+    width: Math.max(0, percent(toMs) - percent(fromMs)),
+  });
+  const numbers = [...new Set([...generations, ...rejected].map(({ generation }) => generation))];
+  const rows = numbers
+    .sort((a, b) => a - b)
+    .map((generation): TimeLineRow => {
+      const entry = generations.find((one) => one.generation === generation);
+      const submissions = rejected.filter((one) => one.generation === generation);
+      const outcome = entry === undefined ? 'UNKNOWN' : outcomeOf(entry);
+      const lastMs = maxOf(submissions.map(({ submitted_at }) => msOf(submitted_at) ?? startMs));
+      const isLate = entry?.released_at != null && lastMs > endOf(entry);
+      return {
+        generation,
+        agent_id: entry?.agent_id ?? submissions[0]?.agent_id ?? '',
+        outcome,
+        tone: toneOf(outcome),
+        held: entry === undefined ? null : span(msOf(entry.acquired_at) ?? startMs, endOf(entry)),
+        late: isLate ? span(endOf(entry), lastMs) : null,
+        refused: submissions.map(({ id, submitted_at, rejection_reason, parked }) => ({
+          id,
+          at: percent(msOf(submitted_at) ?? startMs),
+          isParked: parked,
+          text: `${rejection_reason ?? 'refused'}${parked ? ', parked' : ''}`,
+        })),
+      };
+    });
+  return { start_ms: startMs, end_ms: endMs, rows };
+}
+
+/** Ids of the parked results that a human has adopted. */
+export const adoptedIds = ({ generations }: Lineage): ReadonlySet<string> =>
+  new Set(
+    generations.flatMap(({ adopted_from: from }) => (from && 'result_id' in from ? [from.result_id] : [])),
+  );
+
+const msOf = (time: string | null): number | null => {
+  const ms = time === null ? Number.NaN : Date.parse(time);
+  return Number.isNaN(ms) ? null : ms;
+};
+// Not by spreading: a history can be longer than a call may have arguments.
+const minOf = (values: readonly number[]): number => values.reduce((a, b) => Math.min(a, b), Infinity);
+const maxOf = (values: readonly number[]): number => values.reduce((a, b) => Math.max(a, b), -Infinity);

@@ -1,0 +1,92 @@
+import type { Anchor } from '../../../core/audit/checkpoint.js';
+import { LogAudit, type LogAuditOptions, type LogAuditReport } from '../../../core/audit/log-audit.js';
+import { OriginalDigests } from '../../../core/audit/original-digests.js';
+import type { EventEnvelope } from '../../../core/events/envelope.js';
+import type { ProjectKey } from '../../../stores/store.js';
+import { payloadDigest, sha256 } from '../audit-hash.js';
+import { isSignedBy } from '../verify-signature.js';
+import { type LogViolation, UNVOUCHED_KEY } from './log-violation.js';
+
+/** What a log is compared with: checkpoints that were kept elsewhere, and keys that are known to be the owner's. */
+export type AnchorOptions = Pick<LogAuditOptions, 'anchors' | 'trustedKeys'>;
+
+/** An event, and its payload as it was written. */
+export interface AuditedEvent {
+  readonly event: EventEnvelope;
+  /** The digest of the payload as it was written. */
+  readonly payload_sha256: string;
+  /** The payload is not the one that was written. */
+  readonly isRedacted: boolean;
+}
+
+/** What the checkpoints of a log and anchors kept elsewhere say about it. */
+export class CheckpointAudit {
+  private audit: LogAudit | null = null;
+  private readonly originals = new OriginalDigests();
+  private readonly redacted: number[] = [];
+
+  constructor(
+    private readonly options: AnchorOptions,
+    /** Events that were redacted before the log recorded what they were: their leaves have what remains of them. */
+    private readonly unrecorded: ReadonlySet<number> = new Set(),
+  ) {}
+
+  visit({ event, payload_sha256, isRedacted }: AuditedEvent): void {
+    this.originals.visit(event);
+    if (isRedacted) this.redacted.push(event.position);
+    const { tenant_id, project_id } = event;
+    this.audit ??= newAudit({ tenant_id, project_id }, this.options);
+    const isUnrecorded = isRedacted && this.unrecorded.has(event.position);
+    this.audit.visit(event, isUnrecorded ? payloadDigest(event.payload) : payload_sha256);
+  }
+
+  /** Redacted events whose original digest no later event of the log records. */
+  unrecordedRedactions(): Set<number> {
+    return new Set(this.redacted.filter((position) => this.originals.of(position) === null));
+  }
+
+  result(): LogAuditReport | null {
+    return this.audit?.result() ?? null;
+  }
+}
+
+const newAudit = (project: ProjectKey, { anchors = [], trustedKeys = [] }: AnchorOptions): LogAudit => {
+  const isOfProject = ({ tenant_id, project_id }: Anchor): boolean =>
+    tenant_id === project.tenant_id && project_id === project.project_id;
+  const ofProject = anchors.filter(isOfProject);
+  return new LogAudit({ hash: sha256, verify: isSignedBy, project, anchors: ofProject, trustedKeys });
+};
+
+/** What is wrong, as breaks of the log. */
+export function auditViolations(
+  { faults, anchors, differs_between, unvouched_keys }: LogAuditReport,
+  file: string,
+): LogViolation[] {
+  const violationAt = (line: number, rule: string, says: string): LogViolation => ({
+    ...{ file, line, rule, subject: null, says },
+  });
+  const where =
+    differs_between === null
+      ? []
+      : [
+          violationAt(
+            differs_between.after + 1,
+            'AUDIT',
+            `the first event that differs from the signed log is between positions ${differs_between.after + 1} and ${differs_between.upto}`,
+          ),
+        ];
+  return [
+    ...where,
+    ...faults.map(({ position, code, detail }) => violationAt(position, `AUDIT ${code}`, detail)),
+    ...anchors
+      .filter(({ code }) => code !== 'AGREES' && code !== 'LOSS_ACCEPTED')
+      .map(({ position, code, detail }) => violationAt(position, `ANCHOR ${code}`, detail)),
+    ...unvouched_keys.map(({ position, key_id }) =>
+      violationAt(
+        position,
+        UNVOUCHED_KEY,
+        `no anchor is signed by the key ${key_id}, nor does a key of one vouch for it. If it is yours, trust it: gen verify --key ${key_id}`,
+      ),
+    ),
+  ];
+}

@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto';
+import { OriginalDigests } from '../../../core/audit/original-digests.js';
+import type { EventEnvelope } from '../../../core/events/envelope.js';
+import { HISTORY_SUBJECT } from '../../../core/subject.js';
+import { readEvents } from '../../../stores/read-events.js';
+import type { ProjectKey, Store } from '../../../stores/store.js';
+import type { AuditedEvent } from './checkpoint-audit.js';
+
+/** The original payload digests of redacted events. The log records them after the events that they are about. */
+export async function originalDigests(
+  store: Pick<Store, 'events'>,
+  projectKey: ProjectKey,
+): Promise<OriginalDigests> {
+  const originals = new OriginalDigests();
+  for await (const event of readEvents(store, projectKey, { subject: HISTORY_SUBJECT }))
+    originals.visit(event);
+  return originals;
+}
+
+/**
+ * An event of a store with the digest of its payload as it was written. A redacted payload that is not what the log
+ * says remained was changed since: it then has its own digest, which differs from what was signed.
+ */
+export function withDigest(event: EventEnvelope, originals: OriginalDigests): AuditedEvent {
+  const digest = createHash('sha256').update(JSON.stringify(event.payload)).digest();
+  const found = digest.toString('base64url');
+  const original = originals.of(event.position);
+  const isRedacted =
+    original !== null &&
+    (found === original || digest.toString('hex') === originals.remainingOf(event.position));
+  return { event, payload_sha256: isRedacted ? original : found, isRedacted };
+}

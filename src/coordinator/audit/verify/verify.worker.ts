@@ -1,0 +1,45 @@
+import { parentPort } from 'node:worker_threads';
+import { SignatureRequirements } from '../../../core/audit/unsigned-commands.js';
+import { LIMITS_SUBJECT, TENANT_PROJECT } from '../../../core/subject.js';
+import { readEvents } from '../../../stores/read-events.js';
+import type { ProjectKey } from '../../../stores/store.js';
+import { type VerifiedStore, verifyStore } from './verify-store.js';
+
+/** A read of the store, which only the main thread has open, and its answer. */
+export interface StoreRead {
+  readonly method: keyof VerifiedStore;
+  readonly args: readonly unknown[];
+}
+export type StoreAnswer = { readonly value: unknown } | { readonly error: string };
+
+/** Worker thread that verifies one log, off the event loop. One read is under way at a time. */
+if (parentPort !== null) {
+  const port = parentPort;
+  const read = (method: keyof VerifiedStore, args: readonly unknown[]): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      port.once('message', (answer: StoreAnswer) =>
+        'error' in answer ? reject(new Error(answer.error)) : resolve(answer.value),
+      );
+      port.postMessage({ read: { method, args } });
+    });
+  const store = {
+    project: (...args: unknown[]) => read('project', args),
+    events: (...args: unknown[]) => read('events', args),
+    scanHeads: (...args: unknown[]) => read('scanHeads', args),
+    countPermits: (...args: unknown[]) => read('countPermits', args),
+  } as unknown as VerifiedStore;
+  const verify = async ({ tenant_id, project_id }: ProjectKey) => {
+    const requirements = new SignatureRequirements();
+    const limits = { tenant_id, project_id: TENANT_PROJECT };
+    for await (const event of readEvents(store, limits, { subject: LIMITS_SUBJECT }))
+      requirements.visit(event);
+    return verifyStore(store, { tenant_id, project_id }, () => {}, {}, requirements);
+  };
+  // The main thread starts the work once it listens.
+  port.once('message', (project: ProjectKey) =>
+    verify(project).then(
+      (report) => port.postMessage({ report }),
+      (error: Error) => port.postMessage({ failed: error.message }),
+    ),
+  );
+}

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { PROJECT_URL, TENANT_URL, TestServer } from '../../src/server/testing/test-server.js';
+import { describeInBrowser, viewUrl } from './support/open-page.js';
+
+const PLAN = { tracks: { A: [{ id: 'A-001-x', description: 'x' }] } };
+
+await describeInBrowser('the page', (open) => {
+  test('is live, and shows what has happened without being asked', async () => {
+    const served = await TestServer.forTest();
+    await served.request('PUT', `${PROJECT_URL}/plan`, PLAN);
+    const page = await open(viewUrl(served.url));
+    await page.getByRole('status').getByText('live', { exact: true }).waitFor();
+    await page.getByText('0 of 1 done').waitFor();
+    const claim = { task_id: 'A-001-x', agent_id: 'ada', session_id: 's' };
+    const { body } = await served.request('POST', `${PROJECT_URL}/claims`, claim);
+    const handle = { task_id: 'A-001-x', session_id: 's', generation: 1, claim_id: body.claim.id };
+    await served.request('POST', `${PROJECT_URL}/results`, { ...handle, result_data: 1 });
+    await page.getByText('1 of 1 done').waitFor();
+  });
+
+  test('asks for a key when the server requires one', async () => {
+    const served = await TestServer.forTest();
+    await served.request('POST', `${TENANT_URL}/keys`, { role: 'admin' });
+    const page = await open(viewUrl(served.url));
+    await page.getByText('This server requires a key').waitFor();
+    expect(await page.getByRole('status').textContent()).toBe('key required');
+  });
+
+  test('says that it is not live while the server is down, and goes on when it is back', async () => {
+    const served = await TestServer.forTest();
+    await served.request('PUT', `${PROJECT_URL}/plan`, PLAN);
+    const page = await open(viewUrl(served.url));
+    await page.getByRole('status').getByText('live', { exact: true }).waitFor();
+    const { port } = new URL(served.url);
+    await served.running.stop();
+    await page.getByText(/not live for/).waitFor();
+    await served.restart(Number(port));
+    await page.getByRole('status').getByText('live', { exact: true }).waitFor();
+  });
+});

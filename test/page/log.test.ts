@@ -1,0 +1,130 @@
+import { readFile } from 'node:fs/promises';
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { PROJECT_URL, TestServer } from '../../src/server/testing/test-server.js';
+import { expectAccessible } from './support/accessible.js';
+import { describeInBrowser, viewUrl } from './support/open-page.js';
+
+const EVENTS = 10_000;
+const BATCH = 1000;
+
+const moonEvent = (index: number) => ({
+  event_id: `0d3e6a52-6d0b-8d5e-9a55-${String(index).padStart(12, '0')}`,
+  event_type: index % 100 === 0 ? 'moon_landing' : 'moon_phase',
+  timestamp: new Date(Date.UTC(2025, 0, 1) + index * 60_000).toISOString(),
+  agent_id: index % 2 === 0 ? 'even' : 'odd',
+  payload: { phase: index, imported: { source: 'old.jsonl', line: index + 1 } },
+});
+
+/** A project with a plan, a completed task, and 10,000 events of another tool after it. */
+async function longLog(): Promise<TestServer> {
+  const served = await TestServer.forTest();
+  await served.plan('A-001-x', 'A-002-x');
+  const handle = await served.claim('A-001-x');
+  await served.post(`${PROJECT_URL}/results`, { ...handle, result_data: 1 });
+  for (let from = 0; from < EVENTS; from += BATCH) {
+    const events = Array.from({ length: BATCH }, (_, index) => moonEvent(from + index));
+    const reply = await served.post(`${PROJECT_URL}/events/import`, { events });
+    expect(reply.body.written).toBe(BATCH);
+  }
+  return served;
+}
+
+const rows = (page: Page) => page.getByRole('region', { name: 'Events' }).getByRole('listitem');
+
+await describeInBrowser('the log', (open) => {
+  test('shows 10,000 events with few rows in the document, and filters them by the address', async () => {
+    const served = await longLog();
+    const end = (await served.get(`${PROJECT_URL}/status`)).body.position as number;
+    const page = await open(viewUrl(served.url, 'log'));
+    await page.getByText('new ones appear at the top').waitFor();
+    await rows(page).first().getByText(String(end), { exact: true }).waitFor();
+    expect(await rows(page).count()).toBeLessThan(60);
+
+    await page.getByLabel('Type').fill('moon_landing');
+    await page.getByLabel('Agent').fill('even');
+    await page.getByRole('button', { name: 'Filter', exact: true }).click();
+    await page.getByText(/^100 (or more )?events, new ones/).waitFor();
+    expect(page.url()).toContain('#/log?type=moon_landing&agent=even');
+
+    await page.reload();
+    await page.getByText(/^100 (or more )?events, new ones/).waitFor();
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.getByLabel('Subject').fill('A-001-x');
+    await page.getByLabel('Session').fill('s1');
+    await page.keyboard.press('Enter');
+    await rows(page).getByText('CLAIM_ACQUIRED').waitFor();
+    await page.goto(`${served.url}/?tenant=acme&project=shop#/log?until=2025-01-01T00:01:30.000Z`);
+    await page.getByText(/^2 events$/).waitFor();
+  });
+
+  test('shows an event whole, and the state at it', async () => {
+    const served = await TestServer.forTest();
+    await served.plan('A-001-x', 'A-002-x');
+    const handle = await served.claim('A-001-x');
+    const claimed = (await served.get(`${PROJECT_URL}/status`)).body.position as number;
+    await served.post(`${PROJECT_URL}/results`, { ...handle, result_data: 1 });
+    const page = await open(viewUrl(served.url, 'log'));
+    await rows(page).getByText('CLAIM_ACQUIRED').click();
+    const detail = page.getByRole('region', { name: `Event ${claimed}` });
+    await detail.getByText('"event_type": "CLAIM_ACQUIRED"').waitFor();
+    await detail.getByRole('link', { name: 'State at this event' }).click();
+    const then = page.getByRole('region', { name: 'State then' });
+    await then.getByText('0 of 2 done, 1 in progress').waitFor();
+    await then.getByRole('cell', { name: 'ACTIVE' }).waitFor();
+    await page.getByText(`up to position ${claimed}`).waitFor();
+    await rows(page).first().getByText(String(claimed), { exact: true }).waitFor();
+
+    await page.getByRole('slider').press('Home');
+    await page.getByText('up to position 1', { exact: false }).first().waitFor();
+    await page.getByRole('button', { name: 'Now' }).click();
+    await page.getByText('new ones appear at the top').waitFor();
+  });
+
+  test('adds what happens at the top', async () => {
+    const served = await TestServer.forTest();
+    await served.plan('A-001-x');
+    const page = await open(viewUrl(served.url, 'log'));
+    await page.getByText('new ones appear at the top').waitFor();
+    await page.getByRole('status').getByText('live', { exact: true }).waitFor();
+    await served.claim('A-001-x');
+    await rows(page).first().getByText('CLAIM_ACQUIRED').waitFor();
+  });
+
+  test('verifies the log on request', async () => {
+    const served = await TestServer.forTest();
+    await served.plan('A-001-x', 'A-002-x');
+    await served.claim('A-001-x');
+    const page = await open(viewUrl(served.url, 'log'));
+    await page.getByRole('button', { name: 'Verify the log' }).click();
+    await page.getByText('valid', { exact: true }).waitFor();
+  });
+
+  test('saves the events of the filter as JSON lines', async () => {
+    const served = await TestServer.forTest();
+    await served.plan('A-001-x', 'A-002-x');
+    await served.claim('A-001-x');
+    const page = await open(viewUrl(served.url, 'log?type=CLAIM_ACQUIRED'));
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download these events' }).click();
+    const download = await downloading;
+    expect(download.suggestedFilename()).toBe('shop-events.jsonl');
+    const lines = (await readFile(await download.path(), 'utf8')).trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ event_type: 'CLAIM_ACQUIRED' }]);
+    await page.getByText('1 events saved').waitFor();
+  });
+
+  for (const theme of ['light', 'dark'] as const)
+    test(`is readable in the ${theme} theme, also at the width of a phone`, async () => {
+      const served = await TestServer.forTest();
+      await served.plan('A-001-x', 'A-002-x');
+      await served.claim('A-001-x');
+      const page = await open(viewUrl(served.url, 'log?at=2&event=1'), { width: 380, theme });
+      await page.getByText('State at position 2').waitFor();
+      await rows(page).first().waitFor();
+      await page.getByRole('region', { name: 'Event 1' }).getByText('"event_type"').waitFor();
+      await expectAccessible(page);
+      await page.setViewportSize({ width: 1280, height: 900 });
+      await expectAccessible(page);
+    });
+});

@@ -1,0 +1,68 @@
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, describe, expect, onTestFinished } from 'vitest';
+import { onProgram, skipGroup } from '../../../src/stores/testing/on-engine.js';
+import { findProgram } from '../../../src/stores/testing/program.js';
+
+const BROWSER = findProgram('chromium', 'chromium-browser', 'google-chrome');
+const MISSING = BROWSER === null ? 'chromium is not installed (npm run engines:install)' : null;
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+];
+
+export interface OpenOptions {
+  readonly width?: number;
+  readonly height?: number;
+  readonly theme?: 'light' | 'dark';
+  /** An API key, as if it had been entered. */
+  readonly key?: string;
+}
+
+/** Opens an address in a window of its own, closed after the test. What the browser complains about fails the test. */
+export type OpenPage = (url: string, options?: OpenOptions) => Promise<Page>;
+
+/** Registers tests of the page; skipped, with the reason, where no browser is. */
+export async function describeInBrowser(name: string, tests: (open: OpenPage) => void): Promise<void> {
+  if (process.platform !== 'linux') return skipGroup('a browser', 'browser tests run on Linux only');
+  await onProgram(
+    'a browser',
+    MISSING,
+    () =>
+      void describe(name, () => {
+        let browser: Browser | null = null;
+        afterAll(() => browser?.close());
+        tests(async (url, options = {}) => {
+          browser ??= await chromium.launch({ executablePath: BROWSER as string, args: FLAGS });
+          return openWindow(browser, url, options);
+        });
+      }),
+  );
+}
+
+async function openWindow(browser: Browser, url: string, options: OpenOptions): Promise<Page> {
+  const { width = 1280, height = 900, theme = 'light', key } = options;
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('console', (message) => {
+    // A request that fails is shown by the page; the browser's own line about it is not of interest.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      complaints.push(message.text());
+  });
+  onTestFinished(async () => {
+    await context.close();
+    expect(complaints).toEqual([]);
+  });
+  if (key !== undefined)
+    await page.addInitScript(`sessionStorage.setItem('genesis-key', ${JSON.stringify(key)})`);
+  await page.goto(url);
+  return page;
+}
+
+/** The address of a view of the test server's project. */
+export const viewUrl = (serverUrl: string, view = ''): string =>
+  `${serverUrl}/?tenant=acme&project=shop#/${view}`;

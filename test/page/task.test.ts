@@ -1,0 +1,182 @@
+import { expect, test } from 'vitest';
+import { PROJECT_URL, TENANT_URL, TestServer } from '../../src/server/testing/test-server.js';
+import { expectAccessible } from './support/accessible.js';
+import { putFiles, putText } from './support/blob.js';
+import { describeInBrowser, viewUrl } from './support/open-page.js';
+
+const TASK = 'A-001-x';
+const HOSTILE = `<script>window.hacked = 1</script><img src=x onerror="window.hacked=1"> \u202Egnp.exe ${'w'.repeat(10_000)}`;
+
+type Handle = Awaited<ReturnType<TestServer['claim']>>;
+
+const submit = (served: TestServer, handle: Handle, result: object) =>
+  served.post(`${PROJECT_URL}/results`, { ...handle, ...result });
+
+const operate = (served: TestServer, verb: string, expected_generation: number) =>
+  served.post(`${PROJECT_URL}/tasks/${TASK}/${verb}`, { expected_generation, reason: 'test' });
+
+/** Two generations: the first was released by force, and its late result is parked while the second is held. */
+async function openWithParked(late: object = { result_data: 'one\ntwo\n' }) {
+  const served = await TestServer.forTest();
+  await served.plan(TASK);
+  const zombie = await served.claim(TASK, 's1');
+  await operate(served, 'force_release', 1);
+  const holder = await served.claim(TASK, 's2', { agent_id: 'beta' });
+  expect((await submit(served, zombie, late)).body).toMatchObject({ reason: 'STALE_GENERATION' });
+  return { served, zombie, holder };
+}
+
+await describeInBrowser('the page of a task', (open) => {
+  test('shows lineage, and adopts a parked result for a reason', async () => {
+    const { served } = await openWithParked();
+    const page = await open(viewUrl(served.url, `task/${TASK}`));
+    await page
+      .getByRole('img', { name: /Generation 1: FORCED, worked on after its claim had ended/ })
+      .waitFor();
+    await page.getByRole('img', { name: /Generation 2: IN_PROGRESS; 0 refused/ }).waitFor();
+    const refused = page.getByRole('region', { name: 'Refused submissions' });
+    await refused.getByText('STALE_GENERATION').waitFor();
+    await refused.getByText('Its data').click();
+    await refused.getByText('one\ntwo').waitFor();
+    await refused.getByRole('button', { name: /^Adopt/ }).click();
+    const dialog = page.getByRole('dialog');
+    await expectAccessible(page);
+    await dialog.getByLabel('Reason').fill('It is complete.');
+    await dialog.getByRole('button', { name: 'Adopt' }).click();
+    await page.getByText('adopted from generation 1 of alpha').waitFor();
+    await page.getByRole('region', { name: 'Result', exact: true }).getByText('one\ntwo').waitFor();
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    const { body } = await served.get(`${PROJECT_URL}/tasks/${TASK}`);
+    expect(body).toMatchObject({ phase: 'COMPLETED', parked: 0 });
+  });
+
+  test('shows how a refused result differs from the accepted one', async () => {
+    const { served, holder } = await openWithParked();
+    await submit(served, holder, { result_data: 'one\nthree\n' });
+    const page = await open(viewUrl(served.url, `task/${TASK}`));
+    await page.getByText('Difference to the accepted result').click();
+    const difference = page.getByRole('region', { name: 'Difference' });
+    await difference.getByText('-three').waitFor();
+    await difference.getByText('+two').waitFor();
+  });
+
+  test('shows files and blobs when they are opened', async () => {
+    const served = await TestServer.forTest();
+    await served.plan(TASK);
+    const handle = await served.claim(TASK);
+    const manifest = await putFiles(served, { 'src/a.ts': 'const a = 1;\n', 'bin/b': '\0\0' });
+    await submit(served, handle, { result_data: manifest });
+    const page = await open(viewUrl(served.url, `task/${TASK}`));
+    await page.getByText('src/a.ts').click();
+    await page.getByText('const a = 1;').waitFor();
+    await page.getByText('bin/b').click();
+    await page.getByText('This is not text.').waitFor();
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download' }).first().click();
+    expect((await downloading).suggestedFilename()).toMatch(/^(a\.ts|b)$/);
+  });
+
+  test('reads a large result in part', async () => {
+    const served = await TestServer.forTest();
+    await served.plan(TASK);
+    const handle = await served.claim(TASK);
+    const blob_sha256 = await putText(served, `start${'x'.repeat(9 * 1024 * 1024)}`);
+    expect((await submit(served, handle, { blob_sha256 })).body).toMatchObject({ accepted: true });
+    const page = await open(viewUrl(served.url, `task/${TASK}`));
+    await page.getByText('Large: open it').click();
+    await page.getByText('Only its start is shown.').waitFor();
+  });
+
+  test('answers why it cannot be claimed, and is live', async () => {
+    const served = await TestServer.forTest();
+    await served.plan(TASK, 'B-001-y');
+    const page = await open(viewUrl(served.url, `task/${TASK}`));
+    const answer = page.getByRole('region', { name: 'Can it be claimed?' });
+    await answer.getByText('GRANTED').waitFor();
+    const handle = await served.claim(TASK);
+    await answer.getByText('DENIED_ACTIVE_CLAIM').waitFor();
+    await served.post(`${PROJECT_URL}/tasks/${TASK}/notes`, { ...handle, text: 'mind the gap' });
+    await page.getByText('mind the gap').waitFor();
+  });
+
+  test('holds a task, and shows the refusal when the generation has moved', async () => {
+    const served = await TestServer.forTest();
+    await served.plan(TASK);
+    const page = await open(viewUrl(served.url, `task/${TASK}`));
+    await page.getByRole('button', { name: /^Hold/ }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Reason').fill('wait for the law');
+    await served.claim(TASK);
+    await page.getByText('held by').waitFor();
+    await dialog.getByRole('button', { name: 'Hold' }).click();
+    await dialog.getByText('GENERATION_MISMATCH').waitFor();
+    await dialog.getByText(/retry with its generation/).waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: /^Hold/ }).click();
+    expect(await dialog.getByLabel('Reason').inputValue()).toBe('wait for the law');
+    await dialog.getByRole('button', { name: 'Hold' }).click();
+    await page.getByRole('button', { name: /^Unhold/ }).waitFor();
+  });
+
+  test('keeps an open dialog when another person has done the same', async () => {
+    const served = await TestServer.forTest();
+    await served.plan(TASK);
+    const page = await open(viewUrl(served.url, `task/${TASK}`));
+    await page.getByRole('button', { name: /^Hold/ }).click();
+    await page.getByLabel('Reason').fill('my reason');
+    await operate(served, 'hold', 0);
+    await page.getByText('held', { exact: true }).waitFor();
+    expect(await page.getByLabel('Reason').inputValue()).toBe('my reason');
+  });
+
+  test('reassigns a task to another session', async () => {
+    const served = await TestServer.forTest();
+    await served.plan(TASK);
+    await served.claim(TASK);
+    const page = await open(viewUrl(served.url, `task/${TASK}`));
+    await page.getByRole('button', { name: /^Reassign/ }).click();
+    await page.getByLabel('Agent').fill('beta');
+    await page.getByLabel('Session').fill('s2');
+    await page.getByLabel('Reason').fill('alpha is gone');
+    await page.getByRole('dialog').getByRole('button', { name: 'Reassign' }).click();
+    await page.getByText('held by beta').waitFor();
+  });
+
+  test('tells a viewer that the key may only read', async () => {
+    const served = await TestServer.forTest();
+    await served.plan(TASK);
+    const admin = await served.request('POST', `${TENANT_URL}/keys`, { role: 'admin' });
+    const made = await served.request(
+      'POST',
+      `${TENANT_URL}/keys`,
+      { role: 'viewer' },
+      { authorization: `Bearer ${admin.body.token}` },
+    );
+    const page = await open(viewUrl(served.url, `task/${TASK}`), { key: made.body.token });
+    await page.getByRole('button', { name: /^Hold/ }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Reason').fill('stop');
+    await dialog.getByRole('button', { name: 'Hold' }).click();
+    await dialog.getByText(/Your key does not permit this. The role viewer/).waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByText('Your key may read this, but not change it.', { exact: false }).waitFor();
+    expect(await page.getByRole('button', { name: /^Hold/ }).count()).toBe(0);
+  });
+
+  test.each(['light', 'dark'] as const)(
+    'is accessible and fits a phone with hostile text, %s',
+    async (theme) => {
+      const { served, holder } = await openWithParked({ result_data: HOSTILE });
+      await served.request('PUT', `${PROJECT_URL}/plan`, {
+        tracks: { A: [{ id: TASK, description: HOSTILE.slice(0, 1990), instructions: HOSTILE }] },
+      });
+      await served.post(`${PROJECT_URL}/tasks/${TASK}/notes`, { ...holder, text: HOSTILE.slice(0, 4000) });
+      const page = await open(viewUrl(served.url, `task/${TASK}`), { theme, width: 380, height: 800 });
+      await page.getByText('Its data').click();
+      await page.getByRole('region', { name: /^Result / }).waitFor();
+      await page.getByText('\\u{202e}gnp.exe').first().waitFor();
+      expect(await page.evaluate('window.hacked')).toBeUndefined();
+      await expectAccessible(page);
+    },
+  );
+});
