@@ -75,6 +75,7 @@ export class StoreFixture {
     this.storeUnderTest.clock?.advance(byMs);
     for (let round = 0; (await this.store.now()) < untilMs; round += 1) {
       if (round === WAIT_ROUNDS_MAX) throw new Error('The clock of the store does not advance.');
+      await new Promise((resolve) => setTimeout(resolve, 1));
     }
   }
 }
