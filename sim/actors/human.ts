@@ -28,6 +28,10 @@ export class SimHuman extends SimActor {
   private added = 0;
   private readonly unchangedSince = new Map<string, { seq: number; since_ms: number }>();
 
+  protected override mayReview(): boolean {
+    return true;
+  }
+
   protected override thinkMs(): number {
     return this.context.scenario.think_ms / (this.context.phase === 'random' ? 1.5 : 1);
   }

@@ -43,7 +43,8 @@ export abstract class SimActor {
     this.rng = context.world.rng.fork(`${scope.tenant_id} ${name}`);
     this.process = new SimProcess(context.world, `${scope.tenant_id}/${name}`, this.rng.fork('process'));
     this.client = new SimClient(this.process, context, this.rng.fork('client'));
-    this.commands = new CommandFactory(scope, name, callerOf(scope, name, user_id), context.credentials);
+    const caller = { ...callerOf(scope, name, user_id), may_review: this.mayReview() };
+    this.commands = new CommandFactory(scope, name, caller, context.credentials);
   }
 
   async run(): Promise<void> {
@@ -52,6 +53,11 @@ export abstract class SimActor {
       if (this.context.phase === 'random') await this.actRandomly();
       else if (this.context.phase === 'completing') await this.actDiligently();
     }
+  }
+
+  /** Whether its credential may decide reviews. */
+  protected mayReview(): boolean {
+    return false;
   }
 
   protected abstract thinkMs(): number;
