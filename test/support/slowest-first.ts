@@ -3,12 +3,22 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** A long file that starts last delays the end of the whole run. Most of these wait for their own child processes. */
 const SLOWEST = [
   'sim/sim.test.ts',
+  'test/engines/methodology.test.ts',
+  'test/step-functions/runs.test.ts',
+  'src/stores/dynamodb/dynamodb-store.conformance.test.ts',
+  'test/audit/attacks-on-engines.test.ts',
+  'test/page/log.test.ts',
+  'src/cli/fleet.test.ts',
+  'test/custom-stores.test.ts',
+  'test/page/plan.test.ts',
+  'src/cli/mcp.test.ts',
+  'src/engine/runs/execute-run.test.ts',
+  'src/cli/run-edges.test.ts',
   'sim/inbox/inbox.test.ts',
+  'test/engines/interrupted-import.test.ts',
   'sim/search/search.test.ts',
-  'src/server/page/browser.test.ts',
   'test/demo.test.ts',
   'src/stores/file/file-store.conformance.test.ts',
-  'src/stores/dynamodb/dynamodb-store.conformance.test.ts',
 ];
 
 export class SlowestFirst extends BaseSequencer {
