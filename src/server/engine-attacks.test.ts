@@ -3,6 +3,7 @@ import { MEGABYTE, nested, PROTO } from '../../test/support/bad-bodies.js';
 import { vector } from '../../test/support/workspace-files.js';
 import { NO_COST } from '../core/engine/check-outcome.js';
 import { type AnyJson, TestServer } from './testing/test-server.js';
+import { PUBLIC_TARGETS, postWebhook } from './webhooks/post-webhook.js';
 
 const FEATURE = 'REQ-F-A';
 const SUBJECT = `${FEATURE}#design_code`;
@@ -136,6 +137,25 @@ describe('an agent', () => {
     expect(await runOf(run_id)).toMatchObject({ status: 'REQUESTED', started_at: null });
   });
 
+  test('cannot record a run, or what it has spent, outside of an edge', async () => {
+    const { served, acme, append, get } = await openTenants();
+    const plan = { tracks: { A: [{ id: 'A-001-core', description: 'x', depends_on: [] }] } };
+    await served.request('PUT', '/api/tenants/acme/projects/shop/plan', plan, acme.admin);
+    const cost = { ...NO_COST, usd: 1000 };
+    for (const about of [
+      { task_id: undefined },
+      { task_id: undefined, feature_id: FEATURE },
+      { task_id: 'A-001-core' },
+    ]) {
+      const more = { ...about, generation: 0 };
+      expect((await append(acme.other, 'run_started', started(UNKNOWN_RUN), more)).status).toBe(400);
+      const spent = { ...completed(UNKNOWN_RUN), cost };
+      expect((await append(acme.other, 'run_step_completed', spent, more)).status).toBe(400);
+    }
+    expect((await get('/api/spent?project_id=shop', acme.admin)).body.spent.project.usd).toBe(0);
+    expect((await get('/api/runs?project_id=shop', acme.admin)).body.runs).toEqual([]);
+  });
+
   test('cannot cancel a run, and neither can a reviewer, a viewer or a runner', async () => {
     const { acme, iterate, post, runOf } = await openTenants();
     const { run_id } = (await iterate(acme.agent)).body.run;
@@ -213,4 +233,107 @@ describe('a run', () => {
     }
     expect((await get('/api/runs?project_id=shop', acme.agent)).body.runs).toEqual([]);
   });
+});
+
+describe('under `evidence: verified`, without evidence of a runner', () => {
+  const PROJECT = '/api/tenants/acme/projects/shop';
+  const TASK = `${PROJECT}/tasks/${encodeURIComponent(SUBJECT)}`;
+  const details = ['compiles', 'reads_well'].map((name) => ({ name, result: 'pass' }));
+  const evaluators = { passed: 2, failed: 0, skipped: 0, total: 2, details };
+
+  async function openVerified() {
+    const opened = await openTenants();
+    const { served, acme, get } = opened;
+    const policy = await served.request('PUT', `${PROJECT}/policy`, { evidence: 'verified' }, acme.admin);
+    expect(policy.status).toBe(200);
+    const task = async (): Promise<AnyJson> => (await get(TASK, acme.admin)).body;
+    return { ...opened, task };
+  }
+
+  test('no submission converges an edge: of an agent, a batch, a human, or as pushed from another log', async () => {
+    const { acme, post, claim, task } = await openVerified();
+    const { agent_id: _, ...handle } = await claim(acme.agent, 'alpha', 's1');
+    const result = { task_id: SUBJECT, ...handle, result_data: 'x', iteration: 1, evaluators };
+    const submit = async (more: object, as = acme.agent) =>
+      (await post(`${PROJECT}/results`, { ...result, ...more }, as)).body;
+    const offline = { event_id: UNKNOWN_RUN, occurred_at: '2026-01-03T10:00:00.000Z' };
+    const skipped = {
+      ...{ passed: 0, failed: 0, skipped: 2, total: 2 },
+      details: details.map(({ name }) => ({ name, result: 'skip' })),
+    };
+    for (const more of [{}, { offline }, { evaluators: skipped }, { convergence_type: 'human_override' }])
+      expect((await submit(more)).accepted ?? false).toBe(false);
+    expect((await submit({})).reason).toBe('NOT_CONVERGED');
+    await post(`${PROJECT}/results/batch`, { items: [result] }, acme.agent);
+    expect((await submit({}, acme.admin)).accepted ?? false).toBe(false);
+    const to = { agent_id: 'rita', session_id: 's-rita', agent_role: 'human' };
+    const operator = { expected_generation: 1, reason: 'because' };
+    const moved = (await post(`${TASK}/reassign`, { ...operator, ...to }, acme.admin)).body;
+    expect(moved).toMatchObject({ success: true, generation: 2 });
+    const own = { session_id: 's-rita', generation: 2, claim_id: moved.claim?.id };
+    expect((await submit(own, acme.admin)).accepted ?? false).toBe(false);
+    expect(await task()).toMatchObject({ phase: 'OPEN', result: null });
+  });
+
+  test('neither an approval nor an adoption converges it', async () => {
+    const { acme, post, get, claim, task } = await openVerified();
+    const { agent_id: _, ...handle } = await claim(acme.agent, 'alpha', 's1');
+    const result = { task_id: SUBJECT, ...handle, result_data: 'x', iteration: 1, evaluators };
+    const submitted = (await post(`${PROJECT}/results`, result, acme.agent)).body;
+    expect(submitted.reason).toBe('NOT_CONVERGED');
+    const { generation, ...holder } = handle;
+    const candidate = { iteration: 1, candidate_sha256: SHA };
+    const suspend = { task_id: SUBJECT, ...holder, expected_generation: generation, ...candidate };
+    const suspended = await post(`${PROJECT}/claims/suspend`, suspend, acme.agent);
+    expect(suspended.body).toMatchObject({ success: true });
+    const review = { task_id: SUBJECT, generation, ...candidate, decision: 'APPROVED' };
+    for (const as of [acme.agent, acme.runner, acme.viewer])
+      expect((await post(`${PROJECT}/reviews`, review, as)).status).toBe(403);
+    await post(`${PROJECT}/reviews`, review, acme.reviewer);
+    expect((await post(`${PROJECT}/results`, result, acme.agent)).body.accepted ?? false).toBe(false);
+    const operator = { expected_generation: 1, reason: 'because' };
+    await post(`${TASK}/force_release`, operator, acme.admin);
+    await claim(acme.agent, 'alpha', 's2');
+    await post(`${PROJECT}/results`, result, acme.agent);
+    const { results } = (await get(`${TASK}/results`, acme.admin)).body;
+    const result_id = results.at(-1)?.id;
+    const adopt = { expected_generation: 2, reason: 'because', result_id };
+    expect((await post(`${TASK}/adopt`, adopt, acme.admin)).body).toMatchObject({
+      success: false,
+      reason: 'NOT_CONVERGED',
+    });
+    expect((await post(`${PROJECT}/events/import/trust`, { reason: 'x' }, acme.agent)).status).toBe(403);
+    expect(await task()).toMatchObject({ phase: 'OPEN', result: null });
+  });
+
+  test('an agent can neither record evidence, enrol a runner, nor change the policy', async () => {
+    const { served, acme, post } = await openVerified();
+    const key = { public_key: 'A'.repeat(43) };
+    for (const role of ['agent', 'reviewer', 'runner', 'viewer'] as const) {
+      expect([role, (await post(`${PROJECT}/runners`, key, acme[role])).status]).toEqual([role, 403]);
+      const policy = await served.request('PUT', `${PROJECT}/policy`, { evidence: 'reported' }, acme[role]);
+      expect([role, policy.status]).toEqual([role, 403]);
+    }
+    expect((await post(`${PROJECT}/evidence`, { evidence: {} }, acme.agent)).status).toBe(403);
+  });
+});
+
+test.each([
+  'https://0x7f000001/',
+  'https://017700000001/',
+  'https://127.1/',
+  'https://127.0.0.1./',
+  'https://[::ffff:127.0.0.1]/',
+  'https://[::ffff:7f00:1]/',
+  'https://[::]/',
+  'https://0/',
+  'https://169.254.169.254/',
+  'https://①②⑦.⓪.⓪.①/',
+  'https://user@8.8.8.8/',
+  'https://8.8.8.8:22/',
+  'https:8.8.8.8:22',
+  'https://8.8.8.8@127.0.0.1/',
+])('a webhook of a project is never sent to %s', async (url) => {
+  const sent = postWebhook({ url, body: '{}' }, PUBLIC_TARGETS);
+  await expect(sent).rejects.toThrow(/not public|password|port 22/);
 });
