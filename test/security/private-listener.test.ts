@@ -55,6 +55,7 @@ const pathOf = (path: string): string =>
   path
     .replace('{tenant_id}', 'default')
     .replace('{project_id}', 'shop')
+    .replace('{name}', 'index.html')
     .replace(/\{\w+\}/g, 'A-001-x');
 
 describe('the private server that a command starts when none is running', () => {

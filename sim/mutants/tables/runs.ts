@@ -26,8 +26,8 @@ export const RUN_MUTANTS: readonly Mutant[] = [
   {
     name: 'old-executor-reports',
     file: 'src/core/claims/decide/handle.ts',
-    find: "if (generation !== head.generation) return 'GENERATION_MISMATCH';\n  return isTakenAway",
-    replace: 'if (generation !== head.generation) return null;\n  return isTakenAway',
+    find: "if (generation !== head.generation) return 'GENERATION_MISMATCH';",
+    replace: 'if (generation !== head.generation) return null;',
     why: 'A late step of an executor that has lost the edge is recorded.',
     mode: 'runs',
   },

@@ -80,6 +80,9 @@ function appendRefusal(transaction: TransactionBuilder, subject: string, body: A
   }
   const handle = handleOf(body, caller);
   const context = view.decisionContext(subject);
+  // A completed edge leaves nothing to cancel: the executor of a run only records that another result was accepted.
+  if (isCancellation(body) && head.phase !== 'COMPLETED' && !caller.may_review)
+    return decidedTypeProblem(body);
   // The command that cancels a run also ends the claim of its executor.
   if (isCancellation(body) && isLive(head, context.now_ms, context.rules))
     return refusedAppend('SESSION_MISMATCH', 'The edge is claimed. Cancel the run instead: gen runs cancel.');
@@ -127,6 +130,9 @@ export function appendSubjectOf(body: AppendBody, caller: Caller) {
   const { task_id, feature_id, edge } = body;
   const fault = emitterProblem(body, caller);
   if (fault !== null) return fault;
+  const isEdge = edge !== undefined || (task_id !== undefined && subjectKindOf(task_id) === 'edge');
+  // Elsewhere no claim protects a run, nor what it has spent.
+  if (isRunEvent(body.event_type) && !isEdge) return fieldProblem('task_id', 'expected the edge of the run');
   if (task_id !== undefined && feature_id === undefined && edge === undefined) return task_id;
   if (task_id === undefined && feature_id !== undefined && edge !== undefined) {
     return edgeSubject(feature_id, edge);
@@ -138,18 +144,23 @@ export function appendSubjectOf(body: AppendBody, caller: Caller) {
 /** Rejects event types that this caller may not append. */
 function emitterProblem(body: AppendBody, { may_work, may_review }: Caller): Problem | null {
   const { event_type: eventType } = body;
-  const fault = (code: 'INVALID_EVENT' | 'FORBIDDEN', reason: string): Problem =>
-    fieldProblem('event_type', `${eventType} ${reason}`, code);
-  const isDecided = isCommandDecided(eventType) || isCancellation(body);
-  if (!isAgentReported(eventType) || (isDecided && !may_review)) {
-    return fault('INVALID_EVENT', 'cannot be appended: it is written by the command that causes it');
-  }
+  const forbidden = (reason: string): Problem =>
+    fieldProblem('event_type', `${eventType} ${reason}`, 'FORBIDDEN');
+  if (!isAgentReported(eventType) || (isCommandDecided(eventType) && !may_review))
+    return decidedTypeProblem(body);
   if (isHumanOnly(eventType) && !may_review) {
-    return fault('FORBIDDEN', 'records a human decision: append it with a credential that may review');
+    return forbidden('records a human decision: append it with a credential that may review');
   }
   if (may_work || isHumanOnly(eventType)) return null;
-  return fault('FORBIDDEN', 'needs a credential that may work: a reviewer appends only human decisions');
+  return forbidden('needs a credential that may work: a reviewer appends only human decisions');
 }
+
+const decidedTypeProblem = ({ event_type }: AppendBody): Problem =>
+  fieldProblem(
+    'event_type',
+    `${event_type} cannot be appended: it is written by the command that causes it`,
+    'INVALID_EVENT',
+  );
 
 const appendedResult = (event_id: string): AppendResult => ({ success: true, reason: 'APPENDED', event_id });
 

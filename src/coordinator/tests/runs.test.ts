@@ -5,7 +5,7 @@ import {
   P,
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
-import { vector } from '../../../test/support/workspace-files.js';
+import { evaluatorReport, vector, FILES as WORKSPACE_FILES } from '../../../test/support/workspace-files.js';
 import { NO_COST } from '../../core/engine/check-outcome.js';
 import { OPEN_CALLER } from '../authentication/caller.js';
 
@@ -15,6 +15,7 @@ const SUBJECT = `${FEATURE}#design_code`;
 const SHA = 'a'.repeat(64);
 const COST = { input_tokens: 3, output_tokens: 2, usd: 0.5, seconds: 1 };
 const FILES = {
+  'graph/edges/design_code.yml': WORKSPACE_FILES['graph/edges/design_code.yml'] as string,
   'engine.yml': 'construct: { type: command, command: [make] }\n',
   [`features/active/${FEATURE}.yml`]: vector(FEATURE),
   'features/active/REQ-F-B.yml': vector('REQ-F-B'),
@@ -49,6 +50,11 @@ async function executorOf({ coordinator }: CoordinatorHarness, key = P) {
       append('run_step_completed', {
         ...{ run_id, step: 'construct_candidate', iteration: 1, input_sha256: SHA },
         ...{ attempt: 1, duration_ms: 1, output: { says: 'made' }, cost: COST },
+      }),
+    submit: () =>
+      coordinator.submitResult(key, {
+        ...{ task_id: SUBJECT, session_id: handle.session_id, claim_id: handle.claim_id },
+        ...{ generation: handle.generation, result_data: 'made', ...evaluatorReport() },
       }),
     end: (run_id: string, status: string) =>
       append('run_ended', { run_id, status, reason: null, says: '', iterations: 1, spent: COST }),
@@ -128,13 +134,16 @@ forEachStore('a request for a run', (open) => {
     expect(await executor.end(run_id, 'CANCELLED')).toMatchObject({ success: false });
     const agent = { ...OPEN_CALLER, may_review: false };
     const payload = { run_id, status: 'CANCELLED', reason: null, says: '', iterations: 1, spent: COST };
-    expect(
-      await harness.coordinator.appendEvent(
+    const cancel = () =>
+      harness.coordinator.appendEvent(
         P,
         { event_type: 'run_ended', task_id: SUBJECT, ...executor.handle, payload },
         agent,
-      ),
-    ).toMatchObject({ problem: 'INVALID_EVENT' });
+      );
+    expect(await cancel()).toMatchObject({ problem: 'INVALID_EVENT' });
+    const submitted = await executor.submit();
+    expect(submitted).toMatchObject({ accepted: true });
+    expect(await cancel()).toMatchObject({ success: true });
   });
 });
 

@@ -1,12 +1,23 @@
 import { describe, expect, it } from 'vitest';
-import type { DecisionContext, SubjectCommand } from './commands.js';
+import type { ClaimHandle, DecisionContext, SubjectCommand } from './commands.js';
 import { stepReporterFault } from './decide/handle.js';
 import { signOfLife } from './decide/sign-of-life.js';
 import type { Gate, Head } from './head.js';
 import { isStale } from './lease.js';
 import type { Rules } from './policy.js';
 import { handleOf, result, submit } from './testing/commands.js';
-import { ada, bob, EDGE, EDGE_RULES, given, granted, msAt, released, suspended } from './testing/given.js';
+import {
+  ada,
+  bob,
+  claimIdOf,
+  EDGE,
+  EDGE_RULES,
+  given,
+  granted,
+  msAt,
+  released,
+  suspended,
+} from './testing/given.js';
 
 const note = (worker: typeof ada, generation: number): SubjectCommand<'note'> => ({
   type: 'note',
@@ -122,16 +133,17 @@ describe('a step of a run', () => {
       claim: { ...claim!, state: 'RELEASED', release_reason },
       gate,
     });
-    const fault = (head: Head) =>
-      stepReporterFault(head, 1, handleOf(ada, 1), {
-        now_ms: msAt(10),
-        rules: EDGE_RULES,
-        claimIdOf: () => 'clm',
-      });
+    const fault = (head: Head, handle: ClaimHandle | null = handleOf(ada, 1)) =>
+      stepReporterFault(head, 1, handle, { now_ms: msAt(10), rules: EDGE_RULES, claimIdOf });
     const rejected = { generation: 1, decision: 'REJECTED' } as Gate;
     expect(fault(endedBy('FORCED'))).toBe('NO_CLAIM');
     expect(fault(endedBy('FORCED', { ...rejected, generation: 0 }))).toBe('NO_CLAIM');
     expect(fault(endedBy('FORCED', rejected))).toBeNull();
     expect(fault(endedBy('COMPLETED'))).toBeNull();
+    for (const other of [null, handleOf(bob, 1)]) {
+      expect(fault(endedBy('COMPLETED'), other)).toBe('NO_CLAIM');
+      expect(fault({ ...endedBy('COMPLETED'), phase: 'COMPLETED' }, other)).toBeNull();
+      expect(fault(endedBy('FORCED', rejected), other)).toBeNull();
+    }
   });
 });

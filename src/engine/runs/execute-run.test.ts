@@ -71,6 +71,37 @@ forEachStore('a run of an edge', (open) => {
     expect((await typesIn(harness)).filter((type) => type === 'edge_converged')).toHaveLength(1);
   });
 
+  test('converges although another agent has recorded its own events under every id that derives from the run', async () => {
+    const harness = await configured(open);
+    const services = servicesOf(harness, SCRIPT);
+    const { coordination } = services;
+    const taken: string[] = [];
+    const appendEvent: EdgeCoordination['appendEvent'] = async (body) => {
+      const { event_id = '' } = body;
+      if (/^.{14}8/.test(event_id) && taken.length < 100 && isFirstTry(body)) {
+        taken.push(event_id);
+        const forged = { event_type: 'iteration_completed', agent_id: 'mallory', event_id };
+        const payload = { iteration: 1, status: 'iterating' };
+        unwrap(await harness.coordinator.appendEvent(P, { ...forged, payload }));
+      }
+      return coordination.appendEvent(body);
+    };
+    const told = new Set<string>();
+    const isFirstTry = ({ event_type, payload }: Parameters<typeof appendEvent>[0]): boolean => {
+      const key = JSON.stringify([event_type, payload]);
+      const isFirst = !told.has(key);
+      told.add(key);
+      return isFirst;
+    };
+    const attacked = { ...services, coordination: { ...coordination, appendEvent } };
+    const end = await executeRun(REQUEST, attacked, instantHost(), SIGNAL);
+    expect(end).toMatchObject({ status: 'ENDED', run: { status: 'CONVERGED', iterations: 2 } });
+    expect(taken.length).toBeGreaterThan(10);
+    const types = await typesIn(harness);
+    for (const type of ['run_started', 'run_ended', 'edge_converged'])
+      expect([type, types.filter((each) => each === type)]).toEqual([type, [type]]);
+  });
+
   test('hands an edge that does not converge to a person, with what was tried', async () => {
     const harness = await configured(open);
     const never = { ...SCRIPT, candidate: () => 'wrong' };

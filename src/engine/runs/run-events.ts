@@ -24,7 +24,7 @@ export type RecordedEvent = 'appended' | 'known';
  * `Engine.ClaimLost` if the author no longer holds the edge.
  */
 export async function appendRunEvent<Type extends RunEventType>(
-  coordination: Pick<EdgeCoordination, 'appendEvent'>,
+  coordination: Pick<EdgeCoordination, 'appendEvent' | 'eventsOf'>,
   author: RunAuthor,
   event_type: Type,
   payload: RunEventPayload<Type>,
@@ -35,10 +35,26 @@ export async function appendRunEvent<Type extends RunEventType>(
   return appendOnce(coordination, { event_type, task_id: subject, ...handle, ...claim, event_id, payload });
 }
 
-/** Appends an event with an id of its own. */
+type IdentifiedBody = AppendBody & { readonly event_id: string; readonly task_id: string };
+
+/**
+ * Appends an event with a derived id. Other agents can derive it too, and record another event under it. Then this one
+ * gets an id that follows from the claim's, which only its holder knows, or without a claim a new one.
+ */
 export async function appendOnce(
+  coordination: Pick<EdgeCoordination, 'appendEvent' | 'eventsOf'>,
+  body: IdentifiedBody,
+): Promise<RecordedEvent> {
+  const recorded = await append(coordination, body);
+  if (recorded === 'appended' || (await isRecorded(coordination, body))) return recorded;
+  const { event_id, ...event } = body;
+  if (event.claim_id === undefined) return append(coordination, event);
+  return append(coordination, { ...event, event_id: derivedEventId([event_id, event.claim_id]) });
+}
+
+async function append(
   coordination: Pick<EdgeCoordination, 'appendEvent'>,
-  body: AppendBody & { readonly event_id: string },
+  body: AppendBody,
 ): Promise<RecordedEvent> {
   const reply = await coordination.appendEvent(body);
   if (isUnanswered(reply)) {
@@ -47,6 +63,18 @@ export async function appendOnce(
   }
   if (reply.success) return 'appended';
   throw engineError('claimLost', `${body.event_type} was refused: ${reply.reason}. ${reply.next}`);
+}
+
+const IDENTIFYING_FIELDS = ['run_id', 'step', 'iteration', 'input_sha256', 'candidate_sha256'];
+
+/** Whether the event of this id tells of the same thing, on the same edge. */
+async function isRecorded(
+  coordination: Pick<EdgeCoordination, 'eventsOf'>,
+  { event_id, event_type, task_id, payload }: IdentifiedBody,
+): Promise<boolean> {
+  const found = (await coordination.eventsOf(task_id)).find((event) => event.event_id === event_id);
+  if (found?.event_type !== event_type) return false;
+  return IDENTIFYING_FIELDS.every((field) => found.payload[field] === payload[field]);
 }
 
 interface Identified {

@@ -121,6 +121,7 @@ const ABSENT: Ids = {
   key_id: '0'.repeat(16),
   runner_id: `rnr_${'0'.repeat(24)}`,
   run_id: '00000000-0000-7000-8000-000000000000',
+  name: 'index.html',
 };
 
 let served: TestServer;

@@ -31,8 +31,9 @@ export function reporterFault(
 }
 
 /**
- * The same for a step of a run: also after the claim has ended, only the last generation may report, and not if an operator
- * has taken the claim away, as a cancellation does.
+ * The same for an event of a run, which only the last holder may report, also after its claim has ended: an edge without a
+ * holder may have a run that was requested or cut off. Once its candidate is decided, any executor may record how the run
+ * ends. None may if an operator has taken the claim away, as a cancellation does.
  */
 export function stepReporterFault(
   head: Head,
@@ -41,11 +42,14 @@ export function stepReporterFault(
   context: DecisionContext,
 ): HandleRefusal | null {
   if (generation !== head.generation) return 'GENERATION_MISMATCH';
-  return isTakenAway(head) ? 'NO_CLAIM' : reporterFault(head, handle, context);
+  if (isTakenAway(head)) return 'NO_CLAIM';
+  const fault = reporterFault(head, handle, context);
+  if (fault !== null || head.phase === 'COMPLETED' || isRejected(head)) return fault;
+  return handle !== null && isHolderHandle(head, handle, context) ? null : 'NO_CLAIM';
 }
 
+const isRejected = ({ gate, generation }: Head): boolean =>
+  gate?.decision === 'REJECTED' && gate.generation === generation;
+
 /** A rejected candidate ends its claim by force too, but its run has still to record that. */
-function isTakenAway({ claim, gate, generation }: Head): boolean {
-  const isRejected = gate?.decision === 'REJECTED' && gate.generation === generation;
-  return claim?.release_reason === 'FORCED' && !isRejected;
-}
+const isTakenAway = (head: Head): boolean => head.claim?.release_reason === 'FORCED' && !isRejected(head);
