@@ -13,7 +13,7 @@ export class EngineError extends Error {
   }
 }
 
-/** A failure that the log has: it is told again, without waiting again before the next attempt. */
+/** A failure replayed from the log: the next attempt follows without a pause. */
 export class RecordedError extends EngineError {
   readonly isRecorded = true;
 }

@@ -4,7 +4,7 @@ import { EngineError, engineError } from './engine-error.js';
 export const withTimeLimit = (signal: AbortSignal, seconds: number): AbortSignal =>
   AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]);
 
-/** Why a step was stopped by its signal: an error of the engine, a time limit, or somebody's wish. */
+/** Why a step was stopped by its signal: an error of the engine, a time limit, or a cancellation. */
 export function stoppedError(signal: AbortSignal, what: string): EngineError {
   const { reason } = signal;
   if (reason instanceof EngineError) return reason;

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 
-/** What may be wider or longer than its place. It can be scrolled by keyboard. */
+/** What may be wider or longer than its container. It can be scrolled by keyboard. */
 export const ScrollRegion = ({
   name,
   className,

@@ -30,9 +30,9 @@ Examples:
   gen check REQ-F-AUTH-001#code_unit_tests tests_pass --json
   gen task submit REQ-F-AUTH-001#code_unit_tests --drafts --check tests_pass=pass
 
-The checks run on a throw-away copy of the project with your drafts laid over it, or on the project as it is if you
-have no claim on the edge. Their commands come with the repository: each must be confirmed once, and again when it
-changes. They run in a sandbox (bubblewrap) without network. Exit code 0: every required check passed; 1: not;
+The checks run on a temporary copy of the project with your drafts laid over it. Without a claim on the edge, the copy
+has no drafts. Commands come with the repository: each must be confirmed once, and again when it changes. They run in a
+sandbox (bubblewrap) without network. Exit code 0: every required check passed; 1: a required check did not pass;
 3: a person must confirm a command, or there is no sandbox.`,
   async run(context, edge, name, { yes: isConfirmed = false, unsandboxed: isUnsandboxed = false }) {
     const { root } = context.requireWorkspace();

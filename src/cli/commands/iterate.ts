@@ -15,21 +15,21 @@ import { abortOnStop } from '../stop.js';
 export const addIterate = command('iterate [id]', {
   description: 'run an edge: construct a candidate, check it, converge or escalate',
   options: {
-    '--auto': 'go on with the next edges until nothing is ready or a person is needed',
-    '--loop': 'with --auto: go on with other edges if a person is needed, and wait if nothing is ready',
+    '--auto': 'continue with the next edges until nothing is ready or a person is needed',
+    '--loop': 'with --auto: continue with other edges if a person is needed, and wait if nothing is ready',
     '--role <role>': 'agent role to work in',
     '--dry-run': 'print the checklist and the state machine, and change nothing',
     '--unsandboxed': 'run checks without a sandbox',
     '--yes': 'confirm the commands of the checks',
   },
   help: `
-A run that was cut off goes on from its last completed step. If a person must decide, the exit code is 3: see gen review,
-and run the command again after the decision.
+An interrupted run resumes after its last completed step. If a person must decide, the exit code is 3: decide with
+gen review, then run the command again.
 
-With --auto the id is an edge to begin with, a feature, or missing for all features. Requested runs come first, then what
-gen start recommends; edges without a constructor are left out. It stops with exit code 3 at a human gate, an escalation
-or an expired time box, and says which command helps; with 0 if nothing is ready; with 130 after a signal such as Ctrl-C.
-With --loop it runs until a signal.
+With --auto the id is the first edge or a feature; without an id, all features are run. Requested runs come first, then
+the recommendations of gen start. Edges without a constructor are skipped. It stops with exit code 3 at a review, an
+escalation or an expired time box, and prints the command to run next; with 0 if nothing is ready; with 130 after a
+signal such as Ctrl-C. With --loop it runs until a signal.
 
 Examples:
   gen iterate REQ-F-AUTH-001#design_code

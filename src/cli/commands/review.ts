@@ -17,10 +17,10 @@ const DECISION_CODES = { approve: 'APPROVED', reject: 'REJECTED', refine: 'CHANG
 const DECISIONS = ['approve', 'reject', 'refine'] as const;
 
 const link = command('link <feature>', {
-  description: 'make a link with which one person decides on a candidate, without a key',
+  description: 'create a link with which a person decides on a candidate without a key',
   options: {
     '--edge <edge>': 'edge to review, if several are pending',
-    '--for <name>': 'who the link is for, such as an e-mail address; the decision is recorded as link:NAME',
+    '--for <name>': 'name of the reviewer, such as an e-mail address; the decision is recorded as link:NAME',
     '--days <number>': {
       about: 'days until it expires (default: the deadline of the review)',
       parse: parseDays,
@@ -31,7 +31,7 @@ Examples:
   gen review link REQ-F-AUTH-001 --edge design_code --for rita@example.com
   gen review link REQ-F-AUTH-001 --for rita@example.com --days 2 --url https://fleet.example.com
 
-Whoever has the link can decide: send it to that person only. It applies to the candidate that waits now, and works
+Anyone with the link can decide, so send it only to that person. It applies to the candidate that waits now, and works
 once. Opening it changes nothing.`,
   async run(context, feature, { edge, for: reviewer, days }) {
     if (reviewer === undefined)

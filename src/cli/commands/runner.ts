@@ -14,12 +14,12 @@ const keyFile = (io: Io, key: string | undefined): string =>
   key === undefined ? join(userFolder(io), KEY_FILE) : resolve(io.cwd, key);
 
 const enrol = command('enrol', {
-  description: 'enrol this machine as a runner: what it signs counts as evidence of checks',
+  description: 'enrol this machine as a runner, whose signed check results count as evidence',
   options: {
     '--label <text>': 'label of the runner',
-    '--key <file>': `file of its private key; made if there is none (default: ${KEY_FILE} in the user folder)`,
+    '--key <file>': `file of its private key; created if it does not exist (default: ${KEY_FILE} in the user folder)`,
   },
-  help: '\nNeeds the credential of an admin. The private key stays in its file: agents must not be able to read it, so use an\naccount or a machine of its own. The runner itself needs only a key of the role runner.\n\nExamples:\n  gen runner enrol --label "build host"\n  gen key create --role runner --label "build host"',
+  help: '\nNeeds the credential of an admin. The private key stays in its file: agents must not be able to read it, so use a\nseparate account or machine. The runner itself needs only a key of the role runner.\n\nExamples:\n  gen runner enrol --label "build host"\n  gen key create --role runner --label "build host"',
   async run(context, { label, key }) {
     const { io } = context;
     const file = keyFile(io, key);
@@ -36,13 +36,13 @@ const enrol = command('enrol', {
 });
 
 const run = command('run', {
-  description: 'run the checks of candidates, and sign and record what they came to',
+  description: 'run the checks of candidates, and sign and record the results',
   options: {
     '--repo <path>': 'git repository with the base; agents must not be able to write to it',
     '--ref <name>': { about: 'branch or commit of the repository', default: 'HEAD' },
     '--root <dir>': 'folder with the base, instead of a repository',
     '--key <file>': `file of its private key (default: ${KEY_FILE} in the user folder)`,
-    '--once': 'run what waits now, and end',
+    '--once': 'check the candidates that wait now, then exit',
     '--unsandboxed': 'run the commands without a sandbox: they can read and write what you can',
   },
   help: '\nNeeds a credential of the role runner. It fetches each candidate from the server and lays it over the base that it\nresolves itself. Stop it with Ctrl-C.\n\nExamples:\n  gen runner run --repo /srv/shop.git --ref main\n  gen runner run --root /srv/shop --once',
@@ -96,7 +96,7 @@ const candidates = command('candidates', {
 });
 
 const revoke = command('revoke <runner_id>', {
-  description: 'revoke a runner; its evidence counts no longer',
+  description: 'revoke a runner; its evidence no longer counts',
   async run(context, runnerId) {
     const reply = unwrapReply(await (await context.genesis()).revokeRunner(runnerId));
     context.show(reply, () => `Runner ${runnerId} is revoked.`);

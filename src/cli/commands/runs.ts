@@ -39,10 +39,10 @@ Examples:
 });
 
 const retry = command('retry <id>', {
-  description: 'request a new run of the edge, which begins with the findings of this one',
+  description: 'request a new run of the edge that begins with the findings of this one',
   options: { '--role <role>': 'agent role to work in' },
   help: `
-The run must have ended without convergence. Then execute the new one with gen iterate.
+The run must have ended without convergence. Execute the new run with gen iterate.
 
 Examples:
   gen runs retry 0199c1de
@@ -69,7 +69,7 @@ export const addRuns = command('runs', {
   description: 'list, inspect, cancel and retry the runs of edges',
   options: { '--feature <id>': 'only this feature' },
   help: `
-The runs come from the log, newest first. An id is that of a run; its first characters are enough.
+Lists the runs in the log, newest first. A run id may be shortened to its first characters.
 
 Examples:
   gen runs

@@ -80,7 +80,7 @@ const importCommand = command('import [file]', {
   options: {
     ...STORE_OPTION,
     '--foreign <log>': 'import the events.jsonl of a related tool instead',
-    '--trust-imports': 'make what imported logs say has converged authoritative (admin)',
+    '--trust-imports': 'trust imported logs: what they report as converged counts as converged (admin)',
     '--in-parts': 'with --foreign: write a log that exceeds one transaction of the store in several',
     '--dry-run': 'with --foreign or --trust-imports: only report what would be done',
   },

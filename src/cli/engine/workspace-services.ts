@@ -77,7 +77,7 @@ export function workspaceServices(options: ServiceOptions): EngineServices {
     openEvaluator: async (plan) =>
       plan.evaluate === null ? null : openEvaluator(plan.evaluate, agentOptions),
     runCheck,
-    spentBefore: (feature) => spentBefore(genesis, feature),
+    spentSoFar: (feature) => spentSoFar(genesis, feature),
     authorityOf({ edge, evidence, checks }, files) {
       const paths = files.map(({ path }) => path);
       const ofRole = checkAuthority(methodology, { edge, agent_role, files: paths, is_human: false });
@@ -165,8 +165,8 @@ function coordinationOf(genesis: Genesis): EdgeCoordination {
   };
 }
 
-/** What other runs have spent, those under way included. */
-async function spentBefore(genesis: Pick<Genesis, 'methodology'>, featureId: string) {
+/** What all runs have spent, those under way included. */
+async function spentSoFar(genesis: Pick<Genesis, 'methodology'>, featureId: string) {
   const reply = await genesis.methodology.spent({ feature: featureId });
   if (isProblem(reply)) throw engineError('unavailable', reply.detail);
   const { features, project, tenant } = reply.spent;

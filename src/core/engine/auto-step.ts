@@ -18,17 +18,17 @@ export interface AutoPause {
 export interface AutoFacts {
   /** Only this feature is worked on; null: all. */
   readonly feature_id: string | null;
-  /** `--loop`: goes on with other edges, and waits if there are none. */
+  /** `--loop`: continues with other edges, and waits if there are none. */
   readonly is_loop: boolean;
   /** The edge of the command line, until it has been run. */
   readonly first: AutoEdge | null;
-  /** Runs of this executor that were cut off, or whose review was decided. */
+  /** Runs of this executor that were interrupted, or whose review was decided. */
   readonly unfinished: readonly AutoEdge[];
   readonly requested: readonly AutoEdge[];
   /** What `start` recommends, best first. */
   readonly recommended: readonly AutoEdge[];
   readonly escalations: readonly Escalation[];
-  /** Subjects that were tried in vain, and about which nothing has happened since. */
+  /** Subjects whose run did not converge and that have no new events since. */
   readonly set_aside: ReadonlySet<string>;
   /** The run that ended last, if it needs a person. */
   readonly pause: AutoPause | null;

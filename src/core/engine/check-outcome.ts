@@ -33,7 +33,7 @@ const reportSummary = z.strictObject({
   coverage_percent: z.number().min(0).max(100).nullable(),
 });
 
-/** What came of one check of a candidate: by a program, by a model, or by a person. */
+/** The outcome of one check of a candidate, decided by a program, a model or a person. */
 export const checkOutcomeSchema = z.strictObject({
   name: z.string().min(1).max(256),
   type: z.enum(CHECK_TYPES),

@@ -38,7 +38,7 @@ const TIERS = {
   },
 } as const;
 
-/** The states of a tier: its checks side by side, and the choice whether to go on. */
+/** The states of a tier: its checks in parallel, and the choice whether the next tier follows. */
 export function compileTier(parts: TierParts): Record<string, MachineState> {
   const { tier, checks, next } = parts;
   const states = TIERS[tier];

@@ -15,7 +15,7 @@ const LAMBDA_TRANSIENT_ERRORS = [
 /** The function has ended without an answer: out of memory, or stopped. */
 const LAMBDA_CRASHES = ['Lambda.Unknown', 'Runtime.ExitError', 'Runtime.OutOfMemory', 'Sandbox.Timedout'];
 
-/** Every step is tried again if what it needs is busy or away. With jitter: many runs start at once. */
+/** Every step is retried if a service that it needs is busy or unavailable. With jitter: many runs start at once. */
 export const RETRY: readonly Retrier[] = [
   {
     ErrorEquals: [throttled, overloaded],
@@ -37,14 +37,14 @@ export const RETRY: readonly Retrier[] = [
 
 export const claimLostCatcher: Catcher = { ErrorEquals: [claimLost], Next: 'ClaimLost' };
 
-/** A lost claim ends the run; anything else goes to a person. */
+/** A lost claim ends the run; all other errors escalate to a person. */
 export const CATCH: readonly Catcher[] = [
   claimLostCatcher,
   { ErrorEquals: ['States.ALL'], ResultPath: '$.failure', Next: 'Escalate' },
 ];
 
 /**
- * Errors of one check, which become its outcome: the other checks go on. A lost claim, a changed configuration and errors
+ * Errors of one check, which become its outcome: the other checks continue. A lost claim, a changed configuration and errors
  * of the engine itself are not among them and end the tier.
  */
 export const CHECK_ERRORS: readonly string[] = [

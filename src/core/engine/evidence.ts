@@ -7,7 +7,7 @@ import { ownValue } from '../own-value.js';
 import { type CheckOutcome, checkOutcomeSchema } from './check-outcome.js';
 
 /**
- * Evidence of a runner: what the deterministic checks of a candidate came to, signed with the runner's key. The
+ * Evidence of a runner: the results of a candidate's deterministic checks, signed with the runner's key. The
  * coordinator verifies the signature when it records a statement; whether the statement counts is decided here.
  */
 
@@ -17,7 +17,7 @@ const CHECKS_PER_STATEMENT_MAX = 100;
 export const EVIDENCE_BYTES_MAX = 32 * 1024;
 /** Statements about one candidate that are kept: the last one of each runner. */
 export const STATEMENTS_MAX = 4;
-/** Runners of a project, with those that are revoked. */
+/** Maximum number of runners of a project, revoked ones included. */
 export const RUNNERS_MAX = 50;
 
 export const runnerIdSchema = z
@@ -88,7 +88,7 @@ export function withRunner(runners: Runners, runnerId: string, added: RunnerReco
 
 const timeOf = (runner: RunnerRecord | undefined): string => runner?.revoked_at ?? '';
 
-/** Record of an edge's last candidate, with what runners have said about it. */
+/** Record of an edge's last candidate, with the statements of runners about it. */
 export const candidateRecord = z.strictObject({
   generation: z.int().min(1),
   candidate_sha256: sha256,
@@ -225,7 +225,7 @@ function outcomeFault(
   if (outcome === undefined) return 'The evidence does not contain this check: run the checks again.';
   // A check that the runner could not start has no command; it has not passed either.
   if (outcome.command_sha256 === null && outcome.result !== 'pass') return null;
-  // Evidence of older versions does not say which report and minimum it goes by.
+  // Evidence of older versions does not name the report and minimum that it was made with.
   return outcome.check_sha256 !== undefined && outcome.check_sha256 === facts.checkDigest(check)
     ? null
     : 'The evidence is of another command, report, minimum or timeout than the one configured now: run the checks again.';

@@ -3,10 +3,10 @@ import type { AuthorityVerdict } from '../methodology/definition/authority.js';
 import { caseFoldedPath } from '../methodology/definition/guarded-paths.js';
 
 /**
- * Whether a candidate changes what judges it. Under the policy `evidence: verified` such a candidate needs a human: a
+ * Whether a candidate changes its own checks: their scripts, tests or test configuration. Under the policy `evidence: verified` such a candidate needs a human: a
  * runner only proves that the checks passed, not that they are still the same checks.
  *
- * Only what a path shows is found. A folder in a command (`eslint src`) is usually the product that is judged, so its
+ * Only paths are examined. A folder in a command (`eslint src`) is usually the product that is judged, so its
  * files are not guarded; neither is a module that a test imports.
  */
 
@@ -86,7 +86,7 @@ function isNamedInCommand(names: readonly string[], words: ReadonlySet<string>):
   return false;
 }
 
-/** Under `verified`, a result that changes what judges it needs a human, whatever its role may do. */
+/** Under `verified`, a result that changes its own checks needs a human, whatever its role may do. */
 export function withEvaluatorsGuarded(
   authority: AuthorityVerdict,
   files: readonly ChangedFile[],

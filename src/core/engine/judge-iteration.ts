@@ -16,7 +16,7 @@ export interface IterationFacts {
   readonly outcomes: readonly Outcome[];
   /** Names of the failing checks of each earlier iteration, oldest first: what `failingCheckNames` gave. */
   readonly earlier_failing: readonly (readonly string[])[];
-  /** Null if nobody was asked. */
+  /** Null if no person was asked. */
   readonly human: HumanDecision | null;
   readonly authority: AuthorityVerdict;
   readonly budget: Budget;

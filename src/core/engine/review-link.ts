@@ -21,7 +21,7 @@ export type ReviewLink = Readonly<z.output<typeof reviewLinkSchema>>;
 export const LINK_DAYS_MAX = 366;
 const DAY_MS = 24 * 3600 * 1000;
 export const TOKEN_LENGTH_MAX = 4096;
-/** Marks the token as a secret, for whoever finds one in a log. */
+/** Makes the token recognisable as a secret, for example in a log. */
 const TOKEN_PREFIX = 'rvl_';
 const TOKEN = /^rvl_([\w-]+)\.([\w-]{43})$/;
 

@@ -140,7 +140,7 @@ export const ENGINE_ERRORS = {
   overloaded: 'Engine.Overloaded',
   /** The store, the coordinator or another service does not answer. */
   unavailable: 'Engine.Unavailable',
-  /** Another executor has the edge: this run ends here without a trace of its own. */
+  /** Another executor holds the edge: this execution ends and records nothing. */
   claimLost: 'Engine.ClaimLost',
   configChanged: 'Engine.ConfigChanged',
   budgetSpent: 'Engine.BudgetSpent',

@@ -170,7 +170,7 @@ function addSpent(state: RunsState, taskId: string, cost: Cost): void {
   state.spent = addCost(state.spent, cost);
 }
 
-/** The run of an edge that an executor goes on with: one that was started, otherwise the oldest request. */
+/** The run of an edge that an executor continues: one that was started, otherwise the oldest request. */
 export function openRunOf<Open extends Pick<RunSummary, 'ended_at' | 'started_at'>>(
   runs: readonly Open[],
 ): Open | undefined {

@@ -4,7 +4,7 @@ import { addCost, NO_COST } from './check-outcome.js';
 import type { RunEventPayload } from './run-events.js';
 import { evolveRun, runPayloadOf, type StepPayload } from './run-summaries.js';
 
-/** A run as the log tells it, never an execution's own history. */
+/** A run as recorded in the log, not as an execution remembers it. */
 export type Run = RunDetails;
 /** A step of a run in one iteration, over all its attempts. */
 export type RunStep = Run['steps'][number];
@@ -16,7 +16,7 @@ interface RunFold {
   readonly steps: Map<string, RunStep>;
 }
 
-/** The runs that the events tell of, in the order in which they are first mentioned. Events of other kinds are ignored. */
+/** The runs in the events, in the order in which they are first mentioned. Events of other kinds are ignored. */
 export function foldRuns(events: Iterable<EventEnvelope>): Run[] {
   const folds = new Map<string, RunFold>();
   for (const event of events) foldEvent(folds, event);
@@ -73,7 +73,7 @@ function changedStep(before: RunStep | undefined, event: EventEnvelope, payload:
     duration_ms: null,
     cost: NO_COST,
   };
-  // Done is done: an executor that could not know it may have tried the step again.
+  // A completed step stays completed: an executor that did not see its result may have tried it again.
   const isDone = base.status === 'COMPLETED' && base.input_sha256 === input_sha256;
   switch (event.event_type) {
     case 'run_step_started':

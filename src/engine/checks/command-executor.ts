@@ -24,7 +24,7 @@ export interface Execution extends Omit<CommandEnd, 'channel'> {
   readonly report: Uint8Array | null;
 }
 
-/** In the sandbox, for commands that nobody vouches for. */
+/** In the sandbox, for untrusted commands. */
 export const sandboxExecutor = (sandbox: Sandbox): CommandExecutor => ({
   is_sandboxed: true,
   async execute(run) {

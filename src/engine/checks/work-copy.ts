@@ -37,7 +37,7 @@ export interface CopyRefusal {
   readonly next: string;
 }
 
-/** Readable for any user: as root, a check runs as a user of its own. The folder around the copy is private. */
+/** Readable for any user: as root, a check runs as a separate user. The folder around the copy is private. */
 const FOLDER_MODE = 0o755;
 const FILE_MODE = 0o644;
 const PROGRAM_MODE = 0o755;

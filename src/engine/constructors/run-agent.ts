@@ -33,7 +33,7 @@ const OUTPUT_BYTES_MAX = 4 * 1024 * 1024;
 const PROMPT_VARIABLE = 'GENESIS_PROMPT';
 
 /**
- * Runs a command-line agent in a process group of its own, without a shell. It gets the prompt on stdin and in the file
+ * Runs a command-line agent in a separate process group, without a shell. It gets the prompt on stdin and in the file
  * `$GENESIS_PROMPT`. Nothing of the group is left when this returns or throws.
  */
 export async function runAgent(agent: AgentCommand, run: AgentRun): Promise<AgentAnswer> {

@@ -32,7 +32,7 @@ export async function openEvaluator(
   }
 }
 
-/** Each question to a model is a session of its own: nothing of the construction is in it. */
+/** Each question to a model is a new session, without anything from the construction. */
 const modelEvaluator = (ask: AskModel, timeoutSeconds = MODEL_TIMEOUT_SECONDS_DEFAULT): Evaluator => ({
   reads_folder: false,
   ask: async ({ prompt, signal }) => ({

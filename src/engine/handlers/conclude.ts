@@ -49,7 +49,7 @@ export async function judgeIterationStep(
       manifest.files.map(({ path, base_sha256 }) => ({ path, is_new: base_sha256 === null })),
     ),
     budget: plan.budget,
-    spent: { run: journal.spent, ...(await services.spentBefore(plan.feature_id)) },
+    spent: { run: journal.spent, ...(await services.spentSoFar(plan.feature_id)) },
     iteration: data.iteration,
     max_iterations: plan.max_iterations,
     stuck_threshold: plan.stuck_threshold,

@@ -17,7 +17,7 @@ export async function constructCandidate(services: EngineServices, call: StepCal
   const { data, signal, journal } = call;
   const plan = await planOf(blobs, data);
   await assertUnchanged(services, plan, required(data, 'config').config_sha256);
-  const spent = { run: journal.spent, ...(await services.spentBefore(plan.feature_id)) };
+  const spent = { run: journal.spent, ...(await services.spentSoFar(plan.feature_id)) };
   const overspent = spentLimit(plan.budget, spent);
   if (overspent !== null) throw engineError('budgetSpent', overspent);
   const claim = claimOf(data);

@@ -45,8 +45,8 @@ export interface EngineServices {
   /** Null: no evaluator is configured, and agent checks stay pending. */
   openEvaluator(plan: EdgePlan): Promise<Evaluator | null>;
   readonly runCheck: RunCheck;
-  /** What its feature, project and tenant have spent before this step, by earlier steps of this run too. */
-  spentBefore(featureId: string): Promise<Omit<SpentByScope, 'run'>>;
+  /** What the feature, project and tenant have spent until now, earlier steps of this run included. */
+  spentSoFar(featureId: string): Promise<Omit<SpentByScope, 'run'>>;
   /** Whether the role of this executor may converge the edge with these files. */
   authorityOf(plan: EdgePlan, files: readonly ChangedFile[]): AuthorityVerdict;
   readonly agent_id: string;

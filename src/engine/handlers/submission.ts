@@ -49,7 +49,7 @@ const LOST: ReadonlySet<string> = new Set([
   'LEASE_EXPIRED',
 ]);
 
-/** A refusal is told to a person with what failed, unless another executor has the edge. */
+/** A refusal is escalated to a person with the failed checks, unless another executor holds the edge. */
 export function refusedError(reply: Extract<SubmissionResult, { accepted: false }>): EngineError {
   const failing = 'failing' in reply ? (reply.failing ?? []) : [];
   const reasons = failing.map(({ name, says }) => ` ${name}: ${says}`).join('');

@@ -79,7 +79,7 @@ async function currentOutcomes(
   return names.every((name) => outcomes.some((outcome) => outcome.name === name)) ? outcomes : null;
 }
 
-/** What counts for the edge now. Rejects if nothing can: waiting would not help. */
+/** The evidence that counts for the edge now. Rejects if waiting cannot help, for example if no runner is enrolled. */
 export async function edgeEvidence(
   { coordination }: Pick<EngineServices, 'coordination'>,
   subject: string,
@@ -97,7 +97,7 @@ export async function edgeEvidence(
   return { candidate, missing, outcomes: z.array(checkOutcomeSchema).parse(outcomes) };
 }
 
-/** The same candidate proposed again has no effect, so a run that goes on may propose it again. */
+/** Idempotent: a resumed run may propose the same candidate again. */
 async function propose({ coordination }: EngineServices, data: RunData): Promise<void> {
   const { generation, claim_id, session_id } = claimOf(data);
   const reply = await coordination.proposeCandidate({

@@ -26,7 +26,7 @@ export interface MachineTask {
 export interface MachineHost {
   /**
    * Rejects with an error whose name is compared with `Retry` and `Catch`; `States.Timeout` if it took too long. After an
-   * error with `isRecorded`, which is told again, the task is tried again without a pause.
+   * error with `isRecorded`, which is replayed from the log, the task is tried again without a pause.
    */
   runTask(task: MachineTask): Promise<unknown>;
   sleep(seconds: number, signal: AbortSignal): Promise<void>;
@@ -34,7 +34,7 @@ export interface MachineHost {
   readonly startTimer?: StartTimer;
   /** From 0 to 1, for retries with jitter. */
   random(): number;
-  /** Is told of every state that is entered. */
+  /** Called for every state that is entered. */
   onState?(state: string): void;
 }
 
@@ -51,7 +51,7 @@ export class MachineStopped extends Error {
 }
 
 /**
- * Runs a machine from its start to its end. It keeps no state of its own: a machine that was stopped is run again from
+ * Runs a machine from its start to its end. It keeps no state: a machine that was stopped is run again from
  * the start, and its host answers the tasks that were completed. After `TimeoutSeconds` it fails with `States.Timeout`,
  * which no state catches; tasks under way are stopped by their signals.
  */

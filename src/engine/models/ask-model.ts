@@ -8,7 +8,7 @@ import { modelErrorOf } from './model-error.js';
 import { credentialsOf, loadPackage, regionOf } from './providers.js';
 
 /**
- * Opens a model. Each question is a session of its own: nothing of an earlier one is sent. The library does not retry; the
+ * Opens a model. Each question is a new session: nothing of an earlier one is sent. The library does not retry; the
  * machine of the run does, by the name of the error.
  */
 export async function openModel(

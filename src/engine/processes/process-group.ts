@@ -10,7 +10,7 @@ export interface GroupOptions {
   readonly cwd: string;
   /** What the program reads; absent: nothing. */
   readonly stdin?: string;
-  /** Where its output goes on to. */
+  /** Where its output is forwarded to. */
   readonly stdout?: Writable;
   readonly stderr?: Writable;
   /** How much of the end of each output is kept. */

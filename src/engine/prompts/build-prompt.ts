@@ -8,7 +8,7 @@ export interface PromptText {
   readonly text: string;
 }
 
-/** What a constructor is told. All texts come from outside. */
+/** The input of a constructor's prompt. All texts come from outside. */
 export interface ConstructionPrompt {
   readonly feature_id: string;
   readonly edge: string;
@@ -54,7 +54,7 @@ function sectionsOf(input: ConstructionPrompt): readonly PromptSection[] {
     ),
     section('Findings of the last iteration: fix them', findings),
     section('Comment of the reviewer', [{ name: 'comment', text: review_comment ?? '' }]),
-    // Who gets half a file may write half a file.
+    // A model that gets half a file may write half a file.
     section('Files of the draft', files, { isWhole: true }),
     section('Context', context),
     section('Unfinished work of predecessors, refused and possibly wrong', parked),

@@ -22,7 +22,7 @@ const GIT_TIMEOUT_MS = 120_000;
 /** Nothing that the repository configures may run a program. */
 const SAFE_GIT_OPTIONS = ['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false'];
 
-/** The commit that a reference names now, checked out into a folder of its own. */
+/** The commit that a reference names now, checked out into a separate folder. */
 export async function fetchGitBase(repo: string, reference: string): Promise<FetchedBase> {
   const git = async (...args: string[]) =>
     (await run('git', ['-C', repo, ...SAFE_GIT_OPTIONS, ...args], { timeout: GIT_TIMEOUT_MS })).stdout.trim();
@@ -44,7 +44,7 @@ export async function fetchGitBase(repo: string, reference: string): Promise<Fet
   }
 }
 
-/** A folder as it is, by the digest of its files. Nobody else may write to it meanwhile. */
+/** A folder as it is, by the digest of its files. No other process may write to it meanwhile. */
 export async function fetchFolderBase(folder: string): Promise<FetchedBase> {
   const { files } = await listProjectFiles(folder, COPY_LIMITS.files);
   if (files.length > COPY_LIMITS.files)

@@ -30,7 +30,7 @@ import { appendRunEvent, type RunAuthor } from './run-events.js';
 import { RunJournal } from './run-journal.js';
 import { runStep } from './step-runner.js';
 
-/** A step that has ended. One that was completed by an earlier execution is told again. */
+/** A step that has ended. Steps that an earlier execution completed are reported again. */
 export interface StepEvent {
   /** The state of the machine. */
   readonly state: string;
@@ -47,7 +47,7 @@ export interface RunHost {
   sleep(seconds: number, signal: AbortSignal): Promise<void>;
   random(): number;
   readonly setTimer: SetTimer;
-  /** Is told of every state that is entered, and of the run when it begins. */
+  /** Called for every state that is entered. */
   onState?(state: string): void;
   onStep?(step: StepEvent): void;
   onStart?(run: { run_id: string; machine: StateMachine; generation: number }): void;
@@ -170,12 +170,12 @@ async function refused(
   const author: RunAuthor = { subject, agent_id, session_id, claim_id: undefined, generation };
   const payload = { run_id, ...end, iterations, spent };
   const ended = await unlessClaimLost(() => appendRunEvent(coordination, author, 'run_ended', payload));
-  // The edge has been claimed meanwhile: who has it goes on with the run.
+  // Another executor has claimed the edge meanwhile, and continues the run.
   if (ended === null) return { status: 'REFUSED', refusal };
   return { status: 'ENDED', run: await runOf(services, subject, run_id), says: end.says };
 }
 
-/** Of the edge, which is that of the last event which changed its head: an executor may have died before its first step. */
+/** The generation of the last event that changed the edge's head. An executor may have died before its first step. */
 const lastGenerationOf = (events: readonly EventEnvelope[]): number | undefined =>
   events.findLast(({ seq }) => seq !== undefined)?.generation;
 
@@ -187,7 +187,7 @@ interface RunParts {
   readonly retried: BlobReference | undefined;
 }
 
-/** What to tell about the end; null if the claim was lost. */
+/** The message about the end; null if the claim was lost. */
 async function runSteps(
   { tenant_id, project_id, feature_id, edge }: RunRequest,
   services: EngineServices,
@@ -229,7 +229,7 @@ async function runSteps(
   }
 }
 
-/** Tells the host how the step has ended. A stopped machine has not ended it. */
+/** Reports the end of the step to the host. A step of a stopped machine has not ended. */
 async function reportStep(
   { onStep }: RunHost,
   journal: RunJournal,

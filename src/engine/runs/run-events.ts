@@ -10,7 +10,7 @@ export interface RunAuthor {
   readonly subject: string;
   readonly agent_id: string;
   readonly session_id: string;
-  /** Undefined if the claim has ended: then anybody may tell how the run has. */
+  /** Undefined if the claim has ended: then any caller may record the end of the run. */
   readonly claim_id: string | undefined;
   readonly generation: number;
 }
@@ -19,8 +19,8 @@ export interface RunAuthor {
 export type RecordedEvent = 'appended' | 'known';
 
 /**
- * Appends an event of a run. Sent again it is recorded once, because its id derives from what it tells: a run begins and
- * ends once, and a step is completed once with the same input, by whichever executor is first. Rejects with
+ * Appends an event of a run. Sent again it is recorded once, because its id derives from its content: a run begins and
+ * ends once, and a step is completed once with the same input, by the executor that is first. Rejects with
  * `Engine.ClaimLost` if the author no longer holds the edge.
  */
 export async function appendRunEvent<Type extends RunEventType>(

@@ -45,7 +45,7 @@ export class RunJournal {
     readonly author: RunAuthor,
     readonly run_id: string,
     earlier: Pick<Run, 'steps' | 'spent'> | null,
-    /** Of a machine that is run again from its start: they are replayed to it, in their order. */
+    /** Recorded failures, replayed in their order to a machine that is run again from its start. */
     private readonly failures: readonly RunEventPayload<'run_step_failed'>[] = [],
   ) {
     for (const step of earlier?.steps ?? []) this.remember(step);
@@ -90,7 +90,7 @@ export class RunJournal {
     return new RecordedError(failure.error as EngineErrorName, failure.cause, failure.cost ?? null);
   }
 
-  /** Returns the number of the attempt. A step that waits goes on with the attempt that it waits in. */
+  /** Returns the number of the attempt. A waiting step continues its current attempt. */
   async started(key: StepKey): Promise<number> {
     const name = nameOf(key.step, key.iteration);
     const before = this.attempts.get(name) ?? 0;

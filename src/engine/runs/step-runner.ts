@@ -36,13 +36,13 @@ export type StepHandlers = {
 
 const STEP_CHARS_MAX = 280;
 
-/** Results that a new executor must not take over from an old one. */
-const NEVER_REPEATED: ReadonlySet<StepHandlerName> = new Set(['claim_edge']);
+/** Steps whose results are not recorded: a new executor must not reuse those of an old one. */
+const UNRECORDED_STEPS: ReadonlySet<StepHandlerName> = new Set(['claim_edge']);
 
 /**
- * Runs a step at least once. A step that the journal has with the same input is not run again, also if it has failed: the
- * machine decides whether a failed one is tried once more, as it did before. A waiting step is left as
- * it is: its handler stops the machine, and is asked again when the machine is run again.
+ * Runs a step at least once. A step that the journal has with the same input is not run again: its result or failure is
+ * replayed, and the machine decides whether a failed step is retried. The handler of a waiting step stops the machine; it
+ * is called again when the machine is run again.
  */
 export async function runStep(
   handlers: StepHandlers,
@@ -56,7 +56,7 @@ export async function runStep(
   const step = check === null ? name : `${name} ${check}`.slice(0, STEP_CHARS_MAX);
   const key: StepKey = { step, iteration: data.iteration, input_sha256: inputDigest(data, check) };
   const call = { data, check, task_token, signal, journal, key };
-  if (NEVER_REPEATED.has(name)) return handlers[name]({ ...call, attempt: 0 });
+  if (UNRECORDED_STEPS.has(name)) return handlers[name]({ ...call, attempt: 0 });
   const known = await journal.resultOf(key);
   if (known !== undefined) return handlerResults[name].parse(known);
   const failure = journal.nextFailure(key);
@@ -65,7 +65,7 @@ export async function runStep(
   const startedMs = now();
   const result = await handlers[name]({ ...call, attempt }).catch(async (error) => {
     if (error instanceof MachineStopped) throw error;
-    // The host is told why it was stopped, and not how the handler took it.
+    // The reason of the abort counts, not the error that the handler made of it.
     if (signal.aborted) throw signal.reason;
     const engineFailure = asEngineError(error);
     if (engineFailure.name !== 'Engine.ClaimLost')
@@ -93,7 +93,7 @@ export function parsedPayload(payload: unknown) {
 
 const CAUSE_CHARS_MAX = 2000;
 
-/** With no more text than the log keeps: what is told again from there is the same. */
+/** Cut to the text length that the log keeps, so that a replayed failure is equal to the first. */
 function asEngineError(error: unknown): EngineError {
   const message = (error instanceof Error ? error.message : String(error)).slice(0, CAUSE_CHARS_MAX);
   if (!(error instanceof EngineError)) return engineError('failed', message);

@@ -139,7 +139,7 @@ export function scriptedServicesOn(
       } as const;
       return { outcome, output: new Uint8Array(), report: null };
     },
-    spentBefore: async () => ({ feature: NO_COST, project: NO_COST, tenant: NO_COST }),
+    spentSoFar: async () => ({ feature: NO_COST, project: NO_COST, tenant: NO_COST }),
     authorityOf: () => ({ verdict: 'granted', reason: null }),
     agent_id,
     now: () => environment.clock.wallMs(),

@@ -4,7 +4,7 @@ import { serverNowMs } from '../../live/server-clock.js';
 import { type Activity, addEvents, NO_ACTIVITY } from './activity.js';
 
 const PAGE_EVENTS = 1000;
-/** Of one reading. The next one goes on from there. */
+/** Maximum per read. The next read continues from there. */
 const PAGES_MAX = 5;
 const HOUR_MS = 3_600_000;
 const CATCH_UP_MS = 250;

@@ -32,7 +32,7 @@ export function EventList({ filter, at, opened, onOpen }: Props) {
   });
   const shown = rows.getVirtualItems();
   const last = shown.at(-1)?.index ?? -1;
-  // A page may be empty although older events match: the search goes on until one is found.
+  // A page may be empty although older events match: the search continues until one is found.
   const isNearEnd = events.length === 0 || (last >= 0 && last >= events.length - ROWS_AHEAD);
   useEffect(() => {
     if (isNearEnd && hasNextPage && !isFetchingNextPage && error === null) void fetchNextPage();

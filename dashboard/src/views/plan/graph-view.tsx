@@ -16,7 +16,7 @@ const ZOOM = 0.9;
 
 /** The plan as lanes of tasks, with lines from each task to those that wait for it. */
 export default function PlanGraph({ plan, states }: { plan: Plan; states: readonly TaskState[] }) {
-  // The layout depends on the plan alone: it stays while work goes on.
+  // The layout depends only on the plan, so it does not change when task states do.
   const layout = useMemo(() => layoutPlan(planTasks(plan, [], TASKS_MAX)), [plan]);
   const tasks = useMemo(() => planTasks(plan, states, TASKS_MAX), [plan, states]);
   const path = useMemo(() => criticalPath(tasks), [tasks]);

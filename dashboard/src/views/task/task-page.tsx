@@ -31,7 +31,7 @@ export default function TaskPage({ id }: { id: string }) {
       </h1>
       <Replied asked={state}>
         {(found) => (
-          // Of another task nothing stays: no open dialog, no open result.
+          // Reset for another task: no dialog or result stays open.
           <div key={found.task_id} className="task-page">
             <Summary state={found} />
             <Description state={found} />
@@ -88,7 +88,7 @@ function Description({ state }: { state: TaskState }) {
 
 function TaskDescription({ plan, id }: { plan: Reply<'get_plan'>; id: string }) {
   const entry = useMemo(() => planEntryOf(plan, id), [plan, id]);
-  if (entry === null) return <Card title="Description">It is no longer in the plan.</Card>;
+  if (entry === null) return <Card title="Description">This task is no longer in the plan.</Card>;
   return (
     <>
       <Card title="Description">

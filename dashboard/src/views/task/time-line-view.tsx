@@ -7,7 +7,7 @@ import { type Span, type TimeLineRow, timeLineOf } from './time-line.js';
 
 const place = ({ start, width }: Span) => ({ left: `${start}%`, width: `${width}%` });
 
-/** The generations as bars on one axis of time. An agent that went on after its claim had ended has a striped bar. */
+/** The generations as bars on one axis of time. A striped bar: the agent continued after its claim had ended. */
 export function TimeLineView({ lineage }: { lineage: Reply<'get_claim_history'> }) {
   const line = timeLineOf(lineage, useClock());
   if (line === null) return null;
