@@ -95,7 +95,8 @@ await describeInBrowser('the view of runs', (open) => {
     await states.getByRole('button', { name: /ConstructCandidate failed/ }).waitFor();
     await page.getByText('the model is down').waitFor();
 
-    await page.getByLabel('Iteration', { exact: true }).selectOption('1');
+    await page.getByRole('combobox', { name: 'Iteration' }).selectOption('1');
+    await states.getByRole('button', { name: /ConstructCandidate/ }).click();
     const detail = page.getByRole('region', { name: 'ConstructCandidate' });
     await detail.getByText('Output, stored as a blob').click();
     await detail.getByText('made of blobs').waitFor();
@@ -121,7 +122,7 @@ await describeInBrowser('the view of runs', (open) => {
     await dialog.getByLabel('Reason').fill('wrong edge');
     await expectAccessible(page);
     await dialog.getByRole('button', { name: 'Cancel the run' }).click();
-    await page.getByText('CANCELLED').waitFor();
+    await page.getByText('CANCELLED', { exact: true }).waitFor();
     await page.getByText('wrong edge').waitFor();
     await page.getByRole('button', { name: /ConstructCandidate stopped/ }).waitFor();
     await page.getByText(`gen runs retry ${runId}`).waitFor();
@@ -141,7 +142,7 @@ await describeInBrowser('the view of runs', (open) => {
     await expectAccessible(page);
     await page.getByRole('link', { name: `Run ${runId}` }).click();
     await page.getByRole('button', { name: /DeterministicChecks/ }).click();
-    await page.getByLabel('Iteration', { exact: true }).selectOption('1');
+    await page.getByRole('combobox', { name: 'Iteration' }).selectOption('1');
     await page.getByRole('region', { name: 'DeterministicChecks' }).getByText('Output').click();
     await expectAccessible(page);
     if (process.env.SHOTS)
