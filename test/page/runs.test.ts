@@ -145,7 +145,5 @@ await describeInBrowser('the view of runs', (open) => {
     await page.getByRole('combobox', { name: 'Iteration' }).selectOption('1');
     await page.getByRole('region', { name: 'DeterministicChecks' }).getByText('Output').click();
     await expectAccessible(page);
-    if (process.env.SHOTS)
-      await page.screenshot({ path: `${process.env.SHOTS}/${theme}-${width}.png`, fullPage: true });
   });
 });
