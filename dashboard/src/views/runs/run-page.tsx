@@ -1,3 +1,70 @@
+import type { RunDetails } from '../../../../src/core/contract/runs.js';
+import { useReply } from '../../api/use-reply.js';
+import { useHashQuery } from '../../components/hash-location.js';
+import { Replied } from '../../components/states.js';
+import { CheckGridView } from './check-grid-view.js';
+import { MachineView } from './machine-view.js';
+import { iterationsOf, machineOf, stateToShow } from './run-model.js';
+import { RunSummaryCard } from './run-summary-card.js';
+import { StateDetail } from './state-detail.js';
+import '../task/task.css';
+import './runs.css';
+
+/** One run: its machine, what each state did, and its checks by iteration. */
 export default function RunPage({ id }: { id: string }) {
-  return <h1>{id}</h1>;
+  const asked = useReply('get_run', { params: { run_id: id } });
+  return (
+    <>
+      <h1>
+        Run <span className="mono">{id.slice(0, 8)}</span>
+      </h1>
+      <Replied asked={asked}>
+        {({ run, omitted_steps }) => (
+          <div key={run.run_id} className="run-page">
+            <RunSummaryCard run={run} />
+            {omitted_steps > 0 ? (
+              <p className="quiet">The {omitted_steps} oldest steps are too large to show.</p>
+            ) : null}
+            <Machine run={run} />
+            <CheckGridView run={run} />
+          </div>
+        )}
+      </Replied>
+    </>
+  );
+}
+
+/** The iteration and the state that are chosen stand in the address; otherwise they follow the run. */
+function Machine({ run }: { run: RunDetails }) {
+  const [query, change] = useHashQuery();
+  const iterations = iterationsOf(run);
+  const last = iterations.at(-1) as number;
+  const iteration = iterations.find((each) => String(each) === query.get('iteration')) ?? last;
+  const states = machineOf(run, iteration);
+  const chosen = states.find(({ name }) => name === query.get('state'))?.name ?? stateToShow(states);
+  const shown = states.find(({ name }) => name === chosen);
+  return (
+    <section className="card" aria-label="State machine">
+      <div className="row machine-title">
+        <h2>State machine</h2>
+        <label>
+          Iteration
+          <select
+            value={iteration}
+            onChange={(event) =>
+              change({ iteration: event.target.value === String(last) ? '' : event.target.value })
+            }
+          >
+            {iterations.map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+          </select>
+        </label>
+      </div>
+      <div className="machine-columns">
+        <MachineView states={states} chosen={chosen} onChoose={(state) => change({ state })} />
+        {shown === undefined ? null : <StateDetail state={shown} />}
+      </div>
+    </section>
+  );
 }

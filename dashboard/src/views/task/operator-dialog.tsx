@@ -14,6 +14,9 @@ interface OperatorDialogProps {
   readonly draftKey: string;
   readonly permission: Permission;
   readonly canSend?: boolean;
+  readonly reasonLengthMax?: number;
+  /** The button that closes it without effect. */
+  readonly dismiss?: string;
   readonly children?: ReactNode;
   readonly send: (reason: string) => Promise<object>;
   readonly onClose: () => void;
@@ -22,6 +25,7 @@ interface OperatorDialogProps {
 /** Asks for the reason of an action, sends it, and shows why it was refused. Stays open after a refusal. */
 export function OperatorDialog(props: OperatorDialogProps) {
   const { title, effect, confirm, permission, canSend = true, children, onClose } = props;
+  const { reasonLengthMax = REASON_LENGTH_MAX, dismiss = 'Cancel' } = props;
   const [reason, setReason] = useDraft(props.draftKey);
   const { run, isBusy, refusal } = useCommand(permission);
   const submit = async (event: FormEvent) => {
@@ -50,7 +54,7 @@ export function OperatorDialog(props: OperatorDialogProps) {
               <textarea
                 required
                 rows={3}
-                maxLength={REASON_LENGTH_MAX}
+                maxLength={reasonLengthMax}
                 value={reason}
                 onChange={(event) => setReason(event.target.value)}
               />
@@ -61,7 +65,7 @@ export function OperatorDialog(props: OperatorDialogProps) {
                 {confirm}
               </button>
               <button type="button" onClick={onClose}>
-                Cancel
+                {dismiss}
               </button>
             </div>
           </form>

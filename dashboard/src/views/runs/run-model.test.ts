@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import type { RunDetails } from '../../../../src/core/contract/runs.js';
+import { iterationsOf, machineOf, stateToShow, stepParts } from './run-model.js';
+
+type Step = RunDetails['steps'][number];
+
+const step = (name: string, iteration = 1, status: Step['status'] = 'COMPLETED') =>
+  ({ step: name, iteration, status }) as Step;
+const run = (status: RunDetails['status'], ...steps: Step[]) => ({
+  status,
+  steps,
+  step: steps.at(-1)?.step ?? null,
+});
+const progress = (of: ReturnType<typeof run>, iteration: number) =>
+  Object.fromEntries(machineOf(of, iteration).map((state) => [state.name, state.progress]));
+const current = (of: ReturnType<typeof run>, iteration: number) =>
+  machineOf(of, iteration).flatMap(({ name, isCurrent }) => (isCurrent ? [name] : []));
+
+const PREPARED = [step('claim_edge'), step('load_config'), step('load_context')];
+
+test('a run without steps has reached no state', () => {
+  const requested = run('REQUESTED');
+  expect(new Set(Object.values(progress(requested, 1)))).toEqual(new Set(['not reached']));
+  expect(current(requested, 1)).toEqual([]);
+  expect([iterationsOf(requested), stateToShow(machineOf(requested, 1))]).toEqual([[1], 'ClaimEdge']);
+});
+
+test('the states of an iteration have its steps; those before the first iteration stay', () => {
+  const looping = run(
+    'RUNNING',
+    ...PREPARED,
+    ...[step('construct_candidate'), step('run_check a'), step('judge_check b'), step('judge_iteration')],
+    ...[step('construct_candidate', 2), step('run_check a', 2), step('run_check c d', 2, 'RUNNING')],
+  );
+  expect(iterationsOf(looping)).toEqual([1, 2]);
+  expect(progress(looping, 1)).toMatchObject({
+    DeterministicChecks: 'completed',
+    JudgeIteration: 'completed',
+  });
+  expect(progress(looping, 2)).toMatchObject({
+    ClaimEdge: 'completed',
+    DeterministicChecks: 'running',
+    AgentChecks: 'not reached',
+  });
+  expect([current(looping, 1), current(looping, 2)]).toEqual([[], ['DeterministicChecks']]);
+  expect(stateToShow(machineOf(looping, 2))).toBe('DeterministicChecks');
+});
+
+test('between two steps the state of the last one is current', () => {
+  expect(current(run('RUNNING', ...PREPARED), 1)).toEqual(['LoadContext']);
+});
+
+test('a run that waits for a person is in the gate', () => {
+  const waiting = run('WAITING', ...PREPARED, step('request_review', 1, 'WAITING'));
+  expect(progress(waiting, 1).HumanGate).toBe('waiting');
+  expect(current(waiting, 1)).toEqual(['HumanGate']);
+});
+
+test('of an ended run the failed state is shown, and nothing is current or running', () => {
+  const failed = run('ESCALATED', ...PREPARED, step('construct_candidate', 1, 'FAILED'), step('escalate'));
+  expect(progress(failed, 1)).toMatchObject({ ConstructCandidate: 'failed', Escalate: 'completed' });
+  expect([current(failed, 1), stateToShow(machineOf(failed, 1))]).toEqual([[], 'ConstructCandidate']);
+  const cancelled = run('CANCELLED', ...PREPARED, step('construct_candidate', 1, 'RUNNING'));
+  expect(progress(cancelled, 1).ConstructCandidate).toBe('stopped');
+});
+
+test('an iteration number without bound costs no more than its step', () => {
+  expect(iterationsOf(run('RUNNING', step('claim_edge', 1_000_000_000)))).toEqual([1_000_000_000]);
+});
+
+test('the name of a check may have spaces', () => {
+  expect(stepParts('run_check c d')).toEqual({ handler: 'run_check', check: 'c d' });
+  expect(stepParts('promote')).toEqual({ handler: 'promote', check: '' });
+});

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { costText, runDuration, stateDuration, storedDigest } from './run-texts.js';
+
+const COST = { input_tokens: 0, output_tokens: 0, usd: 0, seconds: 1 };
+
+test('a cost has money and tokens, and says if the money is unknown', () => {
+  expect(costText(COST)).toBe('–');
+  expect(costText({ ...COST, usd: 0.5, input_tokens: 1000, output_tokens: 200 })).toBe('$0.50, 1,200 tokens');
+  expect(costText({ ...COST, usd: 0.0012 })).toBe('$0.0012');
+  expect(costText({ ...COST, usd: null, input_tokens: 5 })).toBe('cost unknown, 5 tokens');
+});
+
+test('a run takes until now while it goes on', () => {
+  const started_at = '2026-01-01T00:00:00.000Z';
+  const now = Date.parse('2026-01-01T00:01:05.000Z');
+  expect(runDuration({ started_at: null, ended_at: null }, now)).toBeNull();
+  expect(runDuration({ started_at, ended_at: null }, now)).toBe('1 min 5 s');
+  expect(runDuration({ started_at, ended_at: '2026-01-01T00:00:02.000Z' }, now)).toBe('2 s');
+});
+
+test('a state takes from its first start to its last end', () => {
+  const at = (second: number) => new Date(second * 1000).toISOString();
+  const steps = [
+    { started_at: at(0), ended_at: at(3) },
+    { started_at: at(1), ended_at: at(4) },
+  ];
+  expect(stateDuration(steps)).toBe('4 s');
+  expect(stateDuration([...steps, { started_at: at(2), ended_at: null }])).toBeNull();
+  expect(stateDuration([])).toBeNull();
+});
+
+test('only a blob of this server can be read by its digest', () => {
+  const version = 'a'.repeat(64);
+  expect(storedDigest({ bucket: '', key: 'k', version })).toBe(version);
+  expect(storedDigest({ bucket: 'b', key: 'k', version })).toBeNull();
+  expect(storedDigest({ bucket: '', key: 'k', version: '1' })).toBeNull();
+});

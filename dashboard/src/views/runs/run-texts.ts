@@ -1,0 +1,34 @@
+import type { RunDetails, RunSummary } from '../../../../src/core/contract/runs.js';
+import { durationText } from '../../model/duration.js';
+
+type Step = RunDetails['steps'][number];
+type Spent = RunSummary['spent'];
+
+/** Money and tokens: `$0.50, 1,200 tokens`. */
+export function costText({ usd, input_tokens, output_tokens }: Spent): string {
+  const tokens = input_tokens + output_tokens;
+  if (usd === 0 && tokens === 0) return '–';
+  const money = usd === null ? 'cost unknown' : `$${usd.toFixed(usd < 0.1 && usd > 0 ? 4 : 2)}`;
+  return tokens === 0 ? money : `${money}, ${tokens.toLocaleString('en')} tokens`;
+}
+
+export const msText = (ms: number): string => (ms < 1000 ? `${Math.round(ms)} ms` : durationText(ms));
+
+/** How long the run has taken, until now if it goes on; null before it starts. */
+export function runDuration(run: Pick<RunSummary, 'started_at' | 'ended_at'>, nowMs: number): string | null {
+  if (run.started_at === null) return null;
+  const end = run.ended_at === null ? nowMs : Date.parse(run.ended_at);
+  return durationText(end - Date.parse(run.started_at));
+}
+
+/** From the start of the first step to the end of the last one: checks run side by side. Null until all have ended. */
+export function stateDuration(steps: readonly Pick<Step, 'started_at' | 'ended_at'>[]): string | null {
+  if (steps.length === 0 || steps.some(({ ended_at }) => ended_at === null)) return null;
+  const starts = steps.map(({ started_at }) => Date.parse(started_at));
+  const ends = steps.map(({ ended_at }) => Date.parse(ended_at as string));
+  return msText(Math.max(0, Math.max(...ends) - Math.min(...starts)));
+}
+
+/** The digest of an output that this server stores; null if it is elsewhere. */
+export const storedDigest = ({ bucket, version }: NonNullable<Step['output_ref']>): string | null =>
+  bucket === '' && /^[0-9a-f]{64}$/.test(version) ? version : null;
