@@ -56,8 +56,8 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    // A package of its own: what it depends on is not installed here.
-    exclude: { path: '^bench/http/' },
+    // A package whose dependencies are not installed here, and the built page.
+    exclude: { path: ['^bench/http/', '^src/server/page/assets/'] },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     enhancedResolveOptions: {

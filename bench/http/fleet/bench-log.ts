@@ -1,8 +1,8 @@
 import { pathToFileURL } from 'node:url';
 import { findLogs } from '../../../src/cli/verify/find-logs.js';
 import { readLog } from '../../../src/cli/verify/read-log.js';
-import { type LogReport } from '../../../src/coordinator/audit/verify/log-verifier.js';
 import { verifyLog } from '../../../src/cli/verify/verify-log.js';
+import type { LogReport } from '../../../src/coordinator/audit/verify/log-verifier.js';
 import type { EventEnvelope } from '../../../src/core/contract/events.js';
 import type { Store } from '../../../src/stores/store.js';
 import { BENCH_TENANT } from './plan.js';
@@ -28,7 +28,9 @@ export const engineLog =
   (url: string, dist: string): BenchLog =>
   async (onEvent) => {
     const { engineOf } = await import(pathToFileURL(`${dist}/stores/engines.js`).href);
-    const { verifyStore } = await import(pathToFileURL(`${dist}/coordinator/audit/verify/verify-store.js`).href);
+    const { verifyStore } = await import(
+      pathToFileURL(`${dist}/coordinator/audit/verify/verify-store.js`).href
+    );
     const store: Store = await (await engineOf(url)).open(url);
     const faults: string[] = [];
     try {

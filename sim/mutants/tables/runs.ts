@@ -34,8 +34,8 @@ export const RUN_MUTANTS: readonly Mutant[] = [
   {
     name: 'resumed-as-a-new-run',
     file: EXECUTE,
-    find: "const open = openRunOf(runs);\n  const { agent_id }",
-    replace: "const open = openRunOf(runs.filter(() => false));\n  const { agent_id }",
+    find: 'const open = openRunOf(runs);\n  const { agent_id }',
+    replace: 'const open = openRunOf(runs.filter(() => false));\n  const { agent_id }',
     why: 'A run that was cut off stays open for ever, beside a new one.',
     mode: 'runs',
   },

@@ -86,11 +86,11 @@ forEachStore('a run of an edge', (open) => {
       }
       return coordination.appendEvent(body);
     };
-    const told = new Set<string>();
+    const recorded = new Set<string>();
     const isFirstTry = ({ event_type, payload }: Parameters<typeof appendEvent>[0]): boolean => {
       const key = JSON.stringify([event_type, payload]);
-      const isFirst = !told.has(key);
-      told.add(key);
+      const isFirst = !recorded.has(key);
+      recorded.add(key);
       return isFirst;
     };
     const attacked = { ...services, coordination: { ...coordination, appendEvent } };

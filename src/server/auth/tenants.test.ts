@@ -158,6 +158,7 @@ beforeAll(async () => {
     key_id: acme.key_id,
     runner_id: enrolled.body.runner_id,
     run_id: '00000000-0000-7000-8000-000000000001',
+    name: 'index.html',
   };
 });
 afterAll(() => served.remove());
