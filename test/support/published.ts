@@ -41,7 +41,9 @@ export async function publishInto(folder: string): Promise<PublishedPackage> {
   const source = join(folder, 'package');
   await copyCheckout(source);
   await build(join(source, 'dist'));
-  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: source });
+  const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
+    cwd: source,
+  });
   const [{ filename, files }] = JSON.parse(stdout) as [{ filename: string; files: { path: string }[] }];
   const bareProject = await installPackage(join(folder, 'bare'), join(folder, filename));
   return {
