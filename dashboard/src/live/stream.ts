@@ -2,7 +2,7 @@ import { createParser } from 'eventsource-parser';
 import type { EventEnvelope } from '../../../src/core/contract/events.js';
 import { send } from '../api/call.js';
 
-/** How the page is connected. Said as it is: a page that is not live says since when. */
+/** The state of the connection. A page that is not live shows since when. */
 export type Connection =
   | { readonly state: 'connecting' }
   | { readonly state: 'live' }
