@@ -110,4 +110,9 @@ export const REGRESSIONS: readonly Regression[] = [
     mode: 'safety',
     bug: 'A loss of history was recorded without a signature, because a write error had prevented the enrolment of the key: it never counted.',
   },
+  {
+    seed: 4370079,
+    mode: 'runs',
+    bug: 'The next executor asked again about a candidate that a person had rejected, and its run never ended.',
+  },
 ];

@@ -7,6 +7,8 @@ import type { Run } from './runs.js';
 export const isDecided = (refusal: string): boolean =>
   refusal === 'DENIED_COMPLETED' || refusal === 'DENIED_HELD';
 
+type RunSteps = Pick<Run, 'run_id' | 'steps'>;
+
 type DecidedEnd = Pick<RunEventPayload<'run_ended'>, 'status' | 'reason' | 'says'>;
 
 /**
@@ -15,7 +17,7 @@ type DecidedEnd = Pick<RunEventPayload<'run_ended'>, 'status' | 'reason' | 'says
  * on when the hold is lifted.
  */
 export function decidedEnd(
-  run: Pick<Run, 'steps'>,
+  run: RunSteps,
   events: readonly EventEnvelope[],
   refusal: string,
 ): DecidedEnd | null {
@@ -26,22 +28,25 @@ export function decidedEnd(
       ? { status: 'CONVERGED', reason: null, says: 'The candidate was accepted.' }
       : { status: 'CANCELLED', reason: null, says: 'Another result of the edge was accepted.' };
   }
-  if (refusal !== 'DENIED_HELD' || candidate === null) return null;
-  const review = events.findLast(({ event_type }) => claimEventKindOf(event_type) === 'reviewed');
+  return refusal === 'DENIED_HELD' && candidate !== null ? rejectedEnd(run, events) : null;
+}
+
+/** How an open run has ended if a person has rejected its last candidate; null if nobody has. */
+export function rejectedEnd(run: RunSteps, events: readonly EventEnvelope[]): DecidedEnd | null {
+  // The candidate of an earlier run may have been the same.
+  const start = events.findIndex(({ payload }) => payload.run_id === run.run_id);
+  const review = events.findLast(
+    ({ event_type }, index) => index > start && claimEventKindOf(event_type) === 'reviewed',
+  );
   const { decision, candidate_sha256 } = review?.payload ?? {};
-  return decision === 'REJECTED' && candidate_sha256 === candidate
-    ? {
-        status: 'ESCALATED',
-        reason: 'REJECTED',
-        says: 'The candidate was rejected, and the edge is on hold.',
-      }
-    : null;
+  if (decision !== 'REJECTED' || candidate_sha256 !== lastCandidateOf(run)) return null;
+  return { status: 'ESCALATED', reason: 'REJECTED', says: 'The candidate was rejected.' };
 }
 
 const RESULT_KINDS: ReadonlySet<unknown> = new Set(['accepted', 'adopted']);
 
 /** The digest of the last candidate; null if there is none, or the log has only a reference to it. */
-function lastCandidateOf({ steps }: Pick<Run, 'steps'>): string | null {
+function lastCandidateOf({ steps }: RunSteps): string | null {
   const made = steps.filter(({ step, output }) => step === 'construct_candidate' && output !== null);
   const last = made.toSorted((a, b) => a.iteration - b.iteration).at(-1);
   return typeof last?.output?.sha256 === 'string' ? last.output.sha256 : null;

@@ -5,7 +5,7 @@ import { type EventEnvelope, isoTime, msOf } from '../../core/events/envelope.js
 import { engineError } from '../engine-error.js';
 import { MachineStopped } from '../interpreter/run-machine.js';
 import type { StepCall } from '../runs/step-runner.js';
-import { claimOf, planOf, putJson } from './run-state.js';
+import { planOf, putJson } from './run-state.js';
 import type { EngineServices } from './services.js';
 import { refusedError, subjectOf } from './submission.js';
 import { submitVerified } from './submit-verified.js';
@@ -39,12 +39,15 @@ export async function requestReview(services: EngineServices, call: StepCall): P
   );
 }
 
-/** The decision on exactly this candidate of this generation and iteration; null if there is none yet. */
+/**
+ * The decision on exactly this candidate and iteration; null if there is none yet. It counts for an executor that took the
+ * edge over since, but not for another run that has made the same candidate.
+ */
 function decisionOn(events: Events, data: RunData): HumanDecision | null {
-  const { generation } = claimOf(data);
   const reviewed = claimEventType('reviewed', subjectOf(data));
+  const start = events.findIndex(({ payload }) => payload.run_id === data.run.run_id);
   const review = events.findLast(
-    (event) => event.event_type === reviewed && event.generation === generation && isOfCandidate(event, data),
+    (event, index) => index > start && event.event_type === reviewed && isOfCandidate(event, data),
   );
   if (review === undefined) return null;
   const { decision, reviewer, comment = '' } = review.payload as Partial<HumanDecision>;

@@ -140,6 +140,52 @@ forEachStore('a run of an edge', (open) => {
     expect((await typesIn(harness)).filter((type) => type === 'edge_converged')).toHaveLength(1);
   });
 
+  const firstReview = async ({ coordinator }: CoordinatorHarness) => {
+    const { task_id, generation, iteration, candidate_sha256 } = unwrap(
+      await coordinator.methodology.reviews(P),
+    ).reviews[0]!;
+    return { task_id, generation, iteration, candidate_sha256 };
+  };
+
+  test('begins another run when a rejected candidate was let go on, instead of asking about it again', async () => {
+    const harness = await configured(open, true);
+    const trace = newTrace();
+    const plan = { ...HUMAN_PLAN, max_iterations: 1 };
+    const script = { ...SCRIPT, plan, candidate: () => 'right' };
+    const runAs = (agent_id: string) =>
+      executeRun(REQUEST, servicesOf(harness, script, { trace, agent_id }), instantHost(), SIGNAL);
+    expect(await runAs('first')).toMatchObject({ status: 'WAITING' });
+    const rejection = { ...(await firstReview(harness)), decision: 'REJECTED', comment: 'not this' };
+    unwrap(await harness.coordinator.recordReview(P, rejection));
+    const operator = { expected_generation: 1, reason: 'try again' };
+    unwrap(await harness.coordinator.operate(P, SUBJECT, 'unhold', operator));
+    expect(await runAs('second')).toMatchObject({ status: 'WAITING', run: { generation: 2 } });
+    expect(trace.constructed).toEqual([1, 1]);
+    const [rejected, next] = foldRuns((await harness.events()).filter(({ subject }) => subject === SUBJECT));
+    expect(rejected).toMatchObject({ status: 'ESCALATED', reason: 'REJECTED' });
+    expect(next).toMatchObject({ status: 'WAITING', retry_of: rejected?.run_id });
+  });
+
+  test('goes by a request for changes although another executor has taken the edge over since', async () => {
+    const harness = await configured(open, true);
+    unwrap(await harness.coordinator.settings.putPolicy(P, { stale_policy: 'takeover' }));
+    const trace = newTrace();
+    const script = {
+      ...SCRIPT,
+      plan: HUMAN_PLAN,
+      candidate: (n: number) => `right ${n}`,
+      passes: () => true,
+    };
+    const runAs = (agent_id: string) =>
+      executeRun(REQUEST, servicesOf(harness, script, { trace, agent_id }), instantHost(), SIGNAL);
+    expect(await runAs('first')).toMatchObject({ status: 'WAITING' });
+    const changes = { ...(await firstReview(harness)), decision: 'CHANGES_REQUESTED', comment: 'say why' };
+    unwrap(await harness.coordinator.recordReview(P, changes));
+    harness.advance(100_000);
+    expect(await runAs('second')).toMatchObject({ status: 'WAITING', run: { iterations: 2, generation: 2 } });
+    expect(trace.constructed).toEqual([1, 2]);
+  });
+
   const requestRun = async ({ coordinator }: CoordinatorHarness, more: object = {}): Promise<string> => {
     const body = { feature_id: FEATURE, edge: 'design_code', ...more };
     const reply = unwrap(await coordinator.runs.request(P, body));

@@ -1,7 +1,7 @@
 import type { StateMachine } from '../../core/engine/asl.js';
 import type { Cost } from '../../core/engine/check-outcome.js';
 import { functionName } from '../../core/engine/compile-machine.js';
-import { decidedEnd, isDecided } from '../../core/engine/decided-end.js';
+import { decidedEnd, isDecided, rejectedEnd } from '../../core/engine/decided-end.js';
 import {
   type BlobReference,
   handlerResults,
@@ -77,7 +77,7 @@ export async function executeRun(
   const { agent_id } = services;
   if ('claim_id' in claimed) {
     const author: RunAuthor = { subject, agent_id, ...claimed };
-    return continueRun(request, services, host, { open, runs, events, author, claim: claimed }, signal);
+    return runUnderClaim(request, services, host, { open, runs, events, author, claim: claimed }, signal);
   }
   if (open === undefined || open.started_at === null || !hasDecision(open, events))
     return refused(services, subject, claimed, events);
@@ -90,23 +90,48 @@ export async function executeRun(
 
 interface ContinuedRun {
   readonly open: Run | undefined;
+  /** The run that a new one retries. */
+  readonly retryOf?: string | null;
   readonly runs: readonly Run[];
   readonly events: readonly EventEnvelope[];
   readonly author: RunAuthor;
   readonly claim: ClaimOfRun;
 }
 
+/**
+ * A rejected candidate is not put before a person again. That the edge was granted means that its hold was lifted, so the
+ * run ends, and another begins that knows its findings.
+ */
+async function runUnderClaim(
+  request: RunRequest,
+  services: EngineServices,
+  host: RunHost,
+  parts: ContinuedRun,
+  signal: AbortSignal,
+): Promise<RunEnd> {
+  const { open, events, author } = parts;
+  const end = open === undefined ? null : rejectedEnd(open, events);
+  if (open === undefined || end === null) return continueRun(request, services, host, parts, signal);
+  const { run_id, iterations, spent } = open;
+  const payload = { run_id, ...end, iterations, spent };
+  const ended = await unlessClaimLost(() =>
+    appendRunEvent(services.coordination, author, 'run_ended', payload),
+  );
+  if (ended === null) return claimLost(run_id);
+  const next: ContinuedRun = { ...parts, open: undefined, retryOf: run_id };
+  return continueRun(request, services, host, next, signal);
+}
+
 async function continueRun(
   request: RunRequest,
   services: EngineServices,
   host: RunHost,
-  { open, runs, events, author, claim }: ContinuedRun,
+  { open, runs, events, author, claim, retryOf = open?.retry_of ?? null }: ContinuedRun,
   signal: AbortSignal,
 ): Promise<RunEnd> {
   const { coordination, blobs } = services;
   const { subject, generation } = author;
   const run_id = open?.run_id ?? host.newRunId();
-  const retryOf = open?.retry_of ?? null;
   const machine =
     open === undefined || open.machine === null
       ? await unlessClaimLost(() => startRun(request, services, author, { run_id, retry_of: retryOf }))
