@@ -55,7 +55,7 @@ it('runs the sample plan in worktrees, and starts an agent again that is killed 
   // The first agent on A-001-schema kills its worker, and would go on without a claim.
   const script = `
     if [ "$GENESIS_TASK_ID" = A-001-schema ] && [ ! -e "${cwd}/orphan" ]; then
-      until ls "${cwd}"/.genesis/fleet/worker-*.group; do sleep 0.1; done
+      until ls "${cwd}/.genesis/fleet/$GENESIS_AGENT".*.group; do sleep 0.1; done
       echo $$ > "${cwd}/orphan"; kill -9 $PPID; sleep 600
     fi
     echo "$GENESIS_TASK_ID" > "$GENESIS_TASK_ID.txt"

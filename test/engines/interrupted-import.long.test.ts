@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,11 +10,10 @@ import { importForeign } from '../../src/coordinator/transfer/import-foreign.js'
 import { importProject } from '../../src/coordinator/transfer/import-project.js';
 import { commitImported } from '../../src/coordinator/transfer/imported-events.js';
 import { isImportUnfinished } from '../../src/coordinator/transfer/unfinished-import.js';
+import { openStoreUrl } from '../../src/server/store-url.js';
 import { MemoryBlobs } from '../../src/stores/blobs.js';
 import { openFileStore } from '../../src/stores/file/file-store.js';
 import { openMemoryStore } from '../../src/stores/memory/memory-store.js';
-import { openPostgresStore } from '../../src/stores/postgres/postgres-store.js';
-import { migrateNamespace, startPostgres } from '../../src/stores/postgres/testing.js';
 import {
   type ProjectKey,
   type Store,
@@ -21,11 +21,21 @@ import {
   StoreUncertain,
   type Transaction,
 } from '../../src/stores/store.js';
-import { onEngine } from '../../src/stores/testing/on-engine.js';
+import { ENGINE_NAMES, onSharedEngine } from '../../src/stores/testing/shared-engine.js';
 import { CoordinatorHarness, P, planOf, unwrap } from '../support/coordinator-harness.js';
 
-const LINES = 3000;
-const TASKS = 600;
+interface ImportSize {
+  /** Of a foreign log: as many as the store can write at once. */
+  readonly lines: number;
+  /** Of a project: more than one commit of its import takes. */
+  readonly tasks: number;
+}
+
+const LARGE: ImportSize = { lines: 3000, tasks: 600 };
+/** A transaction of DynamoDB has at most 50 events. */
+const SMALL: ImportSize = { ...LARGE, lines: 45 };
+
+const newProjectKey = (): ProjectKey => ({ tenant_id: `t${randomUUID().slice(0, 8)}`, project_id: 'shop' });
 
 /** The commits of a store up to the k-th; that one fails, before or after it took effect. */
 class FailingCommits {
@@ -52,8 +62,8 @@ class FailingCommits {
   }
 }
 
-async function* foreignLog(): AsyncGenerator<Uint8Array> {
-  for (let line = 0; line < LINES; line += 1) {
+async function* foreignLog(lines: number): AsyncGenerator<Uint8Array> {
+  for (let line = 0; line < lines; line += 1) {
     const feature = `REQ-F-${line}`;
     const event = {
       event_type: 'edge_converged',
@@ -65,9 +75,9 @@ async function* foreignLog(): AsyncGenerator<Uint8Array> {
   }
 }
 
-const importLog = (store: Store, projectKey: ProjectKey, isInParts = false) =>
+const importLog = (store: Store, projectKey: ProjectKey, lines: number, isInParts = false) =>
   importForeign(
-    foreignLog(),
+    foreignLog(lines),
     {
       put: async (events) => unwrap(await commitImported(store, projectKey, events, isInParts)),
       putBlob: async () => {},
@@ -79,16 +89,16 @@ const eventsOf = (store: Store, projectKey: ProjectKey) =>
   store.events(projectKey, { after: 0, limit: 100_000 });
 
 /** The archive of a project with more events than one commit of an import takes. */
-async function sampleArchive(): Promise<ArchiveLine[]> {
+async function sampleArchive(projectKey: ProjectKey, tasks: number): Promise<ArchiveLine[]> {
   const { coordinator, store, blobs } = await CoordinatorHarness.open('memory', {
-    limits: { max_concurrent_claims: TASKS, max_active_sessions: TASKS },
+    limits: { max_concurrent_claims: tasks, max_active_sessions: tasks },
   });
-  const taskIds = Array.from({ length: TASKS }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-task`);
-  unwrap(await coordinator.plans.put(P, planOf(...taskIds)));
+  const taskIds = Array.from({ length: tasks }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-task`);
+  unwrap(await coordinator.plans.put(projectKey, planOf(...taskIds)));
   for (const task_id of taskIds)
-    unwrap(await coordinator.claimTask(P, { task_id, agent_id: 'alpha', session_id: 's-alpha' }));
+    unwrap(await coordinator.claimTask(projectKey, { task_id, agent_id: 'alpha', session_id: 's-alpha' }));
   const lines: ArchiveLine[] = [];
-  for await (const line of exportProject(store, blobs, P)) lines.push(line);
+  for await (const line of exportProject(store, blobs, projectKey)) lines.push(line);
   return lines;
 }
 
@@ -98,34 +108,38 @@ async function* linesOf(lines: readonly ArchiveLine[]): AsyncGenerator<ArchiveLi
 
 type OpenStore = () => Promise<Store>;
 
-function describeImports(name: string, openStore: OpenStore): void {
+function describeImports(name: string, openStore: OpenStore, { lines, tasks }: ImportSize): void {
   describe(`an import that the ${name} store interrupts`, () => {
     for (const isApplied of [false, true]) {
       const when = isApplied ? 'after' : 'before';
       it(`of a foreign log writes all lines or none, if a commit fails ${when} it takes effect`, async () => {
         const store = await openStore();
         for (let failing = 1; ; failing += 1) {
-          const projectKey = { tenant_id: 'acme', project_id: `log-${when}-${failing}` };
+          const projectKey = newProjectKey();
           const commits = new FailingCommits(store, failing, isApplied);
-          const error = await importLog(commits.wrapped, projectKey).then(
+          const error = await importLog(commits.wrapped, projectKey, lines).then(
             () => null,
             (reason: unknown) => reason,
           );
           const found = (await eventsOf(store, projectKey)).length;
           if (error === null) {
-            expect([found, failing > 1]).toEqual([LINES, true]);
+            expect([found, failing > 1]).toEqual([lines, true]);
             break;
           }
-          expect(found).toBe(isApplied ? LINES : 0);
-          expect(await importLog(store, projectKey)).toMatchObject({ read: LINES, already_there: found });
-          expect(await eventsOf(store, projectKey)).toHaveLength(LINES);
+          expect(found).toBe(isApplied ? lines : 0);
+          expect(await importLog(store, projectKey, lines)).toMatchObject({
+            read: lines,
+            already_there: found,
+          });
+          expect(await eventsOf(store, projectKey)).toHaveLength(lines);
         }
       });
 
       it(`of a project is not served until it is complete, if a commit fails ${when} it takes effect`, async () => {
-        const archive = await sampleArchive();
         let failures = 0;
         for (let failing = 1; ; failing += 1) {
+          const projectKey = newProjectKey();
+          const archive = await sampleArchive(projectKey, tasks);
           const store = await openStore();
           const coordinator = await Coordinator.open({ store });
           onTestFinished(() => coordinator.close());
@@ -136,12 +150,12 @@ function describeImports(name: string, openStore: OpenStore): void {
           );
           if (error === null) break;
           failures += 1;
-          await expectNothingOrAll(store, coordinator, archive);
+          await expectNothingOrAll(store, coordinator, projectKey, archive);
           const repeated = await importProject(store, new MemoryBlobs(), linesOf(archive));
           expect(repeated).toMatchObject({ events: archive.length - 1 });
-          expect(await isImportUnfinished(store, P)).toBe(false);
-          expect(await eventsOf(store, P)).toEqual(eventsIn(archive));
-          await expectNothingOrAll(store, coordinator, archive);
+          expect(await isImportUnfinished(store, projectKey)).toBe(false);
+          expect(await eventsOf(store, projectKey)).toEqual(eventsIn(archive));
+          await expectNothingOrAll(store, coordinator, projectKey, archive);
         }
         expect(failures).toBeGreaterThanOrEqual(3);
       });
@@ -153,42 +167,48 @@ const eventsIn = (archive: readonly ArchiveLine[]) =>
   archive.flatMap((line) => ('event' in line ? [line.event] : []));
 
 /** Commands and queries see no project, are refused while it is incomplete, or see all of it. */
-async function expectNothingOrAll(store: Store, coordinator: Coordinator, archive: readonly ArchiveLine[]) {
-  const { length } = await eventsOf(store, P);
-  const status = await coordinator.queries.status(P);
-  if (length > 0 && !(await isImportUnfinished(store, P))) {
+async function expectNothingOrAll(
+  store: Store,
+  coordinator: Coordinator,
+  projectKey: ProjectKey,
+  archive: readonly ArchiveLine[],
+) {
+  const { length } = await eventsOf(store, projectKey);
+  const status = await coordinator.queries.status(projectKey);
+  if (length > 0 && !(await isImportUnfinished(store, projectKey))) {
     expect([length, isProblem(status)]).toEqual([archive.length - 1, false]);
     return;
   }
   const body = { task_id: 'A-001-task', agent_id: 'beta', session_id: 's-beta' };
-  const claim = await coordinator.claimTask(P, body);
+  const claim = await coordinator.claimTask(projectKey, body);
   const unfinished = { problem: 'UNAVAILABLE', detail: expect.stringContaining('gen import') };
   expect(status).toMatchObject(length === 0 ? { problem: 'UNKNOWN_PROJECT' } : unfinished);
   expect(claim).toMatchObject(length === 0 ? { reason: 'UNKNOWN_PROJECT' } : unfinished);
 }
 
-describeImports('memory', async () => openMemoryStore());
+describeImports('memory', async () => openMemoryStore(), LARGE);
 
-describeImports('file', async () => {
-  const root = await mkdtemp(join(tmpdir(), 'import-'));
-  const store = await openFileStore({ root });
-  onTestFinished(async () => {
-    await store.close();
-    await rm(root, { recursive: true, force: true });
-  });
-  return store;
-});
-
-await onEngine('postgres', startPostgres, async (engine) => {
-  afterAll(() => engine.stop());
-  let namespaces = 0;
-  describeImports('postgres', async () => {
-    namespaces += 1;
-    const store = await openPostgresStore(await migrateNamespace(engine.url, `import_${namespaces}`));
-    onTestFinished(() => store.close());
+describeImports(
+  'file',
+  async () => {
+    const root = await mkdtemp(join(tmpdir(), 'import-'));
+    const store = await openFileStore({ root });
+    onTestFinished(async () => {
+      await store.close();
+      await rm(root, { recursive: true, force: true });
+    });
     return store;
+  },
+  LARGE,
+);
+
+for (const name of ENGINE_NAMES) {
+  await onSharedEngine(name, async ({ url }) => {
+    const { store } = await openStoreUrl(url, () => {});
+    afterAll(() => store.close());
+    describeImports(name, async () => store, name === 'dynamodb' ? SMALL : LARGE);
   });
-});
+}
 
 it('in a store of small transactions changes nothing, or in parts leaves whole ones until it is repeated', async () => {
   const memory = openMemoryStore();
@@ -196,9 +216,12 @@ it('in a store of small transactions changes nothing, or in parts leaves whole o
   const capabilities = { ...memory.capabilities, transaction_size_max };
   const store: Store = Object.assign(Object.create(memory) as Store, { capabilities });
   const { wrapped } = new FailingCommits(store, 3, false);
-  await expect(importLog(wrapped, P)).rejects.toThrow('Nothing was imported');
+  await expect(importLog(wrapped, P, LARGE.lines)).rejects.toThrow('Nothing was imported');
   expect(await eventsOf(store, P)).toEqual([]);
-  await expect(importLog(wrapped, P, true)).rejects.toThrow(StoreUnavailable);
+  await expect(importLog(wrapped, P, LARGE.lines, true)).rejects.toThrow(StoreUnavailable);
   expect(await eventsOf(store, P)).toHaveLength(100);
-  expect(await importLog(store, P, true)).toMatchObject({ written: LINES - 100, already_there: 100 });
+  expect(await importLog(store, P, LARGE.lines, true)).toMatchObject({
+    written: LARGE.lines - 100,
+    already_there: 100,
+  });
 });

@@ -26,6 +26,8 @@ import { ARCHIVE_FORMAT, type ArchiveHeader, type ArchiveLine } from './archive.
 import { importPermit } from './unfinished-import.js';
 
 const BATCH_TRANSACTIONS = 256;
+/** Few enough for the smallest transaction of a store, which also changes the count of each scope. */
+const PERMITS_PER_TRANSACTION = 40;
 
 /** Why the import wrote nothing, or nothing further. */
 export interface ImportRefusal {
@@ -179,13 +181,20 @@ class ProjectImport {
       return brokenArchive(`It is truncated: it ends with event ${this.position} of ${position}.`);
     }
     if (this.existingPosition > position) return this.projectExistsRefusal();
-    // Change the rules, so that decisions other coordinators made during the import are made again.
-    if (position > 0) {
-      const permits = [...this.permitChanges(), importPermit(this.header, true)];
-      this.transactions.push(transactionOf(this.header, { permits, changes_rules: true }));
-    }
+    if (position > 0) this.addEnd();
     const refusal = await this.flush();
     return refusal ?? { tenant_id, project_id, events: position, found: this.existingPosition };
+  }
+
+  private addEnd(): void {
+    const changes = this.permitChanges();
+    for (let index = 0; index < changes.length; index += PERMITS_PER_TRANSACTION) {
+      const permits = changes.slice(index, index + PERMITS_PER_TRANSACTION);
+      this.transactions.push(transactionOf(this.header, { permits }));
+    }
+    // Change the rules, so that decisions other coordinators made during the import are made again.
+    const permits = [importPermit(this.header, true)];
+    this.transactions.push(transactionOf(this.header, { permits, changes_rules: true }));
   }
 
   /** The last entry per member wins: permits that ended are released, current ones are set. */
