@@ -79,4 +79,12 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     why: 'An executor goes on working on an edge that it has lost.',
     tests: ['src/engine/runs/keep-claim.test.ts'],
   },
+  {
+    name: 'rejected-candidate-asked-again',
+    file: EXECUTE,
+    find: 'const end = open === undefined ? null : rejectedEnd(open, events);',
+    replace: 'const end = open === undefined || true ? null : rejectedEnd(open, events);',
+    why: 'The next executor asks again about a candidate that a person has rejected.',
+    mode: 'runs',
+  },
 ];
