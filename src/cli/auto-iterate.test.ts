@@ -129,6 +129,7 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     expect(ended.out).toContain(`Without a constructor: ${FEATURE_ID}#requirements_design`);
   });
 
+  // req: ITR-017
   it('works on other edges while one waits for a person, and waits for changes with --loop', async () => {
     const gate = edgeFile('intent→requirements', {
       script: 'mkdir -p docs && date +%N > docs/$(basename $PWD).md',

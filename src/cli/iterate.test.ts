@@ -12,6 +12,7 @@ test('gen zoom --mermaid draws the machine of an edge', async () => {
   expect((await zoom('--edge', 'nowhere')).err).toContain('The graph has no edge nowhere');
 });
 
+// req: ITR-011
 test('gen runs lists, shows, cancels and retries runs, by the beginning of their id', async () => {
   const terminal = await createProject();
   const edge = `${FEATURE_ID}#design_code`;

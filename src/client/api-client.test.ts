@@ -106,6 +106,7 @@ describe('a busy server', () => {
     return { answer: `${head}content-length: ${body.length}\r\nconnection: close\r\n\r\n${body}` };
   };
 
+  // req: STO-016
   test('is called again after the time in Retry-After', async () => {
     const { genesis, proxy } = await openClientHarness(planOf({ A: 1 }));
     let requestCount = 0;

@@ -60,6 +60,7 @@ test.each([
 await onStandIn('s3', startS3Server, (server) => {
   afterAll(() => server.stop());
 
+  // req: WSP-008
   test('keeps new blobs in S3, and reads those that the store has from before', async () => {
     vi.stubEnv('AWS_ENDPOINT_URL_S3', server.url);
     const bucket = await server.createBucket();

@@ -129,6 +129,7 @@ if ('missing' in server) skipGroup('step-functions', server.missing);
 else {
   afterAll(() => server.stop());
   describe('a run of an edge on Step Functions', () => {
+    // req: AWS-001
     it.concurrent.each(RUNS.map((run, index) => ({ index, run })))(
       'leaves the same events in the log as in this process ($index)',
       async ({ index, run }) => {

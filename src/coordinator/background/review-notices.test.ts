@@ -57,6 +57,7 @@ forEachStore('notices of reviews', (open) => {
     return { receiver, harness, alpha, recorded };
   }
 
+  // req: HUM-005
   test('are sent once each when a review is requested, at the reminders and at the deadline', async () => {
     const { receiver, harness, recorded } = await openWaiting();
     await runRound(harness);

@@ -92,6 +92,7 @@ forEachStore('edges of a configured project', (open) => {
   });
 
   // req: EDG-001, EDG-003, EDG-014, EDG-017
+  // req: EDG-012
   test('claimed by many agents at once go to one, and the refusals name the holder', async () => {
     const { harness } = await openConfigured();
     const agents = Array.from({ length: 40 }, (_, n) => new HarnessAgent(harness, `agent-${n}`, `s-${n}`));

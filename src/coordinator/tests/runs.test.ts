@@ -217,6 +217,7 @@ forEachStore('the runs of a project', (open) => {
     expect(await runs.list(P, { after: 'x' })).toMatchObject({ problem: 'INVALID_REQUEST' });
   });
 
+  // req: ITR-019
   test('sum up what was spent, by feature, project and tenant, and the health shows it with the budget', async () => {
     const harness = await open();
     const other = { ...P, project_id: 'second' };

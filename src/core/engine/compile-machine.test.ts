@@ -138,7 +138,7 @@ describe('the machine of an edge', () => {
     await expect(text).toMatchFileSnapshot(`__snapshots__/${edge}.mermaid.snap`);
   });
 
-  // req: ITR-001
+  // req: ITR-001, ITR-002
   it.each(EDGES)('is valid for the built-in edge %s in every profile', (edge) => {
     const plans = Object.keys(BUILT_IN.profiles).map((profile) => builtInPlan(edge, profile));
     const compiled = plans.map((plan) => compileMachine(plan));
@@ -177,6 +177,7 @@ describe('the machine of an edge', () => {
     expect(statesIn(machine).filter(([, { Type }]) => Type === 'Parallel')).toEqual([]);
   });
 
+  // req: ITR-005
   it('judges a candidate at once if a required check of a tier blocks, by its place in the tier', () => {
     const optional = { required: false };
     const checks = [
@@ -232,6 +233,7 @@ describe('errors', () => {
     state.Type === 'Task' ? [[name, state] as const] : [],
   );
 
+  // req: ITR-010
   it.each(tasks)('of %s are retried with backoff and jitter, within a timeout', (_, task) => {
     const retried = (task.Retry ?? []).flatMap(({ ErrorEquals }) => ErrorEquals);
     const { throttled, overloaded, unavailable } = ENGINE_ERRORS;
@@ -267,6 +269,7 @@ describe('errors', () => {
   });
 });
 
+// req: ITR-020
 describe('timeouts', () => {
   const timeoutOf = (overrides: Partial<EdgePlan>, state: string) => {
     const states = Object.fromEntries(statesIn(compileMachine(buildPlan(overrides)).machine));

@@ -7,7 +7,7 @@ import type { Run } from './runs.js';
 export const isDecided = (refusal: string): boolean =>
   refusal === 'DENIED_COMPLETED' || refusal === 'DENIED_HELD';
 
-type RunSteps = Pick<Run, 'run_id' | 'steps'>;
+type RunSteps = Pick<Run, 'run_id' | 'started_at' | 'steps'>;
 
 type DecidedEnd = Pick<RunEventPayload<'run_ended'>, 'status' | 'reason' | 'says'>;
 
@@ -23,6 +23,8 @@ export function decidedEnd(
 ): DecidedEnd | null {
   const candidate = lastCandidateOf(run);
   if (refusal === 'DENIED_COMPLETED') {
+    if (run.started_at === null)
+      return { status: 'CANCELLED', reason: null, says: 'The edge had converged before the run started.' };
     const result = events.findLast(({ event_type }) => RESULT_KINDS.has(claimEventKindOf(event_type)));
     return candidate === null || result?.payload.result_sha256 === candidate
       ? { status: 'CONVERGED', reason: null, says: 'The candidate was accepted.' }

@@ -108,6 +108,7 @@ describe('with links in the draft folder', () => {
   });
 });
 
+// req: ITR-004
 it.each(DOCUMENTED_PROVIDERS)('constructs with the real client of $provider', async (documented) => {
   const answer = JSON.stringify({ files: [file('made.txt', documented.provider)], says: 'Made it.' });
   const endpoint = await openModelEndpoint(documented, [documented.success(answer)]);

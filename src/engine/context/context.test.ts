@@ -40,6 +40,7 @@ const LARGE = Array.from({ length: 6 }, (_, at) =>
 );
 
 describe('loading the context', () => {
+  // req: ITR-003
   it('has the canonical hash of its files, and lists each with its own', () => {
     const files = [
       fileOf('spec/a.md', 'one\r\n'),

@@ -57,6 +57,7 @@ test('an outcome of any size is short in the data of a run', () => {
   );
 });
 
+// req: ITR-016
 test('a run with as many checks as possible passes its data on, and keeps the whole outcomes', async () => {
   const names = Array.from({ length: CHECKS_PER_EDGE_MAX }, (_, at) => `check_${at}`);
   const harness = await CoordinatorHarness.open('memory');

@@ -26,6 +26,7 @@ function gate() {
 }
 
 describe('a Parallel state', () => {
+  // req: ITR-012
   it('returns the results in the order of its branches, whichever ends first', async () => {
     const second = gate();
     const host = new ScriptedHost({

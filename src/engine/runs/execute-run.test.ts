@@ -9,6 +9,7 @@ import {
 import { vector } from '../../../test/support/workspace-files.js';
 import { foldRuns } from '../../core/engine/runs.js';
 import { buildCheck, buildPlan } from '../../core/engine/testing.js';
+import { withResultCounts } from '../../core/methodology/definition/convergence.js';
 import type { EdgeCoordination } from '../coordination.js';
 import type { EngineServices } from '../handlers/services.js';
 import { instantHost, type RunTrace, type ScriptedRun, scriptedServices } from '../testing/engine-harness.js';
@@ -59,6 +60,7 @@ forEachStore('a run of an edge', (open) => {
   const typesIn = async (harness: CoordinatorHarness): Promise<string[]> =>
     (await harness.eventTypesOf(SUBJECT)).filter((type) => type !== 'heartbeat');
 
+  // req: ITR-006
   test('loops until the checks pass, and its candidate becomes the result', async () => {
     const harness = await configured(open);
     const trace = newTrace();
@@ -102,6 +104,7 @@ forEachStore('a run of an edge', (open) => {
       expect([type, types.filter((each) => each === type)]).toEqual([type, [type]]);
   });
 
+  // req: ITR-007
   test('hands an edge that does not converge to a person, with what was tried', async () => {
     const harness = await configured(open);
     const never = { ...SCRIPT, candidate: () => 'wrong' };
@@ -199,6 +202,21 @@ forEachStore('a run of an edge', (open) => {
     const end = await executeRun(REQUEST, servicesOf(harness, SCRIPT), instantHost(), SIGNAL);
     expect(end).toMatchObject({ status: 'ENDED', run: { run_id, status: 'CONVERGED', iterations: 2 } });
     expect(unwrap(await harness.coordinator.runs.list(P)).runs).toMatchObject([{ run_id }]);
+  });
+
+  test('is cancelled if the edge has converged before it was taken', async () => {
+    const harness = await configured(open);
+    const run_id = await requestRun(harness);
+    const holder = { task_id: SUBJECT, agent_id: 'other', session_id: 's-other' };
+    const reply = unwrap(await harness.coordinator.claimTask(P, { ...holder, agent_role: 'full_stack' }));
+    if (!reply.success) throw new Error(reply.reason);
+    const { generation, id: claim_id } = reply.claim;
+    const handle = { task_id: SUBJECT, session_id: 's-other', generation, claim_id };
+    const evaluators = withResultCounts([{ name: 'tests_pass', result: 'pass' }]);
+    const result = { ...handle, result_data: 'right', evaluators };
+    expect(unwrap(await harness.coordinator.submitResult(P, result))).toMatchObject({ accepted: true });
+    const end = await executeRun(REQUEST, servicesOf(harness, SCRIPT), instantHost(), SIGNAL);
+    expect(end).toMatchObject({ status: 'ENDED', run: { run_id, status: 'CANCELLED' } });
   });
 
   test('stops when it is cancelled, and none of its later steps is recorded', async () => {
@@ -314,6 +332,7 @@ forEachStore('a run of an edge', (open) => {
     expect(end).toMatchObject({ status: 'REFUSED', refusal: { reason: 'DENIED_ACTIVE_CLAIM' } });
   });
 
+  // req: WSP-010
   test('ends without a trace when another executor takes the edge over, whose run goes on from the last step', async () => {
     const harness = await configured(open);
     unwrap(await harness.coordinator.settings.putPolicy(P, { stale_policy: 'takeover' }));

@@ -185,8 +185,7 @@ async function refused(
 ): Promise<RunEnd> {
   if (!('reason' in refusal) || !isDecided(refusal.reason)) return { status: 'REFUSED', refusal };
   const open = openRunOf(foldRuns(events));
-  const end =
-    open === undefined || open.started_at === null ? null : decidedEnd(open, events, refusal.reason);
+  const end = open === undefined ? null : decidedEnd(open, events, refusal.reason);
   if (open === undefined || end === null) return { status: 'REFUSED', refusal };
   const { run_id, iterations, spent } = open;
   const { coordination, agent_id } = services;

@@ -60,6 +60,7 @@ export function describeIsolation(fixture: () => StoreFixture): void {
       expect(await fixture().store.project(here)).toEqual({ position: 3, rules_seq: 1 });
     });
 
+    // req: STO-022
     it('do not share requests between tenants', async () => {
       const there = fixture().key('p', `${fixture().tenant_id}-2`);
       const requests = [{ key: 'k', digest: 'd', keep: true }];

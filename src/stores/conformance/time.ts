@@ -45,6 +45,7 @@ export function describeTime(fixture: () => StoreFixture): void {
 
 /** For a store that is opened with a clock. */
 export function describeControlledClock(fixture: () => StoreFixture): void {
+  // req: AUD-006
   it('uses the time of its clock', async () => {
     const nowMs = await fixture().store.now();
     await fixture().advanceClock(1234);
