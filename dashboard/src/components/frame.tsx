@@ -44,9 +44,6 @@ export function Frame({ children }: { children: ReactNode }) {
         {VIEWS.map(([path, name]) => (
           <ViewLink key={path} path={path} name={name} count={path === '/inbox' ? count : 0} />
         ))}
-        <a className="licences" href="/assets/licences.txt">
-          Licences
-        </a>
       </nav>
       <main>{isKeyRequired ? <KeyForm /> : children}</main>
     </div>
