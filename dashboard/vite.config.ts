@@ -1,19 +1,22 @@
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
+import { notices } from './notices.js';
 
+const LICENCES = 'licences.txt';
 const COORDINATOR = 'http://127.0.0.1:4747';
 
 /** The built files are assets of the server. File names carry a digest, so browsers may keep them for ever. */
 export default defineConfig({
   root: import.meta.dirname,
   base: '/assets/',
-  plugins: [react()],
+  plugins: [react(), notices(LICENCES)],
   build: {
     outDir: '../src/server/page/assets',
     emptyOutDir: true,
     assetsDir: '.',
     // The page's policy forbids inline styles and scripts, and data: only as images.
     assetsInlineLimit: 0,
+    license: { fileName: LICENCES },
     modulePreload: { polyfill: false },
     target: 'es2022',
     // The page, and the API reference at /docs.

@@ -14,6 +14,11 @@ it('requires a key after the first one was created, and accepts it', async () =>
   });
   const inside = { ...terminal, env: { ...terminal.env, GENESIS_TOKEN: made.out.trim() } };
   expect((await gen(inside, 'status')).code).toBe(0);
+  expect((await gen(inside, 'whoami')).out).toMatch(/Name +mine\nRole +admin\nTenant +default\nServer +http/);
+  expect(JSON.parse((await gen(inside, 'whoami', '--json')).out)).toMatchObject({
+    name: 'mine',
+    role: 'admin',
+  });
   const agent = JSON.parse((await gen(inside, 'key', 'create', '--expires', '30d', '--json')).out);
   expect(agent).toMatchObject({ role: 'agent', token: expect.stringMatching(/^gck_live_/) });
   expect((await gen(inside, 'key', 'revoke', agent.key_id)).code).toBe(0);

@@ -53,6 +53,7 @@ const COMMANDS_BY_HEADING: Readonly<Record<string, readonly CommandGroup[]>> = {
       load: async () => (await import('./commands/settings.js')).addSettings,
     },
     { names: ['key'], load: async () => (await import('./commands/key.js')).addKey },
+    { names: ['whoami'], load: async () => (await import('./commands/whoami.js')).addWhoami },
     { names: ['runner'], load: async () => (await import('./commands/runner.js')).addRunner },
     { names: ['migrate'], load: async () => (await import('./commands/migrate.js')).addMigrate },
     { names: ['sync'], load: async () => (await import('./commands/sync.js')).addSync },

@@ -262,6 +262,11 @@ export class ApiClient extends ProjectEndpoint {
     return this.http.json({ method: 'PUT', path: this.tenantPath('/limits'), body: withRequestId(change) });
   }
 
+  /** Name, role and tenant of this client's credential, and the operations that it may call. */
+  whoami(): OperationReply<'whoami'> {
+    return this.read('/api/whoami');
+  }
+
   keys(): OperationReply<'list_keys'> {
     return this.read(this.tenantPath('/keys'));
   }

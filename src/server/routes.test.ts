@@ -707,6 +707,12 @@ describe('the server itself', () => {
     }
   });
 
+  test('tells a caller who it is and what it may call', async () => {
+    const { body } = await served.get('/api/whoami');
+    expect(body).toMatchObject({ name: null, role: 'operator', tenant_id: null });
+    expect(body.operations).toEqual(ROUTES.map(({ id }) => id).sort());
+  });
+
   test('creates, lists and revokes keys, and requires one after the first', async () => {
     const made = await served.post(`${TENANT_URL}/keys`, { role: 'operator', label: 'mine' });
     expect(made.status).toBe(201);

@@ -12,6 +12,7 @@ import { reviewLinkHandlers } from './routes/review-links.js';
 import { runnerHandlers } from './routes/runners.js';
 import { runHandlers } from './routes/runs.js';
 import { taskHandlers } from './routes/tasks.js';
+import { whoamiHandlers } from './routes/whoami.js';
 import { workHandlers } from './routes/work.js';
 
 const HANDLERS: Handlers = {
@@ -19,6 +20,7 @@ const HANDLERS: Handlers = {
   ...taskHandlers,
   ...planHandlers,
   ...overviewHandlers,
+  ...whoamiHandlers,
   ...keyHandlers,
   ...runnerHandlers,
   ...eventHandlers,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { PROJECT_URL, TENANT_URL, TestServer } from '../../src/server/testing/test-server.js';
+import { PROJECT_URL, TestServer } from '../../src/server/testing/test-server.js';
 import { expectAccessible } from './support/accessible.js';
 import { putFiles, putText } from './support/blob.js';
 import { describeInBrowser, viewUrl } from './support/open-page.js';
@@ -140,27 +140,6 @@ await describeInBrowser('the page of a task', (open) => {
     await page.getByLabel('Reason').fill('alpha is gone');
     await page.getByRole('dialog').getByRole('button', { name: 'Reassign' }).click();
     await page.getByText('held by beta').waitFor();
-  });
-
-  test('tells a viewer that the key may only read', async () => {
-    const served = await TestServer.forTest();
-    await served.plan(TASK);
-    const admin = await served.request('POST', `${TENANT_URL}/keys`, { role: 'admin' });
-    const made = await served.request(
-      'POST',
-      `${TENANT_URL}/keys`,
-      { role: 'viewer' },
-      { authorization: `Bearer ${admin.body.token}` },
-    );
-    const page = await open(viewUrl(served.url, `task/${TASK}`), { key: made.body.token });
-    await page.getByRole('button', { name: /^Hold/ }).click();
-    const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Reason').fill('stop');
-    await dialog.getByRole('button', { name: 'Hold' }).click();
-    await dialog.getByText(/Your key does not permit this. The role viewer/).waitFor();
-    await dialog.getByRole('button', { name: 'Cancel' }).click();
-    await page.getByText('Your key may read this, but not change it.', { exact: false }).waitFor();
-    expect(await page.getByRole('button', { name: /^Hold/ }).count()).toBe(0);
   });
 
   test.each(['light', 'dark'] as const)(

@@ -183,6 +183,7 @@ const BOUNDS: Readonly<Record<string, string>> = {
   recent_events: '1,000 events or 4 MiB and a window of 100 events, at most 10,000 positions searched',
   agent_events: '1,000 events or 4 MiB, at most 100 projects searched',
   list_projects: 'a page',
+  whoami: 'the table of routes',
   list_tasks: 'a page, at most 20,000 tasks scanned',
   get_task_state: 'one task',
   get_claim_history: 'the latest 1,000 of each list, and their number',

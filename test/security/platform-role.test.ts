@@ -38,7 +38,7 @@ const RIGHT_OF_ROUTES: Readonly<Record<Right, string>> = {
   public: 'healthz readyz page page_asset page_style openapi docs review_link decide_review_link',
   read:
     'list_tasks batch_get_states get_task_state get_claim_history list_results get_result explain get_blob get_plan audit_head audit_proof audit_consistency audit_keys ' +
-    'list_sessions get_session get_active_claims_for_session get_limits get_policy status agents list_expired_claims list_projects events recent_events agent_events ' +
+    'list_sessions get_session get_active_claims_for_session get_limits get_policy status agents list_expired_claims list_projects whoami events recent_events agent_events ' +
     'events_stream start methodology_status zoom trace pending_reviews known_gaps mcp mcp_project list_candidates list_runs get_run runs_spent',
   work:
     'spawn fold_back checkpoint validate_gaps claim_task batch_claim renew_lease renew_batch release_claim ' +

@@ -27,6 +27,10 @@ export class CallFailure extends Error {
   }
 }
 
+/** Whether the call failed because the server wants a key, or another one. */
+export const isUnauthenticated = (error: unknown): boolean =>
+  error instanceof CallFailure && error.status === 401;
+
 /** Calls an operation of the contract for the project that the page shows. */
 export async function call<Id extends OperationId>(id: Id, input: CallInput = {}): Promise<Reply<Id>> {
   const response = await send(id, input);
@@ -45,7 +49,9 @@ export const command = <Id extends OperationId>(
 
 export async function send(id: OperationId, { params = {}, query = {}, body }: CallInput): Promise<Response> {
   const [method, template] = OPERATIONS[id];
-  const isOfProject = template.includes('{project_id}') || template.startsWith('/api/tenants/');
+  // The caller asks about itself, whatever tenant and project the page shows.
+  const isOfCaller = id === 'whoami';
+  const isOfProject = isOfCaller || template.includes('{project_id}') || template.startsWith('/api/tenants/');
   const project = isOfProject ? {} : { project_id: scope().project };
   const url = new URL(fill(template, { ...pathScope(), ...params }), location.origin);
   const asked = method === 'GET' ? { ...project, ...query } : query;
@@ -54,7 +60,7 @@ export async function send(id: OperationId, { params = {}, query = {}, body }: C
   const key = readKey();
   const headers: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` };
   // The paths of the methodology have no tenant: without the header they are about the caller's own.
-  if (!template.includes('{tenant_id}')) headers['x-genesis-tenant'] = scope().tenant;
+  if (!isOfCaller && !template.includes('{tenant_id}')) headers['x-genesis-tenant'] = scope().tenant;
   const sent =
     body === undefined ? null : JSON.stringify({ ...project, request_id: crypto.randomUUID(), ...body });
   if (sent !== null) headers['content-type'] = 'application/json';

@@ -45,6 +45,7 @@ export const OPERATIONS = {
   agents: ['GET', '/api/tenants/{tenant_id}/projects/{project_id}/agents'],
   list_expired_claims: ['GET', '/api/tenants/{tenant_id}/projects/{project_id}/claims/expired'],
   list_projects: ['GET', '/api/tenants/{tenant_id}/projects'],
+  whoami: ['GET', '/api/whoami'],
   create_key: ['POST', '/api/tenants/{tenant_id}/keys'],
   list_keys: ['GET', '/api/tenants/{tenant_id}/keys'],
   revoke_key: ['DELETE', '/api/tenants/{tenant_id}/keys/{key_id}'],

@@ -1,7 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { CallFailure } from './call.js';
-import { markRefused, type Permission } from './permissions.js';
 import { refusalOf, refusalOfError, type ShownRefusal } from './refusal.js';
 
 interface CommandRunner {
@@ -12,16 +10,13 @@ interface CommandRunner {
 }
 
 /** Sends commands one at a time and keeps the refusal of the last one. */
-export function useCommand(permission: Permission): CommandRunner {
+export function useCommand(): CommandRunner {
   const client = useQueryClient();
   const [isBusy, setBusy] = useState(false);
   const [refusal, setRefusal] = useState<ShownRefusal | null>(null);
   const run = async (send: () => Promise<object>): Promise<boolean> => {
     setBusy(true);
-    const found = await send().then(refusalOf, (error: unknown) => {
-      if (error instanceof CallFailure && error.status === 403) markRefused(permission);
-      return refusalOfError(error);
-    });
+    const found = await send().then(refusalOf, refusalOfError);
     setRefusal(found);
     setBusy(false);
     // What was refused has often changed meanwhile.

@@ -1,8 +1,11 @@
 import { type ReactNode, useEffect, useState } from 'react';
 import { Link, useLocation } from 'wouter';
+import { isUnauthenticated } from '../api/call.js';
 import { scope } from '../api/scope.js';
+import { useWhoami } from '../api/whoami.js';
 import { useLive } from '../live/live.js';
 import { useInbox } from '../views/inbox/use-inbox.js';
+import { CallerMark } from './caller-mark.js';
 import { ConnectionMark } from './connection-mark.js';
 import { KeyForm } from './key-form.js';
 import { applyTheme, chooseTheme, readTheme } from './theme.js';
@@ -20,7 +23,8 @@ const VIEWS = [
 export function Frame({ children }: { children: ReactNode }) {
   const { connection } = useLive();
   const { tenant, project } = scope();
-  const count = useInbox(connection.state !== 'key_required').items.length;
+  const isKeyRequired = isUnauthenticated(useWhoami().error) || connection.state === 'key_required';
+  const count = useInbox(!isKeyRequired).items.length;
   useEffect(() => {
     document.title = `${count > 0 ? `(${count}) ` : ''}${project} · Genesis Fleet`;
   }, [count, project]);
@@ -32,6 +36,7 @@ export function Frame({ children }: { children: ReactNode }) {
         </a>
         <span className="project">{project}</span>
         <ConnectionMark />
+        <CallerMark />
         <ThemeButton />
         <a href="/docs">API</a>
       </header>
@@ -40,7 +45,7 @@ export function Frame({ children }: { children: ReactNode }) {
           <ViewLink key={path} path={path} name={name} count={path === '/inbox' ? count : 0} />
         ))}
       </nav>
-      <main>{connection.state === 'key_required' ? <KeyForm /> : children}</main>
+      <main>{isKeyRequired ? <KeyForm /> : children}</main>
     </div>
   );
 }

@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from 'react';
-import { storeKey } from '../api/key.js';
+import { readKey, storeKey } from '../api/key.js';
 
 /** Asks for an API key. It stays in this tab. */
 export function KeyForm() {
@@ -12,6 +12,11 @@ export function KeyForm() {
   return (
     <form className="card key-form" onSubmit={submit}>
       <h2>This server requires a key</h2>
+      {readKey() === null ? null : (
+        <p className="failure" role="alert">
+          The server does not accept the key of this tab. It is unknown, expired or revoked.
+        </p>
+      )}
       <label>
         API key
         <input

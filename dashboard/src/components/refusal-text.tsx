@@ -7,8 +7,3 @@ export const RefusalText = ({ refusal }: { refusal: ShownRefusal | null }) =>
       <b>{refusal.code}</b> {visibleText(refusal.message)}
     </p>
   );
-
-/** In place of buttons that the key may not press. */
-export const ReadOnlyNote = () => (
-  <p className="quiet">Your key may read this, but not change it. Ask an admin for a key of another role.</p>
-);

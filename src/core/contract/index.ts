@@ -13,3 +13,4 @@ export type * from './sessions.js';
 export type * from './settings.js';
 export type * from './tasks.js';
 export type * from './values.js';
+export type * from './whoami.js';

@@ -13,6 +13,7 @@ import { runOperations } from './runs.js';
 import { sessionOperations } from './sessions.js';
 import { settingsOperations } from './settings.js';
 import { taskOperations } from './tasks.js';
+import { whoamiOperations } from './whoami.js';
 
 const mcp = {
   method: 'POST',
@@ -83,6 +84,7 @@ export const OPERATIONS = {
   ...sessionOperations,
   ...settingsOperations,
   ...overviewOperations,
+  ...whoamiOperations,
   ...keyOperations,
   ...runnerOperations,
   ...eventOperations,

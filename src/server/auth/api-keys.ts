@@ -24,6 +24,7 @@ export function authenticateKey(keys: KeyRing, token: string): Principal | Probl
       'The key is unknown, expired, revoked, or from another store. Create a new one: gen key create.',
     );
   }
-  const { tenant_id, role, user_id, agent_role } = found.key;
-  return { id: `${KEY_PRINCIPAL_PREFIX}${keyId}`, kind: 'key', tenant_id, role, user_id, agent_role };
+  const { tenant_id, role, user_id, agent_role, label } = found.key;
+  const name = user_id ?? label ?? keyId;
+  return { id: `${KEY_PRINCIPAL_PREFIX}${keyId}`, kind: 'key', tenant_id, role, name, user_id, agent_role };
 }

@@ -51,6 +51,7 @@ describe('a key', () => {
       kind: 'key',
       tenant_id: 'acme',
       role: 'agent',
+      name: 'alice',
       user_id: 'alice',
       agent_role: null,
     });

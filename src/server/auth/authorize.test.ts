@@ -18,6 +18,7 @@ const of = (role: Role, tenant_id: string | null = 'acme'): Principal => ({
   kind: 'key',
   tenant_id,
   role,
+  name: null,
   user_id: null,
   agent_role: null,
 });

@@ -1,5 +1,5 @@
 import type { Caller } from '../../coordinator/authentication/caller.js';
-import { ACTIONS, type Action } from '../../core/contract/operation.js';
+import { ACTIONS, type Action, type IdentifiedOperation } from '../../core/contract/operation.js';
 import type { Principal, Role } from './principal.js';
 
 const EVERYTHING: readonly Action[] = ACTIONS.filter((action) => action !== 'public');
@@ -33,6 +33,19 @@ export function authorize(
   if (principal.tenant_id !== tenantId) return 'hidden';
   return roleAllows(principal.role, action) ? 'allowed' : 'forbidden';
 }
+
+/** The ids, sorted, of the operations that the principal may call in its own tenant. */
+export const allowedOperations = (
+  principal: Pick<Principal, 'role' | 'tenant_id'>,
+  operations: readonly IdentifiedOperation[],
+): string[] =>
+  operations
+    .filter(({ action, path, tenant }) => {
+      const isOfTenant = tenant === 'own' || path.includes('{tenant_id}');
+      return authorize(principal, action, isOfTenant ? principal.tenant_id : null) === 'allowed';
+    })
+    .map(({ id }) => id)
+    .sort();
 
 /** The principal as the coordinator knows it, with what its role may do. */
 export function callerOf(

@@ -8,6 +8,7 @@ const ALICE: Principal = {
   kind: 'jwt',
   tenant_id: 'acme',
   role: 'agent',
+  name: 'alice',
   user_id: 'alice',
   agent_role: null,
 };

@@ -44,6 +44,7 @@ test.each(['EdDSA', 'ES256', 'RS256'])('a token signed with %s identifies the ca
     kind: 'jwt',
     tenant_id: 'acme',
     role: 'agent',
+    name: 'alice',
     user_id: 'alice',
     agent_role: null,
     expires_at_ms: (NOW + 600 + 5) * 1000,

@@ -109,6 +109,7 @@ function principalOf(payload: JWTPayload, settings: Required<JwtOptions>): Princ
     kind: 'jwt',
     tenant_id: tenantId as string | null,
     role: role as Role,
+    name: user_id,
     user_id,
     agent_role: parsedRole.data ?? null,
     expires_at_ms: ((payload.exp ?? 0) + CLOCK_SKEW_SECONDS) * 1000,

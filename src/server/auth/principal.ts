@@ -10,6 +10,8 @@ export interface Principal {
   /** Null for every tenant: in open mode, and for the platform's operators. */
   readonly tenant_id: string | null;
   readonly role: Role;
+  /** Of the user or of the key; null without a credential that has one. */
+  readonly name: string | null;
   readonly user_id: string | null;
   /** The agent role that the credential is bound to; null if it may act in any. */
   readonly agent_role: string | null;
@@ -23,6 +25,7 @@ export const OPEN_PRINCIPAL: Principal = {
   kind: 'open',
   tenant_id: null,
   role: 'operator',
+  name: null,
   user_id: null,
   agent_role: null,
 };

@@ -7,6 +7,7 @@ const key = (id: string): Principal => ({
   kind: 'key',
   tenant_id: 'acme',
   role: 'agent',
+  name: null,
   user_id: null,
   agent_role: null,
 });

@@ -67,6 +67,7 @@ const MAY: Readonly<Record<string, string>> = {
   agent_events: ALL,
   recent_events: ALL,
   list_projects: ALL,
+  whoami: ALL,
   events: ALL,
   audit_head: ALL,
   audit_proof: ALL,
@@ -249,6 +250,28 @@ describe.each(ROLES)('a %s in its own tenant', (role) => {
       expect(reply.text).not.toContain('not visible to your credential');
     },
   );
+});
+
+test.each(ROLES)('whoami lists exactly what the table allows a %s', async (role) => {
+  const mine = { authorization: `Bearer ${keyOf[role]}` };
+  const { body } = await served.request('GET', '/api/whoami', undefined, mine);
+  expect(body).toMatchObject({ role, tenant_id: role === 'operator' ? null : 'else' });
+  const allowed = ROUTES.filter((route) => isPublic(route) || MAY[route.id]?.split(' ').includes(role));
+  expect(body.operations).toEqual(allowed.map(({ id }) => id).sort());
+});
+
+test('whoami names the user of a key, otherwise its label, otherwise its id', async () => {
+  const mine = { authorization: `Bearer ${keyOf.operator}` };
+  const nameOf = async (details: object) => {
+    const create = { role: 'viewer', ...details };
+    const { token, key_id } = (await served.request('POST', `${TENANT_URL}/keys`, create, mine)).body;
+    const theirs = { authorization: `Bearer ${token}` };
+    return { key_id, name: (await served.request('GET', '/api/whoami', undefined, theirs)).body.name };
+  };
+  expect(await nameOf({ user_id: 'alice', label: 'ci' })).toMatchObject({ name: 'alice' });
+  expect(await nameOf({ label: 'ci' })).toMatchObject({ name: 'ci' });
+  const unnamed = await nameOf({});
+  expect(unnamed.name).toBe(unnamed.key_id);
 });
 
 test.each(ROUTES.map((route) => [route.id, route] as const))(

@@ -36,6 +36,7 @@ const agentOf = (tenant_id: string, role: Principal['role'] = 'agent'): Principa
   kind: 'key',
   tenant_id,
   role,
+  name: null,
   user_id: null,
   agent_role: null,
 });

@@ -9,6 +9,7 @@ const CALL = {
     kind: 'key',
     tenant_id: 'acme',
     role: 'agent',
+    name: 'alice',
     user_id: 'alice',
     agent_role: null,
   },

@@ -1,6 +1,7 @@
-import { useMay } from '../../api/permissions.js';
+import type { OperationId } from '../../api/call.js';
 import { useCommand } from '../../api/use-command.js';
-import { ReadOnlyNote, RefusalText } from '../../components/refusal-text.js';
+import { useMay } from '../../api/whoami.js';
+import { RefusalText } from '../../components/refusal-text.js';
 import { useDraft } from '../../components/use-draft.js';
 
 const COMMENT_LENGTH_MAX = 4000;
@@ -17,22 +18,24 @@ export interface AnswerListener {
   onRefused(): void;
 }
 
-/** A comment and one button per decision. The comment is kept until the answer has been accepted. */
+/** A comment and one button per decision, if the caller may decide. The comment is kept until the answer has been accepted. */
 export function AnswerForm<Decision extends string>({
   draftKey,
+  operation,
   answers,
   send,
   onAnswered,
   onRefused,
 }: AnswerListener & {
   draftKey: string;
+  operation: OperationId;
   answers: readonly Answer<Decision>[];
   /** `comment` is absent if it is empty. */
   send: (decision: Decision, comment: { comment?: string }) => Promise<object>;
 }) {
   const [comment, setComment] = useDraft(draftKey);
-  const { run, isBusy, refusal } = useCommand('review');
-  const mayReview = useMay('review');
+  const { run, isBusy, refusal } = useCommand();
+  const mayAnswer = useMay(operation);
   const answer = async ({ decision, name }: Answer<Decision>) => {
     const text = comment.trim();
     const isAccepted = await run(() => send(decision, text === '' ? {} : { comment: text }));
@@ -40,37 +43,32 @@ export function AnswerForm<Decision extends string>({
     setComment('');
     onAnswered(name);
   };
+  if (!mayAnswer) return null;
   return (
     <div className="answer">
       <RefusalText refusal={refusal} />
-      {mayReview ? (
-        <>
-          <label>
-            Comment
-            <textarea
-              rows={2}
-              maxLength={COMMENT_LENGTH_MAX}
-              value={comment}
-              onChange={(event) => setComment(event.target.value)}
-            />
-          </label>
-          <div className="row">
-            {answers.map((one) => (
-              <button
-                key={one.decision}
-                type="button"
-                className={one.tone}
-                disabled={isBusy}
-                onClick={() => void answer(one)}
-              >
-                {one.name}
-              </button>
-            ))}
-          </div>
-        </>
-      ) : (
-        <ReadOnlyNote />
-      )}
+      <label>
+        Comment
+        <textarea
+          rows={2}
+          maxLength={COMMENT_LENGTH_MAX}
+          value={comment}
+          onChange={(event) => setComment(event.target.value)}
+        />
+      </label>
+      <div className="row">
+        {answers.map((one) => (
+          <button
+            key={one.decision}
+            type="button"
+            className={one.tone}
+            disabled={isBusy}
+            onClick={() => void answer(one)}
+          >
+            {one.name}
+          </button>
+        ))}
+      </div>
     </div>
   );
 }

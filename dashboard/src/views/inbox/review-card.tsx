@@ -49,6 +49,7 @@ export function ReviewCard({ item, onAnswered, onRefused }: { item: ItemOf<'revi
       )}
       <AnswerForm
         draftKey={item.key}
+        operation="decide_review"
         answers={ANSWERS}
         send={(decision, comment) => command('decide_review', { ...named, decision, ...comment })}
         onRefused={onRefused}

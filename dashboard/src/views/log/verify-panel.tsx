@@ -1,11 +1,13 @@
 import { useMutation } from '@tanstack/react-query';
 import { command, type Reply } from '../../api/call.js';
+import { useMay } from '../../api/whoami.js';
 import { visibleText } from '../../components/foreign-text.js';
 import { Failure } from '../../components/states.js';
 
 /** Whether the log is intact, checked by the server on request of an admin. */
 export function VerifyPanel() {
   const verification = useMutation({ mutationFn: () => command('verify_log', {}) });
+  if (!useMay('verify_log')) return null;
   return (
     <section className="card" aria-label="Verification">
       <h2>Verification</h2>

@@ -1,6 +1,8 @@
-import { CallFailure } from '../../api/call.js';
+import { isUnauthenticated } from '../../api/call.js';
 import { addressOf, scope } from '../../api/scope.js';
 import { useReply } from '../../api/use-reply.js';
+import { useWhoami } from '../../api/whoami.js';
+import { CallerMark } from '../../components/caller-mark.js';
 import { KeyForm } from '../../components/key-form.js';
 import { Empty, Replied } from '../../components/states.js';
 
@@ -8,10 +10,14 @@ import { Empty, Replied } from '../../components/states.js';
 export function ProjectsView() {
   const { tenant } = scope();
   const asked = useReply('list_projects');
-  if (asked.error instanceof CallFailure && asked.error.status === 401) return <KeyForm />;
+  const ownTenant = useWhoami().data?.tenant_id ?? tenant;
+  if (isUnauthenticated(asked.error)) return <KeyForm />;
+  // The key sees one tenant only.
+  if (ownTenant !== tenant) location.replace(`/?tenant=${encodeURIComponent(ownTenant)}`);
   return (
     <main className="projects">
       <h1>Projects</h1>
+      <CallerMark />
       <Replied asked={asked}>
         {({ projects }) => {
           const [only, other] = projects;

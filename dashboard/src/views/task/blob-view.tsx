@@ -47,7 +47,7 @@ export function BlobView({ sha256, name }: { sha256: string; name: string }) {
 }
 
 function DownloadButton({ sha256, name }: { sha256: string; name: string }) {
-  const { run, isBusy, refusal } = useCommand('review');
+  const { run, isBusy, refusal } = useCommand();
   const fileName = name.split('/').at(-1) || sha256;
   return (
     <>

@@ -1,8 +1,7 @@
 import { useState } from 'react';
 import { command } from '../../api/call.js';
-import { useMay } from '../../api/permissions.js';
 import { useReply } from '../../api/use-reply.js';
-import { ReadOnlyNote } from '../../components/refusal-text.js';
+import { useMay } from '../../api/whoami.js';
 import { ACTION_EFFECTS, ACTION_NAMES, type OperatorAction } from './operator-actions.js';
 import { DialogButton, OperatorDialog } from './operator-dialog.js';
 
@@ -15,31 +14,44 @@ const DANGEROUS: ReadonlySet<string> = new Set(['force_release', 'reset', 'reass
 
 /** The actions of an operator on a task. Each names the generation that the person saw. */
 export function OperatorButtons({ actions, ...target }: Target & { actions: readonly OperatorAction[] }) {
-  const mayOperate = useMay('operate');
   const [opened, setOpened] = useState<OperatorAction | null>(null);
   // An open dialog stays until it is closed, although its button would be gone.
-  if (!mayOperate && opened === null) return <ReadOnlyNote />;
   const shown = opened === null || actions.includes(opened) ? actions : [...actions, opened];
   return (
     <div className="row">
       {shown.map((action) => (
-        <DialogButton
+        <OperatorButton
           key={action}
-          name={`${ACTION_NAMES[action]}…`}
-          label={`${ACTION_NAMES[action]} ${target.subject}…`}
-          isDanger={DANGEROUS.has(action)}
+          {...target}
+          action={action}
           onOpen={(isOpen) => setOpened(isOpen ? action : null)}
-        >
-          {(close) =>
-            action === 'reassign' ? (
-              <ReassignDialog {...target} onClose={close} />
-            ) : (
-              <PlainDialog {...target} action={action} onClose={close} />
-            )
-          }
-        </DialogButton>
+        />
       ))}
     </div>
+  );
+}
+
+function OperatorButton({
+  action,
+  onOpen,
+  ...target
+}: Target & { action: OperatorAction; onOpen: (isOpen: boolean) => void }) {
+  if (!useMay(action)) return null;
+  return (
+    <DialogButton
+      name={`${ACTION_NAMES[action]}…`}
+      label={`${ACTION_NAMES[action]} ${target.subject}…`}
+      isDanger={DANGEROUS.has(action)}
+      onOpen={onOpen}
+    >
+      {(close) =>
+        action === 'reassign' ? (
+          <ReassignDialog {...target} onClose={close} />
+        ) : (
+          <PlainDialog {...target} action={action} onClose={close} />
+        )
+      }
+    </DialogButton>
   );
 }
 
@@ -53,7 +65,6 @@ function dialogProps(action: OperatorAction | 'adopt', { subject, onClose }: Dia
     effect: ACTION_EFFECTS[action],
     confirm: ACTION_NAMES[action],
     draftKey: `${action}:${subject}`,
-    permission: action === 'adopt' ? ('review' as const) : ('operate' as const),
     onClose,
   };
 }
@@ -118,11 +129,9 @@ function ReassignDialog(props: DialogProps) {
 
 /** Makes a parked result the accepted one. */
 export function AdoptButton({ resultId, ...target }: Target & { resultId: string }) {
-  const mayReview = useMay('review');
-  const [isOpen, setOpen] = useState(false);
-  if (!mayReview && !isOpen) return <ReadOnlyNote />;
+  if (!useMay('adopt')) return null;
   return (
-    <DialogButton name="Adopt…" label={`Adopt ${resultId}…`} onOpen={setOpen}>
+    <DialogButton name="Adopt…" label={`Adopt ${resultId}…`}>
       {(close) => <AdoptDialog {...target} resultId={resultId} onClose={close} />}
     </DialogButton>
   );

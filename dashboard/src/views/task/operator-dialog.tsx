@@ -1,6 +1,5 @@
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { Dialog, Heading, Modal, ModalOverlay } from 'react-aria-components';
-import type { Permission } from '../../api/permissions.js';
 import { useCommand } from '../../api/use-command.js';
 import { RefusalText } from '../../components/refusal-text.js';
 import { useDraft } from '../../components/use-draft.js';
@@ -12,7 +11,6 @@ interface OperatorDialogProps {
   readonly effect: string;
   readonly confirm: string;
   readonly draftKey: string;
-  readonly permission: Permission;
   readonly canSend?: boolean;
   readonly reasonLengthMax?: number;
   /** The button that closes it without effect. */
@@ -24,10 +22,10 @@ interface OperatorDialogProps {
 
 /** Asks for the reason of an action, sends it, and shows why it was refused. Stays open after a refusal. */
 export function OperatorDialog(props: OperatorDialogProps) {
-  const { title, effect, confirm, permission, canSend = true, children, onClose } = props;
+  const { title, effect, confirm, canSend = true, children, onClose } = props;
   const { reasonLengthMax = REASON_LENGTH_MAX, dismiss = 'Cancel' } = props;
   const [reason, setReason] = useDraft(props.draftKey);
-  const { run, isBusy, refusal } = useCommand(permission);
+  const { run, isBusy, refusal } = useCommand();
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     if (!(await run(() => props.send(reason.trim())))) return;
@@ -80,13 +78,13 @@ export function DialogButton({
   name,
   label,
   isDanger = false,
-  onOpen,
+  onOpen = () => {},
   children,
 }: {
   name: string;
   label: string;
   isDanger?: boolean;
-  onOpen: (isOpen: boolean) => void;
+  onOpen?: (isOpen: boolean) => void;
   children: (close: () => void) => ReactNode;
 }) {
   const [isOpen, setIsOpen] = useState(false);

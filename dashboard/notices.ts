@@ -1,0 +1,31 @@
+import { existsSync, readFileSync } from 'node:fs';
+import type { Plugin } from 'vite';
+
+const PACKAGE_FOLDER = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/;
+
+/**
+ * Adds to the licences that Vite collects what it does not look for: the notice of a package, and the licences of the
+ * code that a package has bundled itself.
+ */
+export const notices = (fileName: string): Plugin => ({
+  name: 'notices',
+  generateBundle: {
+    order: 'post',
+    handler(_, bundle) {
+      const licences = bundle[fileName];
+      if (licences?.type !== 'asset') throw new Error(`The build has made no ${fileName}.`);
+      const chunks = Object.values(bundle).filter((output) => output.type === 'chunk');
+      const modules = chunks.flatMap(({ moduleIds }) => moduleIds.map((id) => id.replace(/[?#].*$/, '')));
+      const files = modules.flatMap((path) => {
+        const [folder] = PACKAGE_FOLDER.exec(path) ?? [];
+        return folder === undefined ? [] : [`${folder}/NOTICE`, `${path}.LICENSE.txt`];
+      });
+      const found = [...new Set(files)].sort().filter((file) => existsSync(file));
+      const texts = found.map((file) => {
+        const name = file.slice(file.lastIndexOf('/node_modules/') + '/node_modules/'.length);
+        return `\n## ${name}\n\n${readFileSync(file, 'utf8').trim()}\n`;
+      });
+      licences.source = `${licences.source}${texts.join('')}`;
+    },
+  },
+});

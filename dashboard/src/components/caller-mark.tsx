@@ -1,0 +1,26 @@
+import { forgetKey, readKey } from '../api/key.js';
+import { useWhoami } from '../api/whoami.js';
+import { ForeignText } from './foreign-text.js';
+
+/** Who uses the page. Without its key, the page asks for another. */
+export function CallerMark() {
+  const { data } = useWhoami();
+  const forget = () => {
+    forgetKey();
+    location.reload();
+  };
+  return (
+    <span className="caller quiet">
+      {data === undefined ? null : (
+        <span title="Name and role of the caller">
+          {data.name === null ? 'no key' : <ForeignText text={data.name} />} · {data.role}
+        </span>
+      )}
+      {readKey() === null || data?.name === null ? null : (
+        <button type="button" className="plain" onClick={forget}>
+          Change key
+        </button>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,133 @@
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { PROJECT_URL, TENANT_URL, TestServer } from '../../src/server/testing/test-server.js';
+import { expectAccessible } from './support/accessible.js';
+import { describeInBrowser, type OpenPage, viewUrl } from './support/open-page.js';
+
+const PARKED = 'A-001-x';
+const REVIEWED = 'B-001-y';
+const DIGEST = 'a'.repeat(64);
+
+/** A text of each view that is there once it has loaded, and the buttons of those who may press them. */
+const VIEWS: Readonly<Record<string, { readonly text: string; readonly buttons: readonly string[] }>> = {
+  '': { text: '0 of 2 done', buttons: [] },
+  plan: { text: PARKED, buttons: [] },
+  [`task/${PARKED}`]: { text: 'STALE_GENERATION', buttons: ['Hold', 'Release', 'Reassign', 'Adopt'] },
+  inbox: { text: DIGEST, buttons: ['Adopt', 'Approve', 'Request changes', 'Reject'] },
+  log: { text: 'RESULT_REJECTED', buttons: ['Verify the log'] },
+};
+const ACTIONS = [...new Set(Object.values(VIEWS).flatMap(({ buttons }) => buttons))];
+
+/** A parked result, and a claim that waits for a decision. */
+async function startWithWork() {
+  const served = await TestServer.forTest();
+  await served.plan(PARKED, REVIEWED);
+  const late = await served.claim(PARKED, 's1');
+  const release = { expected_generation: 1, reason: 'gone' };
+  await served.post(`${PROJECT_URL}/tasks/${PARKED}/force_release`, release);
+  await served.claim(PARKED, 's2');
+  await served.post(`${PROJECT_URL}/results`, { ...late, result_data: 'late' });
+  const { generation, ...handle } = await served.claim(REVIEWED, 's3');
+  const candidate = { expected_generation: generation, iteration: 1, candidate_sha256: DIGEST };
+  await served.post(`${PROJECT_URL}/claims/suspend`, { ...handle, ...candidate });
+  const createKey = async (role: string, headers = {}) =>
+    (await served.request('POST', `${TENANT_URL}/keys`, { role, user_id: 'ada' }, headers)).body;
+  const admin = await createKey('admin');
+  return { served, admin, createKey, asAdmin: { authorization: `Bearer ${admin.token}` } };
+}
+
+/** The buttons of the view whose name begins with that of an action. */
+async function actionsIn(page: Page): Promise<string[]> {
+  const buttons = await page.getByRole('main').getByRole('button').all();
+  const names = await Promise.all(buttons.map((button) => button.textContent()));
+  return ACTIONS.filter((action) => names.some((name) => name?.startsWith(action)));
+}
+
+async function actionsByView(open: OpenPage, served: TestServer, role: string, key: string) {
+  const found: Record<string, string[]> = {};
+  const page = await open(viewUrl(served.url), { key });
+  await page.getByText(`ada · ${role}`).waitFor();
+  for (const [view, { text }] of Object.entries(VIEWS)) {
+    await page.goto(viewUrl(served.url, view));
+    await page.getByRole('main').getByText(text).first().waitFor();
+    found[view] = await actionsIn(page);
+  }
+  return found;
+}
+
+const noActions = Object.fromEntries(Object.keys(VIEWS).map((view) => [view, []]));
+
+await describeInBrowser('the page of a caller', (open) => {
+  test.each(['viewer', 'agent'])('with the role %s has no button that it may not press', async (role) => {
+    const { served, createKey, asAdmin } = await startWithWork();
+    const { token } = await createKey(role, asAdmin);
+    expect(await actionsByView(open, served, role, token)).toEqual(noActions);
+  });
+
+  test('with the role reviewer has the buttons that decide, and no others', async () => {
+    const { served, createKey, asAdmin } = await startWithWork();
+    const { token } = await createKey('reviewer', asAdmin);
+    expect(await actionsByView(open, served, 'reviewer', token)).toEqual({
+      ...noActions,
+      [`task/${PARKED}`]: ['Adopt'],
+      inbox: ['Adopt', 'Approve', 'Request changes', 'Reject'],
+    });
+  });
+
+  test('with the role admin has the buttons of every view', async () => {
+    const { served, admin } = await startWithWork();
+    const page = await open(viewUrl(served.url), { key: admin.token });
+    const main = page.getByRole('main');
+    for (const [view, { text, buttons }] of Object.entries(VIEWS)) {
+      await page.goto(viewUrl(served.url, view));
+      await main.getByText(text).first().waitFor();
+      for (const name of buttons) await main.locator('button', { hasText: name }).first().waitFor();
+    }
+  });
+
+  test('has no action before the server has said who it is', async () => {
+    const { served, admin } = await startWithWork();
+    const page = await open(`${served.url}/healthz`, { key: admin.token });
+    let answer = () => {};
+    const isAnswered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route('**/api/whoami', async (route) => {
+      await isAnswered;
+      await route.continue();
+    });
+    await page.goto(viewUrl(served.url, `task/${PARKED}`));
+    await page.getByRole('main').getByText('STALE_GENERATION').first().waitFor();
+    expect(await actionsIn(page)).toEqual([]);
+    answer();
+    await page.getByRole('button', { name: `Hold ${PARKED}` }).waitFor();
+  });
+
+  test('opens the tenant of the key', async () => {
+    const { served, admin } = await startWithWork();
+    const page = await open(served.url, { key: admin.token });
+    await page.waitForURL(/tenant=acme&project=shop/);
+    await page.getByText('0 of 2 done').waitFor();
+  });
+
+  test('asks for a key after its own was revoked, and for another on request', async () => {
+    const { served, admin, createKey, asAdmin } = await startWithWork();
+    const { token, key_id } = await createKey('viewer', asAdmin);
+    const page = await open(viewUrl(served.url));
+    const enter = async (key: string) => {
+      await page.getByLabel('API key').fill(key);
+      await page.getByRole('button', { name: 'Use this key' }).click();
+    };
+    await enter(token);
+    await page.getByText('ada · viewer').waitFor();
+    await served.request('DELETE', `${TENANT_URL}/keys/${key_id}`, undefined, asAdmin);
+    await page.getByText('The server does not accept the key of this tab').waitFor();
+    await expectAccessible(page);
+    await enter(admin.token);
+    await page.getByText('ada · admin').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Change key' }).click();
+    await page.getByText('This server requires a key').waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+  });
+});
