@@ -81,7 +81,7 @@ function AgentTable({ rows, holders, hasMore }: AgentTableProps) {
             <th scope="col" className="number">
               Refused
             </th>
-            <th scope="col">Last activity</th>
+            <th scope="col">Last active</th>
           </tr>
         </thead>
         <tbody>
