@@ -33,7 +33,8 @@ await describeInBrowser('the fleet view', (open) => {
     await happenings.filter({ hasText: 'bob took over A-001-x from ada (generation 2)' }).waitFor();
 
     await served.post(`${PROJECT_URL}/results`, { ...handle, result_data: 'late' });
-    const parked = 'STALE_GENERATION: result of ada for A-001-x (generation 1, now 2) is kept';
+    const parked =
+      'the late result of ada for A-001-x was refused (STALE_GENERATION): it is of generation 1, and generation 2 is current. It is kept and can be adopted.';
     await happenings.filter({ hasText: parked }).waitFor();
     await page.getByText('1 parked result', { exact: true }).waitFor();
 

@@ -1,11 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { ReadStream } from 'node:tty';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { lineageTable } from '../../core/views/index.js';
 import { command, commands } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { runDemoAgent } from '../demo/agent.js';
+import { awaitStart, START_TIMEOUT_SECONDS } from '../demo/await-start.js';
 import { type DemoProcess, type DemoServer, endProcess, logFolder, startDemoServer } from '../demo/fleet.js';
 import { storyLine } from '../demo/narrator.js';
 import { DEMO_PROJECT } from '../demo/plan.js';
@@ -48,7 +50,22 @@ const demo = command('demo', {
       };
       const onNarration = (line: string) =>
         printCommentary(context, context.paint.magenta(`              ${line}`));
-      const outcome = await runDemo({ url, folder, agents_count, agents, signal, onEvent, onNarration });
+      const onReady = async () => {
+        // With --keep, a person at the terminal wants to see the page.
+        if (keep !== true || (context.io.stdin as ReadStream).isTTY !== true) return;
+        printCommentary(context, START_PROMPT);
+        await awaitStart(context.io.stdin, signal);
+      };
+      const outcome = await runDemo({
+        url,
+        folder,
+        agents_count,
+        agents,
+        signal,
+        onReady,
+        onEvent,
+        onNarration,
+      });
       if (signal.aborted) throw new CommandFailure('The demo was stopped.');
       context.show(outcome, () => summaryText(context, outcome));
       if (!outcome.guarantees.every(({ holds }) => holds)) context.exit_code = EXIT.refused;
@@ -74,9 +91,14 @@ const printCommentary = (context: CommandContext, text: string): void =>
 const introText = ({ url }: DemoServer, folder: string, agents: number): string =>
   [
     `${agents} agents work through a plan. One is killed in the middle of a task, one is frozen past its lease.`,
-    `Coordinator: ${url} (open it in a browser for the live page). Log: ${logFolder(folder)}`,
+    `The page shows it live: ${pageUrl(url)}`,
+    `Log: ${logFolder(folder)}`,
     '',
   ].join('\n');
+
+const pageUrl = (url: string): string => `${url}/?project=${DEMO_PROJECT}`;
+
+const START_PROMPT = `Open the page, then press Enter to start the agents. They start in ${START_TIMEOUT_SECONDS} seconds otherwise.\n`;
 
 const NEXT_STEPS = `
 Next: connect your own agent (README.md, “Connect an agent”), or keep the server and its data for inspection:
@@ -102,7 +124,7 @@ const keptServerText = ({ url, process }: DemoServer, folder: string): string =>
     '',
     `The server keeps running at ${url} (to stop it: kill ${process.pid}). Its data is in ${folder}`,
     'Inspect it:',
-    `  ${url}/?project=${DEMO_PROJECT} in a browser`,
+    `  ${pageUrl(url)} in a browser: who did what, and what was refused`,
     `  gen --url ${url} --project ${DEMO_PROJECT} status`,
     `  gen --url ${url} --project ${DEMO_PROJECT} events`,
     `  gen verify ${logFolder(folder)}`,

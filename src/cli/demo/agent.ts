@@ -7,6 +7,9 @@ const WORK_DURATION_MS = { least: 700, most: 1500 };
 /** The shortest lease the demo's server grants. An agent that is silent for longer loses its claim. */
 export const LEASE_SECONDS = 2;
 
+/** What the director writes to an agent that may go on. Any other line is a note to leave before a fault. */
+export const GO_ON = 'go on';
+
 /**
  * One agent of the demo, in its own process. It does not watch for the loss of its claim, like an agent deep in a
  * model call: a zombie submits its result, and the coordinator must refuse it.
@@ -21,10 +24,16 @@ export async function runDemoAgent(): Promise<void> {
     { lease_duration_seconds: LEASE_SECONDS },
     async ({ task_id, claim, briefing }, { note }) => {
       const noted = await note('at work');
-      await sleep(WORK_DURATION_MS.least + Math.random() * (WORK_DURATION_MS.most - WORK_DURATION_MS.least));
       // Wait for the director: an agent chosen to be killed or frozen must still be working, even on a slow
-      // machine.
-      if ('success' in noted && noted.success) await directorLines.next();
+      // machine. It writes the fault into the log first, so that the page can tell why the agent went silent.
+      if ('success' in noted && noted.success) {
+        const { value: line = GO_ON } = await directorLines.next();
+        if (line !== GO_ON) {
+          await note(line);
+          await directorLines.next();
+        }
+      }
+      await sleep(WORK_DURATION_MS.least + Math.random() * (WORK_DURATION_MS.most - WORK_DURATION_MS.least));
       const built_on = briefing?.dependencies.map((dependency) => dependency.work_product_ref) ?? [];
       return { made: briefing?.description ?? task_id, by: claim.agent_id, built_on };
     },

@@ -1,4 +1,5 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
+import { GO_ON } from './agent.js';
 import type { DemoProcess } from './fleet.js';
 
 interface InjectedFault {
@@ -19,6 +20,18 @@ export interface InjectedFaults {
 const KILL_AFTER_RESULTS = 2;
 const FREEZE_AFTER_RESULTS = 4;
 
+/** What is done to an agent, and the note that it leaves in the log before. */
+const KILL = {
+  signal: 'SIGKILL',
+  done: 'killed',
+  note: 'the demo kills this process now (SIGKILL)',
+} as const;
+const FREEZE = {
+  signal: 'SIGSTOP',
+  done: 'frozen',
+  note: 'the demo freezes this process now (SIGSTOP)',
+} as const;
+
 /** Kills one agent while it works, and freezes another until its successor is done, as the events show. */
 export class FaultInjector {
   readonly faults: InjectedFaults = { killed: null, zombie: null, isRevived: false };
@@ -31,37 +44,41 @@ export class FaultInjector {
 
   onEvent(event: EventEnvelope): void {
     if (event.event_type === 'RESULT_SUBMITTED') this.results += 1;
-    if (event.event_type === 'NOTE_ADDED') this.onWorkStarted(event);
+    if (event.event_type === 'NOTE_ADDED') this.onNote(event);
     const { zombie, isRevived } = this.faults;
     const isSuccessors = event.subject === zombie?.task_id && event.agent_id !== zombie?.agent.name;
     if (zombie !== null && !isRevived && isSuccessors && event.event_type === 'RESULT_SUBMITTED') {
       zombie.agent.process.kill('SIGCONT');
-      allowFinish(zombie.agent);
+      direct(zombie.agent, GO_ON);
       this.faults.isRevived = true;
       this.narrate(`${zombie.agent.name} resumes (SIGCONT), unaware that it lost ${zombie.task_id}`);
     }
   }
 
-  /** The agent reported that it works on the task, so the claim reply has reached it. */
-  private onWorkStarted({ agent_id, subject: taskId = '', generation = 0 }: EventEnvelope): void {
+  /** The agent reported that it works on the task, so the claim reply has reached it; or that it awaits its fault. */
+  private onNote({ agent_id, subject: taskId = '', generation = 0, payload }: EventEnvelope): void {
     const agent = this.agents.find(({ name }) => name === agent_id);
-    if (agent !== undefined && !this.injectsFault(agent, taskId, generation)) allowFinish(agent);
+    if (agent === undefined) return;
+    const fault = [KILL, FREEZE].find(({ note }) => note === payload.text);
+    if (fault === undefined) {
+      direct(agent, this.chosenFault(agent, taskId, generation)?.note ?? GO_ON);
+      return;
+    }
+    agent.process.kill(fault.signal);
+    this.narrate(`${agent.name} is ${fault.done} while working on ${taskId} (${fault.signal})`);
   }
 
-  private injectsFault(agent: DemoProcess, task_id: string, generation: number): boolean {
+  /** The fault for this agent; null if it is spared. */
+  private chosenFault(agent: DemoProcess, task_id: string, generation: number) {
     // Only first generations: a fault should hit original work, not a takeover.
-    if (generation !== 1) return false;
+    if (generation !== 1) return null;
     const { faults, results } = this;
     const isKill = faults.killed === null;
-    if (results < (isKill ? KILL_AFTER_RESULTS : FREEZE_AFTER_RESULTS) || faults.zombie !== null)
-      return false;
+    if (results < (isKill ? KILL_AFTER_RESULTS : FREEZE_AFTER_RESULTS) || faults.zombie !== null) return null;
     faults[isKill ? 'killed' : 'zombie'] = { agent, task_id, generation };
-    const signal = isKill ? 'SIGKILL' : 'SIGSTOP';
-    agent.process.kill(signal);
-    this.narrate(`${agent.name} is ${isKill ? 'killed' : 'frozen'} while working on ${task_id} (${signal})`);
-    return true;
+    return isKill ? KILL : FREEZE;
   }
 }
 
-/** Lets a directed agent finish its current task. */
-const allowFinish = ({ process }: DemoProcess): void => void process.stdin?.write('seen\n');
+/** Writes a line that the agent waits for. */
+const direct = ({ process }: DemoProcess, line: string): void => void process.stdin?.write(`${line}\n`);

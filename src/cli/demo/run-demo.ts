@@ -22,6 +22,8 @@ export interface DemoRunOptions {
   /** Every agent that was started, so that the caller can end them. */
   readonly agents: DemoProcess[];
   readonly signal: AbortSignal;
+  /** Called when the page can be opened. The agents start once it resolves. */
+  readonly onReady: () => Promise<void>;
   /** Called for each event of the log. */
   readonly onEvent: (event: EventEnvelope) => void;
   /** Called for each action on the fleet. */
@@ -39,6 +41,7 @@ export interface DemoOutcome {
 export async function runDemo(options: DemoRunOptions): Promise<DemoOutcome> {
   const genesis = new Genesis({ url: options.url, tenant: 'default', project: DEMO_PROJECT });
   unwrapReply(await genesis.putPlan(DEMO_PLAN));
+  await options.onReady();
   for (let index = 0; index < options.agents_count; index += 1) {
     options.agents.push(await startDemoAgent(agentName(index), options.url, options.folder, true));
   }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EventEnvelope } from '../../../../src/core/contract/events.js';
 import { acceptedPerMinute, addEvents, NO_ACTIVITY } from './activity.js';
+import type { FeedEvent } from './feed-events.js';
 
 const NOW = Date.parse('2026-05-01T12:00:00Z');
 const TASK = 'A-012-parser';
@@ -26,17 +27,26 @@ const event = (
 });
 const granted = (agent: string, generation: number, previous_state = 'NONE') =>
   event('CLAIM_ACQUIRED', agent, generation, { previous_state });
+const lost = (agent: string, generation: number) =>
+  event('CLAIM_LOST', agent, generation, { cause: 'EXPIRED', disposition: 'eligible' });
 const words = (...events: EventEnvelope[]): string[] =>
-  addEvents(NO_ACTIVITY, events, NOW).notable.map(
-    ({ label, before, subject, after }) => `${label}: ${before}${subject}${after}`,
-  );
+  addEvents(NO_ACTIVITY, events, NOW).notable.map(inWords);
+const inWords = ({ label, before, subject, after }: FeedEvent): string =>
+  `${label}: ${before}${subject}${after}`;
 
 describe('notable events', () => {
-  it('name who took work over from whom', () => {
-    const lost = event('CLAIM_LOST', 'bob', 2, { cause: 'EXPIRED', disposition: 'eligible' });
-    expect(words(granted('bob', 2), lost, granted('ada', 3, 'EXPIRED'))).toEqual([
-      `takeover: ada took over ${TASK} from bob (generation 3)`,
-      `lapsed: the lease of bob on ${TASK} has ended`,
+  it('name who took work over from whom, and what the lost agent noted last', () => {
+    const note = event('NOTE_ADDED', 'bob', 2, { text: 'out of memory' });
+    expect(words(granted('bob', 2), note, lost('bob', 2), granted('ada', 3, 'EXPIRED'))).toEqual([
+      `takeover: ada took over ${TASK} from bob, whose lease had expired (generation 3)`,
+      `expired: bob went silent: its lease on ${TASK} has expired (generation 2). Its last note: “out of memory”`,
+    ]);
+  });
+
+  it('name no note of an earlier holder', () => {
+    const note = event('NOTE_ADDED', 'ada', 1, { text: 'half done' });
+    expect(words(granted('ada', 1), note, granted('bob', 2), lost('bob', 2))).toEqual([
+      `expired: bob went silent: its lease on ${TASK} has expired (generation 2)`,
     ]);
   });
 
@@ -50,17 +60,17 @@ describe('notable events', () => {
   it('say which rule refused a result, and whether it is kept', () => {
     const payload = { rejection_reason: 'STALE_GENERATION', submitted_generation: 2, current_generation: 3 };
     expect(words(event('RESULT_REJECTED', 'bob', 2, { ...payload, parked: true }))).toEqual([
-      `parked: STALE_GENERATION: result of bob for ${TASK} (generation 2, now 3) is kept`,
+      `refused, parked: the late result of bob for ${TASK} was refused (STALE_GENERATION): it is of generation 2, and generation 3 is current. It is kept and can be adopted.`,
     ]);
     expect(words(event('result_rejected', 'bob', 2, { ...payload, parked: false }))).toEqual([
-      `refused: STALE_GENERATION: result of bob for ${TASK} (generation 2, now 3)`,
+      `refused: the late result of bob for ${TASK} was refused (STALE_GENERATION): it is of generation 2, and generation 3 is current.`,
     ]);
   });
 
   it('cut a long reason', () => {
     const [held = ''] = words(event('TASK_HELD', 'eve', 0, { by: 'eve', reason: 'x'.repeat(8000) }));
     expect(held).toMatch(/^held: eve holds back A-012-parser: x+…$/);
-    expect(held.length).toBeLessThan(250);
+    expect(held.length).toBeLessThan(300);
   });
 
   it('leave out what is ordinary, and types that are not known', () => {
@@ -72,6 +82,32 @@ describe('notable events', () => {
     const { notable } = addEvents(NO_ACTIVITY, denied, NOW);
     expect(notable).toHaveLength(200);
     expect(notable[0]?.position).toBe(denied.at(-1)?.position);
+  });
+});
+
+describe('everything', () => {
+  it('has plan, starts, notes and results besides', () => {
+    const plan = event('PLAN_CHANGED', 'ada', 0, { record: { version: 1, task_count: 3 } });
+    const note = event('NOTE_ADDED', 'ada', 1, { text: 'at work' });
+    const done = event('RESULT_SUBMITTED', 'ada', 1);
+    const { feed } = addEvents(NO_ACTIVITY, [plan, granted('ada', 1), note, done], NOW);
+    expect(feed.map(inWords)).toEqual([
+      `done: ada finished ${TASK}: the result of generation 1 is accepted`,
+      `note: ada on ${TASK}: “at work”`,
+      `started: ada started ${TASK} (generation 1)`,
+      'plan: version 1 of the plan was imported: 3 tasks',
+    ]);
+  });
+});
+
+describe('the last outcome of an agent', () => {
+  it('is known until it claims again', () => {
+    const kindOf = (...events: EventEnvelope[]) =>
+      addEvents(NO_ACTIVITY, events, NOW).outcomes.get('bob')?.kind;
+    const events = [granted('bob', 1), lost('bob', 1), event('RESULT_REJECTED', 'bob', 1)];
+    expect(kindOf(...events.slice(0, 2))).toBe('lost');
+    expect(kindOf(...events)).toBe('result_denied');
+    expect(kindOf(...events, granted('bob', 2))).toBe(undefined);
   });
 });
 

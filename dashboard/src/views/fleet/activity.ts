@@ -1,45 +1,90 @@
-import { claimEventKindOf } from '../../../../src/core/claims/claim-event-kinds.js';
+import { type ClaimEventKind, claimEventKindOf } from '../../../../src/core/claims/claim-event-kinds.js';
 import type { EventEnvelope } from '../../../../src/core/contract/events.js';
-import { type NotableEvent, notableEvent } from './notable-events.js';
+import { type FeedEvent, feedEvent, isNotable, type KnownHolder } from './feed-events.js';
 
 const MINUTE_MS = 60_000;
 export const MINUTES_SHOWN = 60;
-const NOTABLE_MAX = 200;
+const FEED_MAX = 200;
 const ACCEPTED_MAX = 100_000;
-const HOLDERS_MAX = 10_000;
+const NAMES_MAX = 10_000;
+
+/** How the last claim of an agent ended. */
+export interface LastOutcome {
+  readonly kind: 'accepted' | 'lost' | 'result_denied';
+  readonly subject: string;
+  readonly at: string;
+}
 
 /** What the page keeps of the events of the last hour. */
 export interface Activity {
   /** Times of the accepted results, in order of the log. */
   readonly accepted: readonly number[];
-  /** Newest first. */
-  readonly notable: readonly NotableEvent[];
+  /** Everything worth a line, newest first. */
+  readonly feed: readonly FeedEvent[];
+  /** Only what went another way than planned, newest first: ordinary events do not push it out. */
+  readonly notable: readonly FeedEvent[];
   /** The last known holder per subject. */
-  readonly holders: ReadonlyMap<string, string>;
+  readonly holders: ReadonlyMap<string, KnownHolder>;
+  /** Per agent. */
+  readonly outcomes: ReadonlyMap<string, LastOutcome>;
 }
 
-export const NO_ACTIVITY: Activity = { accepted: [], notable: [], holders: new Map() };
+export const NO_ACTIVITY: Activity = {
+  accepted: [],
+  feed: [],
+  notable: [],
+  holders: new Map(),
+  outcomes: new Map(),
+};
 
 /** Adds events in the order of the log, and drops what is older than an hour. */
 export function addEvents(before: Activity, events: readonly EventEnvelope[], nowMs: number): Activity {
   const accepted = [...before.accepted];
-  const added: NotableEvent[] = [];
+  const added: FeedEvent[] = [];
   const holders = new Map(before.holders);
+  const outcomes = new Map(before.outcomes);
   for (const event of events) {
-    const { subject = '', agent_id, event_type } = event;
-    const kind = claimEventKindOf(event_type);
-    const notable = notableEvent(event, holders.get(subject));
-    if (notable !== null) added.push(notable);
+    const kind = claimEventKindOf(event.event_type);
+    const sentence = feedEvent(event, holders.get(event.subject ?? ''));
+    if (sentence !== null) added.push(sentence);
     if (kind === 'accepted' || kind === 'adopted') accepted.push(Date.parse(event.timestamp));
-    if (kind === 'granted' || kind === 'lost') holders.set(subject, agent_id);
+    noteHolder(holders, kind, event);
+    noteOutcome(outcomes, kind, event);
   }
+  added.reverse();
   const startMs = nowMs - MINUTES_SHOWN * MINUTE_MS;
   return {
     accepted: accepted.filter((atMs) => atMs > startMs).slice(-ACCEPTED_MAX),
-    notable: [...added.reverse(), ...before.notable].slice(0, NOTABLE_MAX),
-    holders: holders.size > HOLDERS_MAX ? new Map([...holders].slice(-HOLDERS_MAX)) : holders,
+    feed: [...added, ...before.feed].slice(0, FEED_MAX),
+    notable: [...added.filter(isNotable), ...before.notable].slice(0, FEED_MAX),
+    holders: lastOf(holders),
+    outcomes: lastOf(outcomes),
   };
 }
+
+function noteHolder(
+  holders: Map<string, KnownHolder>,
+  kind: ClaimEventKind | undefined,
+  { subject = '', agent_id, payload }: EventEnvelope,
+): void {
+  const isSame = holders.get(subject)?.agent_id === agent_id;
+  if (kind === 'granted' || (kind === 'lost' && !isSame)) holders.set(subject, { agent_id, note: '' });
+  if (kind === 'noted' && isSame) holders.set(subject, { agent_id, note: String(payload.text ?? '') });
+}
+
+function noteOutcome(
+  outcomes: Map<string, LastOutcome>,
+  kind: ClaimEventKind | undefined,
+  { subject = '', agent_id, timestamp: at, payload }: EventEnvelope,
+): void {
+  const isLost = kind === 'lost' && payload.cause === 'EXPIRED' && payload.disposition !== 'held';
+  if (isLost || kind === 'accepted' || kind === 'result_denied')
+    outcomes.set(agent_id, { kind, subject, at });
+  else if (kind === 'granted') outcomes.delete(agent_id);
+}
+
+const lastOf = <T>(map: ReadonlyMap<string, T>): ReadonlyMap<string, T> =>
+  map.size > NAMES_MAX ? new Map([...map].slice(-NAMES_MAX)) : map;
 
 /** Accepted results per minute of the last hour, oldest first. */
 export function acceptedPerMinute(accepted: readonly number[], nowMs: number): number[] {

@@ -37,6 +37,7 @@ const replies = (more: Partial<FleetReplies>): FleetReplies => ({
   agents: [],
   status: { claims: [], waiting: [] },
   expired: [],
+  outcomes: new Map(),
   ...more,
 });
 const statesOf = (given: FleetReplies) => agentRows(given, NOW).map((row) => [row.agent_id, row.state]);
@@ -68,6 +69,16 @@ describe('agents', () => {
       ['ada', 'gone'],
       ['bob', 'idle'],
       ['cyd', 'idle'],
+    ]);
+  });
+
+  it('are gone if their work was taken over and they were not active since', () => {
+    const outcomes = new Map(
+      ['ada', 'bob'].map((name) => [name, { kind: 'lost' as const, subject: 'A-001-x', at: after(-60) }]),
+    );
+    expect(statesOf(replies({ agents: [agent('ada', -90), agent('bob', -30)], outcomes }))).toEqual([
+      ['ada', 'gone'],
+      ['bob', 'idle'],
     ]);
   });
 

@@ -1,5 +1,6 @@
 import type { TaskClaim } from '../../../../src/core/contract/claims.js';
 import type { AgentView, ProjectStatus } from '../../../../src/core/contract/overview.js';
+import type { LastOutcome } from './activity.js';
 
 /**
  * What is known of a claim. `suspect`: most of the lease has passed without a renewal. `stale`: the server reports the
@@ -20,6 +21,8 @@ export interface AgentRow {
   readonly claims: readonly ClaimRow[];
   /** Null for a holder that is not in the list of agents. */
   readonly stats: AgentView | null;
+  /** How its last claim ended; null if it is not known. */
+  readonly outcome: LastOutcome | null;
 }
 
 /** Clients renew after two fifths of the lease. After four fifths, two renewals are missing. */
@@ -33,9 +36,10 @@ export interface FleetReplies {
   readonly status: Pick<ProjectStatus, 'claims' | 'waiting'>;
   /** Claims whose lease has ended. */
   readonly expired: readonly TaskClaim[];
+  readonly outcomes: ReadonlyMap<string, LastOutcome>;
 }
 
-export function agentRows({ agents, status, expired }: FleetReplies, nowMs: number): AgentRow[] {
+export function agentRows({ agents, status, expired, outcomes }: FleetReplies, nowMs: number): AgentRow[] {
   const stale = new Set(
     status.waiting.filter(({ readiness }) => readiness === 'stale').map(({ task_id }) => task_id),
   );
@@ -52,7 +56,8 @@ export function agentRows({ agents, status, expired }: FleetReplies, nowMs: numb
   return [...new Set([...statsOf.keys(), ...claimsOf.keys()])]
     .map((agent_id) => {
       const [stats, claims] = [statsOf.get(agent_id) ?? null, claimsOf.get(agent_id) ?? []];
-      return { agent_id, stats, claims, state: agentState(claims, stats) };
+      const outcome = outcomes.get(agent_id) ?? null;
+      return { agent_id, stats, claims, outcome, state: agentState(claims, stats, outcome) };
     })
     .sort(byAttention);
 }
@@ -81,13 +86,20 @@ export function spentRatio({ expires_at, lease_duration_seconds }: TaskClaim, no
   return Math.min(1, Math.max(0, 1 - leftMs / (lease_duration_seconds * 1000)));
 }
 
-function agentState(claims: readonly ClaimRow[], stats: AgentView | null): AgentState {
+function agentState(
+  claims: readonly ClaimRow[],
+  stats: AgentView | null,
+  outcome: LastOutcome | null,
+): AgentState {
   const states = new Set(claims.map(({ state }) => state));
   for (const state of ['stale', 'suspect', 'active', 'suspended'] as const)
     if (states.has(state)) return state;
   const lastActiveMs = Date.parse(stats?.last_activity ?? '');
-  const isActiveSince = claims.some(({ claim }) => lastActiveMs > Date.parse(claim.expires_at ?? ''));
-  return claims.length > 0 && !isActiveSince ? 'gone' : 'idle';
+  const endTimes = claims.map(({ claim }) => claim.expires_at ?? '');
+  // Its work may have been taken over since: then only the event tells that the lease ended.
+  if (outcome?.kind === 'lost') endTimes.push(outcome.at);
+  const isActiveSince = endTimes.some((time) => lastActiveMs > Date.parse(time));
+  return endTimes.length > 0 && !isActiveSince ? 'gone' : 'idle';
 }
 
 const byAttention = (a: AgentRow, b: AgentRow): number =>

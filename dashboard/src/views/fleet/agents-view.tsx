@@ -4,8 +4,10 @@ import { useHashQuery } from '../../components/hash-location.js';
 import { Empty, Replied } from '../../components/states.js';
 import { TimeText } from '../../components/time-text.js';
 import { useServerClock } from '../../live/server-clock.js';
+import type { Activity } from './activity.js';
 import { type AgentRow, type AgentState, agentRows } from './agent-rows.js';
 import { HeldClaim } from './held-claim.js';
+import { OutcomeText } from './outcome-text.js';
 
 const PAGE_AGENTS = 1000;
 /** More are shown on request. */
@@ -29,7 +31,7 @@ const MEANINGS: Readonly<Record<AgentState, string>> = {
 };
 
 /** Agents, and what they hold until when. */
-export function Agents({ status }: { status: Reply<'status'> }) {
+export function Agents({ status, activity }: { status: Reply<'status'>; activity: Activity }) {
   const agents = useReply('agents', { query: { limit: PAGE_AGENTS } });
   const expired = useReply('list_expired_claims', { query: { limit: PAGE_AGENTS } });
   const nowMs = useServerClock();
@@ -38,9 +40,11 @@ export function Agents({ status }: { status: Reply<'status'> }) {
       <h2 id="agents">Agents</h2>
       <Replied asked={agents}>
         {(reply) => {
-          const replies = { agents: reply.agents, status, expired: expired.data?.claims ?? [] };
+          const { outcomes, holders } = activity;
+          const replies = { agents: reply.agents, status, expired: expired.data?.claims ?? [], outcomes };
           const rows = agentRows(replies, nowMs);
-          return rows.length === 0 ? <NoAgents /> : <AgentTable rows={rows} hasMore={reply.next !== null} />;
+          if (rows.length === 0) return <NoAgents />;
+          return <AgentTable rows={rows} holders={holders} hasMore={reply.next !== null} />;
         }}
       </Replied>
     </section>
@@ -55,7 +59,13 @@ const NoAgents = () => (
   </Empty>
 );
 
-function AgentTable({ rows, hasMore }: { rows: readonly AgentRow[]; hasMore: boolean }) {
+interface AgentTableProps {
+  readonly rows: readonly AgentRow[];
+  readonly holders: Activity['holders'];
+  readonly hasMore: boolean;
+}
+
+function AgentTable({ rows, holders, hasMore }: AgentTableProps) {
   const [query, change] = useHashQuery();
   const shown = query.get('agents') === 'all' ? rows : rows.slice(0, ROWS_SHOWN);
   return (
@@ -64,19 +74,19 @@ function AgentTable({ rows, hasMore }: { rows: readonly AgentRow[]; hasMore: boo
         <thead>
           <tr>
             <th scope="col">Agent and state</th>
-            <th scope="col">Claims</th>
+            <th scope="col">Work</th>
             <th scope="col" className="number">
               Done
             </th>
             <th scope="col" className="number">
               Refused
             </th>
-            <th scope="col">Last activity</th>
+            <th scope="col">Last active</th>
           </tr>
         </thead>
         <tbody>
           {shown.map((row) => (
-            <AgentLine key={row.agent_id} row={row} />
+            <AgentLine key={row.agent_id} row={row} holders={holders} />
           ))}
         </tbody>
       </table>
@@ -90,7 +100,8 @@ function AgentTable({ rows, hasMore }: { rows: readonly AgentRow[]; hasMore: boo
   );
 }
 
-function AgentLine({ row: { agent_id, state, claims, stats } }: { row: AgentRow }) {
+function AgentLine({ row, holders }: { row: AgentRow; holders: Activity['holders'] }) {
+  const { agent_id, state, claims, stats, outcome } = row;
   return (
     <tr>
       <th scope="row" className="agent-name">
@@ -104,6 +115,9 @@ function AgentLine({ row: { agent_id, state, claims, stats } }: { row: AgentRow 
         {claims.map((held) => (
           <HeldClaim key={held.claim.task_id} held={held} />
         ))}
+        {claims.length === 0 && outcome !== null ? (
+          <OutcomeText outcome={outcome} holder={holders.get(outcome.subject)} agent={agent_id} />
+        ) : null}
       </td>
       <td className="number" data-label="done">
         {stats?.completed}

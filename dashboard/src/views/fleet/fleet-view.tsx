@@ -1,7 +1,8 @@
 import { useReply } from '../../api/use-reply.js';
 import { Empty, Replied } from '../../components/states.js';
+import { NO_ACTIVITY } from './activity.js';
 import { Agents } from './agents-view.js';
-import { NotableEvents } from './notable-events-view.js';
+import { Feed } from './feed-view.js';
 import { Summary } from './summary-view.js';
 import { Throughput } from './throughput-view.js';
 import { Tracks } from './tracks-view.js';
@@ -20,22 +21,11 @@ export function FleetView() {
           <>
             <Summary status={shown} />
             <div className="fleet">
-              <Agents status={shown} />
-              <div className="fleet-side">
-                <section className="card" aria-labelledby="notable">
-                  <h2 id="notable">Takeovers, refusals and parked work</h2>
-                  <Replied asked={activity}>
-                    {({ activity: { notable } }) => <NotableEvents notable={notable} />}
-                  </Replied>
-                </section>
-                <section className="card" aria-labelledby="throughput">
-                  <h2 id="throughput">Throughput</h2>
-                  <Replied asked={activity}>
-                    {({ activity: { accepted }, isBehind }) => (
-                      <Throughput accepted={accepted} isBehind={isBehind} />
-                    )}
-                  </Replied>
-                </section>
+              <div>
+                <Agents status={shown} activity={activity.data?.activity ?? NO_ACTIVITY} />
+                <Feed asked={activity} />
+              </div>
+              <div>
                 <section className="card" aria-labelledby="tracks">
                   <h2 id="tracks">Tracks</h2>
                   {Object.keys(shown.tracks).length === 0 ? (
@@ -47,6 +37,14 @@ export function FleetView() {
                   ) : (
                     <Tracks tracks={shown.tracks} />
                   )}
+                </section>
+                <section className="card" aria-labelledby="throughput">
+                  <h2 id="throughput">Throughput</h2>
+                  <Replied asked={activity}>
+                    {({ activity: { accepted }, isBehind }) => (
+                      <Throughput accepted={accepted} isBehind={isBehind} />
+                    )}
+                  </Replied>
                 </section>
               </div>
             </div>

@@ -1,3 +1,4 @@
+import { Link } from 'wouter';
 import type { Reply } from '../../api/call.js';
 
 /** The numbers of the project in one line. */
@@ -14,10 +15,12 @@ export function Summary({ status: { total, counts, claims, parked } }: { status:
     [counts.exhausted, 'out of attempts', 'mark-bad'],
     [parkedCount, parkedCount === 1 ? 'parked result' : 'parked results', 'mark-warn'],
   ] as const;
+  const all = total.completed + total.in_progress + total.pending;
+  const isDone = all > 0 && total.completed === all;
   return (
     <p className="row summary">
       <b>
-        {total.completed} of {total.completed + total.in_progress + total.pending} done
+        {total.completed} of {all} done
       </b>
       {numbers.map(([count, name, tone]) =>
         count === 0 ? null : (
@@ -26,6 +29,11 @@ export function Summary({ status: { total, counts, claims, parked } }: { status:
           </span>
         ),
       )}
+      {isDone ? (
+        <span>
+          Every task has one accepted result. <Link href="/log">Verify the log</Link>
+        </span>
+      ) : null}
     </p>
   );
 }

@@ -13,7 +13,7 @@ export function Tracks({ tracks }: { tracks: Reply<'status'>['tracks'] }) {
             <Link href={`/plan?tab=list&track=${encodeURIComponent(track)}`}>{track}</Link>
             <progress max={total} value={completed} aria-label={`Track ${track}: ${text} done`} />
             <span className="number">{text}</span>
-            <span className="quiet">{in_progress > 0 ? `${in_progress} in progress` : ''}</span>
+            {in_progress > 0 ? <span className="quiet">{in_progress} in progress</span> : null}
           </li>
         );
       })}

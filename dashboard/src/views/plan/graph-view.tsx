@@ -12,7 +12,9 @@ import { TASKS_MAX } from './use-plan.js';
 import '@xyflow/react/dist/style.css';
 
 const NODE_TYPES = { task: TaskNode };
-const ZOOM = 0.9;
+const ZOOM = { least: 0.65, most: 0.9 };
+/** Navigation and margins. */
+const BESIDE_PX = 240;
 
 /** The plan as lanes of tasks, with lines from each task to those that wait for it. */
 export default function PlanGraph({ plan, states }: { plan: Plan; states: readonly TaskState[] }) {
@@ -64,8 +66,10 @@ function useNodes(tasks: ReturnType<typeof planTasks>, layout: PlanLayout, path:
   }, [tasks, layout, path]);
 }
 
-/** Starts where the work is: one column before the first task of the critical path. */
-function firstViewport({ positions }: PlanLayout, [first = '']: readonly string[]): Viewport {
+/** The whole width if it is readable then. Otherwise it starts one column before the first task of the critical path. */
+function firstViewport({ positions, width }: PlanLayout, [first = '']: readonly string[]): Viewport {
+  const fitting = (innerWidth - BESIDE_PX) / Math.max(1, width);
+  if (fitting >= ZOOM.least) return { x: 16, y: 8, zoom: Math.min(ZOOM.most, fitting) };
   const x = Math.max(0, (positions.get(first)?.x ?? 0) - COLUMN_WIDTH);
-  return { x: 16 - x * ZOOM, y: 8, zoom: ZOOM };
+  return { x: 16 - x * ZOOM.most, y: 8, zoom: ZOOM.most };
 }

@@ -27,6 +27,9 @@ export const TaskNode = memo(function TaskNode({ data: { task, isCritical } }: N
             {subtasks.completed}/{subtasks.total} parts
           </span>
         )}
+        {state === null || state.parked === 0 ? null : (
+          <span className="mark mark-warn">{state.parked} parked</span>
+        )}
       </div>
       <Handle type="source" position={Position.Right} isConnectable={false} />
     </div>

@@ -15,7 +15,7 @@ export function Generations({ lineage }: { lineage: Lineage }) {
       <table>
         <thead>
           <tr>
-            <th className="number">Generation</th>
+            <th>Generation</th>
             <th>Agent</th>
             <th>Session</th>
             <th>User</th>
@@ -39,7 +39,7 @@ function GenerationRow({ entry }: { entry: Generation }) {
   const outcome = outcomeOf(entry);
   return (
     <tr>
-      <td className="number">{entry.generation}</td>
+      <td>{entry.generation}</td>
       <td>
         <ForeignText text={entry.agent_id} />
       </td>

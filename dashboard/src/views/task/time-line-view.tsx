@@ -22,16 +22,39 @@ export function TimeLineView({ lineage }: { lineage: Reply<'get_claim_history'> 
         <span>{durationText(end_ms - start_ms)}</span>
         <TimeText at={new Date(end_ms).toISOString()} />
       </figcaption>
-      <ul className="row time-line-key quiet">
-        <li>
-          <span className="swatch bar-accent" aria-hidden="true" /> held
+      <Key rows={rows} />
+    </figure>
+  );
+}
+
+const TONE_NAMES = [
+  ['accent', 'holds it now'],
+  ['good', 'accepted'],
+  ['warn', 'gave it back'],
+  ['bad', 'ended without a result'],
+] as const;
+
+/** The meaning of what is drawn. */
+function Key({ rows }: { rows: readonly TimeLineRow[] }) {
+  const tones = TONE_NAMES.filter(([tone]) => rows.some((row) => row.held !== null && row.tone === tone));
+  return (
+    <ul className="row time-line-key quiet">
+      {tones.map(([tone, name]) => (
+        <li key={tone}>
+          <span className={`swatch bar-${tone}`} aria-hidden="true" /> {name}
         </li>
+      ))}
+      {rows.some(({ late }) => late !== null) ? (
         <li>
           <span className="swatch bar-late" aria-hidden="true" /> worked on after its claim had ended
         </li>
-        <li>◆ refused submission</li>
-      </ul>
-    </figure>
+      ) : null}
+      {rows.some(({ refused }) => refused.length > 0) ? (
+        <li>
+          <span className="key-mark">◆</span> refused submission
+        </li>
+      ) : null}
+    </ul>
   );
 }
 
@@ -41,7 +64,7 @@ function Row({ row }: { row: TimeLineRow }) {
   return (
     <div className="time-line-row">
       <span className="time-line-name">
-        {generation} <ForeignText text={agent_id} />
+        <span className="quiet">{generation}</span> <ForeignText text={agent_id} />
       </span>
       <div
         className="time-line-track"

@@ -1,0 +1,123 @@
+import { type ClaimEventKind, claimEventKindOf } from '../../../../src/core/claims/claim-event-kinds.js';
+import type { EventEnvelope } from '../../../../src/core/contract/events.js';
+
+/** An event as a sentence around the id of its task. */
+export interface FeedEvent {
+  readonly position: number;
+  readonly timestamp: string;
+  readonly tone: Tone;
+  readonly label: string;
+  readonly before: string;
+  /** Empty for an event of the whole project. */
+  readonly subject: string;
+  readonly after: string;
+}
+/** `plain`: it went as planned. */
+type Tone = 'good' | 'warn' | 'bad' | 'accent' | 'plain';
+
+/** What earlier events said about a subject. */
+export interface KnownHolder {
+  readonly agent_id: string;
+  /** The last note that it left. */
+  readonly note: string;
+}
+
+type Sentence = Pick<FeedEvent, 'tone' | 'label' | 'before' | 'after'>;
+type Payload = EventEnvelope['payload'];
+
+/** Whether it went another way than planned, so that a person should see it. */
+export const isNotable = ({ tone }: FeedEvent): boolean => tone !== 'plain';
+
+/** The event in words; null if it is not worth a line. `previous` is known only if an earlier event named it. */
+export function feedEvent(event: EventEnvelope, previous: KnownHolder | undefined): FeedEvent | null {
+  const { event_type, subject = '', position, timestamp } = event;
+  if (event_type === 'PLAN_CHANGED')
+    return { position, timestamp, subject: '', ...plain('plan', planText(event.payload)) };
+  const kind = claimEventKindOf(event_type);
+  const sentence = kind === undefined ? undefined : SENTENCES[kind]?.(event, event.payload, previous);
+  if (sentence == null || subject === '') return null;
+  return { position, timestamp, subject, ...sentence };
+}
+
+function planText({ record }: Payload): string {
+  const { version, task_count } = (record ?? {}) as { version?: number; task_count?: number };
+  return `version ${version} of the plan was imported: ${task_count} tasks`;
+}
+
+type SentenceOf = (
+  event: EventEnvelope,
+  payload: Payload,
+  previous: KnownHolder | undefined,
+) => Sentence | null;
+
+const SENTENCES: Partial<Record<ClaimEventKind, SentenceOf>> = {
+  granted: ({ agent_id, generation }, { previous_state }, previous) => {
+    const isExpired = previous_state === 'EXPIRED';
+    if (!isExpired && previous_state !== 'SUPERSEDED')
+      return plain('started', `${agent_id} started `, ` (generation ${generation})`);
+    if (previous?.agent_id === agent_id)
+      return warn('claimed again', `${agent_id} claimed `, ` again (generation ${generation})`);
+    const from = previous === undefined ? '' : ` from ${previous.agent_id}`;
+    const why = isExpired && from !== '' ? ', whose lease had expired' : '';
+    return warn('takeover', `${agent_id} took over `, `${from}${why} (generation ${generation})`);
+  },
+  lost: ({ agent_id, generation }, { cause, disposition, by }, previous) => {
+    if (disposition === 'held') return bad('stale', `${agent_id} is inactive and still holds `);
+    if (cause !== 'EXPIRED') return warn('superseded', `${by ?? 'an operator'} took `, ` from ${agent_id}`);
+    const note =
+      previous?.agent_id === agent_id && previous.note !== '' ? `. Its last note: “${previous.note}”` : '';
+    return warn(
+      'expired',
+      `${agent_id} went silent: its lease on `,
+      ` has expired (generation ${generation})${note}`,
+    );
+  },
+  accepted: ({ agent_id, generation }) =>
+    plain('done', `${agent_id} finished `, `: the result of generation ${generation} is accepted`),
+  noted: ({ agent_id }, { text }) => plain('note', `${agent_id} on `, `: “${text}”`),
+  released: ({ agent_id }, { reason, message, by }) => {
+    if (reason === 'ERROR') return bad('failed', `${agent_id} failed on `, message ? `: ${message}` : '');
+    return reason === 'FORCED'
+      ? warn('released', `${by ?? 'an operator'} released `, ` from ${agent_id}`)
+      : plain('returned', `${agent_id} gave back `);
+  },
+  claim_denied: ({ agent_id }, { reason, holding_agent }) => {
+    const holder = holding_agent === undefined ? '' : `, which ${holding_agent} holds`;
+    return bad('refused', `${reason}: ${agent_id} asked for `, holder);
+  },
+  result_denied: ({ agent_id }, { rejection_reason, submitted_generation, current_generation, parked }) => {
+    const isStale = submitted_generation !== current_generation;
+    const before = `${isStale ? 'the late result' : 'the result'} of ${agent_id} for `;
+    const generations = isStale
+      ? `it is of generation ${submitted_generation}, and generation ${current_generation} is current`
+      : `generation ${submitted_generation}`;
+    const after = ` was refused (${rejection_reason}): ${generations}.`;
+    return parked
+      ? bad('refused, parked', before, `${after} It is kept and can be adopted.`)
+      : bad('refused', before, after);
+  },
+  refusals_counted: (_, { principal, refused_count }) =>
+    bad('refused', `${refused_count} refusals so far to ${principal} on `),
+  suspended: ({ agent_id }) => accent('waits', `${agent_id} waits for a decision on `),
+  escalated: ({ agent_id }, { reason }) =>
+    accent('waits', `the result of ${agent_id} for `, ` needs a person: ${reason}`),
+  reviewed: (_, { decision, reviewer }) =>
+    accent('reviewed', `${reviewer} decided on `, `: ${String(decision).toLowerCase().replaceAll('_', ' ')}`),
+  adopted: (_, { by }) => good('adopted', `${by} adopted a parked result for `),
+  held: (_, { by, reason }) => warn('held', `${by} holds back `, `: ${reason}`),
+  unheld: (_, { by }) => good('unheld', `${by} removed the hold of `),
+  reset: (_, { by, reason }) => warn('reset', `${by} reopened `, `: ${reason}`),
+};
+
+/** The whole reason is on the page of the task. */
+const TEXT_MAX = 200;
+const clip = (text: string): string => (text.length <= TEXT_MAX ? text : `${text.slice(0, TEXT_MAX)}…`);
+
+const sentenceOf =
+  (tone: Tone) =>
+  (label: string, before: string, after = ''): Sentence => ({ tone, label, before, after: clip(after) });
+const plain = sentenceOf('plain');
+const good = sentenceOf('good');
+const warn = sentenceOf('warn');
+const bad = sentenceOf('bad');
+const accent = sentenceOf('accent');

@@ -1,0 +1,28 @@
+import { ForeignText } from '../../components/foreign-text.js';
+import { TaskLink } from '../../components/links.js';
+import type { LastOutcome } from './activity.js';
+import type { KnownHolder } from './feed-events.js';
+
+const BEFORE: Readonly<Record<LastOutcome['kind'], string>> = {
+  accepted: 'finished',
+  lost: 'lost',
+  result_denied: 'refused: its result for',
+};
+
+interface Props {
+  readonly outcome: LastOutcome;
+  /** Who held the task last. */
+  readonly holder: KnownHolder | undefined;
+  readonly agent: string;
+}
+
+/** What an agent did last, if it holds nothing now. */
+export function OutcomeText({ outcome: { kind, subject }, holder, agent }: Props) {
+  const isTakenOver = kind === 'lost' && holder !== undefined && holder.agent_id !== agent;
+  return (
+    <span className="quiet">
+      {BEFORE[kind]} <TaskLink id={subject} />
+      {isTakenOver ? <ForeignText text={` to ${holder.agent_id}`} /> : null}
+    </span>
+  );
+}

@@ -1,0 +1,77 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { startKeptDemo } from '../support/kept-demo.js';
+import { expectAccessible } from './support/accessible.js';
+import { describeInBrowser } from './support/open-page.js';
+
+/** The agents start from source, each in its own process. */
+const STORY_TIMEOUT_MS = 300_000;
+const AFTERWARDS_TIMEOUT_MS = 30_000;
+
+/** What the terminal says of a fault: agent and task. */
+function faultIn(output: string, verb: string): { agent: string; task: string } {
+  const [, agent, task] = new RegExp(`(\\w+) is ${verb} while working on (\\S+)`).exec(output) ?? [];
+  if (agent === undefined || task === undefined) throw new Error(`no agent was ${verb}: ${output}`);
+  return { agent, task };
+}
+
+await describeInBrowser('the page of a kept demo', (open) => {
+  test('tells the story of the demo, while it runs and afterwards', {
+    timeout: STORY_TIMEOUT_MS,
+  }, async () => {
+    const demo = await startKeptDemo();
+    onTestFinished(() => demo.stop());
+    const page = await open(demo.pageUrl);
+    page.setDefaultTimeout(STORY_TIMEOUT_MS / 2);
+    await page.getByText('live', { exact: true }).waitFor();
+    await page.getByRole('row').filter({ hasText: 'active' }).filter({ hasText: 'left' }).first().waitFor();
+
+    const output = await demo.ended;
+    page.setDefaultTimeout(AFTERWARDS_TIMEOUT_MS);
+    const killed = faultIn(output, 'killed');
+    const frozen = faultIn(output, 'frozen');
+    const happened = (text: string | RegExp) =>
+      page
+        .getByRole('log', { name: 'What happened' })
+        .getByRole('listitem')
+        .filter({ hasText: text })
+        .first();
+    const expired = ({ agent, task }: typeof killed, signal: string) =>
+      happened(
+        new RegExp(`${agent} went silent: its lease on ${task} has expired .*\\(${signal}\\)`),
+      ).waitFor();
+    const takenOver = ({ agent, task }: typeof killed) =>
+      happened(
+        new RegExp(`\\w+ took over ${task} from ${agent}, whose lease had expired \\(generation 2\\)`),
+      );
+    await expired(killed, 'SIGKILL');
+    await expired(frozen, 'SIGSTOP');
+    await takenOver(killed).waitFor();
+    await takenOver(frozen).waitFor();
+    await page.getByRole('row').filter({ hasText: killed.agent }).getByText('gone').waitFor();
+    await page.getByText('15 of 15 done').waitFor();
+    await page.getByText('Every task has one accepted result.').waitFor();
+
+    const refused = `the late result of ${frozen.agent} for ${frozen.task} was refused (STALE_GENERATION)`;
+    await happened(refused).getByText('can be adopted').waitFor();
+    await page.getByRole('link', { name: 'Everything' }).click();
+    await happened(/the plan was imported: 12 tasks/).waitFor();
+    await happened(/finished D-003-guide/).waitFor();
+    await expectAccessible(page);
+
+    await happened(refused).getByRole('link').click();
+    const submissions = page.getByRole('region', { name: 'Refused submissions' });
+    await submissions.getByText('parked', { exact: true }).waitFor();
+    await submissions.getByRole('button', { name: /^Adopt res_/ }).waitFor();
+    await page.getByRole('img', { name: /^Generation 1: EXPIRED, worked on after its claim/ }).waitFor();
+    await page.getByRole('row').filter({ hasText: 'ACCEPTED' }).waitFor();
+
+    await page.getByRole('link', { name: 'Fleet', exact: true }).click();
+    await page.getByRole('link', { name: 'Verify the log' }).click();
+    await page.getByRole('button', { name: 'Verify the log' }).click();
+    await page
+      .getByRole('status')
+      .filter({ hasText: /^valid \d+ events/ })
+      .waitFor();
+    expect(output).toContain('gen verify: valid');
+  });
+});
