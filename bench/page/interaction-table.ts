@@ -12,8 +12,6 @@ export async function benchInteractions(browser: Browser, url: string): Promise<
     const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
     await page.goto(`${url}/${PAGE_QUERY}#/${part.address}`);
     await measurePart(page, part, measured);
-    if (process.env.DBG) { console.error(part.interactions.map(i=>i.name), new Date()); for (const [n,r] of measured) console.error(row(n,r).join(' | ')); }
-    await page.close();
   }
   console.log('\nInteraction with 1,000 tasks, while 10 events per second arrive (milliseconds)\n');
   const head = [

@@ -80,7 +80,7 @@ const panning: Interaction = {
   name: 'graph: dragged',
   event: 'mousemove',
   state: TRANSFORM,
-  act: (page, round) => page.mouse.move(700 + (round % 2) * 300, 500 + (round % 2) * 100),
+  act: (page, round) => page.mouse.move(500 + (round % 2) * 200, 500 + (round % 2) * 100),
   isShown: () => `${TRANSFORM} !== before`,
 };
 
@@ -127,7 +127,9 @@ export const PARTS: readonly Part[] = [
     interactions: [panning],
     start: async (page) => {
       await nodesDrawn(page);
-      await page.mouse.move(640, 450);
+      // Between two columns of tasks.
+      const box = await page.locator('.plan-graph').boundingBox();
+      await page.mouse.move((box?.x ?? 0) + 214, 450);
       await page.mouse.down();
     },
   },
