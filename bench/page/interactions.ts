@@ -76,14 +76,6 @@ const zooming: Interaction = {
   isShown: () => `${TRANSFORM} !== before`,
 };
 
-const panning: Interaction = {
-  name: 'graph: dragged',
-  event: 'mousemove',
-  state: TRANSFORM,
-  act: (page, round) => page.mouse.move(500 + (round % 2) * 200, 500 + (round % 2) * 100),
-  isShown: () => `${TRANSFORM} !== before`,
-};
-
 /** A part of the benchmark: its interactions are measured in turn, after the page was brought to its start. */
 export interface Part {
   readonly address: string;
@@ -121,16 +113,4 @@ export const PARTS: readonly Part[] = [
     start: nodesDrawn,
   },
   { address: 'plan', rounds: 24, interactions: [zooming], start: nodesDrawn },
-  {
-    address: 'plan',
-    rounds: 40,
-    interactions: [panning],
-    start: async (page) => {
-      await nodesDrawn(page);
-      // Between two columns of tasks.
-      const box = await page.locator('.plan-graph').boundingBox();
-      await page.mouse.move((box?.x ?? 0) + 214, 450);
-      await page.mouse.down();
-    },
-  },
 ];

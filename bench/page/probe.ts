@@ -5,7 +5,7 @@ import type { MainThreadTime, Renderer } from './renderer.js';
 export interface Interaction {
   readonly name: string;
   /** The first event of this type starts the clock. */
-  readonly event: 'keydown' | 'click' | 'wheel' | 'mousemove';
+  readonly event: 'keydown' | 'click' | 'wheel';
   act(page: Page, round: number): Promise<void>;
   /** An expression in the page. `before` is the value of `state` before the interaction. */
   isShown(round: number): string;

@@ -80,14 +80,11 @@ await describeInBrowser('a project of 1,000 tasks and 10,000 events', (open) => 
 
 /** Scrolls down page by page until no older events are left to read. */
 async function scrollToOldest(page: Page): Promise<void> {
-  await page.waitForFunction(
-    `(() => {
-      const box = document.querySelector('.log-scroll');
-      box.scrollTop = box.scrollHeight;
-      const isMore = [...document.querySelectorAll('button')].some(({ textContent }) => /older events/.test(textContent));
-      return !isMore && box.scrollTop + box.clientHeight >= box.scrollHeight - 1;
-    })()`,
-    undefined,
-    { timeout: 60_000 },
-  );
+  const isAtOldest = `(() => {
+    const box = document.querySelector('.log-scroll');
+    box.scrollTop = box.scrollHeight;
+    const isMore = [...document.querySelectorAll('button')].some(({ textContent }) => /older events/.test(textContent));
+    return !isMore && box.scrollTop + box.clientHeight >= box.scrollHeight - 1;
+  })()`;
+  await expect.poll(() => page.evaluate(isAtOldest), { timeout: 60_000 }).toBe(true);
 }
