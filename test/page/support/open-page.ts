@@ -1,17 +1,7 @@
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, describe, expect, onTestFinished } from 'vitest';
 import { onProgram, skipGroup } from '../../../src/stores/testing/on-engine.js';
-import { findProgram } from '../../../src/stores/testing/program.js';
-
-const BROWSER = findProgram('chromium', 'chromium-browser', 'google-chrome');
-const MISSING = BROWSER === null ? 'chromium is not installed (npm run engines:install)' : null;
-const FLAGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-];
+import { BROWSER_MISSING, launchBrowser } from './browser.js';
 
 export interface OpenOptions {
   readonly width?: number;
@@ -29,13 +19,13 @@ export async function describeInBrowser(name: string, tests: (open: OpenPage) =>
   if (process.platform !== 'linux') return skipGroup('a browser', 'browser tests run on Linux only');
   await onProgram(
     'a browser',
-    MISSING,
+    BROWSER_MISSING,
     () =>
       void describe(name, () => {
         let browser: Browser | null = null;
         afterAll(() => browser?.close());
         tests(async (url, options = {}) => {
-          browser ??= await chromium.launch({ executablePath: BROWSER as string, args: FLAGS });
+          browser ??= await launchBrowser();
           return openWindow(browser, url, options);
         });
       }),

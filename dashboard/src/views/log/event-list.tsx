@@ -20,7 +20,8 @@ interface Props {
 
 /** Newest first. Only the rows in view are in the document. */
 export function EventList({ filter, at, opened, onOpen }: Props) {
-  const log = useLogEvents(filter, at);
+  const lastShown = useRef(0);
+  const log = useLogEvents(filter, at, lastShown);
   const { events, hasNextPage, isFetchingNextPage, fetchNextPage, error } = log;
   const box = useRef<HTMLDivElement>(null);
   const rows = useVirtualizer({
@@ -34,6 +35,9 @@ export function EventList({ filter, at, opened, onOpen }: Props) {
   const last = shown.at(-1)?.index ?? -1;
   // A page may be empty although older events match: the search continues until one is found.
   const isNearEnd = events.length === 0 || (last >= 0 && last >= events.length - ROWS_AHEAD);
+  useEffect(() => {
+    lastShown.current = last;
+  }, [last]);
   useEffect(() => {
     if (isNearEnd && hasNextPage && !isFetchingNextPage && error === null) void fetchNextPage();
   }, [isNearEnd, hasNextPage, isFetchingNextPage, error, fetchNextPage]);

@@ -6,17 +6,27 @@ const pageOf = (before: number | null, ...positions: number[]): LogPage => ({
   events: positions.map((position) => ({ position }) as EventEnvelope),
   before,
 });
+const MAX = 100;
 const positionsOf = (pages: readonly LogPage[] | null) =>
   pages === null ? null : eventsOf(pages).map(({ position }) => position);
 
 test('adds newer events on top, each once', () => {
   const pages = [pageOf(3, 4, 3), pageOf(null, 2, 1)];
-  expect(positionsOf(withNewest(pages, pageOf(3, 6, 5, 4, 3)))).toEqual([6, 5, 4, 3, 2, 1]);
-  expect(positionsOf(withNewest(pages, pageOf(5, 6, 5)))).toEqual([6, 5, 4, 3, 2, 1]);
-  expect(withNewest(pages, pageOf(3, 4, 3))).toBe(pages);
+  expect(positionsOf(withNewest(pages, pageOf(3, 6, 5, 4, 3), MAX))).toEqual([6, 5, 4, 3, 2, 1]);
+  expect(positionsOf(withNewest(pages, pageOf(5, 6, 5), MAX))).toEqual([6, 5, 4, 3, 2, 1]);
+  expect(withNewest(pages, pageOf(3, 4, 3), MAX)).toBe(pages);
 });
 
 test('asks to read again if events are missing in between', () => {
-  expect(withNewest([pageOf(null, 2, 1)], pageOf(8, 9, 8))).toBeNull();
-  expect(positionsOf(withNewest([pageOf(null)], pageOf(null, 2, 1)))).toEqual([2, 1]);
+  expect(withNewest([pageOf(null, 2, 1)], pageOf(8, 9, 8), MAX)).toBeNull();
+  expect(positionsOf(withNewest([pageOf(null)], pageOf(null, 2, 1), MAX))).toEqual([2, 1]);
+});
+
+test('drops the oldest events beyond the limit, and reads on from there', () => {
+  const pages = [pageOf(3, 4, 3), pageOf(null, 2, 1)];
+  const trimmed = withNewest(pages, pageOf(3, 6, 5, 4, 3), 5);
+  expect(positionsOf(trimmed)).toEqual([6, 5, 4, 3, 2]);
+  expect(trimmed?.at(-1)?.before).toBe(2);
+  expect(positionsOf(withNewest(pages, pageOf(3, 6, 5, 4, 3), 4))).toEqual([6, 5, 4, 3]);
+  expect(withNewest(pages, pageOf(3, 6, 5, 4, 3), 4)?.at(-1)?.before).toBe(3);
 });

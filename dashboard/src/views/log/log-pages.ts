@@ -9,14 +9,35 @@ export interface LogPage {
 export const eventsOf = (pages: readonly LogPage[]): readonly EventEnvelope[] =>
   pages.flatMap(({ events }) => events);
 
-/** Adds what has happened since. Null: the newest page does not reach what was read, so all must be read again. */
-export function withNewest(pages: readonly LogPage[], newest: LogPage): readonly LogPage[] | null {
+/**
+ * Adds what has happened since, and drops old events beyond `eventsMax`: they can be read again. Null: the newest page does
+ * not reach what was read, so all must be read again.
+ */
+export function withNewest(
+  pages: readonly LogPage[],
+  newest: LogPage,
+  eventsMax: number,
+): readonly LogPage[] | null {
   const [first, ...rest] = pages;
   if (first === undefined) return null;
-  const top = eventsOf(pages)[0]?.position ?? 0;
+  const top = pages.find(({ events }) => events.length > 0)?.events[0]?.position ?? 0;
   const added = newest.events.filter(({ position }) => position > top);
   if (added.length === 0) return pages;
   const isAdjacent =
     newest.before === null || newest.before <= top + 1 || added.length < newest.events.length;
-  return isAdjacent ? [{ ...first, events: [...added, ...first.events] }, ...rest] : null;
+  if (!isAdjacent) return null;
+  return withinEvents([{ ...first, events: [...added, ...first.events] }, ...rest], eventsMax);
+}
+
+function withinEvents(pages: readonly LogPage[], eventsMax: number): readonly LogPage[] {
+  const kept: LogPage[] = [];
+  let left = eventsMax;
+  for (const page of pages) {
+    const events = page.events.slice(0, left);
+    left -= events.length;
+    const isWhole = events.length === page.events.length;
+    kept.push(isWhole ? page : { events, before: events.at(-1)?.position ?? page.before });
+    if (left === 0) break;
+  }
+  return kept;
 }

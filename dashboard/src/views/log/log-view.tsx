@@ -24,7 +24,9 @@ export default function LogView() {
       <FilterForm key={filterText} filter={filter} onChange={(values) => change({ ...values, event: '' })} />
       <Scrubber at={at} onChange={(position) => change({ at: position === null ? '' : String(position) })} />
       <div className="log-columns">
+        {/* Another position or filter is another list, shown from its top. */}
         <EventList
+          key={`${at} ${filterText}`}
           filter={filter}
           at={at}
           opened={opened}

@@ -1,5 +1,5 @@
 import { type InfiniteData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useMemo } from 'react';
+import { type RefObject, useEffect, useMemo } from 'react';
 import { call } from '../../api/call.js';
 import { useReply } from '../../api/use-reply.js';
 import { filterQuery, type LogFilter } from './log-filter.js';
@@ -8,9 +8,11 @@ import { eventsOf, type LogPage, withNewest } from './log-pages.js';
 const PAGE_EVENTS = 200;
 /** More are not kept in the tab: a filter or an earlier position finds the rest. */
 const PAGES_MAX = 100;
+/** While events arrive, so many are kept, and more only as far as the reader has scrolled. */
+const LIVE_EVENTS_MAX = 1000;
 
 /** The events of a filter, newest first, up to a position. Without one, and without an end in time, new events are added. */
-export function useLogEvents(filter: LogFilter, at: number | null) {
+export function useLogEvents(filter: LogFilter, at: number | null, lastShown: RefObject<number>) {
   const client = useQueryClient();
   const query = useMemo(() => ({ ...filterQuery(filter), limit: PAGE_EVENTS }), [filter]);
   const queryKey = useMemo(() => ['log', query, at], [query, at]);
@@ -28,10 +30,17 @@ export function useLogEvents(filter: LogFilter, at: number | null) {
   useEffect(() => {
     const shown = client.getQueryData<InfiniteData<LogPage>>(queryKey);
     if (newest === undefined || shown === undefined || !isLive) return;
-    const pages = withNewest(shown.pages, newest);
+    const pages = withNewest(
+      shown.pages,
+      newest,
+      Math.max(LIVE_EVENTS_MAX, lastShown.current + 2 * PAGE_EVENTS),
+    );
     if (pages === null) void client.resetQueries({ queryKey });
-    else if (pages !== shown.pages) client.setQueryData(queryKey, { ...shown, pages: [...pages] });
-  }, [client, queryKey, newest, isLive]);
+    else if (pages !== shown.pages) {
+      const pageParams = shown.pageParams.slice(0, pages.length);
+      client.setQueryData(queryKey, { pageParams, pages: [...pages] });
+    }
+  }, [client, queryKey, newest, isLive, lastShown]);
   const events = useMemo(() => eventsOf(read.data?.pages ?? []), [read.data]);
   return { ...read, events, isLive, isCut: (read.data?.pages.length ?? 0) >= PAGES_MAX };
 }

@@ -1,5 +1,5 @@
 import { Controls, ReactFlow, type Viewport } from '@xyflow/react';
-import { useMemo, useRef } from 'react';
+import { memo, useMemo, useRef } from 'react';
 import type { TaskState } from '../../../../src/core/contract/tasks.js';
 import type { Plan } from '../../../../src/core/plan/plan.js';
 import { criticalPath } from './dependency-order.js';
@@ -17,7 +17,7 @@ const ZOOM = { least: 0.65, most: 0.9 };
 const BESIDE_PX = 240;
 
 /** The plan as lanes of tasks, with lines from each task to those that wait for it. */
-export default function PlanGraph({ plan, states }: { plan: Plan; states: readonly TaskState[] }) {
+export default memo(function PlanGraph({ plan, states }: { plan: Plan; states: readonly TaskState[] }) {
   // The layout depends only on the plan, so it does not change when task states do.
   const layout = useMemo(() => layoutPlan(planTasks(plan, [], TASKS_MAX)), [plan]);
   const tasks = useMemo(() => planTasks(plan, states, TASKS_MAX), [plan, states]);
@@ -55,7 +55,7 @@ export default function PlanGraph({ plan, states }: { plan: Plan; states: readon
       </section>
     </>
   );
-}
+});
 
 function useNodes(tasks: ReturnType<typeof planTasks>, layout: PlanLayout, path: readonly string[]) {
   const previous = useRef<ReadonlyMap<string, PlanNode>>(new Map());

@@ -25,7 +25,11 @@ export function filterFrom(query: URLSearchParams): ListFilter {
   };
 }
 
-/** The rows that match, sorted. Text is searched in id and description. */
+/** Rows in the order of their ids. */
+export const sortedById = (rows: readonly SubjectRow[]): SubjectRow[] =>
+  rows.toSorted((a, b) => compareText(a.id, b.id));
+
+/** The rows that match, sorted. Text is searched in id and description. `rows` are in the order of their ids. */
 export function filterRows(rows: readonly SubjectRow[], filter: ListFilter): SubjectRow[] {
   const text = filter.text.trim().toLowerCase();
   const found = rows.filter(
@@ -36,8 +40,9 @@ export function filterRows(rows: readonly SubjectRow[], filter: ListFilter): Sub
       (text === '' || row.id.toLowerCase().includes(text) || row.description.toLowerCase().includes(text)),
   );
   const compare = COMPARE[filter.sort];
-  const sign = filter.isDescending ? -1 : 1;
-  return found.sort((a, b) => sign * (compare(a, b) || compareText(a.id, b.id)));
+  // Sorting is stable: rows that compare as equal stay in the order of their ids.
+  if (filter.sort !== 'id') found.sort(compare);
+  return filter.isDescending ? found.reverse() : found;
 }
 
 type Compare = (a: SubjectRow, b: SubjectRow) => number;

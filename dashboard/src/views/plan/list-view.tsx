@@ -1,5 +1,5 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { memo, useMemo, useRef } from 'react';
+import { memo, useDeferredValue, useMemo, useRef, useSyncExternalStore } from 'react';
 import type { TaskState } from '../../../../src/core/contract/tasks.js';
 import type { Plan } from '../../../../src/core/plan/plan.js';
 import { ForeignText } from '../../components/foreign-text.js';
@@ -7,18 +7,23 @@ import { useHashQuery } from '../../components/hash-location.js';
 import { TaskLink } from '../../components/links.js';
 import { Empty } from '../../components/states.js';
 import { FilterForm } from './filter-form.js';
-import { filterFrom, filterRows } from './list-filter.js';
+import { filterFrom, filterRows, sortedById } from './list-filter.js';
 import { type SubjectRow, subjectRows } from './plan-tasks.js';
 import { ReadinessMark } from './readiness-mark.js';
 
+/** As in plan.css. Given in advance: measuring each row costs a layout. */
 const ROW_HEIGHT = 38;
+const NARROW_ROW_HEIGHT = 84;
+const narrow = matchMedia('(max-width: 700px)');
 const COLUMNS = ['Task', 'State', 'Holder', 'Generation', 'Description'];
 
 /** Tasks and subtasks as a list. Only the rows in the window are in the document. */
-export default function PlanList({ plan, states }: { plan: Plan; states: readonly TaskState[] }) {
+export default memo(function PlanList({ plan, states }: { plan: Plan; states: readonly TaskState[] }) {
   const [query] = useHashQuery();
-  const rows = useMemo(() => subjectRows(plan, states), [plan, states]);
-  const found = useMemo(() => filterRows(rows, filterFrom(query)), [rows, query]);
+  // What is typed appears at once, and the rows follow.
+  const applied = useDeferredValue(query);
+  const rows = useMemo(() => sortedById(subjectRows(plan, states)), [plan, states]);
+  const found = useMemo(() => filterRows(rows, filterFrom(applied)), [rows, applied]);
   return (
     <>
       <FilterForm rows={rows} />
@@ -28,16 +33,29 @@ export default function PlanList({ plan, states }: { plan: Plan; states: readonl
       {found.length === 0 ? <Empty title="No task matches this filter" /> : <Rows rows={found} />}
     </>
   );
+});
+
+function subscribeToWidth(listener: () => void): () => void {
+  narrow.addEventListener('change', listener);
+  return () => narrow.removeEventListener('change', listener);
 }
 
-function Rows({ rows }: { rows: readonly SubjectRow[] }) {
+const Rows = memo(function Rows({ rows }: { rows: readonly SubjectRow[] }) {
+  const isNarrow = useSyncExternalStore(subscribeToWidth, () => narrow.matches);
+  // Other heights need another virtualizer.
+  return (
+    <RowsOfHeight key={String(isNarrow)} rows={rows} rowPx={isNarrow ? NARROW_ROW_HEIGHT : ROW_HEIGHT} />
+  );
+});
+
+function RowsOfHeight({ rows, rowPx }: { rows: readonly SubjectRow[]; rowPx: number }) {
   const scroller = useRef<HTMLDivElement>(null);
   const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => ROW_HEIGHT,
+    estimateSize: () => rowPx,
     getItemKey: (index) => rows[index]?.id ?? index,
-    overscan: 10,
+    overscan: 5,
   });
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
@@ -54,8 +72,6 @@ function Rows({ rows }: { rows: readonly SubjectRow[] }) {
               key={key}
               role="row"
               className="plan-row"
-              ref={virtualizer.measureElement}
-              data-index={index}
               aria-rowindex={index + 2}
               style={{ transform: `translateY(${start}px)` }}
             >

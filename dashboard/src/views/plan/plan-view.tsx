@@ -1,3 +1,4 @@
+import { useDeferredValue } from 'react';
 import { Link } from 'wouter';
 import { useHashQuery } from '../../components/hash-location.js';
 import { Empty, Replied } from '../../components/states.js';
@@ -12,6 +13,8 @@ const TABS = ['graph', 'list'] as const;
 export default function PlanView() {
   const [query] = useHashQuery();
   const tab = query.get('tab') === 'list' ? 'list' : 'graph';
+  // The tab is marked at once; drawing the plan may take longer than a frame.
+  const shownTab = useDeferredValue(tab);
   const plan = usePlan();
   const states = useTaskStates();
   return (
@@ -31,7 +34,7 @@ export default function PlanView() {
           <Replied asked={states}>
             {({ tasks, isCut }) => {
               if (known.task_count === 0) return <NoPlan />;
-              const Shown = tab === 'list' ? PlanList : PlanGraph;
+              const Shown = shownTab === 'list' ? PlanList : PlanGraph;
               return (
                 <>
                   {isCut ? <p className="failure">Only the first {TASKS_MAX} tasks are shown.</p> : null}

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { TaskState } from '../../../../src/core/contract/tasks.js';
 import { criticalPath, dependencyOrder } from './dependency-order.js';
 import { COLUMN_WIDTH, layoutPlan, NODE_HEIGHT } from './layout.js';
-import { filterFrom, filterRows } from './list-filter.js';
+import { filterFrom, filterRows, sortedById } from './list-filter.js';
 import { type PlanTask, planOf, planTasks, type SubjectRow, subjectRows } from './plan-tasks.js';
 
 const state = (task_id: string, more: Partial<TaskState> = {}): TaskState => ({
@@ -142,7 +142,7 @@ describe('the list', () => {
     row('B-002-z', { readiness: 'claimed', holder: 'ada', generation: 1 }),
   ];
   const idsFor = (query: string): string[] =>
-    filterRows(rows, filterFrom(new URLSearchParams(query))).map(({ id }) => id);
+    filterRows(sortedById(rows), filterFrom(new URLSearchParams(query))).map(({ id }) => id);
 
   it('is filtered by text, track, state and agent', () => {
     expect(idsFor('text=PARS')).toEqual(['B-001-y']);

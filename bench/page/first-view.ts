@@ -1,0 +1,79 @@
+import type { Browser, BrowserContext } from 'playwright-core';
+import { millis, table } from '../table.js';
+import { PAGE_QUERY } from './fleet.js';
+
+const ROUNDS = 5;
+
+interface Load {
+  readonly paint_ms: number;
+  readonly shown_ms: number;
+  /** As sent over the network. */
+  readonly file_bytes: number;
+  readonly reply_bytes: number;
+  readonly requests: number;
+}
+
+/** How much the first view loads, and when something is seen. */
+export async function benchFirstView(browser: Browser, url: string): Promise<void> {
+  const cold: Load[] = [];
+  const warm: Load[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+    cold.push(await load(context, url));
+    warm.push(await load(context, url));
+    await context.close();
+  }
+  console.log(`\nFirst view: the fleet of a project with 1,000 tasks, loaded ${ROUNDS} times each way\n`);
+  const head = [
+    'cache',
+    'files KB',
+    'replies KB',
+    'requests',
+    'first paint ms',
+    'max',
+    'fleet shown ms',
+    'max',
+  ];
+  console.log(table(head, [row('cold', cold), row('warm', warm)]));
+}
+
+async function load(context: BrowserContext, url: string): Promise<Load> {
+  const page = await context.newPage();
+  const session = await context.newCDPSession(page);
+  await session.send('Network.enable');
+  const files = new Set<string>();
+  let [file_bytes, reply_bytes, requests] = [0, 0, 0];
+  session.on('Network.requestWillBeSent', ({ requestId, request }) => {
+    requests += 1;
+    if (!new URL(request.url).pathname.startsWith('/api/')) files.add(requestId);
+  });
+  session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+    if (files.has(requestId)) file_bytes += encodedDataLength;
+    else reply_bytes += encodedDataLength;
+  });
+  await page.goto(`${url}/${PAGE_QUERY}#/`);
+  await page.getByText(/of 1000 done/).waitFor();
+  const shown_ms = await page.evaluate<number>('performance.now()');
+  const paint_ms = await page.evaluate<number>(
+    "performance.getEntriesByName('first-contentful-paint')[0].startTime",
+  );
+  await page.getByText(/accepted in the last hour/).waitFor();
+  await page.close();
+  return { paint_ms, shown_ms, file_bytes, reply_bytes, requests };
+}
+
+function row(name: string, loads: readonly Load[]): string[] {
+  const sorted = (read: (load: Load) => number) => loads.map(read).sort((a, b) => a - b);
+  const middle = (read: (load: Load) => number) => sorted(read)[Math.floor(loads.length / 2)] ?? 0;
+  const kilobytes = (bytes: number): string => (bytes / 1000).toFixed(1);
+  return [
+    name,
+    kilobytes(middle(({ file_bytes }) => file_bytes)),
+    kilobytes(middle(({ reply_bytes }) => reply_bytes)),
+    String(middle(({ requests }) => requests)),
+    millis(middle(({ paint_ms }) => paint_ms)),
+    millis(sorted(({ paint_ms }) => paint_ms).at(-1) ?? 0),
+    millis(middle(({ shown_ms }) => shown_ms)),
+    millis(sorted(({ shown_ms }) => shown_ms).at(-1) ?? 0),
+  ];
+}

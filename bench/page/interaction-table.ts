@@ -1,0 +1,64 @@
+import type { Browser, Page } from 'playwright-core';
+import { millis, table } from '../table.js';
+import { PAGE_QUERY } from './fleet.js';
+import { PARTS, type Part } from './interactions.js';
+import { type Measured, measure } from './probe.js';
+import { Renderer } from './renderer.js';
+
+/** How long the page takes to react, with 1,000 tasks in the plan. */
+export async function benchInteractions(browser: Browser, url: string): Promise<void> {
+  const measured = new Map<string, Measured[]>();
+  for (const part of PARTS) {
+    const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+    await page.goto(`${url}/${PAGE_QUERY}#/${part.address}`);
+    await measurePart(page, part, measured);
+  }
+  console.log('\nInteraction with 1,000 tasks, while 10 events per second arrive (milliseconds)\n');
+  const head = [
+    'interaction',
+    'times',
+    'next frame p50',
+    'max',
+    'result shown p50',
+    'max',
+    'CPU p50',
+    'script',
+    'layout',
+  ];
+  console.log(
+    table(
+      head,
+      [...measured].map(([name, rows]) => row(name, rows)),
+    ),
+  );
+}
+
+async function measurePart(page: Page, part: Part, measured: Map<string, Measured[]>): Promise<void> {
+  await part.start?.(page);
+  const renderer = await Renderer.of(page);
+  for (let round = 0; round < part.rounds; round++) {
+    for (const interaction of part.interactions) {
+      const rows = measured.get(interaction.name) ?? [];
+      measured.set(interaction.name, rows);
+      rows.push(await measure(page, renderer, interaction, round));
+    }
+    await part.reset?.(page);
+  }
+}
+
+function row(name: string, rows: readonly Measured[]): string[] {
+  const sorted = (read: (each: Measured) => number) => rows.map(read).sort((a, b) => a - b);
+  const middle = (read: (each: Measured) => number) => millis(sorted(read)[Math.floor(rows.length / 2)] ?? 0);
+  const highest = (read: (each: Measured) => number) => millis(sorted(read).at(-1) ?? 0);
+  return [
+    name,
+    String(rows.length),
+    middle(({ paint_ms }) => paint_ms),
+    highest(({ paint_ms }) => paint_ms),
+    middle(({ shown_ms }) => shown_ms),
+    highest(({ shown_ms }) => shown_ms),
+    middle(({ cpu }) => cpu.task),
+    middle(({ cpu }) => cpu.script),
+    middle(({ cpu }) => cpu.layout),
+  ];
+}

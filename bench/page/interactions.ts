@@ -1,0 +1,116 @@
+import type { Page } from 'playwright-core';
+import type { Interaction } from './probe.js';
+import { BENCH_TASKS } from './project.js';
+
+/** Typed and removed again, one key at a time. */
+const TYPED = 'write the parser of step 42 in track C';
+const KEYS = TYPED.length;
+
+const typedAfter = (round: number): string => {
+  const length = (round + 1) % (2 * KEYS);
+  return TYPED.slice(0, length <= KEYS ? length : 2 * KEYS - length).toLowerCase();
+};
+const countOf = (text: string): number =>
+  BENCH_TASKS.filter(({ id, description }) => `${id} ${description}`.toLowerCase().includes(text.trim()))
+    .length;
+
+const LIST = "document.querySelector('.plan-list')";
+const SCROLL_TOP = `${LIST}?.scrollTop`;
+const NODES = "document.querySelectorAll('.task-node').length";
+const TRANSFORM = "document.querySelector('.react-flow__viewport')?.style.transform";
+/** The row in the middle of the list is drawn. */
+const IS_ROW_DRAWN = `(() => {
+  const box = ${LIST}.getBoundingClientRect();
+  return document.elementFromPoint(box.left + 40, box.top + box.height / 2)?.closest('.plan-rows .plan-row') != null;
+})()`;
+
+const typing: Interaction = {
+  name: 'list: a key typed into the filter',
+  event: 'keydown',
+  act: async (page, round) => {
+    const isAdding = round % (2 * KEYS) < KEYS;
+    await page.getByLabel('Text').press(isAdding ? (TYPED[round % KEYS] as string) : 'Backspace');
+  },
+  isShown: (round) =>
+    `[...document.querySelectorAll('[role=status]')].some(({ textContent }) => textContent === '${countOf(typedAfter(round))} of 1000')`,
+};
+
+const sorting: Interaction = {
+  name: 'list: the order reversed',
+  event: 'keydown',
+  act: (page, round) => page.getByLabel('Order').press(round % 2 === 0 ? 'ArrowDown' : 'ArrowUp'),
+  isShown: (round) =>
+    `document.querySelector('.plan-rows [aria-rowindex="2"]')?.textContent.startsWith('${round % 2 === 0 ? 'J-100' : 'A-001'}')`,
+};
+
+const scrolling: Interaction = {
+  name: 'list: scrolled by the wheel',
+  event: 'wheel',
+  state: SCROLL_TOP,
+  act: async (page, round) => {
+    await page.locator('.plan-list').hover();
+    await page.mouse.wheel(0, round % 40 < 20 ? 1500 : -1500);
+  },
+  isShown: () => `${SCROLL_TOP} !== before && ${IS_ROW_DRAWN}`,
+};
+
+const opening: Interaction = {
+  name: 'list: a task opened',
+  event: 'click',
+  act: (page) => page.locator('.plan-rows a').nth(3).click(),
+  isShown: () => "document.querySelector('h1')?.textContent.includes('-step')",
+};
+
+const toTab = (name: 'Graph' | 'List', isShown: string): Interaction => ({
+  name: `${name === 'List' ? 'the graph' : 'the list'} changed to the ${name.toLowerCase()}`,
+  event: 'click',
+  act: (page) => page.getByRole('link', { name, exact: true }).click(),
+  isShown: () => isShown,
+});
+
+const zooming: Interaction = {
+  name: 'graph: zoomed by the button',
+  event: 'click',
+  state: TRANSFORM,
+  act: (page, round) => page.getByRole('button', { name: round % 6 < 3 ? 'Zoom Out' : 'Zoom In' }).click(),
+  isShown: () => `${TRANSFORM} !== before`,
+};
+
+/** A part of the benchmark: its interactions are measured in turn, after the page was brought to its start. */
+export interface Part {
+  readonly address: string;
+  readonly rounds: number;
+  readonly interactions: readonly Interaction[];
+  start?(page: Page): Promise<unknown>;
+  /** Between two rounds. */
+  reset?(page: Page): Promise<unknown>;
+}
+
+const rowsDrawn = (page: Page) => page.locator('.plan-rows .plan-row').first().waitFor();
+const nodesDrawn = (page: Page) => page.locator('.task-node').first().waitFor();
+
+export const PARTS: readonly Part[] = [
+  { address: 'plan?tab=list', rounds: 2 * KEYS, interactions: [typing], start: rowsDrawn },
+  { address: 'plan?tab=list&sort=id', rounds: 40, interactions: [sorting], start: rowsDrawn },
+  { address: 'plan?tab=list', rounds: 40, interactions: [scrolling], start: rowsDrawn },
+  {
+    address: 'plan?tab=list',
+    rounds: 20,
+    interactions: [opening],
+    start: rowsDrawn,
+    reset: async (page) => {
+      await page.goBack();
+      await rowsDrawn(page);
+    },
+  },
+  {
+    address: 'plan',
+    rounds: 20,
+    interactions: [
+      toTab('List', `document.querySelector('.plan-rows .plan-row') !== null`),
+      toTab('Graph', `${NODES} > 0`),
+    ],
+    start: nodesDrawn,
+  },
+  { address: 'plan', rounds: 24, interactions: [zooming], start: nodesDrawn },
+];

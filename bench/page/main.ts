@@ -1,0 +1,54 @@
+import { existsSync } from 'node:fs';
+import type { Browser } from 'playwright-core';
+import { build } from 'vite';
+import { BROWSER_MISSING, launchBrowser } from '../../test/page/support/browser.js';
+import { benchFirstView } from './first-view.js';
+import { BenchFleet } from './fleet.js';
+import { benchInteractions } from './interaction-table.js';
+import { benchMemory } from './memory.js';
+import { startPageServer } from './server.js';
+
+/**
+ * Measures the page in a real browser and prints the results; asserts nothing about time.
+ *
+ * `npm run bench:page [-- --only first-view|interactions|memory] [-- --minutes N]`
+ */
+const optionValue = (option: string): string | null => {
+  const at = process.argv.indexOf(option);
+  return at < 0 ? null : (process.argv[at + 1] ?? null);
+};
+const minutes = Number(optionValue('--minutes') ?? 10);
+/** An hour's events of fifty agents: 10 per second. Memory is measured with an hour's events in ten minutes. */
+const HOUR_RATE = 10;
+
+interface Part {
+  readonly perSecond: number;
+  run(browser: Browser, url: string): Promise<void>;
+}
+const PARTS: Readonly<Record<string, Part>> = {
+  'first-view': { perSecond: HOUR_RATE, run: benchFirstView },
+  interactions: { perSecond: HOUR_RATE, run: benchInteractions },
+  memory: { perSecond: 6 * HOUR_RATE, run: (browser, url) => benchMemory(browser, url, minutes) },
+};
+
+if (BROWSER_MISSING !== null) throw new Error(BROWSER_MISSING);
+if (!existsSync('src/server/page/assets/index.html'))
+  await build({ configFile: 'dashboard/vite.config.ts', logLevel: 'warn' });
+const server = await startPageServer();
+const browser = await launchBrowser();
+const fleet = new BenchFleet(server.url);
+await fleet.putPlan();
+const only = optionValue('--only');
+for (const [name, part] of Object.entries(PARTS)) {
+  if (only !== null && only !== name) continue;
+  const stop = new AbortController();
+  const played = fleet.play(part.perSecond, stop.signal);
+  try {
+    await Promise.race([part.run(browser, server.url), played]);
+  } finally {
+    stop.abort();
+  }
+  console.log(`${await played} events arrived meanwhile`);
+}
+await browser.close();
+await server.stop();

@@ -1,0 +1,64 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Browser, Page } from 'playwright-core';
+import { table, whole } from '../table.js';
+import { PAGE_QUERY } from './fleet.js';
+import { Renderer } from './renderer.js';
+
+const VIEWS = { fleet: '', log: 'log' } as const;
+type View = keyof typeof VIEWS;
+const SAMPLES = 10;
+/** Of the samples: what is read at the start is not growth. */
+const SETTLED_FROM = 2;
+
+interface Sample {
+  readonly minute: number;
+  readonly heap_kb: number;
+  readonly nodes: number;
+}
+
+/** Memory of the fleet and the log view while events arrive for so many minutes. */
+export async function benchMemory(browser: Browser, url: string, minutes: number): Promise<void> {
+  const series: Record<View, Sample[]> = { fleet: [], log: [] };
+  const renderers = new Map<View, Renderer>();
+  for (const view of Object.keys(VIEWS) as View[]) {
+    const page: Page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+    await page.goto(`${url}/${PAGE_QUERY}#/${VIEWS[view]}`);
+    renderers.set(view, await Renderer.of(page));
+  }
+  for (let sample = 0; sample <= SAMPLES; sample++) {
+    const minute = (sample * minutes) / SAMPLES;
+    for (const [view, renderer] of renderers) {
+      const { heap_bytes, nodes } = await renderer.memory();
+      series[view].push({ minute, heap_kb: heap_bytes / 1000, nodes });
+    }
+    if (sample < SAMPLES) await pause((minutes * 60_000) / SAMPLES);
+  }
+  print(series, minutes);
+}
+
+function print(series: Record<View, Sample[]>, minutes: number): void {
+  const views = Object.keys(VIEWS) as View[];
+  console.log(`\nMemory after a garbage collection, ${whole(minutes * 3600)} events in ${minutes} minutes\n`);
+  const head = ['minute', ...views.flatMap((view) => [`${view}: heap KB`, 'nodes'])];
+  const rows = series.fleet.map(({ minute }, index) => [
+    minute.toFixed(1),
+    ...views.flatMap((view) => {
+      const sample = series[view][index] as Sample;
+      return [whole(sample.heap_kb), whole(sample.nodes)];
+    }),
+  ]);
+  console.log(table(head, rows));
+  for (const view of views) {
+    const settled = series[view].slice(SETTLED_FROM);
+    const slope = slopeOf(settled.map(({ minute, heap_kb }) => [minute, heap_kb]));
+    console.log(`${view}: ${slope.toFixed(1)} KB per minute from minute ${settled[0]?.minute.toFixed(1)} on`);
+  }
+}
+
+/** Of the line with the least squares. */
+function slopeOf(points: readonly (readonly [number, number])[]): number {
+  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const [meanX, meanY] = [mean(points.map(([x]) => x)), mean(points.map(([, y]) => y))];
+  const covariance = points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0);
+  return covariance / points.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
+}

@@ -1,0 +1,67 @@
+import type { Page } from 'playwright-core';
+import type { MainThreadTime, Renderer } from './renderer.js';
+
+/** An interaction: what a person does, and how the document looks when its result is there. */
+export interface Interaction {
+  readonly name: string;
+  /** The first event of this type starts the clock. */
+  readonly event: 'keydown' | 'click' | 'wheel';
+  act(page: Page, round: number): Promise<void>;
+  /** An expression in the page. `before` is the value of `state` before the interaction. */
+  isShown(round: number): string;
+  readonly state?: string;
+}
+
+export interface Measured {
+  /** From the event to the next frame on the screen. */
+  readonly paint_ms: number;
+  /** From the event to the frame with its result. */
+  readonly shown_ms: number;
+  readonly cpu: MainThreadTime;
+}
+
+export async function measure(
+  page: Page,
+  renderer: Renderer,
+  interaction: Interaction,
+  round: number,
+): Promise<Measured> {
+  await page.evaluate(probe(interaction, round));
+  const before = await renderer.mainThreadTime();
+  await interaction.act(page, round);
+  const times = await page.evaluate<{ paint_ms: number; shown_ms: number }>('window.measured');
+  const after = await renderer.mainThreadTime();
+  const cpu = {
+    task: after.task - before.task,
+    script: after.script - before.script,
+    layout: after.layout - before.layout,
+  };
+  return { ...times, cpu };
+}
+
+/** Later, the benchmark itself is broken. */
+const RESULT_MAX_MS = 10_000;
+
+/** A frame is on the screen when a message that was sent before it is drawn arrives. */
+const probe = ({ name, event, isShown, state = 'null' }: Interaction, round: number): string => `
+  window.measured = new Promise((resolve, reject) => {
+    setTimeout(() => reject(new Error('${name}: no result')), ${RESULT_MAX_MS});
+    const before = ${state};
+    const onEvent = ({ timeStamp }) => {
+      let paint_ms = null;
+      const onFrame = () => {
+        const isShown = ${isShown(round)};
+        const { port1, port2 } = new MessageChannel();
+        port1.onmessage = () => {
+          const shown_ms = performance.now() - timeStamp;
+          paint_ms ??= shown_ms;
+          if (isShown) resolve({ paint_ms, shown_ms });
+          else requestAnimationFrame(onFrame);
+        };
+        port2.postMessage(null);
+      };
+      requestAnimationFrame(onFrame);
+    };
+    addEventListener('${event}', onEvent, { capture: true, once: true });
+  });
+  undefined`;

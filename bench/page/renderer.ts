@@ -1,0 +1,43 @@
+import type { CDPSession, Page } from 'playwright-core';
+
+/** Milliseconds that the page's main thread has spent. */
+export interface MainThreadTime {
+  readonly task: number;
+  readonly script: number;
+  readonly layout: number;
+}
+
+/** Memory of a page after a garbage collection. */
+export interface PageMemory {
+  readonly heap_bytes: number;
+  readonly nodes: number;
+}
+
+/** What the browser's own instruments say of a page. */
+export class Renderer {
+  private constructor(private readonly session: CDPSession) {}
+
+  static async of(page: Page): Promise<Renderer> {
+    const session = await page.context().newCDPSession(page);
+    await session.send('Performance.enable');
+    await session.send('HeapProfiler.enable');
+    return new Renderer(session);
+  }
+
+  async mainThreadTime(): Promise<MainThreadTime> {
+    const { metrics } = await this.session.send('Performance.getMetrics');
+    const read = (wanted: string): number => 1000 * (metrics.find(({ name }) => name === wanted)?.value ?? 0);
+    return {
+      task: read('TaskDuration'),
+      script: read('ScriptDuration'),
+      layout: read('LayoutDuration') + read('RecalcStyleDuration'),
+    };
+  }
+
+  async memory(): Promise<PageMemory> {
+    await this.session.send('HeapProfiler.collectGarbage');
+    const { usedSize } = await this.session.send('Runtime.getHeapUsage');
+    const { nodes } = await this.session.send('Memory.getDOMCounters');
+    return { heap_bytes: usedSize, nodes };
+  }
+}

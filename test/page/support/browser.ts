@@ -1,0 +1,17 @@
+import { type Browser, chromium } from 'playwright-core';
+import { findProgram } from '../../../src/stores/testing/program.js';
+
+const BROWSER = findProgram('chromium', 'chromium-browser', 'google-chrome');
+/** Why no browser can be started; null: it can. */
+export const BROWSER_MISSING =
+  BROWSER === null ? 'chromium is not installed (npm run engines:install)' : null;
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+];
+
+export const launchBrowser = (): Promise<Browser> =>
+  chromium.launch({ executablePath: BROWSER as string, args: FLAGS });
