@@ -1,4 +1,5 @@
 import { executeRun, type RunHost } from '../../src/engine/runs/execute-run.js';
+import { derivedRunId } from '../../src/engine/runs/run-events.js';
 import type { ProjectKey } from '../../src/stores/store.js';
 import { EDGES_UNDER_TEST } from '../runs/edges.js';
 import { simCoordination } from '../runs/sim-coordination.js';
@@ -73,7 +74,7 @@ export class SimExecutor {
   private host(process: SimProcess): RunHost {
     const { rng } = this;
     return {
-      newRunId: () => uuidOf(rng.bytes(16)),
+      newRunId: derivedRunId,
       // No run is stopped here: the process dies instead.
       sleep: (seconds) => process.sleep(seconds * 1000, 'waits before it tries a step again'),
       random: () => rng.float(),
@@ -159,9 +160,3 @@ const NEVER_ABORTED = new AbortController().signal;
 
 const isUnavailable = (error: unknown): boolean =>
   error instanceof Error && error.name === 'Engine.Unavailable';
-
-/** A UUID of version 4 of these bytes. */
-function uuidOf(bytes: Uint8Array): string {
-  const hex = Buffer.from(bytes).toString('hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`;
-}

@@ -11,7 +11,8 @@ interface CheckedRun {
   readonly run_id: string;
   readonly subject: string;
   generation: number;
-  isEnded: boolean;
+  /** The event that ended it. */
+  ended: EventEnvelope | null;
   /** Of the last candidate. */
   candidate_sha256: string | null;
   /** The event that completed each step, by step, iteration and input. */
@@ -113,7 +114,7 @@ export class RunChecks {
       run_id,
       subject,
       generation,
-      isEnded: false,
+      ended: null,
       candidate_sha256: null,
       completed: new Map(),
     };
@@ -135,7 +136,8 @@ export class RunChecks {
     const key = keyOf(payload);
     if (iteration > MAX_ITERATIONS)
       this.violate(event, `in iteration ${iteration} of at most ${MAX_ITERATIONS}`);
-    if (run.isEnded && !LAST_STEPS.has(step)) this.violate(event, `of ${step} after the run has ended`);
+    if (run.ended !== null && !LAST_STEPS.has(step) && this.knowledgeOf(event.agent_id).has(run.ended))
+      this.violate(event, `of ${step} after the run has ended`);
     if (event.event_type === 'run_step_started') {
       const completed = run.completed.get(key);
       if (completed !== undefined && this.knowledgeOf(event.agent_id).has(completed))
@@ -150,8 +152,8 @@ export class RunChecks {
   }
 
   private end(run: CheckedRun, event: EventEnvelope): void {
-    if (run.isEnded) this.violate(event, 'for the second time');
-    run.isEnded = true;
+    if (run.ended !== null) this.violate(event, 'for the second time');
+    run.ended ??= event;
     this.openRuns.delete(run.subject);
     const { status, reason } = event.payload as RunEventPayload<'run_ended'>;
     if (status === 'CONVERGED') this.coverage.hit('run converged');

@@ -1,10 +1,10 @@
-import { v7 as newUuid } from 'uuid';
 import { planFault } from '../../core/engine/compile-machine.js';
 import { type EdgePlan, edgePlan } from '../../core/engine/edge-plan.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import type { RunCheck } from '../../engine/checks/check-runner.js';
 import { executeRun, type RunEnd, type RunHost } from '../../engine/runs/execute-run.js';
 import { processTimer } from '../../engine/runs/keep-claim.js';
+import { derivedRunId } from '../../engine/runs/run-events.js';
 import { openCheckRunner } from '../check/open-check-runner.js';
 import type { CommandContext } from '../context.js';
 import { wrongUsage } from '../exit.js';
@@ -79,7 +79,7 @@ const runsNothing: RunCheck = async ({ check }) => {
 };
 
 const HOST: RunHost = {
-  newRunId: () => newUuid(),
+  newRunId: derivedRunId,
   random: Math.random,
   setTimer: processTimer,
   sleep: (seconds, signal) =>

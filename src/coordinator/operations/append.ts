@@ -1,10 +1,15 @@
 import type { ClaimHandle } from '../../core/claims/commands.js';
-import { handleFault, reporterFault, stepReporterFault } from '../../core/claims/decide/handle.js';
+import {
+  handleFault,
+  type ReportedStep,
+  reporterFault,
+  stepReporterFault,
+} from '../../core/claims/decide/handle.js';
 import { signOfLife } from '../../core/claims/decide/sign-of-life.js';
 import { isLive } from '../../core/claims/lease.js';
 import { type AppendRefusal, adviceFor } from '../../core/contract/codes.js';
 import type { AppendBody, AppendResult } from '../../core/contract/events.js';
-import { isCancellation } from '../../core/engine/run-events.js';
+import { concludesRun, isCancellation } from '../../core/engine/run-events.js';
 import { isRunEvent } from '../../core/engine/run-summaries.js';
 import {
   checkNewEvent,
@@ -87,10 +92,16 @@ function appendRefusal(transaction: TransactionBuilder, subject: string, body: A
   if (isCancellation(body) && isLive(head, context.now_ms, context.rules))
     return refusedAppend('SESSION_MISMATCH', 'The edge is claimed. Cancel the run instead: gen runs cancel.');
   const fault = isRunEvent(body.event_type)
-    ? stepReporterFault(head, body.generation, handle, context)
+    ? stepReporterFault(head, reportedStep(body), handle, context)
     : reporterFault(head, handle, context);
   return fault === null ? null : refusedAppend(fault);
 }
+
+const reportedStep = (body: AppendBody): ReportedStep => ({
+  generation: body.generation,
+  starts_run: body.event_type === 'run_started',
+  concludes_run: concludesRun(body),
+});
 
 /** A step that the holder of a live claim reports is a sign of life. */
 function addSignOfLife(transaction: TransactionBuilder, subject: string, handle: ClaimHandle | null): void {

@@ -133,8 +133,9 @@ describe('a step of a run', () => {
       claim: { ...claim!, state: 'RELEASED', release_reason },
       gate,
     });
-    const fault = (head: Head, handle: ClaimHandle | null = handleOf(ada, 1)) =>
-      stepReporterFault(head, 1, handle, { now_ms: msAt(10), rules: EDGE_RULES, claimIdOf });
+    const concluding = { generation: 1, starts_run: false, concludes_run: true };
+    const fault = (head: Head, handle: ClaimHandle | null = handleOf(ada, 1), step = concluding) =>
+      stepReporterFault(head, step, handle, { now_ms: msAt(10), rules: EDGE_RULES, claimIdOf });
     const rejected = { generation: 1, decision: 'REJECTED' } as Gate;
     expect(fault(endedBy('FORCED'))).toBe('NO_CLAIM');
     expect(fault(endedBy('FORCED', { ...rejected, generation: 0 }))).toBe('NO_CLAIM');
@@ -144,6 +145,11 @@ describe('a step of a run', () => {
       expect(fault(endedBy('COMPLETED'), other)).toBe('NO_CLAIM');
       expect(fault({ ...endedBy('COMPLETED'), phase: 'COMPLETED' }, other)).toBeNull();
       expect(fault(endedBy('FORCED', rejected), other)).toBeNull();
+      const ordinary = { ...concluding, concludes_run: false };
+      expect(fault({ ...endedBy('COMPLETED'), phase: 'COMPLETED' }, other, ordinary)).toBe('NO_CLAIM');
     }
+    const start = { generation: 1, starts_run: true, concludes_run: false };
+    expect(fault(endedBy('COMPLETED'), handleOf(ada, 1), start)).toBeNull();
+    expect(fault({ ...endedBy('COMPLETED'), phase: 'COMPLETED' }, handleOf(ada, 1), start)).toBe('NO_CLAIM');
   });
 });

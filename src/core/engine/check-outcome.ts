@@ -4,13 +4,15 @@ import { REPORT_FORMATS } from '../methodology/definition/engine-settings.js';
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const count = z.int().min(0);
+/** Sums of them stay exact enough, and finite. */
+const amount = z.number().min(0).max(1e9);
 
 /** Tokens, money and time that a step has taken. `usd` null: unknown. */
 export const costSchema = z.strictObject({
   input_tokens: count,
   output_tokens: count,
-  usd: z.number().min(0).nullable(),
-  seconds: z.number().min(0),
+  usd: amount.nullable(),
+  seconds: amount,
 });
 export type Cost = z.output<typeof costSchema>;
 

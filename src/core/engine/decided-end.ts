@@ -26,7 +26,7 @@ export function decidedEnd(
     if (run.started_at === null)
       return { status: 'CANCELLED', reason: null, says: 'The edge had converged before the run started.' };
     const result = events.findLast(({ event_type }) => RESULT_KINDS.has(claimEventKindOf(event_type)));
-    return candidate === null || result?.payload.result_sha256 === candidate
+    return isResultOf(run, candidate, result)
       ? { status: 'CONVERGED', reason: null, says: 'The candidate was accepted.' }
       : { status: 'CANCELLED', reason: null, says: 'Another result of the edge was accepted.' };
   }
@@ -46,6 +46,17 @@ export function rejectedEnd(run: RunSteps, events: readonly EventEnvelope[]): De
 }
 
 const RESULT_KINDS: ReadonlySet<unknown> = new Set(['accepted', 'adopted']);
+
+/** An accepted result of the engine names its run. One that a person adopted is known by its digest. */
+function isResultOf(
+  { run_id }: RunSteps,
+  candidate: string | null,
+  result: EventEnvelope | undefined,
+): boolean {
+  const { result_sha256, result_metadata } = result?.payload ?? {};
+  const metadata = result_metadata as { run_id?: unknown } | undefined;
+  return metadata?.run_id === run_id || (candidate !== null && result_sha256 === candidate);
+}
 
 /** The digest of the last candidate; null if there is none, or the log has only a reference to it. */
 function lastCandidateOf({ steps }: RunSteps): string | null {

@@ -73,6 +73,23 @@ export const runEventSchemas = {
 export type RunEventType = keyof typeof runEventSchemas;
 export type RunEventPayload<Type extends RunEventType> = z.output<(typeof runEventSchemas)[Type]>;
 
+const CONCLUDING_STEPS: ReadonlySet<unknown> = new Set([
+  'request_review',
+  'judge_iteration',
+  'promote',
+  'escalate',
+]);
+
+interface ReportedEvent {
+  readonly event_type: string;
+  readonly payload: Readonly<Record<string, unknown>>;
+}
+
+/** Whether an event only records how a run ends after the decision on its candidate: it spends nothing. */
+export const concludesRun = ({ event_type, payload }: ReportedEvent): boolean =>
+  event_type === 'run_ended' ||
+  (event_type !== 'run_started' && CONCLUDING_STEPS.has(payload.step) && payload.cost === undefined);
+
 /** Whether an event ends a run by cancellation, which needs the right to operate. */
-export const isCancellation = (event: { event_type: string; payload: Readonly<Record<string, unknown>> }) =>
+export const isCancellation = (event: ReportedEvent): boolean =>
   event.event_type === 'run_ended' && event.payload.status === 'CANCELLED';

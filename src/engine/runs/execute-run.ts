@@ -43,7 +43,8 @@ export interface StepEvent {
 }
 
 export interface RunHost {
-  newRunId(): string;
+  /** Of the run that follows so many others of its edge. */
+  newRunId(claimId: string, runs: number): string;
   sleep(seconds: number, signal: AbortSignal): Promise<void>;
   random(): number;
   readonly setTimer: SetTimer;
@@ -131,7 +132,7 @@ async function continueRun(
 ): Promise<RunEnd> {
   const { coordination, blobs } = services;
   const { subject, generation } = author;
-  const run_id = open?.run_id ?? host.newRunId();
+  const run_id = open?.run_id ?? host.newRunId(claim.claim_id, runs.length);
   const machine =
     open === undefined || open.machine === null
       ? await unlessClaimLost(() => startRun(request, services, author, { run_id, retry_of: retryOf }))

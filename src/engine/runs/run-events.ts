@@ -35,6 +35,12 @@ export async function appendRunEvent<Type extends RunEventType>(
   return appendOnce(coordination, { event_type, task_id: subject, ...handle, ...claim, event_id, payload });
 }
 
+/**
+ * The id of the nth run of an edge under a claim. A request to start it that arrives late starts no second run, and only
+ * the holder of the claim knows the id in advance.
+ */
+export const derivedRunId = (claimId: string, runs: number): string => derivedEventId(['run', claimId, runs]);
+
 type IdentifiedBody = AppendBody & { readonly event_id: string; readonly task_id: string };
 
 /**

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Coordinator } from '../../coordinator/coordinator.js';
 import { type Environment, systemEnvironment } from '../../coordinator/runtime/environment.js';
@@ -13,6 +12,7 @@ import { runBlobsOf } from '../blobs/run-blobs.js';
 import type { EdgeCoordination, Unanswered } from '../coordination.js';
 import type { EngineServices } from '../handlers/services.js';
 import type { RunHost } from '../runs/execute-run.js';
+import { derivedRunId } from '../runs/run-events.js';
 
 /** A coordinator with its store, and the project whose edges are run. */
 export interface EngineHarness {
@@ -148,7 +148,7 @@ export function scriptedServicesOn(
 
 /** A host without waits. */
 export const instantHost = (): RunHost => ({
-  newRunId: () => randomUUID(),
+  newRunId: derivedRunId,
   sleep: async () => {},
   random: () => 0.5,
   setTimer: systemEnvironment.setTimer,

@@ -30,21 +30,32 @@ export function reporterFault(
   return handle === null ? 'SESSION_MISMATCH' : handleFault(head, handle, context);
 }
 
+/** What the rule below depends on in an event of a run. */
+export interface ReportedStep {
+  readonly generation: number | undefined;
+  readonly starts_run: boolean;
+  /** It only records how the run ends. */
+  readonly concludes_run: boolean;
+}
+
 /**
  * The same for an event of a run, which only the last holder may report, also after its claim has ended: an edge without a
- * holder may have a run that was requested or cut off. Once its candidate is decided, any executor may record how the run
- * ends. None may if an operator has taken the claim away, as a cancellation does.
+ * holder may have a run that was requested or cut off. Once its candidate is decided, no run starts, and any executor may
+ * record how the run ends. None may if an operator has taken the claim away, as a cancellation does.
  */
 export function stepReporterFault(
   head: Head,
-  generation: number | undefined,
+  { generation, starts_run, concludes_run }: ReportedStep,
   handle: ClaimHandle | null,
   context: DecisionContext,
 ): HandleRefusal | null {
   if (generation !== head.generation) return 'GENERATION_MISMATCH';
   if (isTakenAway(head)) return 'NO_CLAIM';
   const fault = reporterFault(head, handle, context);
-  if (fault !== null || head.phase === 'COMPLETED' || isRejected(head)) return fault;
+  if (fault !== null) return fault;
+  const isDecided = head.phase === 'COMPLETED' || isRejected(head);
+  if (isDecided && concludes_run) return null;
+  if (isDecided && starts_run) return 'NO_CLAIM';
   return handle !== null && isHolderHandle(head, handle, context) ? null : 'NO_CLAIM';
 }
 
