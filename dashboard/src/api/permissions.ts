@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react';
 
-/** What a command needs: `operate` for those of operators, `review` for decisions. */
-export type Permission = 'operate' | 'review';
+/** What a command needs: `operate` for those of operators, `review` for decisions, `work` for requests of runs. */
+export type Permission = 'operate' | 'review' | 'work';
 
 /** Permissions that the server has refused to this key. A new key loads the page again. */
 let refused: ReadonlySet<Permission> = new Set();
