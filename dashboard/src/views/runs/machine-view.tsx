@@ -1,4 +1,4 @@
-import type { MachineStateName, ShownState, StateProgress } from './run-model.js';
+import { failedChecks, type MachineStateName, type ShownState, type StateProgress } from './run-model.js';
 import { stateCost, stateDuration } from './run-texts.js';
 
 const SIGNS: Readonly<Record<StateProgress, string>> = {
@@ -44,7 +44,7 @@ const StateButton = ({ state, chosen, onChoose }: { state: ShownState } & Choice
   <li className={`machine-${state.name}`}>
     <button
       type="button"
-      className={`machine-state progress-${state.progress.replace(' ', '-')}`}
+      className={classOf(state)}
       aria-pressed={state.name === chosen}
       aria-current={state.isCurrent ? 'step' : undefined}
       onClick={() => onChoose(state.name)}
@@ -56,5 +56,13 @@ const StateButton = ({ state, chosen, onChoose }: { state: ShownState } & Choice
   </li>
 );
 
-const progressText = ({ progress, steps }: ShownState): string =>
-  [progress, stateDuration(steps), stateCost(steps)].filter((text) => text !== null).join(', ');
+const classOf = ({ progress, steps }: ShownState): string =>
+  `machine-state progress-${progress.replace(' ', '-')}${failedChecks(steps) > 0 ? ' has-failed-checks' : ''}`;
+
+function progressText({ progress, steps }: ShownState): string {
+  const failed = failedChecks(steps);
+  const checks = failed === 0 ? null : failed === 1 ? '1 check failed' : `${failed} checks failed`;
+  return [progress, checks, stateDuration(steps), stateCost(steps)]
+    .filter((text) => text !== null)
+    .join(', ');
+}

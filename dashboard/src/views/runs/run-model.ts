@@ -112,3 +112,9 @@ export function stateToShow(states: readonly ShownState[]): MachineStateName {
     states.findLast(({ progress }) => progress !== 'not reached');
   return found?.name ?? 'ClaimEdge';
 }
+
+/** A check that has failed is a completed step. */
+export const failedChecks = (steps: readonly Step[]): number =>
+  steps.filter(({ status, output }) => status === 'COMPLETED' && isFailure(output?.result)).length;
+
+const isFailure = (result: unknown): boolean => result === 'fail' || result === 'error';
