@@ -18,14 +18,14 @@ export default function FeaturesView() {
   const asked = useFeatures();
   const isUnknown = asked.error instanceof CallFailure && asked.error.code === 'UNKNOWN_PROJECT';
   return (
-    <>
+    <div className="features">
       <h1>Features</h1>
       {isUnknown ? (
         <NoWorkspace />
       ) : (
         <Replied asked={asked}>{(status) => <Features status={status} />}</Replied>
       )}
-    </>
+    </div>
   );
 }
 
