@@ -213,8 +213,8 @@ await describeInBrowser('the page', (open) => {
         await expectAccessible(phone);
         expect(await phone.title()).toContain(PROJECT);
       }
-      await phone.goto(`${story.url}/docs`);
-      await phone.getByText('/claims', { exact: false }).first().waitFor();
+      await phone.goto(`${story.url}/docs#/status/status`);
+      await phone.getByRole('button', { name: 'Execute' }).waitFor();
       await expectAccessible(phone, ['nested-interactive']);
     }
   });
