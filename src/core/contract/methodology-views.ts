@@ -38,6 +38,15 @@ const trackStop = z.object({
   optional: z.boolean(),
   /** Converged, in work, pending, blocked. */
   mark: z.enum(['✓', '●', '○', '✗']),
+  started_at: text.nullable(),
+  converged_at: text.nullable(),
+});
+const childState = z.object({
+  feature: text,
+  vector_type: text,
+  edge: text.nullable(),
+  folded_back: z.enum(['converged', 'time_box_expired']).nullable(),
+  payload_path: text.nullable(),
 });
 const featureFields = {
   /** Same as feature_id, under the name that tools of this family read. */
@@ -61,6 +70,9 @@ const featureFields = {
   off_profile: z.array(text),
   /** Why the feature cannot continue; null if it can. */
   waits_for: text.nullable(),
+  parent: z.object({ feature: text, edge: text.nullable(), reason: text }).nullable(),
+  children: z.array(childState),
+  dependencies: z.array(z.object({ feature: text, asset: text.nullable(), status: text })),
   time_box: z.object({ status: text, elapsed: z.number().describe('elapsed part of the time box') }),
 };
 const featureSummary = named('FeatureLine', z.object(featureFields));
@@ -164,20 +176,10 @@ const effectiveTimeBox = reportedTimeBox.extend({
   check_in_seconds: z.number().nullable(),
   started: text.nullable(),
 });
-const childState = z.object({
-  feature: text,
-  vector_type: text,
-  edge: text.nullable(),
-  folded_back: z.enum(['converged', 'time_box_expired']).nullable(),
-  payload_path: text.nullable(),
-});
 const featureView = z.object({
   ...featureFields,
   intent: text.nullable(),
-  parent: z.object({ feature: text, edge: text.nullable(), reason: text }).nullable(),
-  children: z.array(childState),
   trajectory: z.array(trajectoryEntry),
-  dependencies: z.array(z.object({ feature: text, asset: text.nullable(), status: text })),
   constraint_dimensions: z.array(z.object({ name: text, mandatory: z.boolean(), decided: z.boolean() })),
   time_box_rule: z.union([effectiveTimeBox, reportedTimeBox]).nullable(),
   context_hash: text.nullable(),

@@ -27,7 +27,7 @@ export function FeatureDetail({ id, onChoose }: Props) {
                 {feature.status.replaceAll('_', ' ')}
               </span>
             </p>
-            <h3>Time line</h3>
+            <h3>Edges</h3>
             <TimeLine feature={feature} />
             <h3>Waits for</h3>
             <Obstacles feature={feature} />

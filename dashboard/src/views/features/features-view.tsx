@@ -1,12 +1,14 @@
 import type { MethodologyStatus } from '../../../../src/core/contract/methodology-views.js';
 import { CallFailure } from '../../api/call.js';
-import { visibleText } from '../../components/foreign-text.js';
 import { useHashQuery } from '../../components/hash-location.js';
 import { Empty, Replied } from '../../components/states.js';
+import { BlockedFeatures } from './blocked-features.js';
 import { FeatureDetail } from './feature-detail.js';
 import { FeatureTable } from './feature-table.js';
 import { Gaps } from './gaps.js';
 import { matrixOf } from './matrix.js';
+import { ProjectTimeLine } from './project-time-line.js';
+import { SpawnForestView } from './spawn-forest-view.js';
 import { useFeatures } from './use-features.js';
 import { YouAreHere } from './you-are-here.js';
 import './features.css';
@@ -16,14 +18,14 @@ export default function FeaturesView() {
   const asked = useFeatures();
   const isUnknown = asked.error instanceof CallFailure && asked.error.code === 'UNKNOWN_PROJECT';
   return (
-    <>
+    <div className="features">
       <h1>Features</h1>
       {isUnknown ? (
         <NoWorkspace />
       ) : (
         <Replied asked={asked}>{(status) => <Features status={status} />}</Replied>
       )}
-    </>
+    </div>
   );
 }
 
@@ -40,7 +42,7 @@ function Features({ status }: { status: MethodologyStatus }) {
   if (status.state === 'UNINITIALISED') return <NoWorkspace />;
   const { features, project, start_would } = status;
   const chosen = query.get('feature') ?? start_would.feature ?? features[0]?.feature_id ?? null;
-  const waiting = features.filter(({ waits_for }) => waits_for !== null);
+  const choose = (feature: string) => change({ feature });
   return (
     <>
       <YouAreHere status={status} />
@@ -48,6 +50,12 @@ function Features({ status }: { status: MethodologyStatus }) {
         <h2>
           {project.edges_completed} of {project.edges_total} edges converged, {project.percent} %
         </h2>
+        <progress
+          className="features-progress"
+          aria-label="Converged edges"
+          value={project.edges_completed}
+          max={Math.max(1, project.edges_total)}
+        />
         {features.length === 0 ? (
           <Empty title="There is no feature yet">
             <p>
@@ -55,28 +63,13 @@ function Features({ status }: { status: MethodologyStatus }) {
             </p>
           </Empty>
         ) : (
-          <FeatureTable
-            matrix={matrixOf(status)}
-            chosen={chosen}
-            onChoose={(feature) => change({ feature })}
-          />
+          <FeatureTable matrix={matrixOf(status)} chosen={chosen} onChoose={choose} />
         )}
       </section>
-      {waiting.length === 0 ? null : (
-        <section className="card" aria-label="Blocked">
-          <h2>What blocks what</h2>
-          <ul>
-            {waiting.map(({ feature_id, waits_for }) => (
-              <li key={feature_id}>
-                <b>{visibleText(feature_id)}</b>: {visibleText(waits_for ?? '')}
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
-      {chosen === null ? null : (
-        <FeatureDetail key={chosen} id={chosen} onChoose={(feature) => change({ feature })} />
-      )}
+      <BlockedFeatures status={status} onChoose={choose} />
+      <ProjectTimeLine status={status} />
+      <SpawnForestView status={status} onChoose={choose} />
+      {chosen === null ? null : <FeatureDetail key={chosen} id={chosen} onChoose={choose} />}
       <Gaps />
     </>
   );

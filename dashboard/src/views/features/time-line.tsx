@@ -1,4 +1,4 @@
-import type { FeatureView } from '../../../../src/core/contract/methodology-views.js';
+import type { FeatureView, TrajectoryEntry } from '../../../../src/core/contract/methodology-views.js';
 import { visibleText } from '../../components/foreign-text.js';
 import { TaskLink } from '../../components/links.js';
 import { TimeText } from '../../components/time-text.js';
@@ -27,12 +27,12 @@ export function TimeLine({ feature }: { feature: FeatureView }) {
   );
 }
 
-function BarText({ entry }: TimeBar) {
+function BarText({ entry }: TimeBar<TrajectoryEntry>) {
   const { status, started_at, converged_at, iteration, deltas, agent_id } = entry;
   const known = deltas.filter((delta) => delta !== null);
   return (
     <span className="quiet">
-      {status.replaceAll('_', ' ')}, {iteration} iterations
+      {status.replaceAll('_', ' ')}, {iteration === 1 ? '1 iteration' : `${iteration} iterations`}
       {known.length === 0 ? '' : `, delta ${known.join(' → ')}`}
       {agent_id === null ? '' : `, ${visibleText(agent_id)}`}
       {started_at === null ? null : (

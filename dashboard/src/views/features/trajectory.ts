@@ -1,8 +1,12 @@
-import type { TrajectoryEntry } from '../../../../src/core/contract/methodology-views.js';
+/** When an edge was worked on. */
+interface Worked {
+  readonly started_at: string | null;
+  readonly converged_at: string | null;
+}
 
 /** An edge on the time line, as parts of the whole width. */
-export interface TimeBar {
-  readonly entry: TrajectoryEntry;
+export interface TimeBar<Entry extends Worked> {
+  readonly entry: Entry;
   readonly left: number;
   readonly width: number;
 }
@@ -11,9 +15,12 @@ export interface TimeBar {
 const WIDTH_MIN = 0.01;
 
 /** The edges that have been started, from the first start to the last end or now. */
-export function timeBars(trajectory: readonly TrajectoryEntry[], nowMs: number): readonly TimeBar[] {
-  const started = trajectory.flatMap((entry) => {
-    const startMs = Date.parse(entry.started_at ?? entry.converged_at ?? '');
+export function timeBars<Entry extends Worked>(
+  entries: readonly Entry[],
+  nowMs: number,
+): readonly TimeBar<Entry>[] {
+  const started = entries.flatMap((entry) => {
+    const startMs = startOf(entry);
     if (Number.isNaN(startMs)) return [];
     const endMs = entry.converged_at === null ? nowMs : Date.parse(entry.converged_at);
     // In an imported log, the end may precede the start.
@@ -25,4 +32,13 @@ export function timeBars(trajectory: readonly TrajectoryEntry[], nowMs: number):
     const width = Math.max(WIDTH_MIN, (endMs - startMs) / spanMs);
     return { entry, width, left: Math.min((startMs - firstMs) / spanMs, 1 - width) };
   });
+}
+
+const startOf = ({ started_at, converged_at }: Worked): number =>
+  Date.parse(started_at ?? converged_at ?? '');
+
+/** When the first edge was started; null if none was. */
+export function firstStart(entries: readonly Worked[]): string | null {
+  const starts = entries.map(startOf).filter((ms) => !Number.isNaN(ms));
+  return starts.length === 0 ? null : new Date(Math.min(...starts)).toISOString();
 }

@@ -1,64 +1,104 @@
 import { useMemo } from 'react';
 import type { RunDetails } from '../../../../src/core/contract/runs.js';
 import { ForeignText, visibleText } from '../../components/foreign-text.js';
+import { useHashQuery } from '../../components/hash-location.js';
 import { ScrollRegion } from '../../components/scroll-region.js';
 import { type CheckGridCell, checkGrid } from './check-grid.js';
+import type { MachineOutline } from './machine-outline.js';
+import { stateOf, stepParts } from './run-model.js';
 
-/** The checks of each iteration. */
-export function CheckGridView({ run }: { run: RunDetails }) {
-  const { iterations, rows, deltas } = useMemo(() => checkGrid(run), [run]);
+/** The checks of each iteration, and how many required ones were left. */
+export function CheckGridView({ run, outline }: { run: RunDetails; outline: MachineOutline | null }) {
+  const [, change] = useHashQuery();
+  const { iterations, rows, deltas } = useMemo(() => checkGrid(run, outline?.checkSteps), [run, outline]);
+  const choose = (iteration: number, step: string) =>
+    change({ iteration: String(iteration), state: stateOf(stepParts(step).handler) ?? '' });
+  if (rows.length === 0)
+    return (
+      <section className="card" aria-label="Checks by iteration">
+        <h2>Checks by iteration</h2>
+        <p className="quiet">No check has been run yet.</p>
+      </section>
+    );
   return (
     <section className="card" aria-label="Checks by iteration">
       <h2>Checks by iteration</h2>
-      {rows.length === 0 ? (
-        <p className="quiet">No check has been run yet.</p>
-      ) : (
-        <ScrollRegion className="table-scroll" name="Results of the checks">
-          <table className="check-grid">
-            <thead>
-              <tr>
-                <th scope="col">Check</th>
-                {iterations.map((iteration) => (
-                  <th key={iteration} scope="col">
-                    {iteration}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map(({ check, kind, cells }) => (
-                <tr key={`${kind} ${check}`}>
-                  <th scope="row">
-                    <ForeignText text={check} /> <span className="quiet">by a {kind}</span>
-                  </th>
-                  {iterations.map((iteration, column) => (
-                    <td key={iteration}>
-                      <Cell cell={cells[column] ?? null} />
-                    </td>
-                  ))}
-                </tr>
+      <ScrollRegion className="table-scroll" name="Results of the checks">
+        <table className="check-grid">
+          <thead>
+            <tr>
+              <th scope="col">Check</th>
+              {iterations.map((iteration) => (
+                <th key={iteration} scope="col">
+                  Iteration {iteration}
+                </th>
               ))}
-              <tr>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(({ step, check, kind, cells }) => (
+              <tr key={step}>
                 <th scope="row">
-                  delta <span className="quiet">required checks left</span>
+                  <ForeignText text={check} /> <span className="quiet">by a {kind}</span>
                 </th>
                 {iterations.map((iteration, column) => (
-                  <td key={iteration}>{deltas[column] ?? '–'}</td>
+                  <td key={iteration}>
+                    <Cell cell={cells[column] ?? null} onOpen={() => choose(iteration, step)} />
+                  </td>
                 ))}
               </tr>
-            </tbody>
-          </table>
-        </ScrollRegion>
-      )}
+            ))}
+            <DeltaRow iterations={iterations} deltas={deltas} />
+          </tbody>
+        </table>
+      </ScrollRegion>
     </section>
   );
 }
 
-const Cell = ({ cell }: { cell: CheckGridCell | null }) =>
+const Cell = ({ cell, onOpen }: { cell: CheckGridCell | null; onOpen: () => void }) =>
   cell === null ? (
     <span className="quiet">–</span>
   ) : (
-    <span className={`mark ${cell.tone}`} title={visibleText(cell.message)}>
+    <button
+      type="button"
+      className={`mark ${cell.tone}`}
+      title={visibleText(cell.message) || 'Show this step'}
+      onClick={onOpen}
+    >
       {visibleText(cell.word)}
-    </span>
+    </button>
   );
+
+/** The bars show at a glance whether the run comes closer. */
+function DeltaRow({
+  iterations,
+  deltas,
+}: {
+  iterations: readonly number[];
+  deltas: readonly (number | null)[];
+}) {
+  const highest = Math.max(1, ...deltas.map((delta) => delta ?? 0));
+  return (
+    <tr>
+      <th scope="row">
+        delta <span className="quiet">required checks left</span>
+      </th>
+      {iterations.map((iteration, column) => {
+        const delta = deltas[column] ?? null;
+        return (
+          <td key={iteration}>
+            {delta === null ? <span className="quiet">–</span> : delta}
+            {delta === null ? null : (
+              <span
+                aria-hidden="true"
+                className={delta === 0 ? 'delta-bar delta-none' : 'delta-bar'}
+                style={{ width: `${Math.max(4, (delta / highest) * 100)}%` }}
+              />
+            )}
+          </td>
+        );
+      })}
+    </tr>
+  );
+}

@@ -48,3 +48,16 @@ test('an output of another form, or stored elsewhere, is no result', () => {
   );
   expect(checkGrid({ steps: [done('judge_iteration', 1, { delta: 'all' })] }).deltas).toEqual([null]);
 });
+
+test('a check of the machine that was not run yet has an empty row', () => {
+  const { rows } = checkGrid({ steps: [done('run_check b', 1, { result: 'pass' })] }, [
+    'run_check a',
+    'run_check b',
+    'request_review',
+  ]);
+  expect(rows.map(({ check, cells }) => [check, cells[0]?.word ?? null])).toEqual([
+    ['a', null],
+    ['b', 'pass'],
+    ['review', null],
+  ]);
+});

@@ -14,6 +14,7 @@ export interface CheckGrid {
   readonly iterations: readonly number[];
   /** A cell per iteration; null: the check was not run in it. */
   readonly rows: readonly {
+    readonly step: string;
     readonly check: string;
     readonly kind: 'program' | 'model' | 'person';
     readonly cells: readonly (CheckGridCell | null)[];
@@ -37,27 +38,33 @@ const TONES: Readonly<Record<string, string>> = {
   NO_ANSWER: 'mark-warn',
 };
 
-/** A row per check, a column per iteration. */
-export function checkGrid(run: Pick<RunDetails, 'steps'>): CheckGrid {
+/** A row per check, a column per iteration. Checks of the machine that were not run yet have empty rows. */
+export function checkGrid(run: Pick<RunDetails, 'steps'>, planned: readonly string[] = []): CheckGrid {
   const iterations = iterationsOf(run);
   const columnOf = new Map(iterations.map((iteration, column) => [iteration, column]));
   const rows = new Map<
     string,
-    { check: string; kind: (typeof ORDER)[number]; cells: (CheckGridCell | null)[] }
+    { step: string; check: string; kind: (typeof ORDER)[number]; cells: (CheckGridCell | null)[] }
   >();
   const deltas: (number | null)[] = iterations.map(() => null);
-  for (const step of run.steps) {
-    const { handler, check } = stepParts(step.step);
-    const column = columnOf.get(step.iteration) as number;
-    if (handler === 'judge_iteration') deltas[column] = deltaOf(step);
-    if (!isCheck(handler)) continue;
-    const row = rows.get(step.step) ?? {
+  const rowOf = (name: string) => {
+    const { handler, check } = stepParts(name);
+    if (!isCheck(handler)) return undefined;
+    const row = rows.get(name) ?? {
+      step: name,
       check: check === '' ? 'review' : check,
       kind: KINDS[handler],
       cells: iterations.map(() => null),
     };
-    row.cells[column] = cellOf(step);
-    rows.set(step.step, row);
+    rows.set(name, row);
+    return row;
+  };
+  for (const name of planned) rowOf(name);
+  for (const step of run.steps) {
+    const column = columnOf.get(step.iteration) as number;
+    if (step.step === 'judge_iteration') deltas[column] = deltaOf(step);
+    const row = rowOf(step.step);
+    if (row !== undefined) row.cells[column] = cellOf(step);
   }
   const sorted = [...rows.values()].sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
   return { iterations, rows: sorted, deltas };

@@ -1,5 +1,5 @@
-import type { MachineStateName, ShownState, StateProgress } from './run-model.js';
-import { stateDuration } from './run-texts.js';
+import { failedChecks, type MachineStateName, type ShownState, type StateProgress } from './run-model.js';
+import { stateCost, stateDuration } from './run-texts.js';
 
 const SIGNS: Readonly<Record<StateProgress, string>> = {
   'not reached': '○',
@@ -10,36 +10,59 @@ const SIGNS: Readonly<Record<StateProgress, string>> = {
   stopped: '■',
 };
 
-/** The states from top to bottom. The run ends in one of the last two. */
-export const MachineView = ({
-  states,
-  chosen,
-  onChoose,
-}: {
-  states: readonly ShownState[];
-  chosen: MachineStateName;
-  onChoose: (name: MachineStateName) => void;
-}) => (
-  <ol className="machine" aria-label="States">
-    {states.map((state) => (
-      <li key={state.name} className={`machine-${state.name}`}>
-        <button
-          type="button"
-          className={`machine-state progress-${state.progress.replace(' ', '-')}`}
-          aria-pressed={state.name === chosen}
-          aria-current={state.isCurrent ? 'step' : undefined}
-          onClick={() => onChoose(state.name)}
-        >
-          <span aria-hidden="true">{SIGNS[state.progress]}</span>
-          <span className="machine-name">{state.name}</span>
-          <span className="machine-progress">{progressText(state)}</span>
-        </button>
+interface Choice {
+  readonly chosen: MachineStateName;
+  readonly onChoose: (name: MachineStateName) => void;
+}
+
+/** The states from top to bottom, those of an iteration in a loop. The run ends in one of the last two. */
+export function MachineView({ states, ...choice }: { states: readonly ShownState[] } & Choice) {
+  const of = (part: ShownState['part']) => states.filter((state) => state.part === part);
+  return (
+    <ol className="machine" aria-label="States">
+      {of('before').map((state) => (
+        <StateButton key={state.name} state={state} {...choice} />
+      ))}
+      <li className="machine-loop">
+        <ol className="machine" aria-label="Repeated in each iteration">
+          {of('iteration').map((state) => (
+            <StateButton key={state.name} state={state} {...choice} />
+          ))}
+        </ol>
+        <span className="machine-back" title="Repeated until the required checks pass">
+          next iteration
+        </span>
       </li>
-    ))}
-  </ol>
+      {of('end').map((state) => (
+        <StateButton key={state.name} state={state} {...choice} />
+      ))}
+    </ol>
+  );
+}
+
+const StateButton = ({ state, chosen, onChoose }: { state: ShownState } & Choice) => (
+  <li className={`machine-${state.name}`}>
+    <button
+      type="button"
+      className={classOf(state)}
+      aria-pressed={state.name === chosen}
+      aria-current={state.isCurrent ? 'step' : undefined}
+      onClick={() => onChoose(state.name)}
+    >
+      <span aria-hidden="true">{SIGNS[state.progress]}</span>
+      <span className="machine-name">{state.name}</span>
+      <span className="machine-progress">{progressText(state)}</span>
+    </button>
+  </li>
 );
 
+const classOf = ({ progress, steps }: ShownState): string =>
+  `machine-state progress-${progress.replace(' ', '-')}${failedChecks(steps) > 0 ? ' has-failed-checks' : ''}`;
+
 function progressText({ progress, steps }: ShownState): string {
-  const took = stateDuration(steps);
-  return took === null ? progress : `${progress}, ${took}`;
+  const failed = failedChecks(steps);
+  const checks = failed === 0 ? null : failed === 1 ? '1 check failed' : `${failed} checks failed`;
+  return [progress, checks, stateDuration(steps), stateCost(steps)]
+    .filter((text) => text !== null)
+    .join(', ');
 }

@@ -10,11 +10,26 @@ const run = (status: RunDetails['status'], ...steps: Step[]) => ({
   status,
   steps,
   step: steps.at(-1)?.step ?? null,
+  started_at: status === 'REQUESTED' ? null : '2026-01-01T00:00:00.000Z',
 });
+const outline = (...tiers: string[]) => ({
+  states: new Set([...EVERY_MACHINE, ...tiers]),
+  checkSteps: [],
+});
+const EVERY_MACHINE = [
+  'ClaimEdge',
+  'LoadConfig',
+  'LoadContext',
+  'ConstructCandidate',
+  'JudgeIteration',
+  'Promote',
+  'Escalate',
+];
+const WHOLE = outline('DeterministicChecks', 'AgentChecks', 'HumanGate');
 const progress = (of: ReturnType<typeof run>, iteration: number) =>
-  Object.fromEntries(machineOf(of, iteration).map((state) => [state.name, state.progress]));
+  Object.fromEntries(machineOf(of, iteration, WHOLE).map((state) => [state.name, state.progress]));
 const current = (of: ReturnType<typeof run>, iteration: number) =>
-  machineOf(of, iteration).flatMap(({ name, isCurrent }) => (isCurrent ? [name] : []));
+  machineOf(of, iteration, WHOLE).flatMap(({ name, isCurrent }) => (isCurrent ? [name] : []));
 
 const PREPARED = [step('claim_edge'), step('load_config'), step('load_context')];
 
@@ -22,7 +37,7 @@ test('a run without steps has reached no state', () => {
   const requested = run('REQUESTED');
   expect(new Set(Object.values(progress(requested, 1)))).toEqual(new Set(['not reached']));
   expect(current(requested, 1)).toEqual([]);
-  expect([iterationsOf(requested), stateToShow(machineOf(requested, 1))]).toEqual([[1], 'ClaimEdge']);
+  expect([iterationsOf(requested), stateToShow(machineOf(requested, 1, null))]).toEqual([[1], 'ClaimEdge']);
 });
 
 test('the states of an iteration have its steps; those before the first iteration stay', () => {
@@ -43,7 +58,7 @@ test('the states of an iteration have its steps; those before the first iteratio
     AgentChecks: 'not reached',
   });
   expect([current(looping, 1), current(looping, 2)]).toEqual([[], ['DeterministicChecks']]);
-  expect(stateToShow(machineOf(looping, 2))).toBe('DeterministicChecks');
+  expect(stateToShow(machineOf(looping, 2, WHOLE))).toBe('DeterministicChecks');
 });
 
 test('between two steps the state of the last one is current', () => {
@@ -59,7 +74,7 @@ test('a run that waits for a person is in the gate', () => {
 test('of an ended run the failed state is shown, and nothing is current or running', () => {
   const failed = run('ESCALATED', ...PREPARED, step('construct_candidate', 1, 'FAILED'), step('escalate'));
   expect(progress(failed, 1)).toMatchObject({ ConstructCandidate: 'failed', Escalate: 'completed' });
-  expect([current(failed, 1), stateToShow(machineOf(failed, 1))]).toEqual([[], 'ConstructCandidate']);
+  expect([current(failed, 1), stateToShow(machineOf(failed, 1, WHOLE))]).toEqual([[], 'ConstructCandidate']);
   const cancelled = run('CANCELLED', ...PREPARED, step('construct_candidate', 1, 'RUNNING'));
   expect(progress(cancelled, 1).ConstructCandidate).toBe('stopped');
 });
@@ -71,4 +86,19 @@ test('an iteration number without bound costs no more than its step', () => {
 test('the name of a check may have spaces', () => {
   expect(stepParts('run_check c d')).toEqual({ handler: 'run_check', check: 'c d' });
   expect(stepParts('promote')).toEqual({ handler: 'promote', check: '' });
+});
+
+test('a state that the machine does not have is not shown', () => {
+  const started = run('RUNNING', ...PREPARED);
+  const names = (of: Parameters<typeof machineOf>[2]) => machineOf(started, 1, of).map(({ name }) => name);
+  expect(names(outline('DeterministicChecks'))).not.toContain('HumanGate');
+  expect(names(outline('DeterministicChecks'))).toContain('DeterministicChecks');
+  expect(names(null)).toEqual(EVERY_MACHINE);
+  const checked = run('RUNNING', ...PREPARED, step('run_check a'));
+  expect(machineOf(checked, 1, null).map(({ name }) => name)).toContain('DeterministicChecks');
+});
+
+test('a run that has started holds the edge, although no step says so', () => {
+  expect(progress(run('RUNNING', step('load_config')), 1).ClaimEdge).toBe('completed');
+  expect(progress(run('REQUESTED'), 1).ClaimEdge).toBe('not reached');
 });

@@ -1,8 +1,9 @@
 import type { RunDetails, RunSummary } from '../../../../src/core/contract/runs.js';
+import type { MachineOutline } from './machine-outline.js';
 
 type Step = RunDetails['steps'][number];
 type RunStatus = RunSummary['status'];
-type RunProgress = Pick<RunDetails, 'status' | 'step' | 'steps'>;
+type RunProgress = Pick<RunDetails, 'status' | 'step' | 'steps' | 'started_at'>;
 
 /** Every status of a run, and its colour. */
 export const STATUS_TONES: Readonly<Record<RunStatus, string>> = {
@@ -35,12 +36,21 @@ export type MachineStateName = keyof typeof HANDLERS;
 
 /** These run once, before the first iteration. */
 const BEFORE_ITERATIONS: ReadonlySet<string> = new Set(['ClaimEdge', 'LoadConfig', 'LoadContext']);
+/** The run ends in one of these. */
+const ENDS: ReadonlySet<string> = new Set(['Promote', 'Escalate']);
+/** A machine has these only if the edge has such checks. */
+const TIERS: ReadonlySet<string> = new Set(['DeterministicChecks', 'AgentChecks', 'HumanGate']);
+
+export const stateOf = (handler: string): MachineStateName | undefined =>
+  (Object.keys(HANDLERS) as MachineStateName[]).find((name) => HANDLERS[name] === handler);
 
 /** `stopped`: under way when the run ended. */
 export type StateProgress = 'not reached' | 'running' | 'waiting' | 'completed' | 'failed' | 'stopped';
 
 export interface ShownState {
   readonly name: MachineStateName;
+  /** States of the part `iteration` are repeated. */
+  readonly part: 'before' | 'iteration' | 'end';
   readonly progress: StateProgress;
   readonly isCurrent: boolean;
   /** Those of the iteration. */
@@ -61,17 +71,20 @@ export function iterationsOf({ steps }: Pick<RunDetails, 'steps'>): number[] {
   return found.size === 0 ? [1] : [...found].sort((a, b) => a - b);
 }
 
-/** The machine as it is in an iteration. */
-export function machineOf(run: RunProgress, iteration: number): ShownState[] {
+/** The machine as it is in an iteration. While its document is not known, only states that every machine has, and those with steps. */
+export function machineOf(run: RunProgress, iteration: number, outline: MachineOutline | null): ShownState[] {
   const current = iteration === iterationsOf(run).at(-1) ? currentHandler(run) : null;
-  return (Object.keys(HANDLERS) as MachineStateName[]).map((name) => {
+  return (Object.keys(HANDLERS) as MachineStateName[]).flatMap((name): ShownState[] => {
     const handler = HANDLERS[name];
-    const steps = run.steps.filter(
-      (step) =>
-        stepParts(step.step).handler === handler &&
-        (BEFORE_ITERATIONS.has(name) || step.iteration === iteration),
-    );
-    return { name, steps, progress: progressOf(steps, hasEnded(run)), isCurrent: handler === current };
+    const all = run.steps.filter((step) => stepParts(step.step).handler === handler);
+    const isKnown = outline === null ? !TIERS.has(name) : outline.states.has(name);
+    if (!isKnown && all.length === 0) return [];
+    const part = BEFORE_ITERATIONS.has(name) ? 'before' : ENDS.has(name) ? 'end' : 'iteration';
+    const steps = part === 'before' ? all : all.filter((step) => step.iteration === iteration);
+    // Claiming is no recorded step: a run that has started holds the edge.
+    const isClaimed = name === 'ClaimEdge' && run.started_at !== null && steps.length === 0;
+    const progress = isClaimed ? 'completed' : progressOf(steps, hasEnded(run));
+    return [{ name, part, steps, progress, isCurrent: handler === current }];
   });
 }
 
@@ -99,3 +112,9 @@ export function stateToShow(states: readonly ShownState[]): MachineStateName {
     states.findLast(({ progress }) => progress !== 'not reached');
   return found?.name ?? 'ClaimEdge';
 }
+
+/** A check that has failed is a completed step. */
+export const failedChecks = (steps: readonly Step[]): number =>
+  steps.filter(({ status, output }) => status === 'COMPLETED' && isFailure(output?.result)).length;
+
+const isFailure = (result: unknown): boolean => result === 'fail' || result === 'error';

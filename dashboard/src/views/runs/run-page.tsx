@@ -1,12 +1,14 @@
 import type { RunDetails } from '../../../../src/core/contract/runs.js';
 import { useReply } from '../../api/use-reply.js';
 import { useHashQuery } from '../../components/hash-location.js';
-import { Replied } from '../../components/states.js';
+import { Loading, Replied } from '../../components/states.js';
 import { CheckGridView } from './check-grid-view.js';
+import type { MachineOutline } from './machine-outline.js';
 import { MachineView } from './machine-view.js';
 import { iterationsOf, machineOf, stateToShow } from './run-model.js';
 import { RunSummaryCard } from './run-summary-card.js';
 import { StateDetail } from './state-detail.js';
+import { useMachine } from './use-machine.js';
 import '../task/task.css';
 import './runs.css';
 
@@ -25,8 +27,7 @@ export default function RunPage({ id }: { id: string }) {
             {omitted_steps > 0 ? (
               <p className="quiet">The {omitted_steps} oldest steps are too large to show.</p>
             ) : null}
-            <Machine run={run} />
-            <CheckGridView run={run} />
+            <RunParts run={run} />
           </div>
         )}
       </Replied>
@@ -34,13 +35,24 @@ export default function RunPage({ id }: { id: string }) {
   );
 }
 
+function RunParts({ run }: { run: RunDetails }) {
+  const outline = useMachine(run);
+  if (outline === undefined) return <Loading />;
+  return (
+    <>
+      <CheckGridView run={run} outline={outline} />
+      <Machine run={run} outline={outline} />
+    </>
+  );
+}
+
 /** The iteration and the state that are chosen stand in the address; otherwise they follow the run. */
-function Machine({ run }: { run: RunDetails }) {
+function Machine({ run, outline }: { run: RunDetails; outline: MachineOutline | null }) {
   const [query, change] = useHashQuery();
   const iterations = iterationsOf(run);
   const last = iterations.at(-1) as number;
   const iteration = iterations.find((each) => String(each) === query.get('iteration')) ?? last;
-  const states = machineOf(run, iteration);
+  const states = machineOf(run, iteration, outline);
   const chosen = states.find(({ name }) => name === query.get('state'))?.name ?? stateToShow(states);
   const shown = states.find(({ name }) => name === chosen);
   return (
@@ -63,7 +75,7 @@ function Machine({ run }: { run: RunDetails }) {
       </div>
       <div className="machine-columns">
         <MachineView states={states} chosen={chosen} onChoose={(state) => change({ state })} />
-        {shown === undefined ? null : <StateDetail state={shown} />}
+        {shown === undefined ? null : <StateDetail run={run} state={shown} />}
       </div>
     </section>
   );

@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { RunDetails } from '../../../../src/core/contract/runs.js';
 import { ForeignText } from '../../components/foreign-text.js';
@@ -5,85 +6,101 @@ import { TaskLink } from '../../components/links.js';
 import { TimeText } from '../../components/time-text.js';
 import { useServerClock } from '../../live/server-clock.js';
 import { CancelRunButton } from './cancel-run.js';
+import { RetryRunButton } from './request-run.js';
 import { hasEnded } from './run-model.js';
 import { RunStatusMark } from './run-status-mark.js';
 import { costText, runDuration } from './run-texts.js';
 
 /** What came of the run, and what to do next. */
-export function RunSummaryCard({ run }: { run: RunDetails }) {
-  return (
-    <section className="card" aria-label="Summary">
-      <p className="row">
-        <RunStatusMark run={run} />
-        <TaskLink id={run.task_id} />
-        <span>{run.iterations === 1 ? '1 iteration' : `${run.iterations} iterations`}</span>
-        <span>spent: {costText(run.spent)}</span>
-        {run.agent_id === null ? null : (
-          <span>
-            executed by <ForeignText text={run.agent_id} />, generation {run.generation}
-          </span>
-        )}
-        {run.workflow_type === null ? null : <span>{run.workflow_type}</span>}
+export const RunSummaryCard = ({ run }: { run: RunDetails }) => (
+  <section className="card" aria-label="Summary">
+    <p className="row run-title">
+      <RunStatusMark run={run} />
+      <TaskLink id={run.task_id} />
+    </p>
+    {run.says === '' ? null : (
+      <p>
+        <ForeignText text={run.says} />
       </p>
-      {run.says === '' ? null : (
-        <p>
-          <ForeignText text={run.says} />
-        </p>
+    )}
+    <Facts run={run} />
+    <p className="row quiet">
+      {run.retry_of === null ? null : (
+        <Link href={`/runs/${run.retry_of}`}>Retry of {run.retry_of.slice(0, 8)}</Link>
       )}
-      <Times run={run} />
-      <NextStep run={run} />
-    </section>
+      <Link href={`/log?${new URLSearchParams({ subject: run.task_id })}`}>Events in the log</Link>
+    </p>
+    <NextStep run={run} />
+  </section>
+);
+
+function Facts({ run }: { run: RunDetails }) {
+  const took = runDuration(run, useServerClock());
+  return (
+    <dl className="facts">
+      <Fact name="Iterations">{run.iterations}</Fact>
+      <Fact name="Spent">{costText(run.spent)}</Fact>
+      {took === null ? null : <Fact name={hasEnded(run) ? 'Took' : 'Under way for'}>{took}</Fact>}
+      {run.requested_at === null ? null : (
+        <Fact name="Requested">
+          <TimeText at={run.requested_at} />
+          {run.requested_by === null ? null : (
+            <>
+              {' by '}
+              <ForeignText text={run.requested_by} />
+            </>
+          )}
+        </Fact>
+      )}
+      {run.started_at === null ? null : (
+        <Fact name="Started">
+          <TimeText at={run.started_at} />
+        </Fact>
+      )}
+      {run.ended_at === null ? null : (
+        <Fact name="Ended">
+          <TimeText at={run.ended_at} />
+        </Fact>
+      )}
+      {run.agent_id === null ? null : (
+        <Fact name="Executor">
+          <ForeignText text={run.agent_id} />, generation {run.generation}
+        </Fact>
+      )}
+      {run.workflow_type === null ? null : <Fact name="Workflow">{run.workflow_type.toLowerCase()}</Fact>}
+    </dl>
   );
 }
 
-function Times({ run }: { run: RunDetails }) {
-  const took = runDuration(run, useServerClock());
-  const log = `/log?${new URLSearchParams({ subject: run.task_id })}`;
-  return (
-    <p className="row quiet">
-      {run.requested_at === null ? null : (
-        <span>
-          requested <TimeText at={run.requested_at} />
-          {run.requested_by === null ? null : (
-            <>
-              {' '}
-              by <ForeignText text={run.requested_by} />
-            </>
-          )}
-        </span>
-      )}
-      {run.started_at === null ? null : (
-        <span>
-          started <TimeText at={run.started_at} />
-        </span>
-      )}
-      {run.ended_at === null ? null : (
-        <span>
-          ended <TimeText at={run.ended_at} />
-        </span>
-      )}
-      {took === null ? null : <span>took {took}</span>}
-      {run.retry_of === null ? null : (
-        <Link href={`/runs/${run.retry_of}`}>retry of {run.retry_of.slice(0, 8)}</Link>
-      )}
-      <Link href={log}>Events in the log</Link>
-    </p>
-  );
-}
+const Fact = ({ name, children }: { name: string; children: ReactNode }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+);
 
 function NextStep({ run }: { run: RunDetails }) {
   if (run.status === 'CONVERGED') return null;
   if (hasEnded(run))
     return (
-      <p>
-        Try again with its findings: <code>gen runs retry {run.run_id}</code>
-      </p>
+      <div className="row">
+        <RetryRunButton run={run} />
+        <span className="quiet">
+          It begins with the findings of this run: <code>gen runs retry {run.run_id}</code>
+        </span>
+      </div>
     );
   return (
     <>
       {run.status === 'REQUESTED' ? (
         <p>
           It waits for an executor: <code>gen iterate '{run.task_id}'</code>
+        </p>
+      ) : null}
+      {run.status === 'WAITING' ? (
+        <p>
+          It waits for a person: <Link href="/inbox/review">answer in the inbox</Link>. Then{' '}
+          <code>gen iterate '{run.task_id}'</code> completes it.
         </p>
       ) : null}
       <CancelRunButton run={run} />

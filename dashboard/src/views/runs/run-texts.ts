@@ -29,6 +29,20 @@ export function stateDuration(steps: readonly Pick<Step, 'started_at' | 'ended_a
   return msText(Math.max(0, Math.max(...ends) - Math.min(...starts)));
 }
 
+/** What the steps of a state cost together; null if nothing. */
+export function stateCost(steps: readonly Pick<Step, 'cost'>[]): string | null {
+  const sum = { input_tokens: 0, output_tokens: 0, usd: 0 as number | null };
+  for (const { cost } of steps) {
+    sum.input_tokens += cost.input_tokens;
+    sum.output_tokens += cost.output_tokens;
+    // One unknown part makes the sum unknown.
+    sum.usd = sum.usd === null || cost.usd === null ? null : sum.usd + cost.usd;
+  }
+  return sum.usd === 0 && sum.input_tokens + sum.output_tokens === 0
+    ? null
+    : costText({ ...sum, seconds: 0 });
+}
+
 /** The digest of an output that this server stores; null if it is elsewhere. */
 export const storedDigest = ({ bucket, version }: NonNullable<Step['output_ref']>): string | null =>
   bucket === '' && /^[0-9a-f]{64}$/.test(version) ? version : null;

@@ -8,6 +8,7 @@ import { ScrollRegion } from '../../components/scroll-region.js';
 import { Empty, Replied } from '../../components/states.js';
 import { TimeText } from '../../components/time-text.js';
 import { useServerClock } from '../../live/server-clock.js';
+import { RequestRun } from './request-run.js';
 import { STATUS_TONES } from './run-model.js';
 import { RunStatusMark } from './run-status-mark.js';
 import { costText, runDuration } from './run-texts.js';
@@ -43,6 +44,7 @@ export default function RunsView() {
             Newest runs
           </button>
         )}
+        <RequestRun />
       </div>
       <Replied asked={asked}>
         {({ runs, next }) => (

@@ -1,10 +1,11 @@
 import type { RunDetails } from '../../../../src/core/contract/runs.js';
-import { Disclosure } from '../../components/disclosure.js';
 import { ForeignBlock, ForeignText, visibleText } from '../../components/foreign-text.js';
 import { TimeText } from '../../components/time-text.js';
-import { BlobView, TextBox } from '../task/blob-view.js';
+import { useServerClock } from '../../live/server-clock.js';
 import type { ShownState } from './run-model.js';
-import { costText, msText, storedDigest } from './run-texts.js';
+import { costText, msText, runDuration } from './run-texts.js';
+import { outputMessage } from './step-data.js';
+import { StepEvents, StepInput, StepOutput } from './step-data-view.js';
 
 type Step = RunDetails['steps'][number];
 
@@ -14,77 +15,90 @@ const TONES: Readonly<Record<Step['status'], string>> = {
   FAILED: 'mark-bad',
   WAITING: 'mark-warn',
 };
+const RESULT_TONES: Readonly<Record<string, string>> = {
+  pass: 'mark-good',
+  fail: 'mark-bad',
+  error: 'mark-bad',
+};
 
 /** The steps of one state: a check each in the tiers of checks, otherwise one. */
-export const StateDetail = ({ state: { name, steps } }: { state: ShownState }) => (
+export const StateDetail = ({ run, state: { name, steps } }: { run: RunDetails; state: ShownState }) => (
   <section className="state-detail" aria-label={name}>
     <h3>{name}</h3>
-    {steps.length === 0 ? <p className="quiet">It has no step in this iteration.</p> : null}
+    {steps.length === 0 ? <NoSteps run={run} name={name} /> : null}
     {steps.map((step) => (
-      <StepDetail key={`${step.iteration} ${step.step}`} step={step} />
+      <StepDetail key={`${step.iteration} ${step.step}`} run={run} step={step} />
     ))}
   </section>
 );
 
-const StepDetail = ({ step }: { step: Step }) => (
+const NoSteps = ({ run, name }: { run: RunDetails; name: string }) =>
+  name === 'ClaimEdge' && run.started_at !== null ? (
+    <p>
+      <ForeignText text={run.agent_id ?? 'An executor'} /> holds the claim of generation {run.generation},
+      since <TimeText at={run.started_at} />.
+    </p>
+  ) : (
+    <p className="quiet">The run has not reached this state in this iteration.</p>
+  );
+
+const StepDetail = ({ run, step }: { run: RunDetails; step: Step }) => (
   <article className="run-step" aria-label={visibleText(step.step)}>
     <p className="row">
       <span className="mono">
         <ForeignText text={step.step} />
       </span>
-      <span className={`mark ${TONES[step.status]}`}>{step.status}</span>
+      <StepMark step={step} />
       {step.attempts > 1 ? <span>{step.attempts} attempts</span> : null}
     </p>
-    <dl>
-      <dt>Started</dt>
-      <dd>
-        <TimeText at={step.started_at} />
-      </dd>
-      <dt>Took</dt>
-      <dd>{step.duration_ms === null ? '–' : msText(step.duration_ms)}</dd>
-      <dt>Cost</dt>
-      <dd>{costText(step.cost)}</dd>
-      <dt>Input digest</dt>
-      <dd className="mono digest">{step.input_sha256}</dd>
-    </dl>
-    {step.error === null ? null : (
+    {step.error !== null ? (
       <div className="failure">
         <b>
           <ForeignText text={step.error} />
         </b>
         {step.cause === null ? null : <ForeignBlock text={step.cause} />}
       </div>
+    ) : (
+      <Message text={outputMessage(step.output)} />
     )}
+    <dl className="facts">
+      <div>
+        <dt>Started</dt>
+        <dd>
+          <TimeText at={step.started_at} />
+        </dd>
+      </div>
+      <Took step={step} />
+      <div>
+        <dt>Cost</dt>
+        <dd>{costText(step.cost)}</dd>
+      </div>
+    </dl>
+    <StepInput run={run} step={step} />
     <StepOutput step={step} />
+    <StepEvents run={run} step={step} />
   </article>
 );
 
-function StepOutput({ step: { step, output, output_ref } }: { step: Step }) {
-  if (output !== null)
-    return (
-      <Disclosure title="Output">
-        {() => <TextBox text={JSON.stringify(output, null, 2)} name={`Output of ${visibleText(step)}`} />}
-      </Disclosure>
-    );
-  if (output_ref === null) return null;
-  const sha256 = storedDigest(output_ref);
-  if (sha256 === null)
-    return (
-      <p>
-        Output stored as{' '}
-        <span className="mono">
-          <ForeignText text={`${output_ref.bucket}/${output_ref.key}`} />
-        </span>
-      </p>
-    );
+/** Of a check, its own result: a failed check is a completed step. */
+function StepMark({ step: { status, output } }: { step: Step }) {
+  const result = status === 'COMPLETED' ? output?.result : undefined;
+  return typeof result === 'string' ? (
+    <span className={`mark ${RESULT_TONES[result] ?? ''}`}>{visibleText(result)}</span>
+  ) : (
+    <span className={`mark ${TONES[status]}`}>{status}</span>
+  );
+}
+
+const Message = ({ text }: { text: string | null }) => (text === null ? null : <ForeignBlock text={text} />);
+
+function Took({ step }: { step: Step }) {
+  const nowMs = useServerClock();
+  const isOpen = step.duration_ms === null && step.ended_at === null;
   return (
-    <Disclosure title={<>Output, stored as a blob</>}>
-      {() => (
-        <>
-          <p className="mono digest">{sha256}</p>
-          <BlobView sha256={sha256} name={`Output of ${visibleText(step)}`} />
-        </>
-      )}
-    </Disclosure>
+    <div>
+      <dt>{isOpen ? 'So far' : 'Took'}</dt>
+      <dd>{step.duration_ms === null ? runDuration(step, nowMs) : msText(step.duration_ms)}</dd>
+    </div>
   );
 }

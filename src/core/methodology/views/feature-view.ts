@@ -1,7 +1,7 @@
 import type { FeatureView, TrajectoryEntry } from '../../contract/methodology-views.js';
-import { effectiveTimeBox, type FeatureProgress, type FeatureStep } from '../progress/feature-progress.js';
+import { effectiveTimeBox, type FeatureStep } from '../progress/feature-progress.js';
 import type { RouteInput } from '../progress/feature-state.js';
-import { type ProjectProgress, projectProgressOf } from '../progress/project-progress.js';
+import { projectProgressOf } from '../progress/project-progress.js';
 import { isDecided } from '../routing/route-state.js';
 import { featureSummary } from './status.js';
 
@@ -15,10 +15,7 @@ export function featureView(input: RouteInput, featureId: string): FeatureView |
   return {
     ...featureSummary(progress, projectProgress),
     intent: vector.intent,
-    parent: vector.parent ?? state?.parent ?? null,
-    children: [...(state?.children.values() ?? [])],
     trajectory,
-    dependencies: dependencyStatuses(progress, projectProgress),
     constraint_dimensions: dimensionStatuses(input),
     time_box_rule: effectiveTimeBox(progress.row),
     context_hash: trajectory.findLast((line) => line.context_hash !== null)?.context_hash ?? null,
@@ -48,16 +45,6 @@ function trajectoryEntry({ edge, optional, status, stuck, state }: FeatureStep):
     evaluators: state?.evaluators ?? null,
     failing: [...(state?.failing ?? [])].map(([check, times_in_a_row]) => ({ check, times_in_a_row })),
   };
-}
-
-function dependencyStatuses(
-  { row }: FeatureProgress,
-  { features, statusOf }: ProjectProgress,
-): FeatureView['dependencies'] {
-  return row.vector.dependencies.map(({ feature, asset }) => {
-    const found = features.get(feature);
-    return { feature, asset, status: found === undefined ? 'unknown' : statusOf(found) };
-  });
 }
 
 function dimensionStatuses({ methodology }: RouteInput): FeatureView['constraint_dimensions'] {

@@ -65,7 +65,7 @@ function nextActions({ escalations, feature, edge, iteration, reasons, next }: R
 }
 
 export function featureSummary(progress: FeatureProgress, project: ProjectProgress): FeatureSummary {
-  const { vector } = progress.row;
+  const { vector, state } = progress.row;
   const open = unconvergedSteps(progress);
   const current = progress.isComplete ? null : (open.find(({ state }) => state !== null) ?? open[0] ?? null);
   const total = progress.steps.filter(isCountedStep).length;
@@ -86,14 +86,34 @@ export function featureSummary(progress: FeatureProgress, project: ProjectProgre
     edges_total: total,
     off_profile: convergedOffProfile(progress),
     waits_for: waitReason(progress, project),
+    parent: vector.parent ?? state?.parent ?? null,
+    children: [...(state?.children.values() ?? [])],
+    dependencies: dependencyStatuses(progress, project),
     time_box: progress.time_box,
   };
 }
 
-function trackStop({ edge, transition, optional, status }: FeatureStep): TrackStop {
+function dependencyStatuses(
+  { row }: FeatureProgress,
+  { features, statusOf }: ProjectProgress,
+): FeatureSummary['dependencies'] {
+  return row.vector.dependencies.map(({ feature, asset }) => {
+    const found = features.get(feature);
+    return { feature, asset, status: found === undefined ? 'unknown' : statusOf(found) };
+  });
+}
+
+function trackStop({ edge, transition, optional, status, state }: FeatureStep): TrackStop {
   const { source, target, edge_type } = transition;
   const pathStep = edge_type === 'co_evolution' ? `${source}↔${target}` : target;
-  return { stage: pathStep, edge, optional, mark: STATUS_MARKS[status] };
+  return {
+    stage: pathStep,
+    edge,
+    optional,
+    mark: STATUS_MARKS[status],
+    started_at: state?.started_at ?? null,
+    converged_at: state?.converged_at ?? null,
+  };
 }
 
 export const STATUS_MARKS: Readonly<Record<FeatureStep['status'], StatusMark>> = {

@@ -1,0 +1,27 @@
+import type { MethodologyStatus } from '../../../../src/core/contract/methodology-views.js';
+import { firstStart, type TimeBar, timeBars } from './trajectory.js';
+
+type Feature = MethodologyStatus['features'][number];
+type Stop = Feature['you_are_here'][number];
+export type ProjectBar = TimeBar<Stop & { readonly feature_id: string }>;
+
+export interface ProjectTime {
+  /** Null if no edge was started. */
+  readonly from: string | null;
+  /** Features that were started, the earliest first. */
+  readonly rows: readonly { readonly feature: Feature; readonly bars: readonly ProjectBar[] }[];
+}
+
+/** The work on all features on one scale. */
+export function projectTime(features: readonly Feature[], nowMs: number): ProjectTime {
+  const entries = features.flatMap(({ feature_id, you_are_here }) =>
+    you_are_here.map((stop) => ({ ...stop, feature_id })),
+  );
+  const bars = timeBars(entries, nowMs);
+  const rows = features.flatMap((feature) => {
+    const own = bars.filter(({ entry }) => entry.feature_id === feature.feature_id);
+    return own.length === 0 ? [] : [{ feature, bars: own }];
+  });
+  const begin = (row: (typeof rows)[number]): number => Math.min(...row.bars.map(({ left }) => left));
+  return { from: firstStart(entries), rows: rows.sort((one, other) => begin(one) - begin(other)) };
+}

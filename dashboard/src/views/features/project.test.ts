@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import type { MethodologyStatus } from '../../../../src/core/contract/methodology-views.js';
+import { projectTime } from './project-time.js';
+import { type SpawnNode, spawnForest } from './spawn-forest.js';
+
+type Feature = MethodologyStatus['features'][number];
+
+const feature = (feature_id: string, more: Partial<Feature> = {}) =>
+  ({ feature_id, you_are_here: [], parent: null, children: [], ...more }) as unknown as Feature;
+const spawnedBy = (parent: string) => ({ parent: { feature: parent, edge: null, reason: 'why' } });
+const names = (nodes: readonly SpawnNode[]): unknown[] =>
+  nodes.map((node) => [node.feature.feature_id, node.foldedBack, ...names(node.children)]);
+
+test('the forest has each parent with what was spawned from it, and no lone feature', () => {
+  const folded = { feature: 'b', vector_type: 'spike', edge: null, payload_path: null };
+  const a = feature('a', { children: [{ ...folded, folded_back: 'converged' }] });
+  const forest = spawnForest([a, feature('b', spawnedBy('a')), feature('c', spawnedBy('b')), feature('d')]);
+  expect(names(forest)).toEqual([['a', null, ['b', 'converged', ['c', null]]]]);
+});
+
+test('parents in a circle end', () => {
+  expect(spawnForest([feature('a', spawnedBy('b')), feature('b', spawnedBy('a'))])).toEqual([]);
+});
+
+test('all features share one scale, the earliest first', () => {
+  const at = (seconds: number) => new Date(seconds * 1000).toISOString();
+  const worked = (from: number | null, to: number | null) => ({
+    you_are_here: [
+      { edge: 'e', started_at: from === null ? null : at(from), converged_at: to === null ? null : at(to) },
+    ] as unknown as Feature['you_are_here'],
+  });
+  const features = [
+    feature('late', worked(50, null)),
+    feature('early', worked(0, 50)),
+    feature('none', worked(null, null)),
+  ];
+  const { from, rows } = projectTime(features, 100_000);
+  expect(from).toBe(at(0));
+  expect(rows.map(({ feature: one, bars }) => [one.feature_id, bars[0]?.left, bars[0]?.width])).toEqual([
+    ['early', 0, 0.5],
+    ['late', 0.5, 0.5],
+  ]);
+  expect(projectTime([], 0)).toEqual({ from: null, rows: [] });
+});

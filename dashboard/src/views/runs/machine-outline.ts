@@ -1,0 +1,42 @@
+/** What the page needs to know of a compiled machine. */
+export interface MachineOutline {
+  readonly states: ReadonlySet<string>;
+  /** The steps of its checks: `run_check tests_pass`. */
+  readonly checkSteps: readonly string[];
+}
+
+const TIERS = { DeterministicChecks: 'run_check', AgentChecks: 'judge_check' } as const;
+
+/** Null if the text is no machine. */
+export function machineOutline(text: string): MachineOutline | null {
+  const states = field(parsed(text), 'States');
+  if (!isRecord(states)) return null;
+  const checkSteps = Object.entries(TIERS).flatMap(([tier, handler]) =>
+    checkNames(states[tier]).map((name) => `${handler} ${name}`),
+  );
+  if (isRecord(states.HumanGate)) checkSteps.push('request_review');
+  return { states: new Set(Object.keys(states)), checkSteps };
+}
+
+/** A tier has a branch per check; the task of the branch names it. */
+function checkNames(tier: unknown): string[] {
+  const branches = field(tier, 'Branches');
+  if (!Array.isArray(branches)) return [];
+  return branches.flatMap((branch) => {
+    const tasks = Object.values(Object(field(branch, 'States')));
+    const names = tasks.map((task) => field(field(task, 'Parameters'), 'check'));
+    return names.filter((name) => typeof name === 'string');
+  });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null;
+const field = (value: unknown, name: string): unknown => (isRecord(value) ? value[name] : undefined);

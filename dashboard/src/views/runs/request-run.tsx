@@ -1,0 +1,92 @@
+import { type FormEvent, useState } from 'react';
+import { useLocation } from 'wouter';
+import type { MethodologyStatus } from '../../../../src/core/contract/methodology-views.js';
+import { command, type Reply } from '../../api/call.js';
+import { useCommand } from '../../api/use-command.js';
+import { useMay } from '../../api/whoami.js';
+import { visibleText } from '../../components/foreign-text.js';
+import { RefusalText } from '../../components/refusal-text.js';
+import { useFeatures } from '../features/use-features.js';
+import { requestableEdges } from './requestable-edges.js';
+
+/** Requests a run and opens it. */
+function useRunRequest() {
+  const { run, isBusy, refusal } = useCommand();
+  const mayRequest = useMay('iterate');
+  const [, navigate] = useLocation();
+  const request = async (taskId: string, more: { retry_of?: string } = {}) => {
+    const [feature_id = '', edge = ''] = taskId.split('#');
+    let reply: Reply<'iterate'> | null = null;
+    const isDone = await run(async () => {
+      reply = await command('iterate', { feature_id, edge, ...more });
+      return reply;
+    });
+    const made = reply as { run?: { run_id: string } } | null;
+    if (isDone && made?.run !== undefined) navigate(`/runs/${made.run.run_id}`);
+  };
+  return { request, isBusy, refusal, mayRequest };
+}
+
+/** Requests a run of an edge of the workspace. An executor (`gen iterate`) takes it. */
+export function RequestRun() {
+  const { data } = useFeatures();
+  // A project without a workspace has no edges to run.
+  if (data === undefined || data.state === 'UNINITIALISED') return null;
+  return <RequestForm status={data} />;
+}
+
+function RequestForm({ status }: { status: MethodologyStatus }) {
+  const { request, isBusy, refusal, mayRequest } = useRunRequest();
+  const [chosen, setChosen] = useState('');
+  const features = requestableEdges(status);
+  const { feature, edge } = status.start_would;
+  const advised = feature === null || edge === null ? '' : `${feature}#${edge}`;
+  const value = chosen || advised || (features[0]?.edges[0] ?? '');
+  if (features.length === 0 || (!mayRequest && refusal === null)) return null;
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void request(value);
+  };
+  return (
+    <form className="request-run" onSubmit={submit}>
+      <label>
+        Edge to run
+        <select value={value} onChange={(event) => setChosen(event.target.value)}>
+          {features.map(({ feature_id, edges }) => (
+            <optgroup key={feature_id} label={visibleText(feature_id)}>
+              {edges.map((id) => (
+                <option key={id} value={id}>
+                  {visibleText(id)}
+                </option>
+              ))}
+            </optgroup>
+          ))}
+        </select>
+      </label>
+      <button type="submit" className="primary" disabled={isBusy}>
+        Request a run
+      </button>
+      <RefusalText refusal={refusal} />
+    </form>
+  );
+}
+
+/** Requests a new run that begins with the findings of this one. */
+export function RetryRunButton({ run }: { run: { run_id: string; task_id: string } }) {
+  const { request, isBusy, refusal, mayRequest } = useRunRequest();
+  return (
+    <>
+      {mayRequest ? (
+        <button
+          type="button"
+          className="primary"
+          disabled={isBusy}
+          onClick={() => void request(run.task_id, { retry_of: run.run_id })}
+        >
+          Request a retry
+        </button>
+      ) : null}
+      <RefusalText refusal={refusal} />
+    </>
+  );
+}
