@@ -118,6 +118,16 @@ describe('a review link', () => {
     expect(await reviewed()).toMatchObject([{ iteration: 2, candidate_sha256: V2 }]);
   });
 
+  test('does not decide again when the same candidate is put before a person again', async () => {
+    const { path, post, reviewed, suspend } = await openWaiting();
+    const used = await path();
+    expect((await post(used, 'CHANGES_REQUESTED')).status).toBe(200);
+    expect((await suspend(1, V1)).body.reason).toBe('SUSPENDED');
+    expect((await post(used, 'APPROVED')).status).toBe(409);
+    expect(await reviewed()).toMatchObject([{ decision: 'CHANGES_REQUESTED' }]);
+    expect((await post(await path(), 'APPROVED')).status).toBe(200);
+  });
+
   test('that has expired decides nothing and says what to do', async () => {
     const { served, path, post, reviewed } = await openWaiting();
     // Rounded to no time at all.

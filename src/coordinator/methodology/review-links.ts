@@ -80,6 +80,7 @@ export class ReviewLinks {
         generation,
         iteration,
         candidate_sha256,
+        opened_at_ms: openedAtMs(project.state.heads.get(subject)),
         reviewer: fields.reviewer,
         expires_at_ms: linkExpiryMs(
           nowMs,
@@ -108,13 +109,14 @@ export class ReviewLinks {
     // Nothing of a project is loaded before the signature is verified.
     return this.dependencies.projects.withRefreshedProject(link, async (project) => {
       if (project.now() >= link.expires_at_ms) return { state: 'expired', link };
-      const { generation, iteration, candidate_sha256 } = link;
+      const { generation, iteration, candidate_sha256, opened_at_ms } = link;
       const head = project.state.heads.get(link.task_id);
       const review = await this.dependencies.pendingReview(project, link.task_id);
       const isSame =
         review?.generation === generation &&
         review.iteration === iteration &&
-        review.candidate_sha256 === candidate_sha256;
+        review.candidate_sha256 === candidate_sha256 &&
+        openedAtMs(head) === opened_at_ms;
       if (isSame) return { state: 'pending', link, review };
       return { state: isDecided(head, link) ? 'decided' : 'stale', link };
     });
@@ -170,6 +172,9 @@ const LINK_CALLER = {
   may_review: true,
   may_administer: false,
 } as const;
+
+/** Heads that an earlier version stored do not say it. */
+const openedAtMs = (head: Head | undefined): number => head?.gate?.opened_at_ms ?? 0;
 
 const isDecided = (head: Head | undefined, link: ReviewLink): boolean =>
   head?.gate?.generation === link.generation &&

@@ -15,6 +15,7 @@ const link: ReviewLink = {
   task_id: 'REQ-F-A-001#design_code',
   generation: 2,
   iteration: 3,
+  opened_at_ms: 5,
   candidate_sha256: 'a'.repeat(64),
   reviewer: 'rita@example.com',
   expires_at_ms: 1_800_000_000_000,

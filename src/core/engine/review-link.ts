@@ -12,6 +12,8 @@ const reviewLinkSchema = z.strictObject({
   generation: z.int().min(0),
   iteration: z.int().min(0),
   candidate_sha256: sha256,
+  /** When the review was opened: the same candidate may be put before a person again. */
+  opened_at_ms: z.int().min(0),
   /** The person that the link was made for, such as an e-mail address. */
   reviewer: agentIdSchema,
   expires_at_ms: z.int().min(0),
