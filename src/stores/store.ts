@@ -91,7 +91,7 @@ export interface Store {
   /** Writes pending data and releases all resources. Idempotent. */
   close(): Promise<void>;
   /** Resolves when this object becomes unusable and the store must be reopened. Absent: that cannot happen. */
-  readonly finished?: Promise<StoreBroken>;
+  readonly broken?: Promise<StoreBroken>;
 }
 
 /**

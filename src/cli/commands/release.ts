@@ -38,7 +38,7 @@ a requirement.`,
       if (!dryRun) await assertReleasable(root, path, tag);
       const { gapsRequest } = await scanRequirements(root, calls, COVERAGE_LAYERS);
       const gaps = unwrapReply(await calls.gaps({ ...gapsRequest, dry_run: true }));
-      const { aggregate_hash: context_hash } = await buildContextManifest(workspace);
+      const { context_hash } = await buildContextManifest(workspace);
       const gitTag = tag ? { git_tag: `v${version}` } : {};
       const figures = { ...coverageFigures(gaps), context_hash, ...gitTag };
       const request = { version, dry_run: dryRun, agent_id: await context.agent(), ...figures };

@@ -52,7 +52,7 @@ export async function runEdge(
   const options = { isConfirmed, isUnsandboxed, howToConfirm };
   const runCheck =
     plan.evidence === 'verified'
-      ? runsNothing
+      ? refuseLocalChecks
       : await openCheckRunner(context, workspace.root, plan.checks, options);
   const { tenant: tenant_id, project: project_id } = await context.target();
   const services = workspaceServices({
@@ -74,7 +74,7 @@ export async function runEdge(
 }
 
 /** Under `evidence: verified` runners run the commands: here none is confirmed, and no sandbox is needed. */
-const runsNothing: RunCheck = async ({ check }) => {
+const refuseLocalChecks: RunCheck = async ({ check }) => {
   throw new Error(`${check.name} is for a runner`);
 };
 

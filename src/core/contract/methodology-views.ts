@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { costSchema } from '../engine/check-outcome.js';
 import { agentIdSchema } from '../ids.js';
 import { budgetSchema } from '../methodology/definition/engine-settings.js';
-import { evidenceStanding } from './claims.js';
+import { evidencePolicyStatus } from './claims.js';
 import {
   ESCALATION_KINDS,
   edgeName,
@@ -63,7 +63,7 @@ const featureFields = {
   waits_for: text.nullable(),
   time_box: z.object({ status: text, elapsed: z.number().describe('elapsed part of the time box') }),
 };
-const featureSummary = named('FeatureLine', z.object(featureFields));
+const featureSummary = named('FeatureSummary', z.object(featureFields));
 const claimSummary = z.object({
   feature_id: text,
   edge: text,
@@ -116,7 +116,7 @@ const statusReply = named(
     claims: z.array(claimSummary),
     pending_reviews: z.array(escalation),
     health: serviceHealth,
-    evidence: evidenceStanding,
+    evidence: evidencePolicyStatus,
     last_gaps: gapsSummary.nullable(),
     last_release: releaseSummary.nullable(),
     next_actions: z.array(nextAction),

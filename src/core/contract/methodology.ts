@@ -4,7 +4,7 @@ import { LINK_DAYS_MAX, TOKEN_LENGTH_MAX } from '../engine/review-link.js';
 import { agentIdSchema, requestIdSchema } from '../ids.js';
 import { featureVectorSchema } from '../methodology/definition/methodology.js';
 import { ALL_FILES_LENGTH_MAX } from '../methodology/definition/read/file-kinds.js';
-import { evidenceStanding, gateResult } from './claims.js';
+import { evidencePolicyStatus, gateResult } from './claims.js';
 import {
   CHECKPOINT_REFUSALS,
   FOLD_BACK_REFUSALS,
@@ -132,12 +132,14 @@ export const escalation = named(
 );
 /** Another feature in work, and the modules that both touch. */
 const overlappingWork = named(
-  'SharedWork',
+  'OverlappingWork',
   z.object({
     feature_id: text,
     edge: text,
     agent_id: text,
-    inner_product: count.nullable().describe('number of modules that both touch; null if unknown'),
+    inner_product: count
+      .nullable()
+      .describe('number of shared modules (name from the specification); null if unknown'),
     shared_modules: z.array(text),
     says: text,
   }),
@@ -167,7 +169,7 @@ const startReply = named(
     execution_id: z.null(),
     /** The reasons joined into one line. */
     routing_reason: text,
-    evidence: evidenceStanding,
+    evidence: evidencePolicyStatus,
     ...positionFields,
   }),
 );

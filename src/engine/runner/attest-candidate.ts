@@ -78,7 +78,7 @@ async function outcomesOn(
   if (fault !== null) return checks.map((check) => notRun(check, fault));
   const made = await createWorkCopy(folder, overlay);
   if (isCopyRefusal(made)) return checks.map((check) => notRun(check, `${made.says} ${made.next}`));
-  const copy: WorkCopy = { ...made, read_only: [...made.read_only, ...dependencies] };
+  const copy: WorkCopy = { ...made, read_only_mounts: [...made.read_only_mounts, ...dependencies] };
   try {
     const results = await runChecks(runCheck, { checks, copy, limits, signal });
     for (const { output, report } of results) await upload([output, report], tools);

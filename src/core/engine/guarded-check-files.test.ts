@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { evaluatorPaths, evaluatorsMessage } from './guarded-evaluators.js';
+import { checkFilePaths, checkFilesMessage } from './guarded-check-files.js';
 
 const check = (command: string) => ({ type: 'deterministic', command }) as const;
 const guarded = (path: string, command = 'npm test', is_new = false) =>
-  evaluatorPaths([{ path, is_new }], [check(command)]).length > 0;
+  checkFilePaths([{ path, is_new }], [check(command)]).length > 0;
 
 describe('a candidate changes what judges it', () => {
   test.each([
@@ -57,12 +57,12 @@ describe('a candidate changes what judges it', () => {
   });
 
   test('only where a program judges', () => {
-    expect(evaluatorPaths([{ path: 'package.json', is_new: false }], [{ type: 'agent' }])).toEqual([]);
-    expect(evaluatorPaths([{ path: 'package.json', is_new: false }], [])).toEqual([]);
+    expect(checkFilePaths([{ path: 'package.json', is_new: false }], [{ type: 'agent' }])).toEqual([]);
+    expect(checkFilePaths([{ path: 'package.json', is_new: false }], [])).toEqual([]);
   });
 
   test('and a message names the first paths', () => {
-    expect(evaluatorsMessage(['a', 'b'])).toBe('it changes what judges it: a, b');
-    expect(evaluatorsMessage(['a'], 3)).toBe('it changes what judges it: a and 2 more');
+    expect(checkFilesMessage(['a', 'b'])).toBe('it changes what judges it: a, b');
+    expect(checkFilesMessage(['a'], 3)).toBe('it changes what judges it: a and 2 more');
   });
 });
