@@ -73,9 +73,9 @@ export async function runEdge(
   }
 }
 
-/** Under `evidence: verified` runners run the commands: here none is confirmed, and no sandbox is needed. */
+/** Under `evidence: verified` only runners run the commands, so no confirmation and no sandbox are needed here. */
 const refuseLocalChecks: RunCheck = async ({ check }) => {
-  throw new Error(`${check.name} is for a runner`);
+  throw new Error(`${check.name} must be run by a runner (policy \`evidence: verified\`)`);
 };
 
 const HOST: RunHost = {

@@ -148,7 +148,7 @@ export interface EvidenceFacts {
 export interface VerifiedOutcomes {
   /** Outcomes of deterministic checks by runners, which count instead of what the agent reports. */
   readonly outcomes: readonly CheckOutcome[];
-  /** Why a check has no report that counts, or what the runner said of one that has not passed. */
+  /** Why a check has no valid evidence, or why it did not pass. */
   readonly reasons: ReadonlyMap<string, string>;
 }
 
@@ -207,7 +207,7 @@ function verifiedOutcome(
 function statementFault(statement: EvidenceStatement, facts: EvidenceFacts): string | null {
   const state = ownValue(facts.runners, statement.runner_id)?.state;
   if (state !== 'enrolled')
-    return `The evidence is of the runner ${statement.runner_id}, which is ${state ?? 'not enrolled'}.`;
+    return `The evidence was signed by runner ${statement.runner_id}, which is ${state ?? 'not enrolled'}.`;
   if (statement.generation !== facts.generation)
     return `The evidence is of generation ${statement.generation}, and this is generation ${facts.generation}: run the checks again.`;
   if (statement.candidate_sha256 !== facts.candidate_sha256)

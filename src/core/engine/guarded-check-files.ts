@@ -3,8 +3,9 @@ import type { AuthorityDecision } from '../methodology/definition/authority.js';
 import { caseFoldedPath } from '../methodology/definition/guarded-paths.js';
 
 /**
- * Whether a candidate changes its own checks: their scripts, tests or test configuration. Under the policy `evidence: verified` such a candidate needs a human: a
- * runner only proves that the checks passed, not that they are still the same checks.
+ * Whether a candidate changes its own checks: their scripts, tests or test configuration. Under the policy `evidence:
+ * verified` such a candidate needs a human: a runner only proves that the checks passed, not that they are still the
+ * same checks.
  *
  * Only paths are examined. A folder in a command (`eslint src`) is usually the product that is judged, so its
  * files are not guarded; neither is a module that a test imports.
@@ -103,5 +104,5 @@ const PATHS_SHOWN_MAX = 10;
 export function checkFilesMessage(paths: readonly string[], count = paths.length): string {
   const shown = paths.slice(0, PATHS_SHOWN_MAX);
   const more = count > shown.length ? ` and ${count - shown.length} more` : '';
-  return `it changes what judges it: ${shown.join(', ')}${more}`;
+  return `it changes its own checks or tests: ${shown.join(', ')}${more}`;
 }

@@ -88,7 +88,7 @@ const AUTHORITY_MESSAGES: Readonly<Record<NonNullable<AuthorityDecision['reason'
   outside_role_authority: 'the role of this agent may not converge the edge',
   spec_mutation: 'the result changes the specification',
   commands_programs: 'the result changes files that configure other programs',
-  changes_evaluators: 'the result changes what judges it',
+  changes_evaluators: 'the result changes its own checks or tests',
 };
 
 function notAuthorisedMessage({ reason, paths = [] }: AuthorityDecision): string {
@@ -111,7 +111,7 @@ function decisionEscalation(human: HumanDecision | null): EscalationCause | null
     };
   }
   if (human?.decision === 'NO_ANSWER') {
-    return { reason: 'NO_ANSWER', says: 'Nobody has reviewed the candidate before the deadline.' };
+    return { reason: 'NO_ANSWER', says: 'The candidate was not reviewed before the deadline.' };
   }
   return null;
 }

@@ -14,7 +14,7 @@ const listedFile = z.strictObject({
   bytes: z.int().min(0),
   tier: z.enum(CONTEXT_INCLUSION),
   need: z.enum(CONTEXT_NEEDS),
-  /** Normalized, so that the run goes by the context as it was; null if it is not text. */
+  /** Normalized text, stored so that the run always uses this version; null if it is not text. */
   text: z.string().nullable(),
 });
 /** What `load_context` stores: the whole context of a run. */

@@ -32,7 +32,10 @@ export async function submitCandidate(
   return reply;
 }
 
-/** Reports may have 64 KiB together: of many checks each says less. The findings of the iteration have all of it. */
+/**
+ * All reports together may have 64 KiB, so each is shortened when there are many checks. The findings contain the full
+ * text.
+ */
 function reportsOf(outcomes: readonly CheckOutcome[]) {
   const saysCharsMax = Math.max(100, Math.floor(20_000 / outcomes.length) - 300);
   return outcomes.map(({ name, type, result, required: isRequired, says }) => ({

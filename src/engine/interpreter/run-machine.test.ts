@@ -201,7 +201,7 @@ describe('a machine', () => {
     expect(await runStates({ First: { Type: 'Pass', Next } }, {})).toEqual(failed('States.Runtime'));
   });
 
-  it('that does not end is ended', async () => {
+  it('is stopped after 25,000 transitions', async () => {
     const host = new ScriptedHost();
     expect(await runStates({ Loop: { Type: 'Pass', Next: 'Loop' } }, {}, host)).toEqual(
       failed('States.Runtime'),

@@ -95,7 +95,7 @@ async function upload(contents: readonly (Uint8Array | null)[], { putBlob }: Run
       await putBlob(sha256Of(bytes), bytes);
 }
 
-/** A manifest that says of a file that it is new, or what it was, must be right: guards of tests go by it. */
+/** `base_sha256` in the manifest must match the base: the guards on tests rely on it. */
 async function baseFault(folder: string, { files }: ResultManifest): Promise<string | null> {
   for (const { path, base_sha256 } of files) {
     const found = await fileDigest(join(folder, path));
