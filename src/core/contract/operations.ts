@@ -45,7 +45,7 @@ const platformOperations = {
     reply: { content_type: 'text/plain' },
   },
   review_link: {
-    ...open('/reviews/link', 'Web page of a candidate, for whoever has a signed link; decides nothing', {
+    ...open('/reviews/link', 'Web page of a candidate, for the holder of a signed link; decides nothing', {
       content_type: 'text/html',
     }),
     query: z.object({ token: z.string().exactOptional() }),

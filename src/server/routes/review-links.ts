@@ -8,7 +8,7 @@ import { messagePage, reviewLinkPage } from '../page/review-link-page.js';
 import { formPageResponse, type HttpResponse } from '../response.js';
 import type { Handlers } from '../route.js';
 
-const ASK_AGAIN = 'Ask whoever sent it for a new one: gen review link.';
+const ASK_AGAIN = 'Ask the sender for a new link: gen review link.';
 
 /** The pages behind review links. Every reply is a page, because a person reads it. */
 export const reviewLinkHandlers = {
