@@ -1,7 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import type { GapsReply, VersionReleaseReply } from '../../core/contract/methodology.js';
+import type { GapsReply } from '../../core/contract/gaps.js';
+import type { VersionReleaseReply } from '../../core/contract/version-releases.js';
 import { COVERAGE_LAYERS } from '../../workspace/scan/coverage.js';
 import { commitsWithKeys, headCommit, latestTag, tagRelease } from '../../workspace/scan/git-ref.js';
 import { command } from '../command.js';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
+import type { CheckpointReply, CheckpointSnapshot, checkpointBody } from '../../core/contract/checkpoints.js';
 import type { CheckpointRefusal } from '../../core/contract/codes.js';
-import type { CheckpointReply, CheckpointSnapshot, checkpointBody } from '../../core/contract/methodology.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
 import { evolveMethodology } from '../../core/methodology/progress/evolve.js';
 import {

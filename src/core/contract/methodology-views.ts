@@ -3,17 +3,9 @@ import { costSchema } from '../engine/check-outcome.js';
 import { agentIdSchema } from '../ids.js';
 import { budgetSchema } from '../methodology/definition/engine-settings.js';
 import { evidencePolicyStatus } from './claims.js';
-import {
-  ESCALATION_KINDS,
-  edgeName,
-  edgeStatus,
-  escalation,
-  featureId,
-  gapsSummary,
-  severity,
-  signal,
-  view,
-} from './methodology.js';
+import { gapsSummary, signal } from './gaps.js';
+import { view } from './methodology.js';
+import { edgeName, edgeStatus, featureId, severity } from './methodology-fields.js';
 import type { ApiOperations } from './operation.js';
 import {
   type AtQuery,
@@ -25,6 +17,7 @@ import {
   type ReplyOf,
   time,
 } from './schema.js';
+import { ESCALATION_KINDS, escalation } from './start.js';
 import { BANDS, EXPIRY_ACTIONS, FEATURE_STATUSES, WORKSPACE_STATES } from './values.js';
 
 const text = z.string();

@@ -3,7 +3,7 @@ import { parseBody } from '../../coordinator/operations/parse-body.js';
 import { isProblem, type Problem } from '../../coordinator/wire/problem.js';
 import type { GateResult } from '../../core/contract/claims.js';
 import { PROBLEM_STATUS, statusOf } from '../../core/contract/codes.js';
-import { reviewLinkForm } from '../../core/contract/methodology.js';
+import { reviewLinkForm } from '../../core/contract/reviews.js';
 import { messagePage, reviewLinkPage } from '../page/review-link-page.js';
 import { formPageResponse, type HttpResponse } from '../response.js';
 import type { Handlers } from '../route.js';

@@ -1,4 +1,4 @@
-import type { MethodologySignal } from '../../contract/methodology.js';
+import type { MethodologySignal } from '../../contract/gaps.js';
 import { PRIORITIES } from '../../contract/values.js';
 import { checkFilesMessage } from '../../engine/guarded-check-files.js';
 import { toolConfigMessage } from '../definition/guarded-paths.js';

@@ -1,10 +1,11 @@
-import type { GapsSummary, MethodologySignal, StartBody } from '../../contract/methodology.js';
+import type { GapsSummary, MethodologySignal } from '../../contract/gaps.js';
 import type {
   ChildState,
   ClaimSummary,
   ReleaseSummary,
   ReportedTimeBox,
 } from '../../contract/methodology-views.js';
+import type { StartBody } from '../../contract/start.js';
 import type { EdgeStatus } from '../../contract/values.js';
 import type { EvidencePolicyStatus } from '../../engine/evidence.js';
 import type { EventEnvelope } from '../../events/envelope.js';
