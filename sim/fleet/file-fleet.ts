@@ -185,7 +185,7 @@ export class FileFleet implements SimFleet {
         instance.process.kill();
         this.bootLater();
       },
-      () => this.onStoreFinished(instance.process),
+      () => this.onStoreBroken(instance.process),
     );
   }
 
@@ -240,7 +240,7 @@ export class FileFleet implements SimFleet {
   }
 
   /** The store reported that it cannot continue: the process stops. */
-  private onStoreFinished(process: SimProcess): void {
+  private onStoreBroken(process: SimProcess): void {
     if (process !== this.process || !process.isAlive) return;
     this.crash(this.rng.chance(this.context.scenario.rates.power_chance));
     this.bootLater();
@@ -342,7 +342,7 @@ export class FileFleet implements SimFleet {
         if (sentence.includes('is left aside')) world.violate('INV-20', sentence);
       },
     });
-    void store.finished.then(() => process.after(1, 'stops', () => this.onStoreFinished(process)));
+    void store.broken.then(() => process.after(1, 'stops', () => this.onStoreBroken(process)));
     return store;
   }
 

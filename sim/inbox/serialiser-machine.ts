@@ -153,7 +153,7 @@ export class SerialiserMachine {
       segment_bytes_max: scenario.segment_bytes_max,
       onWarning: (sentence) => world.trace(`warning: ${sentence}`),
     });
-    void store.finished.then(() => process.after(1, 'stops', () => process === this.process && this.crash()));
+    void store.broken.then(() => process.after(1, 'stops', () => process === this.process && this.crash()));
     const { limits } = scenario;
     const environment = process.environment();
     const coordinator = await Coordinator.open({ store, blobs: this.blobs, environment, limits });

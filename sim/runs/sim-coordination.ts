@@ -2,7 +2,11 @@ import { isProblem } from '../../src/coordinator/index.js';
 import type { AppendResult } from '../../src/core/contract/events.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import { edgeSubject } from '../../src/core/methodology/definition/edge-name.js';
-import { type EdgeCoordination, isUnanswered, type Unanswered } from '../../src/engine/coordination.js';
+import {
+  type CoordinationFailure,
+  type EdgeCoordination,
+  isCoordinationFailure,
+} from '../../src/engine/coordination.js';
 import { engineError } from '../../src/engine/engine-error.js';
 import type { CallOutcome } from '../actors/client.js';
 import type { CommandFactory, SimCommand, SimHandle } from '../actors/commands.js';
@@ -32,7 +36,7 @@ export function simCoordination({
   knowledge,
 }: CoordinationParts): EdgeCoordination {
   const granted = new Map<string, SimHandle>();
-  const answered = async <Reply>(command: SimCommand): Promise<Reply | Unanswered> =>
+  const answered = async <Reply>(command: SimCommand): Promise<Reply | CoordinationFailure> =>
     replyOf<Reply>(await call(command));
   /** The handle as the engine shows it; only the request that was granted is added. */
   const handleOf = ({ task_id = '', session_id = '', claim_id = '' }: ShownHandle, generation: number) => ({
@@ -69,7 +73,7 @@ export function simCoordination({
     async appendEvent(body) {
       const handle = body.claim_id === undefined ? null : handleOf(body, body.generation ?? 0);
       const reply = await answered<AppendResult>(commands.append(body, handle));
-      if (!isUnanswered(reply) && reply.success) knowledge.confirmed.add(reply.event_id);
+      if (!isCoordinationFailure(reply) && reply.success) knowledge.confirmed.add(reply.event_id);
       return reply;
     },
     // Simulated projects go by what is reported: nothing waits for the evidence of a runner.
@@ -97,7 +101,7 @@ function withoutEvidence(): never {
   throw new Error('simulated projects have no runners');
 }
 
-function replyOf<Reply>(outcome: CallOutcome): Reply | Unanswered {
+function replyOf<Reply>(outcome: CallOutcome): Reply | CoordinationFailure {
   if (outcome.kind === 'unknown') return { code: 'TIMEOUT', detail: 'There was no reply.' };
   const { reply } = outcome;
   return isProblem(reply) ? { code: reply.problem, detail: reply.detail } : (reply as Reply);

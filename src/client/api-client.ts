@@ -179,7 +179,7 @@ export class ApiClient extends ProjectEndpoint {
     return this.read(this.path('/agents'), options);
   }
 
-  /** Claims whose lease has ended and whose work nobody has taken over. */
+  /** Expired claims whose work was not claimed again. */
   expiredClaims(query: ExpiredClaimsQuery = {}): OperationReply<'list_expired_claims'> {
     return this.read(this.path('/claims/expired'), { ...query });
   }

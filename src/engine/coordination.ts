@@ -17,21 +17,27 @@ import type { EventEnvelope } from '../core/events/envelope.js';
 import { type EngineError, engineError } from './engine-error.js';
 
 /** The coordinator cannot answer: it is not reachable, the caller may not ask, or the request is not valid. */
-export interface Unanswered {
+export interface CoordinationFailure {
   readonly code: string;
   readonly detail: string;
 }
-export const isUnanswered = <Reply extends object>(reply: Reply | Unanswered): reply is Unanswered =>
-  'detail' in reply;
+export const isCoordinationFailure = <Reply extends object>(
+  reply: Reply | CoordinationFailure,
+): reply is CoordinationFailure => 'detail' in reply;
 
 /** Codes after which the same request may succeed later. */
-const PASSING: ReadonlySet<string> = new Set(['UNAVAILABLE', 'UNREACHABLE', 'TIMEOUT', 'RATE_LIMITED']);
+const TRANSIENT_CODES: ReadonlySet<string> = new Set([
+  'UNAVAILABLE',
+  'UNREACHABLE',
+  'TIMEOUT',
+  'RATE_LIMITED',
+]);
 
 /** The machine tries again where that may help, and hands everything else to a person. */
-export const unansweredError = ({ code, detail }: Unanswered): EngineError =>
-  engineError(PASSING.has(code) ? 'unavailable' : 'failed', `${code}: ${detail}`);
+export const coordinationError = ({ code, detail }: CoordinationFailure): EngineError =>
+  engineError(TRANSIENT_CODES.has(code) ? 'unavailable' : 'failed', `${code}: ${detail}`);
 
-type Reply<Result> = Promise<Result | Unanswered>;
+type Reply<Result> = Promise<Result | CoordinationFailure>;
 
 /** What the engine asks of the coordinator of one project. A client over HTTP and a coordinator in process provide it. */
 export interface EdgeCoordination {

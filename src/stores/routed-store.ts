@@ -19,10 +19,10 @@ import {
 export class RoutedStore implements Store {
   private readonly storeByUrl = new Map<string, Promise<Store>>();
   private readonly openStores = new Set<Store>();
-  private resolveFinished!: (error: StoreBroken) => void;
-  /** Resolves with the first store that finishes: the server, which serves all of them, then has to restart. */
-  readonly finished = new Promise<StoreBroken>((resolve) => {
-    this.resolveFinished = resolve;
+  private resolveBroken!: (error: StoreBroken) => void;
+  /** Resolves with the first store that becomes unusable: the server, which serves all of them, then has to restart. */
+  readonly broken = new Promise<StoreBroken>((resolve) => {
+    this.resolveBroken = resolve;
   });
 
   private constructor(
@@ -155,7 +155,7 @@ export class RoutedStore implements Store {
 
   private watch(store: Store): void {
     this.openStores.add(store);
-    void store.finished?.then(this.resolveFinished);
+    void store.broken?.then(this.resolveBroken);
   }
 }
 

@@ -91,7 +91,7 @@ export interface Store {
   /** Writes pending data and releases all resources. Idempotent. */
   close(): Promise<void>;
   /** Resolves when this object becomes unusable and the store must be reopened. Absent: that cannot happen. */
-  readonly finished?: Promise<StoreBroken>;
+  readonly broken?: Promise<StoreBroken>;
 }
 
 /**
@@ -139,7 +139,7 @@ export const isLogStore = (store: Store): store is LogStore => 'openLog' in stor
 
 export interface StoreCapabilities {
   readonly name: string;
-  /** `process`: the clock of the single writer process. `store`: the engine's. `coordinator`: the caller's, plus a margin. */
+  /** `process`: the clock of the single writer process. `store`: the database's. `coordinator`: the caller's, plus a margin. */
   readonly clock: 'process' | 'store' | 'coordinator';
   /** At most one coordinator at a time, so its view is never stale. */
   readonly single_writer: boolean;
@@ -373,7 +373,7 @@ export class StoreUncertain extends Error {
   override readonly name = 'StoreUncertain';
 }
 
-/** The engine cannot be used as configured. The message tells a person what is wrong and what to do. */
+/** The storage backend cannot be used as configured. The message says what is wrong and how to fix it. */
 export class StoreRefused extends Error {
   override readonly name = 'StoreRefused';
 }

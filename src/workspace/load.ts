@@ -1,7 +1,7 @@
 import type { Coordinator } from '../coordinator/coordinator.js';
 import { SINGLE_AGENT } from '../coordinator/operations/edge-facts.js';
 import type { Problem } from '../coordinator/wire/problem.js';
-import type { ConfigureResult } from '../core/contract/methodology.js';
+import type { ConfigureResult } from '../core/contract/configuration.js';
 import { parseMethodology } from '../core/methodology/definition/read-methodology.js';
 import type { ProjectKey } from '../stores/store.js';
 import { configureBodyOf, readWorkspaceFiles } from './read-files.js';

@@ -8,7 +8,7 @@ import { onTestFinished } from 'vitest';
 import { gen } from '../../src/cli/testing/terminal.js';
 import { Genesis } from '../../src/client/index.js';
 import { claimEventKindOf } from '../../src/core/claims/claim-event-kinds.js';
-import type { ReviewsReply } from '../../src/core/contract/methodology.js';
+import type { ReviewsReply } from '../../src/core/contract/reviews.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import { PROGRAM } from './model-links.js';
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import type {
+  AslPassState,
   Catcher,
   ChoiceRule,
   MachineState,
-  PassStep,
   PayloadTemplate,
   Retrier,
   StateMachine,
@@ -199,7 +199,7 @@ const failingBranchStage: fc.Arbitrary<StageOf> = fc
   });
 
 const passStage: fc.Arbitrary<StageOf> = fc
-  .constantFrom<Partial<PassStep>>(
+  .constantFrom<Partial<AslPassState>>(
     { InputPath: '$.run.edge', ResultPath: '$.edge' },
     { InputPath: '$$.Execution.Input.run', ResultPath: '$.results.run' },
     {
@@ -212,7 +212,7 @@ const passStage: fc.Arbitrary<StageOf> = fc
     {},
   )
   .map((fields) => (number, Next) => ({
-    states: { [`Pass ${number}`]: { Type: 'Pass', ...fields, Next } as PassStep },
+    states: { [`Pass ${number}`]: { Type: 'Pass', ...fields, Next } as AslPassState },
     functions: {},
   }));
 

@@ -46,7 +46,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
   {
     name: 'unconfigured-project-asks-nobody',
     file: 'src/coordinator/operations/convergence-facts.ts',
-    find: "if (methodology === null && authority.verdict === 'granted') return",
+    find: "if (methodology === null && authority.decision === 'granted') return",
     replace: 'if (methodology === null) return',
     why: 'When the files of a workspace cannot be read, an agent can configure other programs.',
     tests: ['test/security/promotion.test.ts'],

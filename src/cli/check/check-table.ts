@@ -1,5 +1,5 @@
 import type { CheckOutcome } from '../../core/engine/check-outcome.js';
-import type { CheckResult } from '../../engine/checks/check-runner.js';
+import type { CheckExecution } from '../../engine/checks/check-runner.js';
 import type { CommandContext } from '../context.js';
 import { singleLine } from '../output/text.js';
 
@@ -13,7 +13,7 @@ export function lastLines(output: Uint8Array): string[] {
 }
 
 /** A row per check, and what those that have not passed printed last. */
-export function checkResultLines(context: CommandContext, results: readonly CheckResult[]): string[] {
+export function checkResultLines(context: CommandContext, results: readonly CheckExecution[]): string[] {
   const { paint } = context;
   const outcomes = results.map(({ outcome }) => outcome);
   const columns = [

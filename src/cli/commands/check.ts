@@ -2,7 +2,7 @@ import { didYouMean } from '../../core/closest-names.js';
 import type { EffectiveCheck } from '../../core/contract/tasks.js';
 import { isBlocking } from '../../core/engine/check-outcome.js';
 import { subjectKindOf } from '../../core/subject.js';
-import type { CheckResult } from '../../engine/checks/check-runner.js';
+import type { CheckExecution } from '../../engine/checks/check-runner.js';
 import type { CommandExecutor } from '../../engine/checks/command-executor.js';
 import { checkRunner, DEFAULT_CHECK_LIMITS } from '../../engine/checks/run-check.js';
 import { runChecks } from '../../engine/checks/run-checks.js';
@@ -80,7 +80,7 @@ interface CopyRun {
 async function runOnCopy(
   context: CommandContext,
   { root, files, checks, executor }: CopyRun,
-): Promise<CheckResult[] | null> {
+): Promise<CheckExecution[] | null> {
   const copy = await createWorkCopy(root, files);
   if (isCopyRefusal(copy)) throw failureWithCode(copy.refused, `${copy.says} ${copy.next} Nothing was run.`);
   const stop = abortOnStop(context.io);
@@ -102,7 +102,7 @@ function showResults(
   task_id: string,
   files: readonly OverlayFile[],
   { is_sandboxed }: CommandExecutor,
-  results: readonly CheckResult[],
+  results: readonly CheckExecution[],
 ): void {
   const drafts = files.map(({ path }) => path);
   const checks = results.map(({ outcome, output }) => ({ ...outcome, last_lines: lastLines(output) }));

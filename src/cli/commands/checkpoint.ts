@@ -20,7 +20,7 @@ Examples:
 The snapshot is written to .ai-workspace/snapshots/snapshot-TIME.yml, read-only, and never changed.`,
   async run(context, { message }) {
     const workspace = context.requireWorkspace();
-    const { aggregate_hash: context_hash } = await buildContextManifest(workspace);
+    const { context_hash } = await buildContextManifest(workspace);
     const git_ref = (await headCommit(workspace.root)) ?? undefined;
     const snapshot_path = `.ai-workspace/snapshots/snapshot-${fileTimestamp(new Date())}.yml`;
     await withMethodology(context, 'write', async ({ calls }) => {

@@ -39,7 +39,7 @@ export const addFleet = command('fleet [command...]', {
   description: 'run several agents until all work is done',
   options: FLEET_OPTIONS,
   help: `
-Each agent is a "gen run --loop" of its own: it claims a task or an edge of a feature, runs the command on it, submits
+Each agent is a separate "gen run --loop": it claims a task or an edge of a feature, runs the command on it, submits
 the result, and repeats. The command gets the work in environment variables (see gen run --help): the most important are
 GENESIS_TASK_ID, GENESIS_BRIEFING (a file with the briefing as JSON) and GENESIS_RESULT (the file to write the result
 to).

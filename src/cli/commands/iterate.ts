@@ -1,7 +1,7 @@
 import { compileMachine } from '../../core/engine/compile-machine.js';
 import { canonicalEdge } from '../../core/methodology/definition/edge-name.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
-import { isUnanswered } from '../../engine/coordination.js';
+import { isCoordinationFailure } from '../../engine/coordination.js';
 import type { RunEnd } from '../../engine/runs/execute-run.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
@@ -86,7 +86,7 @@ function edgeOf(id = ''): EdgeName {
 
 function report(context: CommandContext, end: RunEnd): void {
   if (end.status === 'REFUSED') {
-    if (isUnanswered(end.refusal)) throw failureWithCode(end.refusal.code, end.refusal.detail);
+    if (isCoordinationFailure(end.refusal)) throw failureWithCode(end.refusal.code, end.refusal.detail);
     reportRefusal(context, end.refusal);
     return;
   }

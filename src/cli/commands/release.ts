@@ -1,7 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import type { GapsReply, VersionReleaseReply } from '../../core/contract/methodology.js';
+import type { GapsReply } from '../../core/contract/gaps.js';
+import type { VersionReleaseReply } from '../../core/contract/version-releases.js';
 import { COVERAGE_LAYERS } from '../../workspace/scan/coverage.js';
 import { commitsWithKeys, headCommit, latestTag, tagRelease } from '../../workspace/scan/git-ref.js';
 import { command } from '../command.js';
@@ -38,7 +39,7 @@ a requirement.`,
       if (!dryRun) await assertReleasable(root, path, tag);
       const { gapsRequest } = await scanRequirements(root, calls, COVERAGE_LAYERS);
       const gaps = unwrapReply(await calls.gaps({ ...gapsRequest, dry_run: true }));
-      const { aggregate_hash: context_hash } = await buildContextManifest(workspace);
+      const { context_hash } = await buildContextManifest(workspace);
       const gitTag = tag ? { git_tag: `v${version}` } : {};
       const figures = { ...coverageFigures(gaps), context_hash, ...gitTag };
       const request = { version, dry_run: dryRun, agent_id: await context.agent(), ...figures };

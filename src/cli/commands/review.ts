@@ -1,4 +1,4 @@
-import type { PendingReview } from '../../core/contract/methodology.js';
+import type { PendingReview } from '../../core/contract/reviews.js';
 import { canonicalEdge } from '../../core/methodology/definition/edge-name.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { command } from '../command.js';

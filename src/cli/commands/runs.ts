@@ -23,7 +23,7 @@ Examples:
 });
 
 const cancel = command('cancel <id>', {
-  description: 'end a run that has not ended; its executor loses the edge',
+  description: 'cancel a run; its executor loses the claim of the edge',
   options: { '--comment <text>': 'why' },
   help: `
 Needs the credential of an admin. What the run has already recorded stays in the log.

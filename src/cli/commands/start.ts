@@ -1,4 +1,4 @@
-import type { StartReply } from '../../core/contract/methodology.js';
+import type { StartReply } from '../../core/contract/start.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { command } from '../command.js';
 import { EXIT, type ExitCode } from '../exit.js';

@@ -3,9 +3,9 @@ import { resolve } from 'node:path';
 import { isObject } from '../../core/events/plain-data.js';
 import { readStrictJson } from '../../core/strict-json.js';
 import { command } from '../command.js';
-import { collectTaskProof } from '../evidence/collect-task-proof.js';
-import type { SentBody } from '../evidence/signed-bodies.js';
 import { fileUnreadable, wrongUsage } from '../exit.js';
+import { collectTaskProof } from '../proof/collect-task-proof.js';
+import type { SentBody } from '../proof/signed-bodies.js';
 
 export const addTaskProof = command('proof <id>', {
   description: 'prove how the accepted result of a task or an edge came about',

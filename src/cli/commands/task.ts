@@ -93,7 +93,7 @@ const explain = command('explain <id>', {
 });
 
 const expired = command('expired', {
-  description: 'list the claims whose lease has ended, and whose work nobody has taken over',
+  description: 'list expired claims whose work was not claimed again',
   options: {
     '--before <time>': 'only leases that ended before this time (ISO-8601; default: now)',
     '--after <id>': 'continue after this task of an earlier reply',

@@ -119,7 +119,7 @@ async function up(context: CommandContext, options: UpOptions): Promise<void> {
   printAddress(context, server, storeName);
   const stopReason = await Promise.race([
     stopRequested,
-    store.finished ?? stopRequested,
+    store.broken ?? stopRequested,
     inboxService?.failed ?? stopRequested,
   ]).catch((error: Error) => error);
   context.printNotice('Stopping after all accepted requests are answered.');

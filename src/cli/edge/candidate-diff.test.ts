@@ -2,7 +2,7 @@ import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import type { PendingReview } from '../../core/contract/methodology.js';
+import type { PendingReview } from '../../core/contract/reviews.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { candidateDiffs } from './candidate-diff.js';
 

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { join } from 'node:path';
-import type { PendingReview } from '../../core/contract/methodology.js';
+import type { PendingReview } from '../../core/contract/reviews.js';
 import { unifiedDiff } from '../../core/line-diff.js';
 import { readRegularFile } from '../../workspace/regular-file.js';
 import type { Workspace } from '../../workspace/workspace.js';

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { PendingReview } from '../../core/contract/methodology.js';
+import type { PendingReview } from '../../core/contract/reviews.js';
 import { findDraftPaths } from '../../workspace/drafts/draft-paths.js';
 import { isDraftRefusal } from '../../workspace/drafts/refusal.js';
 import type { Workspace } from '../../workspace/workspace.js';

@@ -39,7 +39,7 @@ export async function readAutoFacts(scope: AutoScope, setAside: ReadonlySet<stri
   const isUsable = ({ feature_id: feature, edge, has_constructor }: AutoEdge): boolean =>
     has_constructor && !setAside.has(edgeSubject(feature, edge));
   if (feature_id === null && recommended.length > 0 && !recommended.some(isUsable)) {
-    // To name a feature means to insist on it, so those that start has skipped are not asked.
+    // Naming a feature overrides its skip, so skipped features are not queried.
     const left = new Set([best.feature, ...skipped.map(({ feature }) => feature)]);
     const others = features.map((one) => one.feature_id).filter((id) => !left.has(id));
     for (const other of others.slice(0, FEATURES_ASKED_MAX))

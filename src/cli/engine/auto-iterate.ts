@@ -1,7 +1,7 @@
 import { type AutoEdge, type AutoPause, nextAutoStep } from '../../core/engine/auto-step.js';
 import { genCommand, stuckSpawnCommand } from '../../core/methodology/definition/command.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
-import { isUnanswered } from '../../engine/coordination.js';
+import { isCoordinationFailure } from '../../engine/coordination.js';
 import type { RunEnd } from '../../engine/runs/execute-run.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, EXIT, failureWithCode } from '../exit.js';
@@ -104,7 +104,7 @@ function reportNotRun(
     return;
   }
   const { refusal } = end;
-  if (isUnanswered(refusal)) throw failureWithCode(refusal.code, refusal.detail);
+  if (isCoordinationFailure(refusal)) throw failureWithCode(refusal.code, refusal.detail);
   context.warn(`${subject} was not run: ${refusal.reason}. ${refusal.next}`);
 }
 

@@ -52,7 +52,7 @@ export async function runEdge(
   const options = { isConfirmed, isUnsandboxed, howToConfirm };
   const runCheck =
     plan.evidence === 'verified'
-      ? runsNothing
+      ? refuseLocalChecks
       : await openCheckRunner(context, workspace.root, plan.checks, options);
   const { tenant: tenant_id, project: project_id } = await context.target();
   const services = workspaceServices({
@@ -73,9 +73,9 @@ export async function runEdge(
   }
 }
 
-/** Under `evidence: verified` runners run the commands: here none is confirmed, and no sandbox is needed. */
-const runsNothing: RunCheck = async ({ check }) => {
-  throw new Error(`${check.name} is for a runner`);
+/** Under `evidence: verified` only runners run the commands, so no confirmation and no sandbox are needed here. */
+const refuseLocalChecks: RunCheck = async ({ check }) => {
+  throw new Error(`${check.name} must be run by a runner (policy \`evidence: verified\`)`);
 };
 
 const HOST: RunHost = {

@@ -3,7 +3,7 @@ import { isProblem } from '../../client/replies.js';
 import type { EvidencePolicy } from '../../core/contract/values.js';
 import { NO_COST } from '../../core/engine/check-outcome.js';
 import { edgePlan } from '../../core/engine/edge-plan.js';
-import { withEvaluatorsGuarded } from '../../core/engine/guarded-evaluators.js';
+import { escalateIfChecksChanged } from '../../core/engine/guarded-check-files.js';
 import { checkAuthority } from '../../core/methodology/definition/authority.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
@@ -81,7 +81,7 @@ export function workspaceServices(options: ServiceOptions): EngineServices {
     authorityOf({ edge, evidence, checks }, files) {
       const paths = files.map(({ path }) => path);
       const ofRole = checkAuthority(methodology, { edge, agent_role, files: paths, is_human: false });
-      return evidence === 'verified' ? withEvaluatorsGuarded(ofRole, files, checks) : ofRole;
+      return evidence === 'verified' ? escalateIfChecksChanged(ofRole, files, checks) : ofRole;
     },
     agent_id,
     now: () => performance.now() + performance.timeOrigin,

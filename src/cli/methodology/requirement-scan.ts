@@ -1,4 +1,4 @@
-import type { GapsBody } from '../../core/contract/methodology.js';
+import type { GapsBody } from '../../core/contract/gaps.js';
 import { type CoverageLayer, coverageOf } from '../../workspace/scan/coverage.js';
 import { scanTags } from '../../workspace/scan/tags.js';
 import { unwrapReply } from '../replies.js';

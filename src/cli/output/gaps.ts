@@ -1,4 +1,4 @@
-import type { GapsReply } from '../../core/contract/methodology.js';
+import type { GapsReply } from '../../core/contract/gaps.js';
 import type { Coverage, CoverageLayer, KeyCoverage } from '../../workspace/scan/coverage.js';
 import type { TagKind } from '../../workspace/scan/tags.js';
 import type { CommandContext } from '../context.js';

@@ -1,4 +1,4 @@
-import type { VersionReleaseReply } from '../../core/contract/methodology.js';
+import type { VersionReleaseReply } from '../../core/contract/version-releases.js';
 import type { TaggedCommit } from '../../workspace/scan/git-ref.js';
 import type { CommandContext } from '../context.js';
 import { countText, firstLines, section, truncate } from './text.js';

@@ -1,4 +1,4 @@
-import type { PendingProposal, PendingReview } from '../../core/contract/methodology.js';
+import type { PendingProposal, PendingReview } from '../../core/contract/reviews.js';
 import type { CommandContext } from '../context.js';
 import type { FileDiff } from '../edge/candidate-diff.js';
 import type { CandidateCopy } from '../edge/draft-copies.js';

@@ -1,4 +1,4 @@
-import type { Escalation, OverlappingWork, StartReply } from '../../core/contract/methodology.js';
+import type { Escalation, OverlappingWork, StartReply } from '../../core/contract/start.js';
 import type { CommandContext } from '../context.js';
 import { countText, relativeTime, section } from './text.js';
 

@@ -95,7 +95,7 @@ const damageOf = ({ first, last, why }: LineFault<LogLinePosition>): LogReadDama
 
 class LogReader {
   damage: LogReadDamage | null = null;
-  private isExcess = false;
+  private isTooLargeToCheck = false;
   /** Position of the last event of a whole block. */
   position = 0;
   private readonly end: LogEnd = { key: null, seal: NO_HASH, position: 0, foreign: [], isFormat1: true };
@@ -173,7 +173,7 @@ class LogReader {
     const { whole, size, line } = await this.readFile(file, path, durableExtent);
     const isShort = whole < durableExtent.bytes || this.position < durableExtent.position;
     if (isShort) this.damage ??= { file: path, line, why: 'the log ends here, and later lines are missing' };
-    else if (!this.isExcess) this.damage = null;
+    else if (!this.isTooLargeToCheck) this.damage = null;
     if (this.damage !== null || size === whole) return;
     this.unfinishedBytes = size - whole;
     this.unfinished = { file: path, line };
@@ -195,11 +195,11 @@ class LogReader {
         const fault = this.check.addLine(bytes, { file: path, line, end: offset + bytes.length + 1 });
         if (fault === null) return;
         this.damage = damageOf(fault);
-        this.isExcess = fault.isExcess === true;
+        this.isTooLargeToCheck = fault.isTooLargeToCheck === true;
       });
       if (durableExtent !== null) {
         this.damage ??= this.undecidedDamage();
-        if (this.damage !== null && !this.isExcess)
+        if (this.damage !== null && !this.isTooLargeToCheck)
           await addProvenDurable(durableExtent, file, this.wholeBytes, this.end.key, this.position);
       }
       this.lines += this.wholeLine;

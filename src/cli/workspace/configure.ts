@@ -1,7 +1,7 @@
 import { type ApiProblem, isProblem as isApiProblem } from '../../client/replies.js';
 import type { Coordinator } from '../../coordinator/coordinator.js';
 import { isProblem, type Problem } from '../../coordinator/wire/problem.js';
-import type { ConfigureResult } from '../../core/contract/methodology.js';
+import type { ConfigureResult } from '../../core/contract/configuration.js';
 import { loadWorkspace } from '../../workspace/load.js';
 import { readProjectKey } from '../../workspace/project-file.js';
 import type { Workspace } from '../../workspace/workspace.js';

@@ -28,7 +28,7 @@ interface TenantRetention {
 }
 
 /**
- * Redacts the old events of projects that nobody uses: those that are not loaded, of all tenants, one after the other.
+ * Redacts the old events of idle projects: those that are not loaded, of all tenants, one after the other.
  * The first round begins an hour after the start, then there is one a day. A project is loaded only if it has events
  * to look at, and unloaded again.
  */

@@ -1,4 +1,4 @@
-import type { PendingReview } from '../../core/contract/methodology.js';
+import type { PendingReview } from '../../core/contract/reviews.js';
 import {
   currentNotice,
   type ReviewNotice,

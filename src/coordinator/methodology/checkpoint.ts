@@ -1,6 +1,6 @@
 import type { z } from 'zod';
+import type { CheckpointReply, CheckpointSnapshot, checkpointBody } from '../../core/contract/checkpoints.js';
 import type { CheckpointRefusal } from '../../core/contract/codes.js';
-import type { CheckpointReply, CheckpointSnapshot, checkpointBody } from '../../core/contract/methodology.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
 import { evolveMethodology } from '../../core/methodology/progress/evolve.js';
 import {
@@ -19,14 +19,14 @@ import { NOT_INITIALISED, type Refusal, rowOf, unknownFeature, viewInputOf } fro
 type ParsedCheckpointBody = z.output<typeof checkpointBody>;
 
 /** The checkpoint's position in the log, or why it was refused. */
-type CheckpointMark =
+type RecordedCheckpoint =
   | { readonly event_id: string; readonly position: number; readonly timestamp: string }
   | Refusal<CheckpointRefusal>;
 
 /** Marks a position of the log. The project's state there can be recomputed from the log at any time and never changes. */
 export function checkpointOperation(body: ParsedCheckpointBody, state: MethodologyState, caller: Caller) {
   const request = requestKeyOf(caller, 'checkpoint', body);
-  const operation: Operation<CheckpointMark> = {
+  const operation: Operation<RecordedCheckpoint> = {
     kind: 'checkpoint',
     request,
     attempt(view) {
@@ -54,14 +54,14 @@ export function checkpointOperation(body: ParsedCheckpointBody, state: Methodolo
 }
 
 export async function checkpointReply(
-  mark: CheckpointMark,
+  recorded: RecordedCheckpoint,
   body: ParsedCheckpointBody,
   project: Project,
 ): Promise<CheckpointReply> {
-  if ('code' in mark) {
-    return { success: false, reason: mark.code, snapshot: null, event_id: null, next: mark.says };
+  if ('code' in recorded) {
+    return { success: false, reason: recorded.code, snapshot: null, event_id: null, next: recorded.says };
   }
-  const { event_id, position, timestamp } = mark;
+  const { event_id, position, timestamp } = recorded;
   const view = project.view();
   const { work, state } = await replayUntil(project, position);
   const rulesOf = (subject: string) => view.rulesOf(subject);

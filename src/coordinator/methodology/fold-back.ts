@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { FoldBackRefusal } from '../../core/contract/codes.js';
-import type { FoldBackReply, foldBackBody } from '../../core/contract/methodology.js';
+import type { FoldBackReply, foldBackBody } from '../../core/contract/spawns.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
 import type { Methodology } from '../../core/methodology/definition/methodology.js';
 import type {

@@ -1,10 +1,5 @@
 import type { z } from 'zod';
-import type {
-  GapCluster,
-  GapsReply,
-  gapsBody,
-  IdentifiedGapCluster,
-} from '../../core/contract/methodology.js';
+import type { GapCluster, GapsReply, gapsBody, IdentifiedGapCluster } from '../../core/contract/gaps.js';
 import type { LogPosition } from '../../core/contract/schema.js';
 import { genCommand, newFeatureCommand } from '../../core/methodology/definition/command.js';
 import { findGaps, hasNoGaps } from '../../core/methodology/progress/gaps.js';

@@ -1,12 +1,12 @@
 import type { z } from 'zod';
 import { adviceFor, type VersionReleaseRefusal } from '../../core/contract/codes.js';
+import type { GapsSummary } from '../../core/contract/gaps.js';
 import type {
-  GapsSummary,
   ReadinessCheck,
   ReleaseManifest,
   versionReleaseBody as releaseBody,
   VersionReleaseReply,
-} from '../../core/contract/methodology.js';
+} from '../../core/contract/version-releases.js';
 import { type EventDraft, isoTime } from '../../core/events/envelope.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
 import type { MethodologyState } from '../../core/methodology/progress/feature-state.js';

@@ -1,5 +1,5 @@
 import type { Gate, Head } from '../../core/claims/head.js';
-import type { PendingReview } from '../../core/contract/methodology.js';
+import type { PendingReview } from '../../core/contract/reviews.js';
 import { isoTime } from '../../core/events/envelope.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
 import { isFilesResult, parseManifest } from '../../core/methodology/definition/manifest.js';

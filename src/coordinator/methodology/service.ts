@@ -1,23 +1,6 @@
+import { type CheckpointReply, checkpointBody } from '../../core/contract/checkpoints.js';
 import type { GateResult } from '../../core/contract/claims.js';
-import {
-  type CheckpointReply,
-  checkpointBody,
-  DECISION_CODES,
-  decideReviewBody,
-  type FoldBackReply,
-  foldBackBody,
-  type GapsFoundReply,
-  type GapsReply,
-  gapsBody,
-  type PendingReview,
-  type ReviewsReply,
-  type SpawnReply,
-  type StartReply,
-  spawnBody,
-  startBody,
-  type VersionReleaseReply,
-  versionReleaseBody,
-} from '../../core/contract/methodology.js';
+import { type GapsFoundReply, type GapsReply, gapsBody } from '../../core/contract/gaps.js';
 import {
   type FeatureView,
   featureBody,
@@ -29,7 +12,16 @@ import {
   type ZoomView,
   zoomBody,
 } from '../../core/contract/methodology-views.js';
+import {
+  DECISION_CODES,
+  decideReviewBody,
+  type PendingReview,
+  type ReviewsReply,
+} from '../../core/contract/reviews.js';
 import type { AtQuery, LogPosition } from '../../core/contract/schema.js';
+import { type FoldBackReply, foldBackBody, type SpawnReply, spawnBody } from '../../core/contract/spawns.js';
+import { type StartReply, startBody } from '../../core/contract/start.js';
+import { type VersionReleaseReply, versionReleaseBody } from '../../core/contract/version-releases.js';
 import {
   emptyRunsState,
   evolveRuns,

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { adviceFor, type SpawnRefusal } from '../../core/contract/codes.js';
-import type { SpawnReply, spawnBody } from '../../core/contract/methodology.js';
+import type { SpawnReply, spawnBody } from '../../core/contract/spawns.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
 import { canonicalEdge } from '../../core/methodology/definition/edge-name.js';
 import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';

@@ -1,5 +1,5 @@
 import { DEFAULT_POLICY, type Policy } from '../../core/claims/policy.js';
-import type { ConfigureResult } from '../../core/contract/methodology.js';
+import type { ConfigureResult } from '../../core/contract/configuration.js';
 import type { ConfigFault } from '../../core/contract/problem.js';
 import { hasFeatureChanged, hasMethodologyChanged } from '../../core/methodology/definition/config-diff.js';
 import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';

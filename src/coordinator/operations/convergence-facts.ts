@@ -4,7 +4,7 @@ import type { ConvergenceEvidence, Head, SubmittedResult } from '../../core/clai
 import { HUMAN_ROLE } from '../../core/claims/human-approval.js';
 import type { FailingCheck, SubmitBody } from '../../core/contract/claims.js';
 import type { EffectiveCheck } from '../../core/contract/tasks.js';
-import { type ChangedFile, withEvaluatorsGuarded } from '../../core/engine/guarded-evaluators.js';
+import { type ChangedFile, escalateIfChecksChanged } from '../../core/engine/guarded-check-files.js';
 import { checkAuthority } from '../../core/methodology/definition/authority.js';
 import { effectiveChecklist } from '../../core/methodology/definition/checklist.js';
 import { judgeConvergence, type ReportedCheck } from '../../core/methodology/definition/convergence.js';
@@ -49,14 +49,14 @@ export function convergenceFacts(
   const ofRole = checkAuthority(methodology, { edge, agent_role, files, is_human });
   const isGuarded = view.policy.evidence === 'verified' && !is_human;
   const checks = isGuarded ? deterministicChecks(view, head.subject) : [];
-  const authority = withEvaluatorsGuarded(ofRole, reported.files, checks);
+  const authority = escalateIfChecksChanged(ofRole, reported.files, checks);
   const authorityDetails = { authority_reason: authority.reason, authority_paths: authority.paths ?? [] };
-  if (methodology === null && authority.verdict === 'granted') return { authority: 'granted' };
+  if (methodology === null && authority.decision === 'granted') return { authority: 'granted' };
   const evaluators = reported.evidence?.evaluators;
   const judged = { subject: head.subject, generation: head.generation, sha256: reported.result.sha256 };
   const { failing, needs_human } = evaluateConvergence(view, judged, evaluators);
   return {
-    authority: authority.verdict,
+    authority: authority.decision,
     convergence: {
       // A human may override every failing check except those that a program decides.
       failing: (is_human ? failing.filter(isProgramCheck) : failing).map(nameAndMessage),

@@ -4,7 +4,7 @@ import {
   type CandidateRecord,
   candidateRecord,
   type EvidenceFacts,
-  evidenceStanding,
+  evidencePolicyStatus,
   type Runners,
   runnersRecord,
   type VerifiedOutcomes,
@@ -82,14 +82,14 @@ export function edgeEvidence(view: DecisionView, subject: string): Explanation['
   const checks = deterministicChecks(view, subject);
   const { generation, phase } = view.peekHead(subject);
   if (checks.length === 0 || phase === 'COMPLETED') return null;
-  const standing = evidenceStanding(view.policy.evidence, runnersOf(view));
-  if (standing.policy === 'reported') return { ...standing, candidate: null, outcomes: [], missing: [] };
+  const status = evidencePolicyStatus(view.policy.evidence, runnersOf(view));
+  if (status.policy === 'reported') return { ...status, candidate: null, outcomes: [], missing: [] };
   const proposed = candidateOf(view, subject);
   const sha256 = proposed?.candidate_sha256 ?? '';
   const { outcomes, reasons } = verifiedOutcomesOf(view, { subject, generation, sha256 }, checks);
   const candidate = proposed === null ? null : { generation: proposed.generation, candidate_sha256: sha256 };
   const missing = [...reasons].map(([name, says]) => ({ name, says }));
-  return { ...standing, candidate, outcomes, missing };
+  return { ...status, candidate, outcomes, missing };
 }
 
 /** Under `verified`, a decision about a result holds only while these records stay as they are. */

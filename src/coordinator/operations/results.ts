@@ -1,7 +1,7 @@
 import { canonicalJson } from '../../core/canonical-json.js';
 import type { SubmittedResult } from '../../core/claims/head.js';
 import type { SubmitBody } from '../../core/contract/claims.js';
-import type { ChangedFile } from '../../core/engine/guarded-evaluators.js';
+import type { ChangedFile } from '../../core/engine/guarded-check-files.js';
 import {
   isFilesResult,
   MANIFEST_BYTES_MAX,

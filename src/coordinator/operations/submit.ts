@@ -3,7 +3,7 @@ import { verifiedGrant } from '../../core/claims/decide/submit.js';
 import { decide } from '../../core/claims/decide.js';
 import type { SubmittedResult } from '../../core/claims/head.js';
 import type { SubmissionResult, SubmitBody } from '../../core/contract/claims.js';
-import type { ChangedFile } from '../../core/engine/guarded-evaluators.js';
+import type { ChangedFile } from '../../core/engine/guarded-check-files.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { subjectKindOf } from '../../core/subject.js';
 import { parkedResults, pastGrant } from '../../core/views/index.js';

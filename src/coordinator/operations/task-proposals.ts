@@ -1,6 +1,6 @@
 import { canonicalJson } from '../../core/canonical-json.js';
-import type { PendingProposal } from '../../core/contract/methodology.js';
 import type { DecideProposalBody, PlanResult } from '../../core/contract/plan.js';
+import type { PendingProposal } from '../../core/contract/reviews.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
 import { readTaskItems } from '../../core/plan/index.js';
 import {

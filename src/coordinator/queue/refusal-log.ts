@@ -62,12 +62,12 @@ export class RefusalLog {
    * caller has loaded.
    */
   count(refusal: CountedRefusal, loaded: RefusalCounts | undefined): number {
-    const { subject, generation, principal, identity } = refusal;
+    const { subject, generation, principal, request_identity } = refusal;
     const key = keyOf(subject, generation);
     const counts = this.bySubject.get(key) ?? loaded;
     if (counts === undefined) throw new Error(`the refusals of ${subject} were not loaded`);
     this.keep(key, counts);
-    return nextNumber(counts.of(generation, principal), identity);
+    return nextNumber(counts.of(generation, principal), request_identity);
   }
 
   /** All refusals of a subject under one generation, if they are in memory. */
@@ -80,7 +80,8 @@ interface CountedRefusal {
   readonly subject: string;
   readonly generation: number;
   readonly principal: string;
-  readonly identity: string | null;
+  /** Equal for repetitions of one request, which count once; null if it cannot be recognized. */
+  readonly request_identity: string | null;
 }
 
 function nextNumber(count: RefusalCount, identity: string | null): number {

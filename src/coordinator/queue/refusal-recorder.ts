@@ -119,7 +119,8 @@ export class RefusalRecorder {
     const key = `${generation} ${subject}`;
     const identity = refusalIdentity({ ...refusal, ...this.requestField(refusal) });
     const number =
-      numbers.get(key) ?? log.count({ subject, generation, principal, identity }, this.loaded?.get(key));
+      numbers.get(key) ??
+      log.count({ subject, generation, principal, request_identity: identity }, this.loaded?.get(key));
     numbers.set(key, number);
     return number;
   }

@@ -1,5 +1,5 @@
 import { changedPolicy, isTrackCountAllowed, type Limits, type Policy } from '../../core/claims/policy.js';
-import { type ConfigureResult, configureBody } from '../../core/contract/methodology.js';
+import { type ConfigureResult, configureBody } from '../../core/contract/configuration.js';
 import { limitsBody, policyBody } from '../../core/contract/settings.js';
 import { projectIdSchema } from '../../core/ids.js';
 import { changedFeatures } from '../../core/methodology/definition/config-diff.js';

@@ -91,8 +91,7 @@ forEachStore('edges of a configured project', (open) => {
     expect(eventsOfType(events, 'claim_rejected')).toMatchObject([refused, refused, refused, refused]);
   });
 
-  // req: EDG-001, EDG-003, EDG-014, EDG-017
-  // req: EDG-012
+  // req: EDG-001, EDG-003, EDG-014, EDG-017, EDG-012
   test('claimed by many agents at once go to one, and the refusals name the holder', async () => {
     const { harness } = await openConfigured();
     const agents = Array.from({ length: 40 }, (_, n) => new HarnessAgent(harness, `agent-${n}`, `s-${n}`));

@@ -8,7 +8,7 @@ const key = { key_id: auditKeyId, public_key: bytes32 };
 export const keyEnrolledPayload = z.discriminatedUnion('how', [
   /** Enrolled by a coordinator itself. Each coordinator of a store has its own key, so there can be several. */
   z.strictObject({ ...key, how: z.literal('first') }),
-  /** The key before it vouches for it, and ends. */
+  /** Signed by the previous key, which is then retired. */
   z.strictObject({ ...key, how: z.literal('rotated'), previous_key_id: auditKeyId, signature: bytes64 }),
   /** Enrolled by an administrator, since the key before it is lost or no longer trusted. */
   z.strictObject({ ...key, how: z.literal('replaced'), by: name, reason: sentence }),

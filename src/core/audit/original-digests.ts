@@ -15,9 +15,9 @@ const redactions = z.object({
 });
 
 /**
- * The digests of payloads before retention redacted them, which keep their leaves as they were. An event can be redacted
- * more than once: the earliest digest is the one that the tree has. Collect them in a first pass, since a redaction
- * stands later in the log than what it redacts.
+ * Digests of payloads before redaction. The Merkle leaves use these, so redaction does not change the tree. If an event
+ * was redacted more than once, the earliest digest is that of the leaf. Collect them in a first pass, because a
+ * redaction is later in the log than the event that it redacts.
  */
 export class OriginalDigests {
   private readonly digests = new Map<number, string>();

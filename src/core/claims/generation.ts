@@ -1,10 +1,13 @@
 import type { Rules } from './policy.js';
 
-/** The generation of the next grant. After a loss of history it is above all that may have been granted in what was lost. */
+/**
+ * The generation of the next grant. After a loss of history it exceeds every generation that may have been granted in the
+ * lost part.
+ */
 export const nextGeneration = (generation: number, { generation_floor }: Rules): number =>
   Math.max(generation, generation_floor) + 1;
 
-/** Whether a subject may not be granted again. Grants from before a loss of history do not count. */
+/** Whether the limit of grants is reached. Grants before a loss of history are not counted. */
 export const isExhausted = (
   generation: number,
   { generation_floor, max_generations_per_task }: Rules,

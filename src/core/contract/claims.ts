@@ -38,7 +38,7 @@ import { CHECK_RESULTS, CHECK_TYPES, EVIDENCE_POLICIES, WORK_KINDS } from './val
 /** Claiming work, keeping it and submitting its result. Bodies are strict and bounded. */
 
 export const METADATA_BYTES_MAX = 4096;
-const EVALUATORS_BYTES_MAX = 64 * 1024;
+const CHECK_REPORTS_BYTES_MAX = 64 * 1024;
 export const BATCH_ITEMS_MAX = 1000;
 export const ATOMIC_ITEMS_MAX = 20;
 export const LEASE_SECONDS_MAX = 366 * 24 * 3600;
@@ -112,7 +112,7 @@ export const releaseBody = holderBody({
 });
 const checkCount = z.number().int().min(0).max(100_000);
 /** Results of an edge's checks. Each is judged by its detail; the counts are for readers and must agree with the details. */
-const evaluators = z
+const checkReports = z
   .strictObject({
     passed: checkCount,
     failed: checkCount,
@@ -130,7 +130,7 @@ const evaluators = z
       )
       .max(500),
   })
-  .refine(...withinBytes(EVALUATORS_BYTES_MAX))
+  .refine(...withinBytes(CHECK_REPORTS_BYTES_MAX))
   .refine(({ passed, failed, total, details }) => {
     const notPassed = details.filter(({ result }) => result !== 'pass').length;
     const knownFailed = details.filter(({ result }) => result === 'fail').length;
@@ -144,7 +144,7 @@ export const submitBody = z
     blob_sha256: sha256.optional(),
     metadata: metadata.optional(),
     iteration: iteration.optional(),
-    evaluators: evaluators.optional(),
+    evaluators: checkReports.optional(),
     convergence_type: boundedText(256).optional(),
     context_hash: boundedText(256).optional(),
     ...offlineFields,
@@ -222,9 +222,9 @@ export const effectiveCheck = z.object({
   skipped: z.string().nullable().describe('why the check cannot be run'),
 });
 
-/** What counts in the project as a pass of a deterministic check. */
-export const evidenceStanding = named(
-  'EvidenceStanding',
+/** Which results of deterministic checks count in this project. */
+export const evidencePolicyStatus = named(
+  'EvidencePolicyStatus',
   z.object({
     policy: z.enum(EVIDENCE_POLICIES),
     runners: count.describe('enrolled runners'),

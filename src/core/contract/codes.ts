@@ -176,12 +176,12 @@ const ADVICE = {
     'Another claim of this all_or_nothing batch was refused, so none was granted. Retry without that claim, or with mode partial.',
   NOTHING_READY:
     'No work is ready. Retry when work in waiting_for is completed, or wait for some: pass wait_seconds, or gen next --wait.',
-  NO_CLAIM: 'Nobody holds this task now. To continue work on it, claim it again.',
+  NO_CLAIM: 'The task is not claimed. To continue work on it, claim it again.',
   GENERATION_MISMATCH:
     'The task is now at another generation. Agent: stop, keep your drafts and claim other work. Operator: read the task (gen task show) and retry with its generation.',
   SESSION_MISMATCH: 'This handle does not match the grant. Use the handle that the grant returned.',
   ALREADY_EXPIRED:
-    'The lease has expired. Claim the task again, or submit your result if nobody else has claimed it.',
+    'The lease has expired. Claim the task again, or submit your result if the task was not claimed again.',
   FUTURE_GENERATION:
     'This generation was never granted. Check the handle. If it is the one from the grant, report this to an operator.',
   STALE_GENERATION:

@@ -2,18 +2,10 @@ import { z } from 'zod';
 import { costSchema } from '../engine/check-outcome.js';
 import { agentIdSchema } from '../ids.js';
 import { budgetSchema } from '../methodology/definition/engine-settings.js';
-import { evidenceStanding } from './claims.js';
-import {
-  ESCALATION_KINDS,
-  edgeName,
-  edgeStatus,
-  escalation,
-  featureId,
-  gapsSummary,
-  severity,
-  signal,
-  view,
-} from './methodology.js';
+import { evidencePolicyStatus } from './claims.js';
+import { gapsSummary, signal } from './gaps.js';
+import { view } from './methodology.js';
+import { edgeName, edgeStatus, featureId, severity } from './methodology-fields.js';
 import type { ApiOperations } from './operation.js';
 import {
   type AtQuery,
@@ -25,6 +17,7 @@ import {
   type ReplyOf,
   time,
 } from './schema.js';
+import { ESCALATION_KINDS, escalation } from './start.js';
 import { BANDS, EXPIRY_ACTIONS, FEATURE_STATUSES, WORKSPACE_STATES } from './values.js';
 
 const text = z.string();
@@ -75,7 +68,7 @@ const featureFields = {
   dependencies: z.array(z.object({ feature: text, asset: text.nullable(), status: text })),
   time_box: z.object({ status: text, elapsed: z.number().describe('elapsed part of the time box') }),
 };
-const featureSummary = named('FeatureLine', z.object(featureFields));
+const featureSummary = named('FeatureSummary', z.object(featureFields));
 const claimSummary = z.object({
   feature_id: text,
   edge: text,
@@ -128,7 +121,7 @@ const statusReply = named(
     claims: z.array(claimSummary),
     pending_reviews: z.array(escalation),
     health: serviceHealth,
-    evidence: evidenceStanding,
+    evidence: evidencePolicyStatus,
     last_gaps: gapsSummary.nullable(),
     last_release: releaseSummary.nullable(),
     next_actions: z.array(nextAction),

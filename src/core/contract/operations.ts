@@ -3,11 +3,12 @@ import { auditOperations } from './audit.js';
 import { claimOperations } from './claims.js';
 import { eventOperations } from './events.js';
 import { keyOperations } from './keys.js';
-import { methodologyOperations, reviewLinkForm } from './methodology.js';
+import { methodologyOperations } from './methodology.js';
 import { methodologyViewOperations } from './methodology-views.js';
 import { type ApiOperations, type IdentifiedOperation, json, type ReplySchema } from './operation.js';
 import { overviewOperations } from './overview.js';
 import { planOperations } from './plan.js';
+import { reviewLinkForm } from './reviews.js';
 import { runnerOperations } from './runners.js';
 import { runOperations } from './runs.js';
 import { sessionOperations } from './sessions.js';
@@ -46,7 +47,7 @@ const platformOperations = {
     reply: { content_type: 'text/plain' },
   },
   review_link: {
-    ...open('/reviews/link', 'Web page of a candidate, for whoever has a signed link; decides nothing', {
+    ...open('/reviews/link', 'Web page of a candidate, for the holder of a signed link; decides nothing', {
       content_type: 'text/html',
     }),
     query: z.object({ token: z.string().exactOptional() }),

@@ -73,7 +73,7 @@ export const overviewOperations = {
   ),
   list_expired_claims: read(
     `${PROJECT_PATH}/claims/expired`,
-    'List the claims whose lease has ended before a time, by default now, and whose work nobody has taken over, paginated',
+    'List claims that had expired at a time, by default now, and whose work was not claimed again, paginated',
     {
       query: expiredClaimsQuery,
       reply: z.object({ claims: z.array(taskClaim), next: nextPage, ...positionFields }),

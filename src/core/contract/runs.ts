@@ -5,7 +5,8 @@ import { RUN_STATUSES } from '../engine/run-events.js';
 import { agentRoleSchema, requestIdSchema } from '../ids.js';
 import { effectiveCheck } from './claims.js';
 import { CANCEL_REFUSALS, ITERATE_REFUSALS } from './codes.js';
-import { featureId, view } from './methodology.js';
+import { view } from './methodology.js';
+import { featureId } from './methodology-fields.js';
 import { type ApiOperations, json, withProject } from './operation.js';
 import {
   boundedText,

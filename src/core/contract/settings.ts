@@ -55,7 +55,7 @@ const policy = namedObject('Policy', {
   stale_policy: z
     .object({ task: stalePolicy, edge: stalePolicy })
     .describe('after a lease has ended: anybody may take over (takeover), or the claim stays held (hold)'),
-  late_submit: lateSubmit.describe('whether a late result is accepted if nobody has taken over'),
+  late_submit: lateSubmit.describe('whether a late result is accepted if the task was not claimed again'),
   max_hold_seconds: z
     .number()
     .nullable()

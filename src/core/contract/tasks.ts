@@ -5,7 +5,7 @@ import { isoTimestamp } from '../events/fields.js';
 import { agentIdSchema, sessionIdSchema } from '../ids.js';
 import {
   effectiveCheck,
-  evidenceStanding,
+  evidencePolicyStatus,
   handleFields,
   leaseFields,
   noteResult,
@@ -184,7 +184,7 @@ const explanation = namedObject('Explanation', {
   why: z.array(z.object({ rule: z.enum(['GRANTED', ...CLAIM_REFUSALS]), says: z.string() })),
   next: z.string(),
   /** Of an edge in a configured project. */
-  evidence: evidenceStanding
+  evidence: evidencePolicyStatus
     .extend({
       candidate: z
         .object({ generation: count, candidate_sha256: z.string() })

@@ -11,13 +11,13 @@ export interface StateMachine {
 }
 
 export type MachineState =
-  | TaskStep
-  | ChoiceStep
-  | ParallelStep
-  | PassStep
-  | WaitStep
-  | SucceedStep
-  | FailStep;
+  | AslTaskState
+  | AslChoiceState
+  | AslParallelState
+  | AslPassState
+  | AslWaitState
+  | AslSucceedState
+  | AslFailState;
 
 interface Described {
   readonly Comment?: string;
@@ -66,7 +66,7 @@ interface Guarded {
  * `arn:aws:states:::lambda:invoke.waitForTaskToken` with `FunctionName` and `Payload`, whose result comes later with the
  * token.
  */
-export type TaskStep = Described &
+export type AslTaskState = Described &
   WithResult &
   Guarded &
   Ending & {
@@ -75,14 +75,14 @@ export type TaskStep = Described &
     readonly TimeoutSeconds?: number;
     readonly HeartbeatSeconds?: number;
   };
-export type ParallelStep = Described &
+export type AslParallelState = Described &
   WithResult &
   Guarded &
   Ending & {
     readonly Type: 'Parallel';
     readonly Branches: readonly StateMachine[];
   };
-export type PassStep = Described &
+export type AslPassState = Described &
   WithPaths &
   Ending & {
     readonly Type: 'Pass';
@@ -90,15 +90,17 @@ export type PassStep = Described &
     readonly Result?: TemplateValue;
     readonly ResultPath?: string | null;
   };
-export type WaitStep = Described & WithPaths & Ending & { readonly Type: 'Wait'; readonly Seconds: number };
-export type SucceedStep = Described & WithPaths & { readonly Type: 'Succeed' };
-export type FailStep = Described & {
+export type AslWaitState = Described &
+  WithPaths &
+  Ending & { readonly Type: 'Wait'; readonly Seconds: number };
+export type AslSucceedState = Described & WithPaths & { readonly Type: 'Succeed' };
+export type AslFailState = Described & {
   readonly Type: 'Fail';
   readonly Error: string;
   readonly Cause?: string;
 };
 
-export interface ChoiceStep extends Described, WithPaths {
+export interface AslChoiceState extends Described, WithPaths {
   readonly Type: 'Choice';
   readonly Choices: readonly (ChoiceRule & { readonly Next: string })[];
   readonly Default?: string;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Escalation } from '../contract/methodology.js';
+import type { Escalation } from '../contract/start.js';
 import { type AutoEdge, type AutoFacts, nextAutoStep } from './auto-step.js';
 
 const edge = (feature_id: string, has_constructor = true): AutoEdge => ({

@@ -1,4 +1,4 @@
-import type { Escalation } from '../contract/methodology.js';
+import type { Escalation } from '../contract/start.js';
 
 /** An edge that `gen iterate --auto` may run. */
 export interface AutoEdge {

@@ -18,7 +18,7 @@ const COMMAND_CHARS_MAX = 16_384;
 const WORDS_MAX = 1000;
 /** Refused outside quotes. */
 const SHELL_CHARS = new Set('|&;<>()`$*?[\n\r');
-/** Refused in double quotes, where a shell replaces them too. */
+/** Also refused inside double quotes, because a shell expands them there. */
 const REPLACED_IN_QUOTES = new Set('`$');
 /** Refused as the first character of a word. */
 const FIRST_CHARS = new Set('~#!');

@@ -4,7 +4,7 @@ import { contextManifest } from './context-hash.js';
 
 const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).digest('hex');
 const hashOf = (...files: [string, string | Uint8Array][]) =>
-  contextManifest(new Map(files), sha256).aggregate_hash;
+  contextManifest(new Map(files), sha256).context_hash;
 
 it('equals the hash that its definition gives', () => {
   const list = `- path: a.yml\n  sha256: sha256:${sha256('x\n')}\n- path: b/c.md\n  sha256: sha256:${sha256('y')}\n`;

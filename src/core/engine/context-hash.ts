@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 
 export interface ContextManifest {
-  readonly aggregate_hash: string;
+  readonly context_hash: string;
   readonly entries: readonly ContextEntry[];
 }
 export interface ContextEntry {
@@ -23,7 +23,7 @@ export function contextManifest(
     path: contextPath(path),
     sha256: `sha256:${sha256Hex(normalizedContent(content))}`,
   }));
-  return { aggregate_hash: contextHash(entries, sha256Hex), entries: sortedByPath(entries) };
+  return { context_hash: contextHash(entries, sha256Hex), entries: sortedByPath(entries) };
 }
 
 /** The hash of entries whose paths and contents are normalized. */

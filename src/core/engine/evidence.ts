@@ -114,8 +114,8 @@ export const hasEnrolledRunner = (runners: Runners): boolean =>
 export const ENROL_ADVICE = 'An admin enrols one: gen runner enrol --label NAME, then gen runner run.';
 const NO_RUNNER = `The policy \`evidence\` is verified, and no runner is enrolled. ${ENROL_ADVICE}`;
 
-/** What counts in a project as a pass of a deterministic check. */
-export interface EvidenceStanding {
+/** Which results of deterministic checks count in this project. */
+export interface EvidencePolicyStatus {
   readonly policy: EvidencePolicy;
   /** Number of enrolled runners. */
   readonly runners: number;
@@ -124,13 +124,13 @@ export interface EvidenceStanding {
   readonly is_blocked: boolean;
 }
 
-export function evidenceStanding(policy: EvidencePolicy, all: Runners): EvidenceStanding {
+export function evidencePolicyStatus(policy: EvidencePolicy, all: Runners): EvidencePolicyStatus {
   const runners = Object.values(all).filter(({ state }) => state === 'enrolled').length;
   const is_blocked = policy === 'verified' && runners === 0;
-  return { policy, runners, says: is_blocked ? NO_RUNNER : STANDING_TEXT[policy], is_blocked };
+  return { policy, runners, says: is_blocked ? NO_RUNNER : EVIDENCE_POLICY_MESSAGES[policy], is_blocked };
 }
 
-const STANDING_TEXT: Readonly<Record<EvidencePolicy, string>> = {
+const EVIDENCE_POLICY_MESSAGES: Readonly<Record<EvidencePolicy, string>> = {
   reported: 'Deterministic checks count as their agent reports them; no runner verifies them.',
   verified: 'Deterministic checks count only by the evidence of an enrolled runner.',
 };
@@ -148,7 +148,7 @@ export interface EvidenceFacts {
 export interface VerifiedOutcomes {
   /** Outcomes of deterministic checks by runners, which count instead of what the agent reports. */
   readonly outcomes: readonly CheckOutcome[];
-  /** Why a check has no report that counts, or what the runner said of one that has not passed. */
+  /** Why a check has no valid evidence, or why it did not pass. */
   readonly reasons: ReadonlyMap<string, string>;
 }
 
@@ -207,7 +207,7 @@ function verifiedOutcome(
 function statementFault(statement: EvidenceStatement, facts: EvidenceFacts): string | null {
   const state = ownValue(facts.runners, statement.runner_id)?.state;
   if (state !== 'enrolled')
-    return `The evidence is of the runner ${statement.runner_id}, which is ${state ?? 'not enrolled'}.`;
+    return `The evidence was signed by runner ${statement.runner_id}, which is ${state ?? 'not enrolled'}.`;
   if (statement.generation !== facts.generation)
     return `The evidence is of generation ${statement.generation}, and this is generation ${facts.generation}: run the checks again.`;
   if (statement.candidate_sha256 !== facts.candidate_sha256)

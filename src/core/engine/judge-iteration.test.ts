@@ -19,7 +19,7 @@ const decided = (decision: HumanDecision['decision'], comment = ''): HumanDecisi
   reviewer: 'ada',
   comment,
 });
-const NOT_AUTHORISED = { verdict: 'escalate', reason: 'outside_role_authority' } as const;
+const NOT_AUTHORISED = { decision: 'escalate', reason: 'outside_role_authority' } as const;
 const BUDGET = { run: { tokens: 1 } };
 const SPENT = {
   run: { ...NO_COST, input_tokens: 1 },
@@ -34,7 +34,7 @@ const verdictOf = (facts: Partial<IterationFacts>) =>
     outcomes: PASSED,
     earlier_failing: [],
     human: null,
-    authority: { verdict: 'granted', reason: null },
+    authority: { decision: 'granted', reason: null },
     budget: {},
     spent: SPENT,
     iteration: 1,
@@ -54,7 +54,7 @@ describe('an iteration', () => {
     ['that passes at every limit', AT_EVERY_LIMIT, 'CONVERGED', null, 0],
     [
       'of a role that is only warned',
-      { authority: { ...NOT_AUTHORISED, verdict: 'warn' } },
+      { authority: { ...NOT_AUTHORISED, decision: 'warn' } },
       'CONVERGED',
       null,
       0,
@@ -70,7 +70,7 @@ describe('an iteration', () => {
     ['without authority', { authority: NOT_AUTHORISED }, 'ESCALATE', 'NOT_AUTHORISED', 0],
     [
       'that is refused to its role',
-      { authority: { ...NOT_AUTHORISED, verdict: 'reject' } },
+      { authority: { ...NOT_AUTHORISED, decision: 'reject' } },
       'ESCALATE',
       'NOT_AUTHORISED',
       0,
@@ -132,7 +132,7 @@ describe('an iteration', () => {
       'ada has rejected the candidate: Not this way.',
     );
     expect(
-      verdictOf({ authority: { verdict: 'escalate', reason: 'commands_programs', paths: ['.npmrc'] } }).says,
+      verdictOf({ authority: { decision: 'escalate', reason: 'commands_programs', paths: ['.npmrc'] } }).says,
     ).toBe(
       'All required checks have passed, but the result changes files that configure other programs (.npmrc): a person has to decide.',
     );

@@ -1,5 +1,5 @@
 import type { EffectiveCheck } from '../contract/tasks.js';
-import type { AuthorityVerdict } from '../methodology/definition/authority.js';
+import type { AuthorityDecision } from '../methodology/definition/authority.js';
 import { judgeConvergence } from '../methodology/definition/convergence.js';
 import type { Budget } from '../methodology/definition/engine-settings.js';
 import { type SpentByScope, spentLimit } from './budget.js';
@@ -18,7 +18,7 @@ export interface IterationFacts {
   readonly earlier_failing: readonly (readonly string[])[];
   /** Null if no person was asked. */
   readonly human: HumanDecision | null;
-  readonly authority: AuthorityVerdict;
+  readonly authority: AuthorityDecision;
   readonly budget: Budget;
   readonly spent: SpentByScope;
   /** From 1. */
@@ -81,16 +81,17 @@ function openChecks({ checks, outcomes, human }: IterationFacts): readonly strin
   return [...names, ...humanChecks, ...(isRefused ? ['human_approval'] : [])];
 }
 
-const isAuthorised = ({ verdict }: AuthorityVerdict): boolean => verdict === 'granted' || verdict === 'warn';
+const isAuthorised = ({ decision }: AuthorityDecision): boolean =>
+  decision === 'granted' || decision === 'warn';
 
-const AUTHORITY_MESSAGES: Readonly<Record<NonNullable<AuthorityVerdict['reason']>, string>> = {
+const AUTHORITY_MESSAGES: Readonly<Record<NonNullable<AuthorityDecision['reason']>, string>> = {
   outside_role_authority: 'the role of this agent may not converge the edge',
   spec_mutation: 'the result changes the specification',
   commands_programs: 'the result changes files that configure other programs',
-  changes_evaluators: 'the result changes what judges it',
+  changes_evaluators: 'the result changes its own checks or tests',
 };
 
-function notAuthorisedMessage({ reason, paths = [] }: AuthorityVerdict): string {
+function notAuthorisedMessage({ reason, paths = [] }: AuthorityDecision): string {
   const cause = reason === null ? 'this agent may not converge the edge' : AUTHORITY_MESSAGES[reason];
   const files = paths.length === 0 ? '' : ` (${paths.join(', ')})`;
   return `All required checks have passed, but ${cause}${files}: a person has to decide.`;
@@ -110,7 +111,7 @@ function decisionEscalation(human: HumanDecision | null): EscalationCause | null
     };
   }
   if (human?.decision === 'NO_ANSWER') {
-    return { reason: 'NO_ANSWER', says: 'Nobody has reviewed the candidate before the deadline.' };
+    return { reason: 'NO_ANSWER', says: 'The candidate was not reviewed before the deadline.' };
   }
   return null;
 }

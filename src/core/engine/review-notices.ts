@@ -1,4 +1,4 @@
-import type { PendingReview } from '../contract/methodology.js';
+import type { PendingReview } from '../contract/reviews.js';
 import type { EngineSettings } from '../methodology/definition/engine-settings.js';
 
 /** Notices of a review that waits, in the order in which they become due. */

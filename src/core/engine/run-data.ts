@@ -9,7 +9,7 @@ import { checkOutcomeSchema, costSchema } from './check-outcome.js';
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const count = z.int().min(0);
 
-/** A blob by its place. `bucket` is empty for blobs in a folder or in the store; `version` is its digest there. */
+/** Where a blob is stored. `bucket` is empty for blobs in a folder or in the store; `version` is its digest there. */
 export const blobReference = z.strictObject({
   bucket: z.string().max(255),
   key: z.string().min(1).max(1024),
@@ -31,7 +31,7 @@ const claimOfRun = z.strictObject({
   claim_id: z.string(),
   session_id: z.string(),
 });
-/** The plan of the edge as it was when the run began: the whole run goes by it. */
+/** The edge plan at the start of the run; it stays fixed for the whole run. */
 const loadedConfig = z.strictObject({ plan: blobReference, config_sha256: sha256 });
 const loadedContext = z.strictObject({
   manifest: blobReference,
@@ -44,7 +44,7 @@ export const candidateSchema = z.strictObject({
   sha256,
   files: count,
   prompt_sha256: sha256,
-  /** The model's or agent's session that made it: no evaluator judges in the same. */
+  /** The session that made the candidate; an evaluator must use a different one. */
   constructed_by: z.string().max(256),
   says: z.string().max(2000),
   cost: costSchema,
@@ -143,6 +143,7 @@ export const ENGINE_ERRORS = {
   /** Another executor holds the edge: this execution ends and records nothing. */
   claimLost: 'Engine.ClaimLost',
   configChanged: 'Engine.ConfigChanged',
+  /** The provider's quota or credit is used up, not a budget of `engine.yml`. */
   budgetSpent: 'Engine.BudgetSpent',
   /** A model or an agent has answered with something that is not what was asked for. */
   malformed: 'Engine.Malformed',

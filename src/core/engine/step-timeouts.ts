@@ -4,7 +4,8 @@ import type { StepHandlerName } from './run-data.js';
 
 /** For checks and settings that name none. */
 export const CHECK_TIMEOUT_SECONDS = 600;
-export const CONSTRUCT_TIMEOUT_SECONDS = 3600;
+/** Of the state. The default time limit of a constructor itself is shorter (docs/engine.md). */
+export const CONSTRUCT_STATE_SECONDS_MAX = 3600;
 export const JUDGE_CHECK_TIMEOUT_SECONDS = 600;
 export const REVIEW_DEADLINE_DAYS = 14;
 
@@ -38,7 +39,7 @@ export function stepTimeoutSeconds(handler: Exclude<StepHandlerName, 'run_check'
   const { construct, evaluate, settings } = plan;
   switch (handler) {
     case 'construct_candidate':
-      return settingSeconds(construct, CONSTRUCT_TIMEOUT_SECONDS) + GRACE_SECONDS;
+      return settingSeconds(construct, CONSTRUCT_STATE_SECONDS_MAX) + GRACE_SECONDS;
     case 'judge_check':
       return settingSeconds(evaluate, JUDGE_CHECK_TIMEOUT_SECONDS) + GRACE_SECONDS;
     case 'request_review': {

@@ -3,7 +3,8 @@ import { workProductRef } from '../plan/work-product.js';
 
 /**
  * The head of completed work as a line of text: a JSON array without field names, with times relative to the last
- * event, and without what is as usual. This is much smaller than the object, and no work for the garbage collector.
+ * event; fields with default values are omitted. This is much smaller than the object and adds no objects for the
+ * garbage collector.
  */
 export function packHead(head: Head): string {
   const { subject, seq, generation, epoch, claim, result, last_at_ms } = head;

@@ -1,4 +1,4 @@
-export { type AuthorityRequest, type AuthorityVerdict, checkAuthority } from './definition/authority.js';
+export { type AuthorityDecision, type AuthorityRequest, checkAuthority } from './definition/authority.js';
 export { effectiveChecklist } from './definition/checklist.js';
 export { type ConvergenceVerdict, judgeConvergence, type ReportedCheck } from './definition/convergence.js';
 export { DEFAULT_FILES } from './definition/defaults.generated.js';

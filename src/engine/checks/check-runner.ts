@@ -5,7 +5,7 @@ import type { CheckOutcome } from '../../core/engine/check-outcome.js';
 export interface WorkCopy {
   readonly folder: string;
   /** Installed dependencies of the project, read-only in the copy: absolute path, and path in the copy. */
-  readonly read_only: readonly { readonly source: string; readonly target: string }[];
+  readonly read_only_mounts: readonly { readonly source: string; readonly target: string }[];
   remove(): Promise<void>;
 }
 
@@ -24,7 +24,7 @@ export interface CheckRun {
   readonly signal: AbortSignal;
 }
 
-export interface CheckResult {
+export interface CheckExecution {
   readonly outcome: CheckOutcome;
   /** The end of what the command printed, and the report file, for blobs. */
   readonly output: Uint8Array;
@@ -32,4 +32,4 @@ export interface CheckResult {
 }
 
 /** Runs one deterministic check. A failing check is a result; it rejects only if `signal` is aborted. */
-export type RunCheck = (run: CheckRun) => Promise<CheckResult>;
+export type RunCheck = (run: CheckRun) => Promise<CheckExecution>;

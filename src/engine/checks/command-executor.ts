@@ -85,12 +85,12 @@ export const unsandboxedExecutor = (path: string | undefined): CommandExecutor =
 
 async function prepareFolder(
   folder: string,
-  { folder: copy, read_only }: Pick<WorkCopy, 'folder' | 'read_only'>,
+  { folder: copy, read_only_mounts }: Pick<WorkCopy, 'folder' | 'read_only_mounts'>,
 ) {
   const project = join(folder, 'project');
   await mkdir(join(folder, 'tmp'));
   await cp(copy, project, { recursive: true, verbatimSymlinks: true });
-  for (const { source, target } of read_only) {
+  for (const { source, target } of read_only_mounts) {
     await mkdir(dirname(join(project, target)), { recursive: true });
     await symlink(source, join(project, target));
   }

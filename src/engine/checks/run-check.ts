@@ -10,7 +10,7 @@ import {
   parseCommand,
 } from '../../core/engine/command-line.js';
 import { pathFault } from '../../core/methodology/definition/asset-path.js';
-import type { CheckLimits, CheckResult, CheckRun, RunCheck } from './check-runner.js';
+import type { CheckExecution, CheckLimits, CheckRun, RunCheck } from './check-runner.js';
 import type { CommandExecutor, Execution } from './command-executor.js';
 import { isCoverageFormat, parseReport } from './reports/parse-report.js';
 import { OUTPUT_STOP_FACTOR } from './run-command.js';
@@ -97,7 +97,7 @@ function limitsOf({ check, limits }: CheckRun): CheckLimits {
 function notRun(
   { name, type, required }: EffectiveCheck,
   { result, says }: Pick<CheckOutcome, 'result' | 'says'>,
-): CheckResult {
+): CheckExecution {
   const nothing = { command_sha256: null, exit_code: null, signal: null, report: null, output_sha256: null };
   const outcome = {
     name,
@@ -116,7 +116,7 @@ function resultOf(
   { command_sha256, check_sha256, minimum_percent }: RunnableCheck,
   limits: CheckLimits,
   execution: Execution,
-): CheckResult {
+): CheckExecution {
   const { exit_code, signal, duration_ms, output, report } = execution;
   const facts = reportFacts(settings, minimum_percent, report);
   const { result, says } = judgeCommand({

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { EffectiveCheck } from '../../core/contract/tasks.js';
-import type { CheckLimits, CheckResult, RunCheck, WorkCopy } from './check-runner.js';
+import type { CheckExecution, CheckLimits, RunCheck, WorkCopy } from './check-runner.js';
 
 export interface ChecksRun {
   readonly checks: readonly EffectiveCheck[];
@@ -17,9 +17,9 @@ export async function runChecks(
   runCheck: RunCheck,
   { checks, ...shared }: ChecksRun,
   parallel = availableParallelism(),
-): Promise<CheckResult[]> {
+): Promise<CheckExecution[]> {
   const queue = [...checks.filter(({ type }) => type === 'deterministic').entries()];
-  const results: CheckResult[] = new Array(queue.length);
+  const results: CheckExecution[] = new Array(queue.length);
   const work = async () => {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       const [index, check] = next;

@@ -44,8 +44,11 @@ export interface SandboxBind {
   readonly caches: readonly string[];
 }
 
-export function sandboxBinds({ folder, read_only }: Pick<WorkCopy, 'folder' | 'read_only'>): SandboxBind[] {
-  const dependencies = read_only.map(({ source, target }) => {
+export function sandboxBinds({
+  folder,
+  read_only_mounts,
+}: Pick<WorkCopy, 'folder' | 'read_only_mounts'>): SandboxBind[] {
+  const dependencies = read_only_mounts.map(({ source, target }) => {
     const caches = CACHE_FOLDERS.filter((name) => isFolder(join(source, name)));
     return {
       source,

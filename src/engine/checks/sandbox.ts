@@ -27,7 +27,7 @@ export interface Sandbox {
 }
 
 export interface SandboxRun {
-  readonly copy: Pick<WorkCopy, 'folder' | 'read_only'>;
+  readonly copy: Pick<WorkCopy, 'folder' | 'read_only_mounts'>;
   readonly argv: readonly string[];
   readonly limits: CheckLimits;
   /** Relative to the project. */
@@ -84,7 +84,12 @@ async function trySandbox(sandbox: Sandbox): Promise<string | null> {
   try {
     // As root, the command runs as another user.
     await chmod(folder, 0o755);
-    const run = { copy: { folder, read_only: [] }, argv: ['true'], limits: TRIAL_LIMITS, report: null };
+    const run = {
+      copy: { folder, read_only_mounts: [] },
+      argv: ['true'],
+      limits: TRIAL_LIMITS,
+      report: null,
+    };
     const { signal } = new AbortController();
     const command = { ...sandbox.commandLine(run), cwd: '/', env: sandboxEnvironment() };
     const end = await runCommand({ ...command, limits: TRIAL_LIMITS, signal });

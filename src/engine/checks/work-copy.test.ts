@@ -63,7 +63,7 @@ it('copies what git does not ignore, and binds ignored dependencies read-only', 
   execFileSync('git', ['-C', root, 'add', 'src']);
   const copy = await copyOf(root, []);
   expect(await listed(copy)).toEqual(['.gitignore', 'run.sh', 'src/a.js', 'vendor/kept.go']);
-  expect(copy.read_only.map(({ target }) => target).sort()).toEqual([
+  expect(copy.read_only_mounts.map(({ target }) => target).sort()).toEqual([
     'node_modules',
     'packages/b/node_modules',
   ]);
@@ -78,7 +78,7 @@ it('walks a folder that is not a git work tree, without dependency folders', asy
   );
   const copy = await copyOf(root, []);
   expect(await listed(copy)).toEqual(['a/b.txt']);
-  expect(copy.read_only).toEqual([{ source: join(root, 'a/node_modules'), target: 'a/node_modules' }]);
+  expect(copy.read_only_mounts).toEqual([{ source: join(root, 'a/node_modules'), target: 'a/node_modules' }]);
 });
 
 it('runs no program that the repository configures', async () => {
@@ -107,7 +107,7 @@ it('leaves out links that leave the project, files below them and linked depende
   await symlink(outside, join(root, 'later'));
   const copy = await copyOf(root, []);
   expect(await listed(copy)).toEqual(['.gitignore', 'good', 'in.txt', 'sub/good', 'sub/x.txt']);
-  expect(copy.read_only).toEqual([]);
+  expect(copy.read_only_mounts).toEqual([]);
 });
 
 it('lays the candidate over the copy and not over the project', async () => {

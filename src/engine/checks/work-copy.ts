@@ -62,8 +62,8 @@ export async function createWorkCopy(
       await remove();
       return refusal;
     }
-    const read_only = dependencies.map((target) => ({ source: join(root, target), target }));
-    return { folder, read_only, remove };
+    const read_only_mounts = dependencies.map((target) => ({ source: join(root, target), target }));
+    return { folder, read_only_mounts, remove };
   } catch (error) {
     await remove();
     throw error;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { engineError } from '../engine-error.js';
 
 /** How a file gets into a prompt: whole, by search for passages, or only by its hash. */
-export const CONTEXT_TIERS = ['verbatim', 'searched', 'not_text'] as const;
+export const CONTEXT_INCLUSION = ['verbatim', 'searched', 'not_text'] as const;
 /** Why a file is part of the context. Configuration is always passed on whole. */
 export const CONTEXT_NEEDS = ['configuration', 'required', 'recommended', 'other'] as const;
 
@@ -12,9 +12,9 @@ const listedFile = z.strictObject({
   sha256,
   /** Of the normalized content. */
   bytes: z.int().min(0),
-  tier: z.enum(CONTEXT_TIERS),
+  tier: z.enum(CONTEXT_INCLUSION),
   need: z.enum(CONTEXT_NEEDS),
-  /** Normalized, so that the run goes by the context as it was; null if it is not text. */
+  /** Normalized text, stored so that the run always uses this version; null if it is not text. */
   text: z.string().nullable(),
 });
 /** What `load_context` stores: the whole context of a run. */

@@ -49,7 +49,7 @@ describe('loading the context', () => {
     ];
     const { manifest, context_hash } = load(files);
     const canonical = contextManifest(new Map(files.map(({ path, bytes }) => [path, bytes])), sha256);
-    expect(context_hash).toBe(canonical.aggregate_hash);
+    expect(context_hash).toBe(canonical.context_hash);
     const { files: listed } = decodeContext(manifest);
     expect(listed.map(({ path, sha256: hash }) => ({ path, sha256: hash }))).toEqual(canonical.entries);
     expect(listed[2]).toMatchObject({

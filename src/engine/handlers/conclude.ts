@@ -9,7 +9,7 @@ import {
 } from '../../core/engine/run-data.js';
 import { stuckSpawnCommand } from '../../core/methodology/definition/command.js';
 import { withResultCounts } from '../../core/methodology/definition/convergence.js';
-import { isUnanswered, unansweredError } from '../coordination.js';
+import { coordinationError, isCoordinationFailure } from '../coordination.js';
 import { engineError } from '../engine-error.js';
 import { acceptedResultOf } from '../runs/decided-run.js';
 import { appendOnce, appendRunEvent, derivedEventId } from '../runs/run-events.js';
@@ -155,7 +155,7 @@ async function suspend({ coordination }: EngineServices, data: RunData): Promise
       ? {}
       : { iteration: data.iteration, candidate_sha256: data.candidate.sha256 };
   const reply = await coordination.suspendClaim({ ...handle, ...gate });
-  if (isUnanswered(reply)) throw unansweredError(reply);
+  if (isCoordinationFailure(reply)) throw coordinationError(reply);
   if (!reply.success)
     throw engineError('claimLost', `The claim could not be suspended: ${reply.reason}. ${reply.next}`);
 }

@@ -19,11 +19,11 @@ export async function runCheckStep(
 ): Promise<StepResult<'run_check'>> {
   const check = await checkOf(services, call);
   if ((await planOf(services.blobs, call.data)).evidence !== 'verified')
-    return tierOutcome(services, await runHere(services, call, check));
+    return storeLargeOutcome(services, await runHere(services, call, check));
   const outcomes = await evidence.outcomes(call.data, call.signal);
   const outcome = outcomes.find(({ name }) => name === check.name);
   if (outcome === undefined) throw engineError('failed', `The evidence has no outcome for ${check.name}.`);
-  return tierOutcome(services, outcome);
+  return storeLargeOutcome(services, outcome);
 }
 
 /** On a throw-away copy of the project with the candidate. */
@@ -58,7 +58,7 @@ export async function judgeCheckStep(
   const check = await checkOf(services, call);
   const plan = await planOf(blobs, call.data);
   const evaluator = await services.openEvaluator(plan);
-  if (evaluator === null) return tierOutcome(services, pendingOutcome(check));
+  if (evaluator === null) return storeLargeOutcome(services, pendingOutcome(check));
   const { manifest: reference, constructed_by } = required(call.data, 'candidate');
   const manifest = await manifestOf(blobs, reference);
   const copy = await files.workCopy(manifest);
@@ -77,7 +77,7 @@ export async function judgeCheckStep(
     if (answer !== null) await blobs.put(answer);
     const [outcome] = outcomes;
     if (outcome === undefined) throw engineError('failed', `The evaluator has no outcome for ${check.name}.`);
-    return tierOutcome(services, outcome);
+    return storeLargeOutcome(services, outcome);
   } finally {
     await copy.remove();
   }
@@ -91,7 +91,7 @@ async function checkOf({ blobs }: EngineServices, { data, check: name }: StepCal
 }
 
 /** A large outcome is a blob, so that the outcomes of all checks can cross a state. */
-async function tierOutcome(
+async function storeLargeOutcome(
   { blobs }: EngineServices,
   outcome: CheckOutcome,
 ): Promise<StepResult<'run_check'>> {

@@ -1,7 +1,7 @@
 import type { SpentByScope } from '../../core/engine/budget.js';
 import type { EdgePlan } from '../../core/engine/edge-plan.js';
-import type { ChangedFile } from '../../core/engine/guarded-evaluators.js';
-import type { AuthorityVerdict } from '../../core/methodology/definition/authority.js';
+import type { ChangedFile } from '../../core/engine/guarded-check-files.js';
+import type { AuthorityDecision } from '../../core/methodology/definition/authority.js';
 import type { ResultManifest } from '../../core/methodology/definition/manifest.js';
 import type { RunCheck, WorkCopy } from '../checks/check-runner.js';
 import type { Constructor } from '../constructors/constructor.js';
@@ -48,7 +48,7 @@ export interface EngineServices {
   /** What the feature, project and tenant have spent until now, earlier steps of this run included. */
   spentSoFar(featureId: string): Promise<Omit<SpentByScope, 'run'>>;
   /** Whether the role of this executor may converge the edge with these files. */
-  authorityOf(plan: EdgePlan, files: readonly ChangedFile[]): AuthorityVerdict;
+  authorityOf(plan: EdgePlan, files: readonly ChangedFile[]): AuthorityDecision;
   readonly agent_id: string;
   now(): number;
 }

@@ -3,7 +3,7 @@ import type { CheckOutcome } from '../../core/engine/check-outcome.js';
 import type { RunData } from '../../core/engine/run-data.js';
 import { withResultCounts } from '../../core/methodology/definition/convergence.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
-import { isUnanswered, unansweredError } from '../coordination.js';
+import { coordinationError, isCoordinationFailure } from '../coordination.js';
 import { type EngineError, engineError } from '../engine-error.js';
 import { claimOf, manifestOf, outcomesOf, required } from './run-state.js';
 import type { EngineServices } from './services.js';
@@ -28,11 +28,14 @@ export async function submitCandidate(
     metadata: { run_id: data.run.run_id, cost: candidate.cost },
     ...(data.context?.context_hash ? { context_hash: data.context.context_hash } : {}),
   });
-  if (isUnanswered(reply)) throw unansweredError(reply);
+  if (isCoordinationFailure(reply)) throw coordinationError(reply);
   return reply;
 }
 
-/** Reports may have 64 KiB together: of many checks each says less. The findings of the iteration have all of it. */
+/**
+ * All reports together may have 64 KiB, so each is shortened when there are many checks. The findings contain the full
+ * text.
+ */
 function reportsOf(outcomes: readonly CheckOutcome[]) {
   const saysCharsMax = Math.max(100, Math.floor(20_000 / outcomes.length) - 300);
   return outcomes.map(({ name, type, result, required: isRequired, says }) => ({
@@ -41,7 +44,7 @@ function reportsOf(outcomes: readonly CheckOutcome[]) {
   }));
 }
 
-const LOST: ReadonlySet<string> = new Set([
+const CLAIM_LOST_REASONS: ReadonlySet<string> = new Set([
   'NO_CLAIM',
   'STALE_GENERATION',
   'FUTURE_GENERATION',
@@ -53,6 +56,6 @@ const LOST: ReadonlySet<string> = new Set([
 export function refusedError(reply: Extract<SubmissionResult, { accepted: false }>): EngineError {
   const failing = 'failing' in reply ? (reply.failing ?? []) : [];
   const reasons = failing.map(({ name, says }) => ` ${name}: ${says}`).join('');
-  const kind = LOST.has(reply.reason) ? 'claimLost' : 'failed';
+  const kind = CLAIM_LOST_REASONS.has(reply.reason) ? 'claimLost' : 'failed';
   return engineError(kind, `The candidate was refused: ${reply.reason}. ${reply.next}${reasons}`);
 }

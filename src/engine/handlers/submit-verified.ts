@@ -4,7 +4,7 @@ import type { StepCall } from '../runs/step-runner.js';
 import { planOf } from './run-state.js';
 import type { EngineServices } from './services.js';
 import { submitCandidate } from './submission.js';
-import { verifiedOutcomes } from './verified-outcomes.js';
+import { awaitVerifiedOutcomes } from './verified-outcomes.js';
 
 /** The base may move again while runners run the checks. */
 const SUBMISSIONS_MAX = 3;
@@ -22,7 +22,7 @@ export async function submitVerified(
     const reply = await submitCandidate(services, data);
     const isVoid = !reply.accepted && reply.reason === 'NOT_CONVERGED' && evidence === 'verified';
     if (!isVoid || submission === SUBMISSIONS_MAX) return reply;
-    const outcomes = await verifiedOutcomes(services, data, signal);
+    const outcomes = await awaitVerifiedOutcomes(services, data, signal);
     if (outcomes.some(isBlocking)) return reply;
   }
 }

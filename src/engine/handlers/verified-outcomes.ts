@@ -4,7 +4,7 @@ import { type CheckOutcome, checkOutcomeSchema } from '../../core/engine/check-o
 import type { EdgePlan } from '../../core/engine/edge-plan.js';
 import type { RunData } from '../../core/engine/run-data.js';
 import { evidenceWaitSeconds } from '../../core/engine/step-timeouts.js';
-import { isUnanswered, unansweredError } from '../coordination.js';
+import { coordinationError, isCoordinationFailure } from '../coordination.js';
 import { engineError } from '../engine-error.js';
 import { claimOf, planOf, required } from './run-state.js';
 import type { EngineServices } from './services.js';
@@ -19,7 +19,7 @@ type EdgeEvidence = Pick<NonNullable<Explanation['evidence']>, 'candidate' | 'mi
  * waits until evidence decides every check; the coordinator says what counts. Rejects with `Engine.NoEvidence` if no runner
  * is enrolled, or none has run the checks in time.
  */
-export async function verifiedOutcomes(
+export async function awaitVerifiedOutcomes(
   services: EngineServices,
   data: RunData,
   stop: AbortSignal,
@@ -49,7 +49,7 @@ export class VerifiedCandidates {
     const key = `${claimOf(data).generation} ${required(data, 'candidate').sha256}`;
     const known = this.waits.get(key);
     if (known !== undefined) return known;
-    const wait = verifiedOutcomes(this.services, data, signal).finally(() => this.waits.delete(key));
+    const wait = awaitVerifiedOutcomes(this.services, data, signal).finally(() => this.waits.delete(key));
     this.waits.set(key, wait);
     return wait;
   }
@@ -85,7 +85,7 @@ export async function edgeEvidence(
   subject: string,
 ): Promise<EdgeEvidence> {
   const reply = await coordination.explain(subject);
-  if (isUnanswered(reply)) throw unansweredError(reply);
+  if (isCoordinationFailure(reply)) throw coordinationError(reply);
   const { evidence } = reply;
   if (evidence === undefined || evidence.policy !== 'verified')
     throw engineError(
@@ -108,7 +108,7 @@ async function propose({ coordination }: EngineServices, data: RunData): Promise
     candidate_sha256: required(data, 'candidate').sha256,
     iteration: data.iteration,
   });
-  if (isUnanswered(reply)) throw unansweredError(reply);
+  if (isCoordinationFailure(reply)) throw coordinationError(reply);
   if (!reply.success)
     throw engineError('claimLost', `The candidate was not proposed: ${reply.reason}. ${reply.next}`);
 }

@@ -1,10 +1,10 @@
 import { describe, expect, it, test } from 'vitest';
-import type { ChoiceRule, ChoiceStep } from '../../core/engine/asl.js';
+import type { AslChoiceState, ChoiceRule } from '../../core/engine/asl.js';
 import { chosenState } from './choices.js';
 
 const INPUT = { text: 'a', yes: true, no: false, two: 2, nothing: null, list: [{ blocks: false }] };
 
-const choice = (rule: ChoiceRule, Default?: string): ChoiceStep => ({
+const choice = (rule: ChoiceRule, Default?: string): AslChoiceState => ({
   Type: 'Choice',
   Choices: [{ ...rule, Next: 'Chosen' }],
   ...(Default === undefined ? {} : { Default }),
@@ -62,7 +62,7 @@ describe('a choice', () => {
   });
 
   it('takes the first rule that applies', () => {
-    const step: ChoiceStep = {
+    const step: AslChoiceState = {
       Type: 'Choice',
       Choices: [
         { ...FALSE, Next: 'First' },

@@ -1,9 +1,9 @@
-import type { ChoiceRule, ChoiceStep } from '../../core/engine/asl.js';
+import type { AslChoiceState, ChoiceRule } from '../../core/engine/asl.js';
 import { MachineError, runtimeError } from './machine-error.js';
 import { readPath } from './paths.js';
 
 /** The state that a choice leads to. */
-export function chosenState(choice: ChoiceStep, input: unknown, context: unknown): string {
+export function chosenState(choice: AslChoiceState, input: unknown, context: unknown): string {
   const rule = choice.Choices.find((each) => isTrue(each, { input, context }));
   const next = rule?.Next ?? choice.Default;
   if (next !== undefined) return next;

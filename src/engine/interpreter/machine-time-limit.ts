@@ -1,7 +1,7 @@
 import type { StateMachine } from '../../core/engine/asl.js';
 import { MachineError } from './machine-error.js';
 
-export const TIMEOUT = 'States.Timeout';
+export const STATES_TIMEOUT = 'States.Timeout';
 export const timeoutMessage = ({ TimeoutSeconds }: StateMachine): string =>
   `The machine has not ended after ${TimeoutSeconds} seconds.`;
 
@@ -13,11 +13,11 @@ interface TimeLimit {
   end(): void;
 }
 
-/** The signal of a machine: aborted with the one it is given, or after the time limit of the machine, if it has one. */
-export function limitedTime(
+/** Starts the time limit of a machine, if it has one. The returned signal is aborted at the limit, or with `signal`. */
+export function startTimeLimit(
   machine: StateMachine,
-  startTimer: StartTimer = processTimer,
   signal: AbortSignal,
+  startTimer: StartTimer = processTimer,
 ): TimeLimit {
   const { TimeoutSeconds: seconds } = machine;
   if (seconds === undefined) return { signal, isReached: () => false, end: () => {} };
@@ -28,7 +28,7 @@ export function limitedTime(
   let isReached = false;
   const expire = (): void => {
     isReached = !limited.signal.aborted;
-    limited.abort(new MachineError(TIMEOUT, timeoutMessage(machine)));
+    limited.abort(new MachineError(STATES_TIMEOUT, timeoutMessage(machine)));
   };
   const timer = startTimer(seconds, expire);
   return {

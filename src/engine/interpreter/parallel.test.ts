@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { Catcher, ParallelStep, StateMachine } from '../../core/engine/asl.js';
+import type { AslParallelState, Catcher, StateMachine } from '../../core/engine/asl.js';
 import { MachineError } from './machine-error.js';
 import { MachineStopped, type MachineTask, runMachine } from './run-machine.js';
 import { machineOf, runStates, ScriptedHost, task, untilAborted } from './testing.js';
 
-const parallel = (branches: readonly StateMachine[], fields: Partial<ParallelStep> = {}): ParallelStep =>
-  ({ Type: 'Parallel', Branches: branches, End: true, ...fields }) as ParallelStep;
+const parallel = (
+  branches: readonly StateMachine[],
+  fields: Partial<AslParallelState> = {},
+): AslParallelState => ({ Type: 'Parallel', Branches: branches, End: true, ...fields }) as AslParallelState;
 const calling = (...names: readonly string[]): StateMachine[] =>
   names.map((name) => machineOf({ [name]: task(name) }));
 const CATCH_ALL: readonly Catcher[] = [

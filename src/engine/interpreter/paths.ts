@@ -69,7 +69,7 @@ function templatePath(key: string, path: TemplateValue, sources: Sources): unkno
 
 function parsedPath(path: string): { isContext: boolean; steps: Step[] } {
   const found = PATH.exec(path);
-  if (found === null) throw runtimeError(`${path} is not a path that this interpreter reads.`);
+  if (found === null) throw runtimeError(`${path} is not a supported JSONPath.`);
   const steps = [...(found[2] as string).matchAll(STEP)];
   return {
     isContext: found[1] !== undefined,

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it, test } from 'vitest';
-import type { MachineState, PassStep } from '../../core/engine/asl.js';
+import type { AslPassState, MachineState } from '../../core/engine/asl.js';
 import { MachineStopped, runMachine, WAIT_FOR_TOKEN } from './run-machine.js';
 import { failing, functionArn, machineOf, runStates, ScriptedHost, task, untilAborted } from './testing.js';
 
@@ -10,7 +10,7 @@ const failed = (error: string) => expect.objectContaining({ status: 'FAILED', er
 
 describe('a Pass state', () => {
   const INPUT = { a: { b: 1 }, c: 2 };
-  test.each<[string, Omit<PassStep, 'Type' | 'Next' | 'End'>, unknown]>([
+  test.each<[string, Omit<AslPassState, 'Type' | 'Next' | 'End'>, unknown]>([
     ['passes its input on', {}, INPUT],
     ['selects a part of the input', { InputPath: '$.a' }, { b: 1 }],
     ['has an empty input without an input path', { InputPath: null }, {}],
@@ -33,17 +33,17 @@ describe('a Pass state', () => {
     ['reads the input of the execution', { InputPath: '$$.Execution.Input.a' }, { b: 1 }],
     ['reads its name', { Parameters: { 'x.$': '$$.State.Name' } }, { x: 'Only' }],
   ])('%s', async (_, fields, output) => {
-    const state = { Type: 'Pass', End: true, ...fields } as PassStep;
+    const state = { Type: 'Pass', End: true, ...fields } as AslPassState;
     expect(await runStates({ Only: state }, INPUT)).toEqual(succeeded(output));
   });
 
-  test.each<[string, Omit<PassStep, 'Type' | 'Next' | 'End'>]>([
+  test.each<[string, Omit<AslPassState, 'Type' | 'Next' | 'End'>]>([
     ['States.Runtime', { InputPath: '$.none' }],
     ['States.Runtime', { OutputPath: '$.none' }],
     ['States.ParameterPathFailure', { Parameters: { 'x.$': '$.none' } }],
     ['States.ResultPathMatchFailure', { ResultPath: '$.c.d' }],
   ])('fails with %s: %j', async (error, fields) => {
-    const state = { Type: 'Pass', End: true, ...fields } as PassStep;
+    const state = { Type: 'Pass', End: true, ...fields } as AslPassState;
     expect(await runStates({ Only: state }, INPUT)).toEqual(failed(error));
   });
 });
@@ -201,7 +201,7 @@ describe('a machine', () => {
     expect(await runStates({ First: { Type: 'Pass', Next } }, {})).toEqual(failed('States.Runtime'));
   });
 
-  it('that does not end is ended', async () => {
+  it('is stopped after 25,000 transitions', async () => {
     const host = new ScriptedHost();
     expect(await runStates({ Loop: { Type: 'Pass', Next: 'Loop' } }, {}, host)).toEqual(
       failed('States.Runtime'),

@@ -1,7 +1,13 @@
-import type { MachineState, ParallelStep, Retrier, StateMachine, TaskStep } from '../../core/engine/asl.js';
+import type {
+  AslParallelState,
+  AslTaskState,
+  MachineState,
+  Retrier,
+  StateMachine,
+} from '../../core/engine/asl.js';
 import { chosenState } from './choices.js';
 import { isMatched, MachineError, runtimeError } from './machine-error.js';
-import { limitedTime, type StartTimer, TIMEOUT, timeoutMessage } from './machine-time-limit.js';
+import { STATES_TIMEOUT, type StartTimer, startTimeLimit, timeoutMessage } from './machine-time-limit.js';
 import { caughtError, passOutput, pathValue, payloadCopy, stateInput, stateOutput } from './state-data.js';
 
 /** Bounds a machine that would loop for ever. */
@@ -61,12 +67,12 @@ export async function runMachine(
   host: MachineHost,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<MachineOutcome> {
-  const limit = limitedTime(machine, host.startTimer, signal);
+  const limit = startTimeLimit(machine, signal, host.startTimer);
   try {
     const data = payloadCopy('The input', input);
     return { status: 'SUCCEEDED', output: await new MachineRun(host, data).run(machine, data, limit.signal) };
   } catch (error) {
-    if (limit.isReached()) return { status: 'FAILED', error: TIMEOUT, cause: timeoutMessage(machine) };
+    if (limit.isReached()) return { status: 'FAILED', error: STATES_TIMEOUT, cause: timeoutMessage(machine) };
     if (error instanceof MachineStopped || !(error instanceof Error)) throw error;
     if (signal.aborted) throw new MachineStopped('The machine was stopped.', { cause: signal.reason });
     return { status: 'FAILED', error: error.name, cause: error.message };
@@ -124,7 +130,7 @@ class MachineRun {
 
   private async task(
     name: string,
-    state: TaskStep,
+    state: AslTaskState,
     data: unknown,
     context: object,
     signal: AbortSignal,
@@ -148,7 +154,7 @@ class MachineRun {
 
   /** All branches at once. If one fails, the others are stopped, and the state fails with its error. */
   private async parallel(
-    state: ParallelStep,
+    state: AslParallelState,
     data: unknown,
     context: object,
     signal: AbortSignal,
@@ -176,7 +182,7 @@ class MachineRun {
 
   /** Tries again and catches errors as the state says. */
   private async guarded(
-    state: TaskStep | ParallelStep,
+    state: AslTaskState | AslParallelState,
     data: unknown,
     signal: AbortSignal,
     attempt: () => Promise<unknown>,

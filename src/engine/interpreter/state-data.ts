@@ -1,4 +1,4 @@
-import type { Catcher, PassStep, PayloadTemplate } from '../../core/engine/asl.js';
+import type { AslPassState, Catcher, PayloadTemplate } from '../../core/engine/asl.js';
 import { isMatched, MachineError, runtimeError } from './machine-error.js';
 import { fillTemplate, readPath, writePath } from './paths.js';
 
@@ -40,7 +40,7 @@ export function stateOutput(state: WithPaths, data: unknown, result: unknown, co
   return checkedSize('The output', pathValue(state.OutputPath, output, context));
 }
 
-export function passOutput(state: PassStep, data: unknown, context: object): unknown {
+export function passOutput(state: AslPassState, data: unknown, context: object): unknown {
   const { Result: fixed, ...paths } = state;
   const input = stateInput(paths, data, context);
   return stateOutput(paths, data, fixed === undefined ? input : fixed, context);

@@ -1,4 +1,4 @@
-import type { StateMachine, TaskStep } from '../../core/engine/asl.js';
+import type { AslTaskState, StateMachine } from '../../core/engine/asl.js';
 import { MachineError } from './machine-error.js';
 import { type MachineHost, type MachineOutcome, type MachineTask, runMachine } from './run-machine.js';
 
@@ -53,13 +53,13 @@ export const untilAborted = ({ signal }: MachineTask): Promise<never> =>
 export const functionArn = (name: string): string => `arn:aws:lambda:eu-west-1:123456789012:function:${name}`;
 
 /** A last state that calls the function. */
-export const task = (name: string, fields: Partial<TaskStep> = {}): TaskStep =>
+export const task = (name: string, fields: Partial<AslTaskState> = {}): AslTaskState =>
   ({
     Type: 'Task',
     Resource: functionArn(name),
     ...fields,
     ...(fields.Next === undefined ? { End: true } : {}),
-  }) as TaskStep;
+  }) as AslTaskState;
 
 /** A machine that begins with the first of its states. */
 export const machineOf = (States: StateMachine['States']): StateMachine => ({

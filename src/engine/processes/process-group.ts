@@ -51,7 +51,7 @@ export async function runProcessGroup(options: GroupOptions): Promise<GroupExit>
     stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   }) as ChildProcessByStdio<Writable | null, Readable, Readable>;
   if (child.pid !== undefined) options.onStart?.(child.pid);
-  // A program need not read its input: then the pipe breaks, and that is no fault.
+  // A program may ignore its input; the broken pipe is then expected.
   child.stdin?.on('error', () => {});
   child.stdin?.end(stdin);
   const stdout = captureTail(child.stdout, tailBytes, options.stdout);
@@ -131,7 +131,7 @@ async function waitForEnd(child: ChildProcess): Promise<void> {
 
 const isAlive = (child: ChildProcess): boolean => signalGroupOf(child, 0);
 
-/** Returns false if no process is left. Without groups, the id of an ended process may be another one's already. */
+/** Returns false if no process is left. Without process groups, the pid of an ended process may already have been reused. */
 function signalGroupOf(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
   const isOver = child.exitCode !== null || child.signalCode !== null;
   return (HAS_GROUPS || !isOver) && signalGroup(child.pid, signal);

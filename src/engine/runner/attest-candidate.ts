@@ -78,7 +78,7 @@ async function outcomesOn(
   if (fault !== null) return checks.map((check) => notRun(check, fault));
   const made = await createWorkCopy(folder, overlay);
   if (isCopyRefusal(made)) return checks.map((check) => notRun(check, `${made.says} ${made.next}`));
-  const copy: WorkCopy = { ...made, read_only: [...made.read_only, ...dependencies] };
+  const copy: WorkCopy = { ...made, read_only_mounts: [...made.read_only_mounts, ...dependencies] };
   try {
     const results = await runChecks(runCheck, { checks, copy, limits, signal });
     for (const { output, report } of results) await upload([output, report], tools);
@@ -95,7 +95,7 @@ async function upload(contents: readonly (Uint8Array | null)[], { putBlob }: Run
       await putBlob(sha256Of(bytes), bytes);
 }
 
-/** A manifest that says of a file that it is new, or what it was, must be right: guards of tests go by it. */
+/** `base_sha256` in the manifest must match the base: the guards on tests rely on it. */
 async function baseFault(folder: string, { files }: ResultManifest): Promise<string | null> {
   for (const { path, base_sha256 } of files) {
     const found = await fileDigest(join(folder, path));

@@ -4,7 +4,7 @@ import type { ClaimResult } from '../../core/contract/claims.js';
 import type { StateMachine } from '../../core/engine/asl.js';
 import { type CompiledMachine, compileMachine } from '../../core/engine/compile-machine.js';
 import type { RunEventPayload } from '../../core/engine/run-events.js';
-import { isUnanswered, type Unanswered } from '../coordination.js';
+import { type CoordinationFailure, isCoordinationFailure } from '../coordination.js';
 import { planDigest } from '../handlers/construct.js';
 import type { ClaimOfRun, EngineServices } from '../handlers/services.js';
 import { appendRunEvent, type RunAuthor } from './run-events.js';
@@ -18,7 +18,7 @@ export interface RunRequest {
   readonly lease_seconds?: number;
 }
 
-export type RefusedClaim = Exclude<ClaimResult, { success: true }> | Unanswered;
+export type RefusedClaim = Exclude<ClaimResult, { success: true }> | CoordinationFailure;
 
 export const sessionOf = (agentId: string, subject: string): string =>
   `engine-${sha256Hex(`${agentId}\n${subject}`).slice(0, 24)}`;
@@ -39,7 +39,7 @@ export async function claimEdge(
     ...(agent_role === undefined ? {} : { agent_role }),
     ...(lease_seconds === undefined ? {} : { lease_duration_seconds: lease_seconds }),
   });
-  if (isUnanswered(reply) || !reply.success) return reply;
+  if (isCoordinationFailure(reply) || !reply.success) return reply;
   return { generation: reply.claim.generation, claim_id: reply.claim.id, session_id };
 }
 

@@ -138,7 +138,7 @@ async function continueRun(
       ? await unlessClaimLost(() => startRun(request, services, author, { run_id, retry_of: retryOf }))
       : ((await readJson(blobs, open.machine)) as StateMachine);
   if (machine === null) return claimLost(run_id);
-  // A request can be cancelled while it is taken.
+  // A requested run can be cancelled while this executor starts it.
   if (open?.started_at === null && (await runOf(services, subject, run_id)).ended_at !== null) {
     await releaseEdge(services, author, 'VOLUNTARY', CANCELLED);
     return claimLost(run_id, CANCELLED);

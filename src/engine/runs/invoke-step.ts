@@ -3,7 +3,7 @@ import { runEventSchemas } from '../../core/engine/run-events.js';
 import { openRunOf } from '../../core/engine/run-summaries.js';
 import { foldRuns } from '../../core/engine/runs.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
-import { isUnanswered, unansweredError } from '../coordination.js';
+import { coordinationError, isCoordinationFailure } from '../coordination.js';
 import { engineError } from '../engine-error.js';
 import { createHandlers } from '../handlers/create-handlers.js';
 import { claimOf, readJson } from '../handlers/run-state.js';
@@ -72,7 +72,7 @@ async function beginRun(
   const request: RunRequest = { ...edge, ...options };
   const subject = edgeSubject(edge.feature_id, edge.edge);
   const claimed = await claimEdge(request, services, subject);
-  if (isUnanswered(claimed)) throw unansweredError(claimed);
+  if (isCoordinationFailure(claimed)) throw coordinationError(claimed);
   if (!('claim_id' in claimed)) throw engineError('claimLost', `${claimed.reason}: ${claimed.next}`);
   const runs = foldRuns(await services.coordination.eventsOf(subject));
   const run = runs.find((each) => each.run_id === run_id);
@@ -86,7 +86,7 @@ async function beginRun(
 async function isRenewed({ coordination }: EngineServices, author: RunAuthor): Promise<boolean> {
   const { subject: task_id, session_id, claim_id, generation: expected_generation } = author;
   const reply = await coordination.renewLease({ task_id, session_id, claim_id, expected_generation });
-  if (isUnanswered(reply)) throw unansweredError(reply);
+  if (isCoordinationFailure(reply)) throw coordinationError(reply);
   // A decision on the candidate has ended the claim, and the last steps record that; of a lost one, nothing is recorded.
   return reply.success;
 }

@@ -1,4 +1,4 @@
-import { isUnanswered } from '../coordination.js';
+import { isCoordinationFailure } from '../coordination.js';
 import type { EngineServices } from '../handlers/services.js';
 import { acceptedResultOf } from './decided-run.js';
 import type { RunAuthor } from './run-events.js';
@@ -32,7 +32,7 @@ export function keepClaim(
   const renew = async (): Promise<void> => {
     try {
       const reply = await coordination.renewLease({ task_id, session_id, claim_id, expected_generation });
-      if (!isUnanswered(reply) && !reply.success) {
+      if (!isCoordinationFailure(reply) && !reply.success) {
         // The result of this run has ended the claim, or it has ended otherwise, or belongs to another executor.
         const accepted = acceptedResultOf(runId, await coordination.eventsOf(task_id));
         if (accepted === undefined) lost.abort();

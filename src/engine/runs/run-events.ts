@@ -2,7 +2,7 @@ import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import { canonicalJson } from '../../core/canonical-json.js';
 import type { AppendBody } from '../../core/contract/events.js';
 import type { RunEventPayload, RunEventType } from '../../core/engine/run-events.js';
-import { type EdgeCoordination, isUnanswered, unansweredError } from '../coordination.js';
+import { coordinationError, type EdgeCoordination, isCoordinationFailure } from '../coordination.js';
 import { engineError } from '../engine-error.js';
 
 /** The executor of a run, as the author of its events. */
@@ -16,7 +16,7 @@ export interface RunAuthor {
 }
 
 /** What became of an event: it is recorded now, or one with its id was recorded before, perhaps with other content. */
-export type RecordedEvent = 'appended' | 'known';
+export type AppendOutcome = 'appended' | 'already_recorded';
 
 /**
  * Appends an event of a run. Sent again it is recorded once, because its id derives from its content: a run begins and
@@ -28,7 +28,7 @@ export async function appendRunEvent<Type extends RunEventType>(
   author: RunAuthor,
   event_type: Type,
   payload: RunEventPayload<Type>,
-): Promise<RecordedEvent> {
+): Promise<AppendOutcome> {
   const { subject, claim_id, ...handle } = author;
   const event_id = runEventId(event_type, handle.generation, payload);
   const claim = claim_id === undefined ? {} : { claim_id };
@@ -50,7 +50,7 @@ type IdentifiedBody = AppendBody & { readonly event_id: string; readonly task_id
 export async function appendOnce(
   coordination: Pick<EdgeCoordination, 'appendEvent' | 'eventsOf'>,
   body: IdentifiedBody,
-): Promise<RecordedEvent> {
+): Promise<AppendOutcome> {
   const recorded = await append(coordination, body);
   if (recorded === 'appended' || (await isRecorded(coordination, body))) return recorded;
   const { event_id, ...event } = body;
@@ -61,11 +61,11 @@ export async function appendOnce(
 async function append(
   coordination: Pick<EdgeCoordination, 'appendEvent'>,
   body: AppendBody,
-): Promise<RecordedEvent> {
+): Promise<AppendOutcome> {
   const reply = await coordination.appendEvent(body);
-  if (isUnanswered(reply)) {
-    if (reply.code === 'IDEMPOTENCY_CONFLICT') return 'known';
-    throw unansweredError(reply);
+  if (isCoordinationFailure(reply)) {
+    if (reply.code === 'IDEMPOTENCY_CONFLICT') return 'already_recorded';
+    throw coordinationError(reply);
   }
   if (reply.success) return 'appended';
   throw engineError('claimLost', `${body.event_type} was refused: ${reply.reason}. ${reply.next}`);

@@ -131,7 +131,7 @@ export class RunJournal {
     const { input_sha256 } = key;
     const { output = null, output_ref = null } = payload;
     // A request of the executor before, which was on its way when that died, may have come first: its result counts.
-    if (recorded === 'known') await this.rememberRecorded(key);
+    if (recorded === 'already_recorded') await this.rememberRecorded(key);
     else this.completed.set(name, { input_sha256, output, output_ref });
     this.unconfirmed.delete(name);
   }

@@ -9,7 +9,7 @@ import type { ResultManifest } from '../../core/methodology/definition/manifest.
 import type { Blobs } from '../../stores/blobs.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
 import { runBlobsOf } from '../blobs/run-blobs.js';
-import type { EdgeCoordination, Unanswered } from '../coordination.js';
+import type { CoordinationFailure, EdgeCoordination } from '../coordination.js';
 import type { EngineServices } from '../handlers/services.js';
 import type { RunHost } from '../runs/execute-run.js';
 import { derivedRunId } from '../runs/run-events.js';
@@ -23,7 +23,7 @@ export interface EngineHarness {
   readonly environment: Pick<Environment, 'clock'>;
 }
 
-const answered = <Reply extends object>(reply: Reply | Problem): Reply | Unanswered =>
+const answered = <Reply extends object>(reply: Reply | Problem): Reply | CoordinationFailure =>
   isProblem(reply) ? { code: reply.problem, detail: reply.detail } : reply;
 
 const POLL_MS = 5;
@@ -104,7 +104,7 @@ export function scriptedServicesOn(
       },
       workCopy: async (manifest) => ({
         folder: await contentOf(manifest),
-        read_only: [],
+        read_only_mounts: [],
         remove: async () => {},
       }),
       texts: async (manifest) => [{ name: 'src/a.txt', text: await contentOf(manifest) }],
@@ -140,7 +140,7 @@ export function scriptedServicesOn(
       return { outcome, output: new Uint8Array(), report: null };
     },
     spentSoFar: async () => ({ feature: NO_COST, project: NO_COST, tenant: NO_COST }),
-    authorityOf: () => ({ verdict: 'granted', reason: null }),
+    authorityOf: () => ({ decision: 'granted', reason: null }),
     agent_id,
     now: () => environment.clock.wallMs(),
   };

@@ -1,5 +1,5 @@
 import type { LinkedReview } from '../../coordinator/methodology/review-links.js';
-import type { PendingReview } from '../../core/contract/methodology.js';
+import type { PendingReview } from '../../core/contract/reviews.js';
 import { linkReviewer, type ReviewLink } from '../../core/engine/review-link.js';
 import { escapeHtml } from './escape-html.js';
 

@@ -3,12 +3,12 @@ import { parseBody } from '../../coordinator/operations/parse-body.js';
 import { isProblem, type Problem } from '../../coordinator/wire/problem.js';
 import type { GateResult } from '../../core/contract/claims.js';
 import { PROBLEM_STATUS, statusOf } from '../../core/contract/codes.js';
-import { reviewLinkForm } from '../../core/contract/methodology.js';
+import { reviewLinkForm } from '../../core/contract/reviews.js';
 import { messagePage, reviewLinkPage } from '../page/review-link-page.js';
 import { formPageResponse, type HttpResponse } from '../response.js';
 import type { Handlers } from '../route.js';
 
-const ASK_AGAIN = 'Ask whoever sent it for a new one: gen review link.';
+const ASK_AGAIN = 'Ask the sender for a new link: gen review link.';
 
 /** The pages behind review links. Every reply is a page, because a person reads it. */
 export const reviewLinkHandlers = {

@@ -91,7 +91,7 @@ test('a log store stops after a failed write, and continues with what the log ha
   const writable = await store.openLog(PROJECT);
   log.failure = new Error('ENOSPC');
   await expect(store.commit([swap('~a', 1)])).rejects.toBeInstanceOf(StoreBroken);
-  expect(await store.finished).toBeInstanceOf(StoreBroken);
+  expect(await store.broken).toBeInstanceOf(StoreBroken);
   log.failure = null;
   expect(() => writable.apply(swap('~b'), writable.now())).toThrow(StoreBroken);
   await expect(store.commit([swap('~b')])).rejects.toBeInstanceOf(StoreBroken);

@@ -84,7 +84,7 @@ export async function openLogStore(log: RecordLog, options: CustomStoreOptions):
 export class CustomLogStore implements LogStore {
   readonly capabilities: StoreCapabilities;
   readonly blobs: Blobs | undefined;
-  readonly finished: Promise<StoreBroken>;
+  readonly broken: Promise<StoreBroken>;
   private readonly queue: AppendQueue;
   private closing: Promise<void> | null = null;
 
@@ -98,7 +98,7 @@ export class CustomLogStore implements LogStore {
     this.blobs = blobs;
     this.capabilities = { name, clock: 'process', single_writer: true, commits_at_once: 4, durable: true };
     this.queue = new AppendQueue((records) => log.append(records));
-    this.finished = this.queue.broken;
+    this.broken = this.queue.broken;
   }
 
   commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {

@@ -126,7 +126,7 @@ export class ProjectCommitter {
       if (need?.kind !== 'share') continue;
       const grant = await this.permitShares.reserve(this.projectKey, need, plan.now_ms);
       if (grant !== null) cache.shares.set(need.scope, grant.share);
-      if (grant?.counted) cache.permitCounts.set(need.scope, grant.counted);
+      if (grant?.free_permits) cache.permitCounts.set(need.scope, grant.free_permits);
       return null;
     }
     const isDone = plan.hasWrites ? await this.send(cache, plan) : cache.isComplete;

@@ -29,7 +29,7 @@ const CHANGED_AT_ONCE = 90;
 /** A project's new share, and the number of free permits if that is less than it wanted. */
 export interface PermitGrant {
   readonly share: PermitShare;
-  readonly counted: PermitCount | null;
+  readonly free_permits: PermitCount | null;
 }
 
 interface ScopeShares {
@@ -85,10 +85,11 @@ export class PermitShares {
         earliestMs = await this.removeExpired(projectKey.tenant_id, scope, nowMs);
         continue;
       }
-      const counted = spare < want ? { max, spare, until_ms: earliestMs ?? nowMs } : null;
-      if (counted !== null && spare <= 0) return { share: shared.own, counted };
+      const free_permits = spare < want ? { max, spare, until_ms: earliestMs ?? nowMs } : null;
+      if (free_permits !== null && spare <= 0) return { share: shared.own, free_permits };
       const share: PermitShare = { registered: shared.own.registered, spare, room_max: max };
-      if (await this.setShare(projectKey, scope, shared, share, unshared < want)) return { share, counted };
+      if (await this.setShare(projectKey, scope, shared, share, unshared < want))
+        return { share, free_permits };
       await pause(round);
     }
     return null;

@@ -13,8 +13,8 @@ export interface LineFault<Location> {
   readonly first: Location;
   readonly last: Location;
   readonly why: string;
-  /** It is too much to tell whether it is damaged. */
-  readonly isExcess?: true;
+  /** Too large to be checked for damage. */
+  readonly isTooLargeToCheck?: true;
 }
 
 /** The state of a log before its next line. */

@@ -131,7 +131,7 @@ describe('a file store', () => {
     expect(syncs).toBe(1);
     await expect(commitOne(store, looseEventTransaction('later'))).rejects.toBeInstanceOf(StoreBroken);
     await expect(store.project(KEY)).rejects.toBeInstanceOf(StoreBroken);
-    expect((await store.finished).message).toMatch(/could not be made durable/);
+    expect((await store.broken).message).toMatch(/could not be made durable/);
     await store.close();
     const again = await openFileStore({ root });
     expect((await allEvents(again))[0]?.event_id).toBe('kept');

@@ -132,10 +132,10 @@ export class FileStore implements LogStore {
   private readonly refusedTenants = new Map<string, LogDamaged>();
   /** By file and line. */
   private readonly damages = new Map<string, FoundDamage>();
-  private broken: StoreBroken | null = null;
-  private resolveFinished!: (error: StoreBroken) => void;
-  readonly finished = new Promise<StoreBroken>((resolve) => {
-    this.resolveFinished = resolve;
+  private failure: StoreBroken | null = null;
+  private resolveBroken!: (error: StoreBroken) => void;
+  readonly broken = new Promise<StoreBroken>((resolve) => {
+    this.resolveBroken = resolve;
   });
   private closing: Promise<void> | null = null;
 
@@ -159,8 +159,8 @@ export class FileStore implements LogStore {
     this.clock = new SteadyClock(options.clock ?? systemClock);
     const warn = (sentence: string): void => options.onWarning?.(sentence);
     const onBroken = (error: StoreBroken): void => {
-      this.broken ??= error;
-      this.resolveFinished(this.broken);
+      this.failure ??= error;
+      this.resolveBroken(this.failure);
     };
     // Other programs, such as git, read and replace a workspace's own log: it must be complete by itself.
     const wal = home === undefined ? writeAheadLog(disk, options.root, storeFile) : null;
@@ -228,7 +228,7 @@ export class FileStore implements LogStore {
           if (this.refusedTenants.size > 0) this.assertServed(tenant_id);
         },
         assertIntact: () => {
-          if (this.broken !== null) throw this.broken;
+          if (this.failure !== null) throw this.failure;
         },
       });
     });
@@ -324,14 +324,14 @@ export class FileStore implements LogStore {
     try {
       for (const tenant of tenants) if (tenant.status === 'fulfilled') await tenant.value.close();
       await this.writeIdle();
-      await this.groups.close(this.broken === null);
+      await this.groups.close(this.failure === null);
     } finally {
       await this.lock.release();
     }
   }
 
   private async writeIdle(): Promise<void> {
-    if (this.idle === null || this.broken !== null || this.openTenants.size === 0) return;
+    if (this.idle === null || this.failure !== null || this.openTenants.size === 0) return;
     for (const tenant of this.openTenants.values()) tenant.noteIdle(this.idle, this.clock.now());
     try {
       await this.idle.write();
@@ -420,7 +420,7 @@ export class FileStore implements LogStore {
   }
 
   private assertOpen(): void {
-    if (this.broken !== null) throw this.broken;
+    if (this.failure !== null) throw this.failure;
     if (this.closing !== null) throw new StoreBroken('The store is closed. Reopen it to continue.');
   }
 
@@ -429,7 +429,7 @@ export class FileStore implements LogStore {
     this.assertOpen();
     try {
       const result = await action();
-      if (this.broken !== null) throw this.broken;
+      if (this.failure !== null) throw this.failure;
       return result;
     } catch (error) {
       throw isDiskError(error)

@@ -98,7 +98,7 @@ export class LogCheck<Location> {
     if (this.undecided.fault !== null) return this.addUndecided(bytes, location);
     const fault = this.addFitting(bytes, location);
     const isV1 = this.end.isFormat1 && this.end.position > 0;
-    if (fault === null || isV1 || fault.isExcess) return fault;
+    if (fault === null || isV1 || fault.isTooLargeToCheck) return fault;
     this.undecided.begin(fault, this.pending);
     this.dropUnsealed();
     return this.addUndecided(bytes, location);
@@ -170,7 +170,7 @@ export class LogCheck<Location> {
     if (this.isWithinBlock) return { first: pending[0]?.location ?? location, last: location, why: UNSEALED };
     this.foreignBytes += bytes.length + 1;
     if (this.foreignBytes > FOREIGN_BYTES_MAX || end.foreign.length >= FOREIGN_LINES_MAX)
-      return { ...faultAt(location, FOREIGN_EXCESS), isExcess: true };
+      return { ...faultAt(location, FOREIGN_EXCESS), isTooLargeToCheck: true };
     end.isFormat1 = false;
     end.foreign.push(bytes);
     this.firstSinceSeal ??= location;

@@ -50,7 +50,7 @@ export class LogFiles implements ClosableFile {
     this.users += 1;
     try {
       const active = this.active ?? (await this.openActive());
-      this.openFiles.used(this);
+      this.openFiles.markUsed(this);
       return await active.use(action);
     } finally {
       this.users -= 1;
@@ -192,7 +192,7 @@ export class LogFiles implements ClosableFile {
   }
 
   async close(): Promise<void> {
-    this.openFiles.closed(this);
+    this.openFiles.markClosed(this);
     await this.active?.retire();
     this.active = null;
   }

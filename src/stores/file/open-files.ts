@@ -13,7 +13,7 @@ export class OpenFiles {
 
   constructor(private readonly max = OPEN_FILES_MAX) {}
 
-  used(file: ClosableFile): void {
+  markUsed(file: ClosableFile): void {
     this.files.delete(file);
     this.files.add(file);
     for (const candidate of this.files) {
@@ -22,7 +22,7 @@ export class OpenFiles {
     }
   }
 
-  closed(file: ClosableFile): void {
+  markClosed(file: ClosableFile): void {
     this.files.delete(file);
   }
 }

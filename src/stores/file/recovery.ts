@@ -172,7 +172,7 @@ async function readActiveFile(
   const fault = damage ?? replay.check.undecidedFault;
   const size = await file.size();
   const wholeBytes = Math.max(0, Math.min(replay.committedEnd - segment.start, size));
-  if (damage?.isExcess) throw await damageOf(context, segments, damage);
+  if (damage?.isTooLargeToCheck) throw await damageOf(context, segments, damage);
   if (size - wholeBytes > TAIL_BYTES_MAX) {
     const at = { offset: segment.start + end, end: segment.start + end };
     throw await damageOf(context, segments, fault ?? { first: at, last: at, why: FOREIGN_EXCESS });

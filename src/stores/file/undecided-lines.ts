@@ -56,7 +56,7 @@ export class UndecidedLines<Location> {
   /** Where there are too many. */
   excess(last: Location): LineFault<Location> {
     const { first, why } = this.fault ?? { first: last, why: 'it is no line of this log' };
-    return { first, last, why: `${why}, and after it ${FOREIGN_EXCESS}`, isExcess: true };
+    return { first, last, why: `${why}, and after it ${FOREIGN_EXCESS}`, isTooLargeToCheck: true };
   }
 
   /** Forgets all lines, and returns those before the block. */

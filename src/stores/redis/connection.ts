@@ -29,9 +29,9 @@ export class RedisConnection {
   private isClosed = false;
   /** Set once this store object is unusable: everything rejects with it. */
   private failure: StoreBroken | null = null;
-  private resolveFinished!: (error: StoreBroken) => void;
-  readonly finished = new Promise<StoreBroken>((resolve) => {
-    this.resolveFinished = resolve;
+  private resolveBroken!: (error: StoreBroken) => void;
+  readonly broken = new Promise<StoreBroken>((resolve) => {
+    this.resolveBroken = resolve;
   });
 
   private constructor(
@@ -151,7 +151,7 @@ export class RedisConnection {
   private noteLoss(error: Error): Error {
     if (error instanceof HistoryLost) {
       this.failure = error;
-      this.resolveFinished(error);
+      this.resolveBroken(error);
     }
     return error;
   }

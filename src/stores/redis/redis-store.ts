@@ -66,7 +66,7 @@ class ServerIdentity {
 export class RedisStore implements Store {
   readonly capabilities: StoreCapabilities;
   readonly blobs: RedisBlobs;
-  readonly finished: Promise<StoreBroken>;
+  readonly broken: Promise<StoreBroken>;
   private readonly keys: RedisKeys;
   private readonly committer: RedisCommitter;
   private readonly held: RedisHeldProjects;
@@ -82,7 +82,7 @@ export class RedisStore implements Store {
     const lineage = () => (options.profile === 'ha' ? identity.replication_id : '');
     this.committer = new RedisCommitter(connection, this.keys, lineage);
     this.held = new RedisHeldProjects(connection, this.keys);
-    this.finished = connection.finished;
+    this.broken = connection.broken;
     this.capabilities = capabilitiesOf(options);
   }
 

@@ -136,7 +136,7 @@ describe('promoting accepted results', () => {
     const promotion = await promoteAccepted(draftsHarness, { ...log, store });
     expect(promotion).toMatchObject({
       written: [],
-      failures: [{ position: 4, path: 'files.0.path', again: false }],
+      failures: [{ position: 4, path: 'files.0.path', is_retryable: false }],
     });
     expect(await draftsHarness.readShared('a')).toBeNull();
   });

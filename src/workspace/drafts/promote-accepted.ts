@@ -76,8 +76,8 @@ async function promoteNow(project: ProjectFolder, log: PromotionLog, onStep: Ste
   const failures = [...broken, ...promotion.failures];
   const nothing = accepted.length === 0 && failures.length === 0;
   if (nothing && position - from.position < REREAD_MAX) return promotion;
-  const again = failures.filter((failure) => failure.again).map((failure) => failure.position);
-  const unfinished = [...new Set(again)].sort((a, b) => a - b);
+  const retryable = failures.filter((failure) => failure.is_retryable).map((failure) => failure.position);
+  const unfinished = [...new Set(retryable)].sort((a, b) => a - b);
   const watermark: Watermark = { position, event_id: await eventIdAt(log, position), unfinished };
   const bytes = Buffer.from(`${JSON.stringify(watermark)}\n`);
   await writeBelow(project.root, WATERMARK_FILE, { bytes });
@@ -108,11 +108,17 @@ async function acceptedManifestOf(
   const known = asKnownEvent(event);
   if (known?.event_type !== 'edge_converged' && known?.event_type !== 'result_adopted') return null;
   const data = await resultDataOf(log, known.payload);
-  if (data === MISSING_BLOB) return { position, path: '', says: 'The result blob is missing.', again: true };
+  if (data === MISSING_BLOB)
+    return { position, path: '', says: 'The result blob is missing.', is_retryable: true };
   if (!isFilesResult(data)) return null;
   const read = parseManifest(data);
   if (!read.ok)
-    return { position, path: read.path, says: `The manifest is invalid: ${read.message}.`, again: false };
+    return {
+      position,
+      path: read.path,
+      says: `The manifest is invalid: ${read.message}.`,
+      is_retryable: false,
+    };
   const { agent_id = known.agent_id } =
     known.event_type === 'result_adopted' ? known.payload.adopted_from : known;
   const { manifest } = read;

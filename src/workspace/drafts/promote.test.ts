@@ -211,8 +211,8 @@ test('reports a missing or damaged blob and writes nothing', async () => {
   const { written, failures } = await promote(harness, { ...harness, blobs }, accepted);
   expect(written).toEqual([]);
   expect(failures).toMatchObject([
-    { path: 'a', again: true },
-    { path: 'b', again: true },
+    { path: 'a', is_retryable: true },
+    { path: 'b', is_retryable: true },
   ]);
   expect(await harness.readShared('b')).toBeNull();
 });
@@ -230,5 +230,5 @@ test('reports a path that the disk refuses, and promotes the other files', async
     manifest: { ...accepted.manifest, files },
   });
   expect(promotion.written).toEqual(['b']);
-  expect(promotion.failures).toMatchObject([{ path: files[0]!.path, again: true }]);
+  expect(promotion.failures).toMatchObject([{ path: files[0]!.path, is_retryable: true }]);
 });

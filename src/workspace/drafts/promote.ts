@@ -34,7 +34,7 @@ export interface PromotionFailure {
   readonly path: string;
   readonly says: string;
   /** Whether a retry may succeed. */
-  readonly again: boolean;
+  readonly is_retryable: boolean;
 }
 
 export interface Promotion {
@@ -172,7 +172,7 @@ class Promoter {
   }
 
   private addFailure({ accepted, path }: FileVersion, message: string): void {
-    this.promotion.failures.push({ position: accepted.position, path, says: message, again: true });
+    this.promotion.failures.push({ position: accepted.position, path, says: message, is_retryable: true });
   }
 
   private async bytesOf({ sha256 }: FileVersion): Promise<Uint8Array | null> {

@@ -25,7 +25,9 @@ export function decideReview(head: Head, command: ReviewCommand, context: Decisi
   if (accepted !== null && head.claim.inputs !== command.inputs) return refuse(head, 'DEPENDENCY_CHANGED');
   const [failing] = command.failing ?? [];
   if (accepted !== null && failing !== undefined)
-    return refuse(head, 'NOT_CONVERGED', { says: `${failing.name}: ${failing.says} Then approve it.` });
+    return refuse(head, 'NOT_CONVERGED', {
+      says: `Not all checks have passed. ${failing.name}: ${failing.says}`,
+    });
   const builder = new DecisionBuilder(head, context);
   const { pushed_by } = command;
   const reviewer = operatorActor(head, pushed_by?.actor ?? command.reviewer);

@@ -1,4 +1,4 @@
-import { evaluatorsMessage } from '../../engine/guarded-evaluators.js';
+import { checkFilesMessage } from '../../engine/guarded-check-files.js';
 import {
   type ClaimEventPayloads,
   FAILING_LISTED_MAX,
@@ -144,7 +144,7 @@ function escalationPaths(command: SubmitCommand): EscalationPaths {
 
 const pathsMessage = (command: SubmitCommand, paths: readonly string[], count?: number): string =>
   authorityReason(command) === 'changes_evaluators'
-    ? evaluatorsMessage(paths, count)
+    ? checkFilesMessage(paths, count)
     : toolConfigMessage(paths, count);
 
 function escalate(head: Head, command: SubmitCommand, context: DecisionContext): Decision {

@@ -11,8 +11,8 @@ const ask = (overrides: Partial<Parameters<typeof checkAuthority>[1]>, m = BUILT
     is_human: false,
     ...overrides,
   });
-const GRANTED = { verdict: 'granted', reason: null };
-const OUTSIDE = { verdict: 'escalate', reason: 'outside_role_authority' };
+const GRANTED = { decision: 'granted', reason: null };
+const OUTSIDE = { decision: 'escalate', reason: 'outside_role_authority' };
 
 describe('a role', () => {
   // req: ROL-001, ROL-003
@@ -33,11 +33,11 @@ describe('a role', () => {
 
   it.each(['escalate', 'reject', 'warn'] as const)(
     'outside its authority gets the configured action %s',
-    (verdict) => {
-      const text = `roles: { a: { converge_edges: [tdd] } }\nauthority: { outside_authority_action: ${verdict} }\n`;
+    (decision) => {
+      const text = `roles: { a: { converge_edges: [tdd] } }\nauthority: { outside_authority_action: ${decision} }\n`;
       const m = parsedMethodologyOf({ 'agent_roles.yml': text });
       expect(ask({ agent_role: 'a', edge: 'code_unit_tests' }, m)).toEqual(GRANTED);
-      expect(ask({ agent_role: 'a' }, m)).toEqual({ verdict, reason: 'outside_role_authority' });
+      expect(ask({ agent_role: 'a' }, m)).toEqual({ decision, reason: 'outside_role_authority' });
     },
   );
 });
@@ -55,7 +55,7 @@ describe('the specification of a project', () => {
     'imp/design/adrs/ADR-1.md',
     '../elsewhere/a.md',
   ])('can be changed by a human only: %s', (file) => {
-    expect(ask({ files: ['src/a.ts', file] })).toEqual({ verdict: 'escalate', reason: 'spec_mutation' });
+    expect(ask({ files: ['src/a.ts', file] })).toEqual({ decision: 'escalate', reason: 'spec_mutation' });
     expect(ask({ files: [file], is_human: true })).toEqual(GRANTED);
   });
 
@@ -79,7 +79,7 @@ it('grants humans universal authority', () => {
 });
 
 describe('the configuration of other programs', () => {
-  const ESCALATED = { verdict: 'escalate', reason: 'commands_programs', paths: ['.claude/settings.json'] };
+  const ESCALATED = { decision: 'escalate', reason: 'commands_programs', paths: ['.claude/settings.json'] };
   const files = ['src/a.ts', '.claude/settings.json', 'spec/a.md'];
 
   it('can be changed by a human only, whatever the role and the project configuration', () => {

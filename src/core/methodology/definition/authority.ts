@@ -3,8 +3,8 @@ import { canonicalEdge } from './edge-name.js';
 import { isSpecification, toolConfigPaths } from './guarded-paths.js';
 import type { Methodology } from './methodology.js';
 
-export interface AuthorityVerdict {
-  readonly verdict: 'granted' | 'escalate' | 'reject' | 'warn';
+export interface AuthorityDecision {
+  readonly decision: 'granted' | 'escalate' | 'reject' | 'warn';
   readonly reason:
     | 'outside_role_authority'
     | 'spec_mutation'
@@ -23,24 +23,27 @@ export interface AuthorityRequest {
   readonly is_human: boolean;
 }
 
-const GRANTED: AuthorityVerdict = { verdict: 'granted', reason: null };
+const GRANTED: AuthorityDecision = { decision: 'granted', reason: null };
 
 /**
  * Decides whether a caller may converge an edge. Humans always may. Nobody else may change configuration that controls
  * other programs, whatever the project says, nor the specification, unless the project allows it. `methodology`: null
  * if the project is not configured.
  */
-export function checkAuthority(methodology: Methodology | null, request: AuthorityRequest): AuthorityVerdict {
+export function checkAuthority(
+  methodology: Methodology | null,
+  request: AuthorityRequest,
+): AuthorityDecision {
   if (request.is_human) return GRANTED;
   const paths = toolConfigPaths(request.files);
-  if (paths.length > 0) return { verdict: 'escalate', reason: 'commands_programs', paths };
+  if (paths.length > 0) return { decision: 'escalate', reason: 'commands_programs', paths };
   if (methodology === null) return GRANTED;
   const { roles, outside_authority_action, spec_mutation_requires_human } = methodology.roles;
   if (spec_mutation_requires_human && request.files.some(isSpecification)) {
-    return { verdict: 'escalate', reason: 'spec_mutation' };
+    return { decision: 'escalate', reason: 'spec_mutation' };
   }
   const role = request.agent_role === null ? undefined : ownValue(roles, request.agent_role);
   const edges = role?.converge_edges ?? [];
   if (edges === 'all' || edges.includes(canonicalEdge(request.edge))) return GRANTED;
-  return { verdict: outside_authority_action, reason: 'outside_role_authority' };
+  return { decision: outside_authority_action, reason: 'outside_role_authority' };
 }

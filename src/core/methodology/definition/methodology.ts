@@ -17,7 +17,7 @@ export const FEATURE_LENGTH_MAX = 64 * 1024;
 const text = z.string();
 const texts = z.array(text);
 const checkType = z.enum(CHECK_TYPES);
-const openRecord = z.record(text, z.unknown());
+const anyRecord = z.record(text, z.unknown());
 const listsByName = z.record(text, texts);
 const positiveInt = z.int().positive();
 
@@ -62,7 +62,7 @@ const edgeConfig = z.strictObject({
   stuck_threshold: positiveInt.nullable(),
   human_required: z.boolean(),
   ...edgeEngineFields,
-  extra: openRecord,
+  extra: anyRecord,
 });
 
 const timeBoxRule = z.strictObject({
@@ -116,12 +116,12 @@ const moduleMap = z.strictObject({ feature_module_map: listsByName, dependency_d
 const projectConstraints = z.strictObject({
   project_name: text.nullable(),
   language: text.nullable(),
-  tools: openRecord,
-  thresholds: openRecord,
-  standards: openRecord,
-  architecture: openRecord,
+  tools: anyRecord,
+  thresholds: anyRecord,
+  standards: anyRecord,
+  architecture: anyRecord,
   /** Decision per dimension; empty or null is undecided. */
-  constraint_dimensions: openRecord,
+  constraint_dimensions: anyRecord,
 });
 
 const withinLength = <S extends z.ZodType>(schema: S, lengthMax: number): S =>
@@ -182,7 +182,7 @@ export const featureVectorSchema = withinLength(
     /** Requirement keys that this feature delivers, including its own. */
     requirements: texts,
     acceptance_criteria: z.array(acceptanceCriterion),
-    threshold_overrides: openRecord,
+    threshold_overrides: anyRecord,
     additional_checks: z.array(checkDefinition),
   }),
   FEATURE_LENGTH_MAX,

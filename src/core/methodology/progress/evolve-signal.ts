@@ -1,6 +1,6 @@
-import type { MethodologySignal } from '../../contract/methodology.js';
+import type { MethodologySignal } from '../../contract/gaps.js';
 import { PRIORITIES } from '../../contract/values.js';
-import { evaluatorsMessage } from '../../engine/guarded-evaluators.js';
+import { checkFilesMessage } from '../../engine/guarded-check-files.js';
 import { toolConfigMessage } from '../definition/guarded-paths.js';
 import type { EventContext } from './event-context.js';
 import { countIn, longTextIn, payloadField, shortTextIn } from './payload.js';
@@ -101,7 +101,7 @@ export function markEscalationOverdue(context: EventContext): void {
 function describeReason(code: string, { event: { agent_role }, payload }: EventContext): string {
   switch (code) {
     case 'changes_evaluators':
-      return `${evaluatorsMessage(pathsIn(payload), countIn(payload, 'path_count') ?? undefined)} (${code})`;
+      return `${checkFilesMessage(pathsIn(payload), countIn(payload, 'path_count') ?? undefined)} (${code})`;
     case 'commands_programs':
       return `${toolConfigMessage(pathsIn(payload), countIn(payload, 'path_count') ?? undefined)} (${code})`;
     case 'spec_mutation':

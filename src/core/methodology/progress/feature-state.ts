@@ -1,12 +1,13 @@
-import type { GapsSummary, MethodologySignal, StartBody } from '../../contract/methodology.js';
+import type { GapsSummary, MethodologySignal } from '../../contract/gaps.js';
 import type {
   ChildState,
   ClaimSummary,
   ReleaseSummary,
   ReportedTimeBox,
 } from '../../contract/methodology-views.js';
+import type { StartBody } from '../../contract/start.js';
 import type { EdgeStatus } from '../../contract/values.js';
-import type { EvidenceStanding } from '../../engine/evidence.js';
+import type { EvidencePolicyStatus } from '../../engine/evidence.js';
 import type { EventEnvelope } from '../../events/envelope.js';
 import type { FeatureVector, Methodology } from '../definition/methodology.js';
 
@@ -130,7 +131,7 @@ export interface RouteInput {
   readonly rows: readonly FeatureRow[];
   readonly state: MethodologyState;
   readonly now_ms: number;
-  readonly evidence: EvidenceStanding;
+  readonly evidence: EvidencePolicyStatus;
   /** The caller, and what it asks for explicitly. */
   readonly request: Readonly<Omit<StartBody, 'dry_run' | 'request_id'>>;
 }

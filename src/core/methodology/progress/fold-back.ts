@@ -1,5 +1,5 @@
 import { adviceFor, type FoldBackRefusal } from '../../contract/codes.js';
-import type { FoldBackBody } from '../../contract/methodology.js';
+import type { FoldBackBody } from '../../contract/spawns.js';
 import type { VectorType } from '../../contract/values.js';
 import { isoTime } from '../../events/envelope.js';
 import type { FeatureVector, Methodology } from '../definition/methodology.js';

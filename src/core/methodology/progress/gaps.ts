@@ -1,4 +1,4 @@
-import type { GapCluster, GapReport, GapsBody } from '../../contract/methodology.js';
+import type { GapCluster, GapReport, GapsBody } from '../../contract/gaps.js';
 import { GAP_LAYERS, type GapLayer } from '../../contract/values.js';
 
 export type CoverageScan = Pick<GapsBody, 'layers_run' | 'keys' | 'orphan_keys' | 'untagged_files'>;

@@ -1,4 +1,4 @@
-import type { ReadinessCheck } from '../../contract/methodology.js';
+import type { ReadinessCheck } from '../../contract/version-releases.js';
 import type { FeatureProgress } from './feature-progress.js';
 import type { MethodologyState } from './feature-state.js';
 

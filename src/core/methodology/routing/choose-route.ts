@@ -1,4 +1,4 @@
-import type { OverlappingWork, RouteAdvice } from '../../contract/methodology.js';
+import type { OverlappingWork, RouteAdvice } from '../../contract/start.js';
 import type { WorkspaceState } from '../../contract/values.js';
 import { genCommand, newFeatureCommand } from '../definition/command.js';
 import { canonicalEdge } from '../definition/edge-name.js';

@@ -61,7 +61,7 @@ function orderByAuthority(
   if (agentRole === null) return [...candidates];
   const verdictOf = ({ step }: RouteCandidate) =>
     checkAuthority(methodology, { edge: step.edge, agent_role: agentRole, files: [], is_human: false })
-      .verdict;
+      .decision;
   const own = candidates.filter((candidate) => verdictOf(candidate) === 'granted');
   const others = candidates.filter((candidate) => !['granted', 'reject'].includes(verdictOf(candidate)));
   return [...own, ...others];

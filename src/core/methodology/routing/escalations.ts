@@ -1,4 +1,5 @@
-import type { Escalation, MethodologySignal } from '../../contract/methodology.js';
+import type { MethodologySignal } from '../../contract/gaps.js';
+import type { Escalation } from '../../contract/start.js';
 import { PRIORITIES } from '../../contract/values.js';
 import { genCommand, newFeatureCommand, stuckSpawnCommand } from '../definition/command.js';
 import {

@@ -1,4 +1,4 @@
-import type { OverlappingWork, RouteAdvice } from '../../contract/methodology.js';
+import type { OverlappingWork, RouteAdvice } from '../../contract/start.js';
 import type { ProjectProgress } from '../progress/project-progress.js';
 import { chooseEdge, type RouteCandidate } from './route-edge.js';
 import { openClaims, overlappingWork } from './route-overlap.js';

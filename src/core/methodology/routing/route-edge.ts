@@ -1,4 +1,4 @@
-import type { RouteAdvice } from '../../contract/methodology.js';
+import type { RouteAdvice } from '../../contract/start.js';
 import { type FeatureProgress, type FeatureStep, isCountedStep } from '../progress/feature-progress.js';
 import type { EdgeClaim, RouteInput } from '../progress/feature-state.js';
 import { type ProjectProgress, stepObstacle } from '../progress/project-progress.js';

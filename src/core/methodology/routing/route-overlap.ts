@@ -1,4 +1,4 @@
-import type { OverlappingWork } from '../../contract/methodology.js';
+import type { OverlappingWork } from '../../contract/start.js';
 import type { ModuleMap } from '../definition/methodology.js';
 import { innerProduct, suggestWorkOrder } from '../definition/modules.js';
 import type { RouteInput } from '../progress/feature-state.js';

@@ -1,4 +1,4 @@
-import { evidenceStanding } from '../../engine/evidence.js';
+import { evidencePolicyStatus } from '../../engine/evidence.js';
 import type {
   FeatureVector,
   Methodology,
@@ -143,7 +143,7 @@ export function routeInputOf(project: TestProject): RouteInput {
     rows: featureRows(project.features ?? [], state, (subject) => claims[subject] ?? null),
     state,
     now_ms: project.now_ms ?? START_MS + 3_600_000,
-    evidence: evidenceStanding('reported', {}),
+    evidence: evidencePolicyStatus('reported', {}),
     request: project.request ?? {},
   };
 }

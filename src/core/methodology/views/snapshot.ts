@@ -1,4 +1,4 @@
-import type { FeatureSnapshot } from '../../contract/methodology.js';
+import type { FeatureSnapshot } from '../../contract/checkpoints.js';
 import { isCountedStep } from '../progress/feature-progress.js';
 import type { RouteInput } from '../progress/feature-state.js';
 import { projectProgressOf } from '../progress/project-progress.js';

@@ -1,4 +1,3 @@
-import type { RouteAdvice } from '../../contract/methodology.js';
 import type {
   ClaimSummary,
   FeatureSummary,
@@ -8,6 +7,7 @@ import type {
   StatusMark,
   TrackStop,
 } from '../../contract/methodology-views.js';
+import type { RouteAdvice } from '../../contract/start.js';
 import { FEATURE_STATUSES, type FeatureStatus } from '../../contract/values.js';
 import {
   type FeatureProgress,

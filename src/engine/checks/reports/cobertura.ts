@@ -4,11 +4,11 @@ import { childrenOf, parseXml, type XmlNode } from './xml.js';
 /** Cobertura XML: covered lines, or the rate where a tool writes no numbers of lines. */
 export const parseCobertura: ReportParser = (text) => {
   const [root] = childrenOf(parseXml(text), 'coverage');
-  if (root === undefined) throw new Error('it has no element coverage');
+  if (root === undefined) throw new Error('the element `<coverage>` is missing');
   const [covered, valid] = [numberOf(root, '@lines-covered'), numberOf(root, '@lines-valid')];
   if (covered !== null && valid !== null) return coverage(covered, valid);
   const rate = numberOf(root, '@line-rate');
-  if (rate === null) throw new Error('its element coverage has no attribute line-rate');
+  if (rate === null) throw new Error('`<coverage>` has no attribute `line-rate`');
   return coverage(rate, 1);
 };
 

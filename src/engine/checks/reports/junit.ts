@@ -5,7 +5,7 @@ import { childrenOf, parseXml, type XmlNode } from './xml.js';
 export const parseJunit: ReportParser = (text) => {
   const root = parseXml(text);
   const suites = [...childrenOf(root, 'testsuites'), ...childrenOf(root, 'testsuite')];
-  if (suites.length === 0) throw new Error('it has no element testsuites or testsuite');
+  if (suites.length === 0) throw new Error('the element `<testsuites>` or `<testsuite>` is missing');
   const counts = { passed: 0, failed: 0, skipped: 0 };
   for (let suite = suites.pop(); suite !== undefined; suite = suites.pop()) {
     suites.push(...childrenOf(suite, 'testsuite'));
@@ -16,7 +16,7 @@ export const parseJunit: ReportParser = (text) => {
   return testCounts(counts.passed, counts.failed, counts.skipped);
 };
 
-/** A test that is marked as not yet expected to pass may have both elements. */
+/** An expected failure (xfail) may have both `skipped` and `failure`; it counts as skipped. */
 function stateOf(testCase: XmlNode): 'passed' | 'failed' | 'skipped' {
   if ('skipped' in testCase) return 'skipped';
   return 'failure' in testCase || 'error' in testCase ? 'failed' : 'passed';

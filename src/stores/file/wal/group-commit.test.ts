@@ -112,7 +112,7 @@ it('takes a group back whose record cannot be written, and never replays it', as
   await store.close();
 });
 
-it('is broken if the sync of the write-ahead log fails, and answers nobody of the group', async () => {
+it('is broken if the sync of the write-ahead log fails, and acknowledges no commit of the group', async () => {
   const { root, watched, store } = await opened();
   watched.faults.sync = (path, sync) => (isWal(path) ? Promise.reject(diskError('EIO')) : sync());
   const failed = await rejections(PROJECTS.map((project) => commitTo(store, project, 'unknown')));

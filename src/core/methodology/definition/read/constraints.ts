@@ -5,10 +5,10 @@ import type { EdgeConfig, Methodology, ProjectConstraints } from '../methodology
 import { parseChecks } from './edge-config.js';
 import type { EdgeNameIndex } from './edge-names.js';
 import {
+  anyRecord,
   checksSchema,
   checkTypes,
   longText,
-  openRecord,
   optionalText,
   orElse,
   section,
@@ -25,11 +25,11 @@ const schema = z.object({
     language: longText.nullish(),
   }),
   language: z.union([longText, z.object({ primary: longText.nullish() })]).nullish(),
-  tools: openRecord,
-  thresholds: openRecord,
-  standards: openRecord,
-  architecture: openRecord,
-  constraint_dimensions: openRecord,
+  tools: anyRecord,
+  thresholds: anyRecord,
+  standards: anyRecord,
+  architecture: anyRecord,
+  constraint_dimensions: anyRecord,
   evaluator_overrides: section({ edges: orElse(z.record(z.string(), edgeOverride), {}) }),
 });
 

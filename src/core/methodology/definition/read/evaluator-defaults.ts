@@ -4,13 +4,13 @@ import { isObject } from '../../../events/plain-data.js';
 import type { CheckDefinition, Profile } from '../methodology.js';
 import { parseEvaluators } from './evaluators.js';
 import {
+  anyRecord,
   CHECK_FIELDS,
   type CheckDefaults,
   checksSchema,
   checkTypeOf,
   iterationCount,
   longText,
-  openRecord,
   orElse,
   parseCheck,
   requiredField,
@@ -47,7 +47,7 @@ const schema = z.object({
   checklist: checksSchema,
   evaluators: z.unknown().optional(),
   convergence: section(convergence.shape),
-  convergence_rules: openRecord,
+  convergence_rules: anyRecord,
 });
 
 /** Descriptions in the file of other Genesis tools, which change nothing. */

@@ -7,10 +7,10 @@ import { parseChecks } from './edge-config.js';
 import { fileStem } from './edge-names.js';
 import { canonicalFeature } from './feature-shapes.js';
 import {
+  anyRecord,
   checksSchema,
   knownCheckTypes,
   longText,
-  openRecord,
   optionalText,
   orElse,
   section,
@@ -74,7 +74,7 @@ const schema = z.object({
   satisfies: keys,
   constraints: section({
     acceptance_criteria: orElse(z.array(z.union([longText, criterion])).max(500), []),
-    threshold_overrides: openRecord,
+    threshold_overrides: anyRecord,
     additional_checks: checksSchema,
   }),
   trajectory: z.unknown().optional(),

@@ -51,7 +51,8 @@ export const orElse = <S extends z.ZodType, const Fallback>(schema: S, fallback:
 export const section = <Shape extends z.core.$ZodShape>(shape: Shape) =>
   z.preprocess((value) => value ?? {}, z.object(shape));
 
-export const openRecord = orElse(z.record(z.string().max(256), z.unknown()), {});
+/** A map with any values; empty if omitted. */
+export const anyRecord = orElse(z.record(z.string().max(256), z.unknown()), {});
 export const description = longText.nullish().transform((text) => text?.trim() ?? '');
 export const optionalText = longText.nullish().transform(textOrNull);
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { evaluatorPaths, evaluatorsMessage } from './guarded-evaluators.js';
+import { checkFilePaths, checkFilesMessage } from './guarded-check-files.js';
 
 const check = (command: string) => ({ type: 'deterministic', command }) as const;
 const guarded = (path: string, command = 'npm test', is_new = false) =>
-  evaluatorPaths([{ path, is_new }], [check(command)]).length > 0;
+  checkFilePaths([{ path, is_new }], [check(command)]).length > 0;
 
-describe('a candidate changes what judges it', () => {
+describe('a candidate changes its own checks', () => {
   test.each([
     ['src/cart.test.ts'],
     ['src/cart.spec.jsx'],
@@ -56,13 +56,13 @@ describe('a candidate changes what judges it', () => {
     expect(guarded(path, command)).toBe(false);
   });
 
-  test('only where a program judges', () => {
-    expect(evaluatorPaths([{ path: 'package.json', is_new: false }], [{ type: 'agent' }])).toEqual([]);
-    expect(evaluatorPaths([{ path: 'package.json', is_new: false }], [])).toEqual([]);
+  test('needs a deterministic check', () => {
+    expect(checkFilePaths([{ path: 'package.json', is_new: false }], [{ type: 'agent' }])).toEqual([]);
+    expect(checkFilePaths([{ path: 'package.json', is_new: false }], [])).toEqual([]);
   });
 
   test('and a message names the first paths', () => {
-    expect(evaluatorsMessage(['a', 'b'])).toBe('it changes what judges it: a, b');
-    expect(evaluatorsMessage(['a'], 3)).toBe('it changes what judges it: a and 2 more');
+    expect(checkFilesMessage(['a', 'b'])).toBe('it changes its own checks or tests: a, b');
+    expect(checkFilesMessage(['a'], 3)).toBe('it changes its own checks or tests: a and 2 more');
   });
 });

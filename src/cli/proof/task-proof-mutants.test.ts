@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import type { TaskProof } from '../../core/audit/task-proof/task-proof.js';
 import { seededRandom } from '../../core/audit/testing/primitives.js';
 import { collectTaskProof } from './collect-task-proof.js';
-import { A, B, C, EvidenceHarness, verdictOf } from './testing/evidence-harness.js';
 import { mutatedTaskProof } from './testing/mutated-task-proof.js';
+import { A, B, C, EvidenceHarness, verdictOf } from './testing/proof-harness.js';
 
 const MUTANTS = 240;
 

@@ -5,7 +5,7 @@ import { evaluatorReport, FILES } from '../../../test/support/workspace-files.js
 import { checkProof } from '../../core/audit/proof.js';
 import { assembleTaskProof, type TaskProof } from '../../core/audit/task-proof/task-proof.js';
 import { newSigner, sha256, verifyEd25519 } from '../../core/audit/testing/primitives.js';
-import { A, B, C, EvidenceHarness, KEY, linesOf, rolesIn, verdictOf } from './testing/evidence-harness.js';
+import { A, B, C, EvidenceHarness, KEY, linesOf, rolesIn, verdictOf } from './testing/proof-harness.js';
 
 const EDGE = 'REQ-F-A#design_code';
 const SPEC = 'REQ-F-A#intent_requirements';

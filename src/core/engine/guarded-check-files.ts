@@ -1,10 +1,11 @@
 import type { EffectiveCheck } from '../contract/tasks.js';
-import type { AuthorityVerdict } from '../methodology/definition/authority.js';
+import type { AuthorityDecision } from '../methodology/definition/authority.js';
 import { caseFoldedPath } from '../methodology/definition/guarded-paths.js';
 
 /**
- * Whether a candidate changes its own checks: their scripts, tests or test configuration. Under the policy `evidence: verified` such a candidate needs a human: a
- * runner only proves that the checks passed, not that they are still the same checks.
+ * Whether a candidate changes its own checks: their scripts, tests or test configuration. Under the policy `evidence:
+ * verified` such a candidate needs a human: a runner only proves that the checks passed, not that they are still the
+ * same checks.
  *
  * Only paths are examined. A folder in a command (`eslint src`) is usually the product that is judged, so its
  * files are not guarded; neither is a module that a test imports.
@@ -42,17 +43,17 @@ const TEST_CONFIG_FILE =
   /^(?:(?:vitest|vite|jest|playwright|cypress|karma|ava|babel|eslint|biome|wdio)\.(?:config|setup|workspace)\.[^/]+|vitest\.[^/]+|jest\.[^/]+|\.eslintrc(?:\.[^/]+)?|biome\.jsonc?|tsconfig(?:\.[^/]+)?\.json)$/;
 
 /** The paths among `files` that take part in judging the candidate. */
-export function evaluatorPaths(
+export function checkFilePaths(
   files: readonly ChangedFile[],
   checks: readonly Pick<EffectiveCheck, 'type' | 'command'>[],
 ): string[] {
   const commands = checks.filter(({ type }) => type === 'deterministic').map(({ command = '' }) => command);
   if (commands.length === 0) return [];
   const words = new Set(commands.flatMap(pathWords));
-  return files.filter((file) => isEvaluator(file, words)).map(({ path }) => path);
+  return files.filter((file) => isCheckFile(file, words)).map(({ path }) => path);
 }
 
-function isEvaluator({ path, is_new }: ChangedFile, words: ReadonlySet<string>): boolean {
+function isCheckFile({ path, is_new }: ChangedFile, words: ReadonlySet<string>): boolean {
   const folded = caseFoldedPath(path.replaceAll('\\', '/'));
   const names = folded.split('/');
   const fileName = names.at(-1) ?? '';
@@ -87,21 +88,21 @@ function isNamedInCommand(names: readonly string[], words: ReadonlySet<string>):
 }
 
 /** Under `verified`, a result that changes its own checks needs a human, whatever its role may do. */
-export function withEvaluatorsGuarded(
-  authority: AuthorityVerdict,
+export function escalateIfChecksChanged(
+  authority: AuthorityDecision,
   files: readonly ChangedFile[],
   checks: readonly Pick<EffectiveCheck, 'type' | 'command'>[],
-): AuthorityVerdict {
-  if (authority.verdict === 'escalate' || authority.verdict === 'reject') return authority;
-  const paths = evaluatorPaths(files, checks);
-  return paths.length === 0 ? authority : { verdict: 'escalate', reason: 'changes_evaluators', paths };
+): AuthorityDecision {
+  if (authority.decision === 'escalate' || authority.decision === 'reject') return authority;
+  const paths = checkFilePaths(files, checks);
+  return paths.length === 0 ? authority : { decision: 'escalate', reason: 'changes_evaluators', paths };
 }
 
 const PATHS_SHOWN_MAX = 10;
 
 /** Why a human is asked, with the paths. `count`: the total, if `paths` is not complete. */
-export function evaluatorsMessage(paths: readonly string[], count = paths.length): string {
+export function checkFilesMessage(paths: readonly string[], count = paths.length): string {
   const shown = paths.slice(0, PATHS_SHOWN_MAX);
   const more = count > shown.length ? ` and ${count - shown.length} more` : '';
-  return `it changes what judges it: ${shown.join(', ')}${more}`;
+  return `it changes its own checks or tests: ${shown.join(', ')}${more}`;
 }

@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { CHECKPOINT_REFUSALS } from './codes.js';
+import {
+  actorFields,
+  contextHash,
+  done,
+  edgeStatus,
+  featureId,
+  refused,
+  singleLine,
+  text,
+} from './methodology-fields.js';
+import { boundedText, count, named, type ReplyOf, time } from './schema.js';
+import { FEATURE_STATUSES, VECTOR_TYPES } from './values.js';
+
+export const checkpointBody = z.strictObject({
+  context_hash: contextHash,
+  message: boundedText(4000).optional(),
+  git_ref: singleLine(200).optional(),
+  snapshot_path: singleLine(1024).optional(),
+  /** Limits the checkpoint to these features. Default: all. */
+  features: z.array(featureId).max(1000).optional(),
+  ...actorFields,
+});
+const featureSnapshot = named(
+  'FeatureSnapshot',
+  z.object({
+    feature_id: text,
+    title: text,
+    vector_type: z.enum(VECTOR_TYPES),
+    profile: text,
+    status: z.enum(FEATURE_STATUSES),
+    edges: z.array(
+      z.object({
+        edge: text,
+        status: edgeStatus,
+        iteration: count,
+        delta: z.number().nullable(),
+        converged_at: text.nullable(),
+      }),
+    ),
+  }),
+);
+const snapshot = named(
+  'Snapshot',
+  z.object({
+    /** The snapshot is computed from the log up to this position, so it is reproducible. */
+    position: count,
+    timestamp: time,
+    message: text.nullable(),
+    context_hash: text,
+    git_ref: text.nullable(),
+    feature_states: z.array(featureSnapshot),
+    tasks: z.object({ total: count, completed: count }),
+  }),
+);
+export const checkpointReply = named(
+  'Checkpoint',
+  z.discriminatedUnion('reason', [
+    z.object({ ...done, reason: z.literal('CHECKPOINTED'), snapshot, event_id: text }),
+    z.object({
+      ...refused,
+      reason: z.enum(CHECKPOINT_REFUSALS),
+      snapshot: z.null(),
+      event_id: z.null(),
+    }),
+  ]),
+);
+export type CheckpointBody = z.input<typeof checkpointBody>;
+export type FeatureSnapshot = ReplyOf<typeof featureSnapshot>;
+export type CheckpointSnapshot = ReplyOf<typeof snapshot>;
+export type CheckpointReply = ReplyOf<typeof checkpointReply>;

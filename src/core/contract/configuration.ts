@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { requestIdSchema } from '../ids.js';
+import { configFault } from './problem.js';
+import { boundedText, count, mutationFields, named, type ReplyOf } from './schema.js';
+
+/** The YAML files of a workspace, by path below `.ai-workspace/`. Their parser limits number and length. */
+export const configureBody = z.strictObject({
+  files: z.record(boundedText(1024), z.string()),
+  unreadable: z
+    .record(boundedText(1024), boundedText(1024))
+    .optional()
+    .describe('files that exist but could not be read, with the reason: what depends on them is refused'),
+  ...mutationFields,
+  // Leaves space for the index of a transaction: features are written in several.
+  request_id: requestIdSchema.max(120).optional(),
+});
+export const configureResult = named(
+  'Configuration',
+  z.object({
+    success: z.literal(true),
+    /** UNCHANGED: the records already match the files, and nothing was written. */
+    reason: z.enum(['CONFIGURED', 'UNCHANGED']),
+    /** Number of changes to the methodology so far. */
+    version: count,
+    feature_count: count,
+    features_changed: count,
+    warnings: z.array(configFault),
+    faults: z
+      .array(configFault)
+      .describe('what is wrong in single files: what depends on them is refused, the rest is in effect'),
+  }),
+);
+export type ConfigureResult = ReplyOf<typeof configureResult>;

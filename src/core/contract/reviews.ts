@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { REVIEW_DECISIONS } from '../claims/head.js';
+import { LINK_DAYS_MAX, TOKEN_LENGTH_MAX } from '../engine/review-link.js';
+import { agentIdSchema } from '../ids.js';
+import { boundedCount, edgeName, featureId, singleLine, text } from './methodology-fields.js';
+import {
+  boundedText,
+  count,
+  iteration,
+  jsonRecord,
+  mutationFields,
+  named,
+  positionFields,
+  type ReplyOf,
+  sha256,
+  time,
+} from './schema.js';
+
+export const DECISION_CODES = {
+  approved: 'APPROVED',
+  rejected: 'REJECTED',
+  refined: 'CHANGES_REQUESTED',
+  APPROVED: 'APPROVED',
+  REJECTED: 'REJECTED',
+  CHANGES_REQUESTED: 'CHANGES_REQUESTED',
+} as const;
+type DecisionName = keyof typeof DECISION_CODES;
+export const decideReviewBody = z.strictObject({
+  task_id: singleLine(200).optional(),
+  feature_id: featureId.optional(),
+  edge: edgeName.optional(),
+  /** These three identify the reviewed candidate, as listed by `reviews`. */
+  generation: boundedCount,
+  iteration,
+  candidate_sha256: sha256,
+  decision: z.enum(Object.keys(DECISION_CODES) as [DecisionName, ...DecisionName[]]),
+  comment: boundedText(4000).optional(),
+  ...mutationFields,
+});
+/** A candidate that waits for a human, with the fields a decision on it must name. */
+const pendingReview = named(
+  'PendingReview',
+  z.object({
+    task_id: text,
+    feature_id: text.nullable(),
+    edge: text.nullable(),
+    generation: count,
+    iteration: count,
+    candidate_sha256: text,
+    work_product_ref: text.nullable(),
+    agent_id: text,
+    agent_role: text.nullable(),
+    reason: text,
+    since: time,
+    deadline: time.nullable(),
+    overdue: z.boolean().describe('whether the deadline has passed; the review can still be answered'),
+    /** Null unless the last notice of this candidate could not be delivered. */
+    notice_failed: z.object({ host: text, error: text }).nullable(),
+    /** The latest reported counts: passed, failed, skipped, total. */
+    evaluators: jsonRecord.nullable(),
+    /** Null if the candidate is not a file manifest. */
+    files: z
+      .array(z.object({ path: text, sha256: text, size_bytes: count }))
+      .nullable()
+      .describe('files that the candidate would write; at most 100 are listed'),
+    file_count: count,
+    /** The edge's checks that only a human can pass. */
+    human_checks: z.array(z.object({ name: text, criterion: text })),
+    next: text,
+  }),
+);
+export const reviewLinkBody = z.strictObject({
+  task_id: singleLine(200).optional(),
+  feature_id: featureId.optional(),
+  edge: edgeName.optional(),
+  reviewer: agentIdSchema.describe('who the link is for, such as an e-mail address'),
+  valid_days: z
+    .number()
+    .positive()
+    .max(LINK_DAYS_MAX)
+    .optional()
+    .describe('default: until the deadline of the review'),
+  ...mutationFields,
+});
+export const createdReviewLink = named(
+  'ReviewLink',
+  z.object({
+    link_id: text,
+    path: text.describe('path and query on this server; whoever has it can decide'),
+    task_id: text,
+    generation: count,
+    iteration: count,
+    candidate_sha256: text,
+    reviewer: text.describe('who a decision is recorded as'),
+    expires_at: time,
+  }),
+);
+/** The form of the page behind a link. An empty comment is none. */
+export const reviewLinkForm = z.strictObject({
+  token: z.string().max(TOKEN_LENGTH_MAX),
+  decision: z.enum(REVIEW_DECISIONS),
+  comment: z.string().max(4000).optional(),
+});
+/** Tasks that an agent proposed. */
+const pendingProposal = named(
+  'PendingProposal',
+  z.object({
+    proposal_id: text,
+    tasks: z.array(z.unknown()),
+    proposed_by: text,
+    since: time,
+    next: text,
+  }),
+);
+export const reviewsReply = named(
+  'PendingReviews',
+  z.object({ reviews: z.array(pendingReview), proposals: z.array(pendingProposal), ...positionFields }),
+);
+export type ReviewLinkBody = z.input<typeof reviewLinkBody>;
+export type CreatedReviewLink = ReplyOf<typeof createdReviewLink>;
+export type DecideReviewBody = z.input<typeof decideReviewBody>;
+export type PendingReview = ReplyOf<typeof pendingReview>;
+export type PendingProposal = ReplyOf<typeof pendingProposal>;
+export type ReviewsReply = ReplyOf<typeof reviewsReply>;

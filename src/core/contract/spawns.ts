@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import { featureVectorSchema } from '../methodology/definition/methodology.js';
+import { FOLD_BACK_REFUSALS, SPAWN_REFUSALS } from './codes.js';
+import {
+  ARTIFACTS_MAX,
+  actorFields,
+  done,
+  edgeName,
+  featureId,
+  refused,
+  singleLine,
+  text,
+} from './methodology-fields.js';
+import { boundedText, named, type ReplyOf } from './schema.js';
+import { PRIORITIES, VECTOR_TYPES } from './values.js';
+
+export const spawnBody = z
+  .strictObject({
+    vector_type: z.enum(VECTOR_TYPES),
+    /** Only for vector_type `feature`; other types get a numbered id. */
+    feature_id: featureId.optional(),
+    parent: featureId.optional(),
+    /** The parent's edge that raised the question. */
+    edge: edgeName.optional(),
+    /** Whether that edge waits for the answer. Default: true if an edge is named. */
+    blocks: z.boolean().optional(),
+    reason: singleLine(2000),
+    title: singleLine(200).optional(),
+    intent: singleLine(200).optional(),
+    profile: singleLine(64).optional(),
+    /** For example `2 weeks` or `1h30m`. */
+    duration: singleLine(64).optional(),
+    priority: z.enum(PRIORITIES).optional(),
+    ...actorFields,
+  })
+  .superRefine(({ vector_type, feature_id, parent, edge: parentEdge, blocks }, context) => {
+    const addIssue = (path: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [path], message });
+    const isFeature = vector_type === 'feature';
+    if (isFeature && feature_id === undefined) addIssue('feature_id', 'expected the id of the new feature');
+    if (!isFeature && feature_id !== undefined)
+      addIssue('feature_id', `a ${vector_type} gets a generated id; omit feature_id`);
+    if (!isFeature && parent === undefined) addIssue('parent', `a ${vector_type} needs a parent feature`);
+    if (parentEdge !== undefined && parent === undefined)
+      addIssue('edge', 'expected with parent only: it is an edge of the parent');
+    if (blocks === true && parentEdge === undefined)
+      addIssue('edge', 'expected the edge of the parent that is blocked');
+  });
+export const spawnReply = named(
+  'Spawn',
+  z.discriminatedUnion('reason', [
+    z.object({
+      ...done,
+      reason: z.literal('SPAWNED'),
+      feature_id: text,
+      vector: named('FeatureVector', featureVectorSchema),
+      blocks: text.nullable().describe('edge of the parent that waits for the spawn'),
+      event_id: text,
+    }),
+    z.object({
+      ...refused,
+      reason: z.enum(SPAWN_REFUSALS),
+      feature_id: z.null(),
+      vector: z.null(),
+      blocks: z.null(),
+      event_id: z.null(),
+    }),
+  ]),
+);
+export const foldBackBody = z.strictObject({
+  /** The child feature. */
+  feature_id: featureId,
+  fold_back_status: z.enum(['converged', 'time_box_expired']),
+  /** The child's question is answered although not all of its edges have converged. */
+  question_answered: z.boolean().optional(),
+  summary: boundedText(4000),
+  recommendation: z.enum(['proceed', 'pivot', 'abandon']),
+  artifacts: z.array(singleLine(1024)).max(ARTIFACTS_MAX).optional(),
+  payload_path: singleLine(1024).optional(),
+  ...actorFields,
+});
+export const foldBackReply = named(
+  'FoldBack',
+  z.discriminatedUnion('reason', [
+    z.object({
+      ...done,
+      reason: z.literal('FOLDED_BACK'),
+      child: text,
+      parent: text,
+      /** The parent's edge that waited for the child and is unblocked now. */
+      unblocked: text.nullable(),
+      /** The feature that a hotfix spawns, to replace the hotfix with a proper solution. */
+      remediation: text.nullable(),
+    }),
+    z.object({
+      ...refused,
+      reason: z.enum(FOLD_BACK_REFUSALS),
+      child: text,
+      parent: z.null(),
+      unblocked: z.null(),
+      remediation: z.null(),
+    }),
+  ]),
+);
+export type SpawnBody = z.input<typeof spawnBody>;
+export type SpawnReply = ReplyOf<typeof spawnReply>;
+export type FoldBackBody = z.input<typeof foldBackBody>;
+export type FoldBackReply = ReplyOf<typeof foldBackReply>;

@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { agentIdSchema, requestIdSchema } from '../ids.js';
+import { evidencePolicyStatus } from './claims.js';
+import { edgeName, featureId, severity, singleLine, text } from './methodology-fields.js';
+import { count, named, positionFields, type ReplyOf, time } from './schema.js';
+import { WORKSPACE_STATES } from './values.js';
+
+export const startBody = z.strictObject({
+  feature: featureId.optional(),
+  edge: edgeName.optional(),
+  profile: singleLine(64).optional(),
+  agent_id: agentIdSchema.optional(),
+  agent_role: singleLine(64).optional(),
+  dry_run: z.boolean().optional(),
+  request_id: requestIdSchema.optional(),
+});
+export const ESCALATION_KINDS = [
+  'review',
+  'escalation',
+  'hold',
+  'intent',
+  'stuck',
+  'stale_claim',
+  'time_box',
+  'max_iterations',
+] as const;
+/** Something that waits for a human. */
+export const escalation = named(
+  'Escalation',
+  z.object({
+    kind: z.enum(ESCALATION_KINDS),
+    feature_id: text.nullable(),
+    edge: text.nullable(),
+    severity,
+    since: time,
+    says: text,
+    next: text.describe('command that resolves it'),
+  }),
+);
+/** Another feature in work, and the modules that both touch. */
+const overlappingWork = named(
+  'OverlappingWork',
+  z.object({
+    feature_id: text,
+    edge: text,
+    agent_id: text,
+    inner_product: count
+      .nullable()
+      .describe('number of shared modules (name from the specification); null if unknown'),
+    shared_modules: z.array(text),
+    says: text,
+  }),
+);
+/** Advice on what to do next, with reasons. Not binding: only a claim decides. */
+const routeAdvice = z.object({
+  state: z.enum(WORKSPACE_STATES),
+  feature: text.nullable(),
+  edge: text.nullable(),
+  /** The iteration that would start. */
+  iteration: count.nullable(),
+  /** One sentence each, in the order of the decision. */
+  reasons: z.array(text),
+  skipped: z.array(z.object({ feature: text, edge: text.nullable(), says: text })),
+  /** Items that wait for a human; these come first. */
+  escalations: z.array(escalation),
+  parallel: z.array(overlappingWork),
+  /** Set if the request cannot be met, or if `enforce` forbids it. */
+  refused: text.nullable(),
+  /** The next action, as a command. */
+  next: text,
+});
+export const startReply = named(
+  'Start',
+  routeAdvice.extend({
+    /** Left to the runner of the edge. */
+    execution_id: z.null(),
+    /** The reasons joined into one line. */
+    routing_reason: text,
+    evidence: evidencePolicyStatus,
+    ...positionFields,
+  }),
+);
+export type StartBody = z.input<typeof startBody>;
+export type Escalation = ReplyOf<typeof escalation>;
+export type OverlappingWork = ReplyOf<typeof overlappingWork>;
+export type RouteAdvice = ReplyOf<typeof routeAdvice>;
+export type StartReply = ReplyOf<typeof startReply>;

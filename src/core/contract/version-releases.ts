@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { VERSION_RELEASE_REFUSALS } from './codes.js';
+import {
+  actorFields,
+  boundedCount,
+  contextHash,
+  done,
+  refused,
+  SEMVER,
+  singleLine,
+  text,
+} from './methodology-fields.js';
+import { count, named, type ReplyOf, time } from './schema.js';
+
+export const versionReleaseBody = z.strictObject({
+  version: z.string().max(160, { abort: true }).regex(SEMVER, { error: 'expected a version such as 1.2.0' }),
+  dry_run: z.boolean().optional(),
+  git_tag: singleLine(200).optional(),
+  context_hash: contextHash.optional(),
+  coverage_pct: z.number().min(0).max(100).optional(),
+  known_gaps: boundedCount.optional(),
+  ...actorFields,
+});
+const readinessCheck = z.object({
+  name: text,
+  passed: z.boolean(),
+  /** The check passes, but something is missing that a release usually has. */
+  lacking: z.boolean(),
+  says: text,
+});
+const releaseManifest = z.object({
+  version: text,
+  date: time,
+  context_hash: text.nullable(),
+  git_tag: text.nullable(),
+  features_included: z.array(text),
+  coverage_pct: z.number().nullable(),
+  known_gaps: count.nullable(),
+});
+export const versionReleaseReply = named(
+  'Release',
+  z.discriminatedUnion('reason', [
+    z.object({
+      ...done,
+      /** READY for a dry run. */
+      reason: z.enum(['RELEASED', 'READY']),
+      version: text,
+      readiness: z.array(readinessCheck),
+      release: releaseManifest,
+    }),
+    z.object({
+      ...refused,
+      reason: z.enum(VERSION_RELEASE_REFUSALS),
+      version: text,
+      readiness: z.array(readinessCheck),
+      release: z.null(),
+    }),
+  ]),
+);
+export type VersionReleaseBody = z.input<typeof versionReleaseBody>;
+export type ReadinessCheck = ReplyOf<typeof readinessCheck>;
+export type ReleaseManifest = ReplyOf<typeof releaseManifest>;
+export type VersionReleaseReply = ReplyOf<typeof versionReleaseReply>;
