@@ -5,6 +5,7 @@ import { NO_COST } from '../../core/engine/check-outcome.js';
 import { edgePlan } from '../../core/engine/edge-plan.js';
 import { withEvaluatorsGuarded } from '../../core/engine/guarded-evaluators.js';
 import { checkAuthority } from '../../core/methodology/definition/authority.js';
+import { projectChecks } from '../../core/methodology/definition/checklist.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
 import { parseMethodology } from '../../core/methodology/definition/read-methodology.js';
@@ -81,7 +82,8 @@ export function workspaceServices(options: ServiceOptions): EngineServices {
     authorityOf({ edge, evidence, checks }, files) {
       const paths = files.map(({ path }) => path);
       const ofRole = checkAuthority(methodology, { edge, agent_role, files: paths, is_human: false });
-      return evidence === 'verified' ? withEvaluatorsGuarded(ofRole, files, checks) : ofRole;
+      if (evidence !== 'verified') return ofRole;
+      return withEvaluatorsGuarded(ofRole, files, [...checks, ...projectChecks(methodology)]);
     },
     agent_id,
     now: () => performance.now() + performance.timeOrigin,

@@ -6,7 +6,7 @@ import type { FailingCheck, SubmitBody } from '../../core/contract/claims.js';
 import type { EffectiveCheck } from '../../core/contract/tasks.js';
 import { type ChangedFile, withEvaluatorsGuarded } from '../../core/engine/guarded-evaluators.js';
 import { checkAuthority } from '../../core/methodology/definition/authority.js';
-import { effectiveChecklist } from '../../core/methodology/definition/checklist.js';
+import { effectiveChecklist, projectChecks } from '../../core/methodology/definition/checklist.js';
 import { judgeConvergence, type ReportedCheck } from '../../core/methodology/definition/convergence.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
@@ -48,7 +48,11 @@ export function convergenceFacts(
   const files = reported.files.map(({ path }) => path);
   const ofRole = checkAuthority(methodology, { edge, agent_role, files, is_human });
   const isGuarded = view.policy.evidence === 'verified' && !is_human;
-  const checks = isGuarded ? deterministicChecks(view, head.subject) : [];
+  // Also what judges the other edges: their checks run on the base that this result becomes part of.
+  const checks =
+    isGuarded && methodology !== null
+      ? [...deterministicChecks(view, head.subject), ...projectChecks(methodology)]
+      : [];
   const authority = withEvaluatorsGuarded(ofRole, reported.files, checks);
   const authorityDetails = { authority_reason: authority.reason, authority_paths: authority.paths ?? [] };
   if (methodology === null && authority.verdict === 'granted') return { authority: 'granted' };

@@ -36,6 +36,12 @@ export function effectiveChecklist(
   return effective.sort((a, b) => CHECK_TYPES.indexOf(a.type) - CHECK_TYPES.indexOf(b.type));
 }
 
+/** The deterministic checks of all edges, whichever of them the profile of a feature has. */
+export const projectChecks = (project: Methodology): readonly EffectiveCheck[] =>
+  Object.values(project.edges)
+    .flatMap(({ checklist }) => checklist.filter(({ type }) => type === 'deterministic'))
+    .map((check) => resolveCheck(check, project));
+
 /** The project's, with the feature's thresholds, which must apply before variables in text are resolved. */
 function constraintsOf({ constraints }: Methodology, vector: FeatureVector): ProjectConstraints {
   const entries = Object.entries(vector.threshold_overrides);
