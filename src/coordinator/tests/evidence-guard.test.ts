@@ -18,6 +18,11 @@ const FILES = {
   'graph/edges/code_unit_tests.yml': edgeFile('code↔unit_tests', PROGRAM_CHECK),
 };
 
+const CHECKED = {
+  ...FILES,
+  'graph/edges/design_code.yml': edgeFile('design→code', AGENT_CHECK, PROGRAM_CHECK),
+};
+
 forEachStore('under the policy `evidence: verified`, without evidence', (open) => {
   async function openProject(files: Readonly<Record<string, string>> = FILES, evidence = 'verified') {
     const harness = await open();
@@ -44,6 +49,30 @@ forEachStore('under the policy `evidence: verified`, without evidence', (open) =
       });
     },
   );
+
+  test.each(['feature', 'spike', 'poc'] as const)(
+    'a result of a spawned %s, whose profile leaves out deterministic checks, waits for a human',
+    async (vector_type) => {
+      const { coordinator, submit } = await openProject(CHECKED);
+      const named =
+        vector_type === 'feature' ? { feature_id: 'REQ-F-NEW', profile: 'poc' } : { parent: FEATURE };
+      const body = { vector_type, ...named, reason: 'try it', agent_id: 'alpha' };
+      const { feature_id } = unwrap(await coordinator.methodology.spawn(P, body));
+      expect(await submit(feature_id ?? '', 'src/cart.ts')).toMatchObject({
+        reason: 'ESCALATED',
+        next: expect.stringContaining('leaves out deterministic checks that the default profile requires'),
+      });
+    },
+  );
+
+  test('a result does not wait if the default profile leaves them out too, nor under `reported`', async () => {
+    const spike = { [`features/active/${FEATURE}.yml`]: vector(FEATURE, 'spike') };
+    const isDefault = { 'context/project_constraints.yml': 'project:\n  default_profile: spike\n' };
+    const verified = await openProject({ ...CHECKED, ...spike, ...isDefault });
+    expect(await verified.submit(FEATURE, 'src/cart.ts')).toMatchObject({ accepted: true });
+    const reported = await openProject({ ...CHECKED, ...spike }, 'reported');
+    expect(await reported.submit(FEATURE, 'src/cart.ts')).toMatchObject({ accepted: true });
+  });
 
   test('a result of that edge that changes other files is accepted', async () => {
     const { submit } = await openProject();

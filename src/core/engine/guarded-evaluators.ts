@@ -168,16 +168,21 @@ function isNamedInCommand(names: readonly string[], { named, run }: CommandWords
   return false;
 }
 
-/** Under `verified`, a result that changes its own checks needs a human, whatever its role may do. */
+/** Under `verified`, a result that changes or omits required checks needs a human, whatever its role may do. */
 export function withEvaluatorsGuarded(
   authority: AuthorityVerdict,
   files: readonly ChangedFile[],
   checks: readonly Pick<EffectiveCheck, 'type' | 'command'>[],
+  omitted: readonly string[],
 ): AuthorityVerdict {
   if (authority.verdict === 'escalate' || authority.verdict === 'reject') return authority;
   const paths = evaluatorPaths(files, checks);
-  return paths.length === 0 ? authority : { verdict: 'escalate', reason: 'changes_evaluators', paths };
+  if (paths.length > 0) return { verdict: 'escalate', reason: 'changes_evaluators', paths };
+  return omitted.length === 0 ? authority : { verdict: 'escalate', reason: 'omits_checks' };
 }
+
+export const OMITTED_CHECKS_MESSAGE =
+  'the profile of the feature leaves out deterministic checks that the default profile requires';
 
 const PATHS_SHOWN_MAX = 10;
 
