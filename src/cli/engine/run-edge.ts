@@ -60,7 +60,7 @@ export async function runEdge(
     genesis: await context.genesis(),
     agent_id: await executorName(context),
     agent_role: role ?? null,
-    ...{ feature_id, edge, methodology, title: vector.title, runCheck, env: context.io.env },
+    ...{ feature_id, edge, methodology, vector, runCheck, env: context.io.env },
   });
   const observer = observeRun(context, plan);
   let ended: RunEnd | null = null;

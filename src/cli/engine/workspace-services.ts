@@ -5,6 +5,7 @@ import { NO_COST } from '../../core/engine/check-outcome.js';
 import { edgePlan } from '../../core/engine/edge-plan.js';
 import { escalateIfChecksChanged } from '../../core/engine/guarded-check-files.js';
 import { checkAuthority } from '../../core/methodology/definition/authority.js';
+import { omittedChecks, projectChecks } from '../../core/methodology/definition/checklist.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
 import { parseMethodology } from '../../core/methodology/definition/read-methodology.js';
@@ -35,15 +36,14 @@ interface ServiceOptions {
   readonly edge: string;
   /** For the authority of the role only: the plan is read anew. */
   readonly methodology: Methodology;
-  /** Of the feature. */
-  readonly title: string;
+  readonly vector: Pick<FeatureVector, 'title' | 'profile'>;
   readonly runCheck: RunCheck;
   readonly env: NodeJS.ProcessEnv;
 }
 
 /** The engine in a workspace: its configuration, its drafts, and the coordinator that serves it. */
 export function workspaceServices(options: ServiceOptions): EngineServices {
-  const { workspace, genesis, agent_id, agent_role, feature_id, edge, methodology, title, runCheck, env } =
+  const { workspace, genesis, agent_id, agent_role, feature_id, edge, methodology, vector, runCheck, env } =
     options;
   const task_id = edgeSubject(feature_id, edge);
   const blobs = remoteBlobs(genesis);
@@ -64,7 +64,7 @@ export function workspaceServices(options: ServiceOptions): EngineServices {
         rag_threshold_bytes: settings.context?.rag_threshold_bytes,
       });
     },
-    contextTexts: async (manifest, plan) => contextTexts(manifest, contextQuery(plan, title)),
+    contextTexts: async (manifest, plan) => contextTexts(manifest, contextQuery(plan, vector.title)),
     parkedTexts: (subject) => parkedTexts(genesis, blobs, subject),
     async openConstructor(plan) {
       if (plan.construct === null)
@@ -81,7 +81,9 @@ export function workspaceServices(options: ServiceOptions): EngineServices {
     authorityOf({ edge, evidence, checks }, files) {
       const paths = files.map(({ path }) => path);
       const ofRole = checkAuthority(methodology, { edge, agent_role, files: paths, is_human: false });
-      return evidence === 'verified' ? escalateIfChecksChanged(ofRole, files, checks) : ofRole;
+      if (evidence !== 'verified') return ofRole;
+      const guards = [...checks, ...projectChecks(methodology)];
+      return escalateIfChecksChanged(ofRole, files, guards, omittedChecks(methodology, vector, edge));
     },
     agent_id,
     now: () => performance.now() + performance.timeOrigin,

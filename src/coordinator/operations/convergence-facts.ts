@@ -5,8 +5,12 @@ import { HUMAN_ROLE } from '../../core/claims/human-approval.js';
 import type { FailingCheck, SubmitBody } from '../../core/contract/claims.js';
 import type { EffectiveCheck } from '../../core/contract/tasks.js';
 import { type ChangedFile, escalateIfChecksChanged } from '../../core/engine/guarded-check-files.js';
-import { checkAuthority } from '../../core/methodology/definition/authority.js';
-import { effectiveChecklist } from '../../core/methodology/definition/checklist.js';
+import { type AuthorityDecision, checkAuthority } from '../../core/methodology/definition/authority.js';
+import {
+  effectiveChecklist,
+  omittedChecks,
+  projectChecks,
+} from '../../core/methodology/definition/checklist.js';
 import { judgeConvergence, type ReportedCheck } from '../../core/methodology/definition/convergence.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
@@ -48,8 +52,7 @@ export function convergenceFacts(
   const files = reported.files.map(({ path }) => path);
   const ofRole = checkAuthority(methodology, { edge, agent_role, files, is_human });
   const isGuarded = view.policy.evidence === 'verified' && !is_human;
-  const checks = isGuarded ? deterministicChecks(view, head.subject) : [];
-  const authority = escalateIfChecksChanged(ofRole, reported.files, checks);
+  const authority = isGuarded ? guardedAuthority(view, head.subject, ofRole, reported.files) : ofRole;
   const authorityDetails = { authority_reason: authority.reason, authority_paths: authority.paths ?? [] };
   if (methodology === null && authority.decision === 'granted') return { authority: 'granted' };
   const evaluators = reported.evidence?.evaluators;
@@ -64,6 +67,21 @@ export function convergenceFacts(
       ...authorityDetails,
     },
   };
+}
+
+function guardedAuthority(
+  view: DecisionView,
+  subject: string,
+  ofRole: AuthorityDecision,
+  files: readonly ChangedFile[],
+): AuthorityDecision {
+  const { methodology } = view;
+  const { feature_id = '', edge = '' } = subjectKeys(subject);
+  const vector = view.feature(feature_id);
+  if (methodology === null || vector === null) return ofRole;
+  // Also what judges the other edges: their checks run on the base that this result becomes part of.
+  const checks = [...deterministicChecks(view, subject), ...projectChecks(methodology)];
+  return escalateIfChecksChanged(ofRole, files, checks, omittedChecks(methodology, vector, edge));
 }
 
 /** Failing checks that a human cannot override. Empty if the project is not configured. */

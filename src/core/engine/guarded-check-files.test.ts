@@ -15,6 +15,10 @@ describe('a candidate changes its own checks', () => {
     ['src/__tests__/cart.js'],
     ['src/test/java/CartTest.java'],
     ['SRC/Cart.TEST.ts'],
+    ['lib/tests.js'],
+    ['src/spec.ts'],
+    ['shop/tests.py'],
+    ['src/test.ts'],
   ])('if %s existed before, and not if it is new', (path) => {
     expect([guarded(path), guarded(path, 'npm test', true)]).toEqual([true, false]);
   });
@@ -30,6 +34,30 @@ describe('a candidate changes its own checks', () => {
     ['.eslintrc.json'],
     ['tsconfig.build.json'],
     ['Cargo.toml'],
+    ['pytest.py'],
+    ['.pytest.ini'],
+    ['pytest.toml'],
+    ['sitecustomize.py'],
+    ['.mocharc.jsonc'],
+    ['.mocharc.mjs'],
+    ['.nycrc.json'],
+    ['.c8rc'],
+    ['.babelrc'],
+    ['bunfig.toml'],
+    ['deno.json'],
+    ['.cargo/config.toml'],
+    ['.taprc'],
+    ['tox.toml'],
+    ['.justfile'],
+    ['Taskfile.yaml'],
+    ['turbo.json'],
+    ['nx.json'],
+    ['project.json'],
+    ['node_modules/.bin/node'],
+    ['packages/a/node_modules/x/index.js'],
+    ['.venv/bin/python'],
+    ['vendor/bundle/ruby/x.rb'],
+    ['target/debug/deps/cart'],
   ])('if %s is changed or new', (path) => {
     expect([guarded(path), guarded(path, 'npm test', true)]).toEqual([true, true]);
   });
@@ -41,6 +69,18 @@ describe('a candidate changes its own checks', () => {
     ['tools/check.py', 'python -m tools.check'],
     ['ci/lint.toml', 'ruff check --config=ci/lint.toml src'],
     ['Scripts/Check.sh', 'sh "scripts/check.sh"'],
+    ['test.js', 'npm test'],
+    ['check.js', 'node check'],
+    ['check.py', 'python -m check'],
+    ['ci/check.py', 'cd ci && python3 -m check'],
+    ['tools/check/__main__.py', 'python -m tools.check'],
+    ['tools/__init__.py', 'python -m tools.check'],
+    ['pytest/__main__.py', 'python -m pytest tests'],
+    ['tools/check/index.js', 'node --no-warnings tools/check'],
+    ['tools/hook/index.js', 'node -r ./tools/hook app.js'],
+    ['tools/check.sh', 'sh tools//check.sh'],
+    ['tools/check.sh', 'sh tools/./check.sh'],
+    ['tools/check.sh', 'sh tools/../tools/check.sh'],
   ])('if the command names %s: %s', (path, command) => {
     expect(guarded(path, command, true)).toBe(true);
   });
@@ -48,7 +88,10 @@ describe('a candidate changes its own checks', () => {
   test.each([
     ['src/cart.ts', 'npm test'],
     ['src/cart.ts', 'eslint src'],
-    ['src/test.ts', 'npm test'],
+    ['src/index.ts', 'eslint src'],
+    ['src/__init__.py', 'python -m mypy src'],
+    ['src/target/x86.rs', 'cargo test'],
+    ['src/check.ts', 'ruff check'],
     ['src/contest.ts', 'npm test'],
     ['docs/testing.md', 'npm test'],
     ['src/check.sh.md', 'sh scripts/check.sh'],

@@ -19,28 +19,69 @@ export interface ChangedFile {
 
 /** Folders whose files are tests, at any depth. */
 const TEST_FOLDERS: ReadonlySet<string> = new Set(['test', 'tests', '__tests__', 'spec', 'specs', 'e2e']);
-/** `cart.test.ts`, `cart_test.go`, `test_cart.py`, `CartTest.java`, `cart.spec.js`, `cart_spec.rb`. */
-const TEST_FILE = /(?:^test[_-].|[._-](?:test|tests|spec)\.[^/]+$|tests?\.(?:java|kt|cs|swift|scala|php)$)/;
+/** `cart.test.ts`, `cart_test.go`, `test_cart.py`, `CartTest.java`, `cart.spec.js`, `cart_spec.rb`, `test.js`, `tests.py`. */
+const TEST_FILE =
+  /(?:^test[_-].|(?:^|[._-])(?:test|tests|spec|specs)\.[^/]+$|tests?\.(?:java|kt|cs|swift|scala|php)$)/;
+
+/**
+ * Folders of installed programs and modules, at any depth. Checks run what they contain before the system's programs, so a
+ * new file there can replace any of them.
+ */
+const DEPENDENCY_FOLDERS: ReadonlySet<string> = new Set([
+  ...['node_modules', 'bower_components', '.yarn', '.pnpm-store', 'pods', 'deps'],
+  ...['.venv', 'venv', 'site-packages', '__pypackages__', '__pycache__', '.tox', '.nox', '.eggs'],
+  ...['vendor', '.bundle', '.cargo', '.mvn', '.gradle'],
+]);
+/** What builds leave there is used again. */
+const BUILD_OUTPUT = /(?:^|\/)target\/(?:classes|test-classes|debug|release)\//;
 
 /** Files that decide which tests run and what counts as passed, at any depth: also new ones. */
 const TEST_CONFIG_NAMES: ReadonlySet<string> = new Set([
-  ...['package.json', 'makefile', 'gnumakefile', 'justfile', 'taskfile.yml', 'rakefile', 'cmakelists.txt'],
-  ...['conftest.py', 'pytest.ini', 'pyproject.toml', 'tox.ini', 'setup.cfg', 'noxfile.py', '.coveragerc'],
-  ...[
-    'cargo.toml',
-    'build.rs',
-    'build.gradle',
-    'build.gradle.kts',
-    'pom.xml',
-    'phpunit.xml',
-    'phpunit.xml.dist',
-  ],
-  ...['.mocharc.js', '.mocharc.cjs', '.mocharc.json', '.mocharc.yml', '.mocharc.yaml', '.rspec', '.nycrc'],
-  ...['codecov.yml', '.codecov.yml', '.c8rc.json'],
+  ...['makefile', 'gnumakefile', 'rakefile', 'gemfile', 'cmakelists.txt', '.rspec', 'go.mod', 'go.work'],
+  ...['package.json', '.pnp.cjs', '.pnp.loader.mjs', 'lerna.json', 'nx.json', 'project.json', 'turbo.json'],
+  ...['bunfig.toml', 'pnpm-workspace.yaml'],
+  ...['conftest.py', 'noxfile.py', 'setup.py', 'setup.cfg', 'tox.ini', 'tox.toml', 'pyproject.toml'],
+  ...['.coveragerc', 'sitecustomize.py', 'usercustomize.py', 'mypy.ini', '.mypy.ini'],
+  ...['cargo.toml', 'build.rs', 'rust-toolchain', 'rust-toolchain.toml', 'clippy.toml', '.clippy.toml'],
+  ...['pom.xml', 'gradlew', 'mvnw', 'gradle.properties', 'composer.json', 'codecov.yml', '.codecov.yml'],
 ]);
-/** `vitest.config.ts`, `jest.setup.js`, `playwright.config.mts`, `tsconfig.json`, `eslint.config.js`, `.eslintrc.json`. */
-const TEST_CONFIG_FILE =
-  /^(?:(?:vitest|vite|jest|playwright|cypress|karma|ava|babel|eslint|biome|wdio)\.(?:config|setup|workspace)\.[^/]+|vitest\.[^/]+|jest\.[^/]+|\.eslintrc(?:\.[^/]+)?|biome\.jsonc?|tsconfig(?:\.[^/]+)?\.json)$/;
+/** Names whose extension varies: `.mocharc.jsonc`, `vitest.config.ts`, `jest.setup.js`, `tsconfig.build.json`, `pytest.py`. */
+const TEST_CONFIG_STEMS: readonly string[] = [
+  ...[
+    'vitest',
+    'jest',
+    'pytest',
+    '.pytest',
+    'tsconfig',
+    'jsconfig',
+    'biome',
+    'deno',
+    'phpunit',
+    'ruff',
+    '.ruff',
+  ],
+  ...['justfile', '.justfile', 'taskfile', 'build.gradle', 'settings.gradle', 'init.gradle'],
+  ...[
+    'vite',
+    'playwright',
+    'cypress',
+    'karma',
+    'ava',
+    'babel',
+    'eslint',
+    'wdio',
+    'webpack',
+    'rollup',
+  ].flatMap((tool) => ['config', 'setup', 'workspace'].map((kind) => `${tool}.${kind}`)),
+];
+/** `.mocharc`, `.nycrc.json`, `.c8rc`, `.babelrc.js`, `.eslintrc.json`. */
+const RC_FILE = /^\.(?:mocha|nyc|c8|babel|swc|eslint|tap|jshint|stylelint|pylint|istanbul)rc(?:\.[^/]+)?$/;
+
+const INTERPRETER =
+  /^(?:node|nodejs|deno|bun|tsx|ts-node|python[\d.]*|pypy[\d.]*|py|ruby|perl|php|lua|sh|bash)$/;
+/** What interpreters add to the name of a script or module (`node check`, `python -m check`), and run in a folder. */
+const EXTENSION = /\.(?:[cm]?[jt]s|[jt]sx|json|node|pyc?|pyz|so|sh|bash|rb|pl|php|lua|exe|cmd|bat|ps1)$/;
+const FOLDER_ENTRIES: ReadonlySet<string> = new Set(['index', '__main__', '__init__']);
 
 /** The paths among `files` that take part in judging the candidate. */
 export function checkFilePaths(
@@ -49,54 +90,100 @@ export function checkFilePaths(
 ): string[] {
   const commands = checks.filter(({ type }) => type === 'deterministic').map(({ command = '' }) => command);
   if (commands.length === 0) return [];
-  const words = new Set(commands.flatMap(pathWords));
+  const words = {
+    named: new Set(commands.flatMap((command) => wordsOf(command).flatMap(spellings))),
+    run: new Set(commands.flatMap((command) => runWords(wordsOf(command)).flatMap(spellings))),
+  };
   return files.filter((file) => isCheckFile(file, words)).map(({ path }) => path);
 }
 
-function isCheckFile({ path, is_new }: ChangedFile, words: ReadonlySet<string>): boolean {
-  const folded = caseFoldedPath(path.replaceAll('\\', '/'));
-  const names = folded.split('/');
+/** Words of commands that may be paths. `run`: those that an interpreter runs, in any folder, also if they are folders. */
+interface CommandWords {
+  readonly named: ReadonlySet<string>;
+  readonly run: ReadonlySet<string>;
+}
+
+function isCheckFile({ path, is_new }: ChangedFile, words: CommandWords): boolean {
+  const names = normalizedPath(path).split('/');
+  const folders = names.slice(0, -1);
   const fileName = names.at(-1) ?? '';
-  if (TEST_CONFIG_NAMES.has(fileName) || TEST_CONFIG_FILE.test(fileName)) return true;
-  if (isNamedInCommand(names, words)) return true;
-  const isTest = TEST_FILE.test(fileName) || names.slice(0, -1).some((folder) => TEST_FOLDERS.has(folder));
+  if (isTestConfig(fileName) || isNamedInCommand(names, words)) return true;
+  if (folders.some((folder) => DEPENDENCY_FOLDERS.has(folder)) || BUILD_OUTPUT.test(names.join('/')))
+    return true;
+  const isTest = TEST_FILE.test(fileName) || folders.some((folder) => TEST_FOLDERS.has(folder));
   return isTest && !is_new;
 }
 
-/** Words of commands that may be paths. An option's value counts, and so does a module's name (`python -m tools.check`). */
-function pathWords(command: string): string[] {
-  const words = command.match(/[^\s'"`;|&<>(){}$=:,]+/g) ?? [];
-  return words.flatMap((word) => {
-    const path = caseFoldedPath(word)
-      .replaceAll('\\', '/')
-      .replace(/^(?:\.\/)+/, '')
-      .replace(/\/+$/, '');
-    if (path === '' || path === '.') return [];
-    return /^[\w-]+(?:\.[\w-]+)+$/.test(path) ? [path, `${path.replaceAll('.', '/')}.py`] : [path];
-  });
+const isTestConfig = (fileName: string): boolean =>
+  TEST_CONFIG_NAMES.has(fileName) ||
+  RC_FILE.test(fileName) ||
+  TEST_CONFIG_STEMS.some((stem) => fileName === stem || fileName.startsWith(`${stem}.`));
+
+/** One spelling per file: without `//`, `.` and `..`. */
+function normalizedPath(path: string): string {
+  const names: string[] = [];
+  for (const name of caseFoldedPath(path).replaceAll('\\', '/').split('/')) {
+    if (name === '..') names.pop();
+    else if (name !== '' && name !== '.') names.push(name);
+  }
+  return names.join('/');
 }
 
-/** The file itself, also relative to a folder that the command changes to, and without its extension (`node tools/check`). */
-function isNamedInCommand(names: readonly string[], words: ReadonlySet<string>): boolean {
+const wordsOf = (command: string): string[] => command.match(/[^\s'"`;|&<>(){}$=:,]+/g) ?? [];
+
+/** A module's name is also a path, and loads the packages above it (`python -m tools.check`). */
+function spellings(word: string): string[] {
+  const path = normalizedPath(word);
+  if (!/^[\w-]+(?:\.[\w-]+)+$/.test(path)) return path === '' ? [] : [path];
+  const names = path.split('.');
+  return [path, ...names.slice(1).map((_, index) => names.slice(0, index + 2).join('/'))];
+}
+
+/** Scripts and modules that an interpreter runs: the first word after its options. A word after an option may be its value. */
+function runWords(words: readonly string[]): string[] {
+  const found: string[] = [];
+  for (const [at, word] of words.entries()) {
+    if (!INTERPRETER.test(caseFoldedPath(word).replace(/^.*\//, ''))) continue;
+    for (let next = at + 1; next < words.length; next += 1) {
+      const [previous = '', script = ''] = [words[next - 1], words[next]];
+      if (script.startsWith('-') || script === 'run') continue;
+      found.push(script);
+      if (previous === '-m') found.push(script.replace(/\..*$/, ''));
+      if (previous === '-m' || !previous.startsWith('-')) break;
+    }
+  }
+  return found;
+}
+
+/** The file itself, without its extension (`node tools/check`), or as the entry of a folder (`node tools` runs `tools/index.js`). */
+function isNamedInCommand(names: readonly string[], { named, run }: CommandWords): boolean {
   for (let from = 0; from < names.length; from += 1) {
     const path = names.slice(from).join('/');
-    if (words.has(path) && (from === 0 || /[./]/.test(path))) return true;
-    const bare = path.replace(/\.[^./]+$/, '');
-    if (bare !== path && bare.includes('/') && words.has(bare)) return true;
+    // Elsewhere than in the root, a single word such as `check` is more often an argument.
+    const isNamed = (word: string) => run.has(word) || (named.has(word) && (from === 0 || /[./]/.test(word)));
+    const bare = path.replace(EXTENSION, '');
+    if (isNamed(path) || isNamed(bare)) return true;
+    const [, folder = '', entry = ''] = /^(.*)\/([^/]*)$/.exec(bare) ?? [];
+    if (bare !== path && FOLDER_ENTRIES.has(entry) && run.has(folder)) return true;
   }
   return false;
 }
 
-/** Under `verified`, a result that changes its own checks needs a human, whatever its role may do. */
+/** Under `verified`, a result that changes or omits required checks needs a human, whatever its role may do. */
 export function escalateIfChecksChanged(
   authority: AuthorityDecision,
   files: readonly ChangedFile[],
   checks: readonly Pick<EffectiveCheck, 'type' | 'command'>[],
+  omitted: readonly string[],
 ): AuthorityDecision {
   if (authority.decision === 'escalate' || authority.decision === 'reject') return authority;
   const paths = checkFilePaths(files, checks);
-  return paths.length === 0 ? authority : { decision: 'escalate', reason: 'changes_evaluators', paths };
+  if (paths.length > 0) return { decision: 'escalate', reason: 'changes_evaluators', paths };
+  return omitted.length === 0 ? authority : { decision: 'escalate', reason: 'omits_checks' };
 }
+
+export const OMITTED_CHECKS_MESSAGE =
+  'the profile of the feature leaves out deterministic checks that the default profile requires';
 
 const PATHS_SHOWN_MAX = 10;
 

@@ -4,6 +4,7 @@ import { judgeConvergence } from '../methodology/definition/convergence.js';
 import type { Budget } from '../methodology/definition/engine-settings.js';
 import { type SpentByScope, spentLimit } from './budget.js';
 import type { CheckOutcome } from './check-outcome.js';
+import { OMITTED_CHECKS_MESSAGE } from './guarded-check-files.js';
 import type { ESCALATION_REASONS, HumanDecision, IterationVerdict } from './run-data.js';
 
 type EscalationReason = (typeof ESCALATION_REASONS)[number];
@@ -89,6 +90,7 @@ const AUTHORITY_MESSAGES: Readonly<Record<NonNullable<AuthorityDecision['reason'
   spec_mutation: 'the result changes the specification',
   commands_programs: 'the result changes files that configure other programs',
   changes_evaluators: 'the result changes its own checks or tests',
+  omits_checks: OMITTED_CHECKS_MESSAGE,
 };
 
 function notAuthorisedMessage({ reason, paths = [] }: AuthorityDecision): string {

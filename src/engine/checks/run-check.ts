@@ -12,7 +12,8 @@ import {
 import { pathFault } from '../../core/methodology/definition/asset-path.js';
 import type { CheckExecution, CheckLimits, CheckRun, RunCheck } from './check-runner.js';
 import type { CommandExecutor, Execution } from './command-executor.js';
-import { isCoverageFormat, parseReport } from './reports/parse-report.js';
+import { isCoverageFormat } from './reports/parse-report.js';
+import { readReport } from './reports/read-report.js';
 import { OUTPUT_STOP_FACTOR } from './run-command.js';
 
 /** For checks that say nothing else. */
@@ -86,7 +87,8 @@ export const checkRunner =
       report: check.report?.path ?? null,
       signal,
     });
-    return resultOf(check, runnable, limits, execution);
+    const facts = await reportFacts(check.report, runnable.minimum_percent, execution.report, signal);
+    return resultOf(check, runnable, limits, execution, facts);
   };
 
 function limitsOf({ check, limits }: CheckRun): CheckLimits {
@@ -113,12 +115,12 @@ function notRun(
 
 function resultOf(
   { name, type, required, report: settings }: EffectiveCheck,
-  { command_sha256, check_sha256, minimum_percent }: RunnableCheck,
+  { command_sha256, check_sha256 }: RunnableCheck,
   limits: CheckLimits,
   execution: Execution,
+  facts: ReportFacts,
 ): CheckExecution {
   const { exit_code, signal, duration_ms, output, report } = execution;
-  const facts = reportFacts(settings, minimum_percent, report);
   const { result, says } = judgeCommand({
     exit_code,
     signal,
@@ -139,15 +141,16 @@ function resultOf(
   return { outcome, output, report };
 }
 
-function reportFacts(
+async function reportFacts(
   settings: EffectiveCheck['report'],
   minimum_percent: number | null,
   report: Uint8Array | null,
-): ReportFacts {
+  signal: AbortSignal,
+): Promise<ReportFacts> {
   if (settings === undefined) return { kind: 'none' };
   if (report === null)
     return { kind: 'unusable', says: `The command did not write its report ${settings.path}.` };
-  const counts = parseReport(settings.format, report);
+  const counts = await readReport(settings.format, report, signal);
   return 'says' in counts ? { kind: 'unusable', ...counts } : { kind: 'read', counts, minimum_percent };
 }
 

@@ -32,7 +32,7 @@ export interface CommandEnd {
 
 /** A command that prints this many times what is kept is stopped. */
 export const OUTPUT_STOP_FACTOR = 64;
-export const REPORT_BYTES_MAX = 32 * 1024 * 1024;
+export const REPORT_BYTES_MAX = 8 * 1024 * 1024;
 const CHANNEL_BYTES_MAX = REPORT_BYTES_MAX + 4096;
 const USAGE_INTERVAL_MS = 200;
 /** For output that is on its way when the process has ended; only a process outside its group can keep it open. */

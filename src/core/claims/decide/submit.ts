@@ -1,4 +1,4 @@
-import { checkFilesMessage } from '../../engine/guarded-check-files.js';
+import { checkFilesMessage, OMITTED_CHECKS_MESSAGE } from '../../engine/guarded-check-files.js';
 import {
   type ClaimEventPayloads,
   FAILING_LISTED_MAX,
@@ -147,12 +147,15 @@ const pathsMessage = (command: SubmitCommand, paths: readonly string[], count?: 
     ? checkFilesMessage(paths, count)
     : toolConfigMessage(paths, count);
 
+function escalationCause(command: SubmitCommand, { paths, path_count }: EscalationPaths): string | null {
+  if (paths !== undefined) return pathsMessage(command, paths, path_count);
+  return escalationReason(command) === 'omits_checks' ? OMITTED_CHECKS_MESSAGE : null;
+}
+
 function escalate(head: Head, command: SubmitCommand, context: DecisionContext): Decision {
   const listed = escalationPaths(command);
-  const explanation =
-    listed.paths === undefined
-      ? {}
-      : { says: `Human review is required: ${pathsMessage(command, listed.paths, listed.path_count)}.` };
+  const cause = escalationCause(command, listed);
+  const explanation = cause === null ? {} : { says: `Human review is required: ${cause}.` };
   const details = { result: command.result, work_lost: false, ...explanation };
   if (isAwaitingReview(head, command, context)) return refuse(head, 'ESCALATED', details);
   // An escalation holds the claim again, so it must not exceed `max_hold`.

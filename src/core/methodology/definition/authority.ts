@@ -10,6 +10,7 @@ export interface AuthorityDecision {
     | 'spec_mutation'
     | 'commands_programs'
     | 'changes_evaluators'
+    | 'omits_checks'
     | null;
   /** Paths that a human must review, if they are the reason. */
   readonly paths?: readonly string[];

@@ -1,6 +1,6 @@
 import type { MethodologySignal } from '../../contract/gaps.js';
 import { PRIORITIES } from '../../contract/values.js';
-import { checkFilesMessage } from '../../engine/guarded-check-files.js';
+import { checkFilesMessage, OMITTED_CHECKS_MESSAGE } from '../../engine/guarded-check-files.js';
 import { toolConfigMessage } from '../definition/guarded-paths.js';
 import type { EventContext } from './event-context.js';
 import { countIn, longTextIn, payloadField, shortTextIn } from './payload.js';
@@ -102,6 +102,8 @@ function describeReason(code: string, { event: { agent_role }, payload }: EventC
   switch (code) {
     case 'changes_evaluators':
       return `${checkFilesMessage(pathsIn(payload), countIn(payload, 'path_count') ?? undefined)} (${code})`;
+    case 'omits_checks':
+      return `${OMITTED_CHECKS_MESSAGE} (${code})`;
     case 'commands_programs':
       return `${toolConfigMessage(pathsIn(payload), countIn(payload, 'path_count') ?? undefined)} (${code})`;
     case 'spec_mutation':

@@ -86,3 +86,30 @@ it('counts lines of LCOV itself, once per file, and rounds down', () => {
   const record = (lines: string) => `SF:a.js\n${lines}\nLF:1\nLH:1\nend_of_record\n`;
   expect(parse('lcov', record('DA:1,1\nDA:2,0\nDA:3,0') + record('DA:2,5'))).toEqual(percent(66.66));
 });
+
+it.each([
+  ['junit', '<!DOCTYPE ', 300_000],
+  ['cobertura', '<!DOCTYPE a>', 200_000],
+  ['tap', 'ok 1\n  ---\n', 1, '  a: 1\n', 200_000],
+] satisfies [ReportFormat, string, number, string?, number?][])(
+  'parses %s in linear time, also if it was made to take long',
+  { timeout: 30_000 },
+  (format, start, times, rest = '', restTimes = 0) => {
+    const end = rest === '' ? '' : '  ...\n1..1\n';
+    const parsed = parse(format, `${start.repeat(times)}${rest.repeat(restTimes)}${end}`);
+    expect(parsed).toEqual(format === 'tap' ? tests(1, 0, 0) : { says: expect.any(String) });
+  },
+);
+
+it.each([
+  ['its diagnostics', 'ok 1\n  ---\n  not ok 2\n  ...\nok 2\n1..2\n', tests(2, 0, 0)],
+  [
+    'those of subtests',
+    '    not ok 1\n      ---\n      a: 1\n      ...\n    1..1\nnot ok 1\n  ---\n  b: 1\n  ...\n1..1\n',
+    tests(0, 1, 0),
+  ],
+  ['diagnostics without an end', 'ok 1\n  ---\n  a: 1\nnot ok 2\n1..2\n', tests(1, 1, 0)],
+  ['lines that only look like diagnostics', '# x\n  ---\nnot ok 1\n1..1\n', tests(0, 1, 0)],
+])('counts the tests of TAP without %s', (_, text, counts) => {
+  expect(parse('tap', text)).toEqual(counts);
+});

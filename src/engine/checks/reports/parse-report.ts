@@ -28,10 +28,10 @@ export const isCoverageFormat = (format: ReportFormat): boolean =>
   format === 'lcov' || format === 'cobertura';
 
 /** The counts of a report, or why it cannot be used. */
-export function parseReport(
-  format: ReportFormat,
-  bytes: Uint8Array,
-): ReportCounts | { readonly says: string } {
+export type ParsedReport = ReportCounts | { readonly says: string };
+
+/** May take long for a report that was made to: use `readReport`, which runs it in a thread with a time limit. */
+export function parseReport(format: ReportFormat, bytes: Uint8Array): ParsedReport {
   if (bytes.length > REPORT_BYTES_MAX)
     return { says: `The report has more than ${REPORT_BYTES_MAX} bytes, which is the limit.` };
   try {

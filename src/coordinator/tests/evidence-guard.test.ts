@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import { HarnessAgent } from '../../../test/support/agent.js';
+import { forEachStore, P, unwrap } from '../../../test/support/coordinator-harness.js';
+import { blobsOf, uploadCandidate } from '../../../test/support/test-runner.js';
+import { evaluatorReport, vector } from '../../../test/support/workspace-files.js';
+
+const FEATURE = 'REQ-F-A';
+const REPORTED = evaluatorReport({ reads_well: 'pass' });
+const AGENT_CHECK = '{ name: reads_well, type: agent, criterion: it reads well, required: true }';
+const PROGRAM_CHECK =
+  '{ name: tests_pass, type: deterministic, criterion: tests pass, required: true, command: "sh tools/verify.sh" }';
+const edgeFile = (edge: string, ...checks: string[]) =>
+  `edge: "${edge}"\nchecklist:\n${checks.map((check) => `  - ${check}\n`).join('')}`;
+const FILES = {
+  'agent_roles.yml': 'roles:\n  dev: { converge_edges: all }\n',
+  [`features/active/${FEATURE}.yml`]: vector(FEATURE),
+  'graph/edges/design_code.yml': edgeFile('design→code', AGENT_CHECK),
+  'graph/edges/code_unit_tests.yml': edgeFile('code↔unit_tests', PROGRAM_CHECK),
+};
+
+const CHECKED = {
+  ...FILES,
+  'graph/edges/design_code.yml': edgeFile('design→code', AGENT_CHECK, PROGRAM_CHECK),
+};
+
+forEachStore('under the policy `evidence: verified`, without evidence', (open) => {
+  async function openProject(files: Readonly<Record<string, string>> = FILES, evidence = 'verified') {
+    const harness = await open();
+    const { coordinator } = harness;
+    unwrap(await coordinator.settings.configure(P, { files }));
+    unwrap(await coordinator.settings.putPolicy(P, { evidence }));
+    const agent = new HarnessAgent(harness, 'alpha', 's1');
+    const submit = async (feature: string, changed: string) => {
+      const task = `${feature}#design_code`;
+      await agent.claims(task, { agent_role: 'dev' });
+      const { manifest } = await uploadCandidate(blobsOf(coordinator), { [changed]: 'x' }, [changed]);
+      return agent.submits(task, manifest, REPORTED);
+    };
+    return { coordinator, submit };
+  }
+
+  test.each(['package.json', 'test/cart.test.ts', 'tools/verify.sh'])(
+    'a result of an edge without deterministic checks waits for a human if it changes %s, which judges another edge',
+    async (path) => {
+      const { submit } = await openProject();
+      expect(await submit(FEATURE, path)).toMatchObject({
+        reason: 'ESCALATED',
+        next: expect.stringContaining(`it changes what judges it: ${path}`),
+      });
+    },
+  );
+
+  test.each(['feature', 'spike', 'poc'] as const)(
+    'a result of a spawned %s, whose profile leaves out deterministic checks, waits for a human',
+    async (vector_type) => {
+      const { coordinator, submit } = await openProject(CHECKED);
+      const named =
+        vector_type === 'feature' ? { feature_id: 'REQ-F-NEW', profile: 'poc' } : { parent: FEATURE };
+      const body = { vector_type, ...named, reason: 'try it', agent_id: 'alpha' };
+      const { feature_id } = unwrap(await coordinator.methodology.spawn(P, body));
+      expect(await submit(feature_id ?? '', 'src/cart.ts')).toMatchObject({
+        reason: 'ESCALATED',
+        next: expect.stringContaining('leaves out deterministic checks that the default profile requires'),
+      });
+    },
+  );
+
+  test('a result does not wait if the default profile leaves them out too, nor under `reported`', async () => {
+    const spike = { [`features/active/${FEATURE}.yml`]: vector(FEATURE, 'spike') };
+    const isDefault = { 'context/project_constraints.yml': 'project:\n  default_profile: spike\n' };
+    const verified = await openProject({ ...CHECKED, ...spike, ...isDefault });
+    expect(await verified.submit(FEATURE, 'src/cart.ts')).toMatchObject({ accepted: true });
+    const reported = await openProject({ ...CHECKED, ...spike }, 'reported');
+    expect(await reported.submit(FEATURE, 'src/cart.ts')).toMatchObject({ accepted: true });
+  });
+
+  test('a result of that edge that changes other files is accepted', async () => {
+    const { submit } = await openProject();
+    expect(await submit(FEATURE, 'src/cart.ts')).toMatchObject({ accepted: true });
+  });
+});
