@@ -96,6 +96,40 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     expect((await eventsOf(project)).filter(({ event_type }) => event_type === 'run_ended')).toHaveLength(2);
   });
 
+  it('runs a feature that was spawned', async () => {
+    const project = await createAutoProject();
+    await gen(project, 'init');
+    const spawned = await gen(
+      project,
+      ...['spawn', '--type', 'feature', '--id', OTHER_ID, '--profile', 'minimal', '--reason', 'wanted'],
+    );
+    expect(spawned.code).toBe(0);
+    const subject = `${OTHER_ID}#intent_requirements`;
+    const options = ['--role', 'full_stack', '--yes', '--unsandboxed'];
+    const ended = await gen(project, 'iterate', subject, ...options);
+    expect(ended.out).toContain(`CONVERGED ${subject}`);
+    const rest = await auto(project, OTHER_ID);
+    expect(rest.out).toContain(`CONVERGED ${OTHER_ID}#requirements_design`);
+    const unknown = await gen(project, 'iterate', 'REQ-F-NONE-001#intent_requirements');
+    expect(unknown).toMatchObject({ code: 2, err: expect.stringContaining('gen spawn --type feature') });
+  });
+
+  it('does not run an edge again while it waits for a review', async () => {
+    const gate = edgeFile('intent→requirements', { more: ', human_required: true' });
+    const project = await createAutoProject({ [edgePath('intent_requirements')]: gate });
+    // Without a role the run ends, and its candidate waits for a person.
+    const escalated = await gen(project, 'iterate', SUBJECT, '--unsandboxed', '--yes');
+    expect(escalated.code).toBe(3);
+    const before = await eventsOf(project);
+    const review = `gen review --feature ${FEATURE_ID} --edge intent_requirements`;
+    for (const options of [['--role', 'full_stack'], ['--auto']]) {
+      const refused = await gen(project, 'iterate', SUBJECT, '--unsandboxed', '--yes', ...options);
+      expect(refused.code).toBe(3);
+      expect(refused.err).toContain(`${SUBJECT} waits for a review. Decide first: ${review}`);
+    }
+    expect(await eventsOf(project)).toEqual(before);
+  });
+
   it('names the spawn that helps an edge which is stuck', async () => {
     const never = edgeFile('intent→requirements', { command: 'test -d nowhere' });
     const project = await createAutoProject({ [edgePath('intent_requirements')]: never });

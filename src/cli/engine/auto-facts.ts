@@ -6,7 +6,7 @@ import { withoutUndefined } from '../../core/without-undefined.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { unwrapReply } from '../replies.js';
 import { openEdges } from './open-edges.js';
-import { readProjectFiles } from './workspace-services.js';
+import { readProject } from './workspace-services.js';
 
 export interface AutoScope {
   readonly workspace: Workspace;
@@ -24,7 +24,7 @@ const FEATURES_ASKED_MAX = 100;
 /** Reads what there is to do. Writes nothing. */
 export async function readAutoFacts(scope: AutoScope, setAside: ReadonlySet<string>): Promise<ReadFacts> {
   const { genesis, workspace, agent_id, agent_role, feature_id } = scope;
-  const { methodology, features } = await readProjectFiles(workspace);
+  const { methodology, features } = await readProject(workspace, genesis);
   const describe = (name: { feature_id: string; edge: string }): AutoEdge => {
     const vector = features.find((one) => one.feature_id === name.feature_id);
     const isKnown = methodology.topology.transitions.some(({ edge }) => edge === name.edge);
