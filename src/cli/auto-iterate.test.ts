@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { gen, start, type TerminalOptions } from './testing/terminal.js';
@@ -114,12 +114,33 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     expect(unknown).toMatchObject({ code: 2, err: expect.stringContaining('gen spawn --type feature') });
   });
 
+  it('names the retry of a run without a candidate, and the same command line to confirm commands', async () => {
+    const broken = edgeFile('intent→requirements', { script: 'exit 1' });
+    const project = await createAutoProject({ [edgePath('intent_requirements')]: broken });
+    const unconfirmed = await gen(project, 'iterate', '--auto', '--role', 'full_stack', '--unsandboxed');
+    expect(unconfirmed.err).toContain('gen iterate --auto --role full_stack --unsandboxed --yes');
+    const failed = await auto(project);
+    expect(failed.err).toMatch(/Confirmed in .*:\n {2}has_docs: test -d docs/);
+    const [, id] = /Next: gen runs retry (\S+)/.exec(failed.out) ?? [];
+    const retried = await gen(project, 'runs', 'retry', String(id), '--role', 'full_stack');
+    expect(retried.out).toContain(`Execute it: gen iterate '${SUBJECT}' --role full_stack`);
+  });
+
+  it('runs a constructor that is a file of the project', async () => {
+    const edge = edgeFile('intent→requirements').replace(/command: \[.*\]/, 'command: [./agent.sh]');
+    const project = await createAutoProject({ [edgePath('intent_requirements')]: edge });
+    const script = '#!/bin/sh\nmkdir -p docs && echo made > docs/login.md\n';
+    await writeFile(join(project.cwd, 'agent.sh'), script, { mode: 0o755 });
+    expect((await auto(project, FEATURE_ID)).out).toContain(`CONVERGED ${SUBJECT}`);
+  });
+
   it('does not run an edge again while it waits for a review', async () => {
-    const gate = edgeFile('intent→requirements', { more: ', human_required: true' });
-    const project = await createAutoProject({ [edgePath('intent_requirements')]: gate });
+    const project = await createAutoProject();
     // Without a role the run ends, and its candidate waits for a person.
     const escalated = await gen(project, 'iterate', SUBJECT, '--unsandboxed', '--yes');
     expect(escalated.code).toBe(3);
+    expect(escalated.out).toContain(`Next: gen review --feature ${FEATURE_ID} --edge intent_requirements`);
+    expect(escalated.out.replace(/\s+/g, ' ')).toContain('full_stack may converge every edge');
     const before = await eventsOf(project);
     const review = `gen review --feature ${FEATURE_ID} --edge intent_requirements`;
     for (const options of [['--role', 'full_stack'], ['--auto']]) {

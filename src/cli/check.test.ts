@@ -180,5 +180,9 @@ describe('gen check without bubblewrap', { timeout: 120_000 }, () => {
     const unknown = await gen(project, 'check', SUBJECT, 'has_doc');
     expect(unknown).toMatchObject({ code: 2, err: expect.stringContaining('It has: has_docs.') });
     expect((await gen(project, 'check', 'A-001')).code).toBe(2);
+    const unconfirmed = await gen(project, 'check', SUBJECT, 'has_docs');
+    expect(unconfirmed.err).toContain(`gen check '${SUBJECT}' has_docs --yes`);
+    const confirmed = await gen(project, 'check', SUBJECT, 'has_docs', '--yes', '--unsandboxed');
+    expect(confirmed.err).toMatch(/Confirmed in .*:\n {2}has_docs: test -f docs\/login.md/);
   });
 });

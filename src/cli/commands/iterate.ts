@@ -45,7 +45,8 @@ Examples:
       if (isAuto) throw wrongUsage('--dry-run shows one edge. Omit --auto, and pass FEATURE#EDGE.');
       return showMachine(context, edgeOf(id));
     }
-    const runOptions = { role, isUnsandboxed, isConfirmed };
+    const confirm = howToConfirm(context, id, { isAuto, isLoop, isUnsandboxed, role });
+    const runOptions = { role, isUnsandboxed, isConfirmed, howToConfirm: confirm };
     const stop = abortOnStop(context.io);
     try {
       if (isAuto) {
@@ -60,6 +61,23 @@ Examples:
     }
   },
 });
+
+/** The same command line, with `--yes`. */
+function howToConfirm(
+  context: CommandContext,
+  id: string | undefined,
+  given: { isAuto: boolean; isLoop: boolean; isUnsandboxed: boolean; role: string | undefined },
+): string {
+  const { isAuto, isLoop, isUnsandboxed, role } = given;
+  const words = [
+    ...(id === undefined ? [] : [`'${id}'`]),
+    ...(isAuto ? ['--auto'] : []),
+    ...(isLoop ? ['--loop'] : []),
+    ...(role === undefined ? [] : ['--role', role]),
+    ...(isUnsandboxed ? ['--unsandboxed'] : []),
+  ];
+  return `gen iterate ${[...words, '--yes'].join(' ')}${context.repeatedOptions()}`;
+}
 
 interface EdgeName {
   readonly feature_id: string;

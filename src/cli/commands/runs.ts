@@ -56,11 +56,12 @@ Examples:
     if (!reply.success) return reportRefusal(context, reply);
     if (reply.reason === 'DRY_RUN') return;
     const { reviews } = unwrapReply(await methodology.reviews());
-    const isInReview = reviews.some((review) => review.task_id === task_id);
+    const review = reviews.find((pending) => pending.task_id === task_id);
+    const withRole = agent_role === undefined ? '' : ` --role ${agent_role}`;
     context.show(reply, ({ run, reason }) => [
       reason === 'REQUESTED' ? `Run ${run.run_id} is requested.` : `Run ${run.run_id} is under way already.`,
-      ...(isInReview ? [`The edge waits for a review. Decide first: gen review '${task_id}'`] : []),
-      `Execute it: gen iterate '${task_id}'`,
+      ...(review === undefined ? [] : [`The edge waits for a review. Decide first: ${review.next}`]),
+      `Execute it: gen iterate '${task_id}'${withRole}`,
     ]);
   },
 });

@@ -19,6 +19,8 @@ export interface RunEdgeOptions {
   readonly role: string | undefined;
   readonly isUnsandboxed: boolean;
   readonly isConfirmed: boolean;
+  /** This command line with `--yes`. */
+  readonly howToConfirm: string;
 }
 
 /** The name under which this command claims edges. */
@@ -43,7 +45,7 @@ export async function readPlan(
 export async function runEdge(
   context: CommandContext,
   { feature_id, edge }: { readonly feature_id: string; readonly edge: string },
-  { role, isUnsandboxed, isConfirmed }: RunEdgeOptions,
+  { role, isUnsandboxed, isConfirmed, howToConfirm }: RunEdgeOptions,
   signal: AbortSignal,
 ): Promise<RunEnd> {
   const workspace = context.requireWorkspace();
@@ -55,7 +57,6 @@ export async function runEdge(
       `${edge} has no constructor. Set construct in .ai-workspace/engine.yml or in the file of the edge.`,
     );
   await refuseInReview(genesis, { feature_id, edge });
-  const howToConfirm = `gen iterate '${feature_id}#${edge}' --yes${context.repeatedOptions()}`;
   const options = { isConfirmed, isUnsandboxed, howToConfirm };
   const runCheck =
     plan.evidence === 'verified'

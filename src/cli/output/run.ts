@@ -1,6 +1,7 @@
 import type { EffectiveCheck } from '../../core/contract/tasks.js';
 import type { Cost } from '../../core/engine/check-outcome.js';
 import type { CompiledMachine } from '../../core/engine/compile-machine.js';
+import { nextCommandOf } from '../../core/engine/run-advice.js';
 import type { Run, RunStep } from '../../core/engine/runs.js';
 import type { CommandContext } from '../context.js';
 import { EXIT } from '../exit.js';
@@ -27,11 +28,19 @@ function summaryLines(run: Run, context: CommandContext): string[] {
   return [
     `${statusText(run, context)} ${run.task_id}, generation ${run.generation}, ${iterationsText(run.iterations)}`,
     ...(run.says === '' ? [] : context.wrap(singleLine(run.says), 2)),
-    ...(run.status === 'WAITING' ? [`  Waits for a review: gen review`] : []),
-    ...(run.status === 'REQUESTED' ? [`  Waits for an executor: gen iterate '${run.task_id}'`] : []),
     `  Run ${run.run_id}, ${costText(run.spent)}`,
     ...timeLines(run),
+    ...nextLines(run),
   ];
+}
+
+const WAITS_FOR: Readonly<Record<string, string>> = { WAITING: 'a review', REQUESTED: 'an executor' };
+
+function nextLines(run: Run): string[] {
+  const next = nextCommandOf(run);
+  if (next === null) return [];
+  const awaited = WAITS_FOR[run.status];
+  return [awaited === undefined ? `  Next: ${next}` : `  Waits for ${awaited}: ${next}`];
 }
 
 function statusText({ status, reason }: Run, { paint }: CommandContext): string {

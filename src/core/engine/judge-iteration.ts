@@ -84,7 +84,8 @@ function openChecks({ checks, outcomes, human }: IterationFacts): readonly strin
 const isAuthorised = ({ verdict }: AuthorityVerdict): boolean => verdict === 'granted' || verdict === 'warn';
 
 const AUTHORITY_MESSAGES: Readonly<Record<NonNullable<AuthorityVerdict['reason']>, string>> = {
-  outside_role_authority: 'the role of this agent may not converge the edge',
+  outside_role_authority:
+    'the role of this agent may not converge the edge (--role sets it; by default full_stack may converge every edge)',
   spec_mutation: 'the result changes the specification',
   commands_programs: 'the result changes files that configure other programs',
   changes_evaluators: 'the result changes what judges it',
