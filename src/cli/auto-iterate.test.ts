@@ -84,7 +84,9 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     const review = `gen review --feature ${FEATURE_ID} --edge intent_requirements`;
     expect(waiting.out).toContain(`${SUBJECT} waits for a review.\nNext: ${review}`);
     expect((await auto(project)).out).toContain(review);
-    expect((await gen(project, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(0);
+    const decided = await gen(project, 'review', '--feature', FEATURE_ID, '--approve');
+    expect(decided).toMatchObject({ code: 0, out: expect.stringContaining(`gen iterate '${SUBJECT}'`) });
+    expect((await gen(project, 'runs')).out).toContain('DECIDED (APPROVED)');
     const ended = await auto(project, '--json');
     expect(ended.code).toBe(0);
     const lines = ended.out
@@ -112,6 +114,16 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     expect(rest.out).toContain(`CONVERGED ${OTHER_ID}#requirements_design`);
     const unknown = await gen(project, 'iterate', 'REQ-F-NONE-001#intent_requirements');
     expect(unknown).toMatchObject({ code: 2, err: expect.stringContaining('gen spawn --type feature') });
+  });
+
+  it('recommends to continue a run after the decision, until which the edge is held', async () => {
+    const gate = edgeFile('intent→requirements', { more: ', human_required: true' });
+    const project = await createAutoProject({ [edgePath('intent_requirements')]: gate });
+    await auto(project, SUBJECT);
+    const refined = await gen(project, 'review', '--feature', FEATURE_ID, '--refine', '--comment', 'longer');
+    expect(refined.out).toContain(`Continue: gen iterate '${SUBJECT}'`);
+    const started = await gen({ ...project, env: { ...project.env, GENESIS_AGENT: 'other' } }, 'start');
+    expect(started.out).toContain(`Do now: gen iterate ${SUBJECT}`);
   });
 
   it('names the retry of a run without a candidate, and the same command line to confirm commands', async () => {

@@ -39,13 +39,20 @@ const WAITS_FOR: Readonly<Record<string, string>> = { WAITING: 'a review', REQUE
 function nextLines(run: Run): string[] {
   const next = nextCommandOf(run);
   if (next === null) return [];
-  const awaited = WAITS_FOR[run.status];
+  const awaited = run.decision === null ? WAITS_FOR[run.status] : undefined;
   return [awaited === undefined ? `  Next: ${next}` : `  Waits for ${awaited}: ${next}`];
 }
 
-function statusText({ status, reason }: Run, { paint }: CommandContext): string {
+function statusText(run: Run, { paint }: CommandContext): string {
+  const { status } = run;
   const color = status === 'CONVERGED' ? paint.green : status === 'RUNNING' ? paint.bold : paint.yellow;
-  return color(reason === null ? status : `${status} (${reason})`);
+  return color(runStatus(run));
+}
+
+/** With the reason, or the decision of a person after which the run has not continued yet. */
+export function runStatus({ status, reason, decision }: Pick<Run, 'status' | 'reason' | 'decision'>): string {
+  if (status === 'WAITING' && decision !== null) return `DECIDED (${decision})`;
+  return reason === null ? status : `${status} (${reason})`;
 }
 
 function timeLines({ requested_at, requested_by, started_at, ended_at, agent_id, retry_of }: Run): string[] {
