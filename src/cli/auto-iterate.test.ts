@@ -70,7 +70,7 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     const project = await createAutoProject();
     const ended = await auto(project);
     expect(ended.err).toContain('ConstructCandidate');
-    expect(ended.out).toContain('Nothing is ready.');
+    expect(ended.out).toContain('Nothing is ready: every feature has converged. Next: gen gaps');
     expect(ended.code).toBe(0);
     expect(await convergedIn(project)).toBe(2);
     expect(await readFile(join(project.cwd, 'docs/design.md'), 'utf8')).toBe('done\n');

@@ -6,7 +6,7 @@ import type { RunEnd } from '../../engine/runs/execute-run.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { autoIterate } from '../engine/auto-iterate.js';
-import { readPlan, runEdge } from '../engine/run-edge.js';
+import { noConstructor, readPlan, runEdge } from '../engine/run-edge.js';
 import { EXIT, failureWithCode, wrongUsage } from '../exit.js';
 import { checklistText, reportStopped, showRun } from '../output/run.js';
 import { reportRefusal } from '../replies.js';
@@ -87,7 +87,11 @@ interface EdgeName {
 async function showMachine(context: CommandContext, edge: EdgeName): Promise<void> {
   const plan = await readPlan(context, edge);
   const compiled = compileMachine(plan);
-  context.show({ checks: plan.checks, ...compiled }, () => checklistText(plan.checks, compiled, context));
+  const missing = plan.construct === null ? [noConstructor(plan.edge)] : [];
+  context.show({ checks: plan.checks, ...compiled }, () => [
+    checklistText(plan.checks, compiled, context),
+    ...missing,
+  ]);
 }
 
 const scopeOf = (id: string): EdgeName | { feature_id: string; edge: null } =>

@@ -16,7 +16,10 @@ export interface AutoScope {
   readonly feature_id: string | null;
 }
 
-type ReadFacts = Pick<AutoFacts, 'unfinished' | 'requested' | 'recommended' | 'escalations'>;
+type ReadFacts = Pick<
+  AutoFacts,
+  'unfinished' | 'requested' | 'recommended' | 'escalations' | 'nothing_recommended'
+>;
 
 /** Features that are asked one by one if the best recommendation cannot be run. */
 const FEATURES_ASKED_MAX = 100;
@@ -59,6 +62,8 @@ export async function readAutoFacts(scope: AutoScope, setAside: ReadonlySet<stri
     requested: requested.map(describe),
     recommended,
     escalations,
+    nothing_recommended:
+      best.feature === null ? { says: best.reasons.at(-1) ?? 'no work is available', next: best.next } : null,
   };
 }
 

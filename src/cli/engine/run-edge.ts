@@ -27,6 +27,9 @@ export interface RunEdgeOptions {
 export const executorName = async (context: CommandContext): Promise<string> =>
   (await context.fixedAgent()) ?? `engine-${context.io.user}`;
 
+export const noConstructor = (edge: string): string =>
+  `${edge} has no constructor. Set construct in .ai-workspace/engine.yml or in the file of the edge.`;
+
 export async function readPlan(
   context: CommandContext,
   { feature_id, edge }: { readonly feature_id: string; readonly edge: string },
@@ -52,10 +55,7 @@ export async function runEdge(
   const genesis = await context.genesis();
   const { methodology, vector } = await readConfiguration(workspace, genesis, feature_id);
   const plan = await readPlan(context, { feature_id, edge });
-  if (plan.construct === null)
-    throw wrongUsage(
-      `${edge} has no constructor. Set construct in .ai-workspace/engine.yml or in the file of the edge.`,
-    );
+  if (plan.construct === null) throw wrongUsage(noConstructor(edge));
   await refuseInReview(genesis, { feature_id, edge });
   const options = { isConfirmed, isUnsandboxed, howToConfirm };
   const runCheck =

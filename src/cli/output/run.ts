@@ -121,5 +121,6 @@ export function checklistText(
     { head: 'REQUIRED', cell: ({ required }) => (required ? 'yes' : 'no') },
     { head: 'COMMAND', cell: ({ command = '' }) => command, is_flexible: true },
   ]);
-  return [rows, '', reason, '', JSON.stringify(machine, null, 2)].join('\n');
+  // Last, because the machine is longer than a screen.
+  return [JSON.stringify(machine, null, 2), '', rows, '', reason].join('\n');
 }
