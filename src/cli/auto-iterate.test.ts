@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { gen, start, type TerminalOptions } from './testing/terminal.js';
@@ -70,7 +70,7 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     const project = await createAutoProject();
     const ended = await auto(project);
     expect(ended.err).toContain('ConstructCandidate');
-    expect(ended.out).toContain('Nothing is ready.');
+    expect(ended.out).toContain('Nothing is ready: every feature has converged. Next: gen gaps');
     expect(ended.code).toBe(0);
     expect(await convergedIn(project)).toBe(2);
     expect(await readFile(join(project.cwd, 'docs/design.md'), 'utf8')).toBe('done\n');
@@ -84,7 +84,9 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     const review = `gen review --feature ${FEATURE_ID} --edge intent_requirements`;
     expect(waiting.out).toContain(`${SUBJECT} waits for a review.\nNext: ${review}`);
     expect((await auto(project)).out).toContain(review);
-    expect((await gen(project, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(0);
+    const decided = await gen(project, 'review', '--feature', FEATURE_ID, '--approve');
+    expect(decided).toMatchObject({ code: 0, out: expect.stringContaining(`gen iterate '${SUBJECT}'`) });
+    expect((await gen(project, 'runs')).out).toContain('DECIDED (APPROVED)');
     const ended = await auto(project, '--json');
     expect(ended.code).toBe(0);
     const lines = ended.out
@@ -94,6 +96,71 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     expect(lines.map(({ status }) => status)).toEqual(['CONVERGED', 'CONVERGED', 'DONE']);
     expect(await convergedIn(project)).toBe(2);
     expect((await eventsOf(project)).filter(({ event_type }) => event_type === 'run_ended')).toHaveLength(2);
+  });
+
+  it('runs a feature that was spawned', async () => {
+    const project = await createAutoProject();
+    await gen(project, 'init');
+    const spawned = await gen(
+      project,
+      ...['spawn', '--type', 'feature', '--id', OTHER_ID, '--profile', 'minimal', '--reason', 'wanted'],
+    );
+    expect(spawned.code).toBe(0);
+    const subject = `${OTHER_ID}#intent_requirements`;
+    const options = ['--role', 'full_stack', '--yes', '--unsandboxed'];
+    const ended = await gen(project, 'iterate', subject, ...options);
+    expect(ended.out).toContain(`CONVERGED ${subject}`);
+    const rest = await auto(project, OTHER_ID);
+    expect(rest.out).toContain(`CONVERGED ${OTHER_ID}#requirements_design`);
+    const unknown = await gen(project, 'iterate', 'REQ-F-NONE-001#intent_requirements');
+    expect(unknown).toMatchObject({ code: 2, err: expect.stringContaining('gen spawn --type feature') });
+  });
+
+  it('recommends to continue a run after the decision, until which the edge is held', async () => {
+    const gate = edgeFile('intent→requirements', { more: ', human_required: true' });
+    const project = await createAutoProject({ [edgePath('intent_requirements')]: gate });
+    await auto(project, SUBJECT);
+    const refined = await gen(project, 'review', '--feature', FEATURE_ID, '--refine', '--comment', 'longer');
+    expect(refined.out).toContain(`Continue: gen iterate '${SUBJECT}'`);
+    const started = await gen({ ...project, env: { ...project.env, GENESIS_AGENT: 'other' } }, 'start');
+    expect(started.out).toContain(`Do now: gen iterate ${SUBJECT}`);
+  });
+
+  it('names the retry of a run without a candidate, and the same command line to confirm commands', async () => {
+    const broken = edgeFile('intent→requirements', { script: 'exit 1' });
+    const project = await createAutoProject({ [edgePath('intent_requirements')]: broken });
+    const unconfirmed = await gen(project, 'iterate', '--auto', '--role', 'full_stack', '--unsandboxed');
+    expect(unconfirmed.err).toContain('gen iterate --auto --role full_stack --unsandboxed --yes');
+    const failed = await auto(project);
+    expect(failed.err).toMatch(/Confirmed in .*:\n {2}has_docs: test -d docs/);
+    const [, id] = /Next: gen runs retry (\S+)/.exec(failed.out) ?? [];
+    const retried = await gen(project, 'runs', 'retry', String(id), '--role', 'full_stack');
+    expect(retried.out).toContain(`Execute it: gen iterate '${SUBJECT}' --role full_stack`);
+  });
+
+  it('runs a constructor that is a file of the project', async () => {
+    const edge = edgeFile('intent→requirements').replace(/command: \[.*\]/, 'command: [./agent.sh]');
+    const project = await createAutoProject({ [edgePath('intent_requirements')]: edge });
+    const script = '#!/bin/sh\nmkdir -p docs && echo made > docs/login.md\n';
+    await writeFile(join(project.cwd, 'agent.sh'), script, { mode: 0o755 });
+    expect((await auto(project, FEATURE_ID)).out).toContain(`CONVERGED ${SUBJECT}`);
+  });
+
+  it('does not run an edge again while it waits for a review', async () => {
+    const project = await createAutoProject();
+    // Without a role the run ends, and its candidate waits for a person.
+    const escalated = await gen(project, 'iterate', SUBJECT, '--unsandboxed', '--yes');
+    expect(escalated.code).toBe(3);
+    expect(escalated.out).toContain(`Next: gen review --feature ${FEATURE_ID} --edge intent_requirements`);
+    expect(escalated.out.replace(/\s+/g, ' ')).toContain('full_stack may converge every edge');
+    const before = await eventsOf(project);
+    const review = `gen review --feature ${FEATURE_ID} --edge intent_requirements`;
+    for (const options of [['--role', 'full_stack'], ['--auto']]) {
+      const refused = await gen(project, 'iterate', SUBJECT, '--unsandboxed', '--yes', ...options);
+      expect(refused.code).toBe(3);
+      expect(refused.err).toContain(`${SUBJECT} waits for a review. Decide first: ${review}`);
+    }
+    expect(await eventsOf(project)).toEqual(before);
   });
 
   it('names the spawn that helps an edge which is stuck', async () => {

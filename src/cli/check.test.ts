@@ -175,10 +175,23 @@ describe('gen check without bubblewrap', { timeout: 120_000 }, () => {
     expect(await gen(project, 'check', SUBJECT, '--unsandboxed')).toMatchObject({ code: 3, out: '' });
   });
 
+  it('runs gen gaps on the copy, though the sandbox has no gen', async () => {
+    const project = await projectWith(check('tagged', 'command: "gen gaps --layer 1"'));
+    const untagged = await gen(project, 'check', SUBJECT, '--yes');
+    expect(untagged).toMatchObject({ code: 1, out: expect.stringMatching(/tagged +fail/) });
+    expect(untagged.out).toContain(FEATURE_ID);
+    await writeProjectFile(project.cwd, 'login.js', `// Implements: ${FEATURE_ID}\n`);
+    expect(await gen(project, 'check', SUBJECT)).toMatchObject({ code: 0 });
+  });
+
   it('names the checks that there are', async () => {
     const project = await projectWith(HAS_DOCS);
     const unknown = await gen(project, 'check', SUBJECT, 'has_doc');
     expect(unknown).toMatchObject({ code: 2, err: expect.stringContaining('It has: has_docs.') });
     expect((await gen(project, 'check', 'A-001')).code).toBe(2);
+    const unconfirmed = await gen(project, 'check', SUBJECT, 'has_docs');
+    expect(unconfirmed.err).toContain(`gen check '${SUBJECT}' has_docs --yes`);
+    const confirmed = await gen(project, 'check', SUBJECT, 'has_docs', '--yes', '--unsandboxed');
+    expect(confirmed.err).toMatch(/Confirmed in .*:\n {2}has_docs: test -f docs\/login.md/);
   });
 });

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -34,5 +34,19 @@ await onProgram('bwrap', await missingSandbox(), () => {
     const types = [...log.matchAll(/"event_type":"(\w+)"/g)].map(([, type]) => type);
     expect(types.filter((type) => type === 'edge_converged')).toHaveLength(1);
     expect(types.filter((type) => type === 'run_ended')).toHaveLength(1);
+  }, 120_000);
+
+  test('the example uses the gen on the PATH if GEN is not set', async () => {
+    const root = await mkdtemp(join(tmpdir(), 'iterate-'));
+    onTestFinished(() => rm(root, { recursive: true, force: true }));
+    const program = `#!/bin/sh\nexec '${process.execPath}' --import '${TSX}' '${MAIN}' "$@"\n`;
+    await mkdir(join(root, 'bin'));
+    await writeFile(join(root, 'bin/gen'), program, { mode: 0o755 });
+    const ended = spawnSync('bash', [SCRIPT, join(root, 'project')], {
+      env: { PATH: `${join(root, 'bin')}:${process.env.PATH}`, HOME: root },
+      encoding: 'utf8',
+    });
+    expect(ended.status, ended.stderr).toBe(0);
+    expect(ended.stdout).toContain('APPROVED. The edge has converged with this candidate.');
   }, 120_000);
 });

@@ -17,6 +17,9 @@ test('gen runs lists, shows, cancels and retries runs, by the beginning of their
   const terminal = await createProject();
   const edge = `${FEATURE_ID}#design_code`;
   expect((await gen(terminal, 'runs')).out).toContain('No edge has been run');
+  const dryRun = await gen(terminal, 'iterate', edge, '--dry-run');
+  expect(dryRun.out.indexOf('StartAt')).toBeLessThan(dryRun.out.indexOf('REQUIRED'));
+  expect(dryRun.out).toContain('design_code has no constructor.');
   // The draft stays empty, so the run fails without a candidate.
   await writeProjectFile(
     terminal.cwd,
@@ -30,6 +33,7 @@ test('gen runs lists, shows, cancels and retries runs, by the beginning of their
   const id: string = runs[0].run_id;
   const shown = await gen(terminal, 'runs', 'show', id.slice(0, 13));
   expect(shown.out).toContain('construct_candidate');
+  expect(shown.out.replace(/\s+/g, ' ')).toContain('The agent changed nothing');
   expect((await gen(terminal, 'runs', 'show', 'f')).err).toContain('There is no run f');
   const retried = await gen(terminal, 'runs', 'retry', id);
   expect(retried.out).toContain(`gen iterate '${edge}'`);

@@ -141,7 +141,7 @@ describe('under `evidence: verified` no edge converges', { timeout: 60_000 }, ()
     await runnerClient.recordEvidence(runner.signed(statement()));
     expect(await submit(manifest)).toMatchObject({
       reason: 'ESCALATED',
-      next: expect.stringContaining(`it changes its own checks or tests: ${path}`),
+      next: expect.stringContaining(`it changes checks or tests: ${path}`),
     });
     await expectOpen(/waits for a human/);
   });

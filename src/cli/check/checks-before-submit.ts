@@ -15,6 +15,7 @@ import { unwrapReply } from '../replies.js';
 import { abortOnStop } from '../stop.js';
 import { readCandidateFiles } from './candidate-files.js';
 import { confirmedCommands } from './confirmed-commands.js';
+import { withGapsInProcess } from './gaps-in-process.js';
 
 /**
  * Runs the deterministic checks on the drafts before they are submitted. Their results replace what was reported of the
@@ -75,7 +76,7 @@ async function runOn(
   const stop = abortOnStop(context.io);
   try {
     const run = { checks, copy, limits: DEFAULT_CHECK_LIMITS, signal: stop.signal };
-    const results = await runChecks(checkRunner(sandboxExecutor(sandbox)), run);
+    const results = await runChecks(checkRunner(withGapsInProcess(sandboxExecutor(sandbox), context)), run);
     return results.map(({ outcome: { name, type, result, says } }) => ({ name, type, result, says }));
   } finally {
     stop.end();

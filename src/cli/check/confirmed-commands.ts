@@ -56,7 +56,8 @@ export async function confirmCommands(
   if (asked.length === 0) return;
   const lines = asked.map(({ check }) => `  ${singleLine(check.name)}: ${singleLine(check.command ?? '')}`);
   const what = `${countText(asked.length, 'command')} of this repository`;
-  if (!isConfirmed) {
+  if (isConfirmed) context.printNotice([`Confirmed in ${singleLine(root)}:`, ...lines].join('\n'));
+  else {
     context.printNotice([`Not yet confirmed in ${singleLine(root)}:`, ...lines].join('\n'));
     if (!(await confirmExplicitly(context, `Run ${what}?`)))
       throw failureWithCode(

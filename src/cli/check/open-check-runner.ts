@@ -5,6 +5,7 @@ import { checkRunner, runnableCheck } from '../../engine/checks/run-check.js';
 import type { CommandContext } from '../context.js';
 import { chooseExecutor } from './choose-executor.js';
 import { confirmCommands } from './confirmed-commands.js';
+import { withGapsInProcess } from './gaps-in-process.js';
 
 export interface CheckRunnerOptions {
   readonly isConfirmed: boolean;
@@ -27,7 +28,7 @@ export async function openExecutor(
       : [{ check, command_sha256: runnable.command_sha256 }];
   });
   await confirmCommands(context, root, commands, { isConfirmed, howToConfirm });
-  return chooseExecutor(context, isUnsandboxed);
+  return withGapsInProcess(await chooseExecutor(context, isUnsandboxed), context);
 }
 
 export const openCheckRunner = async (

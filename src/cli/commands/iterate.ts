@@ -6,7 +6,7 @@ import type { RunEnd } from '../../engine/runs/execute-run.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { autoIterate } from '../engine/auto-iterate.js';
-import { readPlan, runEdge } from '../engine/run-edge.js';
+import { noConstructor, readPlan, runEdge } from '../engine/run-edge.js';
 import { EXIT, failureWithCode, wrongUsage } from '../exit.js';
 import { checklistText, reportStopped, showRun } from '../output/run.js';
 import { reportRefusal } from '../replies.js';
@@ -45,7 +45,8 @@ Examples:
       if (isAuto) throw wrongUsage('--dry-run shows one edge. Omit --auto, and pass FEATURE#EDGE.');
       return showMachine(context, edgeOf(id));
     }
-    const runOptions = { role, isUnsandboxed, isConfirmed };
+    const confirm = howToConfirm(context, id, { isAuto, isLoop, isUnsandboxed, role });
+    const runOptions = { role, isUnsandboxed, isConfirmed, howToConfirm: confirm };
     const stop = abortOnStop(context.io);
     try {
       if (isAuto) {
@@ -61,6 +62,23 @@ Examples:
   },
 });
 
+/** The same command line, with `--yes`. */
+function howToConfirm(
+  context: CommandContext,
+  id: string | undefined,
+  given: { isAuto: boolean; isLoop: boolean; isUnsandboxed: boolean; role: string | undefined },
+): string {
+  const { isAuto, isLoop, isUnsandboxed, role } = given;
+  const words = [
+    ...(id === undefined ? [] : [`'${id}'`]),
+    ...(isAuto ? ['--auto'] : []),
+    ...(isLoop ? ['--loop'] : []),
+    ...(role === undefined ? [] : ['--role', role]),
+    ...(isUnsandboxed ? ['--unsandboxed'] : []),
+  ];
+  return `gen iterate ${[...words, '--yes'].join(' ')}${context.repeatedOptions()}`;
+}
+
 interface EdgeName {
   readonly feature_id: string;
   readonly edge: string;
@@ -69,7 +87,11 @@ interface EdgeName {
 async function showMachine(context: CommandContext, edge: EdgeName): Promise<void> {
   const plan = await readPlan(context, edge);
   const compiled = compileMachine(plan);
-  context.show({ checks: plan.checks, ...compiled }, () => checklistText(plan.checks, compiled, context));
+  const missing = plan.construct === null ? [noConstructor(plan.edge)] : [];
+  context.show({ checks: plan.checks, ...compiled }, () => [
+    checklistText(plan.checks, compiled, context),
+    ...missing,
+  ]);
 }
 
 const scopeOf = (id: string): EdgeName | { feature_id: string; edge: null } =>

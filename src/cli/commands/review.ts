@@ -165,10 +165,18 @@ async function decide(
   if (!reply.success) return reportRefusal(context, reply, 'the candidate has changed since it was shown.');
   const isAccepted = decision === 'APPROVED' && pending.work_product_ref !== null;
   if (isAccepted) await removeWorktree(context, pending);
-  context.show(
-    { ...reply, review: pending },
-    () => `\n${context.paint.green(reply.reason)}. ${decisionEffect(decision, isAccepted, task_id)}`,
+  const { runs } = unwrapReply(
+    await calls.runs(withoutUndefined({ feature: pending.feature_id ?? undefined })),
   );
+  const run = runs.find((each) => each.task_id === task_id);
+  // A rejection names its own next command.
+  const isContinued = decision !== 'REJECTED' && run?.decision === decision && run.status === 'WAITING';
+  const isRevised = decision === 'CHANGES_REQUESTED' && run?.decision === decision;
+  context.show({ ...reply, review: pending }, () => [
+    '',
+    `${context.paint.green(reply.reason)}. ${decisionEffect(decision, isAccepted, task_id)}`,
+    ...(isContinued || isRevised ? [`Continue: gen iterate '${task_id}'`] : []),
+  ]);
 }
 
 /** Approval accepts an escalated result at once; after a review request the agent still has to submit. */

@@ -4,7 +4,7 @@ import { withoutUndefined } from '../../core/without-undefined.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure } from '../exit.js';
-import { costText, runText } from '../output/run.js';
+import { costText, runStatus, runText } from '../output/run.js';
 import { reportRefusal, showDecision, unwrapReply } from '../replies.js';
 
 const show = command('show <id>', {
@@ -56,11 +56,12 @@ Examples:
     if (!reply.success) return reportRefusal(context, reply);
     if (reply.reason === 'DRY_RUN') return;
     const { reviews } = unwrapReply(await methodology.reviews());
-    const isInReview = reviews.some((review) => review.task_id === task_id);
+    const review = reviews.find((pending) => pending.task_id === task_id);
+    const withRole = agent_role === undefined ? '' : ` --role ${agent_role}`;
     context.show(reply, ({ run, reason }) => [
       reason === 'REQUESTED' ? `Run ${run.run_id} is requested.` : `Run ${run.run_id} is under way already.`,
-      ...(isInReview ? [`The edge waits for a review. Decide first: gen review '${task_id}'`] : []),
-      `Execute it: gen iterate '${task_id}'`,
+      ...(review === undefined ? [] : [`The edge waits for a review. Decide first: ${review.next}`]),
+      `Execute it: gen iterate '${task_id}'${withRole}`,
     ]);
   },
 });
@@ -113,7 +114,7 @@ const runsTable = (runs: readonly RunSummary[], context: CommandContext): string
   context.table(runs, [
     { head: 'RUN', cell: ({ run_id }) => run_id, is_fixed: true },
     { head: 'EDGE', cell: ({ task_id }) => task_id },
-    { head: 'STATUS', cell: ({ status, reason }) => (reason === null ? status : `${status} (${reason})`) },
+    { head: 'STATUS', cell: runStatus },
     { head: 'ITERATIONS', cell: ({ iterations }) => String(iterations) },
     { head: 'SPENT', cell: ({ spent }) => costText(spent), is_flexible: true },
     { head: 'STARTED', cell: ({ started_at }) => started_at ?? 'not yet', is_fixed: true },

@@ -48,7 +48,11 @@ async function printMachine(
   const { compileMachine } = await import('../../core/engine/compile-machine.js');
   const { machineMermaid } = await import('../../core/engine/machine-mermaid.js');
   const { readConfiguration } = await import('../engine/workspace-services.js');
-  const { methodology, vector } = await readConfiguration(context.requireWorkspace(), feature ?? null);
+  const { methodology, vector } = await readConfiguration(
+    context.requireWorkspace(),
+    await context.genesis(),
+    feature ?? null,
+  );
   const id = canonicalEdge(edge);
   const known = methodology.topology.transitions.map((transition) => transition.edge);
   if (!known.includes(id))

@@ -6,7 +6,7 @@ import { withoutUndefined } from '../../core/without-undefined.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { unwrapReply } from '../replies.js';
 import { openEdges } from './open-edges.js';
-import { readProjectFiles } from './workspace-services.js';
+import { readProject } from './workspace-services.js';
 
 export interface AutoScope {
   readonly workspace: Workspace;
@@ -16,7 +16,10 @@ export interface AutoScope {
   readonly feature_id: string | null;
 }
 
-type ReadFacts = Pick<AutoFacts, 'unfinished' | 'requested' | 'recommended' | 'escalations'>;
+type ReadFacts = Pick<
+  AutoFacts,
+  'unfinished' | 'requested' | 'recommended' | 'escalations' | 'nothing_recommended'
+>;
 
 /** Features that are asked one by one if the best recommendation cannot be run. */
 const FEATURES_ASKED_MAX = 100;
@@ -24,7 +27,7 @@ const FEATURES_ASKED_MAX = 100;
 /** Reads what there is to do. Writes nothing. */
 export async function readAutoFacts(scope: AutoScope, setAside: ReadonlySet<string>): Promise<ReadFacts> {
   const { genesis, workspace, agent_id, agent_role, feature_id } = scope;
-  const { methodology, features } = await readProjectFiles(workspace);
+  const { methodology, features } = await readProject(workspace, genesis);
   const describe = (name: { feature_id: string; edge: string }): AutoEdge => {
     const vector = features.find((one) => one.feature_id === name.feature_id);
     const isKnown = methodology.topology.transitions.some(({ edge }) => edge === name.edge);
@@ -59,6 +62,8 @@ export async function readAutoFacts(scope: AutoScope, setAside: ReadonlySet<stri
     requested: requested.map(describe),
     recommended,
     escalations,
+    nothing_recommended:
+      best.feature === null ? { says: best.reasons.at(-1) ?? 'no work is available', next: best.next } : null,
   };
 }
 

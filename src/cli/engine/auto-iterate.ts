@@ -1,5 +1,5 @@
 import { type AutoEdge, type AutoPause, nextAutoStep } from '../../core/engine/auto-step.js';
-import { genCommand, stuckSpawnCommand } from '../../core/methodology/definition/command.js';
+import { nextCommandOf } from '../../core/engine/run-advice.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import { isCoordinationFailure } from '../../engine/coordination.js';
 import type { RunEnd } from '../../engine/runs/execute-run.js';
@@ -112,11 +112,9 @@ function pauseAfter(
   { run, says }: Extract<RunEnd, { status: 'ENDED' | 'WAITING' }>,
   subject: string,
 ): AutoPause {
-  const [feature = '', edge = ''] = subject.split('#');
-  const review = genCommand('review', '--feature', feature, '--edge', edge);
-  if (run.status === 'WAITING') return { says: `${subject} waits for a review.`, next: review };
-  if (run.status !== 'ESCALATED') return { says: `${subject}: ${says}`, next: 'gen runs' };
-  const next = run.reason === 'STUCK' ? stuckSpawnCommand(feature, edge) : review;
+  const next = nextCommandOf(run) ?? 'gen runs';
+  if (run.status === 'WAITING') return { says: `${subject} waits for a review.`, next };
+  if (run.status !== 'ESCALATED') return { says: `${subject}: ${says}`, next };
   return { says: `${subject} needs a person: ${run.reason}.`, next };
 }
 

@@ -95,7 +95,13 @@ async function asEngineError<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    if (error instanceof CommandFailure) throw engineError('failed', error.message);
+    if (error instanceof CommandFailure) throw engineError('failed', refusalMessage(error));
     throw error;
   }
 }
+
+/** The message for missing drafts is for an agent that can still write them. */
+const refusalMessage = ({ body, message }: CommandFailure): string =>
+  (body as { refused?: unknown }).refused === 'NO_DRAFTS'
+    ? 'The agent changed nothing: its files are those of the project.'
+    : message;

@@ -1,5 +1,8 @@
+import type { Genesis } from '../../client/index.js';
 import { planFault } from '../../core/engine/compile-machine.js';
 import { type EdgePlan, edgePlan } from '../../core/engine/edge-plan.js';
+import { reviewToDecide } from '../../core/engine/review-to-decide.js';
+import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import type { RunCheck } from '../../engine/checks/check-runner.js';
 import { executeRun, type RunEnd, type RunHost } from '../../engine/runs/execute-run.js';
@@ -7,7 +10,8 @@ import { processTimer } from '../../engine/runs/keep-claim.js';
 import { derivedRunId } from '../../engine/runs/run-events.js';
 import { openCheckRunner } from '../check/open-check-runner.js';
 import type { CommandContext } from '../context.js';
-import { wrongUsage } from '../exit.js';
+import { failureWithCode, wrongUsage } from '../exit.js';
+import { unwrapReply } from '../replies.js';
 import { observeRun } from './live-run.js';
 import { evidencePolicy, readConfiguration, workspaceServices } from './workspace-services.js';
 
@@ -15,20 +19,26 @@ export interface RunEdgeOptions {
   readonly role: string | undefined;
   readonly isUnsandboxed: boolean;
   readonly isConfirmed: boolean;
+  /** This command line with `--yes`. */
+  readonly howToConfirm: string;
 }
 
 /** The name under which this command claims edges. */
 export const executorName = async (context: CommandContext): Promise<string> =>
   (await context.fixedAgent()) ?? `engine-${context.io.user}`;
 
+export const noConstructor = (edge: string): string =>
+  `${edge} has no constructor. Set construct in .ai-workspace/engine.yml or in the file of the edge.`;
+
 export async function readPlan(
   context: CommandContext,
   { feature_id, edge }: { readonly feature_id: string; readonly edge: string },
 ): Promise<EdgePlan> {
-  const { methodology, vector } = await readConfiguration(context.requireWorkspace(), feature_id);
+  const genesis = await context.genesis();
+  const { methodology, vector } = await readConfiguration(context.requireWorkspace(), genesis, feature_id);
   if (!methodology.topology.transitions.some((one) => one.edge === edge))
     throw wrongUsage(`The graph has no edge ${edge}. Its edges: gen zoom`);
-  const plan = edgePlan(methodology, vector, edge, await evidencePolicy(await context.genesis()));
+  const plan = edgePlan(methodology, vector, edge, await evidencePolicy(genesis));
   const fault = planFault(plan);
   if (fault !== null) throw wrongUsage(fault);
   return plan;
@@ -38,17 +48,15 @@ export async function readPlan(
 export async function runEdge(
   context: CommandContext,
   { feature_id, edge }: { readonly feature_id: string; readonly edge: string },
-  { role, isUnsandboxed, isConfirmed }: RunEdgeOptions,
+  { role, isUnsandboxed, isConfirmed, howToConfirm }: RunEdgeOptions,
   signal: AbortSignal,
 ): Promise<RunEnd> {
   const workspace = context.requireWorkspace();
-  const { methodology, vector } = await readConfiguration(workspace, feature_id);
+  const genesis = await context.genesis();
+  const { methodology, vector } = await readConfiguration(workspace, genesis, feature_id);
   const plan = await readPlan(context, { feature_id, edge });
-  if (plan.construct === null)
-    throw wrongUsage(
-      `${edge} has no constructor. Set construct in .ai-workspace/engine.yml or in the file of the edge.`,
-    );
-  const howToConfirm = `gen iterate '${feature_id}#${edge}' --yes${context.repeatedOptions()}`;
+  if (plan.construct === null) throw wrongUsage(noConstructor(edge));
+  await refuseInReview(genesis, { feature_id, edge });
   const options = { isConfirmed, isUnsandboxed, howToConfirm };
   const runCheck =
     plan.evidence === 'verified'
@@ -57,7 +65,7 @@ export async function runEdge(
   const { tenant: tenant_id, project: project_id } = await context.target();
   const services = workspaceServices({
     workspace,
-    genesis: await context.genesis(),
+    genesis,
     agent_id: await executorName(context),
     agent_role: role ?? null,
     ...{ feature_id, edge, methodology, vector, runCheck, env: context.io.env },
@@ -71,6 +79,19 @@ export async function runEdge(
   } finally {
     observer.end(signal.aborted ? null : ended);
   }
+}
+
+/** The next candidate could not be submitted, so no agent is paid for one before the decision. */
+async function refuseInReview(
+  { methodology }: Pick<Genesis, 'methodology'>,
+  { feature_id, edge }: { readonly feature_id: string; readonly edge: string },
+): Promise<void> {
+  const subject = edgeSubject(feature_id, edge);
+  const { reviews } = unwrapReply(await methodology.reviews());
+  const { runs } = unwrapReply(await methodology.runs({ feature: feature_id, status: 'WAITING' }));
+  const review = reviewToDecide(reviews, runs, subject);
+  if (review !== undefined)
+    throw failureWithCode('ESCALATED', `${subject} waits for a review. Decide first: ${review.next}`);
 }
 
 /** Under `evidence: verified` only runners run the commands, so no confirmation and no sandbox are needed here. */

@@ -53,7 +53,7 @@ export function workspaceServices(options: ServiceOptions): EngineServices {
     blobs,
     files: draftFiles(workspace, genesis, blobs, { agent_id, task_id }),
     async readPlan(feature, edgeName) {
-      const current = await readConfiguration(workspace, feature);
+      const current = await readConfiguration(workspace, genesis, feature);
       return edgePlan(current.methodology, current.vector, edgeName, await evidencePolicy(genesis));
     },
     async loadContext({ context, settings }) {
@@ -102,8 +102,25 @@ interface Configuration {
   readonly vector: FeatureVector;
 }
 
-/** The configuration files of the workspace. Refuses those with a fault that a run must not ignore. */
-export async function readProjectFiles(workspace: Workspace) {
+/**
+ * The configuration files of the workspace, and the features that only the log has, such as spawned ones. Refuses files with
+ * a fault that a run must not ignore.
+ */
+export async function readProject(workspace: Workspace, genesis: Pick<Genesis, 'events'>) {
+  const { methodology, features } = await readProjectFiles(workspace);
+  const known = new Set(features.map(({ feature_id }) => feature_id));
+  const recorded = await recordedFeatures(genesis);
+  return { methodology, features: [...features, ...recorded.filter((one) => !known.has(one.feature_id))] };
+}
+
+/** Features as the coordinator knows them: the last record of each. */
+async function recordedFeatures(genesis: Pick<Genesis, 'events'>): Promise<FeatureVector[]> {
+  const events = await readEvents(genesis, { type: 'FEATURE_CHANGED' });
+  const records = events.map(({ payload }) => payload.record as FeatureVector | undefined);
+  return [...new Map(records.flatMap((one) => (one === undefined ? [] : [[one.feature_id, one]]))).values()];
+}
+
+async function readProjectFiles(workspace: Workspace) {
   const { files, unreadable } = await readWorkspaceFiles(workspace);
   const parsed = parseMethodology(files, unreadable);
   if (!parsed.ok) {
@@ -123,14 +140,16 @@ export async function readProjectFiles(workspace: Workspace) {
 /** `featureId` null: a feature that says nothing, with the default profile. */
 export async function readConfiguration(
   workspace: Workspace,
+  genesis: Pick<Genesis, 'events'>,
   featureId: string | null,
 ): Promise<Configuration> {
   const { methodology, features } = await readProjectFiles(workspace);
   if (featureId === null) return { methodology, vector: emptyVector(methodology) };
-  const vector = features.find(({ feature_id }) => feature_id === featureId);
+  const isNamed = ({ feature_id }: FeatureVector): boolean => feature_id === featureId;
+  const vector = features.find(isNamed) ?? (await recordedFeatures(genesis)).find(isNamed);
   if (vector === undefined)
     throw wrongUsage(
-      `There is no feature ${featureId}. Write .ai-workspace/features/active/${featureId}.yml first.`,
+      `There is no feature ${featureId}. Create it: gen spawn --type feature --id ${featureId} --reason WHY. Or write .ai-workspace/features/active/${featureId}.yml.`,
     );
   return { methodology, vector };
 }

@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Genesis } from '../../client/index.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
+import { resolveProgram } from '../../engine/processes/resolve-program.js';
 import { Workspace } from '../../workspace/workspace.js';
 import type { CommandContext } from '../context.js';
 import { EXIT } from '../exit.js';
@@ -11,7 +12,7 @@ import { countText, joinFirst } from '../output/text.js';
 import { unwrapReply } from '../replies.js';
 import { cliFolder } from '../state/cli-folder.js';
 import { WORKSPACE_VARIABLE } from '../worker/drafts.js';
-import { assertRunnable, resolveProgram } from '../worker/runnable.js';
+import { assertRunnable } from '../worker/runnable.js';
 import {
   OUTBOX_SERVER_VARIABLE,
   targetEnvironment,

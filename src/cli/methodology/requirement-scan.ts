@@ -10,7 +10,7 @@ import type { ReadOnlyCalls } from './opened-project.js';
  */
 export async function scanRequirements(
   root: string,
-  calls: ReadOnlyCalls,
+  calls: Pick<ReadOnlyCalls, 'feature' | 'status'>,
   layers: readonly CoverageLayer[],
   feature?: string,
 ) {
@@ -34,7 +34,10 @@ export async function scanRequirements(
 }
 
 /** The features' own keys and the requirements they name. */
-async function requirementKeys(calls: ReadOnlyCalls, feature: string | undefined): Promise<string[]> {
+async function requirementKeys(
+  calls: Pick<ReadOnlyCalls, 'feature' | 'status'>,
+  feature: string | undefined,
+): Promise<string[]> {
   if (feature !== undefined) return [...unwrapReply(await calls.feature(feature)).requirements, feature];
   const { features } = unwrapReply(await calls.status());
   // Only features deliver requirements; spikes and other child vectors do not.

@@ -1,6 +1,7 @@
 import type { EffectiveCheck } from '../../core/contract/tasks.js';
 import type { Cost } from '../../core/engine/check-outcome.js';
 import type { CompiledMachine } from '../../core/engine/compile-machine.js';
+import { nextCommandOf } from '../../core/engine/run-advice.js';
 import type { Run, RunStep } from '../../core/engine/runs.js';
 import type { CommandContext } from '../context.js';
 import { EXIT } from '../exit.js';
@@ -27,16 +28,31 @@ function summaryLines(run: Run, context: CommandContext): string[] {
   return [
     `${statusText(run, context)} ${run.task_id}, generation ${run.generation}, ${iterationsText(run.iterations)}`,
     ...(run.says === '' ? [] : context.wrap(singleLine(run.says), 2)),
-    ...(run.status === 'WAITING' ? [`  Waits for a review: gen review`] : []),
-    ...(run.status === 'REQUESTED' ? [`  Waits for an executor: gen iterate '${run.task_id}'`] : []),
     `  Run ${run.run_id}, ${costText(run.spent)}`,
     ...timeLines(run),
+    ...nextLines(run),
   ];
 }
 
-function statusText({ status, reason }: Run, { paint }: CommandContext): string {
+const WAITS_FOR: Readonly<Record<string, string>> = { WAITING: 'a review', REQUESTED: 'an executor' };
+
+function nextLines(run: Run): string[] {
+  const next = nextCommandOf(run);
+  if (next === null) return [];
+  const awaited = run.decision === null ? WAITS_FOR[run.status] : undefined;
+  return [awaited === undefined ? `  Next: ${next}` : `  Waits for ${awaited}: ${next}`];
+}
+
+function statusText(run: Run, { paint }: CommandContext): string {
+  const { status } = run;
   const color = status === 'CONVERGED' ? paint.green : status === 'RUNNING' ? paint.bold : paint.yellow;
-  return color(reason === null ? status : `${status} (${reason})`);
+  return color(runStatus(run));
+}
+
+/** With the reason, or the decision of a person after which the run has not continued yet. */
+export function runStatus({ status, reason, decision }: Pick<Run, 'status' | 'reason' | 'decision'>): string {
+  if (status === 'WAITING' && decision !== null) return `DECIDED (${decision})`;
+  return reason === null ? status : `${status} (${reason})`;
 }
 
 function timeLines({ requested_at, requested_by, started_at, ended_at, agent_id, retry_of }: Run): string[] {
@@ -105,5 +121,6 @@ export function checklistText(
     { head: 'REQUIRED', cell: ({ required }) => (required ? 'yes' : 'no') },
     { head: 'COMMAND', cell: ({ command = '' }) => command, is_flexible: true },
   ]);
-  return [rows, '', reason, '', JSON.stringify(machine, null, 2)].join('\n');
+  // Last, because the machine is longer than a screen.
+  return [JSON.stringify(machine, null, 2), '', rows, '', reason].join('\n');
 }

@@ -47,6 +47,8 @@ export async function runRunner(context: CommandContext, options: RunnerOptions)
   };
   const attested = new Set<string>();
   const stop = abortOnStop(context.io);
+  if (!options.is_once)
+    context.printNotice(`Runner ${identity.runner_id} waits for candidates. Stop it with Ctrl-C.`);
   try {
     while (!stop.signal.aborted) {
       await attestWaiting({ context, client, key, identity, tools, attested }, stop.signal);

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { EdgeResult, EndedWork, Genesis, Work, WorkContext } from '../../client/index.js';
 import { subjectKindOf } from '../../core/subject.js';
 import { type GroupExit, type GroupOptions, runProcessGroup } from '../../engine/processes/process-group.js';
+import { resolveProgram } from '../../engine/processes/resolve-program.js';
 import { rememberClaim } from '../claim-output.js';
 import type { CommandContext } from '../context.js';
 import { jsonOrText } from '../json-or-text.js';
@@ -15,7 +16,7 @@ import {
   removeProcessGroupFile,
   writeProcessGroupFile,
 } from './process-group-file.js';
-import { isNotFoundByShell, resolveProgram } from './runnable.js';
+import { isNotFoundByShell } from './runnable.js';
 import { WorkFiles } from './work-files.js';
 import type { WorkTarget } from './work-target.js';
 

@@ -23,12 +23,6 @@ export function assertRunnable(io: Io, program: string): void {
   throw wrongUsage(`${where}. Pass the program to run after --. No work was claimed.`);
 }
 
-/** A relative path means a file of the current folder, also for a program that starts in another one. */
-export const resolveProgram = (
-  [program = '', ...args]: readonly string[],
-  folder: string,
-): readonly string[] => [program.includes('/') ? resolve(folder, program) : program, ...args];
-
 const SHELLS: ReadonlySet<string> = new Set(['sh', 'ash', 'bash', 'dash', 'ksh', 'zsh']);
 /** A shell ends with these if the command is not found, or is not executable. */
 const NOT_RUN_CODES: ReadonlySet<number> = new Set([126, 127]);

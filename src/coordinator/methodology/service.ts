@@ -23,6 +23,7 @@ import { type FoldBackReply, foldBackBody, type SpawnReply, spawnBody } from '..
 import { type StartReply, startBody } from '../../core/contract/start.js';
 import { type VersionReleaseReply, versionReleaseBody } from '../../core/contract/version-releases.js';
 import {
+  decidedEdges,
   emptyRunsState,
   evolveRuns,
   RUN_EVENT_TYPES,
@@ -91,10 +92,13 @@ export class MethodologyService {
     if (isProblem(read)) return read;
     const { dry_run: _, request_id: __, ...fields } = read;
     const constraints = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-    return this.readView(projectKey, undefined, (input) => {
-      const { reasons, ...chosen } = chooseRoute({ ...input, request: constraints });
+    return this.scheduleRead(projectKey, async ({ project, state }) => {
+      const decided_edges = decidedEdges(await this.dependencies.readRuns(project));
+      const input = viewInputOf(project.state, state, project.view());
+      const { reasons, ...chosen } = chooseRoute({ ...input, decided_edges, request: constraints });
       const { evidence } = input;
-      return { execution_id: null, ...chosen, reasons, routing_reason: reasons.join('; '), evidence };
+      const route = { execution_id: null, ...chosen, reasons, routing_reason: reasons.join('; '), evidence };
+      return { ...route, ...logPositionOf(state) };
     });
   }
 

@@ -183,7 +183,7 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
     await record(statement());
     expect(await submit(manifest)).toMatchObject({
       reason: 'ESCALATED',
-      next: expect.stringContaining(`it changes its own checks or tests: ${Object.keys(files)[0]}`),
+      next: expect.stringContaining(`it changes checks or tests: ${Object.keys(files)[0]}`),
     });
     const review = { task_id: EDGE, generation: 1, iteration: 1, candidate_sha256: sha256 };
     await coordinator.recordReview(P, { ...review, decision: 'APPROVED' }, human('rita'));

@@ -65,6 +65,10 @@ const runShape = {
   /** The step that was started or ended last. */
   step: z.string().nullable(),
   spent: costSchema,
+  decision: z
+    .string()
+    .nullable()
+    .describe('of the review that it waits for or has ended with; null before the decision'),
 };
 const runSummary = namedObject('RunSummary', runShape);
 const runStep = namedObject('RunStep', {

@@ -24,6 +24,7 @@ const NOTHING: AutoFacts = {
   requested: [],
   recommended: [],
   escalations: [],
+  nothing_recommended: null,
   set_aside: new Set(),
   pause: null,
   last_feature_id: null,
@@ -99,4 +100,10 @@ describe('the next step of gen iterate --auto', () => {
       says: expect.stringContaining('R#design_code'),
     });
   });
+});
+
+it('repeats why start recommends nothing', () => {
+  const nothing_recommended = { says: 'every feature has converged', next: 'gen gaps' };
+  const says = 'Nothing is ready: every feature has converged. Next: gen gaps';
+  expect(nextAutoStep({ ...NOTHING, nothing_recommended })).toEqual({ kind: 'DONE', says });
 });

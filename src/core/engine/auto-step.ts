@@ -28,6 +28,8 @@ export interface AutoFacts {
   /** What `start` recommends, best first. */
   readonly recommended: readonly AutoEdge[];
   readonly escalations: readonly Escalation[];
+  /** Why `start` recommends no edge, with the command that helps; null if it recommends one. */
+  readonly nothing_recommended: AutoPause | null;
   /** Subjects whose run did not converge and that have no new events since. */
   readonly set_aside: ReadonlySet<string>;
   /** The run that ended last, if it needs a person. */
@@ -56,7 +58,7 @@ export function nextAutoStep(facts: AutoFacts): AutoStep {
   const edge = found.find(({ has_constructor }) => has_constructor);
   if (edge !== undefined) return { kind: 'RUN', edge };
   const without = [...new Set(found.map(subjectOf))];
-  const says = without.length === 0 ? 'Nothing is ready.' : noConstructorMessage(without);
+  const says = without.length === 0 ? nothingReadyMessage(facts) : noConstructorMessage(without);
   if (isLoop) return { kind: 'WAIT', says };
   const waiting = facts.escalations.find((one) => one.kind !== 'intent' && isInScope(facts, one.feature_id));
   return waiting === undefined ? { kind: 'DONE', says } : pauseFor(waiting);
@@ -79,6 +81,9 @@ function expiredTimeBoxOfWork({ escalations, feature_id, first, last_feature_id 
   const ofWork = [feature_id, first?.feature_id, last_feature_id];
   return escalations.find((one) => one.kind === 'time_box' && ofWork.includes(one.feature_id));
 }
+
+const nothingReadyMessage = ({ nothing_recommended: why }: AutoFacts): string =>
+  why === null ? 'Nothing is ready.' : `Nothing is ready: ${why.says}. Next: ${why.next}`;
 
 const NAMES_MAX = 5;
 

@@ -105,7 +105,7 @@ describe('a candidate changes its own checks', () => {
   });
 
   test('and a message names the first paths', () => {
-    expect(checkFilesMessage(['a', 'b'])).toBe('it changes its own checks or tests: a, b');
-    expect(checkFilesMessage(['a'], 3)).toBe('it changes its own checks or tests: a and 2 more');
+    expect(checkFilesMessage(['a', 'b'])).toBe('it changes checks or tests: a, b');
+    expect(checkFilesMessage(['a'], 3)).toBe('it changes checks or tests: a and 2 more');
   });
 });

@@ -191,5 +191,5 @@ const PATHS_SHOWN_MAX = 10;
 export function checkFilesMessage(paths: readonly string[], count = paths.length): string {
   const shown = paths.slice(0, PATHS_SHOWN_MAX);
   const more = count > shown.length ? ` and ${count - shown.length} more` : '';
-  return `it changes its own checks or tests: ${shown.join(', ')}${more}`;
+  return `it changes checks or tests: ${shown.join(', ')}${more}`;
 }

@@ -86,10 +86,11 @@ const isAuthorised = ({ decision }: AuthorityDecision): boolean =>
   decision === 'granted' || decision === 'warn';
 
 const AUTHORITY_MESSAGES: Readonly<Record<NonNullable<AuthorityDecision['reason']>, string>> = {
-  outside_role_authority: 'the role of this agent may not converge the edge',
+  outside_role_authority:
+    'the role of this agent may not converge the edge (--role sets it; by default full_stack may converge every edge)',
   spec_mutation: 'the result changes the specification',
   commands_programs: 'the result changes files that configure other programs',
-  changes_evaluators: 'the result changes its own checks or tests',
+  changes_evaluators: 'the result changes checks or tests',
   omits_checks: OMITTED_CHECKS_MESSAGE,
 };
 

@@ -103,7 +103,7 @@ describe('the summaries of runs', () => {
 
   it('know which runs of an edge are open, and how many it has had', () => {
     const { edges } = stateOf(eventsOf(requested(), ended('CANCELLED'), requested(RUNS[1])));
-    expect(edges.get(EDGES[0])).toEqual({ count: 2, open: new Set([RUNS[1]]) });
+    expect(edges.get(EDGES[0])).toEqual({ count: 2, last_run_id: RUNS[1], open: new Set([RUNS[1]]) });
   });
 
   const run = fc.constantFrom(...RUNS);

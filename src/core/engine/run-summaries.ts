@@ -1,3 +1,4 @@
+import { claimEventKindOf } from '../claims/claim-event-kinds.js';
 import type { RunSummary } from '../contract/runs.js';
 import type { EventEnvelope } from '../events/envelope.js';
 import { subjectKeys } from '../subject.js';
@@ -57,6 +58,7 @@ const newRun = (event: EventEnvelope, runId: string): RunSummary => ({
   iterations: 0,
   step: null,
   spent: NO_COST,
+  decision: null,
 });
 
 const requestedRun = (
@@ -101,7 +103,19 @@ function withStep(before: RunSummary, event: EventEnvelope, payload: StepPayload
     iterations: Math.max(before.iterations, iteration),
     step,
     spent: addCost(before.spent, costOf(payload)),
+    decision: null,
   };
+}
+
+/** The run after a decision of a person on its edge: the same run, unless it is about its candidate. */
+export function decidedRun(
+  run: RunSummary,
+  { event_type, subject, generation, payload }: EventEnvelope,
+): RunSummary {
+  if (claimEventKindOf(event_type) !== 'reviewed') return run;
+  if (run.task_id !== subject || run.generation !== generation) return run;
+  if (run.status !== 'WAITING' && run.status !== 'ESCALATED') return run;
+  return { ...run, decision: String(payload.decision) };
 }
 
 const costOf = (payload: StepPayload): Cost => ('cost' in payload ? payload.cost : undefined) ?? NO_COST;
@@ -114,6 +128,8 @@ const writerOf = ({ generation }: RunSummary, event: EventEnvelope) => ({
 interface RunsOfEdge {
   /** How many runs the edge has had, those under way included. */
   count: number;
+  /** The one that was mentioned first most recently. */
+  last_run_id: string;
   /** Ids of the runs that have not ended, oldest first. */
   readonly open: Set<string>;
 }
@@ -145,7 +161,10 @@ export function evolveRuns(state: RunsState, event: EventEnvelope): void {
   state.position = event.position;
   state.last_updated = event.timestamp;
   const payload = runPayloadOf(event);
-  if (payload === null) return;
+  if (payload === null) {
+    decideLastRun(state, event);
+    return;
+  }
   const before = state.runs.get(payload.run_id);
   const after = evolveRun(before, event, payload);
   if (after === undefined || after === before) return;
@@ -155,10 +174,27 @@ export function evolveRuns(state: RunsState, event: EventEnvelope): void {
   if ('step' in payload) addSpent(state, after.task_id, costOf(payload));
 }
 
+function decideLastRun({ edges, runs }: RunsState, event: EventEnvelope): void {
+  const last = runs.get(edges.get(event.subject ?? '')?.last_run_id ?? '');
+  if (last !== undefined) runs.set(last.run_id, decidedRun(last, event));
+}
+
+/** Edges whose run waits for its executor, because a person has decided. */
+export function decidedEdges({ edges, runs }: RunsState): ReadonlySet<string> {
+  const isDecided = (id: string): boolean => {
+    const { status, decision } = runs.get(id) ?? {};
+    return status === 'WAITING' && decision !== null;
+  };
+  return new Set([...edges].flatMap(([edge, { open }]) => ([...open].some(isDecided) ? [edge] : [])));
+}
+
 function recordOfEdge({ edges }: RunsState, before: RunSummary | undefined, after: RunSummary): void {
-  const ofEdge = edges.get(after.task_id) ?? { count: 0, open: new Set<string>() };
+  const ofEdge = edges.get(after.task_id) ?? { count: 0, last_run_id: after.run_id, open: new Set<string>() };
   edges.set(after.task_id, ofEdge);
-  if (before === undefined) ofEdge.count += 1;
+  if (before === undefined) {
+    ofEdge.count += 1;
+    ofEdge.last_run_id = after.run_id;
+  }
   if (after.ended_at === null) ofEdge.open.add(after.run_id);
   else ofEdge.open.delete(after.run_id);
 }

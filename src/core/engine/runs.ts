@@ -1,8 +1,9 @@
+import { claimEventKindOf } from '../claims/claim-event-kinds.js';
 import type { RunDetails, RunSummary } from '../contract/runs.js';
 import type { EventEnvelope } from '../events/envelope.js';
 import { addCost, NO_COST } from './check-outcome.js';
 import type { RunEventPayload } from './run-events.js';
-import { evolveRun, runPayloadOf, type StepPayload } from './run-summaries.js';
+import { decidedRun, evolveRun, runPayloadOf, type StepPayload } from './run-summaries.js';
 
 /** A run as recorded in the log, not as an execution remembers it. */
 export type Run = RunDetails;
@@ -35,7 +36,12 @@ export const failedSteps = (
 
 function foldEvent(folds: Map<string, RunFold>, event: EventEnvelope): void {
   const payload = runPayloadOf(event);
-  if (payload === null) return;
+  if (payload === null) {
+    if (claimEventKindOf(event.event_type) !== 'reviewed') return;
+    const last = [...folds.values()].findLast(({ summary: { task_id } }) => task_id === event.subject);
+    if (last !== undefined) last.summary = decidedRun(last.summary, event);
+    return;
+  }
   const known = folds.get(payload.run_id);
   const summary = evolveRun(known?.summary, event, payload);
   if (summary === undefined || summary === known?.summary) return;

@@ -1,12 +1,13 @@
 import type { ConstructSettings } from '../../core/methodology/definition/engine-settings.js';
 import { openModel } from '../models/ask-model.js';
+import { resolveProgram } from '../processes/resolve-program.js';
 import { commandConstructor } from './command.js';
 import type { Constructor } from './constructor.js';
 import { modelConstructor } from './model.js';
 import { replayConstructor } from './replay.js';
 
 export interface OpenAgentOptions {
-  /** The root of the project: transcripts are relative to it. */
+  /** The root of the project: transcripts and programs with a slash are relative to it. */
   readonly folder: string;
   readonly env?: NodeJS.ProcessEnv;
 }
@@ -18,7 +19,7 @@ export async function openConstructor(
 ): Promise<Constructor> {
   switch (settings.type) {
     case 'command':
-      return commandConstructor(settings, env);
+      return commandConstructor({ ...settings, command: resolveProgram(settings.command, folder) }, env);
     case 'model': {
       const { type: _, timeout_seconds, ...model } = settings;
       return modelConstructor(await openModel(model, env), timeout_seconds);

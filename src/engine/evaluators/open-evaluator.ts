@@ -8,6 +8,7 @@ import type { OpenAgentOptions } from '../constructors/open-constructor.js';
 import { type AgentCommand, runAgent } from '../constructors/run-agent.js';
 import { entryOf, readTranscript } from '../constructors/transcript.js';
 import { openModel } from '../models/ask-model.js';
+import { resolveProgram } from '../processes/resolve-program.js';
 import { withTimeLimit } from '../time-limit.js';
 import type { Evaluator } from './evaluator.js';
 import { verdict } from './verdicts.js';
@@ -22,7 +23,7 @@ export async function openEvaluator(
 ): Promise<Evaluator> {
   switch (settings.type) {
     case 'command':
-      return commandEvaluator(settings, env);
+      return commandEvaluator({ ...settings, command: resolveProgram(settings.command, folder) }, env);
     case 'model': {
       const { type: _, timeout_seconds, ...model } = settings;
       return modelEvaluator(await openModel(model, env), timeout_seconds);

@@ -132,6 +132,8 @@ export interface RouteInput {
   readonly state: MethodologyState;
   readonly now_ms: number;
   readonly evidence: EvidencePolicyStatus;
+  /** Edges with a run that a person has decided on and that has not continued. */
+  readonly decided_edges?: ReadonlySet<string>;
   /** The caller, and what it asks for explicitly. */
   readonly request: Readonly<Omit<StartBody, 'dry_run' | 'request_id'>>;
 }

@@ -131,8 +131,11 @@ const joinNames = (names: readonly string[]): string =>
 function chooseCandidate(base: RouteAdvice, project: ProjectProgress): RouteAdvice {
   const { ranked, available, overlapping, skipped } = routeCandidates(project);
   const [best] = available;
-  if (best === undefined)
+  if (best === undefined) {
+    const decided = skipped.find(({ feature, edge }) => project.decided_edges?.has(`${feature}#${edge}`));
+    if (decided !== undefined) return routeToDecidedRun({ ...base, skipped }, decided);
     return routeWithoutCandidate({ ...base, skipped, parallel: overlapping }, project.request);
+  }
   const parallel = overlappingWork(project, best.progress.row.vector.feature_id);
   return routeToCandidate({ ...base, skipped, parallel }, project, best, ranked[ranked.indexOf(best) + 1]);
 }
@@ -188,6 +191,15 @@ function parallelReasons(parallel: readonly OverlappingWork[], claims: number): 
   if (claims === 0) return ['no other agent has an open claim'];
   if (parallel.length === 0) return [`it shares no module with the open claims of other agents (${claims})`];
   return parallel.map(({ says }) => says);
+}
+
+/** The claim of the run's executor is still open, but only `gen iterate` continues it. */
+function routeToDecidedRun(
+  base: RouteAdvice,
+  { feature, edge }: RouteAdvice['skipped'][number],
+): RouteAdvice {
+  const subject = `${feature}#${edge}`;
+  return withReason(base, `a person has decided on the run of ${subject}`, genCommand('iterate', subject));
 }
 
 function routeWithoutCandidate(base: RouteAdvice, { feature, edge }: RouteInput['request']): RouteAdvice {
