@@ -12,6 +12,8 @@ import { openCheckRunner } from '../check/open-check-runner.js';
 import type { CommandContext } from '../context.js';
 import { failureWithCode, wrongUsage } from '../exit.js';
 import { unwrapReply } from '../replies.js';
+import { cliFolder } from '../state/cli-folder.js';
+import { lockEdge } from './edge-lock.js';
 import { observeRun } from './live-run.js';
 import { evidencePolicy, readConfiguration, workspaceServices } from './workspace-services.js';
 
@@ -63,13 +65,15 @@ export async function runEdge(
       ? refuseLocalChecks
       : await openCheckRunner(context, workspace.root, plan.checks, options);
   const { tenant: tenant_id, project: project_id } = await context.target();
+  const agent_id = await executorName(context);
   const services = workspaceServices({
     workspace,
     genesis,
-    agent_id: await executorName(context),
+    agent_id,
     agent_role: role ?? null,
     ...{ feature_id, edge, methodology, vector, runCheck, env: context.io.env },
   });
+  const lock = await lockEdge(cliFolder(context.io), agent_id, edgeSubject(feature_id, edge));
   const observer = observeRun(context, plan);
   let ended: RunEnd | null = null;
   try {
@@ -78,6 +82,7 @@ export async function runEdge(
     return ended;
   } finally {
     observer.end(signal.aborted ? null : ended);
+    await lock.release();
   }
 }
 
