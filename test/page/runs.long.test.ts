@@ -100,6 +100,7 @@ await describeInBrowser('the view of runs', (open) => {
     const detail = page.getByRole('region', { name: 'ConstructCandidate' });
     await detail.getByText('Output, stored as a blob').click();
     await detail.getByText('made of blobs').waitFor();
+    await detail.getByText('Input').click();
     await detail.getByText(SHA).waitFor();
     await detail.getByText('$0.50, 1,200 tokens').waitFor();
     await states.getByRole('button', { name: /DeterministicChecks/ }).click();
