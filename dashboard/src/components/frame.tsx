@@ -34,7 +34,9 @@ export function Frame({ children }: { children: ReactNode }) {
         <a className="brand" href={tenant === 'default' ? '/' : `/?tenant=${encodeURIComponent(tenant)}`}>
           Genesis Fleet
         </a>
-        <span className="project">{project}</span>
+        <span className="project" title={project}>
+          {project}
+        </span>
         <ConnectionMark />
         <CallerMark />
         <ThemeButton />
