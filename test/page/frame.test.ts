@@ -24,6 +24,9 @@ await describeInBrowser('the page', (open) => {
     const page = await open(viewUrl(served.url));
     await page.getByText('This server requires a key').waitFor();
     expect(await page.getByRole('status').textContent()).toBe('key required');
+    const projects = await open(`${served.url}/?tenant=acme`, { theme: 'dark' });
+    await projects.getByText('This server requires a key').waitFor();
+    expect(await projects.locator('html').getAttribute('data-theme')).toBe('dark');
   });
 
   test('shows the status of an answer that is not from the server, and asks for a key if it is 401', async () => {

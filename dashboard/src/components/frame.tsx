@@ -8,7 +8,7 @@ import { useInbox } from '../views/inbox/use-inbox.js';
 import { CallerMark } from './caller-mark.js';
 import { ConnectionMark } from './connection-mark.js';
 import { KeyForm } from './key-form.js';
-import { applyTheme, chooseTheme, readTheme } from './theme.js';
+import { chooseTheme, readTheme } from './theme.js';
 
 const VIEWS = [
   ['/', 'Fleet'],
@@ -65,7 +65,6 @@ function ViewLink({ path, name, count }: { path: string; name: string; count: nu
 
 function ThemeButton() {
   const [theme, setTheme] = useState(readTheme);
-  useEffect(() => applyTheme(theme), [theme]);
   const other = theme === 'dark' ? 'light' : 'dark';
   const choose = () => {
     chooseTheme(other);
