@@ -1,5 +1,6 @@
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
+import { compress } from './compress.js';
 import { notices } from './notices.js';
 
 const LICENCES = 'licences.txt';
@@ -9,7 +10,7 @@ const COORDINATOR = 'http://127.0.0.1:4747';
 export default defineConfig({
   root: import.meta.dirname,
   base: '/assets/',
-  plugins: [react(), notices(LICENCES)],
+  plugins: [react(), notices(LICENCES), compress()],
   build: {
     outDir: '../src/server/page/assets',
     emptyOutDir: true,

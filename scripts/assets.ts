@@ -2,7 +2,7 @@ import { cpSync, readdirSync } from 'node:fs';
 import { extname, join, sep } from 'node:path';
 
 /** Kinds of files that modules read at run time. */
-const ASSETS = ['.css', '.html', '.js', '.lua', '.md', '.sh', '.sql', '.svg', '.txt', '.yml'];
+const ASSETS = ['.css', '.gz', '.html', '.js', '.lua', '.md', '.sh', '.sql', '.svg', '.txt', '.yml'];
 
 /**
  * Copies the files that modules read beside the built modules. Core reads none: its YAML is generated into a module.

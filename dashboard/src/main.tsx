@@ -3,6 +3,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { CallFailure } from './api/call.js';
 import { App } from './app.js';
+import { applyTheme, readTheme } from './components/theme.js';
 import './styles/base.css';
 
 const RETRIES_MAX = 2;
@@ -18,6 +19,7 @@ const client = new QueryClient({
   },
 });
 
+applyTheme(readTheme());
 createRoot(document.getElementById('root') as HTMLElement).render(
   <StrictMode>
     <QueryClientProvider client={client}>

@@ -3,6 +3,8 @@ import { isProblem, type Problem } from '../coordinator/wire/problem.js';
 import { PROBLEM_STATUS, type ProblemCode, RETRY_AFTER_SECONDS, statusOf } from '../core/contract/codes.js';
 import type { FieldFault, ProblemDocument } from '../core/contract/problem.js';
 import { withoutUndefined } from '../core/without-undefined.js';
+import { acceptsGzip } from './page/accepts-gzip.js';
+import type { PageAsset } from './page/files.js';
 
 /** A complete HTTP response. */
 export interface HttpResponse {
@@ -128,13 +130,17 @@ export const referenceResponse = (body: string): HttpResponse =>
     'content-type': 'text/html; charset=utf-8',
   });
 
-/** A file whose name carries a digest of its content. */
-export const assetResponse = (body: string, contentType: string): HttpResponse =>
-  okResponse(body, {
+/** A file whose name carries a digest of its content, compressed if the client accepts that. */
+export function assetResponse(asset: PageAsset, acceptEncoding: string | null): HttpResponse {
+  const isCompressed = acceptsGzip(acceptEncoding);
+  return okResponse(isCompressed ? asset.gzip : asset.content, {
     ...PAGE_HEADERS,
     'cache-control': 'public, max-age=31536000, immutable',
-    'content-type': `${contentType}; charset=utf-8`,
+    'content-type': `${asset.content_type}; charset=utf-8`,
+    vary: 'accept-encoding',
+    ...(isCompressed ? { 'content-encoding': 'gzip' } : {}),
   });
+}
 
 /** A page with a form that this server receives. It has no script, and is kept nowhere. */
 export const formPageResponse = (body: string, status = 200, code?: string): HttpResponse => ({

@@ -24,6 +24,25 @@ await describeInBrowser('the page', (open) => {
     const page = await open(viewUrl(served.url));
     await page.getByText('This server requires a key').waitFor();
     expect(await page.getByRole('status').textContent()).toBe('key required');
+    const projects = await open(`${served.url}/?tenant=acme`, { theme: 'dark' });
+    await projects.getByText('This server requires a key').waitFor();
+    expect(await projects.locator('html').getAttribute('data-theme')).toBe('dark');
+  });
+
+  test('shows the status of an answer that is not from the server, and asks for a key if it is 401', async () => {
+    const served = await TestServer.forTest();
+    await served.request('PUT', `${PROJECT_URL}/plan`, PLAN);
+    const page = await open('about:blank');
+    await page.route('**/api/**', (route) => route.fulfill({ status: 502, body: '<h1>Bad gateway</h1>' }));
+    await page.goto(viewUrl(served.url));
+    await page.getByText('Unexpected answer, status 502.').first().waitFor();
+    await page.unrouteAll();
+    await page.route('**/api/**', (route) => route.fulfill({ status: 401, json: {} }));
+    for (const address of [viewUrl(served.url), `${served.url}/?tenant=acme`]) {
+      await page.goto(address);
+      await page.reload();
+      await page.getByText('This server requires a key').waitFor();
+    }
   });
 
   test('says that it is not live while the server is down, and goes on when it is back', async () => {

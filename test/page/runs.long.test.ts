@@ -6,12 +6,15 @@ import { putText } from './support/blob.js';
 import { describeInBrowser, viewUrl } from './support/open-page.js';
 
 const FEATURE = 'REQ-F-A';
+/** Wider than a phone. */
+const LONG_ID = 'REQ-F-PAYMENT-GATEWAY-WITH-INVOICES-001';
 const SUBJECT = `${FEATURE}#design_code`;
 const SHA = 'a'.repeat(64);
 const COST = { input_tokens: 1000, output_tokens: 200, usd: 0.5, seconds: 1 };
 const FILES = {
   'engine.yml': 'construct: { type: command, command: [make] }\n',
   [`features/active/${FEATURE}.yml`]: vector(FEATURE),
+  [`features/active/${LONG_ID}.yml`]: vector(LONG_ID),
 };
 const HOSTILE = `<img src=x onerror=alert(1)>\u202e${'x'.repeat(500)}`;
 
@@ -100,6 +103,7 @@ await describeInBrowser('the view of runs', (open) => {
     const detail = page.getByRole('region', { name: 'ConstructCandidate' });
     await detail.getByText('Output, stored as a blob').click();
     await detail.getByText('made of blobs').waitFor();
+    await detail.getByText('Input').click();
     await detail.getByText(SHA).waitFor();
     await detail.getByText('$0.50, 1,200 tokens').waitFor();
     await states.getByRole('button', { name: /DeterministicChecks/ }).click();

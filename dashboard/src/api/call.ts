@@ -34,10 +34,22 @@ export const isUnauthenticated = (error: unknown): boolean =>
 /** Calls an operation of the contract for the project that the page shows. */
 export async function call<Id extends OperationId>(id: Id, input: CallInput = {}): Promise<Reply<Id>> {
   const response = await send(id, input);
-  const text = await response.text();
-  const reply = text === '' ? {} : JSON.parse(text);
+  const reply = parseObject(await response.text());
   if (isProblem(reply)) throw new CallFailure(response.status, reply.code, reply.detail);
+  // Not of a coordinator: a proxy in between has answered.
+  if (reply === null || !(response.ok || 'reason' in reply))
+    throw new CallFailure(response.status, 'UNREADABLE', `Unexpected answer, status ${response.status}.`);
   return reply as Reply<Id>;
+}
+
+/** Null if the text is no JSON object. */
+function parseObject(text: string): object | null {
+  try {
+    const value: unknown = text === '' ? {} : JSON.parse(text);
+    return typeof value === 'object' ? value : null;
+  } catch {
+    return null;
+  }
 }
 
 /** Sends a command. Its body is checked against the contract by the compiler. */
@@ -78,5 +90,5 @@ const pathScope = () => ({ tenant_id: scope().tenant, project_id: scope().projec
 const fill = (template: string, params: Readonly<Record<string, string>>): string =>
   template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
 
-const isProblem = (reply: unknown): reply is ProblemDocument =>
-  typeof reply === 'object' && reply !== null && 'detail' in reply && 'code' in reply && 'status' in reply;
+const isProblem = (reply: object | null): reply is ProblemDocument =>
+  reply !== null && 'detail' in reply && 'code' in reply && 'status' in reply;

@@ -12,7 +12,7 @@ export function CallerMark() {
   return (
     <span className="caller quiet">
       {data === undefined ? null : (
-        <span title="Name and role of the caller">
+        <span className="caller-name" title="Name and role of the caller">
           {data.name === null ? 'no key' : <ForeignText text={data.name} />} · {data.role}
         </span>
       )}

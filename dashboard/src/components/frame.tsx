@@ -8,7 +8,7 @@ import { useInbox } from '../views/inbox/use-inbox.js';
 import { CallerMark } from './caller-mark.js';
 import { ConnectionMark } from './connection-mark.js';
 import { KeyForm } from './key-form.js';
-import { applyTheme, chooseTheme, readTheme } from './theme.js';
+import { chooseTheme, readTheme } from './theme.js';
 
 const VIEWS = [
   ['/', 'Fleet'],
@@ -34,7 +34,9 @@ export function Frame({ children }: { children: ReactNode }) {
         <a className="brand" href={tenant === 'default' ? '/' : `/?tenant=${encodeURIComponent(tenant)}`}>
           Genesis Fleet
         </a>
-        <span className="project">{project}</span>
+        <span className="project" title={project}>
+          {project}
+        </span>
         <ConnectionMark />
         <CallerMark />
         <ThemeButton />
@@ -63,7 +65,6 @@ function ViewLink({ path, name, count }: { path: string; name: string; count: nu
 
 function ThemeButton() {
   const [theme, setTheme] = useState(readTheme);
-  useEffect(() => applyTheme(theme), [theme]);
   const other = theme === 'dark' ? 'light' : 'dark';
   const choose = () => {
     chooseTheme(other);

@@ -30,7 +30,7 @@ export function KeyForm() {
         Use this key
       </button>
       <p className="quiet">
-        Make one: gen key create --role viewer. The key stays in this tab until it is closed.
+        Make one: <code>gen key create --role viewer</code>. The key stays in this tab until it is closed.
       </p>
     </form>
   );

@@ -16,6 +16,8 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 
 export interface PageAsset {
   readonly content: string;
+  /** The content, compressed by the build. */
+  readonly gzip: Uint8Array;
   readonly content_type: string;
 }
 
@@ -23,15 +25,18 @@ export interface PageAsset {
 export const PAGE_ASSETS: ReadonlyMap<string, PageAsset> = new Map(
   assetNames().map((name) => [
     name,
-    { content: read(`./assets/${name}`), content_type: CONTENT_TYPES[extname(name)] as string },
+    {
+      content: read(`./assets/${name}`),
+      gzip: readFileSync(new URL(`./assets/${name}.gz`, import.meta.url)),
+      content_type: CONTENT_TYPES[extname(name)] as string,
+    },
   ]),
 );
 
 function assetNames(): string[] {
   try {
-    return readdirSync(new URL('./assets/', import.meta.url)).filter(
-      (name) => extname(name) in CONTENT_TYPES,
-    );
+    const names = readdirSync(new URL('./assets/', import.meta.url));
+    return names.filter((name) => extname(name) in CONTENT_TYPES && names.includes(`${name}.gz`));
   } catch {
     return [];
   }

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { TestServer } from '../testing/test-server.js';
+import { acceptsGzip } from './accepts-gzip.js';
 import { PAGE_ASSETS, PAGE_HTML } from './files.js';
 
 test('the page is built, and loads no external resources, inline scripts or inline styles', () => {
@@ -19,4 +21,32 @@ test('the first view loads no graph library', () => {
   const chunks = [...PAGE_ASSETS].filter(([, { content }]) => content.includes('react-flow__node'));
   expect(chunks).not.toEqual([]);
   expect(chunks.map(([name]) => name)).not.toContain(entry);
+});
+
+test('assets are sent compressed to clients that accept it', async () => {
+  const served = await TestServer.forTest();
+  const { content, gzip } = PAGE_ASSETS.get('licences.txt') ?? { content: '', gzip: new Uint8Array() };
+  const load = async (acceptEncoding: string) => {
+    const headers = { 'accept-encoding': acceptEncoding };
+    const response = await fetch(`${served.url}/assets/licences.txt`, { headers });
+    expect(response.headers.get('vary')).toBe('accept-encoding');
+    expect(await response.text()).toBe(content);
+    return [response.headers.get('content-encoding'), Number(response.headers.get('content-length'))];
+  };
+  expect(await load('gzip')).toEqual(['gzip', gzip.length]);
+  expect(await load('identity')).toEqual([null, Buffer.byteLength(content)]);
+  expect((await fetch(`${served.url}/assets/licences.txt.gz`)).status).toBe(404);
+});
+
+test.for([
+  ['gzip, deflate, br', true],
+  ['br;q=1.0, GZIP; q=0.5', true],
+  ['*', true],
+  ['gzip;q=0, *', false],
+  ['br', false],
+  ['x-gzip-like', false],
+  ['', false],
+  [null, false],
+] as const)('Accept-Encoding %j: gzip %s', ([header, isAccepted]) => {
+  expect(acceptsGzip(header)).toBe(isAccepted);
 });

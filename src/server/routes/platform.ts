@@ -28,10 +28,10 @@ export const platformHandlers = {
   metrics: async ({ context }) => textResponse(await context.metrics(), PROMETHEUS_TEXT),
 
   page: async () => pageResponse(PAGE_HTML, 'text/html'),
-  page_asset: async ({ params }) => {
+  page_asset: async ({ params, connection }) => {
     const asset = PAGE_ASSETS.get(params.name ?? '');
     if (asset === undefined) return problemResponse('NOT_FOUND', 'The page has no such file. Reload it.');
-    return assetResponse(asset.content, asset.content_type);
+    return assetResponse(asset, connection.header('accept-encoding'));
   },
   page_style: async () => pageResponse(PAGE_STYLE, 'text/css'),
 

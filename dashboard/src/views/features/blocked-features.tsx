@@ -20,10 +20,11 @@ export function BlockedFeatures({
           <li key={feature_id}>
             <FeatureButton id={feature_id} onChoose={onChoose} />: {visibleText(waits_for ?? '')}
             {dependencies.length === 0 ? null : (
-              <span className="row quiet">
-                Depends on
-                {dependencies.map(({ feature, asset, status: progress }) => (
+              <span className="features-depends quiet">
+                Depends on{' '}
+                {dependencies.map(({ feature, asset, status: progress }, index) => (
                   <span key={`${feature} ${asset}`}>
+                    {index === 0 ? '' : '; '}
                     <FeatureButton id={feature} onChoose={onChoose} />
                     {asset === null ? '' : `, ${visibleText(asset)}`} (
                     {visibleText(progress.replaceAll('_', ' '))})

@@ -45,7 +45,7 @@ function Obstacles({ feature }: { feature: FeatureView }) {
   if (feature.dependencies.length === 0 && edges.length === 0)
     return <p className="quiet">Nothing blocks this feature.</p>;
   return (
-    <ul>
+    <ul className="features-blocks">
       {feature.dependencies.map(({ feature: other, asset, status }) => (
         <li key={`${other} ${asset}`}>
           <b>{visibleText(other)}</b>

@@ -1,3 +1,4 @@
+import { Fragment } from 'react';
 import { Link } from 'wouter';
 import { visibleText } from '../../components/foreign-text.js';
 import { taskPath } from '../../components/links.js';
@@ -19,7 +20,7 @@ export const FeatureTable = ({ matrix, chosen, onChoose }: Props) => (
           <th scope="col">Feature</th>
           {matrix.columns.map(({ edge, stage }) => (
             <th key={edge} scope="col" title={edge}>
-              {visibleText(stage)}
+              <StageName name={visibleText(stage)} />
             </th>
           ))}
         </tr>
@@ -50,6 +51,16 @@ export const FeatureTable = ({ matrix, chosen, onChoose }: Props) => (
     </table>
   </section>
 );
+
+/** May break between its words, so that all columns fit into the window. */
+const StageName = ({ name }: { name: string }) =>
+  name.split(/(?<=[_↔])/).map((word, index) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: the words of a name do not change
+    <Fragment key={index}>
+      {word}
+      <wbr />
+    </Fragment>
+  ));
 
 function EdgeCell({ feature, cell }: { feature: string; cell: MatrixCell }) {
   const { edge, word, tone, hint, agents, isOptional, isNext } = cell;

@@ -77,7 +77,7 @@ function wordOf(
   if (status === 'blocked') return { word: 'blocked', tone: 'bad', hint: waits_for ?? 'It cannot continue.' };
   if (mark === '○') return { word: 'pending', tone: 'plain', hint: 'Not started. It comes next.' };
   return {
-    word: `iterating ${iteration}`,
+    word: iteration === 0 ? 'iterating' : `iterating ${iteration}`,
     tone: 'accent',
     hint: delta === null ? `Iteration ${iteration}.` : `Iteration ${iteration}, delta ${delta}.`,
   };

@@ -104,7 +104,8 @@ function EventRow({
 
 function summaryOf(log: ReturnType<typeof useLogEvents>, at: number | null): string {
   const { events, hasNextPage, isCut, isLive } = log;
-  const count = `${events.length}${hasNextPage ? ' or more' : ''} events`;
+  const isOne = events.length === 1 && !hasNextPage;
+  const count = isOne ? '1 event' : `${events.length}${hasNextPage ? ' or more' : ''} events`;
   if (isCut) return `${count}. Narrow the filter to find older ones.`;
   if (at !== null) return `${count} up to position ${at}`;
   return isLive ? `${count}, new ones appear at the top` : count;

@@ -35,8 +35,10 @@ export default function LogView() {
         <div className="log-side">
           {opened === null ? null : <EventDetail position={opened} onClose={() => change({ event: '' })} />}
           {at === null ? null : <StateThen at={at} />}
-          <VerifyPanel />
-          <ExportPanel filter={filter} />
+          <div className="log-tools">
+            <VerifyPanel />
+            <ExportPanel filter={filter} />
+          </div>
         </div>
       </div>
     </>

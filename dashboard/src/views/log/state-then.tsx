@@ -50,7 +50,7 @@ const ClaimsThen = ({ claims }: { claims: Reply<'status'>['claims'] }) => (
         <tr>
           <th>Task</th>
           <th>Agent</th>
-          <th>Generation</th>
+          <th className="number">Generation</th>
           <th>State</th>
         </tr>
       </thead>
@@ -62,7 +62,7 @@ const ClaimsThen = ({ claims }: { claims: Reply<'status'>['claims'] }) => (
             </td>
             <td>{visibleText(agent_id)}</td>
             <td className="number">{generation}</td>
-            <td>{state}</td>
+            <td className="word">{state}</td>
           </tr>
         ))}
       </tbody>

@@ -12,7 +12,7 @@ import { TASKS_MAX } from './use-plan.js';
 import '@xyflow/react/dist/style.css';
 
 const NODE_TYPES = { task: TaskNode };
-const ZOOM = { least: 0.65, most: 0.9 };
+const ZOOM = { least: 0.55, most: 0.9 };
 /** Navigation and margins. */
 const BESIDE_PX = 240;
 

@@ -50,7 +50,7 @@ export function layoutPlan(tasks: readonly Placed[]): PlanLayout {
     const top = (topOf.get(track) ?? 0) + LANE_PADDING + LANE_TITLE;
     positions.set(id, { x: depth * COLUMN_WIDTH, y: top + (rowOf.get(id) ?? 0) * (NODE_HEIGHT + GAP_Y) });
   }
-  return { lanes, positions, width: columns * COLUMN_WIDTH };
+  return { lanes, positions, width: Math.max(0, columns * COLUMN_WIDTH - GAP_X) };
 }
 
 function depths(tasks: readonly Placed[]): Map<string, number> {

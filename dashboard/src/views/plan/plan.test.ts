@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { TaskState } from '../../../../src/core/contract/tasks.js';
 import { criticalPath, dependencyOrder } from './dependency-order.js';
-import { COLUMN_WIDTH, layoutPlan, NODE_HEIGHT } from './layout.js';
+import { COLUMN_WIDTH, layoutPlan, NODE_HEIGHT, NODE_WIDTH } from './layout.js';
 import { filterFrom, filterRows, sortedById } from './list-filter.js';
 import { type PlanTask, planOf, planTasks, type SubjectRow, subjectRows } from './plan-tasks.js';
 
@@ -89,7 +89,7 @@ describe('the layout', () => {
     const [first, second] = lanes;
     expect(second?.y).toBe(first?.height);
     expect(y('A2') + NODE_HEIGHT).toBeLessThan(second?.y ?? 0);
-    expect(width).toBe(3 * COLUMN_WIDTH);
+    expect(width).toBe(2 * COLUMN_WIDTH + NODE_WIDTH);
   });
 
   it('ignores dependencies that are not shown, and survives a cycle and long chains', () => {

@@ -11,7 +11,12 @@ export function ProjectsView() {
   const { tenant } = scope();
   const asked = useReply('list_projects');
   const ownTenant = useWhoami().data?.tenant_id ?? tenant;
-  if (isUnauthenticated(asked.error)) return <KeyForm />;
+  if (isUnauthenticated(asked.error))
+    return (
+      <main className="projects">
+        <KeyForm />
+      </main>
+    );
   // The key sees one tenant only.
   if (ownTenant !== tenant) location.replace(`/?tenant=${encodeURIComponent(ownTenant)}`);
   return (

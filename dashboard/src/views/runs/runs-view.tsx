@@ -79,7 +79,9 @@ const RunTable = ({ runs }: { runs: readonly RunSummary[] }) => (
       <thead>
         <tr>
           {COLUMNS.map((column) => (
-            <th key={column}>{column}</th>
+            <th key={column} className={column === 'Iterations' ? 'number' : undefined}>
+              {column}
+            </th>
           ))}
         </tr>
       </thead>
