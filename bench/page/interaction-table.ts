@@ -1,17 +1,17 @@
 import type { Browser, Page } from 'playwright-core';
 import { millis, table } from '../table.js';
 import { PAGE_QUERY } from './fleet.js';
-import { PARTS, type Part } from './interactions.js';
+import { INTERACTION_GROUPS, type InteractionGroup } from './interactions.js';
 import { type Measured, measure } from './probe.js';
 import { Renderer } from './renderer.js';
 
 /** How long the page takes to react, with 1,000 tasks in the plan. */
 export async function benchInteractions(browser: Browser, url: string): Promise<void> {
   const measured = new Map<string, Measured[]>();
-  for (const part of PARTS) {
+  for (const part of INTERACTION_GROUPS) {
     const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
     await page.goto(`${url}/${PAGE_QUERY}#/${part.address}`);
-    await measurePart(page, part, measured);
+    await measureGroup(page, part, measured);
   }
   console.log('\nInteraction with 1,000 tasks, while 10 events per second arrive (milliseconds)\n');
   const head = [
@@ -33,7 +33,11 @@ export async function benchInteractions(browser: Browser, url: string): Promise<
   );
 }
 
-async function measurePart(page: Page, part: Part, measured: Map<string, Measured[]>): Promise<void> {
+async function measureGroup(
+  page: Page,
+  part: InteractionGroup,
+  measured: Map<string, Measured[]>,
+): Promise<void> {
   await part.start?.(page);
   const renderer = await Renderer.of(page);
   for (let round = 0; round < part.rounds; round++) {

@@ -77,7 +77,7 @@ const zooming: Interaction = {
 };
 
 /** A part of the benchmark: its interactions are measured in turn, after the page was brought to its start. */
-export interface Part {
+export interface InteractionGroup {
   readonly address: string;
   readonly rounds: number;
   readonly interactions: readonly Interaction[];
@@ -89,7 +89,7 @@ export interface Part {
 const rowsDrawn = (page: Page) => page.locator('.plan-rows .plan-row').first().waitFor();
 const nodesDrawn = (page: Page) => page.locator('.task-node').first().waitFor();
 
-export const PARTS: readonly Part[] = [
+export const INTERACTION_GROUPS: readonly InteractionGroup[] = [
   { address: 'plan?tab=list', rounds: 2 * KEYS, interactions: [typing], start: rowsDrawn },
   { address: 'plan?tab=list&sort=id', rounds: 40, interactions: [sorting], start: rowsDrawn },
   { address: 'plan?tab=list', rounds: 40, interactions: [scrolling], start: rowsDrawn },
