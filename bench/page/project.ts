@@ -4,7 +4,7 @@ const TASKS_PER_TRACK = 100;
 const CHAINS_PER_TRACK = 5;
 const PARTS = ['parser', 'index', 'cache', 'report', 'import', 'search', 'export'];
 
-export interface BenchTask {
+export interface PageBenchTask {
   readonly id: string;
   readonly description: string;
   readonly depends_on: readonly string[];
@@ -13,7 +13,7 @@ export interface BenchTask {
 const idOf = (track: string, index: number): string => `${track}-${String(index + 1).padStart(3, '0')}-step`;
 
 /** Tasks of one track. Each waits for the one of the previous column. */
-const tasksOf = (track: string): BenchTask[] =>
+const tasksOf = (track: string): PageBenchTask[] =>
   Array.from({ length: TASKS_PER_TRACK }, (_, index) => ({
     id: idOf(track, index),
     description: `write the ${PARTS[index % PARTS.length]} of step ${index + 1} in track ${track}`,
@@ -21,11 +21,11 @@ const tasksOf = (track: string): BenchTask[] =>
   }));
 
 /** A plan of 1,000 tasks: 10 tracks of 100. */
-export const BENCH_TRACKS: Readonly<Record<string, readonly BenchTask[]>> = Object.fromEntries(
+export const BENCH_TRACKS: Readonly<Record<string, readonly PageBenchTask[]>> = Object.fromEntries(
   [...TRACKS].map((track) => [track, tasksOf(track)]),
 );
 
-export const BENCH_TASKS: readonly BenchTask[] = Object.values(BENCH_TRACKS).flat();
+export const BENCH_TASKS: readonly PageBenchTask[] = Object.values(BENCH_TRACKS).flat();
 
 /** The tasks that one agent does one after the other: 50 chains of 20. */
 export const BENCH_CHAINS: readonly (readonly string[])[] = [...TRACKS].flatMap((track) =>

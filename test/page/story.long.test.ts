@@ -174,23 +174,23 @@ async function surviveRestart(page: Page, { genesis, kill, startAgain }: Story):
 
 await describeInBrowser('the page', (open) => {
   test('tells the whole story of a fleet, also over a killed server', { timeout: 240_000 }, async () => {
-    const story = await startStory();
-    const page = await open(story.url);
+    const fleet = await startStory();
+    const page = await open(fleet.url);
     await page.getByRole('heading', { name: 'Projects' }).waitFor();
     await page.getByRole('link', { name: PROJECT }).click();
     await isLive(page);
-    await followTask(page, story);
-    await adoptParked(page, story);
-    await answerReview(page, story);
-    const runId = await followRun(page, story);
+    await followTask(page, fleet);
+    await adoptParked(page, fleet);
+    await answerReview(page, fleet);
+    const runId = await followRun(page, fleet);
     await goTo(page, 'Features');
     await page.getByText(HOSTILE_SHOWN, { exact: false }).first().waitFor();
     await goTo(page, 'Log');
     await page.getByText('RESULT_ADOPTED').first().waitFor();
-    await surviveRestart(page, story);
+    await surviveRestart(page, fleet);
 
     const held = { expected_generation: 0, reason: HOSTILE_DESCRIPTION };
-    await story.genesis.operate(LAST_TASK, 'hold', { ...held, expected_generation: 1 });
+    await fleet.genesis.operate(LAST_TASK, 'hold', { ...held, expected_generation: 1 });
     const views = [
       ['', 'Fleet'],
       ['plan', 'Plan'],
@@ -203,17 +203,17 @@ await describeInBrowser('the page', (open) => {
       ['log', 'Log'],
     ] as const;
     for (const theme of ['light', 'dark'] as const) {
-      const phone = await open(story.url, { width: 380, height: 800, theme });
+      const phone = await open(fleet.url, { width: 380, height: 800, theme });
       await phone.getByRole('heading', { name: 'Projects' }).waitFor();
       await expectAccessible(phone);
       for (const [view, name] of views) {
-        await phone.goto(story.viewUrl(view));
+        await phone.goto(fleet.viewUrl(view));
         await phone.getByRole('heading', { level: 1, name }).waitFor();
         await isLive(phone);
         await expectAccessible(phone);
         expect(await phone.title()).toContain(PROJECT);
       }
-      await phone.goto(`${story.url}/docs#/status/status`);
+      await phone.goto(`${fleet.url}/docs#/status/status`);
       await phone.getByRole('button', { name: 'Execute' }).waitFor();
       await expectAccessible(phone, ['nested-interactive']);
     }
