@@ -21,11 +21,11 @@ const minutes = Number(optionValue('--minutes') ?? 10);
 /** An hour's events of fifty agents: 10 per second. Memory is measured with an hour's events in ten minutes. */
 const HOUR_RATE = 10;
 
-interface Part {
+interface Measurement {
   readonly perSecond: number;
   run(browser: Browser, url: string): Promise<void>;
 }
-const PARTS: Readonly<Record<string, Part>> = {
+const PARTS: Readonly<Record<string, Measurement>> = {
   'first-view': { perSecond: HOUR_RATE, run: benchFirstView },
   interactions: { perSecond: HOUR_RATE, run: benchInteractions },
   memory: { perSecond: 6 * HOUR_RATE, run: (browser, url) => benchMemory(browser, url, minutes) },
