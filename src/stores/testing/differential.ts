@@ -56,6 +56,7 @@ type GeneratedPlan = typeof plan extends fc.Arbitrary<infer T> ? T : never;
 export async function expectSameAsMemory(
   store: Store,
   onBatch: (transactions: readonly Transaction[]) => void = () => {},
+  parameters: { readonly seed?: number } = {},
 ): Promise<void> {
   const property = fc.asyncProperty(
     fc.array(fc.array(plan, { maxLength: 6 }), { maxLength: 8 }),
@@ -72,7 +73,7 @@ export async function expectSameAsMemory(
     },
   );
   // Shrinking on a slow database takes many minutes. The failure names its seed, with which it can be shrunk.
-  await fc.assert(property, { numRuns: 60, endOnFailure: true });
+  await fc.assert(property, { numRuns: 60, endOnFailure: true, ...parameters });
 }
 
 /** Seqs are mostly correct, according to the state before the batch and the transactions before. */
