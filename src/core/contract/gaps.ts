@@ -83,7 +83,7 @@ export const gapsSummary = z.object({
   full_coverage: count,
   no_coverage: count,
 });
-/** The last gap report, and the intents that nobody has acted on since. */
+/** The last gap report, and the intents without an action since. */
 export const gapsFoundReply = named(
   'GapsFound',
   z.object({ last: gapsSummary.nullable(), open: z.array(signal), ...positionFields }),

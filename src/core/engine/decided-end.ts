@@ -21,42 +21,41 @@ export function decidedEnd(
   events: readonly EventEnvelope[],
   refusal: string,
 ): DecidedEnd | null {
-  const candidate = lastCandidateOf(run);
   if (refusal === 'DENIED_COMPLETED') {
     if (run.started_at === null)
       return { status: 'CANCELLED', reason: null, says: 'The edge had converged before the run started.' };
     const result = events.findLast(({ event_type }) => RESULT_KINDS.has(claimEventKindOf(event_type)));
-    return isResultOf(run, candidate, result)
+    return isResultOf(run, result)
       ? { status: 'CONVERGED', reason: null, says: 'The candidate was accepted.' }
       : { status: 'CANCELLED', reason: null, says: 'Another result of the edge was accepted.' };
   }
-  return refusal === 'DENIED_HELD' && candidate !== null ? rejectedEnd(run, events) : null;
+  return refusal === 'DENIED_HELD' ? rejectedEnd(run, events) : null;
 }
 
-/** How an open run has ended if a person has rejected its last candidate; null if nobody has. */
+/** How an open run has ended if a person has rejected its last candidate; null if it was not rejected. */
 export function rejectedEnd(run: RunSteps, events: readonly EventEnvelope[]): DecidedEnd | null {
-  // The candidate of an earlier run may have been the same.
-  const start = events.findIndex(({ payload }) => payload.run_id === run.run_id);
-  const review = events.findLast(
-    ({ event_type }, index) => index > start && claimEventKindOf(event_type) === 'reviewed',
+  const review = eventsOfRun(events, run.run_id).findLast(
+    ({ event_type }) => claimEventKindOf(event_type) === 'reviewed',
   );
   const { decision, candidate_sha256 } = review?.payload ?? {};
   if (decision !== 'REJECTED' || candidate_sha256 !== lastCandidateOf(run)) return null;
   return { status: 'ESCALATED', reason: 'REJECTED', says: 'The candidate was rejected.' };
 }
 
+/** The events of the edge since the run began: an earlier run may have made the same candidate. */
+export const eventsOfRun = (events: readonly EventEnvelope[], runId: string): readonly EventEnvelope[] =>
+  events.slice(events.findIndex(({ payload }) => payload.run_id === runId) + 1);
+
 const RESULT_KINDS: ReadonlySet<unknown> = new Set(['accepted', 'adopted']);
 
 /** An accepted result of the engine names its run. One that a person adopted is known by its digest. */
-function isResultOf(
-  { run_id }: RunSteps,
-  candidate: string | null,
-  result: EventEnvelope | undefined,
-): boolean {
-  const { result_sha256, result_metadata } = result?.payload ?? {};
-  const metadata = result_metadata as { run_id?: unknown } | undefined;
-  return metadata?.run_id === run_id || (candidate !== null && result_sha256 === candidate);
-}
+const isResultOf = (run: RunSteps, result: EventEnvelope | undefined): boolean =>
+  result !== undefined &&
+  (runIdOfResult(result.payload) === run.run_id || result.payload.result_sha256 === lastCandidateOf(run));
+
+/** A submission of the engine names its run. */
+export const runIdOfResult = ({ result_metadata }: EventEnvelope['payload']): unknown =>
+  (result_metadata as { run_id?: unknown } | undefined)?.run_id;
 
 /** The digest of the last candidate; null if there is none, or the log has only a reference to it. */
 function lastCandidateOf({ steps }: RunSteps): string | null {

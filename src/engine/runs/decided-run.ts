@@ -1,4 +1,5 @@
 import { claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
+import { runIdOfResult } from '../../core/engine/decided-end.js';
 import type { Run } from '../../core/engine/runs.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 
@@ -11,7 +12,7 @@ export function hasDecision(run: Run, events: readonly EventEnvelope[]): boolean
     if (generation !== run.generation) return false;
     const kind = claimEventKindOf(event_type);
     if (kind === 'reviewed') return payload.decision === 'REJECTED' && hasAskedIn(run, payload.iteration);
-    return kind === 'accepted' && acceptedRunId(payload) === run.run_id;
+    return kind === 'accepted' && runIdOfResult(payload) === run.run_id;
   });
 }
 
@@ -25,9 +26,5 @@ export const acceptedResultOf = (
 ): EventEnvelope | undefined =>
   events.findLast(
     ({ event_type, payload }) =>
-      claimEventKindOf(event_type) === 'accepted' && acceptedRunId(payload) === runId,
+      claimEventKindOf(event_type) === 'accepted' && runIdOfResult(payload) === runId,
   );
-
-/** A submission of the engine names its run. */
-const acceptedRunId = ({ result_metadata }: EventEnvelope['payload']): unknown =>
-  (result_metadata as { run_id?: unknown } | undefined)?.run_id;
