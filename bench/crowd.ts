@@ -13,13 +13,13 @@ export async function benchCrowd(): Promise<void> {
       const claim = async (index: number) => {
         const { project, task_id } = harness.tasks[index]!;
         const identity = { agent_id: 'agent', session_id: `session-${index % 100}` };
-        const reply = await harness.coordinator.claimTask(project, { task_id, ...identity });
+        const reply = await harness.coordinator.claims.claimTask(project, { task_id, ...identity });
         if (!('success' in reply) || !reply.success) throw new Error(JSON.stringify(reply));
       };
       const release = async (index: number) => {
         const { project, task_id } = harness.tasks[index]!;
         const handle = { task_id, session_id: `session-${index % 100}`, expected_generation: 1 };
-        await harness.coordinator.releaseClaim(project, handle);
+        await harness.coordinator.holder.releaseClaim(project, handle);
       };
       await measure(live, 1000, claim);
       const rates: number[] = [];

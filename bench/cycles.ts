@@ -68,7 +68,7 @@ export async function claim(
   agent = index,
 ): Promise<void> {
   const { project, task_id } = tasks[index]!;
-  const reply = await coordinator.claimTask(project, {
+  const reply = await coordinator.claims.claimTask(project, {
     task_id,
     ...agentOf(agent),
     request_id: `claim-${index}`,
@@ -83,7 +83,7 @@ export async function renew(
 ): Promise<void> {
   const { project, task_id } = tasks[index]!;
   const { session_id } = agentOf(agent);
-  const reply = await coordinator.renewLease(project, { task_id, session_id, expected_generation: 1 });
+  const reply = await coordinator.holder.renewLease(project, { task_id, session_id, expected_generation: 1 });
   if (!('success' in reply) || !reply.success) throw new Error(JSON.stringify(reply));
 }
 
@@ -95,6 +95,11 @@ export async function submit(
   const { project, task_id } = tasks[index]!;
   const { session_id } = agentOf(agent);
   const result_data = { summary: 'done', index };
-  const reply = await coordinator.submitResult(project, { task_id, session_id, generation: 1, result_data });
+  const reply = await coordinator.holder.submitResult(project, {
+    task_id,
+    session_id,
+    generation: 1,
+    result_data,
+  });
   if (!('accepted' in reply) || !reply.accepted) throw new Error(JSON.stringify(reply));
 }

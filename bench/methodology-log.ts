@@ -54,7 +54,7 @@ async function workOn(
   const session_id = `s-${agent_id}`;
   for (const edge of EDGES) {
     const granted = unwrap<ClaimResult>(
-      await coordinator.claimTask(projectKey, {
+      await coordinator.claims.claimTask(projectKey, {
         feature_id,
         edge,
         agent_id,
@@ -75,10 +75,10 @@ async function workOn(
         generation,
         payload,
       };
-      unwrap(await coordinator.appendEvent(projectKey, event));
+      unwrap(await coordinator.holder.appendEvent(projectKey, event));
     }
     unwrap(
-      await coordinator.submitResult(projectKey, {
+      await coordinator.holder.submitResult(projectKey, {
         task_id,
         session_id,
         generation,

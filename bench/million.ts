@@ -43,9 +43,9 @@ async function work({ coordinator, tasks }: BenchHarness, count: number): Promis
   await measure(count - 1, 1000, async (index) => {
     const { project, task_id } = tasks[index + 1]!;
     const session_id = `session-${index % 500}`;
-    await coordinator.claimTask(project, { task_id, agent_id: `agent-${index % 500}`, session_id });
+    await coordinator.claims.claimTask(project, { task_id, agent_id: `agent-${index % 500}`, session_id });
     const result_data = { index };
-    const reply = await coordinator.submitResult(project, {
+    const reply = await coordinator.holder.submitResult(project, {
       task_id,
       session_id,
       generation: 1,
@@ -56,8 +56,8 @@ async function work({ coordinator, tasks }: BenchHarness, count: number): Promis
   });
   const { project, task_id } = tasks[0]!;
   for (let generation = 1; generation <= GENERATIONS; generation += 1) {
-    await coordinator.claimTask(project, { task_id, agent_id: 'agent', session_id: 'session' });
-    await coordinator.releaseClaim(project, {
+    await coordinator.claims.claimTask(project, { task_id, agent_id: 'agent', session_id: 'session' });
+    await coordinator.holder.releaseClaim(project, {
       task_id,
       session_id: 'session',
       expected_generation: generation,

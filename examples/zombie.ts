@@ -34,19 +34,23 @@ try {
   const lease = { task_id, lease_duration_seconds: 1 };
 
   const alice = ok(
-    await fleet.claimTask(shop, { ...lease, agent_id: 'agent-alice', session_id: 'sess-alice' }),
+    await fleet.claims.claimTask(shop, { ...lease, agent_id: 'agent-alice', session_id: 'sess-alice' }),
   );
   console.log(`agent-alice claims    ${alice.reason}, generation ${alice.claim?.generation}`);
-  const early = ok(await fleet.claimTask(shop, { ...lease, agent_id: 'agent-bob', session_id: 'sess-bob' }));
+  const early = ok(
+    await fleet.claims.claimTask(shop, { ...lease, agent_id: 'agent-bob', session_id: 'sess-bob' }),
+  );
   console.log(`agent-bob claims      ${early.reason}, held by ${early.current_holder}`);
 
   console.log('agent-alice does not renew until her lease has expired …');
   await pass(1100);
 
-  const bob = ok(await fleet.claimTask(shop, { ...lease, agent_id: 'agent-bob', session_id: 'sess-bob' }));
+  const bob = ok(
+    await fleet.claims.claimTask(shop, { ...lease, agent_id: 'agent-bob', session_id: 'sess-bob' }),
+  );
   console.log(`agent-bob claims      ${bob.reason}, generation ${bob.claim?.generation}`);
   const submit = { task_id, result_data: { files: ['core.ts'] } };
-  const won = ok(await fleet.submitResult(shop, { ...submit, session_id: 'sess-bob', generation: 2 }));
+  const won = ok(await fleet.holder.submitResult(shop, { ...submit, session_id: 'sess-bob', generation: 2 }));
   console.log(`agent-bob submits     ${won.reason}, ${won.work_product_ref}`);
 
   const late = {
@@ -55,7 +59,7 @@ try {
     session_id: 'sess-alice',
     generation: 1,
   };
-  const lost = ok(await fleet.submitResult(shop, late));
+  const lost = ok(await fleet.holder.submitResult(shop, late));
   console.log(`agent-alice submits   ${lost.reason}, her work is kept as ${lost.parked}`);
 
   const { rows } = lineageTable(ok(await fleet.queries.getClaimHistory(shop, task_id)));

@@ -50,7 +50,7 @@ test('the example exits with code 1 if the plan is not completed', async () => {
   const { server } = await startPlannedHarness();
   const scope = { tenant_id: 'default', project_id: 'shop' };
   const other = { task_id: 'A-001-schema', agent_id: 'other', session_id: 'theirs' };
-  await server.coordinator.claimTask(scope, other);
+  await server.coordinator.claims.claimTask(scope, other);
   const { cwd, env } = await installed();
   await run('gen', ['setup', 'claude', '--project', 'shop', '--url', server.url], { cwd, env });
   await expect(play(cwd, env)).rejects.toMatchObject({

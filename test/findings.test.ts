@@ -34,12 +34,18 @@ describe('findings of the protocol review', () => {
       after.close();
     });
     for (const coordinator of [before, after]) unwrap(await coordinator.plans.put(P, PLAN));
-    const lost = unwrap(await before.claimTask(P, claim)).claim;
-    const held = unwrap(await after.claimTask(P, claim)).claim;
+    const lost = unwrap(await before.claims.claimTask(P, claim)).claim;
+    const held = unwrap(await after.claims.claimTask(P, claim)).claim;
     expect([lost?.generation, held?.generation]).toEqual([1, 1]);
 
     const submit = (claim_id: string | undefined) =>
-      after.submitResult(P, { task_id: A, session_id: 's1', generation: 1, claim_id, result_data: {} });
+      after.holder.submitResult(P, {
+        task_id: A,
+        session_id: 's1',
+        generation: 1,
+        claim_id,
+        result_data: {},
+      });
     expect(unwrap(await submit(lost?.id)).reason).toBe('SESSION_MISMATCH');
     expect(unwrap(await submit(held?.id)).reason).toBe('ACCEPTED');
   });
@@ -59,10 +65,12 @@ describe('findings of the protocol review', () => {
       finish = resolve;
     });
     let replied = false;
-    const claim = coordinator.claimTask(P, { task_id: A, agent_id: 'a', session_id: 's1' }).then((reply) => {
-      replied = true;
-      return reply;
-    });
+    const claim = coordinator.claims
+      .claimTask(P, { task_id: A, agent_id: 'a', session_id: 's1' })
+      .then((reply) => {
+        replied = true;
+        return reply;
+      });
     const log = join(root, P.tenant_id, P.project_id, 'events.jsonl');
     while (!(await readFile(log, 'utf8')).includes('CLAIM_ACQUIRED')) await new Promise(setImmediate);
     await new Promise(setImmediate);
@@ -82,16 +90,18 @@ describe('findings of the protocol review', () => {
     });
     unwrap(await one.plans.put(P, PLAN));
     const claim = { task_id: A, agent_id: 'a', session_id: 's1' };
-    unwrap(await one.claimTask(P, claim));
+    unwrap(await one.claims.claimTask(P, claim));
     // Coordinator one has the grant in its cache; coordinator two ends the claim.
     const handle = { task_id: A, session_id: 's1', expected_generation: 1 };
-    expect(unwrap(await two.releaseClaim(P, handle)).reason).toBe('RELEASED');
-    expect(unwrap(await one.renewLease(P, handle)).reason).toBe('NO_CLAIM');
-    expect(unwrap(await one.claimTask(P, { ...claim, agent_id: 'b', session_id: 's2' })).reason).toBe(
+    expect(unwrap(await two.holder.releaseClaim(P, handle)).reason).toBe('RELEASED');
+    expect(unwrap(await one.holder.renewLease(P, handle)).reason).toBe('NO_CLAIM');
+    expect(unwrap(await one.claims.claimTask(P, { ...claim, agent_id: 'b', session_id: 's2' })).reason).toBe(
       'GRANTED',
     );
     // The reverse: coordinator two still considers the task free.
-    expect(unwrap(await two.claimTask(P, { ...claim, session_id: 's3' })).reason).toBe('DENIED_ACTIVE_CLAIM');
+    expect(unwrap(await two.claims.claimTask(P, { ...claim, session_id: 's3' })).reason).toBe(
+      'DENIED_ACTIVE_CLAIM',
+    );
   });
 
   // req: INB-010
@@ -121,7 +131,7 @@ describe('findings of the protocol review', () => {
     await appendFile(join(root, P.tenant_id, P.project_id, 'events.jsonl'), '{"hash":"half a li');
 
     const second = await open();
-    unwrap(await second.coordinator.claimTask(P, { task_id: A, agent_id: 'a', session_id: 's1' }));
+    unwrap(await second.coordinator.claims.claimTask(P, { task_id: A, agent_id: 'a', session_id: 's1' }));
     await second.close();
     const third = await open();
     const events = await third.store.events(P, { after: 0, limit: 100 });
@@ -140,8 +150,8 @@ describe('findings of the protocol review', () => {
       const claim = { task_id: A, agent_id: 'a', session_id: 's1' };
       expect(isProblem(await coordinator.plans.put({ ...P, project_id: name }, PLAN))).toBe(true);
       expect(isProblem(await coordinator.plans.put({ ...P, tenant_id: name }, PLAN))).toBe(true);
-      expect(isProblem(await coordinator.claimTask(P, { ...claim, agent_id: name }))).toBe(true);
-      expect(isProblem(await coordinator.claimTask(P, { ...claim, session_id: name }))).toBe(true);
+      expect(isProblem(await coordinator.claims.claimTask(P, { ...claim, agent_id: name }))).toBe(true);
+      expect(isProblem(await coordinator.claims.claimTask(P, { ...claim, session_id: name }))).toBe(true);
     }
   });
 });

@@ -138,8 +138,11 @@ async function throughTheInbox(time: FrozenTime, files: Record<string, string>):
   const perform = async ([who, step]: InboxStep, at: number) => {
     if (step.seconds !== undefined) return passes(time, Number(step.seconds), coordinator, events);
     if (step.decision !== undefined) {
-      return (unwrap(await coordinator.recordReview(KEY, reviewOf(step), human(who))) as { reason: string })
-        .reason;
+      return (
+        unwrap(await coordinator.decisions.recordReview(KEY, reviewOf(step), human(who))) as {
+          reason: string;
+        }
+      ).reason;
     }
     await dropCommand(workspace, who, `${at}.json`, { ...FEATURE_AND_EDGE, ...step });
     await harness.serialiser.pass();
@@ -164,7 +167,7 @@ async function throughHttp(time: FrozenTime, files: Record<string, string>): Pro
     if (step.seconds !== undefined) return passes(time, Number(step.seconds), server.coordinator, events);
     if (step.decision !== undefined) {
       return (
-        unwrap(await server.coordinator.recordReview(KEY, reviewOf(step), human(agent_id))) as {
+        unwrap(await server.coordinator.decisions.recordReview(KEY, reviewOf(step), human(agent_id))) as {
           reason: string;
         }
       ).reason;

@@ -41,7 +41,7 @@ type HolderOp = 'renew' | 'release' | 'submit' | 'suspend' | 'resume' | 'note';
 /** Idempotent because of the state of the head; the store does not remember these requests. */
 const HEAD_IDEMPOTENT_OPS: ReadonlySet<HolderOp> = new Set(['renew', 'release', 'submit']);
 
-type SimOperatorVerb = Parameters<Coordinator['operate']>[2];
+type SimOperatorVerb = Parameters<Coordinator['decisions']['operate']>[2];
 
 export interface SimClaimRequest {
   readonly task_id: string;
@@ -83,7 +83,7 @@ export class CommandFactory {
     return this.command(
       'claim',
       { request_id, subject: request.task_id, isDeduplicated: true },
-      (coordinator, caller) => coordinator.claimTask(this.projectKey, body, caller),
+      (coordinator, caller) => coordinator.claims.claimTask(this.projectKey, body, caller),
     );
   }
 
@@ -91,7 +91,7 @@ export class CommandFactory {
     const request_id = this.newId();
     const body = { ...request, agent_id: this.actor, request_id };
     return this.command('next', { request_id, isDeduplicated: true }, (coordinator, caller, ended) =>
-      coordinator.next(this.projectKey, body, caller, ended()),
+      coordinator.claims.next(this.projectKey, body, caller, ended()),
     );
   }
 
@@ -106,7 +106,8 @@ export class CommandFactory {
     return this.command(
       mode === 'partial' ? 'batch' : 'atomic',
       { request_id, request_ids, isDeduplicated: mode === 'all_or_nothing' },
-      (coordinator, caller) => coordinator.batchClaim(this.projectKey, { claims, mode, request_id }, caller),
+      (coordinator, caller) =>
+        coordinator.claims.batchClaim(this.projectKey, { claims, mode, request_id }, caller),
     );
   }
 
@@ -118,12 +119,12 @@ export class CommandFactory {
     const withExpected = { ...base, expected_generation: generation };
     const withGeneration = { ...base, generation };
     const send: Record<HolderOp, SendToCoordinator> = {
-      renew: (to, caller) => to.renewLease(this.projectKey, withExpected, caller),
-      release: (to, caller) => to.releaseClaim(this.projectKey, withExpected, caller),
-      submit: (to, caller) => to.submitResult(this.projectKey, withGeneration, caller),
-      suspend: (to, caller) => to.suspendClaim(this.projectKey, withExpected, caller),
-      resume: (to, caller) => to.resumeClaim(this.projectKey, withExpected, caller),
-      note: (to, caller) => to.note(this.projectKey, withGeneration, caller),
+      renew: (to, caller) => to.holder.renewLease(this.projectKey, withExpected, caller),
+      release: (to, caller) => to.holder.releaseClaim(this.projectKey, withExpected, caller),
+      submit: (to, caller) => to.holder.submitResult(this.projectKey, withGeneration, caller),
+      suspend: (to, caller) => to.holder.suspendClaim(this.projectKey, withExpected, caller),
+      resume: (to, caller) => to.holder.resumeClaim(this.projectKey, withExpected, caller),
+      note: (to, caller) => to.holder.note(this.projectKey, withGeneration, caller),
     };
     const isDeduplicated = !HEAD_IDEMPOTENT_OPS.has(op);
     return this.command(op, { request_id, subject: task_id, handle, isDeduplicated }, send[op]);
@@ -134,7 +135,7 @@ export class CommandFactory {
     const { task_id: subject = null, request_id: own } = body as { task_id?: string; request_id?: string };
     const request_id = own === undefined ? this.newId() : `${this.projectKey.tenant_id}.${own}`;
     return this.command('append', { request_id, subject, handle }, (coordinator, caller) =>
-      coordinator.appendEvent(this.projectKey, { ...body, request_id }, caller),
+      coordinator.holder.appendEvent(this.projectKey, { ...body, request_id }, caller),
     );
   }
 
@@ -161,7 +162,7 @@ export class CommandFactory {
   operate(verb: SimOperatorVerb, taskId: string, body: Readonly<Record<string, unknown>>): SimCommand {
     const request_id = this.newId();
     return this.command(verb, { request_id, subject: taskId, isDeduplicated: true }, (coordinator, caller) =>
-      coordinator.operate(this.projectKey, taskId, verb, { ...body, request_id }, caller),
+      coordinator.decisions.operate(this.projectKey, taskId, verb, { ...body, request_id }, caller),
     );
   }
 
@@ -170,7 +171,8 @@ export class CommandFactory {
     return this.command(
       'review',
       { request_id, subject: body.task_id, isDeduplicated: true },
-      (coordinator, caller) => coordinator.recordReview(this.projectKey, { ...body, request_id }, caller),
+      (coordinator, caller) =>
+        coordinator.decisions.recordReview(this.projectKey, { ...body, request_id }, caller),
     );
   }
 

@@ -15,7 +15,7 @@ async function startWithClaim(lease_duration_seconds = 300) {
   const { coordinator } = server;
   await gen(terminal, 'plan', 'import', 'plan.yaml');
   const { claim } = unwrap(
-    await coordinator.next(SCOPE, { agent_id: 'alpha', session_id: 's1', lease_duration_seconds }),
+    await coordinator.claims.next(SCOPE, { agent_id: 'alpha', session_id: 's1', lease_duration_seconds }),
   );
   const { id: claim_id = '', task_id = '', generation = 0, session_id = '' } = claim ?? {};
   const handle = { task_id, generation, claim_id, session_id };
@@ -97,8 +97,11 @@ test('reports a lost claim once', async () => {
   const { hook, used, granted, handle, coordinator } = await startWithClaim();
   await hook('renew', granted);
   const reason = 'it hangs';
-  await coordinator.operate(SCOPE, handle.task_id, 'force_release', { expected_generation: 1, reason });
-  await coordinator.claimTask(SCOPE, { task_id: handle.task_id, agent_id: 'beta', session_id: 's2' });
+  await coordinator.decisions.operate(SCOPE, handle.task_id, 'force_release', {
+    expected_generation: 1,
+    reason,
+  });
+  await coordinator.claims.claimTask(SCOPE, { task_id: handle.task_id, agent_id: 'beta', session_id: 's2' });
   const started = { ...used, hook_event_name: 'SessionStart' };
   expect(await hook('handles', started)).toContain(`no longer hold ${handle.task_id}`);
   expect(await hook('handles', started)).toBe('');
@@ -107,7 +110,7 @@ test('reports a lost claim once', async () => {
 test('forgets a submitted claim silently', async () => {
   const { hook, used, granted, handle, coordinator } = await startWithClaim();
   await hook('renew', granted);
-  await coordinator.submitResult(SCOPE, { ...handle, result_data: 1 });
+  await coordinator.holder.submitResult(SCOPE, { ...handle, result_data: 1 });
   expect(await hook('handles', { ...used, hook_event_name: 'SessionStart' })).toBe('');
 });
 

@@ -122,9 +122,9 @@ test('renews a claim while the client runs, and no longer', async () => {
   await client.close();
   await isGone(pid);
   const other = { agent_id: 'beta', session_id: 's2' };
-  expect(unwrap(await server.coordinator.next(SCOPE, other)).claim).toBeNull();
+  expect(unwrap(await server.coordinator.claims.next(SCOPE, other)).claim).toBeNull();
   time.advance(1);
-  const taken = unwrap(await server.coordinator.next(SCOPE, other));
+  const taken = unwrap(await server.coordinator.claims.next(SCOPE, other));
   expect(taken.claim).toMatchObject({ task_id: 'A-001-schema', generation: 2 });
 });
 
@@ -151,7 +151,7 @@ test('exits when standard input ends, even with a live claim', async () => {
 test('does not renew a released claim', async () => {
   FrozenTime.begin();
   const { server, client } = await startMcpClient(OLDER);
-  const renewing = vi.spyOn(server.coordinator, 'renewLease');
+  const renewing = vi.spyOn(server.coordinator.holder, 'renewLease');
   const first = await callTool(client, 'next', { lease_duration_seconds: 1 });
   await callTool(client, 'release', { handle: first.handle });
   const second = await callTool(client, 'claim', { task_id: 'A-001-schema', lease_duration_seconds: 1 });

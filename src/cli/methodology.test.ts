@@ -25,14 +25,14 @@ async function escalated({ cwd }: TerminalOptions): Promise<void> {
   const { store, blobs, key } = await openWorkspaceStore(new Workspace(cwd), () => {});
   const coordinator = await Coordinator.open({ store, blobs });
   const by = { agent_id: 'agent-b', session_id: 's-b', agent_role: 'observer' };
-  await coordinator.claimTask(key, { feature_id: FEATURE_ID, edge: 'intent_requirements', ...by });
+  await coordinator.claims.claimTask(key, { feature_id: FEATURE_ID, edge: 'intent_requirements', ...by });
   const task_id = `${FEATURE_ID}#intent_requirements`;
   const draft = { task_id, session_id: 's-b', generation: 1, result_data: 'a draft' };
-  const refused = await coordinator.submitResult(key, draft);
+  const refused = await coordinator.holder.submitResult(key, draft);
   const failing = 'failing' in refused ? (refused.failing ?? []) : [];
   const details = failing.map(({ name }) => ({ name, result: 'pass' }));
   const total = details.length;
-  await coordinator.submitResult(key, {
+  await coordinator.holder.submitResult(key, {
     ...draft,
     evaluators: { passed: total, failed: 0, skipped: 0, total, details },
   });

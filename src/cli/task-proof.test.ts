@@ -148,7 +148,7 @@ it('proves that imported work was trusted, and names the imported event', async 
     payload: { imported: { source: 'old.jsonl', line: 1 } },
   };
   await server.coordinator.settings.configure(project, { files: PROJECT_FILES });
-  await server.coordinator.importEvents(project, { events: [event] });
+  await server.coordinator.imports.importEvents(project, { events: [event] });
   expect((await gen(terminal, 'import', '--trust-imports', '--project', 'shop')).out).toContain(
     '1 edge trusted',
   );

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { OwnedFiles, remove, removeOldest } from './owned-files.js';
 
-/** A claim whose result waits for a human. If changes are requested, whoever has its session and agent can continue it. */
+/** A claim whose result waits for a human. If changes are requested, a process with its session and agent can continue it. */
 export interface EscalatedClaim {
   readonly task_id: string;
   readonly session_id: string;

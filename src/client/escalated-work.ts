@@ -53,7 +53,7 @@ export class EscalatedWork {
     return [...this.owned].some(({ claim }) => claim.session_id === sessionId);
   }
 
-  /** The one to ask for next; null if there is none. It is asked for by nobody else until it is returned with `keep`. */
+  /** The one to ask for next; null if there is none. It is handed out once, until it is returned with `keep`. */
   async next(): Promise<OwnedEscalation | null> {
     for (let escalation = this.waiting.shift(); escalation !== undefined; escalation = this.waiting.shift()) {
       this.unasked.delete(escalation);

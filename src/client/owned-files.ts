@@ -11,7 +11,7 @@ const HOST = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
 const OWNER = `${HOST}-${process.pid}-${randomUUID().slice(0, 8)}`;
 
 /**
- * Files of one kind in a folder that processes share: `ID` and a suffix while nobody owns it, `ID~OWNER` and a suffix
+ * Files of one kind in a folder that processes share: `ID` and a suffix while it has no owner, `ID~OWNER` and a suffix
  * while a process does. A process owns a file by renaming it, which succeeds for one of several.
  */
 export class OwnedFiles {

@@ -42,7 +42,7 @@ export function createApp(dependencies: AppDependencies): App {
   const { context, routes, accessLog: log, isAccessLogged } = dependencies;
   const router = new Router(routes);
 
-  /** Never rejects: nobody waits for the answer to a request of the socket, and the process would end. */
+  /** Never rejects: no caller handles the rejection of a request of the socket, and the process would end. */
   const respond = async (request: IncomingRequest): Promise<HttpResponse> => {
     try {
       return await respondAndLog(request);
@@ -68,7 +68,7 @@ export function createApp(dependencies: AppDependencies): App {
     const response = await handleSafely(call, dependencies);
     call.bodyReservation?.release();
     const { body } = response;
-    // A stream has limits of its own.
+    // A stream has other limits.
     const isHeld = body instanceof ReadableStream || call.reserveResponse(Buffer.byteLength(body));
     const sent = isHeld ? response : bodyMemoryFullResponse();
     writeLog?.(sent, call);

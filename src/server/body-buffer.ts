@@ -1,7 +1,7 @@
 const CHUNKS_CHECKED = 4096;
 const CHUNK_BYTES_MIN = 16;
 
-/** A body as it arrives, in one growing buffer: a chunk of one byte as an object of its own would take hundreds. */
+/** A body as it arrives, in one growing buffer: a chunk of one byte as a separate object would take hundreds. */
 export class BodyBuffer {
   length = 0;
   private buffer: Uint8Array = new Uint8Array();

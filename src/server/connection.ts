@@ -1,7 +1,7 @@
 import { BodyBuffer } from './body-buffer.js';
 import type { BodyReservation } from './body-memory.js';
 
-/** The client disconnected while sending its body, so nobody reads the response. */
+/** The client disconnected while sending its body, so the response has no reader. */
 export class ClientGone extends Error {
   override readonly name = 'ClientGone';
 }

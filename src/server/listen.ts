@@ -10,7 +10,7 @@ import type { App } from './route.js';
 const HEADER_BYTES_MAX = 16 * 1024;
 const BACKLOG = 4096;
 const UNAUTHENTICATED = 401;
-/** Requests of one connection in progress. Clients do not pipeline; whoever does could hold many large responses. */
+/** Requests of one connection in progress. Clients do not pipeline; one that does could hold many large responses. */
 const PIPELINED_MAX = 4;
 
 export interface HttpListener {

@@ -62,7 +62,7 @@ function readBytes(
   return new Promise((resolve, reject) => {
     const body = new BodyBuffer();
     const refuse = (): void => {
-      // Whoever discards the rest listens for it.
+      // The code that discards the rest listens for it.
       incoming.off('data', onData);
       resolve(discardRest(incoming));
     };

@@ -8,7 +8,12 @@ import { withoutUndefined } from '../core/without-undefined.js';
 import type { Blobs } from '../stores/blobs.js';
 import type { Store } from '../stores/store.js';
 import { createApp } from './app.js';
-import { type AuthOptions, isInOpenModeAtStart, openAuthenticator } from './auth/authenticator.js';
+import {
+  type Authenticator,
+  type AuthOptions,
+  isInOpenModeAtStart,
+  openAuthenticator,
+} from './auth/authenticator.js';
 import { RateLimiter } from './auth/rate-limit.js';
 import { BodyMemory } from './body-memory.js';
 import { type HttpListener, listen } from './listen.js';
@@ -73,90 +78,113 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 }
 
 async function serve(options: ServerOptions): Promise<RunningServer> {
-  const { store, host = '127.0.0.1', port = DEFAULT_PORT } = options;
+  const { host = '127.0.0.1', port = DEFAULT_PORT } = options;
+  const parts = await openParts(options, host);
+  try {
+    const keys = await parts.coordinator.keys.openKeyRing();
+    parts.opened.keys = keys;
+    const authenticator = await openAuthenticator({ ...options.auth, keys, host });
+    const app = appOf(parts, authenticator, options);
+    const listener = await listen(app, { host, port }, listenSettings(options), (reason) =>
+      parts.metrics.connectionDropped(reason),
+    );
+    parts.opened.listener = listener;
+    let stopped: Promise<void> | null = null;
+    return {
+      url: `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`,
+      port: listener.port,
+      coordinator: parts.coordinator,
+      app,
+      get isInOpenMode() {
+        return authenticator.isInOpenMode;
+      },
+      stop: () => {
+        stopped ??= stop(parts, listener);
+        return stopped;
+      },
+    };
+  } catch (error) {
+    await parts.feeds.close();
+    parts.coordinator.close();
+    await parts.logs.close();
+    throw error;
+  }
+}
+
+/** What a server consists of, apart from the app that answers requests. */
+interface ServerParts {
+  readonly store: Store;
+  readonly coordinator: Coordinator;
+  readonly feeds: ProjectFeeds;
+  readonly metrics: Metrics;
+  readonly logs: ServerLogs;
+  readonly stopping: AbortController;
+  /** What is opened after the coordinator; null until then. */
+  readonly opened: { keys: KeyRing | null; listener: HttpListener | null };
+}
+
+async function openParts(options: ServerOptions, host: string): Promise<ServerParts> {
+  const { store } = options;
+  const opened: ServerParts['opened'] = { keys: null, listener: null };
   const metrics = new Metrics(options.metrics_prefix);
-  let keys: KeyRing | null = null;
   const isInOpenMode = await isInOpenModeAtStart({ ...options.auth, store, host });
   const coordinator = await Coordinator.open({
     store,
     observer: metrics,
     ...withoutUndefined({ blobs: options.blobs, audit: options.audit }),
     ...withoutUndefined({ limits: options.limits, notice_sender: options.notice_sender }),
-    has_enterprise_limits: () => isInOpenMode && keys?.hasAnyKey !== true,
+    has_enterprise_limits: () => isInOpenMode && opened.keys?.hasAnyKey !== true,
   });
+  const stopping = new AbortController();
+  // Every waiting call and stream listens to it; Node warns of a leak from the eleventh listener on.
+  setMaxListeners(0, stopping.signal);
   const feeds = new ProjectFeeds(coordinator.feed, store);
-  let listening: HttpListener | null = null;
   const logs = new ServerLogs(options);
   metrics.setGaugeSources({
     projectCounts: () => coordinator.projectCounts(),
     feedLag: () => feeds.lag(),
     listeners: () => feeds.subscriberCount(),
     damage: () => store.damage?.() ?? [],
-    connections: () => listening?.open_connections ?? 0,
+    connections: () => opened.listener?.open_connections ?? 0,
     lostLogLines: () => logs.lost_lines,
     auditAlarms: () => coordinator.audit.alarms(),
     undeliveredCheckpoints: () => coordinator.audit.undelivered(),
   });
-  const stopping = new AbortController();
-  // Every waiting call and stream listens to it; Node warns of a leak from the eleventh listener on.
-  setMaxListeners(0, stopping.signal);
-  try {
-    keys = await coordinator.keys.openKeyRing();
-    const authenticator = await openAuthenticator({ ...options.auth, keys, host });
-    const rateLimiter = new RateLimiter(options.auth?.rate_limits);
-    const context = {
+  return { store, coordinator, feeds, metrics, logs, stopping, opened };
+}
+
+function appOf(parts: ServerParts, authenticator: Authenticator, options: ServerOptions): App {
+  const { coordinator, feeds, metrics, store, logs } = parts;
+  const stopping = parts.stopping.signal;
+  return createApp({
+    context: {
       coordinator,
       feeds,
-      readiness: readinessProbe(store, stopping.signal, coordinator.audit),
+      readiness: readinessProbe(store, stopping, coordinator.audit),
       metrics: () => coordinator.waitForHeldProjects().then(() => metrics.text()),
-      stopping: stopping.signal,
+      stopping,
       bodyMemory: new BodyMemory(options.body_memory_bytes),
-    };
-    const { accessLog, errorLog } = logs;
-    const app = createApp({
-      context,
-      routes: ROUTES,
-      authenticator,
-      rateLimiter,
-      accessLog,
-      // The first key ends open mode while the server is running.
-      isAccessLogged: () => options.shouldLogOpenMode !== false || !authenticator.isInOpenMode,
-      errorLog,
-    });
-    const listener = await listen(app, { host, port }, listenSettings(options), (reason) =>
-      metrics.connectionDropped(reason),
-    );
-    listening = listener;
-    let stopped: Promise<void> | null = null;
-    const stop = async (): Promise<void> => {
-      stopping.abort();
-      const answered = listener.stop();
-      await feeds.close();
-      await answered;
-      await coordinator.audit.stop();
-      coordinator.close();
-      await store.close();
-      await logs.close();
-    };
-    return {
-      url: `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`,
-      port: listener.port,
-      coordinator,
-      app,
-      get isInOpenMode() {
-        return authenticator.isInOpenMode;
-      },
-      stop: () => {
-        stopped ??= stop();
-        return stopped;
-      },
-    };
-  } catch (error) {
-    await feeds.close();
-    coordinator.close();
-    await logs.close();
-    throw error;
-  }
+    },
+    routes: ROUTES,
+    authenticator,
+    rateLimiter: new RateLimiter(options.auth?.rate_limits),
+    accessLog: logs.accessLog,
+    // The first key ends open mode while the server is running.
+    isAccessLogged: () => options.shouldLogOpenMode !== false || !authenticator.isInOpenMode,
+    errorLog: logs.errorLog,
+  });
+}
+
+async function stop(parts: ServerParts, listener: HttpListener): Promise<void> {
+  const { coordinator } = parts;
+  parts.stopping.abort();
+  const answered = listener.stop();
+  await parts.feeds.close();
+  await answered;
+  await coordinator.audit.stop();
+  coordinator.close();
+  await parts.store.close();
+  await parts.logs.close();
 }
 
 function listenSettings({ listen, trusted_proxies = [] }: ServerOptions): ListenSettings {

@@ -7,8 +7,8 @@ import { PROJECT_URL, TestServer } from './testing/test-server.js';
 /** Resolves when a `next` call has reached the coordinator. */
 function arrival({ coordinator }: RunningServer): Promise<void> {
   return new Promise((resolve) => {
-    const next = coordinator.next.bind(coordinator);
-    coordinator.next = (...args) => {
+    const next = coordinator.claims.next.bind(coordinator);
+    coordinator.claims.next = (...args) => {
       resolve();
       return next(...args);
     };

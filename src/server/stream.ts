@@ -56,7 +56,7 @@ interface Subscription {
 class StreamSubscriber {
   isCaughtUp = false;
   readonly body: ReadableStream<Uint8Array>;
-  /** Settles when the response has ended, whoever ended it. */
+  /** Settles when the response has ended, by either side. */
   readonly ended: Promise<void>;
   private controller!: ReadableStreamDefaultController<Uint8Array>;
   isEnded = false;
@@ -325,7 +325,7 @@ export class ProjectFeeds {
     feed.subscribers.add(subscriber);
     this.openFeeds.add(feed);
     const stopWatching = authorization.onEnd(() => subscriber.endUnauthorized());
-    // The client may leave before it reads the stream, which then nobody cancels.
+    // A client that leaves before it reads the stream does not cancel it.
     const stopListening = connection.onClose(() => subscriber.markEnded());
     void subscriber.ended.then(() => {
       stopWatching();

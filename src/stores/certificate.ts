@@ -1,7 +1,7 @@
 import { StoreRefused } from './store.js';
 
 /**
- * Node's error codes for a rejected certificate. Some drivers substitute a code of their own, so the message is checked
+ * Node's error codes for a rejected certificate. Some drivers substitute another code, so the message is checked
  * too.
  */
 const CODE_PATTERN = /CERT|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE/;

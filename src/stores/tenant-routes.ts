@@ -35,7 +35,7 @@ export function parseRoutes(text: string, file: string) {
     urlOf,
     /** The store for data that belongs to no tenant. */
     defaultUrl: urlOf(PLATFORM_TENANT),
-    /** The tenants with an entry of their own. */
+    /** The tenants with an entry. */
     tenantIds: [...tenants.keys()],
   };
 }

@@ -5,7 +5,7 @@ import { nodeDisk } from '../stores/file/node-disk.js';
 import { readPrivateFile } from './regular-file.js';
 import type { Workspace } from './workspace.js';
 
-/** The URL of the process that holds the log, and its token; null if it has no token of its own. */
+/** The URL of the process that holds the log, and its token; null if it has no token. */
 export interface ServerAddress {
   readonly url: string;
   readonly token: string | null;

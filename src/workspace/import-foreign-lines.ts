@@ -12,7 +12,7 @@ export async function importForeignLines(
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
-    await coordinator.importForeignLines(key);
+    await coordinator.imports.importForeignLines(key);
     await sleep(POLL_MS, undefined, { signal, ref: false }).catch(() => {});
   }
 }

@@ -96,7 +96,7 @@ export class AuditedProject {
 
   renew(url: string, task_id: string, { generation, claim_id }: GrantedHandle): Promise<unknown> {
     const handle = { task_id, session_id: 's-beta', claim_id, expected_generation: generation };
-    return this.unsigned(url, (coordinator) => coordinator.renewLease(this.projectKey, handle));
+    return this.unsigned(url, (coordinator) => coordinator.holder.renewLease(this.projectKey, handle));
   }
 
   /** The last checkpoint, as a server answers. */

@@ -29,9 +29,9 @@ async function work(url: string): Promise<void> {
   const coordinator = await Coordinator.open({ store, blobs });
   const project = { tenant_id: 'default', project_id: 'shop' };
   unwrap(await coordinator.plans.put(project, planOf(TASK)));
-  unwrap(await coordinator.claimTask(project, { task_id: TASK, agent_id: 'a', session_id: 's-a' }));
+  unwrap(await coordinator.claims.claimTask(project, { task_id: TASK, agent_id: 'a', session_id: 's-a' }));
   const result = { task_id: TASK, session_id: 's-a', generation: 1, result_data: 1 };
-  unwrap(await coordinator.submitResult(project, result));
+  unwrap(await coordinator.holder.submitResult(project, result));
   coordinator.close();
   await store.close();
 }

@@ -20,7 +20,7 @@ for (const name of ENGINE_NAMES) {
         await fleet.plan(planOf(...tasks(20)));
         const claims = tasks(20).flatMap((task_id) =>
           Array.from({ length: 6 }, (_, index) =>
-            fleet.coordinatorAt(index).claimTask(fleet.project, { task_id, ...by(index) }),
+            fleet.coordinatorAt(index).claims.claimTask(fleet.project, { task_id, ...by(index) }),
           ),
         );
         const replies = (await Promise.all(claims)).map(unwrap);
@@ -71,7 +71,7 @@ for (const name of ENGINE_NAMES) {
         })();
         await Promise.all(
           tasks(60).map((task_id, index) =>
-            fleet.coordinatorAt(index).claimTask(fleet.project, { task_id, ...by(index) }),
+            fleet.coordinatorAt(index).claims.claimTask(fleet.project, { task_id, ...by(index) }),
           ),
         );
         done = true;
@@ -93,20 +93,20 @@ for (const name of ENGINE_NAMES) {
             };
             const off = await Coordinator.open({ store: fleet.store, environment });
             const [held, own] = tasks(2) as [string, string];
-            unwrap(await fleet.coordinatorAt(0).claimTask(fleet.project, { task_id: held, ...by(1) }));
-            expect(await off.claimTask(fleet.project, { task_id: held, ...by(2) })).toMatchObject({
+            unwrap(await fleet.coordinatorAt(0).claims.claimTask(fleet.project, { task_id: held, ...by(1) }));
+            expect(await off.claims.claimTask(fleet.project, { task_id: held, ...by(2) })).toMatchObject({
               reason: 'DENIED_ACTIVE_CLAIM',
             });
-            expect(await off.claimTask(fleet.project, { task_id: own, ...by(2) })).toMatchObject({
+            expect(await off.claims.claimTask(fleet.project, { task_id: own, ...by(2) })).toMatchObject({
               success: true,
             });
             expect(
-              await fleet.coordinatorAt(0).claimTask(fleet.project, { task_id: own, ...by(3) }),
+              await fleet.coordinatorAt(0).claims.claimTask(fleet.project, { task_id: own, ...by(3) }),
             ).toMatchObject({
               reason: 'DENIED_ACTIVE_CLAIM',
             });
             expect(
-              await off.renewLease(fleet.project, {
+              await off.holder.renewLease(fleet.project, {
                 task_id: own,
                 session_id: 's-2',
                 expected_generation: 1,
@@ -121,7 +121,7 @@ for (const name of ENGINE_NAMES) {
 
 const claimAll = async (fleet: EngineFleet, lease?: { lease_duration_seconds: number }) => {
   const claims = tasks(30).map((task_id, index) =>
-    fleet.coordinatorAt(index).claimTask(fleet.project, { task_id, ...by(index), ...lease }),
+    fleet.coordinatorAt(index).claims.claimTask(fleet.project, { task_id, ...by(index), ...lease }),
   );
   return (await Promise.all(claims)).map(unwrap);
 };

@@ -81,10 +81,10 @@ await onEngine(
 );
 
 const claim = (fleet: EngineFleet, task_id: string, who: string) =>
-  fleet.coordinatorAt(0).claimTask(fleet.project, { task_id, agent_id: who, session_id: `s-${who}` });
+  fleet.coordinatorAt(0).claims.claimTask(fleet.project, { task_id, agent_id: who, session_id: `s-${who}` });
 
 const submit = (fleet: EngineFleet, task_id: string, who: string, claim_id: string | undefined) =>
-  fleet.coordinatorAt(0).submitResult(fleet.project, {
+  fleet.coordinatorAt(0).holder.submitResult(fleet.project, {
     task_id,
     session_id: `s-${who}`,
     generation: 1,

@@ -132,7 +132,7 @@ class FullDiskScenario {
 }
 
 const claim = (fleet: EngineFleet, task_id: string, request_id?: string) =>
-  fleet.coordinatorAt(0).claimTask(fleet.project, {
+  fleet.coordinatorAt(0).claims.claimTask(fleet.project, {
     task_id,
     agent_id: 'a',
     session_id: 's-a',

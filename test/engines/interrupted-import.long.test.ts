@@ -96,7 +96,9 @@ async function sampleArchive(projectKey: ProjectKey, tasks: number): Promise<Arc
   const taskIds = Array.from({ length: tasks }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-task`);
   unwrap(await coordinator.plans.put(projectKey, planOf(...taskIds)));
   for (const task_id of taskIds)
-    unwrap(await coordinator.claimTask(projectKey, { task_id, agent_id: 'alpha', session_id: 's-alpha' }));
+    unwrap(
+      await coordinator.claims.claimTask(projectKey, { task_id, agent_id: 'alpha', session_id: 's-alpha' }),
+    );
   const lines: ArchiveLine[] = [];
   for await (const line of exportProject(store, blobs, projectKey)) lines.push(line);
   return lines;
@@ -180,7 +182,7 @@ async function expectNothingOrAll(
     return;
   }
   const body = { task_id: 'A-001-task', agent_id: 'beta', session_id: 's-beta' };
-  const claim = await coordinator.claimTask(projectKey, body);
+  const claim = await coordinator.claims.claimTask(projectKey, body);
   const unfinished = { problem: 'UNAVAILABLE', detail: expect.stringContaining('gen import') };
   expect(status).toMatchObject(length === 0 ? { problem: 'UNKNOWN_PROJECT' } : unfinished);
   expect(claim).toMatchObject(length === 0 ? { reason: 'UNKNOWN_PROJECT' } : unfinished);

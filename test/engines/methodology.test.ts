@@ -41,7 +41,7 @@ for (const name of ENGINE_NAMES) {
         const replies = (
           await Promise.all(
             Array.from({ length: 12 }, (_, n) =>
-              fleet.coordinatorAt(n).claimTask(project, { task_id: CODE, ...by(n) }),
+              fleet.coordinatorAt(n).claims.claimTask(project, { task_id: CODE, ...by(n) }),
             ),
           )
         ).map(unwrap);
@@ -59,7 +59,7 @@ for (const name of ENGINE_NAMES) {
         const ask = (at: number, agent: number, more: object = {}) =>
           fleet
             .coordinatorAt(at)
-            .next(project, { ...by(agent), kinds: ['edge'], wait_seconds: 0, ...more })
+            .claims.next(project, { ...by(agent), kinds: ['edge'], wait_seconds: 0, ...more })
             .then(unwrap);
         const replies = await Promise.all([0, 1, 2].map((agent) => ask(agent, agent)));
         const winner = replies.findIndex(({ success }) => success);
@@ -82,7 +82,7 @@ for (const name of ENGINE_NAMES) {
       test('converge by their checklist, and by human review if the checklist requires it', async () => {
         const { fleet, project } = await openFleet();
         const submit = (task_id: string, more: object) =>
-          fleet.coordinatorAt(1).submitResult(project, {
+          fleet.coordinatorAt(1).holder.submitResult(project, {
             task_id,
             session_id: 's-0',
             generation: 1,
@@ -90,7 +90,7 @@ for (const name of ENGINE_NAMES) {
             ...more,
           });
         for (const task_id of [CODE, SPEC]) {
-          unwrap(await fleet.coordinatorAt(0).claimTask(project, { task_id, ...by(0) }));
+          unwrap(await fleet.coordinatorAt(0).claims.claimTask(project, { task_id, ...by(0) }));
         }
         expect(await submit(CODE, {})).toMatchObject({ reason: 'NOT_CONVERGED' });
         expect(await submit(CODE, evaluatorReport())).toMatchObject({ reason: 'ACCEPTED' });
@@ -99,7 +99,9 @@ for (const name of ENGINE_NAMES) {
         });
         const candidate_sha256 = sha256({ made: 'it' });
         const gate = { generation: 1, iteration: 1, candidate_sha256, decision: 'APPROVED' };
-        expect(await fleet.coordinatorAt(2).recordReview(project, { task_id: SPEC, ...gate })).toMatchObject({
+        expect(
+          await fleet.coordinatorAt(2).decisions.recordReview(project, { task_id: SPEC, ...gate }),
+        ).toMatchObject({
           success: true,
         });
         const status = unwrap(await fleet.coordinatorAt(0).methodology.status(project));
@@ -110,7 +112,7 @@ for (const name of ENGINE_NAMES) {
       test('are granted one at a time across features that share modules, if that is enforced', async () => {
         const { fleet, project } = await openFleet(true);
         const claims = ['REQ-F-A#design_code', 'REQ-F-B#design_code'].map((task_id, n) =>
-          fleet.coordinatorAt(n).claimTask(project, { task_id, ...by(n) }),
+          fleet.coordinatorAt(n).claims.claimTask(project, { task_id, ...by(n) }),
         );
         const reasons = (await Promise.all(claims)).map((reply) => unwrap(reply).reason);
         expect(reasons.sort()).toEqual(['DENIED_PARALLEL', 'GRANTED']);

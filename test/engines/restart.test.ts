@@ -16,9 +16,13 @@ const OLD_TEXT = 'a remark of years ago';
 async function claimAndRelease(fleet: EngineFleet): Promise<void> {
   const session = { task_id: A, session_id: 's1' };
   const coordinator = fleet.coordinatorAt(0);
-  const { claim } = unwrap(await coordinator.claimTask(fleet.project, { ...session, agent_id: 'alpha' }));
+  const { claim } = unwrap(
+    await coordinator.claims.claimTask(fleet.project, { ...session, agent_id: 'alpha' }),
+  );
   const handle = { expected_generation: claim?.generation, claim_id: claim?.id };
-  unwrap(await coordinator.releaseClaim(fleet.project, { ...session, ...handle, reason: 'VOLUNTARY' }));
+  unwrap(
+    await coordinator.holder.releaseClaim(fleet.project, { ...session, ...handle, reason: 'VOLUNTARY' }),
+  );
 }
 
 for (const name of ENGINE_NAMES) {
@@ -33,9 +37,12 @@ for (const name of ENGINE_NAMES) {
         unwrap(await fleet.coordinatorAt(0).plans.put(idle, planOf(A)));
         const claim = async (task_id: string, lease_duration_seconds: number) =>
           unwrap(
-            await fleet
-              .coordinatorAt(0)
-              .claimTask(project, { task_id, agent_id: 'alpha', session_id: 's1', lease_duration_seconds }),
+            await fleet.coordinatorAt(0).claims.claimTask(project, {
+              task_id,
+              agent_id: 'alpha',
+              session_id: 's1',
+              lease_duration_seconds,
+            }),
           );
         await claim(A, 3600);
         const short = await claim(B, 1);

@@ -23,9 +23,9 @@ for (const name of ENGINE_NAMES) {
           const fixture = await openFleet();
           const { fleet, project, one, other } = fixture;
           const first = unwrap(
-            await one.claimTask(project, { task_id: TASK, ...alice, lease_duration_seconds }),
+            await one.claims.claimTask(project, { task_id: TASK, ...alice, lease_duration_seconds }),
           );
-          const denied = await other.claimTask(project, { task_id: TASK, ...bob });
+          const denied = await other.claims.claimTask(project, { task_id: TASK, ...bob });
           const inTime = (await fleet.store.now()) < Date.parse(first.claim?.expires_at ?? '');
           if (inTime) return { ...fixture, first, denied };
         }
@@ -34,15 +34,15 @@ for (const name of ENGINE_NAMES) {
 
       test('4.1: a single agent claims, renews and completes a task', async () => {
         const { fleet, project, one, other } = await openFleet();
-        const granted = unwrap(await one.claimTask(project, { task_id: TASK, ...alice }));
+        const granted = unwrap(await one.claims.claimTask(project, { task_id: TASK, ...alice }));
         expect(granted).toMatchObject({ success: true, reason: 'GRANTED', claim: { generation: 1 } });
         const handle = { task_id: TASK, session_id: alice.session_id };
-        expect(await other.renewLease(project, { ...handle, expected_generation: 1 })).toMatchObject({
+        expect(await other.holder.renewLease(project, { ...handle, expected_generation: 1 })).toMatchObject({
           reason: 'RENEWED',
         });
         const result = { ...handle, generation: 1, result_data: { login: 'works' } };
-        expect(await one.submitResult(project, result)).toMatchObject({ accepted: true, late: false });
-        expect(await other.submitResult(project, result)).toMatchObject({ accepted: true });
+        expect(await one.holder.submitResult(project, result)).toMatchObject({ accepted: true, late: false });
+        expect(await other.holder.submitResult(project, result)).toMatchObject({ accepted: true });
         expect(unwrap(await other.queries.getTaskState(project, TASK))).toMatchObject({
           phase: 'COMPLETED',
           generation: 1,
@@ -59,19 +59,19 @@ for (const name of ENGINE_NAMES) {
         const { fleet, project, one, other, first, denied } = await deniedInTime();
         expect(denied).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM', current_holder: 'Agent-A' });
         await fleet.waitUntilExpired(first.claim?.expires_at);
-        expect(await other.claimTask(project, { task_id: TASK, ...bob })).toMatchObject({
+        expect(await other.claims.claimTask(project, { task_id: TASK, ...bob })).toMatchObject({
           reason: 'GRANTED',
           claim: { generation: 2 },
         });
         const late = { task_id: TASK, session_id: alice.session_id, generation: 1, result_data: 'late' };
-        expect(await one.submitResult(project, late)).toMatchObject({
+        expect(await one.holder.submitResult(project, late)).toMatchObject({
           accepted: false,
           reason: 'STALE_GENERATION',
           current_generation: 2,
           parked: expect.anything(),
         });
         const result = { ...late, session_id: bob.session_id, generation: 2, result_data: 'in time' };
-        expect(await other.submitResult(project, result)).toMatchObject({ accepted: true });
+        expect(await other.holder.submitResult(project, result)).toMatchObject({ accepted: true });
         const { generations, rejected } = unwrap(await one.queries.getClaimHistory(project, TASK));
         expect(
           generations.map(({ generation, agent_id, result_accepted }) => [
@@ -89,8 +89,8 @@ for (const name of ENGINE_NAMES) {
       test('4.3: one of two concurrent claims is granted, and the refusal of the other names the holder', async () => {
         const { project, one, other } = await openFleet();
         const replies = await Promise.all([
-          one.claimTask(project, { task_id: TASK, ...alice }),
-          other.claimTask(project, { task_id: TASK, ...bob }),
+          one.claims.claimTask(project, { task_id: TASK, ...alice }),
+          other.claims.claimTask(project, { task_id: TASK, ...bob }),
         ]);
         const winner = replies.findIndex((reply) => 'success' in reply && reply.success);
         expect(replies[winner]).toMatchObject({ reason: 'GRANTED', claim: { generation: 1 } });
@@ -107,9 +107,9 @@ for (const name of ENGINE_NAMES) {
           [one, a, alice],
           [other, b, bob],
         ] as const) {
-          unwrap(await coordinator.claimTask(project, { task_id, ...who }));
+          unwrap(await coordinator.claims.claimTask(project, { task_id, ...who }));
         }
-        expect(await one.claimTask(project, { task_id: TASK, ...alice })).toMatchObject({
+        expect(await one.claims.claimTask(project, { task_id: TASK, ...alice })).toMatchObject({
           reason: 'DENIED_DEPENDENCIES',
         });
         for (const [coordinator, task_id, who] of [
@@ -117,9 +117,9 @@ for (const name of ENGINE_NAMES) {
           [one, b, bob],
         ] as const) {
           const result = { task_id, session_id: who.session_id, generation: 1, result_data: task_id };
-          expect(await coordinator.submitResult(project, result)).toMatchObject({ accepted: true });
+          expect(await coordinator.holder.submitResult(project, result)).toMatchObject({ accepted: true });
         }
-        expect(await other.claimTask(project, { task_id: TASK, ...bob })).toMatchObject({
+        expect(await other.claims.claimTask(project, { task_id: TASK, ...bob })).toMatchObject({
           reason: 'GRANTED',
         });
       });

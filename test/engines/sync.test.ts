@@ -37,9 +37,9 @@ await onSharedEngine('postgres', ({ url }) => {
       for (const [at, { workspace }] of both.entries()) {
         const agent = ['ada', 'bob'][at] as string;
         await withOfflineCoordinator(workspace, async (here) => {
-          unwrap(await here.claimTask(projectKey, { ...EDGE, ...by(agent) }));
+          unwrap(await here.claims.claimTask(projectKey, { ...EDGE, ...by(agent) }));
           const result = { ...EDGE, session_id: `s-${agent}`, generation: 1 };
-          unwrap(await here.submitResult(projectKey, { ...result, result_data: 'y'.repeat(100_000) }));
+          unwrap(await here.holder.submitResult(projectKey, { ...result, result_data: 'y'.repeat(100_000) }));
         });
       }
       const pushes = await Promise.all(both.map(({ cwd }) => gen({ cwd }, 'sync', 'push', ...remote)));

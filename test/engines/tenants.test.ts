@@ -46,7 +46,9 @@ for (const name of ENGINE_NAMES) {
           const project = { tenant_id, project_id: 'shop' };
           unwrap(await coordinator.plans.put(project, planOf(TASK)));
           const claim = { task_id: TASK, agent_id: 'a', session_id: 's-a' };
-          expect(await coordinator.claimTask(project, claim)).toMatchObject({ claim: { generation: 1 } });
+          expect(await coordinator.claims.claimTask(project, claim)).toMatchObject({
+            claim: { generation: 1 },
+          });
         }
         for (const tenantId of TENANTS) {
           const own = await openWithoutTimeouts(urlPattern.replace('{tenant}', tenantSlug(tenantId)));
@@ -89,7 +91,7 @@ test('the routes file gives a tenant its own engine, and an engine that is down 
     },
   );
   expect(
-    await coordinator.claimTask(
+    await coordinator.claims.claimTask(
       { tenant_id: 'acme', project_id: 'shop' },
       { task_id: TASK, agent_id: 'a', session_id: 's' },
     ),

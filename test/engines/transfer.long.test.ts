@@ -84,16 +84,16 @@ async function workedOn({ store, blobs }: OpenedStore, projectKey: ProjectKey): 
     result_data,
   });
   unwrap(await coordinator.plans.put(projectKey, planOf(done!, held!)));
-  unwrap(await coordinator.claimTask(projectKey, { task_id: done, ...by('alpha') }));
+  unwrap(await coordinator.claims.claimTask(projectKey, { task_id: done, ...by('alpha') }));
   unwrap(
-    await coordinator.operate(projectKey, done!, 'reassign', {
+    await coordinator.decisions.operate(projectKey, done!, 'reassign', {
       expected_generation: 1,
       ...by('beta'),
       reason: 'slow',
     }),
   );
-  unwrap(await coordinator.submitResult(projectKey, submission('alpha', 1, 'too late')));
-  unwrap(await coordinator.submitResult(projectKey, submission('beta', 2, LARGE)));
-  unwrap(await coordinator.claimTask(projectKey, { task_id: held, ...by('alpha') }));
+  unwrap(await coordinator.holder.submitResult(projectKey, submission('alpha', 1, 'too late')));
+  unwrap(await coordinator.holder.submitResult(projectKey, submission('beta', 2, LARGE)));
+  unwrap(await coordinator.claims.claimTask(projectKey, { task_id: held, ...by('alpha') }));
   coordinator.close();
 }

@@ -18,7 +18,7 @@ forEachStore('the edges of specifications 000 and 002', (open) => {
     const { harness, timeline, events } = await openTimeline();
     const agentA = timeline.agent('claude-1', 'Session-1');
     await agentA.claims(EDGE, { agent_role: 'architect' });
-    const refused = await harness.coordinator.claimTask(P, {
+    const refused = await harness.coordinator.claims.claimTask(P, {
       feature_id: FEATURE,
       edge: 'design→code',
       agent_id: 'claude-2',
@@ -132,7 +132,7 @@ forEachStore('the edges of specifications 000 and 002', (open) => {
     expect(await harness.coordinator.sweep()).toBe(1);
     expect(await harness.coordinator.sweep()).toBe(0);
 
-    const freed = await harness.coordinator.operate(
+    const freed = await harness.coordinator.decisions.operate(
       P,
       EDGE,
       'force_release',

@@ -53,9 +53,9 @@ async function busyProject(): Promise<Coordinator> {
   const tasks = ids.map((id) => ({ id, description: 'd', depends_on: [] }));
   await coordinator.plans.put(scope, { tracks: { A: tasks } });
   const claims = ids.map((task_id) => ({ task_id, agent_id: 'a', session_id: 's' }));
-  for (const claim of claims) await coordinator.claimTask(scope, claim);
+  for (const claim of claims) await coordinator.claims.claimTask(scope, claim);
   const items = ids.map((task_id) => ({ task_id, session_id: 's', expected_generation: 1 }));
-  await coordinator.renewBatch(scope, { items });
+  await coordinator.holder.renewBatch(scope, { items });
   return coordinator;
 }
 
@@ -86,7 +86,7 @@ describe('a renewal is not delayed by thirty readers of', () => {
     });
     const renewal = { task_id: taskId(1), session_id: 's', expected_generation: 1 };
     for (let call = 0; call < CALLS; call += 1) {
-      expect(await coordinator.renewLease(scope, renewal)).toMatchObject({ success: true });
+      expect(await coordinator.holder.renewLease(scope, renewal)).toMatchObject({ success: true });
       order.push('renewed');
     }
     await Promise.all(readers);

@@ -172,7 +172,7 @@ describe('a payload that was rewritten', () => {
     expect(store.damage()).toMatchObject([{ ...key, line: expect.any(Number), isServed: true }]);
     // Heads are in memory and were checked with the snapshot, so work continues until the file is repaired.
     const handle = { task_id: A, session_id: 's', generation: 1 };
-    expect(await coordinator.submitResult(key, { ...handle, result_data: 1 })).toMatchObject({
+    expect(await coordinator.holder.submitResult(key, { ...handle, result_data: 1 })).toMatchObject({
       accepted: true,
     });
     expect((await store.project(key))?.position).toBeGreaterThan(position);
@@ -186,10 +186,10 @@ async function snapshotted(): Promise<{ root: string; key: typeof SHOP; position
   const coordinator = await Coordinator.open({ store });
   await coordinator.plans.put(SHOP, planOf(A));
   const claim = { task_id: A, agent_id: 'a', session_id: 's' };
-  await coordinator.claimTask(SHOP, claim);
+  await coordinator.claims.claimTask(SHOP, claim);
   for (let count = 0; count < 60; count += 1) {
     const handle = { task_id: A, session_id: 's', generation: 1 };
-    await coordinator.note(SHOP, { ...handle, text: `note ${count}` });
+    await coordinator.holder.note(SHOP, { ...handle, text: `note ${count}` });
   }
   const position = (await store.project(SHOP))?.position ?? 0;
   coordinator.close();

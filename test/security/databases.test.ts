@@ -231,7 +231,7 @@ for (const dialect of [postgres, mysql]) {
         await work(coordinator, 'acme');
         const handle = { task_id: A, session_id: 's1', generation: 1 };
         unwrap(
-          await coordinator.note(
+          await coordinator.holder.note(
             { tenant_id: 'acme', project_id: 'shop' },
             { ...handle, text: 'first words' },
           ),
@@ -276,10 +276,10 @@ for (const dialect of [postgres, mysql]) {
         expect(granted.generation).toBe(lost.generation);
         expect(granted.claim_id).not.toBe(lost.claim_id);
         const result = { task_id: A, session_id: 's1', result_data: 1 };
-        expect(await second.submitResult(projectKey, { ...result, ...lost })).toMatchObject({
+        expect(await second.holder.submitResult(projectKey, { ...result, ...lost })).toMatchObject({
           accepted: false,
         });
-        expect(await second.submitResult(projectKey, { ...result, ...granted })).toMatchObject({
+        expect(await second.holder.submitResult(projectKey, { ...result, ...granted })).toMatchObject({
           accepted: true,
         });
       });
@@ -310,7 +310,9 @@ async function claimed(
   agent_id: string,
   session_id: string,
 ): Promise<{ generation: number; claim_id: string }> {
-  const { claim } = unwrap(await coordinator.claimTask(projectKey, { task_id: A, agent_id, session_id }));
+  const { claim } = unwrap(
+    await coordinator.claims.claimTask(projectKey, { task_id: A, agent_id, session_id }),
+  );
   if (claim?.id === undefined) throw new Error('The claim was not granted.');
   return { generation: claim.generation, claim_id: claim.id };
 }

@@ -70,7 +70,7 @@ describe('claims are renewed before the document reader starts on', () => {
     const plan = { tracks: { A: [{ id: 'A-001-x', description: 'd' }] } };
     await coordinator.plans.put(other, plan);
     await coordinator.plans.put(scope, plan);
-    const granted = await coordinator.claimTask(other, {
+    const granted = await coordinator.claims.claimTask(other, {
       task_id: 'A-001-x',
       agent_id: 'a',
       session_id: 's',
@@ -82,7 +82,7 @@ describe('claims are renewed before the document reader starts on', () => {
     });
     const renewal = { task_id: 'A-001-x', session_id: 's', expected_generation: 1 };
     for (let call = 0; call < CALLS; call += 1) {
-      expect(await coordinator.renewLease(other, renewal)).toMatchObject({ success: true });
+      expect(await coordinator.holder.renewLease(other, renewal)).toMatchObject({ success: true });
       order.push('renewed');
     }
     documents.resume();
@@ -107,16 +107,20 @@ test('claims are renewed while the tasks of a changed plan are scanned', async (
   await coordinator.plans.put(scope, plan(2_000));
   await coordinator.plans.put(other, plan(1));
   const agent = { agent_id: 'a', session_id: 's' };
-  expect(await coordinator.claimTask(other, { task_id: 'A-001-x::1', ...agent })).toMatchObject({
+  expect(await coordinator.claims.claimTask(other, { task_id: 'A-001-x::1', ...agent })).toMatchObject({
     success: true,
   });
   const order: string[] = [];
-  const next = coordinator.next(scope, agent).then((reply) => {
+  const next = coordinator.claims.next(scope, agent).then((reply) => {
     expect(reply).toMatchObject({ success: true });
     order.push('next');
   });
   for (let call = 0; call < CALLS; call += 1) {
-    await coordinator.renewLease(other, { task_id: 'A-001-x::1', session_id: 's', expected_generation: 1 });
+    await coordinator.holder.renewLease(other, {
+      task_id: 'A-001-x::1',
+      session_id: 's',
+      expected_generation: 1,
+    });
     order.push('renewed');
   }
   await next;

@@ -127,7 +127,7 @@ async function openWithClaim(files: Record<string, string> | null = FILES) {
   const checks = files === null ? {} : evaluatorReport();
   const submits = (...paths: string[]) => alpha.submits(EDGE, manifestOf(...paths), checks);
   const approves = (...paths: string[]) =>
-    harness.coordinator.recordReview(
+    harness.coordinator.decisions.recordReview(
       P,
       {
         task_id: EDGE,
@@ -147,7 +147,7 @@ describe('a closed folder', () => {
   test.each(CLOSED)('accepts no result: %j', async (path) => {
     const { harness, alpha } = await openWithClaim();
     const body = { ...alpha.handle(EDGE), result_data: manifestOf('src/a.ts', path), ...evaluatorReport() };
-    expect(await harness.coordinator.submitResult(P, body, OPEN_CALLER)).toMatchObject({
+    expect(await harness.coordinator.holder.submitResult(P, body, OPEN_CALLER)).toMatchObject({
       problem: 'INVALID_REQUEST',
     });
   });
@@ -261,9 +261,11 @@ describe('a file that controls other programs', () => {
     const agent = { ...OPEN_CALLER, may_review: false };
     const who = { task_id: 'REQ-F-B#design_code', session_id: 's9' };
     const claim = { ...who, agent_id: 'mallory', agent_role: 'human' };
-    expect(await harness.coordinator.claimTask(P, claim, agent)).toMatchObject({ success: true });
+    expect(await harness.coordinator.claims.claimTask(P, claim, agent)).toMatchObject({ success: true });
     const body = { ...who, generation: 1, result_data: manifestOf('.mcp.json') };
-    expect(await harness.coordinator.submitResult(P, body, agent)).toMatchObject({ reason: 'ESCALATED' });
+    expect(await harness.coordinator.holder.submitResult(P, body, agent)).toMatchObject({
+      reason: 'ESCALATED',
+    });
   });
 
   test('is kept as a conflict if the log accepted it without a human, and other files are promoted', async () => {

@@ -65,8 +65,8 @@ const WAITING = who('mallory', { wait_seconds: 30 });
 /** Resolves when a request for work has passed authentication. */
 function arrival({ coordinator }: RunningServer): Promise<void> {
   return new Promise((resolve) => {
-    const next = coordinator.next.bind(coordinator);
-    coordinator.next = (...asked) => {
+    const next = coordinator.claims.next.bind(coordinator);
+    coordinator.claims.next = (...asked) => {
       resolve();
       return next(...asked);
     };
@@ -248,13 +248,13 @@ test('refuses a queued command if the credential of its caller is revoked before
   hold = new Promise((resolve) => {
     release = resolve;
   });
-  const first = coordinator.claimTask(PROJECT_KEY, who('alice', { task_id: TASK }));
+  const first = coordinator.claims.claimTask(PROJECT_KEY, who('alice', { task_id: TASK }));
   await new Promise((resolve) => setImmediate(resolve));
   let valid = true;
   const mallory = { ...OPEN_CALLER, principal: 'key-1', isStillAuthorized: () => valid };
   const queued = [
-    coordinator.claimTask(PROJECT_KEY, who('mallory', { task_id: 'A-002-x' }), mallory),
-    coordinator.next(PROJECT_KEY, who('mallory', {}), mallory),
+    coordinator.claims.claimTask(PROJECT_KEY, who('mallory', { task_id: 'A-002-x' }), mallory),
+    coordinator.claims.next(PROJECT_KEY, who('mallory', {}), mallory),
   ];
   valid = false;
   release();

@@ -47,9 +47,9 @@ test('a signed command is accepted in canonical base64url only, not in other spe
   expect(others).toHaveLength(17);
   for (const other of others) {
     const spelled = { ...body, signature: signature.slice(0, cut) + other };
-    expect(await coordinator.claimTask(P, spelled)).toMatchObject({ problem: 'SIGNATURE_INVALID' });
+    expect(await coordinator.claims.claimTask(P, spelled)).toMatchObject({ problem: 'SIGNATURE_INVALID' });
   }
-  expect(await coordinator.claimTask(P, { ...body, signature })).toMatchObject({ reason: 'GRANTED' });
+  expect(await coordinator.claims.claimTask(P, { ...body, signature })).toMatchObject({ reason: 'GRANTED' });
 });
 
 test('a public key is accepted in canonical base64url only', () => {

@@ -51,10 +51,10 @@ it('many concurrent calls that wait for work cause no Node warning in the server
   const server = await TestServer.forTest();
   await server.plan(A);
   await server.claim(A);
-  const { coordinator } = server.running;
+  const { claims } = server.running.coordinator;
   const waiting = calls(MANY);
-  const next = coordinator.next.bind(coordinator);
-  vi.spyOn(coordinator, 'next').mockImplementation((...args) => {
+  const next = claims.next.bind(claims);
+  vi.spyOn(claims, 'next').mockImplementation((...args) => {
     waiting.one();
     return next(...args);
   });

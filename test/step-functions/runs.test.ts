@@ -45,7 +45,11 @@ async function decide({ coordinator }: EngineHarness, world: ScriptedWorld): Pro
   const { task_id, generation, iteration, candidate_sha256 } = reviews[0]!;
   const candidate = { task_id, generation, iteration, candidate_sha256 };
   unwrap(
-    await coordinator.recordReview(P, { ...candidate, decision: world.nextDecision(), comment: 'say why' }),
+    await coordinator.decisions.recordReview(P, {
+      ...candidate,
+      decision: world.nextDecision(),
+      comment: 'say why',
+    }),
   );
 }
 

@@ -44,7 +44,7 @@ export class HarnessAgent {
 
   tryClaim(task_id: string, extraFields: Record<string, unknown> = {}): Promise<ClaimResult | Problem> {
     const { agent_id, session_id } = this;
-    return this.harness.coordinator.claimTask(
+    return this.harness.coordinator.claims.claimTask(
       this.projectKey,
       { task_id, agent_id, session_id, ...extraFields },
       this.caller,
@@ -59,7 +59,7 @@ export class HarnessAgent {
     const { agent_id, session_id } = this;
     const claims = taskIds.map((task_id) => ({ task_id, agent_id, session_id, ...extraFields }));
     const { results } = unwrap(
-      await this.harness.coordinator.batchClaim(this.projectKey, { claims, mode }, this.caller),
+      await this.harness.coordinator.claims.batchClaim(this.projectKey, { claims, mode }, this.caller),
     );
     return results.map((reply) => {
       this.remember(unwrap(reply));
@@ -70,7 +70,7 @@ export class HarnessAgent {
   async next(extraFields: Record<string, unknown> = {}): Promise<AllFields<ClaimResult>> {
     const { agent_id, session_id } = this;
     const reply = unwrap(
-      await this.harness.coordinator.next(
+      await this.harness.coordinator.claims.next(
         this.projectKey,
         { agent_id, session_id, ...extraFields },
         this.caller,
@@ -82,12 +82,12 @@ export class HarnessAgent {
 
   async renews(taskId: string, extraFields: Record<string, unknown> = {}): Promise<RenewalResult> {
     const body = { ...this.expectedHandle(taskId), ...extraFields };
-    return unwrap(await this.harness.coordinator.renewLease(this.projectKey, body, this.caller));
+    return unwrap(await this.harness.coordinator.holder.renewLease(this.projectKey, body, this.caller));
   }
 
   async releases(taskId: string, extraFields: Record<string, unknown> = {}): Promise<ReleaseResult> {
     const body = { ...this.expectedHandle(taskId), ...extraFields };
-    return unwrap(await this.harness.coordinator.releaseClaim(this.projectKey, body, this.caller));
+    return unwrap(await this.harness.coordinator.holder.releaseClaim(this.projectKey, body, this.caller));
   }
 
   async submits(
@@ -96,24 +96,34 @@ export class HarnessAgent {
     extraFields: Record<string, unknown> = {},
   ): Promise<AllFields<SubmissionResult>> {
     const body = { ...this.handle(taskId), result_data, ...extraFields };
-    const reply = unwrap(await this.harness.coordinator.submitResult(this.projectKey, body, this.caller));
+    const reply = unwrap(
+      await this.harness.coordinator.holder.submitResult(this.projectKey, body, this.caller),
+    );
     return reply as AllFields<SubmissionResult>;
   }
 
   async suspends(taskId: string, extraFields: Record<string, unknown> = {}): Promise<GateResult> {
     const body = { ...this.expectedHandle(taskId), ...extraFields };
-    return unwrap(await this.harness.coordinator.suspendClaim(this.projectKey, body, this.caller));
+    return unwrap(await this.harness.coordinator.holder.suspendClaim(this.projectKey, body, this.caller));
   }
 
   async resumes(taskId: string): Promise<GateResult> {
     return unwrap(
-      await this.harness.coordinator.resumeClaim(this.projectKey, this.expectedHandle(taskId), this.caller),
+      await this.harness.coordinator.holder.resumeClaim(
+        this.projectKey,
+        this.expectedHandle(taskId),
+        this.caller,
+      ),
     );
   }
 
   async notes(taskId: string, text: string): Promise<NoteResult> {
     return unwrap(
-      await this.harness.coordinator.note(this.projectKey, { ...this.handle(taskId), text }, this.caller),
+      await this.harness.coordinator.holder.note(
+        this.projectKey,
+        { ...this.handle(taskId), text },
+        this.caller,
+      ),
     );
   }
 

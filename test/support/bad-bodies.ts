@@ -26,42 +26,45 @@ export const operator = { expected_generation: 1, reason: 'because' };
 /** Every operation that takes a body, with a valid one. */
 export const BODY_ENDPOINTS: Readonly<Record<string, BodyEndpoint>> = {
   claim: {
-    send: (to, body, scope = P) => to.claimTask(scope, body),
+    send: (to, body, scope = P) => to.claims.claimTask(scope, body),
     body: { task_id: A, agent_id: 'a', session_id: 's9' },
   },
   batch_claim: {
-    send: (to, body, scope = P) => to.batchClaim(scope, body),
+    send: (to, body, scope = P) => to.claims.batchClaim(scope, body),
     body: { claims: [{ task_id: A, agent_id: 'a', session_id: 's9' }] },
   },
-  renew: { send: (to, body, scope = P) => to.renewLease(scope, body), body: handle },
-  release: { send: (to, body, scope = P) => to.releaseClaim(scope, body), body: handle },
-  submit: { send: (to, body, scope = P) => to.submitResult(scope, body), body: result },
-  renew_batch: { send: (to, body, scope = P) => to.renewBatch(scope, body), body: { items: [] } },
-  release_batch: { send: (to, body, scope = P) => to.releaseBatch(scope, body), body: { items: [] } },
-  submit_batch: { send: (to, body, scope = P) => to.submitBatch(scope, body), body: { items: [] } },
-  suspend: { send: (to, body, scope = P) => to.suspendClaim(scope, body), body: handle },
-  resume: { send: (to, body, scope = P) => to.resumeClaim(scope, body), body: handle },
+  renew: { send: (to, body, scope = P) => to.holder.renewLease(scope, body), body: handle },
+  release: { send: (to, body, scope = P) => to.holder.releaseClaim(scope, body), body: handle },
+  submit: { send: (to, body, scope = P) => to.holder.submitResult(scope, body), body: result },
+  renew_batch: { send: (to, body, scope = P) => to.holder.renewBatch(scope, body), body: { items: [] } },
+  release_batch: { send: (to, body, scope = P) => to.holder.releaseBatch(scope, body), body: { items: [] } },
+  submit_batch: { send: (to, body, scope = P) => to.holder.submitBatch(scope, body), body: { items: [] } },
+  suspend: { send: (to, body, scope = P) => to.holder.suspendClaim(scope, body), body: handle },
+  resume: { send: (to, body, scope = P) => to.holder.resumeClaim(scope, body), body: handle },
   review: {
-    send: (to, body, scope = P) => to.recordReview(scope, body),
+    send: (to, body, scope = P) => to.decisions.recordReview(scope, body),
     body: { task_id: A, generation: 1, iteration: 1, candidate_sha256: HASH, decision: 'APPROVED' },
   },
-  next: { send: (to, body, scope = P) => to.next(scope, body), body: { agent_id: 'a', session_id: 's9' } },
+  next: {
+    send: (to, body, scope = P) => to.claims.next(scope, body),
+    body: { agent_id: 'a', session_id: 's9' },
+  },
   note: {
-    send: (to, body, scope = P) => to.note(scope, body),
+    send: (to, body, scope = P) => to.holder.note(scope, body),
     body: { task_id: A, session_id: 's1', generation: 1, text: 'x' },
   },
-  hold: { send: (to, body, scope = P) => to.operate(scope, A, 'hold', body), body: operator },
-  reset: { send: (to, body, scope = P) => to.operate(scope, A, 'reset', body), body: operator },
+  hold: { send: (to, body, scope = P) => to.decisions.operate(scope, A, 'hold', body), body: operator },
+  reset: { send: (to, body, scope = P) => to.decisions.operate(scope, A, 'reset', body), body: operator },
   force_release: {
-    send: (to, body, scope = P) => to.operate(scope, A, 'force_release', body),
+    send: (to, body, scope = P) => to.decisions.operate(scope, A, 'force_release', body),
     body: operator,
   },
   reassign: {
-    send: (to, body, scope = P) => to.operate(scope, A, 'reassign', body),
+    send: (to, body, scope = P) => to.decisions.operate(scope, A, 'reassign', body),
     body: { ...operator, agent_id: 'b', session_id: 's2' },
   },
   adopt: {
-    send: (to, body, scope = P) => to.operate(scope, A, 'adopt', body),
+    send: (to, body, scope = P) => to.decisions.operate(scope, A, 'adopt', body),
     body: { ...operator, result_id: 'res_x' },
   },
   open_session: {

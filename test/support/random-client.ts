@@ -172,16 +172,16 @@ export class RandomClient {
   }
 
   private readonly senders: Readonly<Record<string, SendStep>> = {
-    claim: (body) => this.coordinator.claimTask(this.scope, body),
-    next: (body) => this.coordinator.next(this.scope, body),
-    batch: (body) => this.coordinator.batchClaim(this.scope, body),
-    renew: (body) => this.coordinator.renewLease(this.scope, body),
-    release: (body) => this.coordinator.releaseClaim(this.scope, body),
-    submit: (body) => this.coordinator.submitResult(this.scope, body),
-    note: (body) => this.coordinator.note(this.scope, body),
-    suspend: (body) => this.coordinator.suspendClaim(this.scope, body),
-    resume: (body) => this.coordinator.resumeClaim(this.scope, body),
-    review: (body) => this.coordinator.recordReview(this.scope, body, human('rita')),
+    claim: (body) => this.coordinator.claims.claimTask(this.scope, body),
+    next: (body) => this.coordinator.claims.next(this.scope, body),
+    batch: (body) => this.coordinator.claims.batchClaim(this.scope, body),
+    renew: (body) => this.coordinator.holder.renewLease(this.scope, body),
+    release: (body) => this.coordinator.holder.releaseClaim(this.scope, body),
+    submit: (body) => this.coordinator.holder.submitResult(this.scope, body),
+    note: (body) => this.coordinator.holder.note(this.scope, body),
+    suspend: (body) => this.coordinator.holder.suspendClaim(this.scope, body),
+    resume: (body) => this.coordinator.holder.resumeClaim(this.scope, body),
+    review: (body) => this.coordinator.decisions.recordReview(this.scope, body, human('rita')),
     policy: (body) => this.coordinator.settings.putPolicy(this.scope, body),
     limits: (body) => this.coordinator.settings.putLimits(this.scope.tenant_id, body),
     plan: (body) => this.coordinator.plans.put(this.scope, body),
@@ -201,7 +201,7 @@ export class RandomClient {
     request: unknown,
   ) {
     const { task_id, body } = request as { task_id: string; body: unknown };
-    return this.coordinator.operate(this.scope, task_id, verb, body, human('ops'));
+    return this.coordinator.decisions.operate(this.scope, task_id, verb, body, human('ops'));
   }
 
   private operatorCommand(name: string) {

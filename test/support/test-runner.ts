@@ -75,5 +75,5 @@ export async function uploadCandidate(
 
 export const blobsOf = (coordinator: Coordinator) => ({
   putBlob: async (sha256: string, bytes: Uint8Array) =>
-    unwrap(await coordinator.putBlob(P.tenant_id, sha256, bytes)),
+    unwrap(await coordinator.blobs.putBlob(P.tenant_id, sha256, bytes)),
 });

@@ -43,7 +43,7 @@ Each agent is a separate "gen run --loop": it claims a task or an edge of a feat
 the result, and repeats. The command gets the work in environment variables (see gen run --help): the most important are
 GENESIS_TASK_ID, GENESIS_BRIEFING (a file with the briefing as JSON) and GENESIS_RESULT (the file to write the result
 to).
-In a git repository each agent has a worktree and a branch of its own (.genesis/fleet/AGENT, branch fleet/AGENT). At the
+In a git repository each agent has its own worktree and branch (.genesis/fleet/AGENT, branch fleet/AGENT). At the
 end it is removed, unless it has commits or changes. Commit what the agents need before you start them. A task does not see
 the commits of another agent's branch, only the results of its dependencies, in the briefing. At the end, merge the
 branches: git merge fleet/AGENT.

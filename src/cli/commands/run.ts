@@ -34,7 +34,7 @@ The program gets these environment variables: GENESIS_TASK_ID, GENESIS_GENERATIO
 GENESIS_SESSION, GENESIS_AGENT, GENESIS_BRIEFING (a file with the briefing as JSON), GENESIS_RESULT (the file to write
 the result to), GENESIS_URL, GENESIS_TENANT, GENESIS_PROJECT and, if the server requires one, GENESIS_TOKEN.
 The claim is renewed while the program runs. If the claim is lost, the program and its child processes are
-stopped, except those that have started a session of their own (setsid).
+stopped, except those that have started their own session (setsid).
 If the program exits with 0, its result file is submitted, or without one its exit code and the end of its output.
 Otherwise the work is released with the error. In a git repository the result carries metadata.git: the branch, the
 commits at the claim and at the submission, and the number of changed files and lines between them.
@@ -127,7 +127,7 @@ async function workOptions(run: WorkerRun, options: RunOptions, signal: AbortSig
     onEnded: async (ended) => {
       context.printNotice(endedText(ended));
       await cleanUpDrafts(run, ended);
-      // Nothing is claimed while nobody reads what became of the last work.
+      // Nothing is claimed while the result of the last work has no reader.
       await waitForReader(context.io.stderr, signal);
     },
   };

@@ -6,7 +6,7 @@ import type { CommandContext } from '../context.js';
 import { unwrapReply } from '../replies.js';
 import { parseSettings } from '../settings/parse-settings.js';
 
-/** A row per setting, so that whoever changes one sees what it means and what it was. */
+/** A row per setting, so that a user who changes one sees its meaning and its old value. */
 const settingsText = (
   settings: Readonly<Record<string, unknown>>,
   defaults: Readonly<Record<string, unknown>>,

@@ -5,7 +5,7 @@ import { addressList } from '../../server/connection-limits.js';
 import type { RunningServer, ServerOptions } from '../../server/server.js';
 import type { OpenedStore } from '../../server/store-url.js';
 import type { Workspace } from '../../workspace/workspace.js';
-import { openAccessLog } from '../access-log.js';
+import { type AccessLog, openAccessLog } from '../access-log.js';
 import { auditOptions } from '../audit/audit-options.js';
 import { assertNotBehindAnchor } from '../audit/start-with-anchor.js';
 import { command } from '../command.js';
@@ -63,63 +63,23 @@ const YOUNG_GENERATION_FLAG = '--max-semi-space-size=32';
 async function up(context: CommandContext, options: UpOptions): Promise<void> {
   context.io.restartWith?.(YOUNG_GENERATION_FLAG);
   const stopRequested = waitForStop(context.io);
-  const limits = limitsOf(options.limit ?? []);
-  const auth = authOf(options);
-  const metricsOptions = metricsOf(options.metricsPrefix);
-  const trusted_proxies = proxiesOf(options.trustedProxy ?? []);
   const url = options.store ?? defaultStore(context.io);
   const workspace = workspaceOf(context.io, url);
+  const settings = settingsOf(options);
   const log = await openAccessLog(context, options.accessLog);
-  // Lazy import: the help does not pay its load time.
-  const { startServer } = await import('../../server/server.js');
-  const { openStoreUrl, withoutPassword } = await import('../../server/store-url.js');
-  const folder = folderOfStore(context.io, url);
-  const removeUnusedStore = unusedStoreRemover(folder);
-  const { store, blobs } = await openStoreUrl(url, context.warn, context.io.env.GENESIS_BLOBS);
-  const start = async (): Promise<RunningServer> => {
-    if (folder !== null) context.warnAll(await trackedWarning(context.io, folder));
-    if (workspace !== null) context.warnAll(await ignoreWarning(workspace));
-    const { host, port } = options;
-    const audit = await auditOptions(context);
-    const webhooks = await webhookOptions(context);
-    await assertNotBehindAnchor(context, store, options.anchor);
-    const settings = {
-      host,
-      port,
-      limits,
-      auth,
-      trusted_proxies,
-      ...audit,
-      ...webhooks,
-      ...metricsOptions,
-      ...log.options,
-    };
-    return startServer({ store, blobs, ...settings });
-  };
-  const server = await start().catch(async (error) => {
-    await store.close();
-    await removeUnusedStore();
-    return throwStartFailure(error, options);
-  });
-  const storeName = withoutPassword(url);
-  const startServices = async () => {
-    const { coordinator } = server;
-    if (!server.isInOpenMode) await log.open();
-    const service =
-      workspace === null ? null : await startWorkspaceService(context, workspace, server, { store, blobs });
-    context.warnAll(await keyWarning(coordinator, storeName));
-    return service;
-  };
-  const inboxService = await startServices().catch(async (error) => {
-    // No client may reach a server that is not ready, and its lock must not outlive it.
-    await server.stop();
-    await log.close();
-    throw error;
-  });
-  printAddress(context, server, storeName);
+  const target = { url, workspace, anchor: options.anchor };
+  const { server, opened } = await start(context, target, { ...settings, ...log.options });
+  const inboxService = await startServices(context, { server, opened, workspace, log, url }).catch(
+    async (error) => {
+      // No client may reach a server that is not ready, and its lock must not outlive it.
+      await server.stop();
+      await log.close();
+      throw error;
+    },
+  );
   const stopReason = await Promise.race([
     stopRequested,
-    store.broken ?? stopRequested,
+    opened.store.broken ?? stopRequested,
     inboxService?.failed ?? stopRequested,
   ]).catch((error: Error) => error);
   context.printNotice('Stopping after all accepted requests are answered.');
@@ -133,6 +93,72 @@ async function up(context: CommandContext, options: UpOptions): Promise<void> {
   // Fail so that a supervisor restarts the server: it then reopens a store that lost history, and refuses old
   // handles.
   if (stopReason instanceof Error) throw new CommandFailure(stopReason.message);
+}
+
+/** The server's settings that the options alone decide. Checked before anything is opened. */
+function settingsOf(options: UpOptions) {
+  const { host, port } = options;
+  return {
+    host,
+    port,
+    limits: limitsOf(options.limit ?? []),
+    auth: authOf(options),
+    trusted_proxies: proxiesOf(options.trustedProxy ?? []),
+    ...metricsOf(options.metricsPrefix),
+  };
+}
+
+type UpSettings = ReturnType<typeof settingsOf> & AccessLog['options'];
+
+interface UpTarget {
+  readonly url: string;
+  readonly workspace: Workspace | null;
+  readonly anchor: string | undefined;
+}
+
+/** Opens the store and starts the server on it. A failed start leaves nothing behind. */
+async function start(context: CommandContext, { url, workspace, anchor }: UpTarget, settings: UpSettings) {
+  // Lazy import: the help does not pay its load time.
+  const { startServer } = await import('../../server/server.js');
+  const { openStoreUrl } = await import('../../server/store-url.js');
+  const folder = folderOfStore(context.io, url);
+  const removeUnusedStore = unusedStoreRemover(folder);
+  const opened = await openStoreUrl(url, context.warn, context.io.env.GENESIS_BLOBS);
+  try {
+    if (folder !== null) context.warnAll(await trackedWarning(context.io, folder));
+    if (workspace !== null) context.warnAll(await ignoreWarning(workspace));
+    const audit = await auditOptions(context);
+    const webhooks = await webhookOptions(context);
+    await assertNotBehindAnchor(context, opened.store, anchor);
+    const server = await startServer({ ...opened, ...settings, ...audit, ...webhooks });
+    return { server, opened };
+  } catch (error) {
+    await opened.store.close();
+    await removeUnusedStore();
+    return throwStartFailure(error as NodeJS.ErrnoException, settings);
+  }
+}
+
+interface StartedServer {
+  readonly server: RunningServer;
+  readonly opened: OpenedStore;
+  readonly workspace: Workspace | null;
+  readonly log: AccessLog;
+  readonly url: string;
+}
+
+/** Starts what runs beside the server, and says where it listens. Resolves to the service of the inboxes, if any. */
+async function startServices(
+  context: CommandContext,
+  { server, opened, workspace, log, url }: StartedServer,
+) {
+  const { withoutPassword } = await import('../../server/store-url.js');
+  const storeName = withoutPassword(url);
+  if (!server.isInOpenMode) await log.open();
+  const service = workspace === null ? null : await startWorkspaceService(context, workspace, server, opened);
+  context.warnAll(await keyWarning(server.coordinator, storeName));
+  printAddress(context, server, storeName);
+  return service;
 }
 
 /** In a workspace the server also processes the inboxes. */
@@ -202,7 +228,7 @@ function limitsOf(given: readonly string[]): Partial<Limits> {
   );
 }
 
-function throwStartFailure(error: NodeJS.ErrnoException, { host, port }: UpOptions): never {
+function throwStartFailure(error: NodeJS.ErrnoException, { host, port }: UpSettings): never {
   if (error.code === 'EADDRINUSE') {
     throw new CommandFailure(
       `Port ${port} of ${host} is in use. Pass --port N for another port, or --port 0 for a free one.`,

@@ -78,7 +78,7 @@ async function runNext(
   try {
     end = await runEdge(context, edge, options, signal);
   } catch (error) {
-    // Such as a command that nobody has confirmed: other edges may go on.
+    // Such as a command that is not confirmed: other edges may go on.
     if (!options.isLoop || !(error instanceof CommandFailure) || error.exitCode !== EXIT.human) throw error;
     return { says: error.message, next: '' };
   }

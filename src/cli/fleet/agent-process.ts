@@ -179,7 +179,7 @@ export class AgentProcess {
     return spawn(program, [...words, ...args], {
       cwd: folder,
       env: { ...env, ...spec.environment, ...address, ...identity },
-      // A group of its own: Ctrl-C reaches only the fleet, which then stops all agents in order.
+      // A separate group: Ctrl-C reaches only the fleet, which then stops all agents in order.
       detached: HAS_GROUPS,
       // The channel closes when this process ends, however it ends. The worker stops then.
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

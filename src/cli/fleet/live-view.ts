@@ -41,7 +41,7 @@ export class LiveView {
     else this.writeLine(text);
   };
 
-  /** Lines that nobody reads are counted instead of collected. */
+  /** Lines that are not read are counted instead of collected. */
   private writeLine(text: string): void {
     const { io, is_json } = this.context;
     const output = is_json ? io.stderr : io.stdout;

@@ -116,7 +116,7 @@ async function runAgents(
   view: LiveView,
   follower: ProjectFollower,
 ): Promise<void> {
-  // If this process ends early, for example because nobody reads its output any more, the agents end too.
+  // If this process ends early, for example because the reader of its output has gone, the agents end too.
   const terminateAll = (): void => {
     for (const agent of agents) agent.terminate();
   };
@@ -224,7 +224,7 @@ function printStart(
 ): void {
   const names = agents.map(({ name }) => name);
   const where = hasWorktrees
-    ? `Each works in a git worktree of its own: ${join(folder, 'AGENT')}, branch fleet/AGENT`
+    ? `Each works in its own git worktree: ${join(folder, 'AGENT')}, branch fleet/AGENT`
     : 'All agents work in the current folder: it is not in a git repository that has a commit.';
   context.printNotice(
     [

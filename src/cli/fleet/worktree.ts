@@ -29,7 +29,7 @@ export async function findRepository(folder: string): Promise<Repository | null>
   return { root, prefix: (await gitText(folder, ['rev-parse', '--show-prefix'])) ?? '' };
 }
 
-/** The folder in which one agent works, with a branch of its own. */
+/** The folder in which one agent works, with its branch. */
 export class AgentWorktree {
   readonly branch: string;
 

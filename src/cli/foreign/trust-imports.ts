@@ -44,7 +44,7 @@ async function withTrust(
     const caller = { ...OPEN_CALLER, user_id: await context.agent() };
     return withCoordinator(context, at.url, ({ coordinator }) =>
       work(async (body) => {
-        const reply = await coordinator.trustImports(projectKey, body, caller);
+        const reply = await coordinator.imports.trustImports(projectKey, body, caller);
         if (isProblem(reply)) throw failureWithCode(reply.problem, reply.detail);
         return reply;
       }),

@@ -73,7 +73,7 @@ it('tells of an earlier result, and why the task was reopened', async () => {
   const fleet = await EvidenceHarness.open();
   await fleet.complete(A);
   const reset = { expected_generation: 1, reason: 'wrong' };
-  unwrap(await fleet.coordinator.operate(P, A, 'reset', reset));
+  unwrap(await fleet.coordinator.decisions.operate(P, A, 'reset', reset));
   const reopened = fleet.proof(A);
   await expect(reopened).rejects.toThrow('A-001-schema is open and has no accepted result');
   await fleet.complete(A, 'beta', 's2');
@@ -151,8 +151,11 @@ it('does not take the signature of one command for that of another', async () =>
   const { sign, sent } = await fleet.openSigning('signed');
   const claim = (task_id: string) =>
     sign('claim_task', { task_id, agent_id: 'alpha', session_id: 'signed', request_id: 'r' });
-  unwrap(await fleet.coordinator.claimTask(P, claim(A)));
-  await fleet.harness.coordinator.operate(P, A, 'force_release', { expected_generation: 1, reason: 'gone' });
+  unwrap(await fleet.coordinator.claims.claimTask(P, claim(A)));
+  await fleet.harness.coordinator.decisions.operate(P, A, 'force_release', {
+    expected_generation: 1,
+    reason: 'gone',
+  });
   await fleet.complete(A, 'beta', 's2');
   const proof = await fleet.proof(A, sent);
   expect(proof.signatures).toHaveLength(1);
@@ -203,7 +206,7 @@ it('tells of an edge that a human approved', async () => {
   await alpha.submits(SPEC, 'v1', { evaluators, iteration: 2 });
   const candidate_sha256 = Buffer.from(sha256(Buffer.from('"v1"'))).toString('hex');
   const review = { task_id: SPEC, generation: 1, iteration: 2, decision: 'APPROVED', candidate_sha256 };
-  unwrap(await fleet.coordinator.recordReview(P, review, human('rita')));
+  unwrap(await fleet.coordinator.decisions.recordReview(P, review, human('rita')));
   const proof = await fleet.proof(SPEC);
   expect(rolesIn(proof)).toEqual(['session', 'grant', 'candidate', 'review', 'result']);
   const [, , candidate, approval, result] = linesOf(proof);

@@ -79,7 +79,7 @@ export const CLIENT_SECTIONS: Readonly<
         join(isUserScope ? home : folder, '.gemini', 'settings.json'),
         'the MCP server and its hooks',
         [
-          // Trusted: its tools run without a question, which nobody would answer in a run without a terminal.
+          // Trusted: its tools run without a question, which has no answer in a run without a terminal.
           mcpServerEntry({ ...mcpCommand(environment), ...env, trust: true }),
           hookEntry('AfterTool', { matcher: '.*' }, hook('renew')),
           hookEntry('SessionStart', {}, hook('handles')),

@@ -40,7 +40,7 @@ it.each([
   const cwd = await temporaryFolder();
   const workspace = await createWorkspace(cwd);
   await withOfflineCoordinator(workspace, (here) =>
-    here.claimTask(KEY, { ...EDGE, agent_id: 'ada', session_id: 's' }),
+    here.claims.claimTask(KEY, { ...EDGE, agent_id: 'ada', session_id: 's' }),
   );
   const url = await answering(text);
   for (const verb of ['status', 'pull', 'push']) {

@@ -16,10 +16,10 @@ const GATE = { iteration: 1, candidate_sha256: sha256Hex('"draft"') };
 async function createReviewedWork(): Promise<string> {
   const cwd = await temporaryFolder();
   await withOfflineCoordinator(await createWorkspace(cwd), async (here) => {
-    await here.claimTask(KEY, { ...EDGE, agent_id: 'ada', session_id: 's-ada' });
-    await here.suspendClaim(KEY, { ...EDGE, session_id: 's-ada', expected_generation: 1, ...GATE });
+    await here.claims.claimTask(KEY, { ...EDGE, agent_id: 'ada', session_id: 's-ada' });
+    await here.holder.suspendClaim(KEY, { ...EDGE, session_id: 's-ada', expected_generation: 1, ...GATE });
     const review = { ...EDGE, generation: 1, ...GATE, decision: 'CHANGES_REQUESTED' };
-    await here.recordReview(KEY, review, human('rita'));
+    await here.decisions.recordReview(KEY, review, human('rita'));
   });
   return cwd;
 }

@@ -21,10 +21,10 @@ describe('gen sync', () => {
     const workspace = await createWorkspace(cwd);
     const url = await served();
     await withOfflineCoordinator(workspace, async (here) => {
-      await here.claimTask(KEY, { ...EDGE, ...by('ada') });
+      await here.claims.claimTask(KEY, { ...EDGE, ...by('ada') });
       const body = { event_type: 'iteration_completed', feature_id: 'REQ-F-1', edge: 'design_code' };
       const payload = { iteration: 1, status: 'iterating', delta: 1 };
-      await here.appendEvent(KEY, { ...body, ...by('ada'), generation: 1, payload });
+      await here.holder.appendEvent(KEY, { ...body, ...by('ada'), generation: 1, payload });
     });
     const before = JSON.parse((await gen({ cwd }, 'sync', 'status', '--remote', url, '--json')).out);
     expect(before).toMatchObject({ behind: 0, pushed: false });
@@ -49,7 +49,7 @@ describe('gen sync', () => {
     const workspace = await createWorkspace(cwd);
     const url = await served();
     await withOfflineCoordinator(workspace, async (here) => {
-      await here.claimTask(KEY, { ...EDGE, ...by('ada') });
+      await here.claims.claimTask(KEY, { ...EDGE, ...by('ada') });
       // A push holds the log open throughout, as this callback does.
       const push = await gen({ cwd }, 'sync', 'push', '--remote', url);
       expect(push).toMatchObject({ code: 1, out: '', err: expect.stringContaining('one writer') });
@@ -60,10 +60,10 @@ describe('gen sync', () => {
   it('names the holder of a refused claim, and accepts a store as the remote', async () => {
     const cwd = await temporaryFolder();
     const workspace = await createWorkspace(cwd);
-    await withOfflineCoordinator(workspace, (here) => here.claimTask(KEY, { ...EDGE, ...by('ada') }));
+    await withOfflineCoordinator(workspace, (here) => here.claims.claimTask(KEY, { ...EDGE, ...by('ada') }));
     const other = await temporaryFolder();
     await withOfflineCoordinator(await createWorkspace(other), (here) =>
-      here.claimTask(KEY, { ...EDGE, ...by('bob') }),
+      here.claims.claimTask(KEY, { ...EDGE, ...by('bob') }),
     );
     const remote = ['--remote', `file:${join(other, 'office')}`];
     expect(await gen({ cwd: other }, 'sync', 'push', ...remote)).toMatchObject({ code: 0 });

@@ -34,7 +34,7 @@ export async function withRemote<T>(
 }
 
 /**
- * The remote of the last sync, unless git tracks the file that names it: then whoever can push to the repository could name
+ * The remote of the last sync, unless git tracks the file that names it: then anyone who can push to the repository could name
  * a server of theirs, and receive the token of everyone who pulls.
  */
 async function rememberedRemote(syncFile: string): Promise<string | null> {

@@ -27,7 +27,7 @@ export async function allResults(
   return results;
 }
 
-/** Parked results that nobody adopted, oldest first. */
+/** Parked results that were not adopted, oldest first. */
 export const adoptableResults = (results: readonly TaskResult[]): TaskResult[] => {
   const acceptedIds = new Set(results.filter(({ accepted }) => accepted).map(({ id }) => id));
   return results.filter(({ id, parked }) => parked && !acceptedIds.has(id));

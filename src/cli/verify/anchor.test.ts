@@ -73,7 +73,7 @@ class AuditedFolder {
 
   renew(log: string, task: string, claim: { generation: number; claim_id: string }): Promise<unknown> {
     return this.with(log, async (coordinator) =>
-      coordinator.renewLease(P, {
+      coordinator.holder.renewLease(P, {
         task_id: task,
         session_id: 's2',
         claim_id: claim.claim_id,

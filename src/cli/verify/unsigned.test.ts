@@ -35,8 +35,10 @@ async function storeWithUnsignedWork(workedAt: string): Promise<string> {
   await withCoordinator(join(cwd, 'other'), workedAt, async (coordinator) => {
     unwrap(await coordinator.plans.put(P, planOf(TASK)));
     const held = { task_id: TASK, session_id: 's1' };
-    unwrap(await coordinator.claimTask(P, { ...held, agent_id: 'alpha' }));
-    expect(await coordinator.submitResult(P, { ...held, generation: 1, result_data: 1 })).toMatchObject({
+    unwrap(await coordinator.claims.claimTask(P, { ...held, agent_id: 'alpha' }));
+    expect(
+      await coordinator.holder.submitResult(P, { ...held, generation: 1, result_data: 1 }),
+    ).toMatchObject({
       accepted: true,
     });
   });

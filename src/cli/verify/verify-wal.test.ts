@@ -16,7 +16,7 @@ async function crashed(): Promise<{ root: string; log: string; wal: string; even
   const store = await openFileStore({ root: running, direct_syncs_max: 0 });
   const coordinator = await Coordinator.open({ store });
   await coordinator.plans.put(KEY, PLAN);
-  await coordinator.claimTask(KEY, TASK);
+  await coordinator.claims.claimTask(KEY, TASK);
   const events = (await store.project(KEY))?.position ?? 0;
   const root = await copyOf(running);
   coordinator.close();
@@ -56,8 +56,8 @@ it('reports a log that ends before the write-ahead log continues it', async () =
   await (await openFileStore({ root })).close();
   const store = await openFileStore({ root, direct_syncs_max: 0 });
   const coordinator = await Coordinator.open({ store });
-  await coordinator.claimTask(KEY, { ...TASK, agent_id: 'agent-b', session_id: 'sess-b' });
-  await coordinator.releaseClaim(KEY, {
+  await coordinator.claims.claimTask(KEY, { ...TASK, agent_id: 'agent-b', session_id: 'sess-b' });
+  await coordinator.holder.releaseClaim(KEY, {
     task_id: TASK.task_id,
     session_id: 'sess-a',
     expected_generation: 1,

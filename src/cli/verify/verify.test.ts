@@ -30,11 +30,11 @@ async function workedOn(segment_bytes_max = 64 * 1024): Promise<{ cwd: string; p
   const coordinator = await Coordinator.open({ store });
   const { task_id } = TASK;
   await coordinator.plans.put(KEY, PLAN);
-  await coordinator.claimTask(KEY, TASK);
-  await coordinator.claimTask(KEY, { ...TASK, agent_id: 'agent-b', session_id: 'sess-b' });
-  await coordinator.releaseClaim(KEY, { task_id, session_id: 'sess-a', expected_generation: 1 });
-  await coordinator.claimTask(KEY, { ...TASK, agent_id: 'agent-b', session_id: 'sess-b' });
-  await coordinator.submitResult(KEY, {
+  await coordinator.claims.claimTask(KEY, TASK);
+  await coordinator.claims.claimTask(KEY, { ...TASK, agent_id: 'agent-b', session_id: 'sess-b' });
+  await coordinator.holder.releaseClaim(KEY, { task_id, session_id: 'sess-a', expected_generation: 1 });
+  await coordinator.claims.claimTask(KEY, { ...TASK, agent_id: 'agent-b', session_id: 'sess-b' });
+  await coordinator.holder.submitResult(KEY, {
     task_id,
     session_id: 'sess-b',
     generation: 2,
@@ -57,10 +57,10 @@ async function workedOnSigned(cwd: string): Promise<readonly EventEnvelope[]> {
   await coordinator.plans.put(KEY, PLAN);
   const session = { session_id: 'sess-a', project_id: KEY.project_id, public_key: publicKeyText(publicKey) };
   await coordinator.sessions.open(KEY.tenant_id, session);
-  await coordinator.claimTask(KEY, sign('claim_task', TASK));
+  await coordinator.claims.claimTask(KEY, sign('claim_task', TASK));
   const { task_id, session_id } = TASK;
   const result = { task_id, session_id, generation: 1, result_data: { ok: true } };
-  await coordinator.submitResult(KEY, sign('submit_result', result));
+  await coordinator.holder.submitResult(KEY, sign('submit_result', result));
   coordinator.close();
   const events = await store.events(KEY, { after: 0, limit: 100 });
   await store.close();

@@ -9,7 +9,7 @@ const PAUSE_MS_MAX = 5 * 60_000;
 
 /**
  * Sends the checkpoints of a project to a sink, in order. The log has them all, so a sink that is down misses none and
- * delays nobody: it is tried again after a pause that doubles.
+ * delays no command: it is tried again after a pause that doubles.
  */
 export class SinkDelivery {
   /** Undefined until the sink was asked. */

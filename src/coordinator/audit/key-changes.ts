@@ -28,7 +28,7 @@ interface KeyChangeRequest {
   readonly caller: Caller;
 }
 
-/** The reply without the keys: a repeated request gets those of its own time. */
+/** The reply without the keys: a repeated request gets the keys of its time. */
 type KeyChangeDecision =
   | { readonly success: true; readonly reason: AuditKeySuccess }
   | { readonly success: false; readonly reason: AuditKeyRefusal };

@@ -98,7 +98,7 @@ export class ProjectAudit {
 
   /**
    * Adds the signature of this coordinator to a record that only a coordinator may write. Unchanged if the key cannot
-   * be one of the project: then the record shows that nobody vouches for it.
+   * be one of the project: then the record shows that no key vouches for it.
    */
   signed<T extends object>(
     options: AuditOptions,

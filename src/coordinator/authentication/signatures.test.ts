@@ -53,7 +53,7 @@ forEachStore('signatures', (open) => {
     const payload = { iteration: 1, status: 'iterating' };
     const report = { event_type: 'iteration_completed', ...WHO, payload };
     const forged = { ...report, payload: { ...payload, signature: 'v1;', signed_text: 'x' } };
-    const append = (body: object) => harness.coordinator.appendEvent(P, sign('append_event', body));
+    const append = (body: object) => harness.coordinator.holder.appendEvent(P, sign('append_event', body));
     expect(await append(report)).toMatchObject({ reason: 'APPENDED' });
     expect(await append(forged)).toMatchObject({ problem: 'INVALID_EVENT' });
     expect(signaturesIn(await harness.events())).toEqual({ faults: [], checked: 1, unchecked: 0 });
@@ -65,23 +65,26 @@ forEachStore('signatures', (open) => {
     const { coordinator } = harness;
     const sign = await signing(harness);
     const claim = sign('claim_task', { task_id: A, ...WHO });
-    expect(await coordinator.claimTask(P, claim)).toMatchObject({ reason: 'GRANTED' });
+    expect(await coordinator.claims.claimTask(P, claim)).toMatchObject({ reason: 'GRANTED' });
     const held = { task_id: A, session_id: 's1', expected_generation: 1 };
     const renew = sign('renew_lease', held);
-    expect(await coordinator.renewLease(P, renew)).toMatchObject({ reason: 'RENEWED' });
+    expect(await coordinator.holder.renewLease(P, renew)).toMatchObject({ reason: 'RENEWED' });
     const suspend = sign('suspend_claim', held);
-    expect(await coordinator.suspendClaim(P, suspend)).toMatchObject({ reason: 'SUSPENDED' });
+    expect(await coordinator.holder.suspendClaim(P, suspend)).toMatchObject({ reason: 'SUSPENDED' });
     const resume = sign('resume_claim', held);
-    expect(await coordinator.resumeClaim(P, resume)).toMatchObject({ reason: 'RESUMED' });
+    expect(await coordinator.holder.resumeClaim(P, resume)).toMatchObject({ reason: 'RESUMED' });
     const { expected_generation: generation, ...handle } = held;
     const note = sign('note', { ...handle, generation, text: 'hello' });
-    expect(await coordinator.note(P, note)).toMatchObject({ reason: 'NOTED' });
+    expect(await coordinator.holder.note(P, note)).toMatchObject({ reason: 'NOTED' });
     const submit = sign('submit_result', { ...handle, generation, result_data: { b: 1, a: 2 } });
-    expect(await coordinator.submitResult(P, submit)).toMatchObject({ accepted: true });
+    expect(await coordinator.holder.submitResult(P, submit)).toMatchObject({ accepted: true });
     const next = sign('next', WHO);
-    expect(await coordinator.next(P, next)).toMatchObject({ reason: 'GRANTED', claim: { task_id: B } });
+    expect(await coordinator.claims.next(P, next)).toMatchObject({
+      reason: 'GRANTED',
+      claim: { task_id: B },
+    });
     const release = sign('release_claim', { ...held, task_id: B });
-    expect(await coordinator.releaseClaim(P, release)).toMatchObject({ reason: 'RELEASED' });
+    expect(await coordinator.holder.releaseClaim(P, release)).toMatchObject({ reason: 'RELEASED' });
 
     const events = await harness.events();
     const kept = events.filter(({ payload }) => payload.signature !== undefined);
@@ -100,15 +103,15 @@ forEachStore('signatures', (open) => {
     const sign = await signing(harness);
     const good = sign('claim_task', { task_id: A, ...WHO });
     const claims = [good, { task_id: B, ...WHO }];
-    const both = unwrap(await harness.coordinator.batchClaim(P, { claims }));
+    const both = unwrap(await harness.coordinator.claims.batchClaim(P, { claims }));
     expect(both.results).toMatchObject([{ reason: 'GRANTED' }, { problem: 'SIGNATURE_REQUIRED' }]);
     const rest = [sign('claim_task', { task_id: B, ...WHO }), { task_id: C, ...WHO, request_id: 'r9' }];
     const mode = 'all_or_nothing';
-    expect(await harness.coordinator.batchClaim(P, { claims: rest, mode })).toMatchObject({
+    expect(await harness.coordinator.claims.batchClaim(P, { claims: rest, mode })).toMatchObject({
       problem: 'SIGNATURE_REQUIRED',
     });
     const signed = [rest[0], sign('claim_task', { task_id: C, ...WHO })];
-    const all = unwrap(await harness.coordinator.batchClaim(P, { claims: signed, mode }));
+    const all = unwrap(await harness.coordinator.claims.batchClaim(P, { claims: signed, mode }));
     expect(all.results).toMatchObject([{ reason: 'GRANTED' }, { reason: 'GRANTED' }]);
     expect(signaturesIn(await harness.events())).toEqual({ faults: [], checked: 3, unchecked: 0 });
   });
@@ -116,11 +119,16 @@ forEachStore('signatures', (open) => {
   test('a refused result is kept with the signature of its submitter', async () => {
     const harness = await open();
     const sign = await signing(harness);
-    await harness.coordinator.claimTask(P, sign('claim_task', { task_id: A, ...WHO }));
-    await harness.coordinator.operate(P, A, 'force_release', { expected_generation: 1, reason: 'gone' });
-    await harness.coordinator.claimTask(P, sign('claim_task', { task_id: A, ...WHO }));
+    await harness.coordinator.claims.claimTask(P, sign('claim_task', { task_id: A, ...WHO }));
+    await harness.coordinator.decisions.operate(P, A, 'force_release', {
+      expected_generation: 1,
+      reason: 'gone',
+    });
+    await harness.coordinator.claims.claimTask(P, sign('claim_task', { task_id: A, ...WHO }));
     const late = sign('submit_result', { task_id: A, session_id: 's1', generation: 1, result_data: 1 });
-    expect(await harness.coordinator.submitResult(P, late)).toMatchObject({ reason: 'STALE_GENERATION' });
+    expect(await harness.coordinator.holder.submitResult(P, late)).toMatchObject({
+      reason: 'STALE_GENERATION',
+    });
     const refused = (await harness.events()).find(({ event_type }) => event_type === 'RESULT_REJECTED');
     expect(refused?.payload.signature).toBe(late.signature);
   });
@@ -129,12 +137,12 @@ forEachStore('signatures', (open) => {
     const harness = await open();
     const sign = await signing(harness);
     const body = { task_id: A, ...WHO, request_id: 'same' };
-    const first = await harness.coordinator.claimTask(P, sign('claim_task', body));
+    const first = await harness.coordinator.claims.claimTask(P, sign('claim_task', body));
     const request = { ...WHO, request_id: 'next' };
-    const second = await harness.coordinator.next(P, sign('next', request));
+    const second = await harness.coordinator.claims.next(P, sign('next', request));
     harness.advance(60);
-    expect(await harness.coordinator.claimTask(P, sign('claim_task', body))).toEqual(first);
-    expect(await harness.coordinator.next(P, sign('next', request))).toMatchObject({
+    expect(await harness.coordinator.claims.claimTask(P, sign('claim_task', body))).toEqual(first);
+    expect(await harness.coordinator.claims.next(P, sign('next', request))).toMatchObject({
       claim: unwrap(second).claim,
     });
   });
@@ -176,9 +184,11 @@ const WRONG: [string, string, (sign: Sign, harness: CoordinatorHarness) => objec
 test.each(WRONG)('a command with %s is refused, and nothing is written', async (_, code, make) => {
   const harness = await CoordinatorHarness.open('memory');
   const sign = await signing(harness);
-  await harness.coordinator.claimTask(P, sign('claim_task', { task_id: A, ...WHO }));
+  await harness.coordinator.claims.claimTask(P, sign('claim_task', { task_id: A, ...WHO }));
   const position = await harness.position();
-  expect(await harness.coordinator.renewLease(P, make(sign, harness))).toMatchObject({ problem: code });
+  expect(await harness.coordinator.holder.renewLease(P, make(sign, harness))).toMatchObject({
+    problem: code,
+  });
   expect(await harness.position()).toBe(position);
 });
 
@@ -191,7 +201,7 @@ test('a signature for one project is invalid in another', async () => {
   const session = { session_id: 's1', user_id: 'alice', project_id: 'bank', public_key };
   await harness.coordinator.sessions.open('acme', session);
   const claim = sign('claim_task', { task_id: A, ...WHO });
-  expect(await harness.coordinator.claimTask(elsewhere, claim)).toMatchObject({
+  expect(await harness.coordinator.claims.claimTask(elsewhere, claim)).toMatchObject({
     problem: 'SIGNATURE_INVALID',
   });
 });
@@ -200,11 +210,13 @@ test('a signature is optional if the tenant does not require one, but must be va
   const harness = await CoordinatorHarness.open('memory');
   const sign = await signing(harness, false);
   const signed = sign('claim_task', { task_id: A, ...WHO });
-  expect(await harness.coordinator.claimTask(P, { ...signed, agent_id: 'beta' })).toMatchObject({
+  expect(await harness.coordinator.claims.claimTask(P, { ...signed, agent_id: 'beta' })).toMatchObject({
     problem: 'SIGNATURE_INVALID',
   });
-  expect(await harness.coordinator.claimTask(P, signed)).toMatchObject({ reason: 'GRANTED' });
-  expect(await harness.coordinator.claimTask(P, { task_id: B, ...WHO })).toMatchObject({ reason: 'GRANTED' });
+  expect(await harness.coordinator.claims.claimTask(P, signed)).toMatchObject({ reason: 'GRANTED' });
+  expect(await harness.coordinator.claims.claimTask(P, { task_id: B, ...WHO })).toMatchObject({
+    reason: 'GRANTED',
+  });
 });
 
 test('a session opened through one coordinator can sign commands to another', async () => {
@@ -213,7 +225,7 @@ test('a session opened through one coordinator can sign commands to another', as
   await second.plans.get(P);
   const sign = await signing(harness);
   const claim = sign('claim_task', { task_id: A, ...WHO });
-  expect(await second.claimTask(P, claim)).toMatchObject({ reason: 'GRANTED' });
+  expect(await second.claims.claimTask(P, claim)).toMatchObject({ reason: 'GRANTED' });
 });
 
 test('a session keeps the key it was opened with, which must be an Ed25519 key', async () => {

@@ -24,7 +24,7 @@ const named = (project_id: string): ProjectKey => ({ ...P, project_id });
 /** Claims the task, and returns what its holder names in later commands. */
 async function claimA(coordinator: Coordinator, project: ProjectKey, session_id: string) {
   const body = { task_id: A, agent_id: 'alpha', session_id };
-  const { claim } = unwrap(await coordinator.claimTask(project, body));
+  const { claim } = unwrap(await coordinator.claims.claimTask(project, body));
   return { task_id: A, session_id, claim_id: claim?.id, generation: claim?.generation };
 }
 
@@ -32,12 +32,14 @@ async function claimA(coordinator: Coordinator, project: ProjectKey, session_id:
 async function workIn(coordinator: Coordinator, project: ProjectKey): Promise<void> {
   unwrap(await coordinator.plans.put(project, planOf(A, B)));
   const first = await claimA(coordinator, project, 's1');
-  unwrap(await coordinator.note(project, { ...first, text: NOTE }));
+  unwrap(await coordinator.holder.note(project, { ...first, text: NOTE }));
   const { generation: expected_generation, ...released } = first;
-  unwrap(await coordinator.releaseClaim(project, { ...released, expected_generation, reason: 'VOLUNTARY' }));
+  unwrap(
+    await coordinator.holder.releaseClaim(project, { ...released, expected_generation, reason: 'VOLUNTARY' }),
+  );
   const second = await claimA(coordinator, project, 's2');
   const sent = { ...second, result_data: { kept: 'for ever' } };
-  expect(await coordinator.submitResult(project, sent)).toMatchObject({ accepted: true });
+  expect(await coordinator.holder.submitResult(project, sent)).toMatchObject({ accepted: true });
 }
 
 const hasNote = async (store: Store, project: ProjectKey = P): Promise<boolean> =>
@@ -134,7 +136,9 @@ forEachStore('retention of projects that nobody uses', (open, name) => {
     const { redact } = harness.store;
     harness.store.redact = async (key, events) => {
       if (key.project_id === P.project_id)
-        unwrap(await harness.coordinator.claimTask(P, { task_id: B, agent_id: 'gamma', session_id: 's3' }));
+        unwrap(
+          await harness.coordinator.claims.claimTask(P, { task_id: B, agent_id: 'gamma', session_id: 's3' }),
+        );
       await redact.call(harness.store, key, events);
     };
     expect(await harness.coordinator.redactIdleHistory()).toBe(2);
@@ -192,7 +196,7 @@ forEachStore('retention of projects that nobody uses', (open, name) => {
   test('leaves a project loaded in which another coordinator has granted a claim', async () => {
     const harness = await restartedAfter(91);
     const other = await harness.openAnother();
-    unwrap(await other.claimTask(P, { task_id: B, agent_id: 'gamma', session_id: 's3' }));
+    unwrap(await other.claims.claimTask(P, { task_id: B, agent_id: 'gamma', session_id: 's3' }));
     expect(await harness.coordinator.redactIdleHistory()).toBe(1);
     expect(await loaded(harness)).toEqual([P.project_id]);
   });
@@ -208,7 +212,7 @@ forEachStore('retention of projects that nobody uses', (open, name) => {
     // The metadata is of the current generation.
     expect(await harness.coordinator.redactIdleHistory()).toBe(0);
     const other = await harness.openAnother();
-    unwrap(await other.claimTask(P, { task_id: A, agent_id: 'gamma', session_id: 's3' }));
+    unwrap(await other.claims.claimTask(P, { task_id: A, agent_id: 'gamma', session_id: 's3' }));
     expect(await harness.coordinator.redactIdleHistory()).toBe(1);
     expect(await hasNote(harness.store)).toBe(false);
   });

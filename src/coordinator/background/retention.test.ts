@@ -114,7 +114,7 @@ forEachStore('retention', (open) => {
       harness.advance(afterDays * DAY_S);
       await harness.coordinator.redactHistory();
       const body = { expected_generation: 2, reason: 'want it', result_id: parked };
-      return unwrap(await harness.coordinator.operate(P, A, 'adopt', body, human('admin')));
+      return unwrap(await harness.coordinator.decisions.operate(P, A, 'adopt', body, human('admin')));
     };
     expect(await adopted(89)).toMatchObject({ success: true, reason: 'ADOPTED' });
     expect(await adopted(91)).toMatchObject({ success: false, reason: 'UNKNOWN_RESULT' });

@@ -25,7 +25,7 @@ forEachStore('the deadline of a review', (open) => {
       (await harness.eventTypesOf(task)).filter((type) => type === 'escalation_timeout');
     const reviews = async () => unwrap(await coordinator.methodology.reviews(P)).reviews;
     const approve = (task: string = A) =>
-      harness.coordinator.recordReview(
+      harness.coordinator.decisions.recordReview(
         P,
         { task_id: task, generation: 1, iteration: 1, candidate_sha256: V1, decision: 'APPROVED' },
         human('rita'),

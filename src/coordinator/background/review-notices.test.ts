@@ -123,7 +123,7 @@ forEachStore('notices of reviews', (open) => {
     await runRound(harness);
     expect(receiver.received.map(({ body }) => body.candidate_sha256)).toEqual([V1, V2]);
     const candidate = { task_id: TASK, generation: 1, iteration: 2, candidate_sha256: V2 };
-    unwrap(await harness.coordinator.recordReview(P, { ...candidate, decision: 'APPROVED' }));
+    unwrap(await harness.coordinator.decisions.recordReview(P, { ...candidate, decision: 'APPROVED' }));
     await runRound(harness, 2 * DAY);
     expect(receiver.received).toHaveLength(2);
   });
@@ -138,7 +138,9 @@ forEachStore('notices of reviews', (open) => {
     const { harness } = await openWaiting();
     for (const event_type of ['review_notified', 'review_notice_failed', 'escalation_timeout']) {
       const body = { event_type, task_id: TASK, agent_id: 'alpha', payload: {} };
-      expect(await harness.coordinator.appendEvent(P, body)).toMatchObject({ problem: 'INVALID_EVENT' });
+      expect(await harness.coordinator.holder.appendEvent(P, body)).toMatchObject({
+        problem: 'INVALID_EVENT',
+      });
     }
   });
 });

@@ -24,13 +24,13 @@ test('next and start skip what an imported log says has converged', async () => 
     feature: F,
     edge: 'design_code',
   });
-  const next = unwrap(await coordinator.next(P, { ...AGENT, kinds: ['edge'] }));
+  const next = unwrap(await coordinator.claims.next(P, { ...AGENT, kinds: ['edge'] }));
   expect(next).toMatchObject({ reason: 'GRANTED', claim: { task_id: `${F}#design_code` } });
 });
 
 test('a claim of what an imported log says has converged is granted with a warning', async () => {
   const { coordinator } = await openImported(LOG);
-  const claim = (edge: string) => coordinator.claimTask(P, { feature_id: F, edge, ...AGENT });
+  const claim = (edge: string) => coordinator.claims.claimTask(P, { feature_id: F, edge, ...AGENT });
   const granted = unwrap(await claim('intent→requirements'));
   expect(granted).toMatchObject({
     reason: 'GRANTED',

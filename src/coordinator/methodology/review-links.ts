@@ -32,7 +32,7 @@ interface ReviewLinkDependencies {
 /** What a link is about now. */
 export type LinkedReview =
   | { readonly state: 'pending'; readonly link: ReviewLink; readonly review: PendingReview }
-  /** Nobody made this link here, or it was changed. */
+  /** This server did not make the link, or the link was changed. */
   | { readonly state: 'invalid' }
   | { readonly state: 'expired'; readonly link: ReviewLink }
   /** The candidate was decided on, with this link or otherwise. */
@@ -159,7 +159,7 @@ export class ReviewLinks {
   }
 }
 
-/** What whoever has a link may do: decide on one candidate. */
+/** What a link allows its bearer: to decide on one candidate. */
 const LINK_CALLER = {
   user_id: null,
   agent_role: null,

@@ -54,11 +54,11 @@ async function converge(
 ): Promise<void> {
   for (const edge of edges) {
     const by = { agent_id: 'ann', session_id: 's-ann', agent_role: 'human' };
-    const claimed = unwrap(await harness.coordinator.claimTask(P, { feature_id, edge, ...by }));
+    const claimed = unwrap(await harness.coordinator.claims.claimTask(P, { feature_id, edge, ...by }));
     expect(claimed).toMatchObject({ reason: 'GRANTED' });
     const task_id = `${feature_id}#${edge}`;
     const generation = claimed.claim?.generation ?? 0;
-    const submitted = await harness.coordinator.submitResult(P, {
+    const submitted = await harness.coordinator.holder.submitResult(P, {
       task_id,
       session_id: 's-ann',
       generation,
@@ -357,13 +357,15 @@ forEachStore('a release', (open) => {
     };
     for (const [event_type, payload] of Object.entries(payloadByType)) {
       const body = { event_type, agent_id: 'eve', payload };
-      expect(await coordinator.appendEvent(P, body, agent)).toMatchObject({ problem: 'INVALID_EVENT' });
+      expect(await coordinator.holder.appendEvent(P, body, agent)).toMatchObject({
+        problem: 'INVALID_EVENT',
+      });
     }
     const request = { version: '1.0.0', known_gaps: 0 };
     expect(await coordinator.methodology.release(P, request)).toMatchObject({ reason: 'NOT_READY' });
     // A caller that may review can append it, which is how offline decisions are imported.
     const body = { event_type: 'release_created', agent_id: 'ann', payload: payloadByType.release_created };
-    expect(await coordinator.appendEvent(P, body)).toMatchObject({ reason: 'APPENDED' });
+    expect(await coordinator.holder.appendEvent(P, body)).toMatchObject({ reason: 'APPENDED' });
   });
 
   test('a reviewer can append human decisions, and an agent cannot', async () => {
@@ -377,11 +379,11 @@ forEachStore('a release', (open) => {
     };
     for (const [event_type, payload] of Object.entries(payloadByType)) {
       const body = { event_type, agent_id: 'eve', payload };
-      expect(await coordinator.appendEvent(P, body, agent)).toMatchObject({ problem: 'FORBIDDEN' });
-      expect(await coordinator.appendEvent(P, body, reviewer)).toMatchObject({ reason: 'APPENDED' });
+      expect(await coordinator.holder.appendEvent(P, body, agent)).toMatchObject({ problem: 'FORBIDDEN' });
+      expect(await coordinator.holder.appendEvent(P, body, reviewer)).toMatchObject({ reason: 'APPENDED' });
     }
     const step = { event_type: 'gaps_validated', agent_id: 'eve', payload: {} };
-    expect(await coordinator.appendEvent(P, step, reviewer)).toMatchObject({ problem: 'FORBIDDEN' });
+    expect(await coordinator.holder.appendEvent(P, step, reviewer)).toMatchObject({ problem: 'FORBIDDEN' });
   });
 
   // req: EVT-024
@@ -426,12 +428,12 @@ forEachStore('a review', (open) => {
   async function waiting(harness: CoordinatorHarness) {
     const by = { agent_id: 'alpha', session_id: 's1', agent_role: 'code_agent' };
     const claimed = unwrap(
-      await harness.coordinator.claimTask(P, { feature_id: F, edge: 'intent_requirements', ...by }),
+      await harness.coordinator.claims.claimTask(P, { feature_id: F, edge: 'intent_requirements', ...by }),
     );
     const task_id = `${F}#intent_requirements`;
     const gate = { iteration: 2, candidate_sha256: sha };
     const handle = { task_id, session_id: 's1', expected_generation: claimed.claim?.generation };
-    unwrap(await harness.coordinator.suspendClaim(P, { ...handle, ...gate }));
+    unwrap(await harness.coordinator.holder.suspendClaim(P, { ...handle, ...gate }));
   }
 
   test('is listed with every field that a decision needs, and decided once, for that candidate', async () => {
@@ -583,7 +585,7 @@ forEachStore('the read-only views', (open) => {
   test('show a claimed edge as held, and as stale when its holder is inactive', async () => {
     const harness = await openConfigured(open);
     const by = { agent_id: 'alpha', session_id: 's1' };
-    await harness.coordinator.claimTask(P, { feature_id: F, edge: 'intent_requirements', ...by });
+    await harness.coordinator.claims.claimTask(P, { feature_id: F, edge: 'intent_requirements', ...by });
     const claims = async () => unwrap(await harness.coordinator.methodology.status(P)).claims;
     expect(await claims()).toMatchObject([
       { feature_id: F, agent_id: 'alpha', state: 'held', generation: 1 },

@@ -69,7 +69,7 @@ test('a version is released at most once, and concurrent checkpoints each have t
   );
   expect(new Set(marks.map((one) => 'event_id' in one && one.event_id)).size).toBe(20);
   unwrap(
-    await harness.coordinator.claimTask(P, {
+    await harness.coordinator.claims.claimTask(P, {
       task_id: `${F}#intent_requirements`,
       agent_id: 'a',
       session_id: 's',

@@ -71,7 +71,7 @@ const vectorsOf = ({ records }: WorkState): FeatureVector[] =>
     .filter(({ subject }) => subject.startsWith(FEATURE_PREFIX))
     .map(({ value }) => value as unknown as FeatureVector);
 
-/** The edge's claim as shown to people; null if nobody holds it. */
+/** The edge's claim as shown to people; null if the edge is not held. */
 function edgeClaimOf(head: Head, nowMs: number, rules: Rules): EdgeClaim | null {
   const { claim, generation } = head;
   if (claim === null || claim.state === 'RELEASED' || claim.state === 'SUPERSEDED') return null;

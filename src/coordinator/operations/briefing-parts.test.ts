@@ -70,7 +70,7 @@ forEachStore('a briefing', (open) => {
     const { evaluators } = evaluatorReport({ compiles: 'fail', reads_well: 'pass' });
     const details = evaluators.details.map((detail) => ({ ...detail, says: 'line 3' }));
     unwrap(
-      await harness.coordinator.appendEvent(P, {
+      await harness.coordinator.holder.appendEvent(P, {
         event_type: 'iteration_completed',
         agent_id: 'alpha',
         ...alpha.handle(edge),

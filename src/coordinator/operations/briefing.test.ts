@@ -89,7 +89,7 @@ forEachStore('the briefing', (open) => {
       reason: 'GENERATION_MISMATCH',
     });
     const forged = { ...zombie, generation: 2, text: 'it is me' };
-    expect(await harness.coordinator.note(P, forged)).toMatchObject({ reason: 'SESSION_MISMATCH' });
+    expect(await harness.coordinator.holder.note(P, forged)).toMatchObject({ reason: 'SESSION_MISMATCH' });
     expect(await harness.position()).toBe(position);
     await beta.notes(B, 'mine');
     await beta.notes(B, 'mine');

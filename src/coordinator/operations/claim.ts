@@ -142,7 +142,7 @@ export function attemptClaim(
   recorder?: RefusalRecorder,
 ): Attempt<ClaimResult | Problem> | NeedsFetch {
   const transaction = new TransactionBuilder(view, claim.body.request_id, recorder, claim.body.offline);
-  // Whoever controls a session can end its claims, so nobody claims in the session of another.
+  // The owner of a session can end its claims, so a caller cannot claim in the session of another.
   const forbidden = otherOwnerProblem(view, claim.body.session_id, caller);
   if (forbidden !== null) return transaction.answer(null, forbidden);
   const command = claimCommand(view, claim, caller);
@@ -211,7 +211,7 @@ export function claimCommand(
     agent_role,
     user_id: caller.user_id ?? sessionUserOf(session, caller),
     ...principalFields(session, caller, body.resume === true),
-    // In single-agent mode nobody competes for the work, so the lease does not expire.
+    // In single-agent mode no other agent competes for the work, so the lease does not expire.
     lease_seconds: isSingleAgent
       ? null
       : (body.lease_duration_seconds ?? omittedLeaseSeconds(kind, view.rulesOf(subject))),
@@ -236,7 +236,7 @@ function principalFields(
   };
 }
 
-/** The session's user, for a caller without a user of its own that controls the session. */
+/** The session's user, for a caller without a user that controls the session. */
 function sessionUserOf(session: RecordHead | null, caller: Caller): string | null {
   if (session === null) return null;
   const owner = session.value as unknown as SessionOwner;

@@ -17,7 +17,7 @@ const SHARED_NAMED_MAX = 20;
 const EDGE_SUBJECT = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}#[a-z][a-z0-9_]{0,99}$/;
 
 /**
- * Why nobody can claim this edge, as a sentence; null if it can be claimed. An unconfigured project accepts any
+ * Why this edge cannot be claimed, as a sentence; null if it can be claimed. An unconfigured project accepts any
  * well-formed edge, because its features are not recorded.
  */
 export function unknownEdgeReason(view: DecisionView, subject: string): string | null {

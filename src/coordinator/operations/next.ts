@@ -54,7 +54,7 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
 
   attempt(view: DecisionView): Attempt<ClaimResult | Problem> | NeedsFetch {
     const { signal } = this.context;
-    // Work granted to nobody is lost for a whole lease.
+    // Work granted to a client that has left is lost for a whole lease.
     if (signal?.aborted) return new TransactionBuilder(view).answer(null, this.nothingReady(view, null));
     const missing = this.missingState(view);
     if (missing !== null) return missing;

@@ -47,10 +47,15 @@ forEachStore('results', (open) => {
     const { coordinator, alpha } = await openWithClaim();
     const bytes = Buffer.from('not json');
     const blob_sha256 = sha256('not json');
-    const put = await coordinator.putBlob('acme', blob_sha256, bytes);
+    const put = await coordinator.blobs.putBlob('acme', blob_sha256, bytes);
     expect(put).toEqual({ sha256: blob_sha256, size_bytes: 8 });
     const { session_id, generation } = alpha.handle(A);
-    const submitted = await coordinator.submitResult(P, { task_id: A, session_id, generation, blob_sha256 });
+    const submitted = await coordinator.holder.submitResult(P, {
+      task_id: A,
+      session_id,
+      generation,
+      blob_sha256,
+    });
     expect(submitted).toMatchObject({
       accepted: true,
       work_product_ref: `wp-${A}-gen1-${blob_sha256.slice(0, 12)}`,
@@ -61,28 +66,34 @@ forEachStore('results', (open) => {
     const { coordinator, queries, alpha } = await openWithClaim();
     const { session_id, generation } = alpha.handle(A);
     const expected = { expected_generation: generation, reason: 'because' };
-    await coordinator.operate(P, A, 'force_release', expected, human('ops'));
+    await coordinator.decisions.operate(P, A, 'force_release', expected, human('ops'));
     const metadata = { git: { branch: 'work', head: 'c0ffee' } };
     const late = { task_id: A, session_id, generation, result_data: 1, metadata };
-    const { parked } = unwrap(await coordinator.submitResult(P, late));
-    await coordinator.operate(P, A, 'adopt', { ...expected, result_id: parked ?? '' }, human('ops'));
+    const { parked } = unwrap(await coordinator.holder.submitResult(P, late));
+    await coordinator.decisions.operate(
+      P,
+      A,
+      'adopt',
+      { ...expected, result_id: parked ?? '' },
+      human('ops'),
+    );
     const { results } = unwrap(await queries.listResults(P, A));
     expect(results).toMatchObject([
       { accepted: false, parked: true, metadata },
       { accepted: true, metadata },
     ]);
     const tooLarge = { ...late, metadata: { text: 'x'.repeat(4096) } };
-    expect(await coordinator.submitResult(P, tooLarge)).toMatchObject({ problem: 'INVALID_REQUEST' });
+    expect(await coordinator.holder.submitResult(P, tooLarge)).toMatchObject({ problem: 'INVALID_REQUEST' });
   });
 
   test('that name a missing blob, or one of another tenant, are refused and the claim stays', async () => {
     const { harness, coordinator, alpha } = await openWithClaim();
     const bytes = Buffer.from('theirs');
-    unwrap(await coordinator.putBlob('other', sha256('theirs'), bytes));
+    unwrap(await coordinator.blobs.putBlob('other', sha256('theirs'), bytes));
     const position = await harness.position();
     const { session_id, generation } = alpha.handle(A);
     const body = { task_id: A, session_id, generation, blob_sha256: sha256('theirs') };
-    expect(await coordinator.submitResult(P, body)).toMatchObject({ problem: 'BLOB_MISSING' });
+    expect(await coordinator.holder.submitResult(P, body)).toMatchObject({ problem: 'BLOB_MISSING' });
     expect(await harness.position()).toBe(position);
     expect((await alpha.submits(A)).accepted).toBe(true);
   });
@@ -90,14 +101,14 @@ forEachStore('results', (open) => {
   test('a blob is stored only under its own hash and within the size limit of the tenant', async () => {
     const { coordinator, queries } = await openWithClaim({ max_result_size_bytes: 10 });
     const bytes = Buffer.from('0123456789');
-    const wrong = await coordinator.putBlob('acme', sha256('other'), bytes);
+    const wrong = await coordinator.blobs.putBlob('acme', sha256('other'), bytes);
     expect(wrong).toMatchObject({ problem: 'INVALID_REQUEST' });
     const large = Buffer.from('0123456789a');
-    expect(await coordinator.putBlob('acme', sha256('0123456789a'), large)).toMatchObject({
+    expect(await coordinator.blobs.putBlob('acme', sha256('0123456789a'), large)).toMatchObject({
       problem: 'INVALID_REQUEST',
     });
     expect(await queries.getBlob('acme', sha256('other'))).toMatchObject({ problem: 'NOT_FOUND' });
-    expect(unwrap(await coordinator.putBlob('acme', sha256('0123456789'), bytes)).size_bytes).toBe(10);
+    expect(unwrap(await coordinator.blobs.putBlob('acme', sha256('0123456789'), bytes)).size_bytes).toBe(10);
   });
 
   test('that are refused are kept with their data and can be read', async () => {

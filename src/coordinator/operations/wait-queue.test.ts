@@ -24,11 +24,11 @@ async function openWaiters() {
   });
   unwrap(await coordinator.plans.put(P, planOf(HELD, LEFT)));
   for (const task_id of [HELD, LEFT]) {
-    unwrap(await coordinator.claimTask(P, { task_id, agent_id: 'holder', session_id: 's0' }));
+    unwrap(await coordinator.claims.claimTask(P, { task_id, agent_id: 'holder', session_id: 's0' }));
   }
   const waiting = Array.from({ length: WAITING }, (_, index) => {
     const who = { agent_id: `a${index}`, session_id: `w${index}`, wait_seconds: 30 };
-    return coordinator.next(P, who, undefined, abort.signal) as Promise<ClaimResult>;
+    return coordinator.claims.next(P, who, undefined, abort.signal) as Promise<ClaimResult>;
   });
   while (nextCalls < WAITING) await settle();
   await settle();
@@ -57,10 +57,10 @@ test('a waiter is refused at once when its session is closed, and no other waite
 
 test('a change that makes no task ready wakes nobody, and a ready task wakes one waiter', async () => {
   const { coordinator, waiting, nextCallCount, leave } = await openWaiters();
-  for (let turn = 0; turn < 20; turn += 1) unwrap(await coordinator.renewLease(P, at(HELD)));
+  for (let turn = 0; turn < 20; turn += 1) unwrap(await coordinator.holder.renewLease(P, at(HELD)));
   await settle();
   expect(nextCallCount()).toBe(WAITING);
-  unwrap(await coordinator.releaseClaim(P, at(HELD)));
+  unwrap(await coordinator.holder.releaseClaim(P, at(HELD)));
   const first = await Promise.race(waiting);
   expect(first.claim?.task_id).toBe(HELD);
   await settle();
@@ -79,7 +79,7 @@ test('a task that the first waiter cannot claim goes to the next', async () => {
     unwrap(await coordinator.sessions.open(P.tenant_id, opening));
     unwrap(await coordinator.sessions.close(P.tenant_id, opening.session_id));
   }
-  unwrap(await coordinator.releaseClaim(P, at(LEFT)));
+  unwrap(await coordinator.holder.releaseClaim(P, at(LEFT)));
   expect((await waiting[last])?.claim?.task_id).toBe(LEFT);
 });
 
@@ -92,7 +92,7 @@ async function waitWhileLeaseEnds(endsAtRead: number): Promise<ClaimResult> {
   onTestFinished(() => coordinator.close());
   unwrap(await coordinator.plans.put(P, planOf(HELD)));
   const holder = { agent_id: 'holder', session_id: 's0', lease_duration_seconds: LEASE_SECONDS };
-  unwrap(await coordinator.claimTask(P, { task_id: HELD, ...holder }));
+  unwrap(await coordinator.claims.claimTask(P, { task_id: HELD, ...holder }));
   environment.advance(LEASE_SECONDS - 0.002);
   const { clock } = environment;
   // Node's timers may fire up to a millisecond early.
@@ -107,7 +107,7 @@ async function waitWhileLeaseEnds(endsAtRead: number): Promise<ClaimResult> {
   };
   const abort = new AbortController();
   const waiter = { agent_id: 'waiter', session_id: 's1', wait_seconds: 30 };
-  const waiting = coordinator.next(P, waiter, undefined, abort.signal) as Promise<ClaimResult>;
+  const waiting = coordinator.claims.next(P, waiter, undefined, abort.signal) as Promise<ClaimResult>;
   for (let turn = 0; turn < 10; turn += 1) {
     await settle();
     environment.advance(0.001);

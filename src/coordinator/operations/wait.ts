@@ -20,7 +20,7 @@ interface WaitRequest extends Pick<WaitTicket, 'session_id' | 'track' | 'wantsEd
 
 /**
  * Requests work until there is some or the time is up, waiting in the queue in between. After a disconnect it does
- * not request again: work granted to nobody is lost for a whole lease.
+ * not request again: work granted to a client that has left is lost for a whole lease.
  */
 export async function waitForWork(
   project: Project,

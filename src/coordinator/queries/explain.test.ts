@@ -53,7 +53,7 @@ forEachStore('explain', (open) => {
 
   test('lists every rule that prevents a claim, not only the first', async () => {
     const { coordinator } = await openWithPlan();
-    await coordinator.operate(P, B, 'hold', { expected_generation: 0, reason: 'ask legal' });
+    await coordinator.decisions.operate(P, B, 'hold', { expected_generation: 0, reason: 'ask legal' });
     expect(unwrap(await coordinator.queries.explain(P, B)).why).toEqual([
       { rule: 'DENIED_HELD', says: 'ask legal' },
       { rule: 'DENIED_DEPENDENCIES', says: `it waits for ${A}` },
@@ -84,7 +84,7 @@ forEachStore('explain', (open) => {
 
   test('knows a task that was removed from the plan, and not one that was never in it', async () => {
     const { coordinator, rules } = await openWithPlan();
-    await coordinator.operate(P, B, 'hold', { expected_generation: 0, reason: 'x' });
+    await coordinator.decisions.operate(P, B, 'hold', { expected_generation: 0, reason: 'x' });
     unwrap(await coordinator.plans.put(P, planOf(A)));
     expect(await rules(B)).toEqual(['UNKNOWN_TASK']);
     expect(await coordinator.queries.explain(P, 'Z-001-never')).toMatchObject({ problem: 'NOT_FOUND' });

@@ -64,7 +64,7 @@ describe('background work while the store is unavailable', () => {
     await passSeconds(30);
     setOutage(false);
     const { moved } = await listening(harness);
-    await second.claimTask(P, { task_id: A, agent_id: 'beta', session_id: 's2' });
+    await second.claims.claimTask(P, { task_id: A, agent_id: 'beta', session_id: 's2' });
     await passSeconds(11);
     expect(moved()).toContain('CLAIM_ACQUIRED');
   });
@@ -76,9 +76,9 @@ describe('background work while the store is unavailable', () => {
     setOutage(true);
     await passSeconds(60);
     const claim = { task_id: A, agent_id: 'alpha', session_id: 's1' };
-    expect(await harness.coordinator.claimTask(P, claim)).toMatchObject({ problem: 'UNAVAILABLE' });
+    expect(await harness.coordinator.claims.claimTask(P, claim)).toMatchObject({ problem: 'UNAVAILABLE' });
     setOutage(false);
-    expect(await harness.coordinator.claimTask(P, claim)).toMatchObject({ success: true });
+    expect(await harness.coordinator.claims.claimTask(P, claim)).toMatchObject({ success: true });
     setOutage(true);
     const before = calls.count;
     await passSeconds(STEP_SECONDS);

@@ -32,7 +32,7 @@ interface DecidedJob {
 }
 
 /**
- * Commits to a log that nobody else writes to. A command is decided on the state and applied to it in the same turn, so
+ * Commits to a log with a single writer. A command is decided on the state and applied to it in the same turn, so
  * that nothing has to be compared or decided again; its reply, and that of a refusal, waits until the log is durable. A
  * failed write takes back what was not durable: the state is then loaded again from the log.
  */

@@ -41,7 +41,7 @@ const TRIES_MAX = 100;
 
 /**
  * A loaded project. Commands queue here, and batches of them are decided and committed as the kind of store allows.
- * There is no batching timer: a single command waits for nobody, and a thousand share one fsync.
+ * There is no batching timer: a single command does not wait, and a thousand share one fsync.
  */
 export class Project implements CommittingProject {
   state: WorkState = emptyWork();

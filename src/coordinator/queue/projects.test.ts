@@ -15,7 +15,7 @@ test('a project without events is not kept in memory after a request names it', 
   const key = { ...P, project_id: NAMED };
   const calls = Array.from({ length: 20 }, () => [
     coordinator.queries.status(key),
-    coordinator.claimTask(key, { task_id: 'A-001-x', agent_id: 'a', session_id: 's' }),
+    coordinator.claims.claimTask(key, { task_id: 'A-001-x', agent_id: 'a', session_id: 's' }),
     coordinator.plans.get(key),
   ]);
   await Promise.all(calls.flat());
@@ -48,7 +48,7 @@ test('the clock margin of a store without a clock applies only to the tenants of
   const reasonsAfterTheLease = async (tenant_id: string) => {
     const project = { ...P, tenant_id };
     const claim = (name: string) =>
-      coordinator.claimTask(project, { task_id: 'A-001-x', agent_id: name, session_id: `s-${name}` });
+      coordinator.claims.claimTask(project, { task_id: 'A-001-x', agent_id: name, session_id: `s-${name}` });
     unwrap(await coordinator.plans.put(project, planOf('A-001-x')));
     const { claim: held } = unwrap(await claim('alpha'));
     world.advance(held?.lease_duration_seconds ?? 0);

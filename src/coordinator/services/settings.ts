@@ -133,7 +133,7 @@ const configureExtraFields = configureBody
 const tooManyTracksProblem = () =>
   fieldProblem(
     'max_agents_per_track',
-    `expected at most ${LIMITED_TRACKS_MAX} tracks with a value of their own. Remove one: null as its value.`,
+    `expected at most ${LIMITED_TRACKS_MAX} tracks with a value. Remove one: set it to null.`,
   );
 
 /** Writes the features in transactions of limited size until all are written. */

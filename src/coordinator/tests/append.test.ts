@@ -24,7 +24,7 @@ forEachStore('appending a methodology event', (open) => {
 
   test('is open to anyone while nobody holds the subject, and records the subject', async () => {
     const { harness, coordinator } = await openWithPlan();
-    const reply = await coordinator.appendEvent(P, { ...iteration(1), ...EDGE });
+    const reply = await coordinator.holder.appendEvent(P, { ...iteration(1), ...EDGE });
     expect(reply).toMatchObject({ success: true, reason: 'APPENDED' });
     expect((await harness.events()).at(-1)).toMatchObject({
       event_type: 'iteration_completed',
@@ -40,7 +40,7 @@ forEachStore('appending a methodology event', (open) => {
     const { claim } = await alpha.claims(A);
     const event = { ...iteration(1), task_id: A };
     const appendReason = async (more: object) => {
-      const reply = await coordinator.appendEvent(P, { ...event, ...more });
+      const reply = await coordinator.holder.appendEvent(P, { ...event, ...more });
       return 'reason' in reply ? reply.reason : reply.problem;
     };
     expect(await appendReason({})).toBe('SESSION_MISMATCH');
@@ -52,15 +52,17 @@ forEachStore('appending a methodology event', (open) => {
     expect(await appendReason({ session_id: 's1', generation: 1, claim_id: claim?.id })).toBe('APPENDED');
     const closed = { ...OPEN_CALLER, claim_id_optional: false };
     const bare = { ...event, session_id: 's1', generation: 1 };
-    expect(await coordinator.appendEvent(P, bare, closed)).toMatchObject({ reason: 'SESSION_MISMATCH' });
+    expect(await coordinator.holder.appendEvent(P, bare, closed)).toMatchObject({
+      reason: 'SESSION_MISMATCH',
+    });
   });
 
   test('takes effect once when it is repeated with the same request id', async () => {
     const { harness, coordinator } = await openWithPlan();
     const body = { ...iteration(1), request_id: 'r1' };
-    const first = await coordinator.appendEvent(P, body);
-    expect(await coordinator.appendEvent(P, body)).toEqual(first);
-    const other = await coordinator.appendEvent(P, { ...iteration(2), request_id: 'r1' });
+    const first = await coordinator.holder.appendEvent(P, body);
+    expect(await coordinator.holder.appendEvent(P, body)).toEqual(first);
+    const other = await coordinator.holder.appendEvent(P, { ...iteration(2), request_id: 'r1' });
     expect(other).toMatchObject({ problem: 'IDEMPOTENCY_CONFLICT' });
     const events = (await harness.events()).filter(({ event_type }) => event_type === 'iteration_completed');
     expect(events).toHaveLength(1);
@@ -71,11 +73,14 @@ forEachStore('appending a methodology event', (open) => {
     const event_id = '0198c5a2-7d5e-7b2c-9c1f-2f6f3c1d4e5a';
     const occurred_at = '2026-01-03T10:00:00.000Z';
     const body = { ...iteration(1), ...EDGE, event_id, occurred_at };
-    expect(await coordinator.appendEvent(P, body)).toMatchObject({ reason: 'APPENDED', event_id });
+    expect(await coordinator.holder.appendEvent(P, body)).toMatchObject({ reason: 'APPENDED', event_id });
     const again = { ...body, request_id: 'another' };
     const other = { ...OPEN_CALLER, principal: 'key-2' };
-    expect(await coordinator.appendEvent(P, again, other)).toMatchObject({ reason: 'APPENDED', event_id });
-    const changed = await coordinator.appendEvent(P, {
+    expect(await coordinator.holder.appendEvent(P, again, other)).toMatchObject({
+      reason: 'APPENDED',
+      event_id,
+    });
+    const changed = await coordinator.holder.appendEvent(P, {
       ...body,
       payload: { iteration: 2, status: 'blocked' },
     });
@@ -87,7 +92,7 @@ forEachStore('appending a methodology event', (open) => {
   test('is refused with an event id of the version reserved for the coordinator', async () => {
     const { coordinator } = await openWithPlan();
     const event_id = '0f5e3a52-6d0b-5d5e-9a55-8c1f6b7d2c11';
-    const reply = await coordinator.appendEvent(P, { ...iteration(1), event_id });
+    const reply = await coordinator.holder.appendEvent(P, { ...iteration(1), event_id });
     expect(reply).toMatchObject({ problem: 'INVALID_REQUEST', faults: [{ path: 'event_id' }] });
   });
 
@@ -95,7 +100,7 @@ forEachStore('appending a methodology event', (open) => {
     const { harness, coordinator } = await openWithPlan();
     const before = (await harness.events()).length;
     const appendReason = async (body: object) => {
-      const reply = await coordinator.appendEvent(P, body);
+      const reply = await coordinator.holder.appendEvent(P, body);
       return 'problem' in reply ? reply.problem : reply.reason;
     };
     expect(await appendReason({ ...iteration(1), event_type: 'CLAIM_ACQUIRED', task_id: A })).toBe(

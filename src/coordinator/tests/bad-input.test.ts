@@ -75,7 +75,7 @@ forEachStore('bad input', (open) => {
     const { coordinator } = await openWithClaim();
     const request = { task_id: A, session_id: 's1' };
     const said = async (body: object) => {
-      const reply = await coordinator.claimTask(P, body);
+      const reply = await coordinator.claims.claimTask(P, body);
       return isProblem(reply) ? reply.detail : '';
     };
     expect(await said(request)).toBe('agent_id: is missing');
@@ -103,7 +103,7 @@ forEachStore('bad input', (open) => {
     const claim = (task_id: string) => ({ task_id, agent_id: 'a', session_id: 's9' });
     const many = Array.from({ length: 21 }, (_, index) => claim(`A-1${String(index).padStart(2, '0')}-x`));
     for (const claims of [many, [claim(A), claim(A)]]) {
-      const reply = await harness.coordinator.batchClaim(P, { claims, mode: 'all_or_nothing' });
+      const reply = await harness.coordinator.claims.batchClaim(P, { claims, mode: 'all_or_nothing' });
       expect(reply).toMatchObject({ problem: 'INVALID_REQUEST' });
     }
   });
@@ -127,7 +127,7 @@ forEachStore('bad input', (open) => {
         await queries.listResults(P, taskId),
         await queries.getResult(P, taskId, 'x'),
         await queries.explain(P, taskId),
-        await harness.coordinator.operate(P, taskId, 'hold', operator),
+        await harness.coordinator.decisions.operate(P, taskId, 'hold', operator),
       ]) {
         expect(reply, String(taskId).slice(0, 20)).toMatchObject({ problem: 'INVALID_REQUEST' });
       }
@@ -157,11 +157,15 @@ forEachStore('bad input', (open) => {
       expect(await coordinator.queries.getBlob(tenant, HASH)).toMatchObject({ problem: 'NOT_FOUND' });
       expect(await coordinator.sessions.close(tenant, 's1')).toMatchObject({ problem: 'NOT_FOUND' });
       expect(await coordinator.settings.getLimits(tenant)).toMatchObject({ problem: 'INVALID_REQUEST' });
-      expect(await coordinator.putBlob(tenant, HASH, bytes)).toMatchObject({ problem: 'INVALID_REQUEST' });
+      expect(await coordinator.blobs.putBlob(tenant, HASH, bytes)).toMatchObject({
+        problem: 'INVALID_REQUEST',
+      });
     }
     for (const hash of ['', '../x', '__proto__', MEGABYTE]) {
       expect(await coordinator.queries.getBlob('acme', hash)).toMatchObject({ problem: 'NOT_FOUND' });
-      expect(await coordinator.putBlob('acme', hash, bytes)).toMatchObject({ problem: 'INVALID_REQUEST' });
+      expect(await coordinator.blobs.putBlob('acme', hash, bytes)).toMatchObject({
+        problem: 'INVALID_REQUEST',
+      });
     }
     for (const session of ['', '../x', MEGABYTE]) {
       expect(await coordinator.sessions.close('acme', session)).toMatchObject({ problem: 'NOT_FOUND' });
@@ -225,13 +229,13 @@ forEachStore('bad input', (open) => {
     const { coordinator } = harness;
     const before = await positions(harness);
     const unknown = { problem: 'UNKNOWN_PROJECT', detail: expect.not.stringContaining('Did you mean') };
-    expect(await coordinator.claimTask(theirs, BODY_ENDPOINTS.claim?.body)).toMatchObject({
+    expect(await coordinator.claims.claimTask(theirs, BODY_ENDPOINTS.claim?.body)).toMatchObject({
       reason: 'UNKNOWN_PROJECT',
     });
-    expect(await coordinator.renewLease(theirs, handle)).toMatchObject(unknown);
-    expect(await coordinator.releaseClaim(theirs, handle)).toMatchObject(unknown);
-    expect(await coordinator.submitResult(theirs, result)).toMatchObject(unknown);
-    expect(await coordinator.operate(theirs, A, 'force_release', operator)).toMatchObject(unknown);
+    expect(await coordinator.holder.renewLease(theirs, handle)).toMatchObject(unknown);
+    expect(await coordinator.holder.releaseClaim(theirs, handle)).toMatchObject(unknown);
+    expect(await coordinator.holder.submitResult(theirs, result)).toMatchObject(unknown);
+    expect(await coordinator.decisions.operate(theirs, A, 'force_release', operator)).toMatchObject(unknown);
     expect(await coordinator.sessions.close('other', 's1')).toMatchObject({ problem: 'NOT_FOUND' });
     const { feed, queries, sessions } = coordinator;
     expect(await queries.getTaskState(theirs, A)).toMatchObject(unknown);

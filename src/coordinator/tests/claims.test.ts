@@ -69,7 +69,7 @@ forEachStore('claims', (open) => {
       new_expiry: null,
       next: expect.any(String),
     });
-    expect(await coordinator.renewLease(P, bare)).toEqual(refusal('NO_CLAIM'));
+    expect(await coordinator.holder.renewLease(P, bare)).toEqual(refusal('NO_CLAIM'));
     await alpha.claims(A);
     expect(await alpha.renews(A, { expected_generation: 2 })).toEqual(refusal('GENERATION_MISMATCH'));
     expect(await alpha.renews(A, { session_id: 's2' })).toEqual(refusal('SESSION_MISMATCH'));
@@ -113,7 +113,7 @@ forEachStore('claims', (open) => {
   test('submit returns every refusal code of the contract, in the order of its rules', async () => {
     const { alpha, beta, coordinator } = await openWithPlan();
     const never = { task_id: A, session_id: 's1', generation: 1, result_data: 1 };
-    expect(await coordinator.submitResult(P, never)).toMatchObject({
+    expect(await coordinator.holder.submitResult(P, never)).toMatchObject({
       reason: 'NO_CLAIM',
       current_generation: 0,
     });
@@ -171,9 +171,11 @@ forEachStore('claims', (open) => {
     const position = await harness.position();
     const strict = { ...human('alice'), claim_id_optional: false };
     const { claim_id, ...bare } = alpha.expectedHandle(A);
-    expect(await coordinator.renewLease(P, bare, strict)).toMatchObject({ problem: 'CLAIM_ID_REQUIRED' });
+    expect(await coordinator.holder.renewLease(P, bare, strict)).toMatchObject({
+      problem: 'CLAIM_ID_REQUIRED',
+    });
     expect(await harness.position()).toBe(position);
-    expect(await coordinator.renewLease(P, { ...bare, claim_id }, strict)).toMatchObject({
+    expect(await coordinator.holder.renewLease(P, { ...bare, claim_id }, strict)).toMatchObject({
       reason: 'RENEWED',
     });
   });
@@ -229,7 +231,7 @@ forEachStore('claims', (open) => {
     const { alpha, coordinator } = await openWithPlan();
     await alpha.claimsBatch([A, B]);
     const wrong = { ...alpha.expectedHandle(B), expected_generation: 7 };
-    const renewed = await coordinator.renewBatch(P, {
+    const renewed = await coordinator.holder.renewBatch(P, {
       items: [alpha.expectedHandle(A), wrong, { task_id: A }],
     });
     expect(unwrap(renewed).results).toMatchObject([
@@ -237,9 +239,11 @@ forEachStore('claims', (open) => {
       { reason: 'GENERATION_MISMATCH' },
       { problem: 'INVALID_REQUEST' },
     ]);
-    const submitted = await coordinator.submitBatch(P, { items: [{ ...alpha.handle(A), result_data: 1 }] });
+    const submitted = await coordinator.holder.submitBatch(P, {
+      items: [{ ...alpha.handle(A), result_data: 1 }],
+    });
     expect(unwrap(submitted).results).toMatchObject([{ reason: 'ACCEPTED' }]);
-    const released = await coordinator.releaseBatch(P, {
+    const released = await coordinator.holder.releaseBatch(P, {
       items: [alpha.expectedHandle(A), alpha.expectedHandle(B)],
     });
     expect(unwrap(released).results).toMatchObject([{ reason: 'NO_CLAIM' }, { reason: 'RELEASED' }]);

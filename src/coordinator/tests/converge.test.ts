@@ -21,7 +21,7 @@ forEachStore('an edge of a configured project', (open) => {
     unwrap(await harness.coordinator.settings.configure(P, { files: { ...FILES, ...more } }));
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     const review = (decision: string, fields: object) =>
-      harness.coordinator.recordReview(
+      harness.coordinator.decisions.recordReview(
         P,
         { task_id: EDGE, generation: 1, iteration: 1, decision, ...fields },
         human('rita'),
@@ -97,7 +97,9 @@ forEachStore('an edge of a configured project', (open) => {
     const all = 'roles:\n  human: { converge_edges: all }\n';
     unwrap(await harness.coordinator.settings.configure(P, { files: { ...FILES, 'agent_roles.yml': all } }));
     const body = { task_id: EDGE, session_id: 's1', generation: 1, result_data: 'v1', ...evaluatorReport() };
-    expect(await harness.coordinator.submitResult(P, body, agent)).toMatchObject({ reason: 'ESCALATED' });
+    expect(await harness.coordinator.holder.submitResult(P, body, agent)).toMatchObject({
+      reason: 'ESCALATED',
+    });
   });
 
   test('is refused with a manifest that cannot be promoted', async () => {
@@ -106,7 +108,7 @@ forEachStore('an edge of a configured project', (open) => {
     const file = { path: 'a', sha256: sha256('a'), size_bytes: 3, executable: false, base_sha256: null };
     const files = (...changed: object[]) => ({ kind: 'files', files: changed, total_bytes: 3 });
     const submit = (result: object) =>
-      coordinator.submitResult(P, {
+      coordinator.holder.submitResult(P, {
         ...{ task_id: EDGE, session_id: 's1', generation: 1 },
         ...{ result_data: result, ...evaluatorReport() },
       });
@@ -117,9 +119,9 @@ forEachStore('an edge of a configured project', (open) => {
     });
     expect(await submit(files(file))).toMatchObject({ problem: 'BLOB_MISSING' });
     const bytes = Buffer.from(canonicalJson('a'));
-    unwrap(await coordinator.putBlob('other', file.sha256, bytes));
+    unwrap(await coordinator.blobs.putBlob('other', file.sha256, bytes));
     expect(await submit(files(file))).toMatchObject({ problem: 'BLOB_MISSING' });
-    unwrap(await coordinator.putBlob(P.tenant_id, file.sha256, bytes));
+    unwrap(await coordinator.blobs.putBlob(P.tenant_id, file.sha256, bytes));
     expect(await submit(files(file))).toMatchObject({ accepted: true });
   });
 
@@ -193,7 +195,7 @@ forEachStore('an edge of a configured project', (open) => {
     const blob_sha256 = createHash('sha256').update(bytes).digest('hex');
     await harness.blobs.put(P.tenant_id, blob_sha256, bytes);
     const body = { ...alpha.handle(other), blob_sha256, ...evaluatorReport() };
-    expect(await coordinator.submitResult(P, body)).toMatchObject({ reason: 'ESCALATED' });
+    expect(await coordinator.holder.submitResult(P, body)).toMatchObject({ reason: 'ESCALATED' });
     expect((await last('convergence_escalated'))?.payload.reason).toBe('spec_mutation');
   });
 
@@ -216,25 +218,29 @@ forEachStore('an edge of a configured project', (open) => {
     const { coordinator, alpha } = await openConfigured({ 'agent_roles.yml': roles('reject') });
     const agent = { ...OPEN_CALLER, may_review: false };
     const claim = { task_id: EDGE, agent_id: 'alpha', session_id: 's1', agent_role: 'human' };
-    expect(await coordinator.claimTask(P, claim, agent)).toMatchObject({ problem: 'FORBIDDEN' });
-    expect(await coordinator.batchClaim(P, { claims: [claim] }, agent)).toMatchObject({
+    expect(await coordinator.claims.claimTask(P, claim, agent)).toMatchObject({ problem: 'FORBIDDEN' });
+    expect(await coordinator.claims.batchClaim(P, { claims: [claim] }, agent)).toMatchObject({
       problem: 'FORBIDDEN',
     });
     const { task_id: _, ...next } = claim;
-    expect(await coordinator.next(P, { ...next, kinds: ['edge'] }, agent)).toMatchObject({
+    expect(await coordinator.claims.next(P, { ...next, kinds: ['edge'] }, agent)).toMatchObject({
       problem: 'FORBIDDEN',
     });
     const payload = { intent_id: 'INT-1', trigger: 'x', signal_source: 'gap' };
     const intent = { event_type: 'intent_raised', agent_id: 'alpha', session_id: 's1', payload };
-    expect(await coordinator.appendEvent(P, { ...intent, agent_role: 'human' }, agent)).toMatchObject({
+    expect(await coordinator.holder.appendEvent(P, { ...intent, agent_role: 'human' }, agent)).toMatchObject({
       problem: 'FORBIDDEN',
     });
-    expect(await coordinator.appendEvent(P, { ...intent, agent_role: 'tester' }, agent)).toMatchObject({
-      reason: 'APPENDED',
-    });
+    expect(await coordinator.holder.appendEvent(P, { ...intent, agent_role: 'tester' }, agent)).toMatchObject(
+      {
+        reason: 'APPENDED',
+      },
+    );
     await alpha.claims(EDGE, { agent_role: 'human' });
     const body = { ...alpha.handle(EDGE), result_data: 'v1', ...evaluatorReport() };
-    expect(await coordinator.submitResult(P, body, agent)).toMatchObject({ reason: 'OUTSIDE_AUTHORITY' });
+    expect(await coordinator.holder.submitResult(P, body, agent)).toMatchObject({
+      reason: 'OUTSIDE_AUTHORITY',
+    });
   });
 
   test.each(['Human', 'HUMAN', ' human', 'human\u200b', 'admin', '__proto__'])(
@@ -243,10 +249,10 @@ forEachStore('an edge of a configured project', (open) => {
       const { coordinator } = await openConfigured({ 'agent_roles.yml': roles('reject') });
       const agent = { ...OPEN_CALLER, may_review: false, claim_id_optional: true };
       const claim = { task_id: EDGE, agent_id: 'human', session_id: 's1', agent_role };
-      const granted = await coordinator.claimTask(P, claim, agent);
+      const granted = await coordinator.claims.claimTask(P, claim, agent);
       expect(granted).toSatisfy((it: object) => 'problem' in it || 'claim' in it);
       const body = { task_id: EDGE, session_id: 's1', generation: 1, result_data: 1, ...evaluatorReport() };
-      expect(await coordinator.submitResult(P, body, agent)).not.toMatchObject({ accepted: true });
+      expect(await coordinator.holder.submitResult(P, body, agent)).not.toMatchObject({ accepted: true });
     },
   );
 
@@ -258,7 +264,7 @@ forEachStore('an edge of a configured project', (open) => {
     const about = { feature_id: 'REQ-F-A', edge: 'design_code', agent_id: 'alpha', session_id: 's1' };
     const body = { event_type: 'iteration_completed', ...about, generation: 1, agent_role: 'architect' };
     const { claim_id } = alpha.handle(EDGE);
-    await coordinator.appendEvent(P, { ...body, claim_id, payload });
+    await coordinator.holder.appendEvent(P, { ...body, claim_id, payload });
     expect(await alpha.submits(EDGE, 'v1', evaluatorReport())).toMatchObject({ reason: 'OUTSIDE_AUTHORITY' });
   });
 
@@ -277,9 +283,9 @@ forEachStore('an edge of a configured project', (open) => {
     const { coordinator, alpha, last, sound } = await openConfigured();
     await alpha.claims(EDGE, { agent_role: 'architect' });
     const seen = { expected_generation: 1, reason: 'gone' };
-    await coordinator.operate(P, EDGE, 'force_release', seen, human('rita'));
+    await coordinator.decisions.operate(P, EDGE, 'force_release', seen, human('rita'));
     const adopt = (resultId: string | null) =>
-      coordinator.operate(P, EDGE, 'adopt', { ...seen, result_id: resultId ?? '' }, human('rita'));
+      coordinator.decisions.operate(P, EDGE, 'adopt', { ...seen, result_id: resultId ?? '' }, human('rita'));
     const unchecked = await alpha.submits(EDGE, 'v1', evaluatorReport({ compiles: 'fail' }));
     const checked = await alpha.submits(EDGE, 'v2', evaluatorReport({ compiles: 'pass' }));
     expect([unchecked.reason, checked.reason]).toEqual(['NO_CLAIM', 'NO_CLAIM']);
@@ -296,7 +302,7 @@ forEachStore('an edge of a configured project', (open) => {
     const { coordinator, alpha } = await openConfigured();
     await alpha.claims(EDGE);
     const submit = (more: object) =>
-      coordinator.submitResult(P, { ...alpha.handle(EDGE), result_data: 1, ...more });
+      coordinator.holder.submitResult(P, { ...alpha.handle(EDGE), result_data: 1, ...more });
     const wrong = {
       evaluators: { ...evaluatorReport().evaluators, details: [{ name: 'x', result: 'maybe' }] },
     };

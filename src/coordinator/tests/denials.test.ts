@@ -38,7 +38,7 @@ forEachStore('denials', (open) => {
     expect(counted[0]).toMatchObject({ task_id: A, generation: 1, payload: { principal: 'open' } });
     const other = { ...OPEN_CALLER, principal: 'key-2' };
     const claim = { task_id: A, agent_id: 'gamma', session_id: 's3' };
-    await harness.coordinator.claimTask(P, claim, other);
+    await harness.coordinator.claims.claimTask(P, claim, other);
     expect((await refusalsIn(harness)).at(-1)).toMatchObject({
       agent_id: 'gamma',
       payload: { principal: 'key-2', refused_count: 1 },
@@ -72,7 +72,7 @@ forEachStore('denials', (open) => {
     const submission = { task_id: A, session_id: 's9', generation: 7, result_data: 1, request_id: 'r2' };
     const repeat = async () => {
       await beta.claims(A, { request_id: 'r1' });
-      await harness.coordinator.submitResult(P, submission);
+      await harness.coordinator.holder.submitResult(P, submission);
     };
     await repeat();
     await repeat();
@@ -99,7 +99,7 @@ forEachStore('denials', (open) => {
     const imposter = { ...OPEN_CALLER, principal: 'key-7', claim_id_optional: false };
     const submit = async (fields: object) => {
       const body = { task_id: A, session_id: 's1', claim_id: 'clm_guess', result_data: 'x', ...fields };
-      await harness.coordinator.submitResult(P, body, imposter);
+      await harness.coordinator.holder.submitResult(P, body, imposter);
     };
     await submit({ generation: 1 });
     await alpha.claims(A);
@@ -135,7 +135,7 @@ forEachStore('denials', (open) => {
     const { harness, alpha, beta } = await openWithPlan();
     await alpha.claims(A);
     const submission = { task_id: 'Z-001-none', session_id: 's9', generation: 1, result_data: 1 };
-    await harness.coordinator.submitResult(P, submission);
+    await harness.coordinator.holder.submitResult(P, submission);
     await beta.claims('Z-001-none');
     expect(await beta.next()).toMatchObject({ reason: 'NOTHING_READY' });
     expect(await refusalsIn(harness)).toEqual([]);
@@ -195,7 +195,7 @@ test('two coordinators of one store record 20 refusals between them, and lose no
   const second = await harness.openAnother();
   await new HarnessAgent(harness, 'alpha', 's1').claims(A);
   const refuse = (n: number) =>
-    (n % 2 === 0 ? harness.coordinator : second).claimTask(P, {
+    (n % 2 === 0 ? harness.coordinator : second).claims.claimTask(P, {
       task_id: A,
       agent_id: `agent-${n}`,
       session_id: `s-${n}`,

@@ -48,7 +48,11 @@ forEachStore('edges of a configured project', (open) => {
       payload: { iteration: 1, status: 'iterating' },
     };
     expect(
-      await harness.coordinator.appendEvent(P, { ...event, feature_id: 'REQ-F-X', edge: 'design_code' }),
+      await harness.coordinator.holder.appendEvent(P, {
+        ...event,
+        feature_id: 'REQ-F-X',
+        edge: 'design_code',
+      }),
     ).toMatchObject({ reason: 'UNKNOWN_TASK', next: expect.stringContaining('REQ-F-X') });
     expect(eventsOfType(await harness.events(), 'claim_rejected')).toEqual([]);
   });
@@ -118,10 +122,10 @@ forEachStore('edges of a configured project', (open) => {
     const { generation: expected_generation, ...rest } = { ...handle, session_id: 's2' };
     const theirs = { ...rest, expected_generation };
     const { coordinator } = harness;
-    expect(await coordinator.renewLease(P, theirs)).toMatchObject({ reason: 'SESSION_MISMATCH' });
-    expect(await coordinator.releaseClaim(P, theirs)).toMatchObject({ reason: 'SESSION_MISMATCH' });
+    expect(await coordinator.holder.renewLease(P, theirs)).toMatchObject({ reason: 'SESSION_MISMATCH' });
+    expect(await coordinator.holder.releaseClaim(P, theirs)).toMatchObject({ reason: 'SESSION_MISMATCH' });
     const result = { ...handle, session_id: 's2', result_data: 'stolen' };
-    expect(await coordinator.submitResult(P, result)).toMatchObject({ reason: 'SESSION_MISMATCH' });
+    expect(await coordinator.holder.submitResult(P, result)).toMatchObject({ reason: 'SESSION_MISMATCH' });
     expect((await beta.claims(A)).current_holder).toBe('alpha');
   });
 
@@ -169,12 +173,12 @@ forEachStore('edges of a configured project', (open) => {
     const { harness } = await openConfigured();
     const { coordinator } = harness;
     const request = { task_id: A, agent_id: 'alpha', session_id: 's1', agent_role: 'wizard' };
-    expect(await coordinator.claimTask(P, request)).toHaveProperty(
+    expect(await coordinator.claims.claimTask(P, request)).toHaveProperty(
       'warnings.0',
       expect.stringMatching(/no role "wizard".*architect, .*full_stack/),
     );
     const known = { ...request, task_id: C, agent_role: 'full_stack' };
-    const granted = unwrap(await coordinator.claimTask(P, known));
+    const granted = unwrap(await coordinator.claims.claimTask(P, known));
     expect(granted.success && granted.warnings?.join()).not.toContain('role');
   });
 
@@ -246,7 +250,7 @@ forEachStore('edges of a configured project', (open) => {
     await configure({ mode: 'multi' });
     expect(await alpha.claims(A)).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM', current_holder: 'primary' });
     expect((await explained(A)).why[0]?.says).toMatch(/without a lease: until the holder or an operator/);
-    await harness.coordinator.operate(
+    await harness.coordinator.decisions.operate(
       P,
       A,
       'force_release',

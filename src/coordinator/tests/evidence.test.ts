@@ -186,7 +186,7 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
       next: expect.stringContaining(`it changes checks or tests: ${Object.keys(files)[0]}`),
     });
     const review = { task_id: EDGE, generation: 1, iteration: 1, candidate_sha256: sha256 };
-    await coordinator.recordReview(P, { ...review, decision: 'APPROVED' }, human('rita'));
+    await coordinator.decisions.recordReview(P, { ...review, decision: 'APPROVED' }, human('rita'));
     expect(await submit(manifest)).toMatchObject({ accepted: true });
   });
 
@@ -203,7 +203,7 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
     expect(await submit(theirs.manifest, OTHER, beta)).toMatchObject({ accepted: true });
     const review = { task_id: EDGE, generation: 1, iteration: 1, candidate_sha256: sha256 };
     const approve = () =>
-      coordinator.recordReview(P, { ...review, decision: 'APPROVED' as const }, human('rita'));
+      coordinator.decisions.recordReview(P, { ...review, decision: 'APPROVED' as const }, human('rita'));
     expect(await approve()).toMatchObject({
       reason: 'NOT_CONVERGED',
       next: expect.stringContaining('The base has moved'),

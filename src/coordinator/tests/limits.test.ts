@@ -84,7 +84,9 @@ forEachStore('limits', (open) => {
     }
     await alpha.claims(A);
     const renewal = { ...alpha.expectedHandle(A), lease_duration_seconds: max + 1 };
-    expect(await harness.coordinator.renewLease(P, renewal)).toMatchObject({ problem: 'INVALID_LEASE' });
+    expect(await harness.coordinator.holder.renewLease(P, renewal)).toMatchObject({
+      problem: 'INVALID_LEASE',
+    });
   });
 
   test('bound the lease of a claim that asks for none: the smaller of default and maximum', async () => {
@@ -133,7 +135,7 @@ forEachStore('limits', (open) => {
     expect(await alpha.tryClaim(two, { lease_duration_seconds: 29 })).toMatchObject({ detail: lease });
     await alpha.claims(two);
     const renewal = { ...alpha.expectedHandle(two), lease_duration_seconds: 29 };
-    expect(await harness.coordinator.renewLease(P, renewal)).toMatchObject({ detail: lease });
+    expect(await harness.coordinator.holder.renewLease(P, renewal)).toMatchObject({ detail: lease });
   });
 
   test('of claims refuse one claim too many with the name of the limit, until a claim expires', async () => {
@@ -172,7 +174,10 @@ forEachStore('limits', (open) => {
     await alpha.releases(A);
     expect((await alpha.claims('B-001-data')).success).toBe(true);
     await alpha.releases('B-001-data');
-    await harness.coordinator.operate(P, EDGE, 'force_release', { expected_generation: 1, reason: 'gone' });
+    await harness.coordinator.decisions.operate(P, EDGE, 'force_release', {
+      expected_generation: 1,
+      reason: 'gone',
+    });
     expect(await harness.store.countPermits('acme', 'claims')).toBe(0);
   });
 
@@ -218,7 +223,7 @@ forEachStore('limits', (open) => {
     await new HarnessAgent(harness, 'a', 's1').claims(one);
     const other = new HarnessAgent(harness, 'b', 's2');
     const end = { expected_generation: 1, reason: 'the agent is gone' };
-    expect(await harness.coordinator.operate(P, one, 'force_release', end)).toMatchObject({
+    expect(await harness.coordinator.decisions.operate(P, one, 'force_release', end)).toMatchObject({
       reason: 'FORCED',
     });
     expect((await other.claims(two)).success).toBe(false);
@@ -285,7 +290,7 @@ describe('limits over two coordinators of one store', () => {
     await harness.plan(planOf(...numbered(500)));
     const claims = numbered(500).flatMap((task_id, index) => {
       const coordinator = index % 2 === 0 ? harness.coordinator : other;
-      return coordinator.claimTask(P, { task_id, agent_id: 'alpha', session_id: `s-${index % 20}` });
+      return coordinator.claims.claimTask(P, { task_id, agent_id: 'alpha', session_id: `s-${index % 20}` });
     });
     const replies = (await Promise.all(claims)).map(unwrap);
     expect(replies.filter((reply) => reply.success)).toHaveLength(77);
@@ -300,7 +305,7 @@ describe('limits over two coordinators of one store', () => {
     await harness.coordinator.settings.putLimits('acme', { max_concurrent_claims: 1 });
     const [one, two] = numbered(2);
     const claim = (task_id: string | undefined) =>
-      other.claimTask(P, { task_id, agent_id: 'alpha', session_id: 's1' });
+      other.claims.claimTask(P, { task_id, agent_id: 'alpha', session_id: 's1' });
     expect(await other.settings.getLimits('acme')).toMatchObject({ max_concurrent_claims: 1 });
     expect(await claim(one)).toMatchObject({ reason: 'GRANTED' });
     expect(await claim(two)).toMatchObject({ reason: 'DENIED_LIMIT' });

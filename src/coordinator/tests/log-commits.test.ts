@@ -62,9 +62,9 @@ const turns = async () => {
 test('a grant, a refusal that depends on it and a query wait until the grant is durable', async () => {
   const { coordinator, holdWrites } = await openOnFaultyDisk();
   const release = holdWrites();
-  const granted = settled(coordinator.claimTask(P, claimOf(A)));
+  const granted = settled(coordinator.claims.claimTask(P, claimOf(A)));
   await turns();
-  const refused = settled(coordinator.claimTask(P, claimOf(A, 'beta')));
+  const refused = settled(coordinator.claims.claimTask(P, claimOf(A, 'beta')));
   const state = settled(coordinator.queries.getTaskState(P, A));
   await turns();
   expect([granted, refused, state].map(({ isSettled }) => isSettled)).toEqual([false, false, false]);
@@ -77,10 +77,10 @@ test('a grant, a refusal that depends on it and a query wait until the grant is 
 test('a failed write takes back the grant and everything that was decided on it', async () => {
   const { coordinator, holdWrites, allowWrites } = await openOnFaultyDisk();
   const release = holdWrites();
-  const granted = coordinator.claimTask(P, { ...claimOf(A), request_id: 'r1' });
+  const granted = coordinator.claims.claimTask(P, { ...claimOf(A), request_id: 'r1' });
   await turns();
-  const refused = coordinator.claimTask(P, claimOf(A, 'beta'));
-  const repeated = coordinator.claimTask(P, { ...claimOf(A), request_id: 'r1' });
+  const refused = coordinator.claims.claimTask(P, claimOf(A, 'beta'));
+  const repeated = coordinator.claims.claimTask(P, { ...claimOf(A), request_id: 'r1' });
   const state = coordinator.queries.getTaskState(P, A);
   await turns();
   release('failed');
@@ -88,7 +88,7 @@ test('a failed write takes back the grant and everything that was decided on it'
     expect(await reply).toMatchObject({ problem: 'UNAVAILABLE' });
   allowWrites();
   expect(await coordinator.queries.getTaskState(P, A)).toMatchObject({ generation: 0, readiness: 'ready' });
-  expect(await coordinator.claimTask(P, claimOf(A, 'beta'))).toMatchObject({
+  expect(await coordinator.claims.claimTask(P, claimOf(A, 'beta'))).toMatchObject({
     reason: 'GRANTED',
     claim: { generation: 1, agent_id: 'beta' },
   });
@@ -113,9 +113,9 @@ test('a command that follows a change of policy in the same batch is decided und
   const { coordinator } = await openOnFaultyDisk();
   const [, , claimed] = await Promise.all([
     // Decided first, so that the policy from before is known.
-    coordinator.claimTask(P, claimOf('B-001-data')),
+    coordinator.claims.claimTask(P, claimOf('B-001-data')),
     coordinator.settings.putPolicy(P, { max_hold_seconds: 100 }),
-    coordinator.claimTask(P, { ...claimOf(A), lease_duration_seconds: 600 }),
+    coordinator.claims.claimTask(P, { ...claimOf(A), lease_duration_seconds: 600 }),
   ]);
   const { claim } = claimed as { claim: { claimed_at: string; expires_at: string } };
   expect(Date.parse(claim.expires_at) - Date.parse(claim.claimed_at)).toBe(100_000);
@@ -123,10 +123,12 @@ test('a command that follows a change of policy in the same batch is decided und
 
 test('a command is decided on what was written bypassing the project’s queue', async () => {
   const { coordinator, store } = await openOnFaultyDisk();
-  expect(await coordinator.claimTask(P, claimOf(A))).toMatchObject({ reason: 'GRANTED' });
+  expect(await coordinator.claims.claimTask(P, claimOf(A))).toMatchObject({ reason: 'GRANTED' });
   const another = await Coordinator.open({ store });
   onTestFinished(() => another.close());
   const submission = { task_id: A, session_id: 'alpha', generation: 1, result_data: 'done' };
-  expect(await another.submitResult(P, submission)).toMatchObject({ reason: 'ACCEPTED' });
-  expect(await coordinator.claimTask(P, claimOf(A, 'beta'))).toMatchObject({ reason: 'DENIED_COMPLETED' });
+  expect(await another.holder.submitResult(P, submission)).toMatchObject({ reason: 'ACCEPTED' });
+  expect(await coordinator.claims.claimTask(P, claimOf(A, 'beta'))).toMatchObject({
+    reason: 'DENIED_COMPLETED',
+  });
 });

@@ -89,7 +89,7 @@ forEachStore('next with edges', (open) => {
       if (claim) held.push([agent, claim.task_id]);
     }
     const waiting = new HarnessAgent(harness, 'late', 's-late').next({ ...EDGES, wait_seconds: 30 });
-    await harness.coordinator.claimTask(P, { task_id: 'Q-999-none', agent_id: 'x', session_id: 'x' });
+    await harness.coordinator.claims.claimTask(P, { task_id: 'Q-999-none', agent_id: 'x', session_id: 'x' });
     const [first, subject] = held[0] as [HarnessAgent, string];
     await first.releases(subject);
     expect((await waiting).claim).toMatchObject({ task_id: subject, generation: 2, agent_id: 'late' });

@@ -16,7 +16,7 @@ async function settle(): Promise<void> {
 
 async function settleOnDisk(harness: CoordinatorHarness): Promise<void> {
   // A project's commands keep their order, so everything sent before this one is answered before it.
-  await harness.coordinator.claimTask(P, { task_id: 'Q-999-none', agent_id: 'x', session_id: 'x' });
+  await harness.coordinator.claims.claimTask(P, { task_id: 'Q-999-none', agent_id: 'x', session_id: 'x' });
   await settle();
 }
 
@@ -91,9 +91,11 @@ forEachStore('next', (open) => {
     await alpha.claims('A-001-x');
     await alpha.releases('A-001-x', { reason: 'ERROR', message: 'it broke' });
     const hold = { expected_generation: 0, reason: 'wait' };
-    unwrap(await harness.coordinator.operate(P, 'B-001-x', 'hold', hold));
+    unwrap(await harness.coordinator.decisions.operate(P, 'B-001-x', 'hold', hold));
     expect((await beta.next()).next).toMatch(/The last attempt at A-001-x failed\. .* at 2026-/);
-    unwrap(await harness.coordinator.operate(P, 'A-001-x', 'hold', { ...hold, expected_generation: 1 }));
+    unwrap(
+      await harness.coordinator.decisions.operate(P, 'A-001-x', 'hold', { ...hold, expected_generation: 1 }),
+    );
     expect((await beta.next()).next).toBe(
       'All work that is left waits for a human: A-001-x is held, B-001-x is held. See gen status.',
     );
@@ -112,7 +114,7 @@ forEachStore('next', (open) => {
     const { alpha, beta, coordinator } = await openWithPlan(
       planOf('A-001-x', 'B-001-x', { id: 'C-001-x', depends_on: ['A-001-x'] }),
     );
-    await coordinator.operate(P, 'B-001-x', 'hold', { expected_generation: 0, reason: 'wait' });
+    await coordinator.decisions.operate(P, 'B-001-x', 'hold', { expected_generation: 0, reason: 'wait' });
     await alpha.claims('A-001-x');
     const nothing = await beta.next();
     expect(nothing).toMatchObject({ reason: 'NOTHING_READY', waiting_for: ['A-001-x', 'B-001-x'] });
@@ -200,7 +202,7 @@ forEachStore('next', (open) => {
       await alpha.submits('A-001-x', { turns });
       expect((await waiting).claim?.task_id).toBe('A-002-x');
       await beta.releases('A-002-x');
-      await harness.coordinator.operate(P, 'A-001-x', 'reset', {
+      await harness.coordinator.decisions.operate(P, 'A-001-x', 'reset', {
         expected_generation: turns + 1,
         reason: 'again',
       });
@@ -278,7 +280,7 @@ forEachStore('next', (open) => {
     await alpha.claims('A-001-x');
     const gone = new AbortController();
     const body = { agent_id: 'beta', session_id: 's2', wait_seconds: 30 };
-    const waiting = coordinator.next(P, body, OPEN_CALLER, gone.signal);
+    const waiting = coordinator.claims.next(P, body, OPEN_CALLER, gone.signal);
     await settleOnDisk(harness);
     gone.abort();
     expect(await waiting).toMatchObject({ success: false, reason: 'NOTHING_READY' });

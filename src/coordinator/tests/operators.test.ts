@@ -13,7 +13,13 @@ forEachStore('an operator', (open) => {
     const { coordinator } = harness;
     const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
     const operate = (verb: OperatorVerb, taskId: string, expected_generation: number, more = {}) =>
-      coordinator.operate(P, taskId, verb, { expected_generation, reason: 'because', ...more }, human('ops'));
+      coordinator.decisions.operate(
+        P,
+        taskId,
+        verb,
+        { expected_generation, reason: 'because', ...more },
+        human('ops'),
+      );
     return { harness, coordinator, queries: coordinator.queries, alpha, beta, operate };
   }
 
@@ -83,7 +89,13 @@ forEachStore('an operator', (open) => {
   test('is recorded with the user, or without one with the credential, and with the request id', async () => {
     const { harness, coordinator } = await openWithPlan();
     const hold = (taskId: string, caller: Caller, request_id: string) =>
-      coordinator.operate(P, taskId, 'hold', { expected_generation: 0, reason: 'wait', request_id }, caller);
+      coordinator.decisions.operate(
+        P,
+        taskId,
+        'hold',
+        { expected_generation: 0, reason: 'wait', request_id },
+        caller,
+      );
     await hold(A, { ...human('ops'), principal: 'key-1' }, 'r1');
     await hold(C, { ...OPEN_CALLER, principal: 'key-1' }, 'r2');
     const events = (await harness.events()).filter(({ event_type }) => event_type === 'TASK_HELD');
@@ -232,7 +244,7 @@ forEachStore('a failing task', (open) => {
       hold_reason: '10 attempts in a row ended in error or expiry; the last: the lease ran out',
     });
     expect((await alpha.next()).reason).toBe('NOTHING_READY');
-    await coordinator.operate(P, A, 'unhold', { expected_generation: 10, reason: 'fixed' });
+    await coordinator.decisions.operate(P, A, 'unhold', { expected_generation: 10, reason: 'fixed' });
     expect((await alpha.claims(A)).claim?.generation).toBe(11);
   });
 

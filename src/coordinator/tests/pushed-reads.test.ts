@@ -40,7 +40,7 @@ it.each(['before', 'after'])(
       environment.advance(1);
       const tasks = Array.from({ length: TASKS_PER_SECOND }, (_, at) => taskOf(from + at));
       for (const reply of await Promise.all(
-        tasks.map((task_id) => coordinator.claimTask(P, { task_id, ...ada })),
+        tasks.map((task_id) => coordinator.claims.claimTask(P, { task_id, ...ada })),
       ))
         unwrap(reply);
     }
@@ -54,7 +54,7 @@ it.each(['before', 'after'])(
     const claims = events.filter(({ event_type }) => event_type === 'CLAIM_ACQUIRED');
     const middle = claims[claims.length >> 1]?.event_id as string;
     const push = (event_id: string) =>
-      coordinator.claimTask(P, {
+      coordinator.claims.claimTask(P, {
         ...{ task_id: FREE, agent_id: 'bob', session_id: 's-bob' },
         offline: { event_id, occurred_at: '2026-01-04T05:00:00.000Z' },
       });

@@ -27,14 +27,16 @@ forEachStore('a pushed command', (open) => {
 
   test('gives its event the offline id and time; the timestamp is that of the commit', async () => {
     const { harness, coordinator } = await openWithPlan();
-    unwrap(await coordinator.claimTask(P, { task_id: A, ...ada, ...pushedAs(1) }));
+    unwrap(await coordinator.claims.claimTask(P, { task_id: A, ...ada, ...pushedAs(1) }));
     const handle = { task_id: A, session_id: 's-ada' };
-    unwrap(await coordinator.suspendClaim(P, { ...handle, expected_generation: 1, ...pushedAs(2) }));
-    unwrap(await coordinator.resumeClaim(P, { ...handle, expected_generation: 1, ...pushedAs(3) }));
-    unwrap(await coordinator.submitResult(P, { ...handle, generation: 1, result_data: 1, ...pushedAs(4) }));
-    unwrap(await coordinator.claimTask(P, { task_id: B, ...ada, ...pushedAs(5) }));
+    unwrap(await coordinator.holder.suspendClaim(P, { ...handle, expected_generation: 1, ...pushedAs(2) }));
+    unwrap(await coordinator.holder.resumeClaim(P, { ...handle, expected_generation: 1, ...pushedAs(3) }));
     unwrap(
-      await coordinator.releaseClaim(P, {
+      await coordinator.holder.submitResult(P, { ...handle, generation: 1, result_data: 1, ...pushedAs(4) }),
+    );
+    unwrap(await coordinator.claims.claimTask(P, { task_id: B, ...ada, ...pushedAs(5) }));
+    unwrap(
+      await coordinator.holder.releaseClaim(P, {
         ...handle,
         task_id: B,
         expected_generation: 1,
@@ -52,7 +54,7 @@ forEachStore('a pushed command', (open) => {
     const { harness, coordinator } = await openWithPlan();
     await new HarnessAgent(harness, 'bob', 's-bob').claims(A, { lease_duration_seconds: 60 });
     harness.advance(3600);
-    unwrap(await coordinator.claimTask(P, { task_id: A, ...ada, ...pushedAs(1) }));
+    unwrap(await coordinator.claims.claimTask(P, { task_id: A, ...ada, ...pushedAs(1) }));
     const [, lost, granted] = (await harness.events()).filter(({ subject }) => subject === A);
     expect(lost).toMatchObject({ event_type: 'CLAIM_LOST' });
     expect(lost?.event_id).not.toBe(idOf(1));
@@ -63,12 +65,14 @@ forEachStore('a pushed command', (open) => {
   test('does not happen in the future, but may be older than the project', async () => {
     const { harness, coordinator } = await openWithPlan();
     const claim = (task_id: string, number: number, occurred_at: string) =>
-      coordinator.claimTask(P, { task_id, ...ada, ...pushedAs(number, occurred_at) });
+      coordinator.claims.claimTask(P, { task_id, ...ada, ...pushedAs(number, occurred_at) });
     unwrap(await claim(A, 1, '9999-12-31T23:59:59.999Z'));
     unwrap(await claim(B, 2, '1970-01-01T00:00:00.000Z'));
     const step = { event_type: 'iteration_completed', task_id: A, generation: 1, ...ada };
     const payload = { iteration: 1, status: 'iterating', delta: 2 };
-    unwrap(await coordinator.appendEvent(P, { ...step, occurred_at: '9999-12-31T23:59:59.999Z', payload }));
+    unwrap(
+      await coordinator.holder.appendEvent(P, { ...step, occurred_at: '9999-12-31T23:59:59.999Z', payload }),
+    );
     const times = (await harness.events())
       .filter(({ payload }) => payload.occurred_at !== undefined)
       .map(({ timestamp, payload }) => [timestamp, payload.occurred_at]);
@@ -83,25 +87,27 @@ forEachStore('a pushed command', (open) => {
     const { harness, coordinator } = await openWithPlan();
     const claim = { task_id: A, ...ada, ...pushedAs(1) };
     const release = { task_id: A, session_id: 's-ada', expected_generation: 1, ...pushedAs(2) };
-    const granted = unwrap(await coordinator.claimTask(P, claim));
-    const released = unwrap(await coordinator.releaseClaim(P, release));
+    const granted = unwrap(await coordinator.claims.claimTask(P, claim));
+    const released = unwrap(await coordinator.holder.releaseClaim(P, release));
     const before = await harness.events();
     await harness.restart();
-    expect(await harness.coordinator.claimTask(P, claim)).toEqual(granted);
-    expect(await harness.coordinator.releaseClaim(P, release)).toEqual(released);
+    expect(await harness.coordinator.claims.claimTask(P, claim)).toEqual(granted);
+    expect(await harness.coordinator.holder.releaseClaim(P, release)).toEqual(released);
     expect(await harness.events()).toEqual(before);
   });
 
   test('with the id of any other event of the project is a conflict and changes nothing', async () => {
     const { harness, coordinator } = await openWithPlan();
-    unwrap(await coordinator.claimTask(P, { task_id: B, agent_id: 'bob', session_id: 's-bob' }));
+    unwrap(await coordinator.claims.claimTask(P, { task_id: B, agent_id: 'bob', session_id: 's-bob' }));
     const ownIds = (await harness.events()).map(({ event_id }) => event_id);
-    unwrap(await coordinator.claimTask(P, { task_id: A, ...ada, ...pushedAs(1) }));
+    unwrap(await coordinator.claims.claimTask(P, { task_id: A, ...ada, ...pushedAs(1) }));
     const before = await harness.events();
     const handle = { task_id: A, session_id: 's-ada', expected_generation: 1 };
     for (const event_id of [...ownIds, idOf(1)]) {
       const offline = { event_id, occurred_at: EARLIER };
-      expect(await coordinator.releaseClaim(P, { ...handle, offline }), event_id).toMatchObject(conflict);
+      expect(await coordinator.holder.releaseClaim(P, { ...handle, offline }), event_id).toMatchObject(
+        conflict,
+      );
     }
     expect(await harness.events()).toEqual(before);
   });
@@ -109,34 +115,34 @@ forEachStore('a pushed command', (open) => {
   test('with an id of another project is unrelated to it', async () => {
     const { harness, coordinator } = await openWithPlan();
     await harness.plan(planOf(A), OTHER_PROJECT);
-    unwrap(await coordinator.claimTask(P, { task_id: A, ...ada, ...pushedAs(1) }));
+    unwrap(await coordinator.claims.claimTask(P, { task_id: A, ...ada, ...pushedAs(1) }));
     const claim = { task_id: A, ...ada, ...pushedAs(1) };
-    expect(await coordinator.claimTask(OTHER_PROJECT, claim)).toMatchObject({ success: true });
+    expect(await coordinator.claims.claimTask(OTHER_PROJECT, claim)).toMatchObject({ success: true });
   });
 
   test('that another credential repeats does not get the reply, which contains the claim id', async () => {
     const { coordinator } = await openWithPlan();
     const claim = { task_id: A, ...ada, ...pushedAs(1) };
-    expect(await coordinator.claimTask(P, claim, withKey('key-1'))).toMatchObject({ success: true });
-    expect(await coordinator.claimTask(P, claim, withKey('key-2'))).toMatchObject(conflict);
+    expect(await coordinator.claims.claimTask(P, claim, withKey('key-1'))).toMatchObject({ success: true });
+    expect(await coordinator.claims.claimTask(P, claim, withKey('key-2'))).toMatchObject(conflict);
   });
 
   test('cannot use an id that derives from content, or another spelling of one', async () => {
     const { coordinator } = await openWithPlan();
     for (const event_id of [idOf(1).replace('-7', '-5'), idOf(1).replace('019b', '019B'), 'x']) {
       const offline = { event_id, occurred_at: EARLIER };
-      expect(await coordinator.claimTask(P, { task_id: A, ...ada, offline })).toMatchObject({
+      expect(await coordinator.claims.claimTask(P, { task_id: A, ...ada, offline })).toMatchObject({
         problem: 'INVALID_REQUEST',
       });
     }
     const batch = { claims: [{ task_id: A, ...ada, ...pushedAs(1) }] };
-    expect(await coordinator.batchClaim(P, batch)).toMatchObject({ problem: 'INVALID_REQUEST' });
+    expect(await coordinator.claims.batchClaim(P, batch)).toMatchObject({ problem: 'INVALID_REQUEST' });
   });
 
   test('that is refused leaves a refusal with its id as the request, and its time', async () => {
     const { harness, coordinator } = await openWithPlan();
-    unwrap(await coordinator.claimTask(P, { task_id: A, agent_id: 'bob', session_id: 's-bob' }));
-    expect(await coordinator.claimTask(P, { task_id: A, ...ada, ...pushedAs(1) })).toMatchObject({
+    unwrap(await coordinator.claims.claimTask(P, { task_id: A, agent_id: 'bob', session_id: 's-bob' }));
+    expect(await coordinator.claims.claimTask(P, { task_id: A, ...ada, ...pushedAs(1) })).toMatchObject({
       reason: 'DENIED_ACTIVE_CLAIM',
     });
     const refusal = (await harness.events()).at(-1);
@@ -158,8 +164,10 @@ forEachStore('a pushed command', (open) => {
     const body = { ...review, decision: 'REJECTED', request_id, offline: { ...offline, reviewer: 'rita' } };
     const pusher = { ...human('olaf'), principal: 'key-olaf' };
     const twice = { ...body, offline: { ...body.offline, accepted_event_id: idOf(1) } };
-    expect(await coordinator.recordReview(P, twice, pusher)).toMatchObject({ problem: 'INVALID_REQUEST' });
-    unwrap(await coordinator.recordReview(P, body, pusher));
+    expect(await coordinator.decisions.recordReview(P, twice, pusher)).toMatchObject({
+      problem: 'INVALID_REQUEST',
+    });
+    unwrap(await coordinator.decisions.recordReview(P, body, pusher));
     const [reviewed, released, held] = (await harness.events()).slice(-3);
     expect(reviewed).toMatchObject({
       event_id: idOf(1),
@@ -168,7 +176,7 @@ forEachStore('a pushed command', (open) => {
     });
     expect(released).toMatchObject({ payload: { by: 'rita', occurred_at: EARLIER } });
     expect(held).toMatchObject({ agent_id: 'olaf', payload: { by: 'rita' } });
-    expect(await coordinator.recordReview(P, body, pusher)).toMatchObject({ reason: 'REJECTED' });
+    expect(await coordinator.decisions.recordReview(P, body, pusher)).toMatchObject({ reason: 'REJECTED' });
   });
 
   // A review accepts with two events, and each has an offline id.
@@ -181,7 +189,7 @@ forEachStore('a pushed command', (open) => {
       expect(await alpha.submits(task, 'v2', { iteration: 2 })).toMatchObject({ reason: 'ESCALATED' });
     }
     const approve = (task_id: string, event: number, accepted: number) =>
-      harness.coordinator.recordReview(
+      harness.coordinator.decisions.recordReview(
         P,
         {
           ...{ task_id, generation: 1, iteration: 2, candidate_sha256: sha256('v2'), decision: 'APPROVED' },

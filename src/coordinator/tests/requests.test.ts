@@ -43,7 +43,7 @@ forEachStore('a request id', (open) => {
     expect(await alpha.tryClaim(B, { request_id: 'r1' })).toMatchObject(conflict);
     expect(await alpha.tryClaim(A, { request_id: 'r1', lease_duration_seconds: 60 })).toMatchObject(conflict);
     const next = { agent_id: 'alpha', session_id: 's1', request_id: 'r1' };
-    expect(await coordinator.next(P, next)).toMatchObject(conflict);
+    expect(await coordinator.claims.next(P, next)).toMatchObject(conflict);
     expect(
       await coordinator.plans.add(P, [{ id: 'C-001-x', description: 'x' }], { request_id: 'r1' }),
     ).toMatchObject(conflict);
@@ -54,10 +54,10 @@ forEachStore('a request id', (open) => {
     const { coordinator } = await openWithPlan();
     const body = { agent_id: 'alpha', session_id: 's1', request_id: 'r1' };
     const key = (principal: string) => ({ ...human('x'), principal });
-    expect(await coordinator.claimTask(P, { task_id: A, ...body }, key('key-1'))).toMatchObject({
+    expect(await coordinator.claims.claimTask(P, { task_id: A, ...body }, key('key-1'))).toMatchObject({
       success: true,
     });
-    expect(await coordinator.claimTask(P, { task_id: B, ...body }, key('key-2'))).toMatchObject({
+    expect(await coordinator.claims.claimTask(P, { task_id: B, ...body }, key('key-2'))).toMatchObject({
       success: true,
     });
   });
@@ -86,10 +86,10 @@ forEachStore('a request id', (open) => {
       const { coordinator, harness } = await openWithPlan();
       const claims = [A, B].map((task_id) => ({ task_id, agent_id: 'alpha', session_id: 's1' }));
       const batch = { claims, mode, request_id: 'b1' };
-      const first = unwrap(await coordinator.batchClaim(P, batch));
+      const first = unwrap(await coordinator.claims.batchClaim(P, batch));
       expect(first.results).toMatchObject([{ success: true }, { success: true }]);
       const position = await harness.position();
-      expect(await coordinator.batchClaim(P, batch)).toEqual(first);
+      expect(await coordinator.claims.batchClaim(P, batch)).toEqual(first);
       expect(await harness.position()).toBe(position);
     },
   );
@@ -98,9 +98,9 @@ forEachStore('a request id', (open) => {
     const { coordinator } = await openWithPlan();
     const claim = (task_id: string) => ({ task_id, agent_id: 'alpha', session_id: 's1' });
     const batch = { claims: [claim(A)], mode: 'all_or_nothing', request_id: 'b1' };
-    await coordinator.batchClaim(P, batch);
+    await coordinator.claims.batchClaim(P, batch);
     const other = { ...batch, claims: [claim(B)] };
-    expect(await coordinator.batchClaim(P, other)).toMatchObject({ problem: 'IDEMPOTENCY_CONFLICT' });
+    expect(await coordinator.claims.batchClaim(P, other)).toMatchObject({ problem: 'IDEMPOTENCY_CONFLICT' });
   });
 
   test('makes a repeated operator command take effect once', async () => {
@@ -113,13 +113,13 @@ forEachStore('a request id', (open) => {
       session_id: 's2',
       request_id: 'o1',
     };
-    const first = await coordinator.operate(P, A, 'reassign', reassign);
+    const first = await coordinator.decisions.operate(P, A, 'reassign', reassign);
     expect(first).toMatchObject({ success: true, reason: 'REASSIGNED', generation: 2 });
     const position = await harness.position();
-    expect(await coordinator.operate(P, A, 'reassign', reassign)).toEqual(first);
+    expect(await coordinator.decisions.operate(P, A, 'reassign', reassign)).toEqual(first);
     expect(await harness.position()).toBe(position);
     const other = { ...reassign, session_id: 's3' };
-    expect(await coordinator.operate(P, A, 'reassign', other)).toMatchObject({
+    expect(await coordinator.decisions.operate(P, A, 'reassign', other)).toMatchObject({
       problem: 'IDEMPOTENCY_CONFLICT',
     });
   });
@@ -128,11 +128,11 @@ forEachStore('a request id', (open) => {
     const { coordinator, harness, alpha } = await openWithPlan();
     await alpha.claims(A);
     const note = { ...alpha.handle(A), text: 'half of it', request_id: 'n1' };
-    const first = await coordinator.note(P, note);
+    const first = await coordinator.holder.note(P, note);
     expect(first).toMatchObject({ success: true, reason: 'NOTED' });
     const position = await harness.position();
-    expect(await coordinator.note(P, note)).toEqual(first);
-    expect(await coordinator.note(P, { ...note, text: 'all of it' })).toMatchObject({
+    expect(await coordinator.holder.note(P, note)).toEqual(first);
+    expect(await coordinator.holder.note(P, { ...note, text: 'all of it' })).toMatchObject({
       problem: 'IDEMPOTENCY_CONFLICT',
     });
     expect(await harness.position()).toBe(position);
@@ -142,12 +142,12 @@ forEachStore('a request id', (open) => {
     const { coordinator, alpha } = await openWithPlan();
     await alpha.claims(A);
     const handle = alpha.expectedHandle(A);
-    const suspended = await coordinator.suspendClaim(P, { ...handle, request_id: 'g1' });
-    const resumed = await coordinator.resumeClaim(P, { ...handle, request_id: 'g2' });
+    const suspended = await coordinator.holder.suspendClaim(P, { ...handle, request_id: 'g1' });
+    const resumed = await coordinator.holder.resumeClaim(P, { ...handle, request_id: 'g2' });
     expect([suspended, resumed]).toMatchObject([{ reason: 'SUSPENDED' }, { reason: 'RESUMED' }]);
-    expect(await coordinator.suspendClaim(P, { ...handle, request_id: 'g1' })).toEqual(suspended);
+    expect(await coordinator.holder.suspendClaim(P, { ...handle, request_id: 'g1' })).toEqual(suspended);
     expect(await coordinator.queries.getTaskState(P, A)).toMatchObject({ readiness: 'claimed' });
-    expect(await coordinator.suspendClaim(P, { ...handle, request_id: 'g2' })).toMatchObject({
+    expect(await coordinator.holder.suspendClaim(P, { ...handle, request_id: 'g2' })).toMatchObject({
       problem: 'IDEMPOTENCY_CONFLICT',
     });
   });
@@ -158,12 +158,12 @@ forEachStore('a request id', (open) => {
     const candidate = { iteration: 1, candidate_sha256: 'a'.repeat(64) };
     await alpha.suspends(A, candidate);
     const review = { task_id: A, generation: 1, ...candidate, decision: 'APPROVED', request_id: 'v1' };
-    const first = await coordinator.recordReview(P, review, human('rita'));
+    const first = await coordinator.decisions.recordReview(P, review, human('rita'));
     expect(first).toMatchObject({ success: true, reason: 'APPROVED' });
     expect((await harness.events()).at(-1)).toMatchObject({ request_id: 'v1' });
-    expect(await coordinator.recordReview(P, review, human('rita'))).toEqual(first);
+    expect(await coordinator.decisions.recordReview(P, review, human('rita'))).toEqual(first);
     const other = { ...review, decision: 'REJECTED' };
-    expect(await coordinator.recordReview(P, other, human('rita'))).toMatchObject({
+    expect(await coordinator.decisions.recordReview(P, other, human('rita'))).toMatchObject({
       problem: 'IDEMPOTENCY_CONFLICT',
     });
   });

@@ -64,7 +64,7 @@ forEachStore('a claim that its session asks for again', (open) => {
     const [opener, colleague] = [callerOf('key-1', 'user'), callerOf('key-2', 'user')];
     const claim = async (task_id: string, caller: Caller) =>
       unwrap(
-        await harness.coordinator.claimTask(
+        await harness.coordinator.claims.claimTask(
           P,
           { task_id, agent_id: 'alpha', session_id: 's1', resume: true },
           caller,
@@ -100,11 +100,11 @@ forEachStore('a claim that its session asks for again', (open) => {
     const who = { agent_id: 'alpha', session_id: 's1', resume: true };
     const claims = ['A-001-x', 'C-001-x'].map((task_id) => ({ task_id, ...who }));
     const batch = { mode: 'all_or_nothing', claims, request_id: 'r1' };
-    const first = unwrap(await harness.coordinator.batchClaim(P, batch));
+    const first = unwrap(await harness.coordinator.claims.batchClaim(P, batch));
     expect(first.results).toMatchObject([{ resumed: true }, { reason: 'GRANTED' }]);
-    expect(await harness.coordinator.batchClaim(P, batch)).toEqual(first);
+    expect(await harness.coordinator.claims.batchClaim(P, batch)).toEqual(first);
     await alpha.releases('A-001-x');
-    expect(await harness.coordinator.batchClaim(P, batch)).toMatchObject({
+    expect(await harness.coordinator.claims.batchClaim(P, batch)).toMatchObject({
       results: [
         { reason: 'DENIED_BATCH', next: expect.stringContaining('Claim it again') },
         { success: true },

@@ -21,7 +21,7 @@ forEachStore('a human gate', (open) => {
     const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
     await alpha.claims(A);
     const review = (decision: string, more = {}) =>
-      coordinator.recordReview(
+      coordinator.decisions.recordReview(
         P,
         { task_id: A, generation: 1, iteration: 1, candidate_sha256: sha256('v1'), decision, ...more },
         human('rita'),
@@ -76,8 +76,10 @@ forEachStore('a human gate', (open) => {
       reviewer: 'rita',
     };
     const refused = { problem: 'FORBIDDEN' };
-    expect(await coordinator.recordReview(P, approval, agent)).toMatchObject(refused);
-    expect(await coordinator.recordReview(P, { ...approval, offline }, agent)).toMatchObject(refused);
+    expect(await coordinator.decisions.recordReview(P, approval, agent)).toMatchObject(refused);
+    expect(await coordinator.decisions.recordReview(P, { ...approval, offline }, agent)).toMatchObject(
+      refused,
+    );
     const named = { ...candidate, decision: 'approved' };
     expect(await coordinator.methodology.review(P, named, agent)).toMatchObject(refused);
     expect(await coordinator.reviewLinks.create(P, { task_id: A, reviewer: 'rita' }, agent)).toMatchObject(

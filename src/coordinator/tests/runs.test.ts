@@ -30,12 +30,12 @@ async function configured(harness: CoordinatorHarness, key = P): Promise<void> {
 async function executorOf({ coordinator }: CoordinatorHarness, key = P) {
   const who = { agent_id: 'engine', session_id: 's-engine' };
   const claimed = unwrap(
-    await coordinator.claimTask(key, { task_id: SUBJECT, ...who, agent_role: 'full_stack' }),
+    await coordinator.claims.claimTask(key, { task_id: SUBJECT, ...who, agent_role: 'full_stack' }),
   );
   if (!claimed.success) throw new Error(claimed.reason);
   const handle = { ...who, generation: claimed.claim.generation, claim_id: claimed.claim.id };
   const append = (event_type: string, payload: object) =>
-    coordinator.appendEvent(key, { event_type, task_id: SUBJECT, ...handle, payload });
+    coordinator.holder.appendEvent(key, { event_type, task_id: SUBJECT, ...handle, payload });
   return {
     handle,
     start: (run_id: string) =>
@@ -52,7 +52,7 @@ async function executorOf({ coordinator }: CoordinatorHarness, key = P) {
         ...{ attempt: 1, duration_ms: 1, output: { says: 'made' }, cost: COST },
       }),
     submit: () =>
-      coordinator.submitResult(key, {
+      coordinator.holder.submitResult(key, {
         ...{ task_id: SUBJECT, session_id: handle.session_id, claim_id: handle.claim_id },
         ...{ generation: handle.generation, result_data: 'made', ...evaluatorReport() },
       }),
@@ -106,7 +106,7 @@ forEachStore('a request for a run', (open) => {
     expect(await reasonOf({ ...EDGE, dry_run: true })).toBe('DRY_RUN');
     await configured(harness);
     const held = { expected_generation: 0, reason: 'wait' };
-    unwrap(await harness.coordinator.operate(P, SUBJECT, 'hold', held));
+    unwrap(await harness.coordinator.decisions.operate(P, SUBJECT, 'hold', held));
     expect(await reasonOf(EDGE)).toBe('DENIED_HELD');
   });
 
@@ -128,14 +128,14 @@ forEachStore('a request for a run', (open) => {
     const run_id = '0199c1de-0000-7000-8000-000000000001';
     const forged = { event_type: 'run_requested', task_id: SUBJECT, ...executor.handle };
     expect(
-      await harness.coordinator.appendEvent(P, { ...forged, payload: { run_id, retry_of: null } }),
+      await harness.coordinator.holder.appendEvent(P, { ...forged, payload: { run_id, retry_of: null } }),
     ).toMatchObject({ problem: 'INVALID_EVENT' });
     await executor.start(run_id);
     expect(await executor.end(run_id, 'CANCELLED')).toMatchObject({ success: false });
     const agent = { ...OPEN_CALLER, may_review: false };
     const payload = { run_id, status: 'CANCELLED', reason: null, says: '', iterations: 1, spent: COST };
     const cancel = () =>
-      harness.coordinator.appendEvent(
+      harness.coordinator.holder.appendEvent(
         P,
         { event_type: 'run_ended', task_id: SUBJECT, ...executor.handle, payload },
         agent,
@@ -190,9 +190,9 @@ forEachStore('a cancelled run', (open) => {
     unwrap(await executor.start(run_id));
     const { agent_id: _, generation: __, ...handle } = executor.handle;
     const released = { task_id: SUBJECT, ...handle, expected_generation: 1, reason: 'VOLUNTARY' };
-    unwrap(await harness.coordinator.releaseClaim(P, released));
+    unwrap(await harness.coordinator.holder.releaseClaim(P, released));
     const other = { task_id: SUBJECT, agent_id: 'b', session_id: 's-b', agent_role: 'full_stack' };
-    unwrap(await harness.coordinator.claimTask(P, other));
+    unwrap(await harness.coordinator.claims.claimTask(P, other));
     expect(unwrap(await harness.coordinator.runs.cancel(P, run_id, {})).reason).toBe('GENERATION_MISMATCH');
   });
 });

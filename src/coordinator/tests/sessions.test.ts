@@ -127,7 +127,9 @@ forEachStore('sessions', (open) => {
     expect(again).toMatchObject({ success: false, reason: 'SESSION_CLOSED' });
     expect(await alpha.submits(A)).toMatchObject({ accepted: false, reason: 'NO_CLAIM' });
     const reassign = { expected_generation: 1, reason: 'x', agent_id: 'alpha', session_id: 's1' };
-    expect(await coordinator.operate(P, A, 'reassign', reassign)).toMatchObject({ reason: 'SESSION_CLOSED' });
+    expect(await coordinator.decisions.operate(P, A, 'reassign', reassign)).toMatchObject({
+      reason: 'SESSION_CLOSED',
+    });
     expect((await harness.events()).slice(position).map((event) => event.event_type)).toEqual([
       'RESULT_REJECTED',
     ]);
@@ -196,7 +198,7 @@ forEachStore('sessions', (open) => {
         session_id: 's1',
         lease_duration_seconds,
       }));
-      await coordinator.batchClaim(P, { claims, mode });
+      await coordinator.claims.batchClaim(P, { claims, mode });
       harness.advance(3599);
       expect(await active()).toBe(1);
       harness.advance(1);
@@ -210,7 +212,7 @@ forEachStore('sessions', (open) => {
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     await alpha.claims(A);
     const to = { expected_generation: 1, reason: 'gone', agent_id: 'beta', session_id: 's2' };
-    expect(await coordinator.operate(P, A, 'reassign', to)).toMatchObject({ success: true });
+    expect(await coordinator.decisions.operate(P, A, 'reassign', to)).toMatchObject({ success: true });
     expect(await active()).toBe(2);
     harness.advance(900);
     expect(await active()).toBe(1);

@@ -13,7 +13,7 @@ forEachStore('signs of life', (open) => {
     await alpha.claims(EDGE);
     await alpha.claims(TASK);
     const iterate = (request_id?: string) =>
-      harness.coordinator.appendEvent(P, {
+      harness.coordinator.holder.appendEvent(P, {
         event_type: 'iteration_completed',
         agent_id: 'alpha',
         feature_id: 'REQ-F-AUTH-001',

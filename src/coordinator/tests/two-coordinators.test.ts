@@ -20,20 +20,25 @@ describe('two coordinators over one store', () => {
   // req: PRJ-008
   test('grant a task once, whichever of them receives the claim', async () => {
     const { first, second } = await openTwoCoordinators(planOf(A));
-    expect(await first.claimTask(P, { task_id: A, ...by('alpha') })).toMatchObject({ reason: 'GRANTED' });
-    expect(await second.claimTask(P, { task_id: A, ...by('beta') })).toMatchObject({
+    expect(await first.claims.claimTask(P, { task_id: A, ...by('alpha') })).toMatchObject({
+      reason: 'GRANTED',
+    });
+    expect(await second.claims.claimTask(P, { task_id: A, ...by('beta') })).toMatchObject({
       reason: 'DENIED_ACTIVE_CLAIM',
       current_holder: 'alpha',
     });
-    expect(await second.next(P, by('beta'))).toMatchObject({ reason: 'NOTHING_READY', waiting_for: [A] });
+    expect(await second.claims.next(P, by('beta'))).toMatchObject({
+      reason: 'NOTHING_READY',
+      waiting_for: [A],
+    });
   });
 
   test('give a forgotten claim back at once, whichever of them granted it', async () => {
     const { first, second } = await openTwoCoordinators(planOf(A, B));
-    await second.claimTask(P, { task_id: 'Z-001-none', ...by('alpha') });
-    const granted = await first.next(P, { ...by('alpha'), track: 'B' });
+    await second.claims.claimTask(P, { task_id: 'Z-001-none', ...by('alpha') });
+    const granted = await first.claims.next(P, { ...by('alpha'), track: 'B' });
     expect(granted).toMatchObject({ claim: { task_id: B } });
-    expect(await second.next(P, { ...by('alpha'), resume: true })).toMatchObject({
+    expect(await second.claims.next(P, { ...by('alpha'), resume: true })).toMatchObject({
       resumed: true,
       claim: { task_id: B, generation: 1 },
     });
@@ -42,13 +47,13 @@ describe('two coordinators over one store', () => {
   test('see dependencies that were completed or reset through the other', async () => {
     const { first, second } = await openTwoCoordinators(planOf(A, { id: B, depends_on: [A] }));
     const handle = { task_id: A, session_id: 's-alpha', generation: 1 };
-    await first.claimTask(P, { task_id: A, ...by('alpha') });
-    await first.submitResult(P, { ...handle, result_data: 1 });
+    await first.claims.claimTask(P, { task_id: A, ...by('alpha') });
+    await first.holder.submitResult(P, { ...handle, result_data: 1 });
     const claim = { task_id: B, ...by('beta') };
-    expect(await second.claimTask(P, claim)).toMatchObject({ reason: 'GRANTED' });
-    await second.releaseClaim(P, { task_id: B, session_id: 's-beta', expected_generation: 1 });
-    await first.operate(P, A, 'reset', { expected_generation: 1, reason: 'again' });
-    expect(await second.claimTask(P, claim)).toMatchObject({
+    expect(await second.claims.claimTask(P, claim)).toMatchObject({ reason: 'GRANTED' });
+    await second.holder.releaseClaim(P, { task_id: B, session_id: 's-beta', expected_generation: 1 });
+    await first.decisions.operate(P, A, 'reset', { expected_generation: 1, reason: 'again' });
+    expect(await second.claims.claimTask(P, claim)).toMatchObject({
       reason: 'DENIED_DEPENDENCIES',
       waiting_for: [A],
     });
@@ -57,24 +62,27 @@ describe('two coordinators over one store', () => {
   test('enforce the limit of agents per track, and offer work from other tracks', async () => {
     const { first, second } = await openTwoCoordinators(planOf(A, 'A-002-more', 'A-003-more', B));
     await first.settings.putPolicy(P, { max_agents_per_track: 1 });
-    await second.claimTask(P, { task_id: 'Z-001-none', ...by('beta') });
-    await first.claimTask(P, { task_id: 'A-003-more', ...by('alpha') });
-    expect(await second.next(P, by('beta'))).toMatchObject({ reason: 'GRANTED', claim: { task_id: B } });
+    await second.claims.claimTask(P, { task_id: 'Z-001-none', ...by('beta') });
+    await first.claims.claimTask(P, { task_id: 'A-003-more', ...by('alpha') });
+    expect(await second.claims.next(P, by('beta'))).toMatchObject({
+      reason: 'GRANTED',
+      claim: { task_id: B },
+    });
   });
 
   test('count a session that one of them released and the other granted work again', async () => {
     const { harness, first, second } = await openTwoCoordinators(planOf(A, B), { max_active_sessions: 1 });
     await first.settings.putPolicy(P, { stale_policy: { task: 'hold' } });
-    await first.claimTask(P, { task_id: A, ...by('alpha') });
-    await second.releaseClaim(P, { task_id: A, session_id: 's-alpha', expected_generation: 1 });
-    await first.claimTask(P, { task_id: A, ...by('alpha') });
+    await first.claims.claimTask(P, { task_id: A, ...by('alpha') });
+    await second.holder.releaseClaim(P, { task_id: A, session_id: 's-alpha', expected_generation: 1 });
+    await first.claims.claimTask(P, { task_id: A, ...by('alpha') });
     harness.advance(1000);
     const other = { task_id: B, ...by('beta') };
-    expect(await first.claimTask(P, other)).toMatchObject({ limit: 'max_active_sessions' });
+    expect(await first.claims.claimTask(P, other)).toMatchObject({ limit: 'max_active_sessions' });
     const end = { expected_generation: 2, reason: 'the agent is gone' };
-    expect(await second.operate(P, A, 'force_release', end)).toMatchObject({ reason: 'FORCED' });
+    expect(await second.decisions.operate(P, A, 'force_release', end)).toMatchObject({ reason: 'FORCED' });
     harness.advance(1000);
-    expect(await first.claimTask(P, other)).toMatchObject({ reason: 'GRANTED' });
+    expect(await first.claims.claimTask(P, other)).toMatchObject({ reason: 'GRANTED' });
   });
 
   test('do not grant two edges that share modules if that is enforced, even at the same moment', async () => {
@@ -85,8 +93,8 @@ describe('two coordinators over one store', () => {
     await second.plans.get(P);
     const [x, y] = ['REQ-F-A#design_code', 'REQ-F-B#design_code'];
     const replies = await Promise.all([
-      harness.coordinator.claimTask(P, { task_id: x, ...by('alpha') }),
-      second.claimTask(P, { task_id: y, ...by('beta') }),
+      harness.coordinator.claims.claimTask(P, { task_id: x, ...by('alpha') }),
+      second.claims.claimTask(P, { task_id: y, ...by('beta') }),
     ]);
     expect(replies.map((reply) => 'reason' in reply && reply.reason).sort()).toEqual([
       'DENIED_PARALLEL',
@@ -99,7 +107,7 @@ describe('two coordinators over one store', () => {
   test('apply a configuration that was written through one of them', async () => {
     const { first, second } = await openTwoCoordinators(planOf(A));
     await first.settings.configure(P, { files: FILES });
-    const claim = (task_id: string) => second.claimTask(P, { task_id, ...by('beta') });
+    const claim = (task_id: string) => second.claims.claimTask(P, { task_id, ...by('beta') });
     expect(await claim('REQ-F-X#design_code')).toMatchObject({ reason: 'UNKNOWN_TASK' });
     expect(await claim('REQ-F-A#design_code')).toMatchObject({ reason: 'GRANTED' });
   });
@@ -107,13 +115,17 @@ describe('two coordinators over one store', () => {
   test('recognize each other’s requests, and accept each other’s handles', async () => {
     const { first, second } = await openTwoCoordinators(planOf(A));
     const body = { task_id: A, ...by('alpha'), request_id: 'r1' };
-    const granted = await first.claimTask(P, body);
-    expect(await second.claimTask(P, body)).toEqual(granted);
+    const granted = await first.claims.claimTask(P, body);
+    expect(await second.claims.claimTask(P, body)).toEqual(granted);
     const claim_id = 'claim' in granted ? granted.claim?.id : undefined;
     const handle = { task_id: A, session_id: 's-alpha', generation: 1, claim_id };
-    expect(await second.submitResult(P, { ...handle, result_data: 1 })).toMatchObject({ accepted: true });
-    expect(await first.submitResult(P, { ...handle, result_data: 1 })).toMatchObject({ accepted: true });
-    expect(await first.submitResult(P, { ...handle, result_data: 2 })).toMatchObject({
+    expect(await second.holder.submitResult(P, { ...handle, result_data: 1 })).toMatchObject({
+      accepted: true,
+    });
+    expect(await first.holder.submitResult(P, { ...handle, result_data: 1 })).toMatchObject({
+      accepted: true,
+    });
+    expect(await first.holder.submitResult(P, { ...handle, result_data: 2 })).toMatchObject({
       reason: 'TASK_ALREADY_COMPLETED',
     });
   });

@@ -17,11 +17,11 @@ forEachStore('a command in a project that does not exist', (open) => {
     const { coordinator } = await openWithShop();
     const { plans, settings, sessions, queries, feed, methodology, audit } = coordinator;
     const refusals = await Promise.all([
-      coordinator.renewLease(TYPO, { ...HANDLE, expected_generation: 1 }),
-      coordinator.releaseClaim(TYPO, { ...HANDLE, expected_generation: 1 }),
-      coordinator.submitResult(TYPO, { ...HANDLE, generation: 1, result_data: 1 }),
-      coordinator.note(TYPO, { ...HANDLE, generation: 1, text: 'x' }),
-      coordinator.operate(TYPO, 'A-001-x', 'hold', { expected_generation: 0, reason: 'x' }),
+      coordinator.holder.renewLease(TYPO, { ...HANDLE, expected_generation: 1 }),
+      coordinator.holder.releaseClaim(TYPO, { ...HANDLE, expected_generation: 1 }),
+      coordinator.holder.submitResult(TYPO, { ...HANDLE, generation: 1, result_data: 1 }),
+      coordinator.holder.note(TYPO, { ...HANDLE, generation: 1, text: 'x' }),
+      coordinator.decisions.operate(TYPO, 'A-001-x', 'hold', { expected_generation: 0, reason: 'x' }),
       plans.get(TYPO),
       plans.add(TYPO, [{ id: 'A-001-x', description: 'd' }]),
       settings.getPolicy(TYPO),
@@ -56,11 +56,14 @@ forEachStore('a command in a project that does not exist', (open) => {
       current_holder: null,
       next: expect.stringContaining('Did you mean shop?'),
     };
-    expect(await coordinator.claimTask(TYPO, claim)).toEqual(refused);
-    expect(await coordinator.next(TYPO, { ...WHO, wait_seconds: 0 })).toEqual(refused);
+    expect(await coordinator.claims.claimTask(TYPO, claim)).toEqual(refused);
+    expect(await coordinator.claims.next(TYPO, { ...WHO, wait_seconds: 0 })).toEqual(refused);
     for (const mode of ['partial', 'all_or_nothing'])
       expect(
-        await coordinator.batchClaim(TYPO, { mode, claims: [claim, { ...claim, task_id: 'A-002-x' }] }),
+        await coordinator.claims.batchClaim(TYPO, {
+          mode,
+          claims: [claim, { ...claim, task_id: 'A-002-x' }],
+        }),
       ).toEqual({
         results: [refused, refused],
       });
@@ -87,7 +90,11 @@ forEachStore('a command in a project that does not exist', (open) => {
       agent_id: 'a',
       payload: { imported: { file: 'old.jsonl', line: 1 } },
     };
-    unwrap(await coordinator.importEvents(named('imported'), { events: [{ ...event, event_id: IMPORTED }] }));
+    unwrap(
+      await coordinator.imports.importEvents(named('imported'), {
+        events: [{ ...event, event_id: IMPORTED }],
+      }),
+    );
     for (const name of ['planned', 'empty', 'configured', 'imported'])
       expect(await coordinator.queries.status(named(name))).toMatchObject({ position: expect.any(Number) });
   });

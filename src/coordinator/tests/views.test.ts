@@ -164,7 +164,7 @@ test('two coordinators over one store report the same state of a project', async
     await harness.coordinator.queries.getTaskState(P, A),
   );
   expect(await other.queries.status(P)).toEqual(await harness.coordinator.queries.status(P));
-  const submitted = await other.submitResult(P, {
+  const submitted = await other.holder.submitResult(P, {
     task_id: A,
     session_id: 's1',
     generation: 1,

@@ -107,7 +107,7 @@ describe.each(STORES)('an imported foreign log (%s store)', (name) => {
     await harness.plan(planOf('A-001-core'));
     await importForeign(bytesOf(OLD), intoStore(harness), importOptions);
     const claim = { task_id: 'A-001-core', agent_id: 'ada', session_id: 's' };
-    expect(unwrap(await harness.coordinator.claimTask(P, claim))).toMatchObject({ success: true });
+    expect(unwrap(await harness.coordinator.claims.claimTask(P, claim))).toMatchObject({ success: true });
     const checker = new PolicyAwareLogChecker();
     for (const event of await harness.events()) expect(checker.checkEvent(event)).toEqual([]);
   });

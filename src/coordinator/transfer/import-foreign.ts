@@ -10,7 +10,7 @@ import { foreignLines, type StoreBlob } from './foreign-lines.js';
 import { importTooLarge } from './imported-events.js';
 
 const REPORT_EVERY_LINES = 256;
-/** Maximum number of entries in each list of the report, since every line may have one of its own. */
+/** Maximum number of entries in each list of the report, since every line may add one. */
 const REPORTED_MAX = 100;
 
 /** Where the events are written. Null for a dry run. */

@@ -43,7 +43,7 @@ export interface ImportedProject extends ProjectKey {
 
 /**
  * Imports a project unchanged: every event at its position, every head at its generation, every permit. Until its last
- * commit the project is not served. Repeated, it resumes; a project with a history of its own is refused.
+ * commit the project is not served. Repeated, it resumes; a project that already has a history is refused.
  */
 export const importProject = (
   store: Store,

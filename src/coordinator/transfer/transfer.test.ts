@@ -30,11 +30,11 @@ async function exportedSampleProject(
     [A, 'alpha'],
     [B, 'beta'],
   ] as const) {
-    unwrap(await coordinator.claimTask(P, { task_id, ...by(agent) }));
+    unwrap(await coordinator.claims.claimTask(P, { task_id, ...by(agent) }));
   }
-  unwrap(await coordinator.claimTask(P, { task_id: A, ...by('gamma') }));
-  unwrap(await coordinator.submitResult(P, submission(A, 'alpha', LARGE)));
-  unwrap(await coordinator.claimTask(P, { task_id: C, ...by('alpha') }));
+  unwrap(await coordinator.claims.claimTask(P, { task_id: A, ...by('gamma') }));
+  unwrap(await coordinator.holder.submitResult(P, submission(A, 'alpha', LARGE)));
+  unwrap(await coordinator.claims.claimTask(P, { task_id: C, ...by('alpha') }));
   const lines: ArchiveLine[] = [];
   for await (const line of exportProject(harness.store, harness.blobs, P)) lines.push(line);
   return { harness, lines };
@@ -88,7 +88,7 @@ describe('a moved project', () => {
     const { lines } = await exportedSampleProject('memory');
     const target = await CoordinatorHarness.open('memory');
     await importProject(target.store, target.blobs, linesOf(lines));
-    expect(await target.coordinator.submitResult(P, submission(B, 'beta', 1))).toMatchObject({
+    expect(await target.coordinator.holder.submitResult(P, submission(B, 'beta', 1))).toMatchObject({
       accepted: true,
       current_generation: 1,
     });

@@ -29,9 +29,9 @@ const LOG = [
 ];
 
 const trust = async ({ coordinator }: CoordinatorHarness, body: object = REASON) =>
-  unwrap(await coordinator.trustImports(P, body, ADMIN));
+  unwrap(await coordinator.imports.trustImports(P, body, ADMIN));
 const claim = async ({ coordinator }: CoordinatorHarness, task_id: string) =>
-  unwrap(await coordinator.claimTask(P, { task_id, ...AGENT }));
+  unwrap(await coordinator.claims.claimTask(P, { task_id, ...AGENT }));
 
 /** Replays the log and expects no rule violation, and exactly the heads that the store has. */
 async function expectSound(harness: CoordinatorHarness): Promise<void> {
@@ -48,7 +48,7 @@ describe.each(STORES)('a trusted import (%s store)', (store) => {
   test('leaves an edge that is on hold, until the hold is lifted', async () => {
     const harness = await openImported(LOG, store);
     const hold = { expected_generation: 0, reason: 'the old tool is in doubt' };
-    await harness.coordinator.operate(P, FIRST, 'hold', hold);
+    await harness.coordinator.decisions.operate(P, FIRST, 'hold', hold);
     for (const body of [{ ...REASON, dry_run: true }, REASON]) {
       const { trusted, skipped } = await trust(harness, body);
       expect(trusted).toEqual([]);
@@ -60,7 +60,10 @@ describe.each(STORES)('a trusted import (%s store)', (store) => {
         },
       ]);
     }
-    await harness.coordinator.operate(P, FIRST, 'unhold', { expected_generation: 0, reason: 'checked' });
+    await harness.coordinator.decisions.operate(P, FIRST, 'unhold', {
+      expected_generation: 0,
+      reason: 'checked',
+    });
     expect(await trust(harness)).toMatchObject({ trusted: [{ task_id: FIRST, generation: 1 }] });
     await expectSound(harness);
   });
@@ -91,7 +94,7 @@ describe.each(STORES)('a trusted import (%s store)', (store) => {
 
 test('start, next and dependent edges count a trusted edge as converged', async () => {
   const harness = await openImported(LOG);
-  const before = unwrap(await harness.coordinator.claimTask(P, { task_id: SECOND, ...AGENT }));
+  const before = unwrap(await harness.coordinator.claims.claimTask(P, { task_id: SECOND, ...AGENT }));
   expect(JSON.stringify(before)).toContain('builds on intent_requirements');
   const other = await openImported(LOG);
   await trust(other);
@@ -100,7 +103,7 @@ test('start, next and dependent edges count a trusted edge as converged', async 
     feature: F,
     edge: 'design_code',
   });
-  const next = unwrap(await coordinator.next(P, { ...AGENT, kinds: ['edge'] }));
+  const next = unwrap(await coordinator.claims.next(P, { ...AGENT, kinds: ['edge'] }));
   expect(next).toMatchObject({ reason: 'GRANTED', claim: { task_id: SECOND } });
   expect(JSON.stringify(next)).not.toContain('builds on');
   const { features } = unwrap(await coordinator.methodology.status(P));
@@ -111,7 +114,9 @@ test('a reset reopens a trusted edge, and an import does not decide it again', a
   const harness = await openImported(LOG);
   await trust(harness);
   const reset = { expected_generation: 1, reason: 'it was wrong' };
-  expect(await harness.coordinator.operate(P, FIRST, 'reset', reset)).toMatchObject({ reason: 'RESET' });
+  expect(await harness.coordinator.decisions.operate(P, FIRST, 'reset', reset)).toMatchObject({
+    reason: 'RESET',
+  });
   expect(await trust(harness)).toMatchObject({ trusted: [], skipped: [], more: false });
   // Another log that reports the same convergence changes nothing either: the edge has been claimed here.
   await importLines(harness.store, [foreignLine('edge_converged', 'intent→requirements')], 'other.jsonl');
@@ -149,7 +154,7 @@ forEachStore('a trusted import', (_open, store) => {
     const other = store === 'memory' ? await harness.openAnother() : harness.coordinator;
     const [one, two, claimed] = await Promise.all([
       trust(harness),
-      other.trustImports(P, REASON, ADMIN).then(unwrap),
+      other.imports.trustImports(P, REASON, ADMIN).then(unwrap),
       claim(harness, FIRST),
     ]);
     const winners = [one.trusted.length, two.trusted.length, claimed.reason === 'GRANTED' ? 1 : 0];
@@ -208,8 +213,8 @@ describe('a forged log', () => {
     const empty = { ...P, project_id: 'empty' };
     const event = (await harness.events()).find(({ event_type }) => event_type === 'convergence_achieved')!;
     const { tenant_id: _, project_id: __, position: ___, ...fields } = event;
-    unwrap(await harness.coordinator.importEvents(empty, { events: [fields] }));
-    expect(await harness.coordinator.trustImports(empty, REASON)).toMatchObject({
+    unwrap(await harness.coordinator.imports.importEvents(empty, { events: [fields] }));
+    expect(await harness.coordinator.imports.trustImports(empty, REASON)).toMatchObject({
       trusted: [],
       skipped: [{ task_id: FIRST, reason: 'NOT_INITIALISED', next: expect.stringContaining('gen init') }],
     });

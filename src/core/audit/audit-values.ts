@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** SHA-256. Injected: core has no cryptography of its own. */
+/** SHA-256. Injected: core has no cryptography. */
 export type HashBytes = (data: Uint8Array) => Uint8Array;
 /** Ed25519. The key and the signature are base64url, as records have them; false if the key is not a valid curve point. */
 export type VerifySignature = (publicKey: string, text: string, signature: string) => boolean;

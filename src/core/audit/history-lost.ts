@@ -3,7 +3,7 @@ import { count, name, sentence } from '../events/fields.js';
 import type { RecordHead } from '../record.js';
 import { recordSignature } from './signed-record.js';
 
-/** Added to what is known to be lost: events after the last anchor that nobody counted. */
+/** Added to what is known to be lost: uncounted events after the last anchor. */
 const UNANCHORED_EVENTS = 1_000_000;
 
 /** The payload of `HISTORY_LOST`: an operator continues a log that is behind its anchors, or differs from them. */

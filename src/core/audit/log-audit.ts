@@ -153,7 +153,7 @@ export class LogAudit {
   }
 
   /**
-   * Checkpoints of the log narrow what anchors show only if one of them differs: if all agree, whoever changed the log
+   * Checkpoints of the log narrow what anchors show only if one of them differs: if all agree, the one who changed the log
    * has signed them again, and they say nothing about where.
    */
   private differsBetween(losses: readonly RecordedLoss[]): LogAuditReport['differs_between'] {

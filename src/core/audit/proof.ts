@@ -96,7 +96,7 @@ export const describeIssue = ({ issues }: z.ZodError): string =>
     .map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`))
     .join();
 
-/** What is wrong with a checkpoint as a statement of its own; null if its key signed it. */
+/** What is wrong with a checkpoint by itself; null if its key signed it. */
 export function anchorFault(anchor: Anchor, { hash, verify, trustedKeys }: ProofChecks): RefusedProof | null {
   const { key_id, public_key, signature } = anchor;
   if (keyIdOf(hash, public_key) !== key_id) {

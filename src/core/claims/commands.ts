@@ -224,7 +224,7 @@ export type DecisionCode =
   | GateRefusal
   | OperatorRefusal
   | SuccessCode
-  // Of the sweeper, which nobody waits for.
+  // Of the sweeper: no caller waits for its reply.
   | 'EXPIRED'
   | 'STALE'
   | 'NOT_EXPIRED';

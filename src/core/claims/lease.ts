@@ -52,7 +52,7 @@ export function isLapsed(head: Head, nowMs: number, rules: Rules): boolean {
 export const canTakeOver = (head: Head, nowMs: number, rules: Rules): boolean =>
   isLapsed(head, nowMs - rules.skew_margin_ms, rules);
 
-/** Whether the subject is held, so that nobody else may claim it. */
+/** Whether the subject is held, so that no other agent may claim it. */
 export function isLive(head: Head, nowMs: number, rules: Rules): boolean {
   return head.claim !== null && isOpenClaim(head.claim) && !canTakeOver(head, nowMs, rules);
 }

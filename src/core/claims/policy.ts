@@ -79,7 +79,7 @@ export const isTrackCountAllowed = ({ max_agents_per_track }: Policy): boolean =
 /** Input of `decide` in addition to the head: the policy that applies to the subject, and the limits. */
 export interface Rules extends Omit<Policy, 'stale_policy'>, Limits {
   readonly stale_policy: StalePolicy;
-  /** Allowed clock skew for stores without a clock of their own: a takeover waits this much longer. */
+  /** Allowed clock skew for stores without a clock: a takeover waits this much longer. */
   readonly skew_margin_ms: number;
   /** Every new generation is above it; 0 unless history was lost. */
   readonly generation_floor: number;

@@ -145,7 +145,7 @@ export type ImportBody = z.infer<typeof importBody>;
 export type AgentEventFilter = z.infer<typeof agentEventQuery>;
 export type EventFilter = z.infer<typeof eventQuery>;
 export type RecentEventFilter = z.infer<typeof recentEventQuery>;
-/** Mutable: whoever writes an event builds it field by field. */
+/** Mutable: an event is built field by field. */
 export type EventEnvelope = z.output<typeof event>;
 export type AppendResult = ReplyOf<typeof appendResult>;
 export type TrustImportsBody = z.infer<typeof trustImportsBody>;

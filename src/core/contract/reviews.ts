@@ -86,7 +86,7 @@ export const createdReviewLink = named(
   'ReviewLink',
   z.object({
     link_id: text,
-    path: text.describe('path and query on this server; whoever has it can decide'),
+    path: text.describe('path and query on this server; anyone who has it can decide'),
     task_id: text,
     generation: count,
     iteration: count,

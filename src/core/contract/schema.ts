@@ -23,7 +23,7 @@ export const namedResult = <
 ) => named(id, z.discriminatedUnion('reason', cases));
 
 type DeepReadonly<T> = T extends object ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> } : T;
-/** What a schema describes, as those who build and read it see it: nobody changes a reply. */
+/** The type of a schema with read-only fields: a reply is never changed. */
 export type ReplyOf<S extends z.ZodType> = DeepReadonly<z.output<S>>;
 
 export const time = z.string().describe('ISO-8601 UTC with milliseconds');

@@ -14,7 +14,7 @@ const checkCounts = z.strictObject({
 });
 
 const requirementKeys = z.array(name).max(1000);
-/** An edge is expanded into steps of its own, or collapsed again. */
+/** An edge is expanded into separate steps, or collapsed again. */
 const zoomPayload = z.strictObject({
   /** The topology around the edge, before and after. */
   before: openObject,

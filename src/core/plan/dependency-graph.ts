@@ -11,7 +11,7 @@ import {
 
 /**
  * Each subtask waits for the dependencies of its task. Edges for every pair would number subtasks times dependencies,
- * so a task with subtasks gets a start node in between, which nobody claims. No subtask has the index 0, so its id is
+ * so a task with subtasks gets a start node in between, which cannot be claimed. No subtask has the index 0, so its id is
  * free.
  */
 const START_INDEX = 0;

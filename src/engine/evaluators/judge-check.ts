@@ -101,7 +101,7 @@ async function askForVerdicts(
     const question = { prompt: prompt.text, checks: names, folder, iteration, signal };
     const { text, session, cost } = await evaluator.ask(question);
     if (session === constructed_by) {
-      const fault = 'it answered in the session that made the candidate; use one of its own';
+      const fault = 'it answered in the session that made the candidate; use a separate session';
       return { read: { fault }, text, cost };
     }
     return { read: readVerdicts(text, names), text, cost };

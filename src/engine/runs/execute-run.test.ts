@@ -84,7 +84,7 @@ forEachStore('a run of an edge', (open) => {
         taken.push(event_id);
         const forged = { event_type: 'iteration_completed', agent_id: 'mallory', event_id };
         const payload = { iteration: 1, status: 'iterating' };
-        unwrap(await harness.coordinator.appendEvent(P, { ...forged, payload }));
+        unwrap(await harness.coordinator.holder.appendEvent(P, { ...forged, payload }));
       }
       return coordination.appendEvent(body);
     };
@@ -131,13 +131,13 @@ forEachStore('a run of an edge', (open) => {
     const { task_id, generation, iteration, candidate_sha256 } = reviews[0]!;
     const candidate = { task_id, generation, iteration, candidate_sha256 };
     const decision = { ...candidate, decision: 'CHANGES_REQUESTED', comment: 'say why' };
-    unwrap(await harness.coordinator.recordReview(P, decision));
+    unwrap(await harness.coordinator.decisions.recordReview(P, decision));
     const again = await executeRun(REQUEST, services(), instantHost(), SIGNAL);
     expect(again).toMatchObject({ status: 'WAITING', run: { iterations: 3 } });
     expect(trace.constructed).toEqual([1, 2, 3]);
     const second = unwrap(await harness.coordinator.methodology.reviews(P)).reviews[0]!;
     const approval = { ...candidate, iteration: second.iteration, candidate_sha256: second.candidate_sha256 };
-    unwrap(await harness.coordinator.recordReview(P, { ...approval, decision: 'APPROVED' }));
+    unwrap(await harness.coordinator.decisions.recordReview(P, { ...approval, decision: 'APPROVED' }));
     const ended = await executeRun(REQUEST, services(), instantHost(), SIGNAL);
     expect(ended).toMatchObject({ status: 'ENDED', run: { status: 'CONVERGED' } });
     expect((await typesIn(harness)).filter((type) => type === 'edge_converged')).toHaveLength(1);
@@ -159,9 +159,9 @@ forEachStore('a run of an edge', (open) => {
       executeRun(REQUEST, servicesOf(harness, script, { trace, agent_id }), instantHost(), SIGNAL);
     expect(await runAs('first')).toMatchObject({ status: 'WAITING' });
     const rejection = { ...(await firstReview(harness)), decision: 'REJECTED', comment: 'not this' };
-    unwrap(await harness.coordinator.recordReview(P, rejection));
+    unwrap(await harness.coordinator.decisions.recordReview(P, rejection));
     const operator = { expected_generation: 1, reason: 'try again' };
-    unwrap(await harness.coordinator.operate(P, SUBJECT, 'unhold', operator));
+    unwrap(await harness.coordinator.decisions.operate(P, SUBJECT, 'unhold', operator));
     expect(await runAs('second')).toMatchObject({ status: 'WAITING', run: { generation: 2 } });
     expect(trace.constructed).toEqual([1, 1]);
     const [rejected, next] = foldRuns((await harness.events()).filter(({ subject }) => subject === SUBJECT));
@@ -183,7 +183,7 @@ forEachStore('a run of an edge', (open) => {
       executeRun(REQUEST, servicesOf(harness, script, { trace, agent_id }), instantHost(), SIGNAL);
     expect(await runAs('first')).toMatchObject({ status: 'WAITING' });
     const changes = { ...(await firstReview(harness)), decision: 'CHANGES_REQUESTED', comment: 'say why' };
-    unwrap(await harness.coordinator.recordReview(P, changes));
+    unwrap(await harness.coordinator.decisions.recordReview(P, changes));
     harness.advance(100_000);
     expect(await runAs('second')).toMatchObject({ status: 'WAITING', run: { iterations: 2, generation: 2 } });
     expect(trace.constructed).toEqual([1, 2]);
@@ -208,13 +208,17 @@ forEachStore('a run of an edge', (open) => {
     const harness = await configured(open);
     const run_id = await requestRun(harness);
     const holder = { task_id: SUBJECT, agent_id: 'other', session_id: 's-other' };
-    const reply = unwrap(await harness.coordinator.claimTask(P, { ...holder, agent_role: 'full_stack' }));
+    const reply = unwrap(
+      await harness.coordinator.claims.claimTask(P, { ...holder, agent_role: 'full_stack' }),
+    );
     if (!reply.success) throw new Error(reply.reason);
     const { generation, id: claim_id } = reply.claim;
     const handle = { task_id: SUBJECT, session_id: 's-other', generation, claim_id };
     const evaluators = withResultCounts([{ name: 'tests_pass', result: 'pass' }]);
     const result = { ...handle, result_data: 'right', evaluators };
-    expect(unwrap(await harness.coordinator.submitResult(P, result))).toMatchObject({ accepted: true });
+    expect(unwrap(await harness.coordinator.holder.submitResult(P, result))).toMatchObject({
+      accepted: true,
+    });
     const end = await executeRun(REQUEST, servicesOf(harness, SCRIPT), instantHost(), SIGNAL);
     expect(end).toMatchObject({ status: 'ENDED', run: { run_id, status: 'CANCELLED' } });
   });
@@ -260,7 +264,7 @@ forEachStore('a run of an edge', (open) => {
     const first = await executeRun(REQUEST, servicesOf(harness, never), instantHost(), SIGNAL);
     if (first.status !== 'ENDED') throw new Error(first.status);
     const release = { expected_generation: 1, reason: 'try again' };
-    unwrap(await harness.coordinator.operate(P, SUBJECT, 'force_release', release));
+    unwrap(await harness.coordinator.decisions.operate(P, SUBJECT, 'force_release', release));
     const run_id = await requestRun(harness, { retry_of: first.run.run_id });
     const prompts: string[] = [];
     const services = servicesOf(harness, SCRIPT);
@@ -320,14 +324,16 @@ forEachStore('a run of an edge', (open) => {
       const { reviews } = unwrap(await harness.coordinator.methodology.reviews(P));
       const { task_id, generation, iteration, candidate_sha256 } = reviews[0]!;
       const decision = { task_id, generation, iteration, candidate_sha256, decision: 'APPROVED' };
-      expect(await harness.coordinator.recordReview(P, decision)).toMatchObject({ reason: 'APPROVED' });
+      expect(await harness.coordinator.decisions.recordReview(P, decision)).toMatchObject({
+        reason: 'APPROVED',
+      });
     },
   );
 
   test('is refused while another agent holds the edge', async () => {
     const harness = await configured(open);
     const other = { task_id: SUBJECT, agent_id: 'other', session_id: 's-other', agent_role: 'full_stack' };
-    unwrap(await harness.coordinator.claimTask(P, other));
+    unwrap(await harness.coordinator.claims.claimTask(P, other));
     const end = await executeRun(REQUEST, servicesOf(harness, SCRIPT), instantHost(), SIGNAL);
     expect(end).toMatchObject({ status: 'REFUSED', refusal: { reason: 'DENIED_ACTIVE_CLAIM' } });
   });
@@ -396,8 +402,8 @@ forEachStore('a run of an edge', (open) => {
     const services = () => servicesOf(harness, { ...SCRIPT, plan: HUMAN_PLAN });
     await executeRun(REQUEST, services(), instantHost(), SIGNAL);
     const operator = { expected_generation: 1, reason: 'wait for the audit' };
-    unwrap(await harness.coordinator.operate(P, SUBJECT, 'force_release', operator));
-    unwrap(await harness.coordinator.operate(P, SUBJECT, 'hold', operator));
+    unwrap(await harness.coordinator.decisions.operate(P, SUBJECT, 'force_release', operator));
+    unwrap(await harness.coordinator.decisions.operate(P, SUBJECT, 'hold', operator));
     const end = await executeRun(REQUEST, services(), instantHost(), SIGNAL);
     expect(end).toMatchObject({ status: 'REFUSED', refusal: { reason: 'DENIED_HELD' } });
     expect(foldRuns(await harness.events())[0]?.ended_at).toBeNull();

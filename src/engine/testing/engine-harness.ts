@@ -30,12 +30,12 @@ const POLL_MS = 5;
 
 /** A coordinator in process, as the engine sees it. */
 export const coordinationOf = ({ coordinator, store, key }: EngineHarness): EdgeCoordination => ({
-  claimTask: async (body) => answered(await coordinator.claimTask(key, body)),
-  renewLease: async (body) => answered(await coordinator.renewLease(key, body)),
-  releaseClaim: async (body) => answered(await coordinator.releaseClaim(key, body)),
-  suspendClaim: async (body) => answered(await coordinator.suspendClaim(key, body)),
-  appendEvent: async (body) => answered(await coordinator.appendEvent(key, body)),
-  submitResult: async (body) => answered(await coordinator.submitResult(key, body)),
+  claimTask: async (body) => answered(await coordinator.claims.claimTask(key, body)),
+  renewLease: async (body) => answered(await coordinator.holder.renewLease(key, body)),
+  releaseClaim: async (body) => answered(await coordinator.holder.releaseClaim(key, body)),
+  suspendClaim: async (body) => answered(await coordinator.holder.suspendClaim(key, body)),
+  appendEvent: async (body) => answered(await coordinator.holder.appendEvent(key, body)),
+  submitResult: async (body) => answered(await coordinator.holder.submitResult(key, body)),
   proposeCandidate: async (body) => answered(await coordinator.evidence.propose(key, body)),
   explain: async (subject) => answered(await coordinator.queries.explain(key, subject)),
   async *evidenceChanges(signal) {

@@ -7,7 +7,7 @@ import { runBoundedCommand } from './bounded-command.js';
 import { ConcurrencyLimiter } from './concurrency-limiter.js';
 
 const SIGNATURE_BYTES = 64;
-/** Every project has checkpoints of its own, and a machine has room for a few processes. */
+/** Every project has its checkpoints, and a machine has room for a few processes. */
 const COMMANDS_AT_ONCE = 4;
 
 export interface SigningCommand {

@@ -27,7 +27,7 @@ export class ConcurrencyLimiter {
     }
   }
 
-  /** The next one takes over the place, so that nobody who comes meanwhile gets it too. */
+  /** The next one takes over the place, so that a caller that comes meanwhile cannot get it too. */
   private passTurn(): void {
     const next = this.waiting.shift();
     if (next === undefined) this.running -= 1;

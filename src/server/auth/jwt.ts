@@ -7,7 +7,7 @@ import { readStrictJson } from '../../core/strict-json.js';
 import { isLoopback } from '../loopback.js';
 import { type Principal, ROLES, type Role, unauthenticated } from './principal.js';
 
-/** Asymmetric algorithms only: with a shared secret, whoever verifies tokens could also issue them. */
+/** Asymmetric algorithms only: with a shared secret, a verifier of tokens could also issue them. */
 const ALGORITHMS = ['EdDSA', 'ES256', 'RS256'];
 const CLOCK_SKEW_SECONDS = 5;
 const AGENT_ROLE_CLAIM = 'agent_role';
@@ -33,7 +33,7 @@ const JWT_DEFAULTS = {
 
 export type VerifyToken = (token: string) => Promise<Principal | Problem>;
 
-/** Throws if the key set cannot be read: a server that can authenticate nobody should not start. */
+/** Throws if the key set cannot be read: a server that cannot authenticate clients should not start. */
 export async function openTokenVerifier(options: JwtOptions, now = Date.now): Promise<VerifyToken> {
   const keys = await keySet(options.jwks);
   const resolvedOptions: Required<JwtOptions> = { ...JWT_DEFAULTS, ...options };

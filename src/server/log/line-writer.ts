@@ -7,7 +7,7 @@ export type AppendBytes = (bytes: Buffer) => Promise<number>;
 const DEFAULT_SETTINGS = {
   /** Lines beyond this buffer size are dropped: a log that cannot be written must not fill the memory. */
   waiting_chars_max: 4 * 1024 * 1024,
-  /** Retry interval for a pipe that nobody reads. */
+  /** Retry interval for a pipe without a reader. */
   retry_ms: 20,
   /** How long `close` waits for a write that does not complete. */
   close_within_ms: 2000,
@@ -47,7 +47,7 @@ export class LogLineWriter implements DestinationStream {
     this.drainPromise ??= this.drain();
   }
 
-  /** Resolves when all lines are written or lost. Does not wait beyond `close_within_ms` for a log nobody reads. */
+  /** Resolves when all lines are written or lost. Does not wait beyond `close_within_ms` for a log without a reader. */
   async close(): Promise<void> {
     this.isClosing = true;
     const isDrained = new AbortController();

@@ -233,7 +233,7 @@ test.each(REVISIONS)(
     const { task_id, generation, candidate_sha256, iteration } = reviews[0] ?? {};
     expect(iteration).toBe(3);
     const decision = { task_id, generation, candidate_sha256, iteration, decision: 'APPROVED' };
-    expect(await harness.coordinator.recordReview(P, decision)).toMatchObject({ success: true });
+    expect(await harness.coordinator.decisions.recordReview(P, decision)).toMatchObject({ success: true });
     expect(await callTool(client, 'submit', submitted)).toMatchObject({ accepted: true });
   },
 );
@@ -288,7 +288,10 @@ test('reads the result of a generation that is on a later page of the list', asy
   for (let generation = 1; generation <= generations; generation += 1) {
     await alpha.claims(A);
     await alpha.submits(A, { of: generation, text });
-    await harness.coordinator.operate(P, A, 'reset', { expected_generation: generation, reason: 'again' });
+    await harness.coordinator.decisions.operate(P, A, 'reset', {
+      expected_generation: generation,
+      reason: 'again',
+    });
   }
   const client = await visit();
   for (const generation of [1, 50, generations])

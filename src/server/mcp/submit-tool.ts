@@ -18,7 +18,7 @@ import { handleArgument, type McpHandle } from './handle.js';
 import { renderDraftRefusal, renderEnd, renderHeld } from './tool-content.js';
 
 /**
- * Each type is a schema of its own: some clients reject a schema without a type, or with a list of types. If all were
+ * Each type is a separate schema: some clients reject a schema without a type, or with a list of types. If all were
  * plain types, zod would merge them into a list.
  */
 const anyJson = z.unknown().meta({

@@ -14,7 +14,7 @@ import { BoundedLabelSet } from './labels.js';
 import { ProjectCounters, type ProjectHistograms } from './project-counters.js';
 
 const DEFAULT_PREFIX = 'coditect_';
-/** Maximum number of projects with labels of their own. */
+/** Maximum number of projects with labels. */
 const PROJECTS_LABELLED_MAX = 100;
 const PROJECT_LABELS = ['tenant', 'project'];
 

@@ -9,10 +9,11 @@ export const eventHandlers = {
     events: ({ coordinator, project, query }) => coordinator.feed.page(project, query),
     recent_events: ({ coordinator, project, query }) => coordinator.feed.recentPage(project, query),
     agent_events: ({ coordinator, tenant, query }) => coordinator.feed.agentPage(tenant, query),
-    append_event: ({ coordinator, project, body, caller }) => coordinator.appendEvent(project, body, caller),
-    import_events: ({ coordinator, project, body }) => coordinator.importEvents(project, body),
+    append_event: ({ coordinator, project, body, caller }) =>
+      coordinator.holder.appendEvent(project, body, caller),
+    import_events: ({ coordinator, project, body }) => coordinator.imports.importEvents(project, body),
     trust_imports: ({ coordinator, project, body, caller }) =>
-      coordinator.trustImports(project, body, caller),
+      coordinator.imports.trustImports(project, body, caller),
   }),
 
   events_stream: async ({ context, project, query, request, connection, authorization }) => {

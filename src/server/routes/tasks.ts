@@ -6,7 +6,7 @@ import { bytesResponse, toOkResponse, toResponse, withProblemDocuments } from '.
 import { type ApiCall, type Handlers, jsonHandlers } from '../route.js';
 
 const operator = (verb: OperatorVerb) => (call: ApiCall) =>
-  call.coordinator.operate(call.project, call.param('subject'), verb, call.body, call.caller);
+  call.coordinator.decisions.operate(call.project, call.param('subject'), verb, call.body, call.caller);
 
 /** Adds the path's task to the body. A different task in the body is an error. */
 function withPathSubject(body: unknown, subject: string): unknown {
@@ -34,7 +34,7 @@ export const taskHandlers = {
 
     note: async (call) => {
       const note = withPathSubject(call.body, call.param('subject'));
-      return isProblem(note) ? note : call.coordinator.note(call.project, note, call.caller);
+      return isProblem(note) ? note : call.coordinator.holder.note(call.project, note, call.caller);
     },
 
     get_claim_history: (call) =>
@@ -53,7 +53,8 @@ export const taskHandlers = {
     unhold: operator('unhold'),
     adopt: operator('adopt'),
 
-    put_blob: (call) => call.coordinator.putBlob(call.tenant, call.param('sha256'), call.body as Buffer),
+    put_blob: (call) =>
+      call.coordinator.blobs.putBlob(call.tenant, call.param('sha256'), call.body as Buffer),
   }),
 
   get_result: async (call) => {

@@ -2,26 +2,26 @@ import { toResponse, withProblemDocuments } from '../response.js';
 import { type ApiCall, type Handlers, jsonHandlers } from '../route.js';
 import { whileAuthorized } from '../while-authorized.js';
 
-type Command = 'claimTask' | 'renewLease' | 'releaseClaim' | 'submitResult';
-type ReviewCommand = 'suspendClaim' | 'resumeClaim' | 'recordReview';
-type Batch = 'batchClaim' | 'renewBatch' | 'releaseBatch' | 'submitBatch';
+type HolderCommand = 'renewLease' | 'releaseClaim' | 'submitResult' | 'suspendClaim' | 'resumeClaim';
+type HolderBatch = 'renewBatch' | 'releaseBatch' | 'submitBatch';
 
-/** Handles a command that is entirely in its body. */
 const command =
-  (name: Command | ReviewCommand) =>
+  (name: HolderCommand) =>
   ({ coordinator, project, body, caller }: ApiCall) =>
-    coordinator[name](project, body, caller);
+    coordinator.holder[name](project, body, caller);
 
-/** Handles many commands in one request, each with its own reply. */
+/** Many commands in one request, each with its own reply. */
 const batch =
-  (name: Batch) =>
+  (name: HolderBatch) =>
   async ({ coordinator, project, body, caller }: ApiCall) =>
-    withProblemDocuments(await coordinator[name](project, body, caller), 'results');
+    withProblemDocuments(await coordinator.holder[name](project, body, caller), 'results');
 
 export const workHandlers = {
   ...jsonHandlers({
-    claim_task: command('claimTask'),
-    batch_claim: batch('batchClaim'),
+    claim_task: ({ coordinator, project, body, caller }) =>
+      coordinator.claims.claimTask(project, body, caller),
+    batch_claim: async ({ coordinator, project, body, caller }) =>
+      withProblemDocuments(await coordinator.claims.batchClaim(project, body, caller), 'results'),
     renew_lease: command('renewLease'),
     renew_batch: batch('renewBatch'),
     release_claim: command('releaseClaim'),
@@ -30,10 +30,11 @@ export const workHandlers = {
     resume_claim: command('resumeClaim'),
     submit_result: command('submitResult'),
     submit_batch: batch('submitBatch'),
-    record_review: command('recordReview'),
+    record_review: ({ coordinator, project, body, caller }) =>
+      coordinator.decisions.recordReview(project, body, caller),
   }),
   next: (call) =>
     whileAuthorized(call, async (ended) =>
-      toResponse(await call.coordinator.next(call.project, call.body, call.caller, ended)),
+      toResponse(await call.coordinator.claims.next(call.project, call.body, call.caller, ended)),
     ),
 } satisfies Partial<Handlers>;

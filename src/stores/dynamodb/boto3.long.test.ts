@@ -51,7 +51,7 @@ function describeBoto3({ options, store: open }: DynamodbHarness): void {
     const store = await open();
     const coordinator = await Coordinator.open({ store });
     const claims = async (agent_id: string): Promise<ClaimResult> => {
-      const reply = await coordinator.claimTask(projectKey, {
+      const reply = await coordinator.claims.claimTask(projectKey, {
         ...EDGE,
         agent_id,
         session_id: `s-${agent_id}`,

@@ -37,7 +37,7 @@ const POSTINGS_AT_ONCE = 100;
 /**
  * The index of a project's events: one item per value of a field and bucket, which lists the pages with that value. An
  * entry per event would cost more than the event. A bucket is indexed once, when it is complete, from its events alone;
- * so whoever indexes it writes the same items, and the number of indexed buckets in the project's row says which events
+ * so every coordinator that indexes it writes the same items, and the number of indexed buckets in the project's row says which events
  * the index holds.
  */
 export class BucketIndex {

@@ -132,7 +132,7 @@ export class DynamoClient {
     } while (from !== undefined);
   }
 
-  /** Puts without conditions: for items that are the same whoever writes them, and however often. */
+  /** Puts without conditions: for items whose content is the same on every write. */
   async putAll(table: string, items: readonly DynamoItem[]): Promise<void> {
     let open = items.map((Item) => ({ PutRequest: { Item } }));
     for (let round = 0; open.length > 0; round += 1) {

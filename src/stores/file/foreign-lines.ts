@@ -23,13 +23,13 @@ export function coversLines(cover: ForeignCover, lines: readonly Buffer[]): bool
 
 /**
  * How much of other programs a log holds in memory until seals cover it. More than any tool appends at once; each line
- * has a buffer of its own, so their number counts too.
+ * has a separate buffer, so their number counts too.
  */
 export const FOREIGN_BYTES_MAX = 64 * 1024 * 1024;
 export const FOREIGN_LINES_MAX = 200_000;
 export const FOREIGN_EXCESS =
   'more lines of other programs follow than a log takes in (64 MiB, or 200000 lines, that no seal covers). ' +
-  'Stop those programs, and move the last lines to a file of their own, which gen import reads';
+  'Stop those programs, and move the last lines to a separate file, which gen import reads';
 
 /** The bytes that lines take in the file, with their newlines. */
 export const bytesInFile = (lines: readonly Buffer[]): number =>

@@ -64,7 +64,7 @@ export class ProjectLog {
   private readonly maintenance: Maintenance;
   /** Number of failed writes after which the log was reloaded. */
   reloadCount = 0;
-  /** Is told of the events that have become durable. Null: nobody listens. */
+  /** Is told of the events that have become durable. Null: there is no listener. */
   onDurable: DurableListener | null = null;
 
   private constructor(

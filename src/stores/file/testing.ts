@@ -11,7 +11,7 @@ import { nodeDisk } from './node-disk.js';
 /** The project that the tests of this folder share. */
 export const KEY: ProjectKey = { tenant_id: 't', project_id: 'p' };
 
-/** A folder of its own, removed after the test. */
+/** A new folder, removed after the test. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'file-store-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));

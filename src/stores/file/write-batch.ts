@@ -33,7 +33,7 @@ export class WriteBatch {
       this.resolve = resolve;
       this.reject = reject;
     });
-    // Every batch with transactions has a waiter; the failure of a batch that nobody awaits is reported elsewhere.
+    // Every batch with transactions has a waiter; the failure of a batch without a waiter is reported elsewhere.
     this.durable.catch(() => {});
   }
 

@@ -218,7 +218,7 @@ export const storedUntilMs = ({ until_ms }: Permit): number =>
 export const replyText = (reply: unknown): string | null =>
   reply === undefined ? null : JSON.stringify(reply);
 
-/** The names of an event that have an index of their own. */
+/** The names of an event that are indexed. */
 export const indexedNames = ({ agent_id, session_id, subject }: NewEvent): (string | null)[] =>
   [agent_id, session_id, subject].map((name) => (name === undefined ? null : checkedName(name)));
 

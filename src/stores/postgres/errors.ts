@@ -67,7 +67,7 @@ export function toOpeningError(error: unknown, options: PostgresOptions): unknow
   );
 }
 
-/** The driver puts no passwords into messages; a failed connection to several addresses has no message of its own. */
+/** The driver puts no passwords into messages; a failed connection to several addresses has no message. */
 export function errorMessageOf(error: unknown): string {
   const { message, code } = error as { message?: unknown; code?: unknown };
   return String(message || code || error);

@@ -11,7 +11,7 @@ export interface S3Options {
   readonly endpoint: string | null;
   /** The bucket is in the path instead of in the host name. */
   readonly is_path_style: boolean;
-  /** Whether the endpoint is an emulator without credentials of its own. */
+  /** Whether the endpoint is an emulator, which needs no credentials. */
   readonly is_emulator: boolean;
 }
 

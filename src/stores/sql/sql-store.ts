@@ -16,7 +16,7 @@ import type {
 /** The driver's types of values differ, so a row is read with `Number` and `String`. */
 export type SqlRow = Readonly<Record<string, unknown>>;
 
-/** The reads that PostgreSQL and MySQL answer in the same way, each with the statements of its own queries.sql. */
+/** The reads that PostgreSQL and MySQL answer in the same way, each with the statements of its queries.sql. */
 export abstract class SqlStore implements Store {
   abstract readonly capabilities: StoreCapabilities;
   abstract readonly blobs: Blobs;

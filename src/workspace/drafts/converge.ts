@@ -14,14 +14,18 @@ import { type DraftRefusal, isDraftRefusal } from './refusal.js';
  */
 export async function convergeFromDrafts(
   project: ProjectFolder,
-  log: PromotionLog & { readonly coordinator: Pick<Coordinator, 'submitResult'> },
+  log: PromotionLog & { readonly coordinator: Pick<Coordinator, 'holder'> },
   { agent_id, body }: { agent_id: string; body: { task_id: string; generation: number } },
   caller?: Caller,
 ): Promise<{ reply: SubmissionResult | Problem; promotion: Promotion | null } | DraftRefusal> {
   const { task_id: subject, generation } = body;
   const manifest = await collectDrafts(project, log, { agent_id, subject, generation });
   if (isDraftRefusal(manifest)) return manifest;
-  const reply = await log.coordinator.submitResult(log.key, { ...body, result_data: manifest }, caller);
+  const reply = await log.coordinator.holder.submitResult(
+    log.key,
+    { ...body, result_data: manifest },
+    caller,
+  );
   const accepted = !isProblem(reply) && reply.accepted;
   return { reply, promotion: accepted ? await promoteAccepted(project, log) : null };
 }

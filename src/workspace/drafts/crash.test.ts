@@ -18,10 +18,10 @@ async function accepted(): Promise<DraftsHarness> {
   const coordinator = await Coordinator.open({ store, blobs: harness.blobs });
   unwrap(await coordinator.plans.put(KEY, planOf('A-001-x')));
   const result = { task_id: EDGE, agent_id: 'alpha', session_id: 's1' };
-  const { claim } = unwrap(await coordinator.claimTask(KEY, result));
+  const { claim } = unwrap(await coordinator.claims.claimTask(KEY, result));
   for (const [path, text] of Object.entries(FILES)) await harness.writeDraft(path, text);
   const handle = { task_id: EDGE, session_id: 's1', generation: 1, claim_id: claim?.id };
-  const submitted = await coordinator.submitResult(KEY, {
+  const submitted = await coordinator.holder.submitResult(KEY, {
     ...handle,
     result_data: await harness.collected(),
   });

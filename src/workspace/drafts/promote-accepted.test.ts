@@ -214,7 +214,7 @@ describe('a zombie', () => {
     expect((await draftsHarness.collected()).files).toHaveLength(2);
 
     const body = { expected_generation: 2, reason: 'it was good', result_id: zombie.parked };
-    const adopted = await harness.coordinator.operate(P, EDGE, 'adopt', body, human('ann'));
+    const adopted = await harness.coordinator.decisions.operate(P, EDGE, 'adopt', body, human('ann'));
     expect(adopted).toMatchObject({ reason: 'ADOPTED' });
     expect(await promoteAccepted(draftsHarness, log)).toMatchObject({ written: ['src/a', 'src/new'] });
     expect([await draftsHarness.readShared('src/a'), await draftsHarness.readShared('src/new')]).toEqual([

@@ -27,7 +27,7 @@ export async function gitFolder(root: string): Promise<string | null> {
 type RunHere = (args: readonly string[], input?: string) => Promise<GitResult>;
 
 /**
- * Runs git on our own repository folder and an index of its own that has the tree of a commit. `workTree`: by
+ * Runs git on our own repository folder and a separate index that has the tree of a commit. `workTree`: by
  * default an empty private folder. `where` is what a refusal names.
  */
 async function withIndex<T>(

@@ -148,12 +148,15 @@ it('keeps a command in the inbox while the store is unreachable, and decides it 
   const workspace = await bareWorkspace();
   const harness = await WorkspaceHarness.open(workspace);
   await dropCommand(workspace, 'a-01', '1.json', claim);
-  const real = harness.coordinator.claimTask.bind(harness.coordinator);
-  harness.coordinator.claimTask = async () => ({ problem: 'UNAVAILABLE', detail: 'The disk is full.' });
+  const real = harness.coordinator.claims.claimTask.bind(harness.coordinator);
+  harness.coordinator.claims.claimTask = async () => ({
+    problem: 'UNAVAILABLE',
+    detail: 'The disk is full.',
+  });
   await expect(harness.serialiser.pass()).rejects.toThrow('The disk is full.');
   expect(await namesIn(workspace, 'inbox', 'a-01')).toEqual(['1.json']);
   expect(await namesIn(workspace, 'outcome', 'a-01')).toEqual([]);
-  harness.coordinator.claimTask = real;
+  harness.coordinator.claims.claimTask = real;
   expect((await harness.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
 });
 

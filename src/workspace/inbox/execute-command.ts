@@ -66,17 +66,17 @@ export async function executeCommand(context: WorkspaceContext, command: InboxCo
   const caller = callerOf(command);
   switch (command.kind) {
     case 'claim':
-      return withGrantFolders(context, await coordinator.claimTask(key, body, caller));
+      return withGrantFolders(context, await coordinator.claims.claimTask(key, body, caller));
     case 'renew':
       return body.expected_generation === undefined
         ? missingGeneration()
-        : coordinator.renewLease(key, body, caller);
+        : coordinator.holder.renewLease(key, body, caller);
     case 'release':
       return release(context, command, caller);
     case 'submit':
       return cleanUpEndedGrant(context, command, await submit(context, command, caller));
     case 'append':
-      return coordinator.appendEvent(key, body, caller);
+      return coordinator.holder.appendEvent(key, body, caller);
   }
 }
 
@@ -90,7 +90,7 @@ async function release(
   const generation = command.body.expected_generation ?? (await ownGeneration(context, command));
   if (generation === null) return missingGeneration();
   const body = { ...command.body, expected_generation: generation };
-  const reply = await coordinator.releaseClaim(key, body, caller);
+  const reply = await coordinator.holder.releaseClaim(key, body, caller);
   return cleanUpEndedGrant(context, { ...command, body }, reply);
 }
 
@@ -124,7 +124,7 @@ async function withGrantFolders(
 
 /** Replies to a grant that the log already has, as it was first granted. */
 export const replayGrant = async (context: WorkspaceContext, granted: EventEnvelope): Promise<InboxReply> =>
-  withGrantFolders(context, await context.coordinator.replayGrant(context.key, granted));
+  withGrantFolders(context, await context.coordinator.claims.replayGrant(context.key, granted));
 
 /** Removes the worktree of a grant that has ended. */
 async function cleanUpEndedGrant(
@@ -149,7 +149,7 @@ async function submit(
   const { generation } = body;
   if (generation === undefined) return missingGeneration();
   if (body.result_data !== undefined || body.blob_sha256 !== undefined)
-    return context.coordinator.submitResult(context.key, body, caller);
+    return context.coordinator.holder.submitResult(context.key, body, caller);
   const task_id = parseSubject(body.task_id);
   if (isProblem(task_id)) return task_id;
   if (typeof generation !== 'number') return problem('INVALID_REQUEST', 'generation: expected a number');

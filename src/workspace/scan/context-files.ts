@@ -143,7 +143,7 @@ class ContextReader {
     return true;
   }
 
-  /** `.git`, `.env` and the like may contain secrets, whoever names or links them. */
+  /** `.git`, `.env` and the like may contain secrets, however they are named or linked. */
   private isHidden(target: string): boolean {
     const [first = '', ...rest] = relative(this.root, target).split(sep);
     return (first.startsWith('.') && first !== WORKSPACE_FOLDER) || rest.some((part) => part.startsWith('.'));

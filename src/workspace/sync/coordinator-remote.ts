@@ -18,18 +18,18 @@ export function coordinatorRemote(
     events: (after, limit) => store.events(key, { after, limit }),
     getBlob: (sha256) => blobs.get(tenant_id, sha256),
     putBlob: async (sha256, bytes) => {
-      const reply = await coordinator.putBlob(tenant_id, sha256, bytes);
+      const reply = await coordinator.blobs.putBlob(tenant_id, sha256, bytes);
       return isProblem(reply) ? reply : null;
     },
-    claim: (body) => coordinator.claimTask(key, body, OPEN_CALLER),
-    submit: (body) => coordinator.submitResult(key, body, OPEN_CALLER),
-    release: (body) => coordinator.releaseClaim(key, body, OPEN_CALLER),
-    suspend: (body) => coordinator.suspendClaim(key, body, OPEN_CALLER),
-    resume: (body) => coordinator.resumeClaim(key, body, OPEN_CALLER),
-    review: (body) => coordinator.recordReview(key, body, OPEN_CALLER),
-    note: (body) => coordinator.note(key, body, OPEN_CALLER),
-    append: (body) => coordinator.appendEvent(key, body, OPEN_CALLER),
-    importEvents: (events) => coordinator.importEvents(key, { events }),
+    claim: (body) => coordinator.claims.claimTask(key, body, OPEN_CALLER),
+    submit: (body) => coordinator.holder.submitResult(key, body, OPEN_CALLER),
+    release: (body) => coordinator.holder.releaseClaim(key, body, OPEN_CALLER),
+    suspend: (body) => coordinator.holder.suspendClaim(key, body, OPEN_CALLER),
+    resume: (body) => coordinator.holder.resumeClaim(key, body, OPEN_CALLER),
+    review: (body) => coordinator.decisions.recordReview(key, body, OPEN_CALLER),
+    note: (body) => coordinator.holder.note(key, body, OPEN_CALLER),
+    append: (body) => coordinator.holder.appendEvent(key, body, OPEN_CALLER),
+    importEvents: (events) => coordinator.imports.importEvents(key, { events }),
     create: async () => {
       const reply = await coordinator.plans.put(key, EMPTY_PLAN, { if_match: 0 }, OPEN_CALLER);
       return isProblem(reply) ? reply : null;

@@ -54,13 +54,13 @@ async function createOfflineWork(): Promise<{ folder: string; office: string }> 
   const office = await temporaryFolder('office', onTestFinished);
   await inOffice(office, async (there) => {
     unwrap(await there.plans.put(KEY, { tracks: {} }));
-    expect(await there.claimTask(KEY, { ...OTHER, ...by('bob') })).toMatchObject({ success: true });
+    expect(await there.claims.claimTask(KEY, { ...OTHER, ...by('bob') })).toMatchObject({ success: true });
   });
   await workOffline(syncWorkspaceIn(folder), async (here) => {
-    unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') }));
-    unwrap(await here.claimTask(KEY, { ...OTHER, ...by('ada') }));
+    unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...by('ada') }));
+    unwrap(await here.claims.claimTask(KEY, { ...OTHER, ...by('ada') }));
     const result = { ...EDGE, session_id: 's-ada', generation: 1, result_data: 'y'.repeat(100_000) };
-    unwrap(await here.submitResult(KEY, result));
+    unwrap(await here.holder.submitResult(KEY, result));
   });
   return { folder, office };
 }

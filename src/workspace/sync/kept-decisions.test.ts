@@ -63,22 +63,26 @@ describe.each(STORES)('what was decided offline (%s store)', (name) => {
   test('keeps its id, time and reviewer when it is pushed, also twice', async () => {
     const { harness, workspace, pushed } = await openOffice(name);
     await workOffline(workspace, async (here) => {
-      unwrap(await here.claimTask(KEY, { ...EDGE, ...ADA }));
+      unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...ADA }));
       const gate = { iteration: 1, candidate_sha256: sha256Hex('"draft"') };
-      unwrap(await here.suspendClaim(KEY, { ...held, expected_generation: 1, ...gate }));
+      unwrap(await here.holder.suspendClaim(KEY, { ...held, expected_generation: 1, ...gate }));
       const review = { ...EDGE, generation: 1, ...gate };
-      unwrap(await here.recordReview(KEY, { ...review, decision: 'CHANGES_REQUESTED' }, human('rita')));
-      unwrap(await here.note(KEY, { ...held, generation: 1, text: 'half way' }));
-      unwrap(await here.suspendClaim(KEY, { ...held, expected_generation: 1 }));
-      unwrap(await here.resumeClaim(KEY, { ...held, expected_generation: 1 }));
-      unwrap(await here.releaseClaim(KEY, { ...held, expected_generation: 1 }));
-      unwrap(await here.claimTask(KEY, { ...OTHER, ...ADA }));
-      unwrap(await here.submitResult(KEY, { ...held, ...OTHER, generation: 1, result_data: 'done' }));
+      unwrap(
+        await here.decisions.recordReview(KEY, { ...review, decision: 'CHANGES_REQUESTED' }, human('rita')),
+      );
+      unwrap(await here.holder.note(KEY, { ...held, generation: 1, text: 'half way' }));
+      unwrap(await here.holder.suspendClaim(KEY, { ...held, expected_generation: 1 }));
+      unwrap(await here.holder.resumeClaim(KEY, { ...held, expected_generation: 1 }));
+      unwrap(await here.holder.releaseClaim(KEY, { ...held, expected_generation: 1 }));
+      unwrap(await here.claims.claimTask(KEY, { ...OTHER, ...ADA }));
+      unwrap(await here.holder.submitResult(KEY, { ...held, ...OTHER, generation: 1, result_data: 'done' }));
     });
     // The office's edge has another generation, from which the id of a note derives.
     const { coordinator } = harness;
-    unwrap(await coordinator.claimTask(KEY, { ...EDGE, agent_id: 'eve', session_id: 's-eve' }));
-    unwrap(await coordinator.releaseClaim(KEY, { ...EDGE, session_id: 's-eve', expected_generation: 1 }));
+    unwrap(await coordinator.claims.claimTask(KEY, { ...EDGE, agent_id: 'eve', session_id: 's-eve' }));
+    unwrap(
+      await coordinator.holder.releaseClaim(KEY, { ...EDGE, session_id: 's-eve', expected_generation: 1 }),
+    );
     const before = (await harness.events(KEY)).length;
     const offline = decisionsIn(await readLog(workspace));
     expect(await pushed()).toMatchObject({ sent: offline.length, refused: [], not_sent: [] });
@@ -100,16 +104,18 @@ describe.each(STORES)('what was decided offline (%s store)', (name) => {
   test('keeps the id of a result that a review accepted', async () => {
     const { harness, workspace, pushed } = await openOffice(name);
     await workOffline(workspace, async (here) => {
-      unwrap(await here.claimTask(KEY, { ...EDGE, ...ADA }));
+      unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...ADA }));
       const gate = { iteration: 1, candidate_sha256: sha256Hex('"v1"') };
-      unwrap(await here.suspendClaim(KEY, { ...held, expected_generation: 1, ...gate }));
-      unwrap(await here.resumeClaim(KEY, { ...held, expected_generation: 1 }));
+      unwrap(await here.holder.suspendClaim(KEY, { ...held, expected_generation: 1, ...gate }));
+      unwrap(await here.holder.resumeClaim(KEY, { ...held, expected_generation: 1 }));
       // A candidate that was not approved waits for a human.
-      expect(await here.submitResult(KEY, { ...held, generation: 1, result_data: 'v2' })).toMatchObject({
+      expect(
+        await here.holder.submitResult(KEY, { ...held, generation: 1, result_data: 'v2' }),
+      ).toMatchObject({
         reason: 'ESCALATED',
       });
       const review = { ...EDGE, generation: 1, iteration: 1, candidate_sha256: sha256Hex('"v2"') };
-      unwrap(await here.recordReview(KEY, { ...review, decision: 'APPROVED' }, human('rita')));
+      unwrap(await here.decisions.recordReview(KEY, { ...review, decision: 'APPROVED' }, human('rita')));
     });
     const offline = decisionsIn(await readLog(workspace));
     expect(offline.at(-1)).toMatchObject({ event_type: 'edge_converged' });
@@ -121,9 +127,11 @@ describe.each(STORES)('what was decided offline (%s store)', (name) => {
 
   test('is referred to by the refusal if the remote refuses it', async () => {
     const { harness, workspace, pushed } = await openOffice(name);
-    await workOffline(workspace, async (here) => unwrap(await here.claimTask(KEY, { ...EDGE, ...ADA })));
+    await workOffline(workspace, async (here) =>
+      unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...ADA })),
+    );
     const { coordinator } = harness;
-    unwrap(await coordinator.claimTask(KEY, { ...EDGE, agent_id: 'eve', session_id: 's-eve' }));
+    unwrap(await coordinator.claims.claimTask(KEY, { ...EDGE, agent_id: 'eve', session_id: 's-eve' }));
     const offline = (await readLog(workspace)).at(-1);
     expect(await pushed()).toMatchObject({ refused: [{ event_id: offline?.event_id }] });
     expect((await harness.events(KEY)).at(-1)).toMatchObject({

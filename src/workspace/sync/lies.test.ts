@@ -103,12 +103,16 @@ const LIES: readonly [string, (events: readonly EventEnvelope[]) => readonly Eve
 
 /** At least four events: claims and a release. */
 async function busy(harness: CoordinatorHarness): Promise<void> {
-  unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
-  unwrap(await harness.coordinator.claimTask(KEY, { ...OTHER, ...by('bob') }));
+  unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...by('ada') }));
+  unwrap(await harness.coordinator.claims.claimTask(KEY, { ...OTHER, ...by('bob') }));
   unwrap(
-    await harness.coordinator.releaseClaim(KEY, { ...EDGE, session_id: 's-ada', expected_generation: 1 }),
+    await harness.coordinator.holder.releaseClaim(KEY, {
+      ...EDGE,
+      session_id: 's-ada',
+      expected_generation: 1,
+    }),
   );
-  unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('eve') }));
+  unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...by('eve') }));
 }
 
 describe('a remote that', () => {
@@ -127,7 +131,7 @@ describe('a remote that', () => {
     const workspace = await newWorkspace();
     await pulling(workspace, remote);
     await workOffline(workspace, async (here) =>
-      unwrap(await here.claimTask(KEY, { task_id: 'REQ-F-3#design_code', ...by('ada') })),
+      unwrap(await here.claims.claimTask(KEY, { task_id: 'REQ-F-3#design_code', ...by('ada') })),
     );
     const before = await readLog(workspace);
     const reply = (await pulling(workspace, telling(remote, tell), true)) as { aside: string };
@@ -141,11 +145,11 @@ describe('a remote that', () => {
     const workspace = await newWorkspace();
     await pulling(workspace, remote);
     await workOffline(workspace, async (here) =>
-      unwrap(await here.claimTask(KEY, { task_id: 'REQ-F-3#design_code', ...by('ada') })),
+      unwrap(await here.claims.claimTask(KEY, { task_id: 'REQ-F-3#design_code', ...by('ada') })),
     );
     const shared = (await readLog(workspace)).slice(0, await remote.position());
     const other = await office();
-    unwrap(await other.harness.coordinator.claimTask(KEY, { ...EDGE, ...by('mallory') }));
+    unwrap(await other.harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...by('mallory') }));
     let requestCount = 0;
     const turning: SyncRemote = {
       ...remote,
@@ -174,10 +178,10 @@ describe('a remote that', () => {
 
   test('returns other bytes for a blob is refused', async () => {
     const { harness, remote } = await office();
-    unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
+    unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...by('ada') }));
     const result_data = 'y'.repeat(100_000);
     unwrap(
-      await harness.coordinator.submitResult(KEY, {
+      await harness.coordinator.holder.submitResult(KEY, {
         ...EDGE,
         session_id: 's-ada',
         generation: 1,
@@ -221,14 +225,14 @@ test.each(['before', 'after'] as const)(
   async (when) => {
     for (let diesAt = 1; ; diesAt += 1) {
       const { harness, remote } = await office();
-      unwrap(await harness.coordinator.claimTask(KEY, { ...OTHER, ...by('bob') }));
+      unwrap(await harness.coordinator.claims.claimTask(KEY, { ...OTHER, ...by('bob') }));
       const workspace = await newWorkspace();
       await workOffline(workspace, async (here) => {
-        unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') }));
-        unwrap(await here.claimTask(KEY, { ...OTHER, ...by('ada') }));
-        unwrap(await here.note(KEY, { ...EDGE, session_id: 's-ada', generation: 1, text: 'half' }));
+        unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...by('ada') }));
+        unwrap(await here.claims.claimTask(KEY, { ...OTHER, ...by('ada') }));
+        unwrap(await here.holder.note(KEY, { ...EDGE, session_id: 's-ada', generation: 1, text: 'half' }));
         const result = { ...EDGE, session_id: 's-ada', generation: 1, result_data: 'y'.repeat(100_000) };
-        unwrap(await here.submitResult(KEY, result));
+        unwrap(await here.holder.submitResult(KEY, result));
       });
       const failing = breaking(remote, diesAt, when);
       const both = async (through: SyncRemote) => {
@@ -269,9 +273,9 @@ test('grants an edge to one of two workspaces that push at once, and records eac
     ['ada', 'bob'].map(async (agent) => {
       const workspace = await newWorkspace();
       await workOffline(workspace, async (here) => {
-        unwrap(await here.claimTask(KEY, { ...EDGE, ...by(agent) }));
+        unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...by(agent) }));
         unwrap(
-          await here.submitResult(KEY, {
+          await here.holder.submitResult(KEY, {
             ...EDGE,
             session_id: `s-${agent}`,
             generation: 1,
@@ -301,15 +305,20 @@ test('grants an edge to one of two workspaces that push at once, and records eac
 test('refuses and keeps work under a claim that another agent holds by now', async () => {
   const { harness, remote } = await office();
   const workspace = await newWorkspace();
-  unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
+  unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...by('ada') }));
   await pulling(workspace, remote);
   await workOffline(workspace, async (here) => {
     unwrap(
-      await here.submitResult(KEY, { ...EDGE, session_id: 's-ada', generation: 1, result_data: 'mine' }),
+      await here.holder.submitResult(KEY, {
+        ...EDGE,
+        session_id: 's-ada',
+        generation: 1,
+        result_data: 'mine',
+      }),
     );
   });
   const taken = { expected_generation: 1, reason: 'gone', ...by('bob') };
-  unwrap(await harness.coordinator.operate(KEY, EDGE.task_id, 'reassign', taken));
+  unwrap(await harness.coordinator.decisions.operate(KEY, EDGE.task_id, 'reassign', taken));
   expect(await pushing(workspace, remote)).toMatchObject({
     sent: 0,
     refused: [{ event_type: 'edge_converged', reason: expect.stringMatching(/STALE|NOT_HOLDER|GENERATION/) }],
@@ -330,7 +339,11 @@ test('ignores an incomplete line at the end of the local log', async () => {
     .at(-1) as string;
   await appendFile(join(workspace.events, 'events.jsonl'), line.slice(0, 80));
   unwrap(
-    await harness.coordinator.releaseClaim(KEY, { ...EDGE, session_id: 's-eve', expected_generation: 2 }),
+    await harness.coordinator.holder.releaseClaim(KEY, {
+      ...EDGE,
+      session_id: 's-eve',
+      expected_generation: 2,
+    }),
   );
   expect(await pulling(workspace, remote)).toMatchObject({ rebuilt: false });
   expect(await readLog(workspace)).toEqual(await harness.events(KEY));

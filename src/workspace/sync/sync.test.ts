@@ -89,11 +89,11 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
   test('pulls remote events incrementally, at the same positions', async () => {
     const all = await openSyncScenario(name);
     const { harness, remote, workspace } = all;
-    unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
+    unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...by('ada') }));
     expect(await pulled(workspace, remote)).toMatchObject({ received: 2, rebuilt: false, aside: null });
     await inStep(all);
-    unwrap(await harness.coordinator.submitResult(KEY, converged(1, 'ada', 'x'.repeat(100_000))));
-    unwrap(await harness.coordinator.claimTask(KEY, { ...OTHER, ...by('ada') }));
+    unwrap(await harness.coordinator.holder.submitResult(KEY, converged(1, 'ada', 'x'.repeat(100_000))));
+    unwrap(await harness.coordinator.claims.claimTask(KEY, { ...OTHER, ...by('ada') }));
     expect(await pulled(workspace, remote)).toMatchObject({ received: 2 });
     await inStep(all);
     expect(await pulled(workspace, remote)).toMatchObject({ received: 0 });
@@ -115,12 +115,12 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
     const file = { path: 'src/a.ts', sha256, size_bytes: text.length, executable: false, base_sha256: null };
     const manifest = { kind: 'files', files: [file], total_bytes: text.length };
     await workOffline(workspace, async (here) => {
-      unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') }));
-      expect(await here.submitResult(KEY, converged(1, 'ada', manifest))).toMatchObject({
+      unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...by('ada') }));
+      expect(await here.holder.submitResult(KEY, converged(1, 'ada', manifest))).toMatchObject({
         problem: 'BLOB_MISSING',
       });
-      unwrap(await here.putBlob(KEY.tenant_id, sha256, text));
-      unwrap(await here.submitResult(KEY, converged(1, 'ada', manifest)));
+      unwrap(await here.blobs.putBlob(KEY.tenant_id, sha256, text));
+      unwrap(await here.holder.submitResult(KEY, converged(1, 'ada', manifest)));
     });
     expect(await pushed(workspace, remote)).toMatchObject({ sent: 2, refused: [] });
     expect(Buffer.from((await harness.blobs.get(KEY.tenant_id, sha256)) ?? [])).toEqual(text);
@@ -135,17 +135,17 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
   test('pushes offline work, after which both logs are equal', async () => {
     const all = await openSyncScenario(name);
     const { harness, remote, workspace } = all;
-    unwrap(await harness.coordinator.claimTask(KEY, { ...OTHER, ...by('bob') }));
+    unwrap(await harness.coordinator.claims.claimTask(KEY, { ...OTHER, ...by('bob') }));
     await pulled(workspace, remote);
     await workOffline(workspace, async (here) => {
-      unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') }));
-      unwrap(await here.appendEvent(KEY, iterated(1, 'ada')));
-      unwrap(await here.submitResult(KEY, converged(1, 'ada', 'y'.repeat(100_000))));
+      unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...by('ada') }));
+      unwrap(await here.holder.appendEvent(KEY, iterated(1, 'ada')));
+      unwrap(await here.holder.submitResult(KEY, converged(1, 'ada', 'y'.repeat(100_000))));
     });
     // Meanwhile the remote's edge was claimed and released, so its next generation differs from the local one.
-    unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('eve') }));
+    unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...by('eve') }));
     const release = { ...EDGE, session_id: 's-eve', expected_generation: 1 };
-    unwrap(await harness.coordinator.releaseClaim(KEY, release));
+    unwrap(await harness.coordinator.holder.releaseClaim(KEY, release));
     const tail = (await readLog(workspace)).slice(2);
     const report = await pushed(workspace, remote);
     expect(report).toMatchObject({ from: 3, sent: 3, refused: [], not_sent: [] });
@@ -173,12 +173,12 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
     const all = await openSyncScenario(name);
     const { harness, remote, workspace } = all;
     await workOffline(workspace, async (here) => {
-      unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') }));
-      unwrap(await here.appendEvent(KEY, iterated(1, 'ada')));
-      unwrap(await here.submitResult(KEY, converged(1, 'ada', 1)));
-      unwrap(await here.claimTask(KEY, { ...OTHER, ...by('ada') }));
+      unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...by('ada') }));
+      unwrap(await here.holder.appendEvent(KEY, iterated(1, 'ada')));
+      unwrap(await here.holder.submitResult(KEY, converged(1, 'ada', 1)));
+      unwrap(await here.claims.claimTask(KEY, { ...OTHER, ...by('ada') }));
     });
-    unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('bob') }));
+    unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...by('bob') }));
     const report = await pushed(workspace, remote);
     expect(report).toMatchObject({ sent: 1, refused_count: 1, not_sent_count: 2 });
     expect(report.refused).toMatchObject([
@@ -201,10 +201,10 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
     const all = await openSyncScenario(name);
     const { harness, remote, workspace } = all;
     await workOffline(workspace, async (here) => {
-      unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') }));
-      unwrap(await here.appendEvent(KEY, iterated(1, 'ada')));
-      unwrap(await here.note(KEY, { ...EDGE, session_id: 's-ada', generation: 1, text: 'half way' }));
-      unwrap(await here.releaseClaim(KEY, { ...EDGE, session_id: 's-ada', expected_generation: 1 }));
+      unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...by('ada') }));
+      unwrap(await here.holder.appendEvent(KEY, iterated(1, 'ada')));
+      unwrap(await here.holder.note(KEY, { ...EDGE, session_id: 's-ada', generation: 1, text: 'half way' }));
+      unwrap(await here.holder.releaseClaim(KEY, { ...EDGE, session_id: 's-ada', expected_generation: 1 }));
     });
     await pushed(workspace, remote);
     const before = await harness.events(KEY);
@@ -220,7 +220,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
   test('rebuilds a deleted log, however it was deleted', async () => {
     const all = await openSyncScenario(name);
     const { harness, remote, workspace } = all;
-    unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
+    unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...by('ada') }));
     await pulled(workspace, remote);
     await rm(join(workspace.events, 'events.jsonl'));
     await pulled(workspace, remote);
@@ -263,7 +263,7 @@ describe('a pull', () => {
     const all = await openSyncScenario('memory');
     const { remote, workspace } = all;
     await workOffline(workspace, async (here) =>
-      unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') })),
+      unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...by('ada') })),
     );
     expect(await pull(workspace, remote, { ...quietOptions, keep_aside: false })).toMatchObject({
       refused: 'TAIL_NOT_PUSHED',
@@ -276,11 +276,11 @@ describe('a pull', () => {
     const all = await openSyncScenario('memory');
     const { remote, workspace } = all;
     await workOffline(workspace, async (here) =>
-      unwrap(await here.claimTask(KEY, { ...EDGE, ...by('ada') })),
+      unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...by('ada') })),
     );
     await pushed(workspace, remote);
     await workOffline(workspace, async (here) =>
-      unwrap(await here.claimTask(KEY, { ...OTHER, ...by('ada') })),
+      unwrap(await here.claims.claimTask(KEY, { ...OTHER, ...by('ada') })),
     );
     expect(await pull(workspace, remote, { ...quietOptions, keep_aside: false })).toMatchObject({
       refused: 'TAIL_NOT_PUSHED',
@@ -292,7 +292,7 @@ describe('a pull', () => {
 
   test('from another log than before is refused and changes nothing', async () => {
     const { harness, remote, workspace } = await openSyncScenario('memory');
-    unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
+    unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...by('ada') }));
     await pulled(workspace, remote);
     const before = await readLog(workspace);
     const { harness: restored } = await openSyncScenario('memory');
@@ -301,7 +301,7 @@ describe('a pull', () => {
     expect(await pull(workspace, other, { ...quietOptions, keep_aside: true })).toMatchObject({
       refused: 'REMOTE_DIFFERS',
     });
-    for (const agent of ['x', 'y']) await coordinator.claimTask(KEY, { ...EDGE, ...by(agent) });
+    for (const agent of ['x', 'y']) await coordinator.claims.claimTask(KEY, { ...EDGE, ...by(agent) });
     expect(await pull(workspace, other, { ...quietOptions, keep_aside: true })).toMatchObject({
       refused: 'REMOTE_DIFFERS',
     });
@@ -315,8 +315,10 @@ test('reports in the status how far the logs differ, and warns about an old pull
     withLocalLog(workspace, (local) => syncStatus(workspace, local, remote, nowMs)).then(fine);
   expect(await status()).toMatchObject({ tail: 0, behind: 0, warning: expect.stringContaining('never') });
   await pulled(workspace, remote);
-  unwrap(await harness.coordinator.claimTask(KEY, { ...EDGE, ...by('ada') }));
-  await workOffline(workspace, async (here) => unwrap(await here.claimTask(KEY, { ...OTHER, ...by('bob') })));
+  unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...by('ada') }));
+  await workOffline(workspace, async (here) =>
+    unwrap(await here.claims.claimTask(KEY, { ...OTHER, ...by('bob') })),
+  );
   expect(await status()).toMatchObject({
     tail: 2,
     behind: 2,

@@ -71,7 +71,7 @@ export class EvidenceHarness {
     await zombie.submits(taskId, { made: 'too late', text: 'x'.repeat(2000) });
   }
 
-  /** A refused result that an operator adopts, while nobody holds the task. */
+  /** A refused result that an operator adopts, while the task is not held. */
   async adoptParked(taskId: string): Promise<void> {
     const [late, other] = [this.agent('alpha', 's1'), this.agent('beta', 's2')];
     await late.claims(taskId, { lease_duration_seconds: 60 });
@@ -80,7 +80,7 @@ export class EvidenceHarness {
     const { parked } = await late.submits(taskId, { made: 'first' });
     await other.releases(taskId);
     const body = { expected_generation: 2, reason: 'it is good\nas it is', result_id: parked };
-    unwrap(await this.coordinator.operate(P, taskId, 'adopt', body));
+    unwrap(await this.coordinator.decisions.operate(P, taskId, 'adopt', body));
   }
 
   async openSigning(sessionId: string, keys = generateKeyPairSync('ed25519')): Promise<SigningSession> {
@@ -110,11 +110,14 @@ export class EvidenceHarness {
   async completeSigned(taskId: string, sessionId = 'signed'): Promise<readonly SentBody[]> {
     const { sent, sign } = await this.openSigning(sessionId);
     const claim = sign('claim_task', { task_id: taskId, agent_id: 'alpha', session_id: sessionId });
-    const reply = unwrap(await this.coordinator.claimTask(P, claim));
+    const reply = unwrap(await this.coordinator.claims.claimTask(P, claim));
     const claim_id = reply.claim !== null && 'id' in reply.claim ? reply.claim.id : '';
     const handle = { task_id: taskId, session_id: sessionId, generation: 1, claim_id };
     unwrap(
-      await this.coordinator.submitResult(P, sign('submit_result', { ...handle, result_data: { ok: 1 } })),
+      await this.coordinator.holder.submitResult(
+        P,
+        sign('submit_result', { ...handle, result_data: { ok: 1 } }),
+      ),
     );
     return sent;
   }

@@ -35,7 +35,7 @@ export interface Evidence {
 export interface ResultContext {
   readonly taskId: string;
   readonly result: ResultEvent;
-  /** The generation whose holder produced the result: an adoption has a generation of its own. */
+  /** The generation whose holder produced the result: an adoption has another generation. */
   readonly producingGeneration: number;
   /** Inputs that the producing grant names, as `task@generation`; null if it has a digest that the events do not fit. */
   readonly inputs: ReadonlySet<string> | null;

@@ -93,7 +93,7 @@ function claimDenialOf(
   return readinessDenial(head, command, context);
 }
 
-/** Reasons to deny a grant, whoever holds the subject. */
+/** Reasons to deny a grant, held or not. */
 export function grantDenial(
   head: Head,
   { lease_seconds, facts }: GrantRequest,
@@ -109,7 +109,7 @@ export function grantDenial(
   return null;
 }
 
-/** Reasons to deny a claim on a subject that nobody holds. */
+/** Reasons to deny a claim on a subject that is not held. */
 export function readinessDenial(
   head: Head,
   command: GrantRequest,

@@ -99,7 +99,7 @@ function refusalCodeOf(head: Head, command: SubmitCommand, context: DecisionCont
   return null;
 }
 
-/** Under `hold` nobody else can have taken over, so the holder's result is never too late. */
+/** Under `hold` no other agent can have taken over, so the holder's result is never too late. */
 function isTooLate(head: Head, context: DecisionContext): boolean {
   if (context.rules.late_submit === 'accept' || context.rules.stale_policy === 'hold') return false;
   return isLapsed(head, context.now_ms, context.rules);

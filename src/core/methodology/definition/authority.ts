@@ -27,7 +27,7 @@ export interface AuthorityRequest {
 const GRANTED: AuthorityDecision = { decision: 'granted', reason: null };
 
 /**
- * Decides whether a caller may converge an edge. Humans always may. Nobody else may change configuration that controls
+ * Decides whether a caller may converge an edge. Humans always may. No agent may change configuration that controls
  * other programs, whatever the project says, nor the specification, unless the project allows it. `methodology`: null
  * if the project is not configured.
  */

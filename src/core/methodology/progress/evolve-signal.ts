@@ -97,7 +97,7 @@ export function markEscalationOverdue(context: EventContext): void {
   raiseSignal(context, id, { id, kind: 'escalation', severity: 'critical', says });
 }
 
-/** Explains a reason code to people and appends the code for programs. Other tools may give reasons of their own. */
+/** Explains a reason code to people and appends the code for programs. Other tools may give other reasons. */
 function describeReason(code: string, { event: { agent_role }, payload }: EventContext): string {
   switch (code) {
     case 'changes_evaluators':

@@ -50,7 +50,7 @@ export const isCountedStep = ({ optional, state }: FeatureStep): boolean => !opt
 export const unconvergedSteps = ({ steps }: Pick<FeatureProgress, 'steps'>): FeatureStep[] =>
   steps.filter((step) => isCountedStep(step) && step.status !== 'converged');
 
-/** Edges that the profile prescribes and nobody can work on: without them the feature is not complete. */
+/** Edges that the profile prescribes but that cannot be worked on: without them the feature is not complete. */
 export const missingEdges = ({ missing_edges = [] }: Profile): readonly string[] => missing_edges;
 
 export function effectiveTimeBox({ vector, state }: FeatureRow) {

@@ -26,7 +26,7 @@ export function* importedConvergences({
 }
 
 /**
- * Warning for whoever claims an edge that an imported log says has converged; null if no log says so. The claim is
+ * Warning to the claimer of an edge that has converged according to an imported log; null if no log says so. The claim is
  * granted: what another tool wrote is shown, but it decides nothing.
  */
 export function importedConvergenceWarning(

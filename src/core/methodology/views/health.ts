@@ -48,7 +48,7 @@ const finding = (
   more: Partial<HealthFinding> = {},
 ): HealthFinding => ({ kind, severity, feature_id: null, edge: null, says: message, next: null, ...more });
 
-/** A check that fails more often than this in a row is a finding of its own. */
+/** A check that fails more often than this in a row is a separate finding. */
 const FAILURES_IN_A_ROW_MAX = 3;
 
 function edgeFindings({ row, isComplete }: FeatureProgress): HealthFinding[] {

@@ -140,7 +140,7 @@ function identify(head: string): { task_id: string | null; original_id: string |
   return { task_id: null, original_id: word.replace(/^#/, ''), title };
 }
 
-/** Dependencies may be on a line of their own; all other lines are instructions, without their common indent. */
+/** Dependencies may be on a separate line; all other lines are instructions, without their common indent. */
 function readBody(lines: readonly string[]): { instructions: string | null; references: Reference[] } {
   const references: Reference[] = [];
   const kept = lines.filter((line) => {

@@ -18,7 +18,7 @@ function handClock(): ProcessClock & { advance(byMs: number): void } {
   };
 }
 
-/** Runs the suite on a file store in a folder of its own, with a clock that only the suite moves. */
+/** Runs the suite on a file store in a new folder, with a clock that only the suite moves. */
 export function describeFileStore(
   name: string,
   partsFor: (tenantId: string) => Partial<FileStoreOptions>,

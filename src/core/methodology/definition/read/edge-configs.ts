@@ -5,7 +5,7 @@ import type { EvaluatorDefaults } from './evaluator-defaults.js';
 import { checksSchema, parseCheck, withoutEmptyFields } from './fields.js';
 import type { ParsedTopology } from './topology.js';
 
-/** Files that only add to an edge with a file of its own. */
+/** Files that only add to an edge that has a file. */
 const SUPPLEMENTARY_STEMS: ReadonlySet<string> = new Set(['adr']);
 /** Belongs to no edge: merged into the edges that produce code or tests. */
 const TAGGING_STEM = 'code_tagging';

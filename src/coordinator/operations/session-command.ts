@@ -1,0 +1,20 @@
+import type { ProjectKey } from '../../stores/store.js';
+import { type SessionCommand, withSignatureCheck } from '../authentication/signatures.js';
+import type { Project } from '../queue/project.js';
+import type { Projects } from '../queue/projects.js';
+import type { AsyncReply, Problem } from '../wire/problem.js';
+
+/** Runs a session's command. If it is signed, or must be, the signature is checked before it enters the queue. */
+export function runSessionCommand<T>(
+  projects: Projects,
+  projectKey: ProjectKey,
+  command: SessionCommand,
+  work: (project: Project) => Promise<T | Problem>,
+  refuseUnknown?: (unknown: Problem) => T | Problem,
+): AsyncReply<T> {
+  return projects.withProject(
+    projectKey,
+    (project) => withSignatureCheck(project, command, () => work(project)),
+    refuseUnknown,
+  );
+}

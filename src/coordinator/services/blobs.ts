@@ -1,0 +1,32 @@
+import type { Blobs } from '../../stores/blobs.js';
+import type { Projects } from '../queue/projects.js';
+import { sha256Hex } from '../runtime/identity.js';
+import { catchStoreErrors, problem } from '../wire/problem.js';
+import { tenantProblem } from '../wire/scope.js';
+
+/** Stores the bytes of large results. */
+export class BlobService {
+  constructor(
+    private readonly projects: Projects,
+    private readonly blobs: Blobs,
+  ) {}
+
+  async putBlob(tenantId: string, sha256: string, bytes: Uint8Array) {
+    const fault = tenantProblem(tenantId);
+    if (fault !== null) return fault;
+    return catchStoreErrors(async () => {
+      const { max_result_size_bytes } = (await this.projects.tenantLimits(tenantId)).currentLimits();
+      if (bytes.byteLength > max_result_size_bytes) {
+        return problem(
+          'INVALID_REQUEST',
+          `The blob exceeds ${max_result_size_bytes} bytes. Make it smaller, or have an admin raise max_result_size_bytes.`,
+        );
+      }
+      if (sha256Hex(bytes) !== sha256) {
+        return problem('INVALID_REQUEST', 'The SHA-256 does not match the bytes. Send the blob again.');
+      }
+      await this.blobs.put(tenantId, sha256, bytes);
+      return { sha256, size_bytes: bytes.byteLength };
+    });
+  }
+}

@@ -1,0 +1,173 @@
+import { type ClaimResult, nextBody } from '../../core/contract/claims.js';
+import type { EventEnvelope } from '../../core/events/envelope.js';
+import { importedConvergenceWarning } from '../../core/methodology/progress/imported-convergence.js';
+import { subjectKindOf } from '../../core/subject.js';
+import type { ProjectKey } from '../../stores/store.js';
+import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
+import { withSignatureCheck, withSignedText } from '../authentication/signatures.js';
+import type { MethodologyService } from '../methodology/service.js';
+import { briefingFor } from '../operations/briefing.js';
+import { atomicClaimOperation, type ClaimRequest, claimOperation, replayClaim } from '../operations/claim.js';
+import { roleProblem } from '../operations/convergence-facts.js';
+import { NextOperation, wantsEdges } from '../operations/next.js';
+import { parseBatchClaim, parseClaim, parseRoleBody } from '../operations/parse-body.js';
+import { checkPushedIds } from '../operations/pushed.js';
+import { unknownProjectResult } from '../operations/render.js';
+import { runSessionCommand } from '../operations/session-command.js';
+import { waitForWork } from '../operations/wait.js';
+import type { EventHistory } from '../queries/history.js';
+import type { Project } from '../queue/project.js';
+import type { Projects } from '../queue/projects.js';
+import type { Environment } from '../runtime/environment.js';
+import { type AsyncReply, isProblem, type Problem, problemFromStoreError } from '../wire/problem.js';
+
+/** Grants claims: on a named subject, on several, or on the best ready work. */
+export class ClaimService {
+  constructor(
+    private readonly projects: Projects,
+    private readonly history: EventHistory,
+    private readonly methodology: Pick<MethodologyService, 'stateOf'>,
+    private readonly environment: Environment,
+  ) {}
+
+  claimTask(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<ClaimResult> {
+    const parsed = parseClaim(body, caller);
+    if (isProblem(parsed)) return Promise.resolve(parsed);
+    const command = { command: 'claim_task', body } as const;
+    const claim = { ...parsed, body: withSignedText(projectKey, command, parsed.body) };
+    return runSessionCommand(
+      this.projects,
+      projectKey,
+      command,
+      (project) => {
+        const fault = roleProblem(project, [claim], caller);
+        if (fault !== null) return Promise.resolve(fault);
+        const reply = this.runClaim(project, claim, caller);
+        return claim.with_briefing
+          ? reply.then((granted) => this.withBriefing(projectKey, project, granted))
+          : reply;
+      },
+      unknownProjectResult,
+    );
+  }
+
+  /** Repeats the reply to an earlier grant, including its claim id. Call it only for the authenticated holder. */
+  replayGrant(projectKey: ProjectKey, granted: EventEnvelope): AsyncReply<ClaimResult> {
+    return this.projects.withProject(projectKey, async (project) => replayClaim([granted], project.view()));
+  }
+
+  async batchClaim(
+    projectKey: ProjectKey,
+    body: unknown,
+    caller = OPEN_CALLER,
+  ): AsyncReply<{ results: readonly (ClaimResult | Problem)[] }> {
+    const batch = parseBatchClaim(body, caller);
+    if (isProblem(batch)) return batch;
+    const { mode, request_id } = batch;
+    const sessionCommands = (body as { claims: unknown[] }).claims.map(
+      (each) => ({ command: 'claim_task', body: each }) as const,
+    );
+    const claims = batch.claims.map((claim, index) => ({
+      ...claim,
+      body: withSignedText(projectKey, sessionCommands[index]!, claim.body),
+    }));
+    return this.projects.withProject(
+      projectKey,
+      async (project) => {
+        const fault = roleProblem(project, claims, caller);
+        if (fault !== null) return fault;
+        if (mode === 'partial') {
+          const run = (claim: ClaimRequest) => this.runClaim(project, claim, caller);
+          const replies = claims.map((claim, index) =>
+            withSignatureCheck(project, sessionCommands[index]!, () => run(claim)),
+          );
+          return { results: await Promise.all(replies) };
+        }
+        for (const each of sessionCommands) {
+          const fault = await withSignatureCheck(project, each, async () => null);
+          if (fault !== null) return fault;
+        }
+        const results = await project.run(atomicClaimOperation(claims, caller, request_id), caller);
+        return isProblem(results) ? results : { results };
+      },
+      (unknown) => ({ results: claims.map(() => unknownProjectResult(unknown)) }),
+    );
+  }
+
+  /**
+   * Claims the best ready work and returns it with its briefing. Waits up to `wait_seconds` for work to become ready;
+   * `signal` ends the wait early.
+   */
+  async next(
+    projectKey: ProjectKey,
+    body: unknown,
+    caller = OPEN_CALLER,
+    signal?: AbortSignal,
+  ): AsyncReply<ClaimResult> {
+    const fields = parseRoleBody(nextBody, body, caller);
+    if (isProblem(fields)) return fields;
+    const sent = { command: 'next', body } as const;
+    const { wait_seconds, ...claimFields } = withSignedText(projectKey, sent, fields);
+    return runSessionCommand(
+      this.projects,
+      projectKey,
+      sent,
+      async (project) => {
+        const fault = roleProblem(project, [{ body: fields }], caller);
+        if (fault !== null) return fault;
+        const readMethodology = () => this.methodology.stateOf(project);
+        const context = { caller, project, signal, readMethodology };
+        const tryNext = () => project.run(new NextOperation(claimFields, context), caller);
+        const { session_id, track } = claimFields;
+        const wait = {
+          session_id,
+          seconds: wait_seconds,
+          track,
+          wantsEdges: wantsEdges(claimFields),
+          signal,
+          caller,
+        };
+        const reply = await waitForWork(project, this.environment, wait, tryNext);
+        return this.withBriefing(projectKey, project, reply);
+      },
+      unknownProjectResult,
+    );
+  }
+
+  private runClaim(project: Project, claim: ClaimRequest, caller: Caller): AsyncReply<ClaimResult> {
+    const { subject } = claim;
+    const isNewEdge = subjectKindOf(subject) === 'edge' && project.view().peekHead(subject).generation === 0;
+    return isNewEdge
+      ? this.claimNewEdge(project, claim, caller)
+      : project.run(this.claimOperation(project, claim, caller), caller);
+  }
+
+  /**
+   * Warns if an imported log says that the edge has converged: only of an edge that was never claimed here, and read
+   * before the claim, which starts it.
+   */
+  private async claimNewEdge(project: Project, claim: ClaimRequest, caller: Caller): AsyncReply<ClaimResult> {
+    const warning = importedConvergenceWarning(await this.methodology.stateOf(project), claim.subject);
+    const reply = await project.run(this.claimOperation(project, claim, caller), caller);
+    if (warning === null || isProblem(reply) || reply.reason !== 'GRANTED') return reply;
+    return { ...reply, warnings: [warning, ...(reply.warnings ?? [])] };
+  }
+
+  private claimOperation(project: Project, claim: ClaimRequest, caller: Caller) {
+    const { offline } = claim.body;
+    const source = { history: this.history, key: project.key, subject: claim.subject };
+    return checkPushedIds(claimOperation(claim, caller), offline, source);
+  }
+
+  private async withBriefing(projectKey: ProjectKey, project: Project, reply: ClaimResult | Problem) {
+    if (isProblem(reply) || reply.claim === null) return reply;
+    try {
+      const readEvents = (subject: string) => this.history.ofSubject(projectKey, subject);
+      return { ...reply, briefing: await briefingFor(project.view(), reply.claim, readEvents) };
+    } catch (error) {
+      // The claim is granted even if its briefing cannot be read.
+      if (problemFromStoreError(error) !== null) return reply;
+      throw error;
+    }
+  }
+}

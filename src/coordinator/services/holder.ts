@@ -1,0 +1,196 @@
+import {
+  type GateResult,
+  itemsBody,
+  type NoteResult,
+  type ReleaseResult,
+  type RenewalResult,
+  releaseBody,
+  renewBody,
+  resumeBody,
+  type SubmissionResult,
+  submitBody,
+  suspendBody,
+} from '../../core/contract/claims.js';
+import { type AppendResult, appendBody } from '../../core/contract/events.js';
+import { noteBody } from '../../core/contract/tasks.js';
+import { subjectKindOf } from '../../core/subject.js';
+import type { Blobs } from '../../stores/blobs.js';
+import type { ProjectKey } from '../../stores/store.js';
+import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
+import { type SessionCommand, withSignedText } from '../authentication/signatures.js';
+import { appendOperation, appendSubjectOf } from '../operations/append.js';
+import { evidenceProblem, roleProblem } from '../operations/convergence-facts.js';
+import { holderOperation } from '../operations/holder.js';
+import { parseBody, parseHolderBody, parseRoleBody, parseSubject } from '../operations/parse-body.js';
+import { checkPushedIds } from '../operations/pushed.js';
+import { gateResult, noteResult, releaseResult, renewalResult } from '../operations/render.js';
+import { buildResult, changedFilesOf } from '../operations/results.js';
+import { runSessionCommand } from '../operations/session-command.js';
+import { requestKeyOf } from '../operations/shared.js';
+import { SubmitOperation } from '../operations/submit.js';
+import type { EventHistory } from '../queries/history.js';
+import type { PushedEvent } from '../queue/offline-event.js';
+import type { Operation } from '../queue/operation.js';
+import type { Project } from '../queue/project.js';
+import type { Projects } from '../queue/projects.js';
+import { type AsyncReply, catchStoreErrors, isProblem } from '../wire/problem.js';
+import { scopeProblem } from '../wire/scope.js';
+
+/** The commands of the agent that holds a claim. */
+export class HolderService {
+  constructor(
+    private readonly projects: Projects,
+    private readonly history: EventHistory,
+    private readonly blobs: Blobs,
+  ) {}
+
+  async renewLease(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<RenewalResult> {
+    const parsed = parseHolderBody(renewBody, body, caller);
+    if (isProblem(parsed)) return parsed;
+    const { subject, handle } = parsed;
+    const sent = { command: 'renew_lease', body } as const;
+    const read = withSignedText(projectKey, sent, parsed.fields);
+    const command = { type: 'renew', handle, lease_seconds: read.lease_duration_seconds ?? null } as const;
+    const operation = holderOperation(subject, command, renewalResult, read);
+    return this.runSigned(projectKey, sent, operation, caller);
+  }
+
+  async releaseClaim(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<ReleaseResult> {
+    const parsed = parseHolderBody(releaseBody, body, caller);
+    if (isProblem(parsed)) return parsed;
+    const { subject, handle } = parsed;
+    const sent = { command: 'release_claim', body } as const;
+    const read = withSignedText(projectKey, sent, parsed.fields);
+    const { reason, message = null } = read;
+    const operation = holderOperation(
+      subject,
+      { type: 'release', handle, reason, message },
+      releaseResult,
+      read,
+      read.offline === undefined ? null : requestKeyOf(caller, 'release_claim', read),
+    );
+    const checked = this.checkPushedIds(projectKey, subject, read.offline, operation);
+    return this.runSigned(projectKey, sent, checked, caller);
+  }
+
+  async submitResult(
+    projectKey: ProjectKey,
+    body: unknown,
+    caller = OPEN_CALLER,
+  ): AsyncReply<SubmissionResult> {
+    const parsed = parseHolderBody(submitBody, body, caller);
+    if (isProblem(parsed)) return parsed;
+    const { subject, handle } = parsed;
+    const sent = { command: 'submit_result', body } as const;
+    const read = withSignedText(projectKey, sent, parsed.fields);
+    const evidenceError = evidenceProblem(read, subject);
+    if (evidenceError !== null) return evidenceError;
+    const submit = async (project: Project): AsyncReply<SubmissionResult> => {
+      const target = { tenant_id: projectKey.tenant_id, blobs: this.blobs };
+      const size_bytes_max = project.limits.max_result_size_bytes;
+      const result = await buildResult(read, subject, { ...target, size_bytes_max });
+      if (isProblem(result)) return result;
+      const files = subjectKindOf(subject) === 'edge' ? await changedFilesOf(read, target) : [];
+      if (isProblem(files)) return files;
+      const submission = { subject, handle, result, body: read, files, caller };
+      const readHistory = () => this.history.ofSubject(projectKey, subject);
+      const operation = new SubmitOperation(submission, readHistory);
+      return project.run(this.checkPushedIds(projectKey, subject, read.offline, operation), caller);
+    };
+    return runSessionCommand(this.projects, projectKey, sent, (project) =>
+      catchStoreErrors(() => submit(project)),
+    );
+  }
+
+  renewBatch(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER) {
+    return this.forEachItem(projectKey, body, (item) => this.renewLease(projectKey, item, caller));
+  }
+
+  releaseBatch(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER) {
+    return this.forEachItem(projectKey, body, (item) => this.releaseClaim(projectKey, item, caller));
+  }
+
+  submitBatch(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER) {
+    return this.forEachItem(projectKey, body, (item) => this.submitResult(projectKey, item, caller));
+  }
+
+  async suspendClaim(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GateResult> {
+    const parsed = parseHolderBody(suspendBody, body, caller);
+    if (isProblem(parsed)) return parsed;
+    const { subject, handle } = parsed;
+    const sent = { command: 'suspend_claim', body } as const;
+    const read = withSignedText(projectKey, sent, parsed.fields);
+    const { iteration = 1, candidate_sha256 } = read;
+    const gate = candidate_sha256 === undefined ? null : { iteration, candidate_sha256 };
+    const request = requestKeyOf(caller, 'suspend_claim', read);
+    const operation = holderOperation(subject, { type: 'suspend', handle, gate }, gateResult, read, request);
+    const checked = this.checkPushedIds(projectKey, subject, read.offline, operation);
+    return this.runSigned(projectKey, sent, checked, caller);
+  }
+
+  async resumeClaim(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GateResult> {
+    const parsed = parseHolderBody(resumeBody, body, caller);
+    if (isProblem(parsed)) return parsed;
+    const { subject, handle } = parsed;
+    const sent = { command: 'resume_claim', body } as const;
+    const read = withSignedText(projectKey, sent, parsed.fields);
+    const request = requestKeyOf(caller, 'resume_claim', read);
+    const operation = holderOperation(subject, { type: 'resume', handle }, gateResult, read, request);
+    const checked = this.checkPushedIds(projectKey, subject, read.offline, operation);
+    return this.runSigned(projectKey, sent, checked, caller);
+  }
+
+  async note(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<NoteResult> {
+    const parsed = parseHolderBody(noteBody, body, caller);
+    if (isProblem(parsed)) return parsed;
+    const { subject, handle } = parsed;
+    const sent = { command: 'note', body } as const;
+    const read = withSignedText(projectKey, sent, parsed.fields);
+    const request = requestKeyOf(caller, 'note', read);
+    const command = { type: 'note', handle, text: read.text } as const;
+    const operation = holderOperation(subject, command, noteResult, read, request);
+    return this.runSigned(projectKey, sent, operation, caller);
+  }
+
+  /** Appends a methodology step, reported by the agent that took it. */
+  async appendEvent(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<AppendResult> {
+    const fields = parseRoleBody(appendBody, body, caller);
+    if (isProblem(fields)) return fields;
+    const subjectText = appendSubjectOf(fields, caller);
+    if (isProblem(subjectText)) return subjectText;
+    const subject = subjectText === null ? null : parseSubject(subjectText);
+    if (isProblem(subject)) return subject;
+    const sent = { command: 'append_event', body } as const;
+    const signedFields = withSignedText(projectKey, sent, fields);
+    return runSessionCommand(this.projects, projectKey, sent, (project) => {
+      const fault = roleProblem(project, [{ body: fields }], caller);
+      return fault === null
+        ? project.run(appendOperation(subject, signedFields, caller), caller)
+        : Promise.resolve(fault);
+    });
+  }
+
+  private async forEachItem<T>(projectKey: ProjectKey, body: unknown, run: (item: unknown) => AsyncReply<T>) {
+    const fields = parseBody(itemsBody, body);
+    if (isProblem(fields)) return fields;
+    return scopeProblem(projectKey) ?? { results: await Promise.all(fields.items.map(run)) };
+  }
+
+  private runSigned<T>(
+    projectKey: ProjectKey,
+    command: SessionCommand,
+    operation: Operation<T>,
+    caller: Caller,
+  ) {
+    return runSessionCommand(this.projects, projectKey, command, (project) => project.run(operation, caller));
+  }
+
+  private checkPushedIds<Reply>(
+    projectKey: ProjectKey,
+    subject: string,
+    pushed: PushedEvent | undefined,
+    operation: Operation<Reply>,
+  ) {
+    return checkPushedIds(operation, pushed, { history: this.history, key: projectKey, subject });
+  }
+}
