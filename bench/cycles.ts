@@ -62,13 +62,9 @@ async function oneSetting({
   }
 }
 
-export async function claim(
-  { coordinator, tasks }: BenchHarness,
-  index: number,
-  agent = index,
-): Promise<void> {
+export async function claim({ commands, tasks }: BenchHarness, index: number, agent = index): Promise<void> {
   const { project, task_id } = tasks[index]!;
-  const reply = await coordinator.claims.claimTask(project, {
+  const reply = await commands.claimTask(project, {
     task_id,
     ...agentOf(agent),
     request_id: `claim-${index}`,
@@ -76,26 +72,18 @@ export async function claim(
   if (!('success' in reply) || !reply.success) throw new Error(JSON.stringify(reply));
 }
 
-export async function renew(
-  { coordinator, tasks }: BenchHarness,
-  index: number,
-  agent = index,
-): Promise<void> {
+export async function renew({ commands, tasks }: BenchHarness, index: number, agent = index): Promise<void> {
   const { project, task_id } = tasks[index]!;
   const { session_id } = agentOf(agent);
-  const reply = await coordinator.holder.renewLease(project, { task_id, session_id, expected_generation: 1 });
+  const reply = await commands.renewLease(project, { task_id, session_id, expected_generation: 1 });
   if (!('success' in reply) || !reply.success) throw new Error(JSON.stringify(reply));
 }
 
-export async function submit(
-  { coordinator, tasks }: BenchHarness,
-  index: number,
-  agent = index,
-): Promise<void> {
+export async function submit({ commands, tasks }: BenchHarness, index: number, agent = index): Promise<void> {
   const { project, task_id } = tasks[index]!;
   const { session_id } = agentOf(agent);
   const result_data = { summary: 'done', index };
-  const reply = await coordinator.holder.submitResult(project, {
+  const reply = await commands.submitResult(project, {
     task_id,
     session_id,
     generation: 1,

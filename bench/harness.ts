@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CoordinatorOptions } from '../src/coordinator/coordinator.js';
 import { Coordinator, isProblem } from '../src/coordinator/index.js';
+import type { ClaimService } from '../src/coordinator/services/claims.js';
+import type { HolderService } from '../src/coordinator/services/holder.js';
 import { openFileStore } from '../src/stores/file/file-store.js';
 import { openMemoryStore } from '../src/stores/memory/memory-store.js';
 import type { ProjectKey, Store } from '../src/stores/store.js';
@@ -11,6 +13,7 @@ export type BenchStoreName = 'memory' | 'file';
 
 /** A coordinator with plans of independent tasks, and a temporary folder that is removed on close. */
 export interface BenchHarness {
+  readonly commands: BenchCommands;
   readonly coordinator: Coordinator;
   readonly store: Store;
   readonly root: string;
@@ -32,6 +35,19 @@ export async function openHarness(
   const root = await newTempFolder();
   const store = name === 'file' ? await openFileStore({ root }) : openMemoryStore();
   return harnessOn(store, root, projects, tasksEach);
+}
+
+type BenchCommands = Pick<ClaimService, 'claimTask'> & Pick<HolderService, 'renewLease' | 'submitResult'>;
+
+/** Commits before the commands became services have them on the coordinator itself; `--against` measures those too. */
+function commandsOf(coordinator: Coordinator): BenchCommands {
+  const { claims, holder } = coordinator;
+  if (claims === undefined) return coordinator as unknown as BenchCommands;
+  return {
+    claimTask: claims.claimTask.bind(claims),
+    renewLease: holder.renewLease.bind(holder),
+    submitResult: holder.submitResult.bind(holder),
+  };
 }
 
 /** What a benchmark measures: by default this version. */
@@ -65,6 +81,7 @@ export async function harnessOn(
   tasks.sort((a, b) => (a.task_id < b.task_id ? -1 : 1));
   return {
     coordinator,
+    commands: commandsOf(coordinator),
     store,
     root,
     tasks,
