@@ -112,18 +112,18 @@ export async function benchFormats(): Promise<void> {
     );
     for (const format of FORMATS) {
       const body = format.body();
-      const { result, wall_ms, held_ms } = await server.measure(() => send(server.url, format, body));
+      const { result, wall_ms, blocked_ms } = await server.measure(() => send(server.url, format, body));
       const next = await server.measure(() => requestWork(server.url));
       rows.push([
         format.name,
         whole(body.length / 1024),
         whole(wall_ms),
-        whole(held_ms),
-        whole(next.held_ms),
+        whole(blocked_ms),
+        whole(next.blocked_ms),
         result,
       ]);
       process.stderr.write(
-        `  ${format.name}: ${whole(wall_ms)} ms, blocked ${whole(held_ms)} ms, ${result}\n`,
+        `  ${format.name}: ${whole(wall_ms)} ms, blocked ${whole(blocked_ms)} ms, ${result}\n`,
       );
     }
   } finally {

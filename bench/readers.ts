@@ -33,7 +33,7 @@ export async function benchReaders(): Promise<void> {
   const server = await startMeasuredServer();
   try {
     const renewal = await fill(server);
-    for (const [name, path] of READS) rows.push(await readBy(server, name, path, renewal));
+    for (const [name, path] of READS) rows.push(await measureWaitsDuringReads(server, name, path, renewal));
   } finally {
     await server.stop();
   }
@@ -60,7 +60,7 @@ async function fill({ url }: MeasuredServer): Promise<string> {
   return JSON.stringify(renewals[0]);
 }
 
-async function readBy(
+async function measureWaitsDuringReads(
   server: MeasuredServer,
   name: string,
   path: string,
@@ -68,7 +68,7 @@ async function readBy(
 ): Promise<string[]> {
   const { url } = server;
   const statuses = new Map<number, number>();
-  const { result, wall_ms, held_ms } = await server.measure(async () => {
+  const { result, wall_ms, blocked_ms } = await server.measure(async () => {
     let isOver = false;
     const reading = Array.from({ length: READERS }, async () => {
       const { status } = await sendRequest(url + path, { method: 'GET', headers: {} });
@@ -94,6 +94,6 @@ async function readBy(
     return waits;
   });
   const answers = [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ');
-  process.stderr.write(`  ${name}: ${whole(wall_ms)} ms, blocked ${whole(held_ms)} ms, ${answers}\n`);
-  return [name, whole(wall_ms), whole(result[0]), whole(result[1]), whole(held_ms), answers];
+  process.stderr.write(`  ${name}: ${whole(wall_ms)} ms, blocked ${whole(blocked_ms)} ms, ${answers}\n`);
+  return [name, whole(wall_ms), whole(result[0]), whole(result[1]), whole(blocked_ms), answers];
 }

@@ -16,5 +16,5 @@ process.on('disconnect', () => process.exit(0));
 process.on('message', async (word) => {
   if (word === 'stop') return void server.stop().then(() => process.exit(0));
   if (word === 'reset') delay.reset();
-  process.send?.({ held_ms: delay.max / 1e6 });
+  process.send?.({ blocked_ms: delay.max / 1e6 });
 });

@@ -8,7 +8,7 @@ export interface MeasuredServer {
   readonly url: string;
   readonly pid: number;
   /** Runs `work`; returns its duration and the longest time the server's event loop was blocked meanwhile. */
-  measure<T>(work: () => Promise<T>): Promise<{ result: T; wall_ms: number; held_ms: number }>;
+  measure<T>(work: () => Promise<T>): Promise<{ result: T; wall_ms: number; blocked_ms: number }>;
   stop(): Promise<void>;
 }
 
@@ -20,9 +20,9 @@ export async function startMeasuredServer(): Promise<MeasuredServer> {
   const nextMessage = async <T>(): Promise<T> => (await once(child, 'message'))[0] as T;
   const { url } = await nextMessage<{ url: string }>();
   const send = async (command: string): Promise<number> => {
-    const reply = nextMessage<{ held_ms: number }>();
+    const reply = nextMessage<{ blocked_ms: number }>();
     child.send(command);
-    return (await reply).held_ms;
+    return (await reply).blocked_ms;
   };
   return {
     url,
@@ -32,7 +32,7 @@ export async function startMeasuredServer(): Promise<MeasuredServer> {
       const beganMs = performance.now();
       const result = await work();
       const wall_ms = performance.now() - beganMs;
-      return { result, wall_ms, held_ms: await send('held') };
+      return { result, wall_ms, blocked_ms: await send('blocked') };
     },
     async stop() {
       const ended = once(child, 'exit');

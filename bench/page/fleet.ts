@@ -3,7 +3,7 @@ import { BENCH_CHAINS, BENCH_TRACKS } from './project.js';
 
 const PROJECT_PATH = '/api/tenants/bench/projects/page';
 const RENEWALS = 3;
-/** One task of so many is also asked for by an agent that is refused. */
+/** One task of this many is also asked for by an agent that is refused. */
 const STEPS_PER_REFUSAL = 4;
 export const PAGE_QUERY = '?tenant=bench&project=page';
 
@@ -26,7 +26,7 @@ export class BenchFleet {
     await this.send('PUT', '/plan', { tracks: BENCH_TRACKS });
   }
 
-  /** Makes at most so many events per second until the signal is aborted; returns how many. */
+  /** Makes at most `perSecond` events per second until the signal is aborted; returns how many. */
   async play(perSecond: number, signal: AbortSignal): Promise<number> {
     const startMs = performance.now();
     let count = 0;

@@ -16,7 +16,7 @@ interface Sample {
   readonly nodes: number;
 }
 
-/** Memory of the fleet and the log view while events arrive for so many minutes. */
+/** Memory of the fleet and the log view while events arrive for the given minutes. */
 export async function benchMemory(browser: Browser, url: string, minutes: number): Promise<void> {
   const series: Record<View, Sample[]> = { fleet: [], log: [] };
   const renderers = new Map<View, Renderer>();

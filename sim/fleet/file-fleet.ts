@@ -353,7 +353,7 @@ export class FileFleet implements SimFleet {
     const isLogDamage = error instanceof LogDamaged;
     if (isDamaged && isLogDamage) coverage.hit('corruption refused');
     else if (isLogDamage) world.violate('INV-10', `an undamaged log was refused: ${error.message}`);
-    else if (!(error instanceof StoreBroken) && !(error instanceof StoreUnavailable) && !isDiskError(error)) {
+    else if (!(error instanceof StoreBroken) && !(error instanceof StoreUnavailable)) {
       world.violate('THROWN', error instanceof Error ? (error.stack ?? error.message) : String(error));
     }
     process.kill();
@@ -385,9 +385,6 @@ export class FileFleet implements SimFleet {
     secondProcess.kill();
   }
 }
-
-/** Disk errors are not yet wrapped by the store while it opens. */
-const isDiskError = (error: unknown): boolean => error instanceof Error && 'syscall' in error;
 
 const isOfSeveralProjects = (bytes: Uint8Array): boolean =>
   (frameAt(Buffer.from(bytes), 0)?.parts.length ?? 0) > 1;

@@ -112,8 +112,7 @@ export class SerialiserMachine {
     this.process = process;
     this.serve(process).catch((error) => {
       if (process !== this.process || !process.isAlive) return;
-      const isDiskError =
-        error instanceof StoreBroken || error instanceof StoreUnavailable || 'syscall' in error;
+      const isDiskError = error instanceof StoreBroken || error instanceof StoreUnavailable;
       if (!isDiskError || !this.areFaultsOn)
         this.context.world.violate('THROWN', error.stack ?? String(error));
       this.context.world.trace(`${name} stops: ${error.message}`);

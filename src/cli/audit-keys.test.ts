@@ -101,7 +101,7 @@ it('gen up signs with a command, which continues the key of a file', async () =>
   });
 });
 
-it('gen up starts without the public key of a command, and warns', async () => {
+it('gen up starts and warns if the signing command gives no public key', async () => {
   const folder = await KeyFolder.open();
   const { results, err } = await folder.serve({ GENESIS_AUDIT_KEY: 'command:./missing' }, IMPORT);
   expect(results[0]?.code).toBe(0);

@@ -5,7 +5,7 @@ export interface CachedRequest extends CompletedRequest {
   readonly at_ms: number;
 }
 
-/** The remembered requests of a project: each for the window, the oldest evicted first when there are too many. */
+/** Remembers the requests of a project for a time. If there are too many, the oldest are evicted first. */
 export class RequestCache {
   private readonly byKey = new Map<string, CachedRequest>();
   /**

@@ -7,7 +7,7 @@ import { nodeDisk } from '../stores/file/node-disk.js';
 import { isOwnLog } from '../stores/file/own-log.js';
 import { type Workspace, WorkspaceError } from './workspace.js';
 
-/** At most so many bytes from the start of a file; none if it does not exist. */
+/** The first bytes of a file, at most `bytesMax`; none if it does not exist. */
 export async function readStart(path: string, bytesMax: number): Promise<Buffer> {
   const file = await nodeDisk.openRead(path);
   if (file === null) return Buffer.alloc(0);

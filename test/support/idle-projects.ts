@@ -15,7 +15,7 @@ const LEASE_S = 60;
 const TEST_MS_MAX = 10 * 60_000;
 const HELD: ProjectKey = { tenant_id: 'acme', project_id: 'held' };
 
-/** A start of a file store with one project that holds a claim, and so many idle ones. */
+/** A start of a file store with one project that holds a claim, and `idleCount` idle ones. */
 export function describeIdleProjects(idleCount: number): void {
   test(
     'opens the logs of the projects with claims only, and an idle one when it is used',

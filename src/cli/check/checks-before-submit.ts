@@ -14,7 +14,7 @@ import { CommandFailure } from '../exit.js';
 import { unwrapReply } from '../replies.js';
 import { abortOnStop } from '../stop.js';
 import { readCandidateFiles } from './candidate-files.js';
-import { confirmedCommands } from './confirmed-commands.js';
+import { checksWithConfirmedCommand } from './confirmed-commands.js';
 import { withGapsInProcess } from './gaps-in-process.js';
 
 /**
@@ -39,7 +39,7 @@ export async function withRunChecks(
     return reported;
   }
   const { root } = workspace;
-  const confirmed = await confirmedCommands(context, root, runnable);
+  const confirmed = await checksWithConfirmedCommand(context, root, runnable);
   const unconfirmed = runnable.filter((check) => !confirmed.includes(check));
   if (unconfirmed.length > 0)
     notRun(context, unconfirmed, `their commands are not confirmed: gen check '${grant.task_id}'`);

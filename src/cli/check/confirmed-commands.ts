@@ -21,7 +21,7 @@ interface Confirmation {
 }
 
 /** Those checks whose commands a person has confirmed for this project. */
-export async function confirmedCommands(
+export async function checksWithConfirmedCommand(
   context: CommandContext,
   root: string,
   checks: readonly EffectiveCheck[],
@@ -47,15 +47,20 @@ export async function confirmCommands(
   context: CommandContext,
   root: string,
   commands: readonly ProjectCommand[],
-  { isConfirmed, howToConfirm }: { readonly isConfirmed: boolean; readonly howToConfirm: string },
+  {
+    isConfirmed: isConfirmed,
+    howToConfirm,
+  }: { readonly isConfirmed: boolean; readonly howToConfirm: string },
 ): Promise<void> {
   const folder = confirmationsOf(context);
   const nameOf = ({ command_sha256 }: ProjectCommand) => recordName(root, command_sha256);
-  const asked: ProjectCommand[] = [];
-  for (const command of commands) if ((await folder.get(nameOf(command))) === null) asked.push(command);
-  if (asked.length === 0) return;
-  const lines = asked.map(({ check }) => `  ${singleLine(check.name)}: ${singleLine(check.command ?? '')}`);
-  const what = `${countText(asked.length, 'command')} of this repository`;
+  const unconfirmed: ProjectCommand[] = [];
+  for (const command of commands) if ((await folder.get(nameOf(command))) === null) unconfirmed.push(command);
+  if (unconfirmed.length === 0) return;
+  const lines = unconfirmed.map(
+    ({ check }) => `  ${singleLine(check.name)}: ${singleLine(check.command ?? '')}`,
+  );
+  const what = `${countText(unconfirmed.length, 'command')} of this repository`;
   if (isConfirmed) context.printNotice([`Confirmed in ${singleLine(root)}:`, ...lines].join('\n'));
   else {
     context.printNotice([`Not yet confirmed in ${singleLine(root)}:`, ...lines].join('\n'));
@@ -65,7 +70,7 @@ export async function confirmCommands(
         `${what} must be confirmed by a person before the first run. Read the list above, then: ${howToConfirm}. Nothing was run.`,
       );
   }
-  for (const command of asked) {
+  for (const command of unconfirmed) {
     const { check, command_sha256 } = command;
     await folder.put(nameOf(command), { root, command: check.command ?? '', command_sha256 });
   }

@@ -7,14 +7,14 @@ export const acceptLoss = command('accept-loss', {
   description: 'accept that the end of a log is lost and continue it; claims from before are refused',
   options: {
     '--store <url>': 'store URL (default: GENESIS_STORE, or the local store)',
-    '--anchor <file|url>': 'the checkpoints that the log is behind (default: GENESIS_AUDIT_ANCHOR)',
+    '--anchor <file|url>': 'the anchors, which cover more than the log has (default: GENESIS_AUDIT_ANCHOR)',
     '--reason <text>': { about: 'reason, recorded in the log', required: true },
     '--key <key_id>': {
       about: 'trust this audit key although no anchor is signed with it; repeatable',
       parse: collectOption,
     },
   },
-  help: '\nStop every coordinator of the store first. The loss is recorded in every project of the store; in a database, of the\ntenants that the anchors name. Later generations are above all that may have been granted in the lost time, and claims made before are no longer valid.\n\nExample:\n  gen audit accept-loss --anchor /mnt/other/anchors.jsonl --reason "disk failed, restored the backup of Monday"',
+  help: '\nStop every coordinator of the store first. The loss is recorded in every project of the store; in a database, of the\ntenants that the anchors name. New generations start higher than any that may have been granted in the lost\nperiod, and earlier claims are no longer valid.\n\nExample:\n  gen audit accept-loss --anchor /mnt/other/anchors.jsonl --reason "disk failed, restored the backup of Monday"',
   async run(
     context,
     { store: url = defaultStore(context.io), anchor = context.io.env.GENESIS_AUDIT_ANCHOR, reason, key = [] },

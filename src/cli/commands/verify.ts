@@ -7,7 +7,7 @@ import type { Anchor } from '../../core/audit/checkpoint.js';
 import { SignatureRequirements } from '../../core/audit/unsigned-commands.js';
 import { didYouMean } from '../../core/closest-names.js';
 import { LIMITS_SUBJECT, TENANT_PROJECT } from '../../core/subject.js';
-import { readEvents } from '../../stores/read-events.js';
+import { readStoreEvents } from '../../stores/read-store-events.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, EXIT, failureWithCode } from '../exit.js';
@@ -88,7 +88,7 @@ function verifyInStore(
     const logs: LogReport[] = [];
     const requirements = new SignatureRequirements();
     const limitsKey = { tenant_id: context.tenant, project_id: TENANT_PROJECT };
-    for await (const event of readEvents(store, limitsKey, { subject: LIMITS_SUBJECT }))
+    for await (const event of readStoreEvents(store, limitsKey, { subject: LIMITS_SUBJECT }))
       requirements.visit(event);
     for (const project_id of projects) {
       const projectKey = { tenant_id: context.tenant, project_id };

@@ -7,7 +7,7 @@ import { failureWithCode } from '../exit.js';
 import { joinFirst } from '../output/text.js';
 import { unwrapReply } from '../replies.js';
 
-/** Bounds the memory. A result that came after so many others can still be read by its id. */
+/** Bounds the memory. A result that came after this many others can still be read by its id. */
 const RESULTS_MAX = 10_000;
 const NAMES_MAX = 5;
 

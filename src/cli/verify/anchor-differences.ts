@@ -7,10 +7,10 @@ import type { LogViolation } from '../../coordinator/audit/verify/log-violation.
 import { originalDigests, withDigest } from '../../coordinator/audit/verify/stored-digests.js';
 import type { Anchor } from '../../core/audit/checkpoint.js';
 import type { LogAuditReport } from '../../core/audit/log-audit.js';
-import { readEvents } from '../../stores/read-events.js';
+import { readStoreEvents } from '../../stores/read-store-events.js';
 import type { ProjectKey, Store } from '../../stores/store.js';
 
-/** The log of a project that anchors are of, compared with them. */
+/** A project's log compared with its anchors. */
 export interface AnchoredLog extends ProjectKey {
   /** The anchor that covers most. */
   readonly lastAnchor: Anchor;
@@ -18,7 +18,7 @@ export interface AnchoredLog extends ProjectKey {
   readonly report: LogAuditReport | null;
 }
 
-/** Reads every log of a store that an anchor is of. */
+/** Compares every log of the store that has an anchor with its anchors. */
 export async function compareWithAnchors(
   store: Store,
   anchorOptions: AnchorOptions & Required<Pick<AnchorOptions, 'anchors'>>,
@@ -50,5 +50,5 @@ export const differenceText = ({ file, rule, says }: LogViolation): string => `$
 
 async function visitAll(store: Store, projectKey: ProjectKey, audit: CheckpointAudit): Promise<void> {
   const originals = await originalDigests(store, projectKey);
-  for await (const event of readEvents(store, projectKey)) audit.visit(withDigest(event, originals));
+  for await (const event of readStoreEvents(store, projectKey)) audit.visit(withDigest(event, originals));
 }

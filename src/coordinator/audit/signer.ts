@@ -26,7 +26,7 @@ export interface AuditOptions {
   readonly previousSigners?: readonly AuditSigner[];
   /** Is told why no checkpoint of a project can be written, each time the reason changes. */
   readonly warn?: (sentence: string) => void;
-  /** A checkpoint is due after so many events … */
+  /** A checkpoint is due after this many events … */
   readonly every_events?: number;
   /** … or after so much time with something new. */
   readonly every_ms?: number;

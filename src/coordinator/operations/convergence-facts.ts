@@ -118,7 +118,7 @@ function evaluateConvergence(
   const { feature_id = '', edge = '' } = subjectKeys(subject);
   const vector = view.feature(feature_id);
   if (vector === null) {
-    const says = `Feature ${feature_id} has no vector, so its required checks are unknown. Write features/active/${feature_id}.yml and run gen init again.`;
+    const says = `Feature ${feature_id} has no file, so its required checks are unknown. Write features/active/${feature_id}.yml and run gen init again.`;
     return { failing: [{ name: 'feature_vector', says, type: 'deterministic' }], needs_human: false };
   }
   const checks = effectiveChecklist(methodology, vector, edge);

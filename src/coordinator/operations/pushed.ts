@@ -89,7 +89,7 @@ export function checkPushedIds<Reply>(
   return new PushedOperation(operation, accepted_event_id, () => findTakenId(searched, ids));
 }
 
-/** A coordinator assigns an id less than this before the time of the event. */
+/** A coordinator assigns an id whose time precedes the event by less than this. */
 const ID_LEAD_MS = 1000;
 
 /**

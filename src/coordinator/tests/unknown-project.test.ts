@@ -46,7 +46,7 @@ forEachStore('a command in a project that does not exist', (open) => {
     expect(await queries.projectsOf(P.tenant_id)).toEqual(['shop']);
   });
 
-  test('is refused as a claim is, for one claim, for next and for each of a batch', async () => {
+  test('is refused with the reply of a claim by claimTask, by next and for each claim of a batch', async () => {
     const { coordinator } = await openWithShop();
     const claim = { task_id: 'A-001-x', ...WHO };
     const refused = {

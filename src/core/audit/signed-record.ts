@@ -1,7 +1,7 @@
 import { auditKeyId, bytes64, type ProjectIds } from './audit-values.js';
 
 /**
- * The fields of a record that only a coordinator may write: it signs it with its audit key. Otherwise anyone who
+ * The signature of a record that only a coordinator may write, made with its audit key. Otherwise anyone who
  * can write to a database could excuse what they removed. Missing where nothing is signed.
  */
 export const recordSignature = { key_id: auditKeyId.exactOptional(), signature: bytes64.exactOptional() };

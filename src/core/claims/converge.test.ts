@@ -190,11 +190,13 @@ describe('a claim of an edge', () => {
   });
 
   it('cannot be reassigned to a second agent or onto shared modules', () => {
-    const to = (facts: EdgeFacts) =>
+    const reassignUnder = (facts: EdgeFacts) =>
       edge(granted(ada, 0), held(1)).when(reassign(1, bob, {}, { edge: facts }), 2);
-    expect(to({ ...free, second_agent: true }).decision.code).toBe('DENIED_SINGLE_AGENT');
-    expect(to({ ...free, overlapping_claims: shared, enforced: true }).decision.code).toBe('DENIED_PARALLEL');
-    expect(to(free).decision.code).toBe('REASSIGNED');
+    expect(reassignUnder({ ...free, second_agent: true }).decision.code).toBe('DENIED_SINGLE_AGENT');
+    expect(reassignUnder({ ...free, overlapping_claims: shared, enforced: true }).decision.code).toBe(
+      'DENIED_PARALLEL',
+    );
+    expect(reassignUnder(free).decision.code).toBe('REASSIGNED');
   });
 
   it('without a lease can be released by force', () => {

@@ -124,10 +124,15 @@ export interface EvidencePolicyStatus {
   readonly is_blocked: boolean;
 }
 
-export function evidencePolicyStatus(policy: EvidencePolicy, all: Runners): EvidencePolicyStatus {
-  const runners = Object.values(all).filter(({ state }) => state === 'enrolled').length;
-  const is_blocked = policy === 'verified' && runners === 0;
-  return { policy, runners, says: is_blocked ? NO_RUNNER : EVIDENCE_POLICY_MESSAGES[policy], is_blocked };
+export function evidencePolicyStatus(policy: EvidencePolicy, runners: Runners): EvidencePolicyStatus {
+  const enrolled = Object.values(runners).filter(({ state }) => state === 'enrolled').length;
+  const is_blocked = policy === 'verified' && enrolled === 0;
+  return {
+    policy,
+    runners: enrolled,
+    says: is_blocked ? NO_RUNNER : EVIDENCE_POLICY_MESSAGES[policy],
+    is_blocked,
+  };
 }
 
 const EVIDENCE_POLICY_MESSAGES: Readonly<Record<EvidencePolicy, string>> = {

@@ -8,7 +8,7 @@ import { blobReference } from './run-data.js';
  */
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
-const shortText = z.string().max(2000);
+const saysText = z.string().max(2000);
 /** Larger results are blobs. */
 export const INLINE_OUTPUT_BYTES_MAX = 8 * 1024;
 
@@ -50,7 +50,7 @@ export const runEventSchemas = {
     attempt: z.int().min(1),
     duration_ms: z.int().min(0),
     error: z.string().max(100),
-    cause: shortText,
+    cause: saysText,
     cost: costSchema.exactOptional(),
   }),
   /** The run waits for a person; no process does. */
@@ -65,7 +65,7 @@ export const runEventSchemas = {
     run_id: z.uuid(),
     status: z.enum(RUN_STATUSES),
     reason: z.string().max(100).nullable(),
-    says: shortText,
+    says: saysText,
     iterations: z.int().min(0),
     spent: costSchema,
   }),

@@ -27,7 +27,7 @@ const LEGACY_AGENT_ID = 'primary';
 
 const { event_type: type, agent_id, agent_role, session_id, generation, request_id } = envelopeSchema.shape;
 const subjectKeyField = envelopeSchema.shape.feature_id.refine((id) => id !== undefined && !/^~|#/.test(id));
-const shortText = {
+const nameValidator = {
   safeParse: (value: unknown) => ({ success: typeof value === 'string' && value.length <= 1024 }),
 };
 
@@ -45,9 +45,9 @@ const ENVELOPE_FIELDS: readonly ForeignField[] = [
 ];
 /** Ids that have no meaning here; kept under their original names. */
 const ORIGIN_FIELDS: readonly ForeignField[] = [
-  ['event_id', ['event_id'], shortText],
-  ['tenant_id', ['tenant_id'], shortText],
-  ['project', ['project', 'project_id'], shortText],
+  ['event_id', ['event_id'], nameValidator],
+  ['tenant_id', ['tenant_id'], nameValidator],
+  ['project', ['project', 'project_id'], nameValidator],
 ];
 
 /**

@@ -36,7 +36,7 @@ export interface RunnableCheck {
   readonly minimum_percent: number | null;
 }
 
-/** Null with a reason if the check is skipped; with an error if it is not valid. */
+/** A check that is skipped or not valid gives its result and the reason instead. */
 export function runnableCheck(
   check: EffectiveCheck,
 ): RunnableCheck | { readonly result: 'skip' | 'error'; readonly says: string } {

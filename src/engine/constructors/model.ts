@@ -3,7 +3,7 @@ import { engineError } from '../engine-error.js';
 import { withTimeLimit } from '../time-limit.js';
 import { readCandidateAnswer } from './candidate-answer.js';
 import type { AskModel, Constructor } from './constructor.js';
-import { shortText } from './short-text.js';
+import { endOfMessage } from './end-of-message.js';
 import { writeFiles } from './write-files.js';
 
 /** Node ends a request whose answer has not begun after 300 seconds. */
@@ -33,5 +33,5 @@ export const modelConstructor =
     if (obstacle !== null) {
       throw engineError('malformed', `A file of the model's answer cannot be written: ${obstacle}`, cost);
     }
-    return { says: shortText(read.answer.says), constructed_by: `model:${randomUUID()}`, cost };
+    return { says: endOfMessage(read.answer.says), constructed_by: `model:${randomUUID()}`, cost };
   };

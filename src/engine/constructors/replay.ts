@@ -3,7 +3,7 @@ import { costSchema, NO_COST } from '../../core/engine/check-outcome.js';
 import { engineError } from '../engine-error.js';
 import { writtenFiles } from './candidate-answer.js';
 import type { Constructor } from './constructor.js';
-import { shortText } from './short-text.js';
+import { endOfMessage } from './end-of-message.js';
 import { entryOf, readTranscript } from './transcript.js';
 import { writeFiles } from './write-files.js';
 
@@ -23,6 +23,6 @@ export async function replayConstructor(projectFolder: string, file: string): Pr
     if (obstacle !== null) {
       throw engineError('failed', `A file of the transcript cannot be written: ${obstacle}`);
     }
-    return { says: shortText(says), constructed_by: session ?? `replay:construct:${iteration}`, cost };
+    return { says: endOfMessage(says), constructed_by: session ?? `replay:construct:${iteration}`, cost };
   };
 }

@@ -2,7 +2,7 @@ import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import type { EffectiveCheck } from '../../core/contract/tasks.js';
 import { type CheckOutcome, type Cost, NO_COST } from '../../core/engine/check-outcome.js';
 import { ENGINE_ERRORS } from '../../core/engine/run-data.js';
-import { SAYS_CHARS_MAX, shortText } from '../constructors/short-text.js';
+import { endOfMessage, SAYS_CHARS_MAX } from '../constructors/end-of-message.js';
 import { EngineError } from '../engine-error.js';
 import type { PromptText } from '../prompts/build-prompt.js';
 import { buildJudgementPrompt } from '../prompts/judgement-prompt.js';
@@ -60,7 +60,7 @@ function notJudged({ type, skipped }: EffectiveCheck): Result | null {
   if (type === 'deterministic') {
     return { result: 'error', says: 'A program decides this check, and none was run for it.' };
   }
-  return skipped === null ? null : { result: 'skip', says: shortText(skipped) };
+  return skipped === null ? null : { result: 'skip', says: endOfMessage(skipped) };
 }
 
 const outcomeBase = ({ name, type, required }: EffectiveCheck): Omit<CheckOutcome, keyof Result> => ({

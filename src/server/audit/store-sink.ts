@@ -4,7 +4,7 @@ import { type Anchor, anchorSchema } from '../../core/audit/checkpoint.js';
 import { ANCHOR_KEPT_EVENT } from '../../core/audit/key-events.js';
 import { isoTime, type NewEvent } from '../../core/events/envelope.js';
 import { anchorSubject, TENANT_PROJECT } from '../../core/subject.js';
-import { readEvents } from '../../stores/read-events.js';
+import { readStoreEvents } from '../../stores/read-store-events.js';
 import { type ProjectKey, type Store, StoreUnavailable } from '../../stores/store.js';
 import { transactionOf } from '../../stores/transaction.js';
 
@@ -61,7 +61,7 @@ export class StoreSink implements AuditSink {
 export async function anchorsIn(store: Store, tenantIds: readonly string[]): Promise<Anchor[]> {
   const anchors: Anchor[] = [];
   for (const tenantId of tenantIds) {
-    for await (const event of readEvents(store, logOf(tenantId))) {
+    for await (const event of readStoreEvents(store, logOf(tenantId))) {
       const anchor = event.event_type === ANCHOR_KEPT_EVENT ? anchorSchema.safeParse(event.payload) : null;
       if (anchor?.success) anchors.push(anchor.data);
     }
@@ -73,7 +73,9 @@ async function* anchorsOfProject(
   store: Store,
   { tenant_id, project_id }: ProjectKey,
 ): AsyncGenerator<Anchor> {
-  for await (const event of readEvents(store, logOf(tenant_id), { subject: anchorSubject(project_id) })) {
+  for await (const event of readStoreEvents(store, logOf(tenant_id), {
+    subject: anchorSubject(project_id),
+  })) {
     const anchor = anchorSchema.safeParse(event.payload);
     if (anchor.success) yield anchor.data;
   }

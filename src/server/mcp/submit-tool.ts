@@ -15,7 +15,7 @@ import {
   type ToolResult,
 } from './define-tool.js';
 import { handleArgument, type McpHandle } from './handle.js';
-import { renderDraftRefusal, renderEnd, renderHeld } from './tool-content.js';
+import { renderDraftRefusal, renderRenewalOrNote, renderSubmissionOrRelease } from './tool-content.js';
 
 /**
  * Each type is a separate schema: some clients reject a schema without a type, or with a list of types. If all were
@@ -60,7 +60,7 @@ async function submit(context: ToolContext, call: z.infer<typeof draftsSubmissio
   const renewed = await client.renewLease(withExpectedGeneration(handle));
   // A handle that was never granted must not touch the drafts of the agent that it names.
   if (drafts !== null && !isProblem(renewed) && renewed.reason === 'SESSION_MISMATCH')
-    return successResult(renderHeld(renewed, handle));
+    return successResult(renderRenewalOrNote(renewed, handle));
   const grant = drafts === null ? null : await grantOf(client, handle);
   if (isProblem(grant)) return problemToolResult(grant, handle);
   const result = drafts === null || grant === null ? { result_data } : await drafts.collect(grant);
@@ -70,7 +70,7 @@ async function submit(context: ToolContext, call: z.infer<typeof draftsSubmissio
   const reply = await client.submitResult({ ...handle, ...result, iteration, ...evaluatorFields });
   if (isProblem(reply)) return problemToolResult(reply, handle);
   if (reply.accepted && drafts !== null && grant !== null) await drafts.remove(grant);
-  return successResult(renderEnd(reply, handle));
+  return successResult(renderSubmissionOrRelease(reply, handle));
 }
 
 /** What is wrong with the arguments, and how to call instead; null if nothing is. */

@@ -94,14 +94,17 @@ const renderCheck = ({ name, type, criterion, command, skipped }: EffectiveCheck
   omitEmpty({ name, type, criterion, command, skipped });
 
 /** The reply about work that its holder keeps, or has lost. */
-export function renderHeld(result: RenewalResult | NoteResult, handle: McpHandle): ToolContent {
+export function renderRenewalOrNote(result: RenewalResult | NoteResult, handle: McpHandle): ToolContent {
   return result.success
     ? omitEmpty({ ...result, handle, next: NEXT_STEP.HELD })
     : omitEmpty({ ...result, session_id: handle.session_id });
 }
 
 /** The reply about work that ends, or that could not be ended. */
-export function renderEnd(result: SubmissionResult | ReleaseResult, handle: McpHandle): ToolContent {
+export function renderSubmissionOrRelease(
+  result: SubmissionResult | ReleaseResult,
+  handle: McpHandle,
+): ToolContent {
   const { task_id, session_id } = handle;
   const next = 'next' in result ? result.next : NEXT_STEP[result.reason];
   const handleOrSession = isClaimKept(result.reason) ? { handle } : { session_id };

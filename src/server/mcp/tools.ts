@@ -14,9 +14,9 @@ import {
   type Claimant,
   omitEmpty,
   renderClaim,
-  renderEnd,
-  renderHeld,
+  renderRenewalOrNote,
   renderStatus,
+  renderSubmissionOrRelease,
 } from './tool-content.js';
 
 /**
@@ -76,7 +76,7 @@ const renewTool = defineTool(
   async ({ client }, { handle, lease_duration_seconds }) =>
     replyResult(
       await client.renewLease({ ...withExpectedGeneration(handle), lease_duration_seconds }),
-      (result) => renderHeld(result, handle),
+      (result) => renderRenewalOrNote(result, handle),
       handle,
     ),
 );
@@ -93,7 +93,7 @@ const releaseTool = defineTool(
   async ({ client }, { handle, ...request }) =>
     replyResult(
       await client.releaseClaim(withoutUndefined({ ...withExpectedGeneration(handle), ...request })),
-      (result) => renderEnd(result, handle),
+      (result) => renderSubmissionOrRelease(result, handle),
       handle,
     ),
 );
@@ -107,7 +107,7 @@ const noteTool = defineTool(
     // Over HTTP no timer renews the claim, so this call does.
     await client.renewLease(withExpectedGeneration(handle));
     const reply = await client.note({ ...handle, text });
-    return replyResult(reply, (result) => renderHeld(result, handle), handle);
+    return replyResult(reply, (result) => renderRenewalOrNote(result, handle), handle);
   },
 );
 

@@ -5,7 +5,7 @@ import { PAYLOAD } from './line.js';
 import { LineText, recordLineText } from './line-text.js';
 import { type ForeignCover, SealInput } from './seal.js';
 
-/** A block of at least so many bytes is sealed; a transaction never spans two. */
+/** A block of at least this many bytes is sealed; a transaction never spans two. */
 export const BLOCK_BYTES = 64 * 1024;
 /** Enough for a few commands: with many projects a batch has one. */
 const FIRST_BYTES = 8 * 1024;

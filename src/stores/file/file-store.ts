@@ -53,7 +53,7 @@ export interface FileStoreOptions {
   /** Number of logs that are kept open. Others are opened for each access. Default: 256. */
   readonly open_files_max?: number;
   /**
-   * Up to so many batches at a time are each synced in their own log; more share one sync of the write-ahead log.
+   * Up to this many batches at a time are each synced in their own log; more share one sync of the write-ahead log.
    * Default: 4.
    */
   readonly direct_syncs_max?: number;

@@ -18,7 +18,7 @@ export interface Seal {
   readonly at_ms: number;
   /** The block before was written together with this one, so this one does not prove that it was durable. */
   readonly continues?: true;
-  /** The foreign lines that this seal covers: the first so many of those that no seal before covers. */
+  /** The foreign lines that this seal covers: this many, from the first that no earlier seal covers. */
   readonly foreign?: ForeignCover;
 }
 

@@ -67,7 +67,7 @@ class EventReader {
     return found.slice(0, this.limit);
   }
 
-  /** The positions that can match; null if none can. Times rise with positions only roughly, so blocks have spans. */
+  /** The positions that can match; null if none can. Timestamps are only roughly in order, so each block has its earliest and latest time. */
   async positionBounds(): Promise<{ after: number; last: number } | null> {
     const { after, since, until, until_position: last = Number.MAX_SAFE_INTEGER } = this.query;
     if (since === undefined && until === undefined) return { after, last };

@@ -99,7 +99,7 @@ async function outcomesOf(store: Store): Promise<unknown[]> {
 }
 
 function describeMigration(redis: RedisHarness): void {
-  it('keeps what every method returns and no key of version 1, even if interrupted and run three times at once', async () => {
+  it('leaves every reply the same and removes all keys of version 1, even if interrupted and run three times at once', async () => {
     const expected = openMemoryStore();
     const version1 = new Version1((...args) => redis.command(...args));
     await version1.create();

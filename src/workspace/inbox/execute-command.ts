@@ -156,9 +156,9 @@ async function submit(
   const submission = { agent_id, body: { ...body, task_id, generation } };
   const done = await convergeFromDrafts(context.project, context, submission, caller);
   if (!isDraftRefusal(done)) return done.reply;
-  const kept = { work_lost: false, late: false, work_product_ref: null, parked: null } as const;
+  const notSubmitted = { work_lost: false, late: false, work_product_ref: null, parked: null } as const;
   const next = `${done.says} ${done.next}`;
-  return { accepted: false, reason: done.refused, current_generation: generation, ...kept, next };
+  return { accepted: false, reason: done.refused, current_generation: generation, ...notSubmitted, next };
 }
 
 /** The caller of a command. Write access to an inbox authenticates its agent for the inbox's own session only. */

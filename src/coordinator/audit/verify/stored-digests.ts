@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { OriginalDigests } from '../../../core/audit/original-digests.js';
 import type { EventEnvelope } from '../../../core/events/envelope.js';
 import { HISTORY_SUBJECT } from '../../../core/subject.js';
-import { readEvents } from '../../../stores/read-events.js';
+import { readStoreEvents } from '../../../stores/read-store-events.js';
 import type { ProjectKey, Store } from '../../../stores/store.js';
 import type { AuditedEvent } from './checkpoint-audit.js';
 
@@ -12,7 +12,7 @@ export async function originalDigests(
   projectKey: ProjectKey,
 ): Promise<OriginalDigests> {
   const originals = new OriginalDigests();
-  for await (const event of readEvents(store, projectKey, { subject: HISTORY_SUBJECT }))
+  for await (const event of readStoreEvents(store, projectKey, { subject: HISTORY_SUBJECT }))
     originals.visit(event);
   return originals;
 }

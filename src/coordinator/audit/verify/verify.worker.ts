@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads';
 import { SignatureRequirements } from '../../../core/audit/unsigned-commands.js';
 import { LIMITS_SUBJECT, TENANT_PROJECT } from '../../../core/subject.js';
-import { readEvents } from '../../../stores/read-events.js';
+import { readStoreEvents } from '../../../stores/read-store-events.js';
 import type { ProjectKey } from '../../../stores/store.js';
 import { type VerifiedStore, verifyStore } from './verify-store.js';
 
@@ -31,7 +31,7 @@ if (parentPort !== null) {
   const verify = async ({ tenant_id, project_id }: ProjectKey) => {
     const requirements = new SignatureRequirements();
     const limits = { tenant_id, project_id: TENANT_PROJECT };
-    for await (const event of readEvents(store, limits, { subject: LIMITS_SUBJECT }))
+    for await (const event of readStoreEvents(store, limits, { subject: LIMITS_SUBJECT }))
       requirements.visit(event);
     return verifyStore(store, { tenant_id, project_id }, () => {}, {}, requirements);
   };

@@ -56,7 +56,7 @@ export function* parseMethodologySteps(texts: WorkspaceTexts): StepGenerator<Par
   yield* workspaceFiles.openSteps(['profile', 'edge', 'feature']);
   const parsed = parseFiles(workspaceFiles, findings);
   const faults = sortFindings(findings.faults);
-  if (parsed === null || parsed.faultyFiles.isGeneral) return { ok: false, faults };
+  if (parsed === null || parsed.faultyFiles.affectsEverything) return { ok: false, faults };
   const { methodology, features } = parsed;
   return { ok: true, methodology, features, warnings: sortFindings(findings.warnings), faults };
 }

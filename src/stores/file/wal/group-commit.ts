@@ -9,7 +9,7 @@ export interface UnsyncedFile {
 }
 
 export interface GroupCommitOptions {
-  /** Up to so many batches at a time are synced in their own files. */
+  /** Up to this many batches at a time are synced in their own files. */
   readonly direct_syncs_max: number;
   /** The write-ahead log is emptied when it reaches this size. */
   readonly wal_bytes_max: number;

@@ -10,7 +10,7 @@ export interface FaultyFiles {
   /** Edges whose checks are not known. */
   readonly edges: ReadonlySet<string>;
   /** Everything depends on one of them. */
-  readonly isGeneral: boolean;
+  readonly affectsEverything: boolean;
 }
 
 /** Folders that hold nothing but features. */
@@ -38,7 +38,7 @@ export function faultyFilesOf(
     if (edge === null) isGeneral = true;
     else edges.add(edge);
   }
-  return { names: faulty, edges, isGeneral };
+  return { names: faulty, edges, affectsEverything: isGeneral };
 }
 
 /** By the name of the file: its content says so only if it can be parsed. Null: it may belong to any. */

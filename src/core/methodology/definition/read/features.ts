@@ -47,7 +47,7 @@ function withProfile(
     const known = Object.keys(profiles).join(', ');
     file.fault(['profile'], `Unknown profile ${JSON.stringify(name)}; known profiles: ${known}.`);
   } else if (profile.vector_types !== 'any' && !profile.vector_types.includes(parsed.vector_type)) {
-    file.warn(['profile'], `The profile ${name} is not intended for vectors of type ${parsed.vector_type}.`);
+    file.warn(['profile'], `The profile ${name} is not intended for features of type ${parsed.vector_type}.`);
   }
   return { ...parsed, profile: name };
 }

@@ -4,7 +4,7 @@ import type { EventQuery, ProjectKey, Store } from './store.js';
 const PAGE_EVENTS = 1000;
 
 /** Every event of a project that matches, page by page. */
-export async function* readEvents(
+export async function* readStoreEvents(
   store: Pick<Store, 'events'>,
   projectKey: ProjectKey,
   query: Pick<EventQuery, 'subject'> = {},

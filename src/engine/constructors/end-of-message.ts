@@ -1,6 +1,6 @@
-/** Of a record. */
+/** The most characters that `says` may have in an event. */
 export const SAYS_CHARS_MAX = 2000;
 
 /** The end of a message, where an agent sums up, at the length that a record may have. */
-export const shortText = (text: string): string =>
+export const endOfMessage = (text: string): string =>
   text.length <= SAYS_CHARS_MAX ? text : `…${text.slice(1 - SAYS_CHARS_MAX)}`;
