@@ -23,6 +23,7 @@ export interface PlanLayout {
   readonly lanes: readonly Lane[];
   readonly positions: ReadonlyMap<string, Point>;
   readonly width: number;
+  readonly height: number;
 }
 
 type Placed = Pick<PlanTask, 'id' | 'track' | 'dependencies'>;
@@ -50,7 +51,11 @@ export function layoutPlan(tasks: readonly Placed[]): PlanLayout {
     const top = (topOf.get(track) ?? 0) + LANE_PADDING + LANE_TITLE;
     positions.set(id, { x: depth * COLUMN_WIDTH, y: top + (rowOf.get(id) ?? 0) * (NODE_HEIGHT + GAP_Y) });
   }
-  return { lanes, positions, width: Math.max(0, columns * COLUMN_WIDTH - GAP_X) };
+  const last = lanes.at(-1);
+  return {
+    ...{ lanes, positions, width: Math.max(0, columns * COLUMN_WIDTH - GAP_X) },
+    height: last === undefined ? 0 : last.y + last.height,
+  };
 }
 
 function depths(tasks: readonly Placed[]): Map<string, number> {
