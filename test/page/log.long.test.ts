@@ -106,7 +106,7 @@ await describeInBrowser('the log', (open) => {
     await served.claim('A-002-x');
     const button = page.getByRole('button', { name: /new events?$/ });
     await button.filter({ hasText: '1 new event' }).waitFor();
-    await served.plan('B-001-x');
+    await served.plan('A-001-x', 'A-002-x', 'B-001-x');
     await button.filter({ hasText: '2 new events' }).waitFor();
     const same = rows(page).filter({ hasText: text as string });
     expect(await topOf(same)).toBe(top);
