@@ -3,7 +3,7 @@ import type { TaskState } from '../../../../src/core/contract/tasks.js';
 import { type Area, isSameArea, shownArea } from './graph-area.js';
 import { graphNodes, NODES_MAX, type PlanNode } from './graph-elements.js';
 import { boxPaths, LINES_MAX, linePaths, planLines } from './graph-lines.js';
-import { layoutPlan } from './layout.js';
+import { COLUMN_WIDTH, layoutPlan } from './layout.js';
 import type { PlanTask } from './plan-tasks.js';
 
 const task = (id: string, dependencies: string[] = [], completed = 0): PlanTask => ({
@@ -36,8 +36,8 @@ it('draws again only the tasks that have changed', () => {
 it('draws only the tasks and lines in the window, in steps of a task', () => {
   const tasks = chain(20);
   const layout = layoutPlan(tasks);
-  const size = { width: 500, height: 300 };
-  const area = shownArea([-1000, 0, 1], size);
+  const size = { width: 2.5 * COLUMN_WIDTH, height: 300 };
+  const area = shownArea([-4 * COLUMN_WIDTH, 0, 1], size);
   expect(graphNodes(tasks, { layout, area, critical: NONE }, new Map())?.map(({ id }) => id)).toEqual([
     'A4',
     'A5',
@@ -45,8 +45,8 @@ it('draws only the tasks and lines in the window, in steps of a task', () => {
   ]);
   // A3–A4 to A6–A7: also the lines that only reach into the window.
   expect(linePaths(planLines(tasks, []), layout, area).plain.match(/M/g)).toHaveLength(4);
-  expect(isSameArea(area, shownArea([-1020, -10, 1], size))).toBe(true);
-  expect(isSameArea(area, shownArea([-1400, 0, 1], size))).toBe(false);
+  expect(isSameArea(area, shownArea([-4.2 * COLUMN_WIDTH, -10, 1], size))).toBe(true);
+  expect(isSameArea(area, shownArea([-5.5 * COLUMN_WIDTH, 0, 1], size))).toBe(false);
 });
 
 it('draws more tasks than can be read as boxes, a path per state', () => {

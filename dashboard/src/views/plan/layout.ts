@@ -1,9 +1,9 @@
 import { dependencyOrder } from './dependency-order.js';
 import type { PlanTask } from './plan-tasks.js';
 
-export const NODE_WIDTH = 190;
+export const NODE_WIDTH = 170;
 export const NODE_HEIGHT = 72;
-const GAP_X = 60;
+const GAP_X = 40;
 const GAP_Y = 12;
 const LANE_PADDING = 16;
 /** Above the first row of a lane, for its name. */
