@@ -2,10 +2,20 @@ import { expect, test } from 'vitest';
 import { PROJECT_URL, TestServer } from '../../src/server/testing/test-server.js';
 import { describeInBrowser } from './support/open-page.js';
 
+const PLAN = {
+  tracks: {
+    A: [{ id: 'A-001-late', description: 'is taken over' }],
+    B: [
+      { id: 'B-001-held', description: 'is claimed' },
+      { id: 'B-002-waiting', description: 'waits', depends_on: ['B-001-held'] },
+    ],
+  },
+};
+
 /** A task that is taken over, whose late result is parked; one that is claimed; and one that waits for it. */
 async function startWithWork(): Promise<TestServer> {
   const served = await TestServer.forTest();
-  await served.plan('A-001-late', 'B-001-held', 'B-002-waiting');
+  await served.request('PUT', `${PROJECT_URL}/plan`, PLAN);
   const late = await served.claim('A-001-late', 's1', { agent_id: 'ada' });
   await served.claim('B-001-held', 's2', { agent_id: 'ben' });
   const release = { expected_generation: 1, reason: 'gone' };
@@ -19,7 +29,6 @@ await describeInBrowser('a newcomer with only the address', (open) => {
   test('finds the oldest claim, why a task is not claimable and what was refused, and adopts the result', async () => {
     const served = await startWithWork();
     const page = await open(`${served.url}/?tenant=acme`);
-    await page.getByRole('link', { name: 'shop' }).click();
 
     await page.getByText(/^Oldest claim: B-001-held, held by ben for /).waitFor();
     const refused = page.getByRole('log', { name: 'What happened' }).getByRole('listitem');
@@ -35,7 +44,7 @@ await describeInBrowser('a newcomer with only the address', (open) => {
     await row.getByRole('link').click();
     await page.getByRole('region', { name: 'Can it be claimed?' }).getByText('B-001-held').first().waitFor();
 
-    await page.getByRole('link', { name: 'Fleet' }).click();
+    await page.getByRole('link', { name: 'Fleet', exact: true }).click();
     await page.getByRole('link', { name: '1 parked result' }).click();
     const card = page.getByRole('article', { name: /Parked result/ });
     await card.getByText('STALE_GENERATION').waitFor();
