@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
+import { test } from 'vitest';
 import { PROJECT_URL, TestServer } from '../../src/server/testing/test-server.js';
-import { describeInBrowser } from './support/open-page.js';
+import { describeInBrowser, viewUrl } from './support/open-page.js';
 
 const PLAN = {
   tracks: {
@@ -52,7 +52,7 @@ await describeInBrowser('a newcomer with only the address', (open) => {
     await page.getByRole('dialog').getByLabel('Reason').fill('It is complete.');
     await page.getByRole('dialog').getByRole('button', { name: 'Adopt' }).click();
     await card.waitFor({ state: 'detached' });
-    const { result } = (await served.get(`${PROJECT_URL}/tasks/A-001-late`)).body;
-    expect(result).toMatchObject({ agent_id: 'ada', generation: 1 });
+    await page.goto(viewUrl(served.url, 'task/A-001-late'));
+    await page.getByRole('region', { name: 'Result', exact: true }).getByText('late but good').waitFor();
   });
 });
