@@ -76,6 +76,41 @@ const zooming: Interaction = {
   isShown: () => `${TRANSFORM} !== before`,
 };
 
+const GRAPH_CENTRE = { x: 700, y: 520 };
+const DRAG_PX = 260;
+/** Near the middle, where no link is: a link is not dragged with the graph. */
+const DRAGGED_Y = `Array.from({ length: 60 }, (_, step) => ${GRAPH_CENTRE.y} + step).find(
+  (y) => document.elementFromPoint(${GRAPH_CENTRE.x}, y)?.closest('.nopan') === null)`;
+
+const dragging: Interaction = {
+  name: 'graph: dragged by a column',
+  event: 'mousemove',
+  state: TRANSFORM,
+  prepare: async (page) => {
+    await page.mouse.up();
+    const y = await page.evaluate<number>(DRAGGED_Y);
+    await page.mouse.move(GRAPH_CENTRE.x, y);
+    await page.mouse.down();
+  },
+  act: (page, round) =>
+    page.mouse.move(
+      GRAPH_CENTRE.x + (round % 20 < 10 ? -DRAG_PX : DRAG_PX),
+      GRAPH_CENTRE.y + (round % 2 === 0 ? -DRAG_PX : DRAG_PX),
+    ),
+  isShown: () => `${TRANSFORM} !== before`,
+};
+
+/** Far enough that all tasks are in view, and back. */
+const WHEEL_ROUNDS = 12;
+const wheeling: Interaction = {
+  name: 'graph: zoomed by the wheel',
+  event: 'wheel',
+  state: TRANSFORM,
+  prepare: (page) => page.mouse.move(GRAPH_CENTRE.x, GRAPH_CENTRE.y),
+  act: (page, round) => page.mouse.wheel(0, round % (2 * WHEEL_ROUNDS) < WHEEL_ROUNDS ? 120 : -120),
+  isShown: () => `${TRANSFORM} !== before`,
+};
+
 /** A part of the benchmark: its interactions are measured in turn, after the page was brought to its start. */
 export interface InteractionGroup {
   readonly address: string;
@@ -113,4 +148,6 @@ export const INTERACTION_GROUPS: readonly InteractionGroup[] = [
     start: nodesDrawn,
   },
   { address: 'plan', rounds: 24, interactions: [zooming], start: nodesDrawn },
+  { address: 'plan', rounds: 40, interactions: [dragging], start: nodesDrawn },
+  { address: 'plan', rounds: 48, interactions: [wheeling], start: nodesDrawn },
 ];

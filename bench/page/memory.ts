@@ -7,8 +7,8 @@ import { Renderer } from './renderer.js';
 const VIEWS = { fleet: '', log: 'log' } as const;
 type View = keyof typeof VIEWS;
 const SAMPLES = 10;
-/** Of the samples: what is read at the start is not growth. */
-const SETTLED_FROM = 2;
+/** Of the samples: until its lists are full, a view grows. */
+const SETTLED_FROM = 5;
 
 interface Sample {
   readonly minute: number;

@@ -5,7 +5,9 @@ import type { MainThreadTime, Renderer } from './renderer.js';
 export interface Interaction {
   readonly name: string;
   /** The first event of this type starts the clock. */
-  readonly event: 'keydown' | 'click' | 'wheel';
+  readonly event: 'keydown' | 'click' | 'wheel' | 'mousemove';
+  /** Before the clock can start. */
+  prepare?(page: Page, round: number): Promise<void>;
   act(page: Page, round: number): Promise<void>;
   /** An expression in the page. `before` is the value of `state` before the interaction. */
   isShown(round: number): string;
@@ -26,6 +28,7 @@ export async function measure(
   interaction: Interaction,
   round: number,
 ): Promise<Measured> {
+  await interaction.prepare?.(page, round);
   await page.evaluate(probe(interaction, round));
   const before = await renderer.mainThreadTime();
   await interaction.act(page, round);

@@ -1,8 +1,19 @@
+import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { PROJECT_URL, TENANT_URL, TestServer } from '../../src/server/testing/test-server.js';
 import { describeInBrowser, viewUrl } from './support/open-page.js';
 
 const PLAN = { tracks: { A: [{ id: 'A-001-x', description: 'x' }] } };
+
+/** Parts of the header whose middles are at the same height are in one line. */
+async function expectHeaderLines(page: Page, count: number): Promise<void> {
+  const parts = await page.getByRole('banner').locator('> *').all();
+  const boxes = await Promise.all(parts.map((part) => part.boundingBox()));
+  const middles = boxes.map((box) => Math.round(((box?.y ?? 0) + (box?.height ?? 0) / 2) / 10));
+  expect(new Set(middles).size).toBe(count);
+  const status = await page.getByRole('banner').getByRole('status').boundingBox();
+  expect(status?.height).toBeLessThan(30);
+}
 
 await describeInBrowser('the page', (open) => {
   test('is live, and shows what has happened without being asked', async () => {
@@ -48,12 +59,14 @@ await describeInBrowser('the page', (open) => {
   test('says that it is not live while the server is down, and goes on when it is back', async () => {
     const served = await TestServer.forTest();
     await served.request('PUT', `${PROJECT_URL}/plan`, PLAN);
-    const page = await open(viewUrl(served.url));
+    const page = await open(viewUrl(served.url), { width: 380 });
     await page.getByRole('status').getByText('live', { exact: true }).waitFor();
     const { port } = new URL(served.url);
     await served.running.stop();
-    await page.getByText(/not live for/).waitFor();
+    await page.getByText(/reconnecting for/).waitFor();
+    await expectHeaderLines(page, 2);
     await served.restart(Number(port));
     await page.getByRole('status').getByText('live', { exact: true }).waitFor();
+    await expectHeaderLines(page, 2);
   });
 });

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { PROJECT_URL, TestServer } from '../../src/server/testing/test-server.js';
 import { expectAccessible } from './support/accessible.js';
@@ -89,6 +89,52 @@ await describeInBrowser('the log', (open) => {
     await page.getByRole('status').getByText('live', { exact: true }).waitFor();
     await served.claim('A-001-x');
     await rows(page).first().getByText('CLAIM_ACQUIRED').waitFor();
+  });
+
+  test('keeps the rows of a reader who has scrolled down, and tells how many events are new', async () => {
+    const served = await longLog();
+    const page = await open(viewUrl(served.url, 'log'));
+    await page.getByText('new ones appear at the top').waitFor();
+    await page.getByRole('status').getByText('live', { exact: true }).waitFor();
+    const box = page.locator('.log-scroll');
+    await box.evaluate((element) => element.scrollTo({ top: 2000 }));
+    const middle = rows(page).filter({ hasText: 'moon_phase' }).nth(15);
+    const text = await middle.textContent();
+    const topOf = async (row: Locator) =>
+      ((await row.boundingBox())?.y as number) - ((await box.boundingBox())?.y as number);
+    const top = await topOf(middle);
+    await served.claim('A-002-x');
+    const button = page.getByRole('button', { name: /new events?$/ });
+    await button.filter({ hasText: '1 new event' }).waitFor();
+    await served.plan('A-001-x', 'A-002-x', 'B-001-x');
+    await button.filter({ hasText: '2 new events' }).waitFor();
+    const same = rows(page).filter({ hasText: text as string });
+    expect(await topOf(same)).toBe(top);
+    await expectAccessible(page);
+
+    await button.click();
+    await rows(page).first().getByText('PLAN_CHANGED').waitFor();
+    await rows(page).nth(1).getByText('CLAIM_ACQUIRED').waitFor();
+    await button.waitFor({ state: 'detached' });
+  });
+
+  test('reads the state of the past once, whatever happens meanwhile', async () => {
+    const served = await TestServer.forTest();
+    await served.plan('A-001-x', 'A-002-x');
+    const page = await open(`${served.url}/healthz`);
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    await page.goto(viewUrl(served.url, 'log?at=1'));
+    await page.getByRole('region', { name: 'State then' }).getByText('0 of 2 done').waitFor();
+    await page.getByRole('status').getByText('live', { exact: true }).waitFor();
+    for (const task of ['A-001-x', 'A-002-x']) {
+      await served.claim(task, task);
+      const { position } = (await served.get(`${PROJECT_URL}/status`)).body;
+      // The end of the slider is read again with everything else.
+      await page.getByText(`of ${position}`, { exact: true }).waitFor();
+    }
+    expect(asked.filter((url) => url.includes('/status?at=1'))).toHaveLength(1);
+    expect(asked.filter((url) => url.endsWith('/status')).length).toBeGreaterThan(1);
   });
 
   test('verifies the log on request', async () => {

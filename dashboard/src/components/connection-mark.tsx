@@ -11,9 +11,7 @@ export function ConnectionMark() {
     live: () => 'live',
     key_required: () => 'key required',
     lost: () =>
-      connection.state === 'lost'
-        ? `not live for ${durationText(nowMs - connection.since)}, reconnecting`
-        : '',
+      connection.state === 'lost' ? `reconnecting for ${durationText(nowMs - connection.since)}` : '',
   }[connection.state]();
   return (
     <span className={`connection connection-${connection.state}`} role="status">

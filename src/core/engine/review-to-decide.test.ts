@@ -16,4 +16,6 @@ it('names the review of the edge that waits for a decision', () => {
 it('lets a waiting run continue after the deadline, but starts no new run', () => {
   expect(reviewToDecide([review(true)], [run('WAITING')], TASK)).toBeUndefined();
   expect(reviewToDecide([review(true)], [run('ESCALATED')], TASK)).toEqual(review(true));
+  const elsewhere = { ...run('WAITING'), task_id: 'REQ-F-B-001#design_code' };
+  expect(reviewToDecide([review(true)], [elsewhere], TASK)).toEqual(review(true));
 });

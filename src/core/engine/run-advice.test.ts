@@ -24,6 +24,8 @@ it('names the review of a candidate that waits for a person', () => {
 it('names the retry of a run that has no candidate', () => {
   expect(advice('ESCALATED', 'STEP_FAILED')).toBe(RETRY);
   expect(advice('ESCALATED', 'BUDGET_SPENT')).toBe(RETRY);
+  const failed = { ...CANDIDATE, status: 'FAILED' } as const;
+  expect(advice('ESCALATED', 'STEP_FAILED', [failed])).toBe(RETRY);
   expect(advice('FAILED', 'States.Timeout')).toBe(RETRY);
 });
 
@@ -33,7 +35,9 @@ it('names the command that continues after the decision', () => {
   expect(decided('WAITING', null, 'APPROVED')).toBe(`gen iterate '${RUN.task_id}'`);
   expect(decided('ESCALATED', 'STUCK', 'CHANGES_REQUESTED')).toBe(`gen iterate '${RUN.task_id}'`);
   expect(decided('ESCALATED', 'NOT_AUTHORISED', 'APPROVED')).toBeNull();
+  expect(decided('ESCALATED', 'STEP_FAILED', 'APPROVED')).toBe(`gen iterate '${RUN.task_id}'`);
   expect(decided('ESCALATED', 'NOT_AUTHORISED', 'REJECTED')).toContain('gen task unhold');
+  expect(decided('ESCALATED', 'STUCK', 'REJECTED')).toContain('gen task unhold');
 });
 
 it('names what lifts the hold, what helps a stuck edge, and the executor of a request', () => {

@@ -43,6 +43,7 @@ export const candidateSchema = z.strictObject({
   manifest: blobReference,
   sha256,
   files: count,
+  /** Of the prompt, stored as a blob. */
   prompt_sha256: sha256,
   /** The session that made the candidate; an evaluator must use a different one. */
   constructed_by: z.string().max(256),

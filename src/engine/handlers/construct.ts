@@ -27,6 +27,8 @@ export async function constructCandidate(services: EngineServices, call: StepCal
     await promptInput(services, call, plan, last === null ? [] : await files.texts(last)),
     plan.settings.context?.prompt_tokens_max,
   );
+  // Stored before it is used: it explains a constructor that fails, too.
+  await blobs.put(Buffer.from(prompt.text));
   const construct = await services.openConstructor(plan);
   const made = await construct({ prompt: prompt.text, folder, iteration: data.iteration, signal });
   const manifest = await files.collect(claim);

@@ -283,6 +283,17 @@ forEachStore('a run of an edge', (open) => {
     expect(prompts[0]).toContain('fail: failed');
   });
 
+  test('stores the prompt of each candidate under the digest that the step names', async () => {
+    const harness = await configured(open);
+    await executeRun(REQUEST, servicesOf(harness, SCRIPT), instantHost(), SIGNAL);
+    const steps = foldRuns(await harness.events()).flatMap((run) => run.steps);
+    const digests = steps
+      .filter(({ step }) => step === 'construct_candidate')
+      .map(({ output }) => String(output?.prompt_sha256));
+    const prompts = await Promise.all(digests.map((sha256) => harness.blobs.get(P.tenant_id, sha256)));
+    expect(prompts.map((bytes) => Buffer.from(bytes ?? []).includes(FEATURE))).toEqual([true, true]);
+  });
+
   test('tells its host of each step', async () => {
     const harness = await configured(open);
     const steps: string[] = [];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { TaskClaim } from '../../../../src/core/contract/claims.js';
 import type { AgentView } from '../../../../src/core/contract/overview.js';
-import { agentRows, type FleetReplies, heldState, spentRatio } from './agent-rows.js';
+import { agentRows, type FleetReplies, heldState, oldestClaim, spentRatio } from './agent-rows.js';
 
 const NOW = Date.parse('2026-05-01T12:00:00Z');
 const after = (seconds: number): string => new Date(NOW + seconds * 1000).toISOString();
@@ -106,4 +106,10 @@ describe('agents', () => {
     });
     expect(agentRows(given, NOW)[0]?.claims.map(({ state }) => state)).toEqual(['active']);
   });
+});
+
+it('finds the claim that is held for the longest time', () => {
+  const claims = [claim('ada', 10), claim('ben', 10, { claimed_at: after(-5000) }), claim('cleo', 10)];
+  expect(oldestClaim(claims)?.agent_id).toBe('ben');
+  expect(oldestClaim([])).toBeNull();
 });

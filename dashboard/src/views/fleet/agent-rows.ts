@@ -25,6 +25,15 @@ export interface AgentRow {
   readonly outcome: LastOutcome | null;
 }
 
+/** The claim that is held for the longest time; null if none is held. */
+export function oldestClaim(claims: readonly TaskClaim[]): TaskClaim | null {
+  const isOlder = (a: TaskClaim, b: TaskClaim) => Date.parse(a.claimed_at) < Date.parse(b.claimed_at);
+  return claims.reduce<TaskClaim | null>(
+    (oldest, claim) => (oldest === null || isOlder(claim, oldest) ? claim : oldest),
+    null,
+  );
+}
+
 /** Clients renew after two fifths of the lease. After four fifths, two renewals are missing. */
 const SUSPECT_RATIO = 0.8;
 

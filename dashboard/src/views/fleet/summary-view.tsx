@@ -1,39 +1,66 @@
 import { Link } from 'wouter';
 import type { Reply } from '../../api/call.js';
+import { ForeignText } from '../../components/foreign-text.js';
+import { TaskLink } from '../../components/links.js';
+import { TimeText } from '../../components/time-text.js';
+import { useServerClock } from '../../live/server-clock.js';
+import { durationText } from '../../model/duration.js';
+import { oldestClaim } from './agent-rows.js';
 
-/** The numbers of the project in one line. */
+/** The numbers of the project in one line, each with a link to what it counts, and the oldest claim. */
 export function Summary({ status: { total, counts, claims, parked } }: { status: Reply<'status'> }) {
   const parkedCount = parked.reduce((sum, each) => sum + each.parked, 0);
   const numbers = [
-    [claims.length, 'claimed', 'mark-accent'],
-    [counts.ready, 'ready', 'mark-good'],
-    [counts.blocked, 'blocked', ''],
-    [counts.backoff, 'waiting to be retried', ''],
-    [counts.held, 'held', 'mark-warn'],
-    [counts.suspended, 'waiting for a review', 'mark-warn'],
-    [counts.stale, 'stale', 'mark-bad'],
-    [counts.exhausted, 'out of attempts', 'mark-bad'],
-    [parkedCount, parkedCount === 1 ? 'parked result' : 'parked results', 'mark-warn'],
+    [claims.length, 'claimed', 'mark-accent', listPath('claimed')],
+    [counts.ready, 'ready', 'mark-good', listPath('ready')],
+    [counts.blocked, 'blocked', '', listPath('blocked')],
+    [counts.backoff, 'waiting to be retried', '', listPath('backoff')],
+    [counts.held, 'held', 'mark-warn', '/inbox/held'],
+    [counts.suspended, 'waiting for a review', 'mark-warn', '/inbox/review'],
+    [counts.stale, 'stale', 'mark-bad', '/inbox/stale'],
+    [counts.exhausted, 'out of attempts', 'mark-bad', '/inbox/limit'],
+    [parkedCount, parkedCount === 1 ? 'parked result' : 'parked results', 'mark-warn', '/inbox/parked'],
   ] as const;
   const all = total.completed + total.in_progress + total.pending;
   const isDone = all > 0 && total.completed === all;
   return (
-    <p className="row summary">
-      <b>
-        {total.completed} of {all} done
-      </b>
-      {numbers.map(([count, name, tone]) =>
-        count === 0 ? null : (
-          <span key={name} className={`mark ${tone}`}>
-            {count} {name}
+    <>
+      <p className="row summary">
+        <b>
+          {total.completed} of {all} done
+        </b>
+        {numbers.map(([count, name, tone, path]) =>
+          count === 0 ? null : (
+            <Link key={name} href={path} className={`mark ${tone}`}>
+              {count} {name}
+            </Link>
+          ),
+        )}
+        {isDone ? (
+          <span>
+            Every task has one accepted result. <Link href="/log">Verify the log</Link>
           </span>
-        ),
-      )}
-      {isDone ? (
-        <span>
-          Every task has one accepted result. <Link href="/log">Verify the log</Link>
-        </span>
-      ) : null}
+        ) : null}
+      </p>
+      <OldestClaim claims={claims} />
+    </>
+  );
+}
+
+const listPath = (state: string): string => `/plan?tab=list&state=${state}`;
+
+function OldestClaim({ claims }: { claims: Reply<'status'>['claims'] }) {
+  const nowMs = useServerClock();
+  const oldest = oldestClaim(claims);
+  if (oldest === null) return null;
+  const heldMs = Math.max(0, nowMs - Date.parse(oldest.claimed_at));
+  return (
+    <p className="oldest-claim">
+      Oldest claim: <TaskLink id={oldest.task_id} />, held by{' '}
+      <b>
+        <ForeignText text={oldest.agent_id} />
+      </b>{' '}
+      for {durationText(heldMs)}, since <TimeText at={oldest.claimed_at} />
     </p>
   );
 }

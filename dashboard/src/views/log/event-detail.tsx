@@ -1,13 +1,13 @@
 import { Link } from 'wouter';
 import type { EventEnvelope } from '../../../../src/core/contract/events.js';
-import { useReply } from '../../api/use-reply.js';
+import { useFixedReply } from '../../api/use-reply.js';
 import { visibleText } from '../../components/foreign-text.js';
 import { taskPath } from '../../components/links.js';
 import { Empty, Replied } from '../../components/states.js';
 
 /** One event, as it stands in the log. */
 export function EventDetail({ position, onClose }: { position: number; onClose: () => void }) {
-  const asked = useReply('recent_events', { query: { before: position + 1, limit: 1 } });
+  const asked = useFixedReply('recent_events', { query: { before: position + 1, limit: 1 } });
   return (
     <section className="card" aria-label={`Event ${position}`}>
       <div className="row">

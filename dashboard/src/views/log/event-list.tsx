@@ -1,10 +1,11 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useEffect, useRef } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import type { EventEnvelope } from '../../../../src/core/contract/events.js';
 import { visibleText } from '../../components/foreign-text.js';
 import { Empty, Failure, Loading } from '../../components/states.js';
 import { TimeText } from '../../components/time-text.js';
 import type { LogFilter } from './log-filter.js';
+import type { NewEvents } from './log-pages.js';
 import { useLogEvents } from './use-log-events.js';
 
 const ROW_PX = 46;
@@ -21,7 +22,8 @@ interface Props {
 /** Newest first. Only the rows in view are in the document. */
 export function EventList({ filter, at, opened, onOpen }: Props) {
   const lastShown = useRef(0);
-  const log = useLogEvents(filter, at, lastShown);
+  const [isScrolled, setScrolled] = useState(false);
+  const log = useLogEvents(filter, at, { lastShown, isScrolled });
   const { events, hasNextPage, isFetchingNextPage, fetchNextPage, error } = log;
   const box = useRef<HTMLDivElement>(null);
   const rows = useVirtualizer({
@@ -48,7 +50,17 @@ export function EventList({ filter, at, opened, onOpen }: Props) {
       </p>
       {error === null ? null : <Failure error={error} />}
       {log.data === undefined && error === null ? <Loading /> : null}
-      <div ref={box} className="log-scroll" hidden={events.length === 0}>
+      {log.waiting.count === 0 ? null : (
+        <button type="button" className="log-new" onClick={() => box.current?.scrollTo({ top: 0 })}>
+          {newEventsText(log.waiting)}
+        </button>
+      )}
+      <div
+        ref={box}
+        className="log-scroll"
+        hidden={events.length === 0}
+        onScroll={({ currentTarget }) => setScrolled(currentTarget.scrollTop > 0)}
+      >
         <ol className="log-rows" style={{ height: rows.getTotalSize() }}>
           {shown.map(({ index, key, start }) => {
             const event = events[index] as EventEnvelope;
@@ -101,6 +113,9 @@ function EventRow({
     </button>
   );
 }
+
+const newEventsText = ({ count, isMore }: NewEvents): string =>
+  `${count}${isMore ? ' or more' : ''} new ${count === 1 ? 'event' : 'events'}`;
 
 function summaryOf(log: ReturnType<typeof useLogEvents>, at: number | null): string {
   const { events, hasNextPage, isCut, isLive } = log;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { EventEnvelope } from '../../../../src/core/contract/events.js';
-import { eventsOf, type LogPage, withNewest } from './log-pages.js';
+import { eventsOf, type LogPage, newEvents, withNewest } from './log-pages.js';
 
 const pageOf = (before: number | null, ...positions: number[]): LogPage => ({
   events: positions.map((position) => ({ position }) as EventEnvelope),
@@ -29,4 +29,13 @@ test('drops the oldest events beyond the limit, and reads on from there', () => 
   expect(trimmed?.at(-1)?.before).toBe(2);
   expect(positionsOf(withNewest(pages, pageOf(3, 6, 5, 4, 3), 4))).toEqual([6, 5, 4, 3]);
   expect(withNewest(pages, pageOf(3, 6, 5, 4, 3), 4)?.at(-1)?.before).toBe(3);
+});
+
+test('counts the events that are not in the list yet', () => {
+  const pages = [pageOf(3, 4, 3), pageOf(null, 2, 1)];
+  expect(newEvents(pages, pageOf(3, 6, 5, 4, 3))).toEqual({ count: 2, isMore: false });
+  expect(newEvents(pages, pageOf(5, 6, 5))).toEqual({ count: 2, isMore: false });
+  expect(newEvents(pages, pageOf(8, 9, 8))).toEqual({ count: 2, isMore: true });
+  expect(newEvents(pages, pageOf(3, 4, 3))).toEqual({ count: 0, isMore: false });
+  expect(newEvents([pageOf(null)], pageOf(null, 2, 1))).toEqual({ count: 2, isMore: false });
 });

@@ -9,6 +9,22 @@ export interface LogPage {
 export const eventsOf = (pages: readonly LogPage[]): readonly EventEnvelope[] =>
   pages.flatMap(({ events }) => events);
 
+const topOf = (pages: readonly LogPage[]): number =>
+  pages.find(({ events }) => events.length > 0)?.events[0]?.position ?? 0;
+
+export interface NewEvents {
+  readonly count: number;
+  /** There are more than the newest page has. */
+  readonly isMore: boolean;
+}
+
+/** The events of the newest page that are not in the list yet. */
+export function newEvents(pages: readonly LogPage[], { events, before }: LogPage): NewEvents {
+  const top = topOf(pages);
+  const count = events.filter(({ position }) => position > top).length;
+  return { count, isMore: count > 0 && count === events.length && before !== null && before > top + 1 };
+}
+
 /**
  * Adds what has happened since, and drops old events beyond `eventsMax`: they can be read again. Null: the newest page does
  * not reach what was read, so all must be read again.
@@ -20,12 +36,10 @@ export function withNewest(
 ): readonly LogPage[] | null {
   const [first, ...rest] = pages;
   if (first === undefined) return null;
-  const top = pages.find(({ events }) => events.length > 0)?.events[0]?.position ?? 0;
-  const added = newest.events.filter(({ position }) => position > top);
-  if (added.length === 0) return pages;
-  const isAdjacent =
-    newest.before === null || newest.before <= top + 1 || added.length < newest.events.length;
-  if (!isAdjacent) return null;
+  const { count, isMore } = newEvents(pages, newest);
+  if (count === 0) return pages;
+  if (isMore) return null;
+  const added = newest.events.slice(0, count);
   return withinEvents([{ ...first, events: [...added, ...first.events] }, ...rest], eventsMax);
 }
 

@@ -1,5 +1,5 @@
 import type { Reply } from '../../api/call.js';
-import { useReply } from '../../api/use-reply.js';
+import { useFixedReply } from '../../api/use-reply.js';
 import { visibleText } from '../../components/foreign-text.js';
 import { TaskLink } from '../../components/links.js';
 import { Replied } from '../../components/states.js';
@@ -7,7 +7,7 @@ import { TimeText } from '../../components/time-text.js';
 
 /** Progress and claims as they were at a position of the log. */
 export function StateThen({ at }: { at: number }) {
-  const asked = useReply('status', { query: { at } });
+  const asked = useFixedReply('status', { query: { at } });
   return (
     <section className="card" aria-label="State then">
       <h2>State at position {at}</h2>

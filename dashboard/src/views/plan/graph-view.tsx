@@ -1,12 +1,24 @@
-import { Controls, ReactFlow, type Viewport } from '@xyflow/react';
-import { memo, useMemo, useRef } from 'react';
+import {
+  ControlButton,
+  Controls,
+  ReactFlow,
+  ReactFlowProvider,
+  type ReactFlowState,
+  useReactFlow,
+  useStore,
+  type Viewport,
+} from '@xyflow/react';
+import { memo, useCallback, useMemo, useRef } from 'react';
 import type { TaskState } from '../../../../src/core/contract/tasks.js';
 import type { Plan } from '../../../../src/core/plan/plan.js';
 import { criticalPath } from './dependency-order.js';
-import { graphEdges, graphNodes, LINES_MAX, type PlanNode } from './graph-elements.js';
+import { isSameArea, shownArea } from './graph-area.js';
+import { graphNodes, type PlanNode } from './graph-elements.js';
+import { GraphLayer } from './graph-layer.js';
+import { boxPaths, LINES_MAX, linePaths, planLines } from './graph-lines.js';
 import { Lanes } from './lanes-view.js';
-import { COLUMN_WIDTH, layoutPlan, type PlanLayout } from './layout.js';
-import { planTasks } from './plan-tasks.js';
+import { COLUMN_WIDTH, type PlanLayout } from './layout.js';
+import { layoutOf, planTasks } from './plan-tasks.js';
 import { TaskNode } from './task-node.js';
 import { TASKS_MAX } from './use-plan.js';
 import '@xyflow/react/dist/style.css';
@@ -15,55 +27,111 @@ const NODE_TYPES = { task: TaskNode };
 const ZOOM = { least: 0.55, most: 0.9 };
 /** Navigation and margins. */
 const BESIDE_PX = 240;
+const NO_NODES: readonly PlanNode[] = [];
+
+interface Props {
+  readonly plan: Plan;
+  readonly states: readonly TaskState[];
+}
 
 /** The plan as lanes of tasks, with lines from each task to those that wait for it. */
-export default memo(function PlanGraph({ plan, states }: { plan: Plan; states: readonly TaskState[] }) {
+export default memo(function PlanGraph(props: Props) {
+  return (
+    <ReactFlowProvider>
+      <Graph {...props} />
+    </ReactFlowProvider>
+  );
+});
+
+function Graph({ plan, states }: Props) {
   // The layout depends only on the plan, so it does not change when task states do.
-  const layout = useMemo(() => layoutPlan(planTasks(plan, [], TASKS_MAX)), [plan]);
+  const layout = layoutOf(plan, TASKS_MAX);
   const tasks = useMemo(() => planTasks(plan, states, TASKS_MAX), [plan, states]);
   const path = useMemo(() => criticalPath(tasks), [tasks]);
-  const nodes = useNodes(tasks, layout, path);
+  const viewport = useRef<Viewport>(null);
+  viewport.current ??= firstViewport(layout, path);
+  const area = useArea(viewport.current);
+  const nodes = useNodes(tasks, layout, path, area);
   const pathText = path.join(' ');
   // biome-ignore lint/correctness/useExhaustiveDependencies: lines change with the plan and the critical path, not with each state
-  const edges = useMemo(() => graphEdges(tasks, path), [plan, pathText]);
+  const lines = useMemo(() => planLines(tasks, path), [plan, pathText]);
+  const shownLines = useMemo(() => linePaths(lines, layout, area), [lines, layout, area]);
+  const boxes = useMemo(
+    () => (nodes === null ? boxPaths(tasks, layout, area) : null),
+    [nodes, tasks, layout, area],
+  );
   return (
     <>
       <p className="quiet">
         {path.length === 0
           ? 'All tasks are completed.'
           : `Critical path: ${path.length} ${path.length === 1 ? 'task' : 'tasks'} that can only be done one after the other.`}
-        {edges.length >= LINES_MAX ? ` Only the first ${LINES_MAX} dependencies are drawn.` : ''}
+        {lines.length >= LINES_MAX ? ` Only the first ${LINES_MAX} dependencies are drawn.` : ''}
+        {nodes === null ? ' Zoom in to read the tasks.' : ''}
       </p>
       <section className="plan-graph" aria-label="Graph of the plan">
         <ReactFlow
-          nodes={nodes}
-          edges={edges}
+          nodes={(nodes ?? NO_NODES) as PlanNode[]}
           nodeTypes={NODE_TYPES}
-          defaultViewport={firstViewport(layout, path)}
+          defaultViewport={viewport.current}
           minZoom={0.1}
-          onlyRenderVisibleElements
           nodesDraggable={false}
           nodesConnectable={false}
           nodesFocusable={false}
-          edgesFocusable={false}
           elementsSelectable={false}
           zoomOnDoubleClick={false}
         >
+          <GraphLayer lines={shownLines} boxes={boxes} />
           <Lanes lanes={layout.lanes} />
-          <Controls showInteractive={false} />
+          <Controls showInteractive={false} showFitView={false}>
+            <FitButton layout={layout} />
+          </Controls>
         </ReactFlow>
       </section>
     </>
   );
-});
+}
 
-function useNodes(tasks: ReturnType<typeof planTasks>, layout: PlanLayout, path: readonly string[]) {
+/** The part of the graph in the window. Before the window is measured, it is estimated. */
+function useArea({ x, y, zoom }: Viewport) {
+  const select = useCallback(
+    ({ transform, width, height }: ReactFlowState) =>
+      width === 0
+        ? shownArea([x, y, zoom], { width: innerWidth, height: innerHeight })
+        : shownArea(transform, { width, height }),
+    [x, y, zoom],
+  );
+  return useStore(select, isSameArea);
+}
+
+function useNodes(
+  tasks: ReturnType<typeof planTasks>,
+  layout: PlanLayout,
+  path: readonly string[],
+  area: ReturnType<typeof shownArea>,
+) {
   const previous = useRef<ReadonlyMap<string, PlanNode>>(new Map());
   return useMemo(() => {
-    const nodes = graphNodes(tasks, layout, new Set(path), previous.current);
-    previous.current = new Map(nodes.map((node) => [node.id, node]));
+    const nodes = graphNodes(tasks, { layout, area, critical: new Set(path) }, previous.current);
+    previous.current = new Map(nodes?.map((node) => [node.id, node]));
     return nodes;
-  }, [tasks, layout, path]);
+  }, [tasks, layout, path, area]);
+}
+
+/** The library's own button knows only the tasks in view. */
+function FitButton({ layout: { width, height } }: { layout: PlanLayout }) {
+  const { fitBounds } = useReactFlow();
+  return (
+    <ControlButton
+      title="Show the whole plan"
+      aria-label="Show the whole plan"
+      onClick={() => void fitBounds({ x: 0, y: 0, width, height })}
+    >
+      <svg viewBox="0 0 16 16" aria-hidden="true">
+        <path d="M1 6V1h5v2H3v3zm9-5h5v5h-2V3h-3zM3 10v3h3v2H1v-5zm10 0h2v5h-5v-2h3z" />
+      </svg>
+    </ControlButton>
+  );
 }
 
 /** The whole width if it is readable then. Otherwise it starts one column before the first task of the critical path. */

@@ -1,9 +1,9 @@
 import { dependencyOrder } from './dependency-order.js';
 import type { PlanTask } from './plan-tasks.js';
 
-export const NODE_WIDTH = 190;
+export const NODE_WIDTH = 170;
 export const NODE_HEIGHT = 72;
-const GAP_X = 60;
+const GAP_X = 40;
 const GAP_Y = 12;
 const LANE_PADDING = 16;
 /** Above the first row of a lane, for its name. */
@@ -23,6 +23,7 @@ export interface PlanLayout {
   readonly lanes: readonly Lane[];
   readonly positions: ReadonlyMap<string, Point>;
   readonly width: number;
+  readonly height: number;
 }
 
 type Placed = Pick<PlanTask, 'id' | 'track' | 'dependencies'>;
@@ -50,7 +51,11 @@ export function layoutPlan(tasks: readonly Placed[]): PlanLayout {
     const top = (topOf.get(track) ?? 0) + LANE_PADDING + LANE_TITLE;
     positions.set(id, { x: depth * COLUMN_WIDTH, y: top + (rowOf.get(id) ?? 0) * (NODE_HEIGHT + GAP_Y) });
   }
-  return { lanes, positions, width: Math.max(0, columns * COLUMN_WIDTH - GAP_X) };
+  const last = lanes.at(-1);
+  return {
+    ...{ lanes, positions, width: Math.max(0, columns * COLUMN_WIDTH - GAP_X) },
+    height: last === undefined ? 0 : last.y + last.height,
+  };
 }
 
 function depths(tasks: readonly Placed[]): Map<string, number> {

@@ -15,7 +15,7 @@ import { ReadinessMark } from './readiness-mark.js';
 const ROW_HEIGHT = 38;
 const NARROW_ROW_HEIGHT = 84;
 const narrow = matchMedia('(max-width: 700px)');
-const COLUMNS = ['Task', 'State', 'Holder', 'Generation', 'Description'];
+const COLUMNS = ['Task', 'State', 'Held by or waits for', 'Generation', 'Description'];
 
 /** Tasks and subtasks as a list. Only the rows in the window are in the document. */
 export default memo(function PlanList({ plan, states }: { plan: Plan; states: readonly TaskState[] }) {
@@ -109,16 +109,12 @@ const Cells = memo(function Cells({ row }: { row: SubjectRow }) {
       <span role="cell" className="plan-id">
         <TaskLink id={id} />
       </span>
-      <span
-        role="cell"
-        className="plan-state"
-        title={waiting_for.length === 0 ? undefined : `waits for ${waiting_for.join(', ')}`}
-      >
+      <span role="cell" className="plan-state">
         <ReadinessMark readiness={readiness} />{' '}
         {parked > 0 ? <span className="mark mark-warn">{parked} parked</span> : null}
       </span>
-      <span role="cell" className="plan-holder">
-        {holder}
+      <span role="cell" className="plan-holder" title={waiting_for.join(', ')}>
+        {holder === '' ? <span className="quiet">{waitingText(waiting_for)}</span> : holder}
       </span>
       <span role="cell" className="plan-generation">
         {generation}
@@ -130,3 +126,6 @@ const Cells = memo(function Cells({ row }: { row: SubjectRow }) {
     </>
   );
 });
+
+const waitingText = ([first, ...more]: readonly string[]): string =>
+  first === undefined ? '' : `${first}${more.length === 0 ? '' : ` and ${more.length} more`}`;

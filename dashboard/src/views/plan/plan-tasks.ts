@@ -12,6 +12,7 @@ import {
   type TaskInput,
 } from '../../../../src/core/plan/task.js';
 import type { Reply } from '../../api/call.js';
+import { layoutPlan, type PlanLayout } from './layout.js';
 
 /** A task of the plan with its state. Subtasks count as a part of it. */
 export interface PlanTask {
@@ -51,6 +52,7 @@ export function planOf({ tracks }: Reply<'get_plan'>['plan']): Plan {
 export function planTasks(plan: Plan, states: readonly TaskState[], tasksMax: number): PlanTask[] {
   const stateOf = new Map(states.map((state) => [state.task_id, state]));
   const completedOf = completedSubtasks(states);
+  const dependenciesOf = knownDependencies(plan);
   const tasks: PlanTask[] = [];
   for (const task of plan.tasks()) {
     if (tasks.length >= tasksMax) break;
@@ -59,13 +61,32 @@ export function planTasks(plan: Plan, states: readonly TaskState[], tasksMax: nu
       id: task.id,
       track: task.track,
       description: task.description,
-      dependencies: allDependencies(plan, task),
+      dependencies: dependenciesOf(task.id),
       isCompleted: state?.phase === 'COMPLETED',
       state,
       subtasks: { completed: completedOf.get(task.id) ?? 0, total: subtaskCount(task) },
     });
   }
   return tasks;
+}
+
+/** A plan that is shown does not change, so what depends on it alone is computed once. */
+const dependenciesByPlan = new WeakMap<Plan, Map<string, readonly string[]>>();
+const layoutByPlan = new WeakMap<Plan, PlanLayout>();
+
+function knownDependencies(plan: Plan): (id: string) => readonly string[] {
+  let known = dependenciesByPlan.get(plan);
+  if (known === undefined) {
+    known = new Map([...plan.tasks()].map((task) => [task.id, allDependencies(plan, task)]));
+    dependenciesByPlan.set(plan, known);
+  }
+  return (id) => known.get(id) ?? [];
+}
+
+export function layoutOf(plan: Plan, tasksMax: number): PlanLayout {
+  const layout = layoutByPlan.get(plan) ?? layoutPlan(planTasks(plan, [], tasksMax));
+  layoutByPlan.set(plan, layout);
+  return layout;
 }
 
 function completedSubtasks(states: readonly TaskState[]): ReadonlyMap<string, number> {

@@ -1,4 +1,4 @@
-import { Handle, type NodeProps, Position } from '@xyflow/react';
+import type { NodeProps } from '@xyflow/react';
 import { memo } from 'react';
 import { visibleText } from '../../components/foreign-text.js';
 import { TaskLink } from '../../components/links.js';
@@ -11,7 +11,6 @@ export const TaskNode = memo(function TaskNode({ data: { task, isCritical } }: N
   const { id, state, subtasks, description } = task;
   return (
     <div className={`task-node${isCritical ? ' task-critical' : ''}`} title={visibleText(description)}>
-      <Handle type="target" position={Position.Left} isConnectable={false} />
       <div className="task-id nopan">
         <TaskLink id={id} />
       </div>
@@ -31,7 +30,6 @@ export const TaskNode = memo(function TaskNode({ data: { task, isCritical } }: N
           <span className="mark mark-warn">{state.parked} parked</span>
         )}
       </div>
-      <Handle type="source" position={Position.Right} isConnectable={false} />
     </div>
   );
 });

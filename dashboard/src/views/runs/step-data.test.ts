@@ -25,9 +25,10 @@ test('a step reads what was loaded, what its iteration made, and the findings of
 
 test('an output names stored content by digest or reference', () => {
   const manifest = { bucket: '', key: SHA, version: SHA };
-  expect(storedParts({ manifest, output_sha256: SHA, files: 1, report: null })).toEqual([
+  expect(storedParts({ manifest, output_sha256: SHA, files: 1, report: null, prompt_sha256: SHA })).toEqual([
     { title: 'Files', sha256: SHA },
     { title: 'Log of the check', sha256: SHA },
+    { title: 'Prompt', sha256: SHA },
   ]);
   expect(storedParts({ manifest: { bucket: 'elsewhere', version: SHA }, output_sha256: 'none' })).toEqual([]);
 });

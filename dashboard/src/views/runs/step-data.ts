@@ -41,6 +41,7 @@ export interface StoredPart {
 }
 
 const TITLES: Readonly<Record<string, string>> = {
+  prompt_sha256: 'Prompt',
   manifest: 'Files',
   output_sha256: 'Log of the check',
   findings: 'Findings',

@@ -47,8 +47,8 @@ export function SubmissionEntry({
         <span className="mark mark-bad">{submission.rejection_reason}</span>
         <span className={`mark ${isAdopted ? 'mark-good' : parked ? 'mark-warn' : ''}`}>{kept}</span>
         <span>
-          generation {generation} of <ForeignText text={agent_id} /> (<ForeignText text={session_id} />
-          ), while generation {current_generation} was current
+          <ForeignText text={agent_id} /> (<ForeignText text={session_id} />) submitted it for generation{' '}
+          {generation}, and generation {current_generation} was current
         </span>
         <TimeText at={submitted_at} />
       </p>

@@ -34,13 +34,13 @@ export default function TaskPage({ id }: { id: string }) {
           // Reset for another task: no dialog or result stays open.
           <div key={found.task_id} className="task-page">
             <Summary state={found} />
-            <Description state={found} />
-            <ResultCard state={found} />
             {found.phase === 'COMPLETED' ? null : (
               <Card title="Can it be claimed?">
                 <Claimability subject={found.task_id} />
               </Card>
             )}
+            <Description state={found} />
+            <ResultCard state={found} />
             <History state={found} />
             <Card title="Notes">
               <Notes subject={found.task_id} />

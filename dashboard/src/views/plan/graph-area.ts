@@ -1,0 +1,39 @@
+import { COLUMN_WIDTH, NODE_HEIGHT, NODE_WIDTH, type Point } from './layout.js';
+
+/** A part of the graph, in its own coordinates. */
+export interface Area {
+  readonly left: number;
+  readonly top: number;
+  readonly right: number;
+  readonly bottom: number;
+}
+interface Box {
+  readonly width: number;
+  readonly height: number;
+}
+type Transform = readonly [x: number, y: number, zoom: number];
+
+/** The part that a window shows, in steps of a task: a small move shows the same area, so nothing is drawn again. */
+export function shownArea([x, y, zoom]: Transform, { width, height }: Box): Area {
+  const down = (value: number, step: number) => Math.floor(value / step) * step;
+  return {
+    left: down(-x / zoom, COLUMN_WIDTH),
+    top: down(-y / zoom, NODE_HEIGHT),
+    right: down((width - x) / zoom, COLUMN_WIDTH) + COLUMN_WIDTH,
+    bottom: down((height - y) / zoom, NODE_HEIGHT) + NODE_HEIGHT,
+  };
+}
+
+export const isSameArea = (a: Area, b: Area): boolean =>
+  a.left === b.left && a.top === b.top && a.right === b.right && a.bottom === b.bottom;
+
+/** Whether a task is in the area. */
+export const hasTask = ({ left, top, right, bottom }: Area, { x, y }: Point): boolean =>
+  x < right && x + NODE_WIDTH > left && y < bottom && y + NODE_HEIGHT > top;
+
+/** Whether a line between two tasks may cross the area. */
+export const mayCross = ({ left, top, right, bottom }: Area, from: Point, to: Point): boolean =>
+  Math.min(from.x, to.x) < right &&
+  Math.max(from.x, to.x) + NODE_WIDTH > left &&
+  Math.min(from.y, to.y) < bottom &&
+  Math.max(from.y, to.y) + NODE_HEIGHT > top;
