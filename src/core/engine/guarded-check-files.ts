@@ -183,7 +183,7 @@ export function escalateIfChecksChanged(
 }
 
 export const OMITTED_CHECKS_MESSAGE =
-  'the profile of the feature leaves out deterministic checks that the default profile requires';
+  'the profile of the feature leaves out checks or edges that the default profile requires';
 
 const PATHS_SHOWN_MAX = 10;
 
