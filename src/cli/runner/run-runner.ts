@@ -21,6 +21,8 @@ import { abortOnStop } from '../stop.js';
 import { openRunnerKey, type RunnerKey } from './runner-key.js';
 
 const POLL_MS = 5_000;
+/** Of candidates, in one round. */
+const PAGES_MAX = 1000;
 
 export interface RunnerOptions {
   readonly key_file: string;
@@ -76,8 +78,22 @@ interface RunnerSession {
 
 /** One after the other; a candidate that cannot be run is reported, and does not keep the others waiting. */
 async function attestWaiting(session: RunnerSession, signal: AbortSignal): Promise<void> {
-  const { client, identity, context, attested } = session;
-  const { candidates } = unwrapReply(await client.candidates());
+  let after: string | null = null;
+  for (let page = 0; page < PAGES_MAX; page += 1) {
+    const query = after === null ? {} : { after };
+    const { candidates, next } = unwrapReply(await session.client.candidates(query));
+    await attestPage(session, candidates, signal);
+    if (next === null || signal.aborted) return;
+    after = next;
+  }
+}
+
+async function attestPage(
+  session: RunnerSession,
+  candidates: readonly WaitingCandidate[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { identity, context, attested } = session;
   const isWaiting = (candidate: WaitingCandidate) =>
     candidate.checks.length > 0 &&
     !candidate.evidence_of.includes(identity.runner_id) &&
