@@ -4,6 +4,7 @@ import type { Genesis } from '../../client/genesis.js';
 import { runnerIdOf } from '../../coordinator/operations/runners.js';
 import { canonicalJson } from '../../core/canonical-json.js';
 import type { WaitingCandidate } from '../../core/contract/runners.js';
+import type { PageQuery } from '../../core/contract/schema.js';
 import { type EvidenceStatement, evidenceText } from '../../core/engine/evidence.js';
 import { checkRunner, DEFAULT_CHECK_LIMITS } from '../../engine/checks/run-check.js';
 import {
@@ -76,15 +77,19 @@ interface RunnerSession {
   readonly attested: Set<string>;
 }
 
+interface CandidatePage {
+  readonly candidates: readonly WaitingCandidate[];
+  readonly next: string | null;
+}
+
 /** One after the other; a candidate that cannot be run is reported, and does not keep the others waiting. */
 async function attestWaiting(session: RunnerSession, signal: AbortSignal): Promise<void> {
-  let after: string | null = null;
+  let query: PageQuery = {};
   for (let page = 0; page < PAGES_MAX; page += 1) {
-    const query = after === null ? {} : { after };
-    const { candidates, next } = unwrapReply(await session.client.candidates(query));
+    const { candidates, next }: CandidatePage = unwrapReply(await session.client.candidates(query));
     await attestPage(session, candidates, signal);
     if (next === null || signal.aborted) return;
-    after = next;
+    query = { after: next };
   }
 }
 
