@@ -39,6 +39,7 @@ convergence: {max_iterations: 3}
 graph: {include: ["intent→requirements"]}
 evaluators: {default: [agent, deterministic]}
 `,
+  '.ai-workspace/context/project_constraints.yml': 'project: {default_profile: minimal}\n',
 };
 
 /** A process of gen, ended with the test; and the first line that it prints. */

@@ -144,6 +144,7 @@ checklist:
 graph: {include: ["intent→requirements"]}
 evaluators: {default: [agent, deterministic]}
 `,
+      '.ai-workspace/context/project_constraints.yml': 'project: {default_profile: minimal}\n',
     });
     const run = (...argv: string[]) =>
       gen({ ...terminal, env: { ...terminal.env, PATH: process.env.PATH ?? '' } }, ...argv);

@@ -5,9 +5,10 @@ import { NO_COST } from '../../core/engine/check-outcome.js';
 import { edgePlan } from '../../core/engine/edge-plan.js';
 import { escalateIfChecksChanged } from '../../core/engine/guarded-check-files.js';
 import { checkAuthority } from '../../core/methodology/definition/authority.js';
-import { omittedChecks, projectChecks } from '../../core/methodology/definition/checklist.js';
+import { projectChecks } from '../../core/methodology/definition/checklist.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
+import { omittedChecks } from '../../core/methodology/definition/omitted-checks.js';
 import { parseMethodology } from '../../core/methodology/definition/read-methodology.js';
 import type { RunCheck } from '../../engine/checks/check-runner.js';
 import { openConstructor } from '../../engine/constructors/open-constructor.js';
@@ -36,7 +37,7 @@ interface ServiceOptions {
   readonly edge: string;
   /** For the authority of the role only: the plan is read anew. */
   readonly methodology: Methodology;
-  readonly vector: Pick<FeatureVector, 'title' | 'profile'>;
+  readonly vector: FeatureVector;
   readonly runCheck: RunCheck;
   readonly env: NodeJS.ProcessEnv;
 }

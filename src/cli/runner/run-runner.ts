@@ -4,6 +4,7 @@ import type { Genesis } from '../../client/genesis.js';
 import { runnerIdOf } from '../../coordinator/operations/runners.js';
 import { canonicalJson } from '../../core/canonical-json.js';
 import type { WaitingCandidate } from '../../core/contract/runners.js';
+import type { PageQuery } from '../../core/contract/schema.js';
 import { type EvidenceStatement, evidenceText } from '../../core/engine/evidence.js';
 import { checkRunner, DEFAULT_CHECK_LIMITS } from '../../engine/checks/run-check.js';
 import {
@@ -21,6 +22,8 @@ import { abortOnStop } from '../stop.js';
 import { openRunnerKey, type RunnerKey } from './runner-key.js';
 
 const POLL_MS = 5_000;
+/** Of candidates, in one round. */
+const PAGES_MAX = 1000;
 
 export interface RunnerOptions {
   readonly key_file: string;
@@ -74,10 +77,28 @@ interface RunnerSession {
   readonly attested: Set<string>;
 }
 
+interface CandidatePage {
+  readonly candidates: readonly WaitingCandidate[];
+  readonly next: string | null;
+}
+
 /** One after the other; a candidate that cannot be run is reported, and does not keep the others waiting. */
 async function attestWaiting(session: RunnerSession, signal: AbortSignal): Promise<void> {
-  const { client, identity, context, attested } = session;
-  const { candidates } = unwrapReply(await client.candidates());
+  let query: PageQuery = {};
+  for (let page = 0; page < PAGES_MAX; page += 1) {
+    const { candidates, next }: CandidatePage = unwrapReply(await session.client.candidates(query));
+    await attestPage(session, candidates, signal);
+    if (next === null || signal.aborted) return;
+    query = { after: next };
+  }
+}
+
+async function attestPage(
+  session: RunnerSession,
+  candidates: readonly WaitingCandidate[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { identity, context, attested } = session;
   const isWaiting = (candidate: WaitingCandidate) =>
     candidate.checks.length > 0 &&
     !candidate.evidence_of.includes(identity.runner_id) &&

@@ -6,12 +6,9 @@ import type { FailingCheck, SubmitBody } from '../../core/contract/claims.js';
 import type { EffectiveCheck } from '../../core/contract/tasks.js';
 import { type ChangedFile, escalateIfChecksChanged } from '../../core/engine/guarded-check-files.js';
 import { type AuthorityDecision, checkAuthority } from '../../core/methodology/definition/authority.js';
-import {
-  effectiveChecklist,
-  omittedChecks,
-  projectChecks,
-} from '../../core/methodology/definition/checklist.js';
+import { effectiveChecklist, projectChecks } from '../../core/methodology/definition/checklist.js';
 import { judgeConvergence, type ReportedCheck } from '../../core/methodology/definition/convergence.js';
+import { omittedChecks } from '../../core/methodology/definition/omitted-checks.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import type { Caller } from '../authentication/caller.js';

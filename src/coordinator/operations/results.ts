@@ -8,6 +8,7 @@ import {
   manifestDigests,
   parseManifest,
   parseResultBlob,
+  type ResultManifest,
 } from '../../core/methodology/definition/manifest.js';
 import { workProductRef } from '../../core/plan/index.js';
 import type { Blobs } from '../../stores/blobs.js';
@@ -97,12 +98,23 @@ export async function changedFilesOf(
   if (!isFilesResult(data)) return filesIn(data);
   const read = parseManifest(data);
   if (!read.ok) return fieldProblem(`result_data.${read.path}`, read.message);
-  const missing = await firstMissingBlob(manifestDigests(data), tenantBlobs);
-  if (missing === null) return filesIn(data);
-  return problem(
-    'BLOB_MISSING',
-    `The blob ${missing}, which files names, is not stored. Upload it, then submit again.`,
-  );
+  const sizes = await blobSizes(manifestDigests(data), tenantBlobs);
+  return blobProblem(read.manifest, sizes) ?? filesIn(data);
+}
+
+/** The limits of a manifest count what it says of its files, so its sizes must be those of the blobs. */
+function blobProblem({ files }: ResultManifest, sizes: BlobSizes): Problem | null {
+  for (const [at, { sha256, size_bytes }] of files.entries()) {
+    const stored = sizes.get(sha256) ?? null;
+    if (stored === null)
+      return problem(
+        'BLOB_MISSING',
+        `The blob ${sha256}, which files names, is not stored. Upload it, then submit again.`,
+      );
+    if (stored !== size_bytes)
+      return fieldProblem(`result_data.files.${at}.size_bytes`, `expected ${stored}, the size of its blob`);
+  }
+  return null;
 }
 
 async function resultDataOf(
@@ -116,14 +128,16 @@ async function resultDataOf(
   return bytes === null ? null : parseResultBlob(bytes);
 }
 
-async function firstMissingBlob(digests: readonly string[], { tenant_id, blobs }: TenantBlobs) {
+type BlobSizes = ReadonlyMap<string, number | null>;
+
+async function blobSizes(digests: readonly string[], { tenant_id, blobs }: TenantBlobs): Promise<BlobSizes> {
+  const sizes = new Map<string, number | null>();
   for (let at = 0; at < digests.length; at += PARALLEL_LOOKUPS_MAX) {
     const chunk = digests.slice(at, at + PARALLEL_LOOKUPS_MAX);
-    const sizes = await Promise.all(chunk.map((sha256) => blobs.size(tenant_id, sha256)));
-    const missing = sizes.indexOf(null);
-    if (missing !== -1) return chunk[missing] as string;
+    const found = await Promise.all(chunk.map((sha256) => blobs.size(tenant_id, sha256)));
+    for (const [index, sha256] of chunk.entries()) sizes.set(sha256, found[index] ?? null);
   }
-  return null;
+  return sizes;
 }
 
 /** Also for results that are no manifest but have `files` like one: they may change paths that need a human. */

@@ -23,6 +23,18 @@ const CHECKED = {
   'graph/edges/design_code.yml': edgeFile('design→code', AGENT_CHECK, PROGRAM_CHECK),
 };
 
+const BOTH_EDGES = 'include: [design→code, code↔unit_tests]';
+const OPTIONAL = 'optional: [code↔unit_tests]';
+/** The graph of a profile, and its evaluators of design→code. */
+type ProfileParts = readonly [string, string];
+const profileFile = (profile: string, [graph, ofDesignCode]: ProfileParts) =>
+  `profile: ${profile}
+graph: { ${graph} }
+evaluators:
+  default: [agent, deterministic]
+  overrides: { "design→code": { evaluators: [${ofDesignCode}] } }
+`;
+
 forEachStore('under the policy `evidence: verified`, without evidence', (open) => {
   async function openProject(files: Readonly<Record<string, string>> = FILES, evidence = 'verified') {
     const harness = await open();
@@ -60,10 +72,29 @@ forEachStore('under the policy `evidence: verified`, without evidence', (open) =
       const { feature_id } = unwrap(await coordinator.methodology.spawn(P, body));
       expect(await submit(feature_id ?? '', 'src/cart.ts')).toMatchObject({
         reason: 'ESCALATED',
-        next: expect.stringContaining('leaves out deterministic checks that the default profile requires'),
+        next: expect.stringContaining('leaves out checks or edges that the default profile requires'),
       });
     },
   );
+
+  test.each<[string, ProfileParts, ProfileParts]>([
+    ['drops a human check', [BOTH_EDGES, 'agent, human'], [BOTH_EDGES, 'agent']],
+    ['skips an edge with a deterministic check', [BOTH_EDGES, 'agent'], ['include: [design→code]', 'agent']],
+    ['makes such an edge optional', [BOTH_EDGES, 'agent'], [`include: [design→code], ${OPTIONAL}`, 'agent']],
+  ])('a result of a spawned feature waits for a human if its profile %s', async (_, strict, weak) => {
+    const { coordinator, submit } = await openProject({
+      ...FILES,
+      'context/project_constraints.yml': 'project:\n  default_profile: strict\n',
+      'profiles/strict.yml': profileFile('strict', strict),
+      'profiles/weak.yml': profileFile('weak', weak),
+    });
+    const body = { vector_type: 'feature', feature_id: 'REQ-F-NEW', reason: 'try it', agent_id: 'alpha' };
+    unwrap(await coordinator.methodology.spawn(P, { ...body, profile: 'weak' }));
+    expect(await submit('REQ-F-NEW', 'src/cart.ts')).toMatchObject({
+      reason: 'ESCALATED',
+      next: expect.stringContaining('leaves out checks or edges that the default profile requires'),
+    });
+  });
 
   test('a result does not wait if the default profile leaves them out too, nor under `reported`', async () => {
     const spike = { [`features/active/${FEATURE}.yml`]: vector(FEATURE, 'spike') };

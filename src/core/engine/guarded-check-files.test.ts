@@ -25,6 +25,8 @@ describe('a candidate changes its own checks', () => {
 
   test.each([
     ['package.json'],
+    ['.gitignore'],
+    ['src/.gitignore'],
     ['packages/cart/package.json'],
     ['Makefile'],
     ['tests/conftest.py'],

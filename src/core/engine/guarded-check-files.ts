@@ -40,6 +40,8 @@ const TEST_CONFIG_NAMES: ReadonlySet<string> = new Set([
   ...['makefile', 'gnumakefile', 'rakefile', 'gemfile', 'cmakelists.txt', '.rspec', 'go.mod', 'go.work'],
   ...['package.json', '.pnp.cjs', '.pnp.loader.mjs', 'lerna.json', 'nx.json', 'project.json', 'turbo.json'],
   ...['bunfig.toml', 'pnpm-workspace.yaml'],
+  // A check does not see what git ignores.
+  '.gitignore',
   ...['conftest.py', 'noxfile.py', 'setup.py', 'setup.cfg', 'tox.ini', 'tox.toml', 'pyproject.toml'],
   ...['.coveragerc', 'sitecustomize.py', 'usercustomize.py', 'mypy.ini', '.mypy.ini'],
   ...['cargo.toml', 'build.rs', 'rust-toolchain', 'rust-toolchain.toml', 'clippy.toml', '.clippy.toml'],
@@ -183,7 +185,7 @@ export function escalateIfChecksChanged(
 }
 
 export const OMITTED_CHECKS_MESSAGE =
-  'the profile of the feature leaves out deterministic checks that the default profile requires';
+  'the profile of the feature leaves out checks or edges that the default profile requires';
 
 const PATHS_SHOWN_MAX = 10;
 

@@ -212,6 +212,8 @@ describe.skipIf(sandbox.kind === 'none')(`a check in the sandbox${reason}`, { ti
     ['is a folder', 'mkdir report.xml'],
     ['is cut off', 'echo "<testsuite>" > report.xml'],
     ['is endless', 'ln -s /dev/zero report.xml'],
+    ['has 1 GB', 'truncate -s 1G report.xml'],
+    ['is a pipe without a writer', 'mkfifo report.xml'],
   ])('is an error if the report %s', async (_, line) => {
     const report = { format: 'junit', path: 'report.xml' } as const;
     const outcome = await run(shellCheck(line, { report }), { files: { 'report.xml': JUNIT } });

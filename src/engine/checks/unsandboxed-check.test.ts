@@ -50,6 +50,15 @@ it('stops a command that prints without end', async () => {
   });
 });
 
+it.each([
+  ['has 1 GB', 'truncate -s 1G report.xml'],
+  ['is a pipe without a writer', 'mkfifo report.xml'],
+  ['is endless', 'ln -s /dev/zero report.xml'],
+])('is an error if the report %s', async (_, line) => {
+  const report = { format: 'junit', path: 'report.xml' } as const;
+  expect(await run(shellCheck(line, { report }))).toMatchObject({ result: 'error', report: null });
+});
+
 it('reads the report of the command, and none through a link out of its folder', async () => {
   const report = { format: 'junit', path: 'report.xml' } as const;
   expect(await run(shellCheck(`echo '${JUNIT}' > report.xml`, { report }))).toMatchObject({ result: 'pass' });

@@ -4,16 +4,18 @@ import type { WaitingCandidate } from '../../core/contract/runners.js';
 import type { EffectiveCheck } from '../../core/contract/tasks.js';
 import type { CheckOutcome } from '../../core/engine/check-outcome.js';
 import type { EvidenceStatement } from '../../core/engine/evidence.js';
+import { fitStatement } from '../../core/engine/fit-statement.js';
+import { caseFoldedPath } from '../../core/methodology/definition/guarded-paths.js';
 import {
-  FILE_BYTES_MAX,
   MANIFEST_BYTES_MAX,
   parseManifest,
   parseResultBlob,
   type ResultManifest,
 } from '../../core/methodology/definition/manifest.js';
 import type { CheckLimits, RunCheck, WorkCopy } from '../checks/check-runner.js';
+import { listProjectFiles } from '../checks/project-files.js';
 import { runChecks } from '../checks/run-checks.js';
-import { createWorkCopy, isCopyRefusal, type OverlayFile } from '../checks/work-copy.js';
+import { COPY_LIMITS, createWorkCopy, isCopyRefusal, type OverlayFile } from '../checks/work-copy.js';
 import { type FetchedBase, fileDigest } from './runner-base.js';
 
 /** What a runner works with. */
@@ -51,10 +53,10 @@ export async function attestCandidate(
   try {
     const checks = await outcomesOn(fetched, { candidate, manifest, overlay }, tools, signal);
     const times = { started_at, ended_at: tools.now().toISOString() };
-    return {
+    return fitStatement({
       ...{ version: 1, ...identity, task_id, generation, candidate_sha256 },
       ...{ base: fetched.base, base_version, ...times, checks },
-    };
+    });
   } finally {
     await fetched.remove();
   }
@@ -97,14 +99,24 @@ async function upload(contents: readonly (Uint8Array | null)[], { putBlob }: Run
 
 /** `base_sha256` in the manifest must match the base: the guards on tests rely on it. */
 async function baseFault(folder: string, { files }: ResultManifest): Promise<string | null> {
+  const spellings = await spellingsIn(folder);
   for (const { path, base_sha256 } of files) {
     const found = await fileDigest(join(folder, path));
+    const other = spellings.get(caseFoldedPath(path));
+    if (found === null && other !== undefined)
+      return `In the base ${path} is spelled ${other}: on some file systems they are the same file. Use the spelling of the base.`;
     if (found === base_sha256) continue;
     const is = found === null ? 'does not exist' : `is ${found.slice(0, 12)}`;
     const says = base_sha256 === null ? 'it is new' : `it was ${base_sha256.slice(0, 12)}`;
     return `In the base ${path} ${is}, and the manifest says that ${says}. Build the candidate on the present base.`;
   }
   return null;
+}
+
+/** The paths of a base by their folded spelling. */
+async function spellingsIn(folder: string): Promise<ReadonlyMap<string, string>> {
+  const { files } = await listProjectFiles(folder, COPY_LIMITS.files);
+  return new Map(files.map((path) => [caseFoldedPath(path), path]));
 }
 
 const notRun = ({ name, type, required }: EffectiveCheck, says: string): CheckOutcome => ({
@@ -121,14 +133,16 @@ async function readManifest(sha256: string, tools: RunnerTools): Promise<ResultM
 
 async function readFiles({ files }: ResultManifest, tools: RunnerTools): Promise<OverlayFile[]> {
   const overlay: OverlayFile[] = [];
-  for (const { path, sha256, executable } of files)
-    overlay.push({ path, executable, bytes: await readBlob(sha256, FILE_BYTES_MAX, tools) });
+  for (const { path, sha256, size_bytes, executable } of files)
+    overlay.push({ path, executable, bytes: await readBlob(sha256, size_bytes, tools) });
   return overlay;
 }
 
 /** The digest is checked here: a statement is about the bytes that were run, not about what a server answered. */
 async function readBlob(sha256: string, bytesMax: number, { getBlob }: RunnerTools): Promise<Uint8Array> {
   const bytes = await getBlob(sha256, bytesMax);
+  // All files of a candidate are in memory, and the limit of a manifest counts what it says of their sizes.
+  if (bytes.byteLength > bytesMax) throw new Error(`The blob ${sha256} has more than ${bytesMax} bytes.`);
   if (sha256Of(bytes) === sha256) return bytes;
   throw new Error(`The blob ${sha256} has other content than its name says.`);
 }

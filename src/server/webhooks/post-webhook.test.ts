@@ -5,7 +5,13 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { onProgram } from '../../stores/testing/on-engine.js';
 import { missingProgram } from '../../stores/testing/program.js';
 import { parseWebhookSecrets, webhookNoticeSender } from './notice-sender.js';
-import { OPERATOR_TARGETS, PRIVATE_TARGETS, PUBLIC_TARGETS, postWebhook } from './post-webhook.js';
+import {
+  OPERATOR_TARGETS,
+  PRIVATE_TARGETS,
+  PUBLIC_TARGETS,
+  postWebhook,
+  WebhookError,
+} from './post-webhook.js';
 import { openReceiver } from './testing/webhook-receiver.js';
 
 const call = (url: string) => ({ url, body: '{}' });
@@ -80,6 +86,32 @@ await onProgram('openssl', missingProgram('openssl'), () => {
     );
     await expect(postWebhook(call(url), { ...PRIVATE_TARGETS, ca })).rejects.toThrow('status 307');
     expect(other.received).toEqual([]);
+  });
+
+  it.each([301, 302, 303, 307, 308])(
+    'does not follow a redirect with status %i to this machine',
+    async (status) => {
+      const other = await openReceiver();
+      const targets = [other.url, `https://127.0.0.1:${other.port}/`, 'http://169.254.169.254/latest/'];
+      for (const location of targets) {
+        const { url, ca } = await openReceiver((response) => response.writeHead(status, { location }).end());
+        const sent = postWebhook(call(url), { ...PRIVATE_TARGETS, ca: `${ca}${other.ca}` });
+        await expect(sent).rejects.toThrow(`status ${status}`);
+      }
+      expect(other.received).toEqual([]);
+    },
+  );
+
+  it.each([
+    ['never finishes its answer', 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nx'],
+    ['never finishes its headers', 'HTTP/1.1 200 OK\r\nx: '],
+    ['changes the protocol', 'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'],
+    ['announces an answer for ever', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1000)],
+    ['sends endless headers', `HTTP/1.1 200 OK\r\nx: ${'x'.repeat(1_000_000)}`],
+    ['does not speak HTTP', '\u0000'.repeat(100_000)],
+  ])('ends when the receiver %s', { timeout: 20_000 }, async (_, answer) => {
+    const { url, ca } = await openReceiver((response) => void response.socket?.write(answer));
+    await expect(postWebhook(call(url), { ...PRIVATE_TARGETS, ca })).rejects.toThrow(WebhookError);
   });
 
   it('ignores what the receiver answers, and reads only the beginning of it', async () => {

@@ -42,27 +42,6 @@ export const projectChecks = (project: Methodology): readonly EffectiveCheck[] =
     .flatMap(({ checklist }) => checklist.filter(({ type }) => type === 'deterministic'))
     .map((check) => resolveCheck(check, project));
 
-/**
- * Required deterministic checks of an edge that the project's default profile has, and that of the feature leaves out. An
- * agent chooses the profile of a feature that it spawns.
- */
-export function omittedChecks(
-  project: Methodology,
-  vector: Pick<FeatureVector, 'profile'>,
-  edge: string,
-): readonly string[] {
-  const id = canonicalEdge(edge);
-  const hasPrograms = ({ evaluators, evaluators_by_edge }: Profile) =>
-    (ownValue(evaluators_by_edge, id) ?? evaluators).includes('deterministic');
-  const isWeaker =
-    hasPrograms(profileOf(project, { profile: project.default_profile })) &&
-    !hasPrograms(profileOf(project, vector));
-  const checklist = isWeaker ? (ownValue(project.edges, id)?.checklist ?? []) : [];
-  return checklist
-    .filter(({ type, required }) => type === 'deterministic' && isRequired(required, project.constraints))
-    .map(({ name }) => name);
-}
-
 /** The project's, with the feature's thresholds, which must apply before variables in text are resolved. */
 function constraintsOf({ constraints }: Methodology, vector: FeatureVector): ProjectConstraints {
   const entries = Object.entries(vector.threshold_overrides);

@@ -1,0 +1,20 @@
+import { EVIDENCE_BYTES_MAX, type EvidenceStatement } from './evidence.js';
+
+/** For the signature and the names of its fields. */
+const SIGNATURE_BYTES = 256;
+const SAYS_CHARS = [2000, 500, 100, 0];
+
+/**
+ * The statement with texts so short that it can be recorded. A path of the candidate is part of what each check says, so
+ * a long one could otherwise keep the runner from stating anything.
+ */
+export function fitStatement(statement: EvidenceStatement): EvidenceStatement {
+  let fitted = statement;
+  for (const charsMax of SAYS_CHARS) {
+    const checks = statement.checks.map((check) => ({ ...check, says: check.says.slice(0, charsMax) }));
+    fitted = { ...statement, checks };
+    const bytes = new TextEncoder().encode(JSON.stringify(fitted)).length;
+    if (bytes <= EVIDENCE_BYTES_MAX - SIGNATURE_BYTES) return fitted;
+  }
+  return fitted;
+}

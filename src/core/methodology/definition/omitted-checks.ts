@@ -1,0 +1,35 @@
+import { effectiveChecklist } from './checklist.js';
+import { canonicalEdge } from './edge-name.js';
+import type { FeatureVector, Methodology } from './methodology.js';
+import { profileEdges, profileOf } from './profile.js';
+
+/**
+ * Required checks that the project's default profile has, and that of the feature leaves out: on this edge, or with an
+ * edge that it skips. An agent chooses the profile of a feature that it spawns. Agent checks are not listed, because
+ * an agent reports them itself.
+ */
+export function omittedChecks(project: Methodology, vector: FeatureVector, edge: string): readonly string[] {
+  const usual = { ...vector, profile: project.default_profile };
+  const kept = new Set(guardedChecks(project, vector, edge));
+  const onEdge = guardedChecks(project, usual, edge).filter((name) => !kept.has(name));
+  const onSkipped = skippedEdges(project, vector).flatMap((skipped) =>
+    guardedChecks(project, usual, skipped).map((name) => `${skipped}: ${name}`),
+  );
+  return [...onEdge, ...onSkipped];
+}
+
+/** Required checks that an agent cannot pass on its word. */
+const guardedChecks = (project: Methodology, vector: FeatureVector, edge: string): string[] =>
+  effectiveChecklist(project, vector, canonicalEdge(edge))
+    .filter(({ type, required }) => required && type !== 'agent')
+    .map(({ type, name }) => (type === 'human' ? 'a human check' : name));
+
+/** Edges that the default profile requires, and that of the feature does not. */
+function skippedEdges(project: Methodology, vector: FeatureVector): string[] {
+  const requiredEdges = (profile: string): string[] =>
+    profileEdges(profileOf(project, { profile }), project.topology)
+      .filter(({ optional }) => !optional)
+      .map(({ edge }) => edge);
+  const kept = new Set(requiredEdges(vector.profile));
+  return requiredEdges(project.default_profile).filter((edge) => !kept.has(edge));
+}

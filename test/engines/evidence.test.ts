@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest';
+import { ENGINE_NAMES, onSharedEngine } from '../../src/stores/testing/shared-engine.js';
+import { unwrap } from '../support/coordinator-harness.js';
+import { outcomeOf, TestRunner, uploadCandidate } from '../support/test-runner.js';
+import { evaluatorReport, FILES } from '../support/workspace-files.js';
+import { EngineFleet } from './fleet.js';
+
+const EDGES = ['REQ-F-A#design_code', 'REQ-F-B#design_code'] as const;
+const ROLES = 'roles:\n  architect: { converge_edges: [design_code] }\n';
+
+for (const name of ENGINE_NAMES) {
+  await onSharedEngine(name, ({ url }) => {
+    /** Two claimed edges whose candidates have evidence. Every coordinator has seen it. */
+    async function openVerified() {
+      const fleet = await EngineFleet.open(url, 2);
+      const { project } = fleet;
+      const [first, second] = [fleet.coordinatorAt(0), fleet.coordinatorAt(1)];
+      unwrap(await first.settings.configure(project, { files: { ...FILES, 'agent_roles.yml': ROLES } }));
+      unwrap(await first.settings.putPolicy(project, { evidence: 'verified' }));
+      const runner = new TestRunner();
+      unwrap(await first.evidence.enrolRunner(project, { public_key: runner.public_key }));
+      const submits: ((by: typeof first) => ReturnType<typeof first.holder.submitResult>)[] = [];
+      const evidence: ReturnType<TestRunner['signed']>[] = [];
+      const target = {
+        putBlob: async (sha256: string, bytes: Uint8Array) =>
+          unwrap(await first.blobs.putBlob(project.tenant_id, sha256, bytes)),
+      };
+      for (const [at, task_id] of EDGES.entries()) {
+        const by = { agent_id: `agent-${at}`, session_id: `s-${at}`, agent_role: 'architect' };
+        const { claim } = unwrap(await first.claims.claimTask(project, { task_id, ...by }));
+        const handle = { task_id, session_id: by.session_id, claim_id: claim?.id };
+        const { manifest, sha256 } = await uploadCandidate(target, { [`src/${at}.ts`]: 'x' });
+        const proposal = { ...handle, expected_generation: 1, candidate_sha256: sha256 };
+        const proposed = unwrap(await first.evidence.propose(project, proposal));
+        const base_version = proposed.success ? proposed.base_version : -1;
+        const checks = [outcomeOf('compiles', 'make')];
+        const about = { ...project, task_id, candidate_sha256: sha256, base_version, checks };
+        const signed = runner.signed(runner.statement(about));
+        expect(await first.evidence.record(project, { evidence: signed })).toMatchObject({ success: true });
+        evidence.push(signed);
+        const result = {
+          ...handle,
+          generation: 1,
+          result_data: manifest,
+          iteration: 1,
+          ...evaluatorReport(),
+        };
+        submits.push((coordinator) => coordinator.holder.submitResult(project, result));
+      }
+      for (const one of [first, second])
+        expect(unwrap(await one.evidence.listCandidates(project)).candidates).toHaveLength(2);
+      return { project, first, second, runner, evidence, submits };
+    }
+
+    test(`on ${name}, the evidence of a runner that another coordinator has revoked does not count`, async () => {
+      const { project, first, second, runner, evidence, submits } = await openVerified();
+      unwrap(await first.evidence.revokeRunner(project, runner.runner_id));
+      expect(await submits[0]?.(second)).toMatchObject({ accepted: false, reason: 'NOT_CONVERGED' });
+      expect(await second.evidence.record(project, { evidence: evidence[0] })).toMatchObject({
+        reason: 'RUNNER_REVOKED',
+      });
+      const again = await second.evidence.enrolRunner(project, { public_key: runner.public_key });
+      expect(again).toMatchObject({ problem: expect.any(String) });
+    });
+
+    test(`on ${name}, evidence is void once another coordinator has accepted a result`, async () => {
+      const { project, first, second, evidence, submits } = await openVerified();
+      expect(await submits[0]?.(first)).toMatchObject({ accepted: true });
+      expect(await submits[1]?.(second)).toMatchObject({ accepted: false, reason: 'NOT_CONVERGED' });
+      expect(await second.evidence.record(project, { evidence: evidence[1] })).toMatchObject({
+        reason: 'BASE_MOVED',
+      });
+    });
+
+    test(`on ${name}, of two results with evidence of one base only one is accepted`, async () => {
+      const { first, second, submits } = await openVerified();
+      const replies = await Promise.all([submits[0]?.(first), submits[1]?.(second)]);
+      expect(
+        replies.filter((reply) => reply !== undefined && 'accepted' in reply && reply.accepted),
+      ).toHaveLength(1);
+    });
+  });
+}
