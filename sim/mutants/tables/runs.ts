@@ -82,8 +82,8 @@ export const RUN_MUTANTS: readonly Mutant[] = [
   {
     name: 'rejected-candidate-asked-again',
     file: EXECUTE,
-    find: 'const end = open === undefined ? null : rejectedEnd(open, events);',
-    replace: 'const end = open === undefined || true ? null : rejectedEnd(open, events);',
+    find: 'const end = open === undefined ? null : overruledEnd(open, events);',
+    replace: 'const end = open === undefined || true ? null : overruledEnd(open, events);',
     why: 'The next executor asks again about a candidate that a person has rejected.',
     mode: 'runs',
   },

@@ -1,7 +1,7 @@
 import type { StateMachine } from '../../core/engine/asl.js';
 import type { Cost } from '../../core/engine/check-outcome.js';
 import { functionName } from '../../core/engine/compile-machine.js';
-import { decidedEnd, isDecided, rejectedEnd } from '../../core/engine/decided-end.js';
+import { decidedEnd, isDecided, overruledEnd } from '../../core/engine/decided-end.js';
 import {
   type BlobReference,
   handlerResults,
@@ -101,7 +101,7 @@ interface ContinuedRun {
 
 /**
  * A rejected candidate is not put before a person again. That the edge was granted means that its hold was lifted, so the
- * run ends, and another begins that knows its findings.
+ * run ends, and another begins that knows its findings. The same applies to an accepted candidate that was reset.
  */
 async function runUnderClaim(
   request: RunRequest,
@@ -111,7 +111,7 @@ async function runUnderClaim(
   signal: AbortSignal,
 ): Promise<RunEnd> {
   const { open, events, author } = parts;
-  const end = open === undefined ? null : rejectedEnd(open, events);
+  const end = open === undefined ? null : overruledEnd(open, events);
   if (open === undefined || end === null) return continueRun(request, services, host, parts, signal);
   const { run_id, iterations, spent } = open;
   const payload = { run_id, ...end, iterations, spent };
