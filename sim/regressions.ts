@@ -119,4 +119,9 @@ export const REGRESSIONS: readonly Regression[] = [
     ...BEFORE_LOSSES_OF_RUNS,
     bug: 'The next executor asked again about a candidate that a person had rejected, and its run never ended.',
   },
+  {
+    seed: 5189,
+    mode: 'runs',
+    bug: 'The store was restored from a copy without the run, and its executor crashed: the log has no run.',
+  },
 ];

@@ -26,6 +26,8 @@ export interface SimCommand {
   readonly handle: SimHandle | null;
   /** The store remembers the request: a retry gets the first reply again. */
   readonly isDeduplicated: boolean;
+  /** Id of the event that the command appends, if its sender chose one. The store remembers it. */
+  readonly event_id?: string | undefined;
   readonly credential: SimCredential;
   readonly send: (instance: Pick<CoordinatorInstance, 'coordinator' | 'process'>) => Promise<unknown>;
 }
@@ -132,9 +134,10 @@ export class CommandFactory {
 
   /** A step that an executor reports, with or without the handle of its claim. */
   append(body: Readonly<Record<string, unknown>>, handle: SimHandle | null): SimCommand {
-    const { task_id: subject = null, request_id: own } = body as { task_id?: string; request_id?: string };
+    const fields = body as { task_id?: string; request_id?: string; event_id?: string };
+    const { task_id: subject = null, request_id: own, event_id } = fields;
     const request_id = own === undefined ? this.newId() : `${this.projectKey.tenant_id}.${own}`;
-    return this.command('append', { request_id, subject, handle }, (coordinator, caller) =>
+    return this.command('append', { request_id, subject, handle, event_id }, (coordinator, caller) =>
       coordinator.holder.appendEvent(this.projectKey, { ...body, request_id }, caller),
     );
   }

@@ -231,8 +231,11 @@ export class CallHistory {
 
   /** A request that was remembered before the loss gets its first reply again and has no effect. */
   private isReplayed({ command, incarnation }: CommandRecord, requestId: string): boolean {
+    const { event_id, scope } = command;
+    // An event is remembered by its own id, whichever request sends it again.
+    if (event_id !== undefined && this.monitor.projectMonitor(scope).hasSurvivedLoss(event_id)) return true;
     const isBeforeLoss = command.isDeduplicated && incarnation < this.incarnation();
-    return isBeforeLoss && !this.monitor.projectMonitor(command.scope).hasWrittenSinceLoss(requestId);
+    return isBeforeLoss && !this.monitor.projectMonitor(scope).hasWrittenSinceLoss(requestId);
   }
 
   private countCoverage({ handle }: SimCommand, reply: unknown): void {
