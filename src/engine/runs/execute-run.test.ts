@@ -7,6 +7,7 @@ import {
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
 import { vector } from '../../../test/support/workspace-files.js';
+import type { AppendBody } from '../../core/contract/events.js';
 import { foldRuns } from '../../core/engine/runs.js';
 import { buildCheck, buildPlan } from '../../core/engine/testing.js';
 import { withResultCounts } from '../../core/methodology/definition/convergence.js';
@@ -127,7 +128,7 @@ forEachStore('a run of an edge', (open) => {
     const never = { ...SCRIPT, candidate: () => 'wrong' };
     await executeRun(REQUEST, servicesOf(harness, never), instantHost(), SIGNAL);
     const stuckIn = async () =>
-      unwrap(await harness.coordinator.methodology.start(P)).escalations.filter(
+      unwrap(await harness.coordinator.methodology.start(P, {})).escalations.filter(
         ({ kind }) => kind === 'stuck',
       );
     expect(await stuckIn()).toMatchObject([
@@ -458,6 +459,34 @@ forEachStore('a run of an edge', (open) => {
     expect(end).toMatchObject({ status: 'ENDED', run: { status: 'CONVERGED' } });
     expect(trace.constructed).toEqual([1, 2]);
     expect(await typesIn(harness)).not.toContain('run_step_failed');
+  });
+
+  test('completes a step once although the request of a dead process arrives late', async () => {
+    const harness = await configured(open);
+    const services = servicesOf(harness, SCRIPT);
+    const { appendEvent } = services.coordination;
+    const isMade: (body: AppendBody) => boolean = ({ event_type, payload }) =>
+      event_type === 'run_step_completed' &&
+      payload.step === 'construct_candidate' &&
+      payload.iteration === 1;
+    const delayed: AppendBody[] = [];
+    const dying: EdgeCoordination['appendEvent'] = (body) => {
+      if (delayed.length === 0 && !isMade(body)) return appendEvent(body);
+      delayed.push(body);
+      throw new Error('killed');
+    };
+    const died = { ...services, coordination: { ...services.coordination, appendEvent: dying } };
+    await expect(executeRun(REQUEST, died, instantHost(), SIGNAL)).rejects.toThrow('killed');
+    const arriving: EdgeCoordination['appendEvent'] = async (body) => {
+      const [late] = isMade(body) ? delayed.splice(0) : [];
+      if (late !== undefined) expect(await appendEvent(late)).toMatchObject({ success: true });
+      return appendEvent(body);
+    };
+    const next = { ...services, coordination: { ...services.coordination, appendEvent: arriving } };
+    const end = await executeRun(REQUEST, next, instantHost(), SIGNAL);
+    expect(end).toMatchObject({ status: 'ENDED', run: { status: 'CONVERGED' } });
+    const made = (await harness.events()).filter(isMade);
+    expect(made.map(({ payload }) => payload.attempt)).toEqual([1]);
   });
 
   test('still waits when it is run again before there is a decision', async () => {
