@@ -1,4 +1,6 @@
 import type { Caller, Coordinator } from '../../src/coordinator/index.js';
+import type { AppendBody } from '../../src/core/contract/events.js';
+import { concludesRun } from '../../src/core/engine/run-events.js';
 import type { ProjectKey } from '../../src/stores/store.js';
 import type { CoordinatorInstance } from '../fleet/coordinator-instance.js';
 import { type CredentialRegistry, SimCredential } from './credential.js';
@@ -26,6 +28,10 @@ export interface SimCommand {
   readonly handle: SimHandle | null;
   /** The store remembers the request: a retry gets the first reply again. */
   readonly isDeduplicated: boolean;
+  /** Id of the event that the command appends, if its sender chose one. The store remembers it. */
+  readonly event_id?: string | undefined;
+  /** It appends an event that only records how a run ends. */
+  readonly concludes_run?: boolean;
   readonly credential: SimCredential;
   readonly send: (instance: Pick<CoordinatorInstance, 'coordinator' | 'process'>) => Promise<unknown>;
 }
@@ -132,10 +138,15 @@ export class CommandFactory {
 
   /** A step that an executor reports, with or without the handle of its claim. */
   append(body: Readonly<Record<string, unknown>>, handle: SimHandle | null): SimCommand {
-    const { task_id: subject = null, request_id: own } = body as { task_id?: string; request_id?: string };
+    const fields = body as { task_id?: string; request_id?: string; event_id?: string };
+    const { task_id: subject = null, request_id: own, event_id } = fields;
     const request_id = own === undefined ? this.newId() : `${this.projectKey.tenant_id}.${own}`;
-    return this.command('append', { request_id, subject, handle }, (coordinator, caller) =>
-      coordinator.holder.appendEvent(this.projectKey, { ...body, request_id }, caller),
+    const concludes_run = concludesRun(body as unknown as AppendBody);
+    return this.command(
+      'append',
+      { request_id, subject, handle, event_id, concludes_run },
+      (coordinator, caller) =>
+        coordinator.holder.appendEvent(this.projectKey, { ...body, request_id }, caller),
     );
   }
 

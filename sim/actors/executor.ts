@@ -58,6 +58,8 @@ export class SimExecutor {
       commands,
       call,
       incarnation: () => context.fleet.incarnation,
+      hasWrittenSinceLoss: (requestId) =>
+        context.monitor.projectMonitor(scope).hasWrittenSinceLoss(requestId),
       knowledge: context.monitor.projectMonitor(scope).runs.newExecution(name),
     });
     const services = simServices({ context, scope, process, rng, agent_id: name, coordination }, edge);

@@ -171,7 +171,8 @@ export class CallHistory {
     const fields = reply as CommandReplyFields;
     const { handle } = command;
     if (handle !== null) {
-      if (handle.incarnation < this.incarnation() && !this.isReplayed(record, request_id)) {
+      const isOld = handle.incarnation < this.incarnation();
+      if (isOld && !this.isReplayed(record, request_id) && !this.concludesDecidedRun(command)) {
         this.world.violate('INV-01', `a handle from before the data loss was accepted for ${handle.task_id}`);
       }
       const grant = projectMonitor.findEvent(handle.task_id, handle.generation, 'granted');
@@ -231,8 +232,18 @@ export class CallHistory {
 
   /** A request that was remembered before the loss gets its first reply again and has no effect. */
   private isReplayed({ command, incarnation }: CommandRecord, requestId: string): boolean {
+    const { event_id, scope } = command;
+    // An event is remembered by its own id, whichever request sends it again.
+    if (event_id !== undefined && this.monitor.projectMonitor(scope).hasSurvivedLoss(event_id)) return true;
     const isBeforeLoss = command.isDeduplicated && incarnation < this.incarnation();
-    return isBeforeLoss && !this.monitor.projectMonitor(command.scope).hasWrittenSinceLoss(requestId);
+    return isBeforeLoss && !this.monitor.projectMonitor(scope).hasWrittenSinceLoss(requestId);
+  }
+
+  /** Once the candidate is decided, any executor may record how the run ends: its handle does not count. */
+  private concludesDecidedRun({ concludes_run, scope, handle }: SimCommand): boolean {
+    if (concludes_run !== true || handle === null) return false;
+    const head = this.monitor.projectMonitor(scope).state.heads.get(handle.task_id);
+    return head?.phase === 'COMPLETED' || head?.gate?.decision === 'REJECTED';
   }
 
   private countCoverage({ handle }: SimCommand, reply: unknown): void {

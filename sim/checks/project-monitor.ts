@@ -104,6 +104,11 @@ export class ProjectMonitor {
     this.survivingCount = this.events.length;
   }
 
+  /** Whether the event was written before the loss of history, and is still in the log. */
+  hasSurvivedLoss(eventId: string): boolean {
+    return this.events.slice(0, this.survivingCount).some(({ event_id }) => event_id === eventId);
+  }
+
   hasWrittenSinceLoss(requestId: string): boolean {
     return this.events.slice(this.survivingCount).some((event) => event.request_id === requestId);
   }

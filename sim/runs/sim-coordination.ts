@@ -19,6 +19,8 @@ export interface CoordinationParts {
   readonly commands: CommandFactory;
   readonly call: (command: SimCommand) => Promise<CallOutcome>;
   readonly incarnation: () => number;
+  /** Whether the request has written events since history was last lost. */
+  readonly hasWrittenSinceLoss: (requestId: string) => boolean;
   readonly knowledge: ExecutionKnowledge;
 }
 
@@ -33,6 +35,7 @@ export function simCoordination({
   commands,
   call,
   incarnation,
+  hasWrittenSinceLoss,
   knowledge,
 }: CoordinationParts): EdgeCoordination {
   const granted = new Map<string, SimHandle>();
@@ -58,7 +61,12 @@ export function simCoordination({
       });
       const atCall = incarnation();
       const outcome = await call(command);
-      for (const handle of grantedHandles(outcome, command, atCall)) granted.set(handle.claim_id, handle);
+      for (const handle of grantedHandles(outcome, command, atCall)) {
+        const { granted_by, claim_id } = handle;
+        // History may have been lost between call and reply: the grant is then of before or after.
+        const isAfterLoss = granted_by === null || hasWrittenSinceLoss(granted_by);
+        granted.set(claim_id, { ...handle, incarnation: isAfterLoss ? incarnation() : atCall });
+      }
       return replyOf(outcome);
     },
     renewLease: (body) => answered(commands.holder('renew', handleOf(body, body.expected_generation))),

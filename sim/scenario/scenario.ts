@@ -75,16 +75,11 @@ export interface Scenario {
 export const COMMANDS = 500;
 /** A run is many commands, and reads the whole history of its edge. */
 const RUN_COMMANDS = 150;
-/** Executors keep no memory of history that can be lost; the other modes lose some. */
-const NO_FAULTS_OF_RUNS: readonly Fault[] = ['failover', 'restore'];
 const FAULTY_SHARE = 0.75;
 
 export function scenarioOf(options: SeedRunOptions): Scenario {
   const rng = new Rng(`scenario ${options.seed}`);
-  const without = new Set<Fault>([
-    ...(options.without ?? []),
-    ...(options.mode === 'runs' ? NO_FAULTS_OF_RUNS : []),
-  ]);
+  const without = new Set<Fault>(options.without);
   const topology: SimTopology = rng.chance(0.5) ? 'file' : 'shared';
   const lease_seconds = rng.pick([5, 10, 20, 30]);
   const chosen = rng.fork('faults');

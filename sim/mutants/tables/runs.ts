@@ -3,6 +3,7 @@ import type { Mutant } from '../mutant.js';
 const JOURNAL = 'src/engine/runs/run-journal.ts';
 const EXECUTE = 'src/engine/runs/execute-run.ts';
 const CONCLUDE = 'src/engine/handlers/conclude.ts';
+const RUN_END = 'src/core/engine/run-end.ts';
 const JUDGE = 'src/core/engine/judge-iteration.ts';
 
 /** Faults of the engine that runs edges: executors of the simulator or tests must find them. */
@@ -82,9 +83,89 @@ export const RUN_MUTANTS: readonly Mutant[] = [
   {
     name: 'rejected-candidate-asked-again',
     file: EXECUTE,
-    find: 'const end = open === undefined ? null : rejectedEnd(open, events);',
-    replace: 'const end = open === undefined || true ? null : rejectedEnd(open, events);',
+    find: 'const end = open === undefined ? null : overruledEnd(open, events);',
+    replace: 'const end = open === undefined || true ? null : overruledEnd(open, events);',
     why: 'The next executor asks again about a candidate that a person has rejected.',
     mode: 'runs',
+  },
+  {
+    name: 'result-of-another-input',
+    file: JOURNAL,
+    find: '    if (found === undefined || found.input_sha256 !== input_sha256) return undefined;',
+    replace: '    if (found === undefined) return undefined;',
+    why: 'A step takes the result that it had with another input.',
+    tests: ['src/engine/runs/run-journal.test.ts'],
+  },
+  {
+    name: 'ended-run-opened-again',
+    file: 'src/core/engine/run-summaries.ts',
+    find: '  const open = runs.filter(({ ended_at }) => ended_at === null);',
+    replace: '  const open = [...runs];',
+    why: 'An executor continues a run that has ended, instead of beginning another.',
+    tests: ['src/core/engine/run-summaries.test.ts'],
+  },
+  {
+    name: 'attempt-not-in-event-id',
+    file: 'src/engine/runs/run-events.ts',
+    find: 'generation, step, iteration, attempt]);',
+    replace: 'generation, step, iteration]);',
+    why: 'Only the first failed attempt of a step is recorded, and only its cost.',
+    tests: ['src/engine/runs/execute-run.test.ts'],
+  },
+  {
+    name: 'step-completed-per-attempt',
+    file: 'src/engine/runs/run-events.ts',
+    find: 'return derivedEventId([run_id, type, step, iteration, input_sha256]);',
+    replace: 'return derivedEventId([run_id, type, step, iteration, input_sha256, attempt]);',
+    why: 'A late request of a dead process and its successor complete a step twice.',
+    tests: ['src/engine/runs/execute-run.test.ts'],
+  },
+  {
+    name: 'escalated-although-accepted',
+    file: RUN_END,
+    find: "(status === 'ESCALATED' || status === 'FAILED') && isCompleted",
+    replace: "status === 'FAILED' && isCompleted",
+    why: 'A run is recorded as escalated after its candidate was accepted.',
+    tests: ['src/coordinator/tests/runs.test.ts'],
+  },
+  {
+    name: 'converged-on-its-word',
+    file: RUN_END,
+    find: "if (status === 'CONVERGED' && !isCompleted) {",
+    replace: "if (status === 'CONVERGED' && head.seq < 0) {",
+    why: 'A holder records that its run has converged, although its edge has not.',
+    tests: ['src/coordinator/tests/runs.test.ts'],
+  },
+  {
+    name: 'run-id-predictable',
+    file: 'src/coordinator/operations/request-run.ts',
+    find: 'view.secretIdOf(RUN_REQUESTS, request_id)',
+    replace: 'request_id',
+    why: 'An agent starts a run under the id that a request will get.',
+    tests: ['src/coordinator/tests/runs.test.ts'],
+  },
+  {
+    name: 'reset-candidate-submitted-again',
+    file: 'src/core/engine/decided-end.ts',
+    find: '  rejectedEnd(run, events) ?? resetEnd(run, events);',
+    replace: '  rejectedEnd(run, events);',
+    why: 'A run whose accepted candidate was reset never ends.',
+    tests: ['src/engine/runs/execute-run.test.ts'],
+  },
+  {
+    name: 'escalated-edge-not-stuck',
+    file: 'src/core/methodology/progress/feature-progress.ts',
+    find: "if (status !== 'iterating' && escalation === null) return false;",
+    replace: "if (status !== 'iterating') return false;",
+    why: 'An edge that was escalated because it is stuck is not reported as stuck.',
+    tests: ['src/core/methodology/routing/choose-route.test.ts'],
+  },
+  {
+    name: 'second-end-not-found',
+    file: 'src/core/engine/run-log-checker.ts',
+    find: '    if (run.ended !== null) {\n',
+    replace: '    if (run.ended === event) {\n',
+    why: 'The verification of a log misses a run that ended twice.',
+    tests: ['src/core/engine/run-log-checker.test.ts'],
   },
 ];

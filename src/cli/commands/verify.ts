@@ -142,7 +142,7 @@ function reportText(context: CommandContext, where: string, logs: readonly LogRe
     '',
     `Checked in ${countText(logs.length, 'log')}, ${countText(events, 'event')}: ${storageChecksText(logs)}, the order of positions and of each`,
     'subject’s sequence, and for every step the invariants of claims (one holder, increasing generations, fenced',
-    'results, leases, merges, adoption of parked results).',
+    'results, leases, merges, adoption of parked results) and the rules of runs.',
     broken === 0 ? paint.green('Every invariant holds.') : paint.red(`${countText(broken, 'log')} broken.`),
   ].join('\n');
 }

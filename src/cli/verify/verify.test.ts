@@ -190,6 +190,40 @@ it('detects violated invariants in a log whose hash chain is intact', async () =
   expect(out).toMatch(new RegExp(`forged/events\\.jsonl:${line}: INV-\\d\\d A-001-schema: `));
 });
 
+it('reports a run that converged without a result, and notes a run that its executor has ended twice', async () => {
+  const { cwd, project } = await workedOn();
+  const lines = (await readFile(join(project, 'events.jsonl'), 'utf8')).trimEnd().split('\n');
+  const events = lines.flatMap((line) => eventIn(Buffer.from(line)) ?? []);
+  const sha256 = 'a'.repeat(64);
+  const run_id = randomUUID();
+  const runEvent = (event_type: string, payload: object): EventEnvelope => ({
+    ...{ ...KEY, event_id: randomUUID(), timestamp: '2026-01-04T06:00:00.000Z', agent_id: 'engine' },
+    ...{ subject: 'REQ-F-A#design_code', generation: 1, position: 0 },
+    ...{ event_type, payload: { run_id, ...payload } },
+  });
+  const spent = { input_tokens: 0, output_tokens: 0, usd: 0, seconds: 0 };
+  const end = { status: 'CONVERGED', reason: null, says: '', iterations: 1, spent };
+  const digests = { machine_sha256: sha256, config_sha256: sha256 };
+  const machine = { bucket: '', key: sha256, version: sha256 };
+  const forged = [
+    ...events,
+    runEvent('run_started', { workflow_type: 'STANDARD', machine, ...digests }),
+    runEvent('run_ended', end),
+    runEvent('run_ended', { ...end, status: 'FAILED' }),
+  ];
+  await mkdir(join(cwd, 'forged'));
+  await writeFile(join(cwd, 'forged', 'events.jsonl'), chained(forged));
+  const { code, out } = await gen({ cwd }, 'verify', 'forged');
+  expect(code).toBe(1);
+  const at = forged.length;
+  expect(out).toContain(`events.jsonl:${at - 1}: RUN-02 REQ-F-A#design_code: position ${at - 1}: run_ended`);
+  expect(out).toContain(`events.jsonl:${at}: RUN-04 REQ-F-A#design_code: position ${at}: run_ended`);
+  expect(out.split('\n').filter((line) => line.includes('RUN-'))).toEqual([
+    expect.not.stringContaining('note: '),
+    expect.stringContaining('note: '),
+  ]);
+});
+
 function chained(events: readonly EventEnvelope[]): string {
   const batch = new WriteBatch(new BlockWriters(), NO_HASH, 0);
   for (const [at, event] of events.entries()) batch.add([event], at + 1, {}, 0);

@@ -9,6 +9,7 @@ import { signOfLife } from '../../core/claims/decide/sign-of-life.js';
 import { isLive } from '../../core/claims/lease.js';
 import { type AppendRefusal, adviceFor } from '../../core/contract/codes.js';
 import type { AppendBody, AppendResult } from '../../core/contract/events.js';
+import { runEndRefusal } from '../../core/engine/run-end.js';
 import { concludesRun, isCancellation } from '../../core/engine/run-events.js';
 import { isRunEvent } from '../../core/engine/run-summaries.js';
 import {
@@ -94,7 +95,9 @@ function appendRefusal(transaction: TransactionBuilder, subject: string, body: A
   const fault = isRunEvent(body.event_type)
     ? stepReporterFault(head, reportedStep(body), handle, context)
     : reporterFault(head, handle, context);
-  return fault === null ? null : refusedAppend(fault);
+  if (fault !== null) return refusedAppend(fault);
+  const end = runEndRefusal(body, head);
+  return end === null ? null : refusedAppend(end.reason, end.next);
 }
 
 const reportedStep = (body: AppendBody): ReportedStep => ({

@@ -18,6 +18,9 @@ import { contentEventId } from '../runtime/identity.js';
 import { type Problem, problem } from '../wire/problem.js';
 import { unknownEdgeReason } from './edge-facts.js';
 
+/** Not a subject: separates these ids from those of claims. */
+const RUN_REQUESTS = '~run-request';
+
 type ParsedIterateBody = z.output<typeof iterateBody>;
 type Reply = IterateResult | Problem;
 
@@ -97,18 +100,20 @@ export class RequestRunOperation implements Operation<Reply> {
   private requestedBefore(view: DecisionView): Reply | null {
     if (this.body.request_id === undefined) return null;
     const run = this.state.runs.get(this.runIdIn(view));
-    if (run === undefined) return null;
+    if (run === undefined || run.requested_at === null) return null;
     if (run.task_id === this.subject && run.retry_of === (this.body.retry_of ?? null))
       return this.done('REQUESTED', run);
     return problem('IDEMPOTENCY_CONFLICT', 'This request_id was used for another run. Use a new one.');
   }
 
-  /** Derived from the id of the request, so that a repeated request finds its run. */
+  /**
+   * Derived from the id of the request, so that a repeated request finds its run, and from a secret: an agent that could
+   * predict the id would start a run under it first, and the request would be lost.
+   */
   private runIdIn(view: DecisionView): string {
     const { request_id } = this.body;
     if (request_id === undefined) return view.newEventId();
-    const { tenant_id, project_id } = view.key;
-    return contentEventId(['run', tenant_id, project_id, this.caller.principal, request_id]);
+    return contentEventId(['run', this.caller.principal, view.secretIdOf(RUN_REQUESTS, request_id)]);
   }
 
   private done(reason: 'REQUESTED' | 'UNDER_WAY', run: RunSummary): IterateResult {

@@ -222,6 +222,11 @@ export class DecisionView {
     return claimIdDeriver(this.source.claimIdSecret, subject);
   }
 
+  /** An id that is the same for the same name, and that agents cannot predict. `kind` is not a subject. */
+  secretIdOf(kind: string, name: string): string {
+    return this.claimIdOf(kind)({ generation: 0, request_id: name });
+  }
+
   /** The session's subject and record. Cached, because one operation looks up the same session repeatedly. */
   lookUpSession(session_id: string): SessionLookup {
     if (this.cachedSession?.session_id !== session_id) {

@@ -8,6 +8,7 @@ import {
 import { evaluatorReport, vector, FILES as WORKSPACE_FILES } from '../../../test/support/workspace-files.js';
 import { NO_COST } from '../../core/engine/check-outcome.js';
 import { OPEN_CALLER } from '../authentication/caller.js';
+import { contentEventId } from '../runtime/identity.js';
 
 const FEATURE = 'REQ-F-A';
 const EDGE = { feature_id: FEATURE, edge: 'design_code' };
@@ -92,6 +93,25 @@ forEachStore('a request for a run', (open) => {
     });
   });
 
+  test('is not answered with a run that an agent has recorded under a predicted id', async () => {
+    const harness = await open();
+    await configured(harness);
+    const { principal } = OPEN_CALLER;
+    const predicted = [
+      contentEventId(['run', P.tenant_id, P.project_id, principal, 'r1']),
+      contentEventId(['run', principal, 'r1']),
+    ];
+    const executor = await executorOf(harness);
+    for (const id of predicted) {
+      unwrap(await executor.start(id));
+      unwrap(await executor.end(id, 'FAILED'));
+    }
+    const { run, reason } = await requestRun(harness, { request_id: 'r1' });
+    expect(reason).toBe('REQUESTED');
+    expect(run).toMatchObject({ status: 'REQUESTED', started_at: null });
+    expect(predicted).not.toContain(run.run_id);
+  });
+
   test('is refused by the rules, in their order', async () => {
     const harness = await open();
     const reasonOf = async (body: object) => unwrap(await harness.coordinator.runs.request(P, body)).reason;
@@ -144,6 +164,55 @@ forEachStore('a request for a run', (open) => {
     const submitted = await executor.submit();
     expect(submitted).toMatchObject({ accepted: true });
     expect(await cancel()).toMatchObject({ success: true });
+  });
+});
+
+forEachStore('the end of a run', (open) => {
+  const run_id = '0199c1de-0000-7000-8000-000000000001';
+
+  test('is not CONVERGED before a result of its edge was accepted', async () => {
+    const harness = await open();
+    await configured(harness);
+    const executor = await executorOf(harness);
+    unwrap(await executor.start(run_id));
+    const refused = unwrap(await executor.end(run_id, 'CONVERGED'));
+    expect(refused).toMatchObject({ success: false, reason: 'NOT_CONVERGED' });
+    expect(!refused.success && refused.next).toContain(`The phase of ${SUBJECT} is OPEN.`);
+    expect(unwrap(await harness.coordinator.runs.show(P, run_id)).run).toMatchObject({ status: 'RUNNING' });
+    expect(await executor.submit()).toMatchObject({ accepted: true });
+    expect(unwrap(await executor.end(run_id, 'CONVERGED'))).toMatchObject({ success: true });
+    expect(unwrap(await harness.coordinator.runs.show(P, run_id)).run).toMatchObject({ status: 'CONVERGED' });
+  });
+
+  test.each(['ESCALATED', 'FAILED'])('is not %s while a result of its edge is accepted', async (status) => {
+    const harness = await open();
+    await configured(harness);
+    const executor = await executorOf(harness);
+    unwrap(await executor.start(run_id));
+    expect(await executor.submit()).toMatchObject({ accepted: true });
+    const refused = unwrap(await executor.end(run_id, status));
+    expect(refused).toMatchObject({ success: false, reason: 'TASK_ALREADY_COMPLETED' });
+    expect(!refused.success && refused.next).toContain(`gen iterate '${SUBJECT}'`);
+  });
+
+  test('is not recorded by an executor after another one has continued the run', async () => {
+    const harness = await open();
+    await configured(harness);
+    const { coordinator } = harness;
+    const first = await executorOf(harness);
+    unwrap(await first.start(run_id));
+    const { agent_id: _, generation, ...handle } = first.handle;
+    const released = { task_id: SUBJECT, ...handle, expected_generation: generation, reason: 'VOLUNTARY' };
+    unwrap(await coordinator.holder.releaseClaim(P, released));
+    const other = { task_id: SUBJECT, agent_id: 'b', session_id: 's-b', agent_role: 'full_stack' };
+    expect(unwrap(await coordinator.claims.claimTask(P, other))).toMatchObject({ success: true });
+    expect(unwrap(await first.end(run_id, 'FAILED'))).toMatchObject({ reason: 'GENERATION_MISMATCH' });
+    const payload = { run_id, status: 'FAILED', reason: null, says: '', iterations: 1, spent: COST };
+    const forged = { event_type: 'run_ended', task_id: SUBJECT, ...first.handle, generation: 2, payload };
+    expect(unwrap(await coordinator.holder.appendEvent(P, forged))).toMatchObject({
+      reason: 'SESSION_MISMATCH',
+    });
+    expect(unwrap(await coordinator.runs.show(P, run_id)).run).toMatchObject({ ended_at: null });
   });
 });
 

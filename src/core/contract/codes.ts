@@ -66,7 +66,13 @@ export const TRUST_REFUSALS = [
   'DENIED_HELD',
   'UNKNOWN_RESULT',
 ] as const;
-export const APPEND_REFUSALS = ['UNKNOWN_TASK', ...HANDLE_REFUSALS] as const;
+/** The last two: how a run is reported to end contradicts its edge. */
+export const APPEND_REFUSALS = [
+  'UNKNOWN_TASK',
+  ...HANDLE_REFUSALS,
+  'NOT_CONVERGED',
+  'TASK_ALREADY_COMPLETED',
+] as const;
 export const SESSION_REFUSALS = ['DENIED_LIMIT', 'SESSION_CLOSED', 'PUBLIC_KEY_CONFLICT'] as const;
 export const SPAWN_REFUSALS = [
   'NOT_INITIALISED',

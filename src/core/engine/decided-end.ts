@@ -32,8 +32,22 @@ export function decidedEnd(
   return refusal === 'DENIED_HELD' ? rejectedEnd(run, events) : null;
 }
 
+/** How an open run ends whose edge was granted again; null if it goes on. */
+export const overruledEnd = (run: RunSteps, events: readonly EventEnvelope[]): DecidedEnd | null =>
+  rejectedEnd(run, events) ?? resetEnd(run, events);
+
+/** An accepted candidate that an operator has reset is not submitted again. */
+function resetEnd(run: RunSteps, events: readonly EventEnvelope[]): DecidedEnd | null {
+  const ofRun = eventsOfRun(events, run.run_id);
+  const reset = ofRun.findLastIndex(({ event_type }) => claimEventKindOf(event_type) === 'reset');
+  const isOwn = ofRun
+    .slice(0, Math.max(reset, 0))
+    .some((event) => RESULT_KINDS.has(claimEventKindOf(event.event_type)) && isResultOf(run, event));
+  return isOwn ? { status: 'FAILED', reason: 'RESET', says: 'The accepted candidate was reset.' } : null;
+}
+
 /** How an open run has ended if a person has rejected its last candidate; null if it was not rejected. */
-export function rejectedEnd(run: RunSteps, events: readonly EventEnvelope[]): DecidedEnd | null {
+function rejectedEnd(run: RunSteps, events: readonly EventEnvelope[]): DecidedEnd | null {
   const review = eventsOfRun(events, run.run_id).findLast(
     ({ event_type }) => claimEventKindOf(event_type) === 'reviewed',
   );

@@ -171,3 +171,15 @@ function expectSameCost(actual: Cost, expected: Cost): void {
   expect(actual.usd ?? 0).toBeCloseTo(expected.usd ?? 0, 9);
   expect(actual.seconds).toBeCloseTo(expected.seconds, 9);
 }
+
+describe('the open run of an edge', () => {
+  const [running, request, over] = foldRuns(
+    eventsOf(...[started(RUNS[0]), requested(RUNS[1]), requested(RUNS[2])], ended('CANCELLED', RUNS[2])),
+  );
+
+  it('is one that was started, otherwise the oldest request, and never one that has ended', () => {
+    expect(openRunOf([request!, running!, over!])).toBe(running);
+    expect(openRunOf([over!, request!])).toBe(request);
+    expect(openRunOf([over!])).toBeUndefined();
+  });
+});

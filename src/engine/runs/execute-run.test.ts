@@ -7,10 +7,12 @@ import {
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
 import { vector } from '../../../test/support/workspace-files.js';
+import type { AppendBody } from '../../core/contract/events.js';
 import { foldRuns } from '../../core/engine/runs.js';
 import { buildCheck, buildPlan } from '../../core/engine/testing.js';
 import { withResultCounts } from '../../core/methodology/definition/convergence.js';
 import type { EdgeCoordination } from '../coordination.js';
+import { engineError } from '../engine-error.js';
 import type { EngineServices } from '../handlers/services.js';
 import { instantHost, type RunTrace, type ScriptedRun, scriptedServices } from '../testing/engine-harness.js';
 import { executeRun, type RunEnd, type RunHost } from './execute-run.js';
@@ -119,6 +121,77 @@ forEachStore('a run of an edge', (open) => {
     expect(reviews[0]?.reason).toContain(
       `gen spawn --type discovery --parent ${FEATURE} --edge design_code --reason 'stuck on design_code'`,
     );
+  });
+
+  test('is reported as stuck, with the command that spawns a discovery, until a person acts', async () => {
+    const harness = await configured(open);
+    const never = { ...SCRIPT, candidate: () => 'wrong' };
+    await executeRun(REQUEST, servicesOf(harness, never), instantHost(), SIGNAL);
+    const stuckIn = async () =>
+      unwrap(await harness.coordinator.methodology.start(P, {})).escalations.filter(
+        ({ kind }) => kind === 'stuck',
+      );
+    expect(await stuckIn()).toMatchObject([
+      {
+        feature_id: FEATURE,
+        edge: 'design_code',
+        next: expect.stringContaining(`gen spawn --type discovery --parent ${FEATURE} --edge design_code`),
+      },
+    ]);
+    const operator = { expected_generation: 1, reason: 'think first' };
+    unwrap(await harness.coordinator.decisions.operate(P, SUBJECT, 'hold', operator));
+    expect(await stuckIn()).toEqual([]);
+  });
+
+  test('ends as RESET if its accepted candidate was reset before the end was recorded, and another begins', async () => {
+    const harness = await configured(open);
+    const script = { ...SCRIPT, candidate: () => 'right' };
+    const services = servicesOf(harness, script);
+    const { coordination } = services;
+    const submitResult: EdgeCoordination['submitResult'] = async (body) => {
+      const reply = await coordination.submitResult(body);
+      const operator = { expected_generation: 1, reason: 'wrong after all' };
+      unwrap(await harness.coordinator.decisions.operate(P, SUBJECT, 'reset', operator));
+      return reply;
+    };
+    const reset = { ...services, coordination: { ...coordination, submitResult } };
+    expect(await executeRun(REQUEST, reset, instantHost(), SIGNAL)).toMatchObject({ status: 'CLAIM_LOST' });
+    const end = await executeRun(REQUEST, servicesOf(harness, script), instantHost(), SIGNAL);
+    expect(end).toMatchObject({ status: 'ENDED', run: { status: 'CONVERGED', generation: 2 } });
+    const runs = foldRuns((await harness.events()).filter(({ subject }) => subject === SUBJECT));
+    expect(runs).toMatchObject([
+      { status: 'FAILED', reason: 'RESET' },
+      { status: 'CONVERGED', retry_of: runs[0]?.run_id },
+    ]);
+  });
+
+  test('records every failed attempt with its cost, and the completed step once', async () => {
+    const harness = await configured(open);
+    const services = servicesOf(harness, SCRIPT);
+    const cost = { input_tokens: 5, output_tokens: 0, usd: 0, seconds: 0 };
+    let failures = 2;
+    const failing: EngineServices = {
+      ...services,
+      openConstructor: async (plan) => {
+        if (failures === 0) return services.openConstructor(plan);
+        failures -= 1;
+        throw engineError('throttled', 'Try later.', cost);
+      },
+    };
+    const end = await executeRun(REQUEST, failing, instantHost(), SIGNAL);
+    expect(end).toMatchObject({ status: 'ENDED', run: { status: 'CONVERGED' } });
+    const events = (await harness.events()).filter(
+      ({ payload }) => payload.step === 'construct_candidate' && payload.iteration === 1,
+    );
+    expect(events.map(({ event_type, payload }) => `${event_type} ${payload.attempt}`)).toEqual([
+      'run_step_started 1',
+      'run_step_failed 1',
+      'run_step_started 2',
+      'run_step_failed 2',
+      'run_step_started 3',
+      'run_step_completed 3',
+    ]);
+    expect(end.status === 'ENDED' && end.run.spent.input_tokens).toBeGreaterThanOrEqual(10);
   });
 
   test('waits for a person without a process, and goes on with the decision', async () => {
@@ -397,6 +470,34 @@ forEachStore('a run of an edge', (open) => {
     expect(end).toMatchObject({ status: 'ENDED', run: { status: 'CONVERGED' } });
     expect(trace.constructed).toEqual([1, 2]);
     expect(await typesIn(harness)).not.toContain('run_step_failed');
+  });
+
+  test('completes a step once although the request of a dead process arrives late', async () => {
+    const harness = await configured(open);
+    const services = servicesOf(harness, SCRIPT);
+    const { appendEvent } = services.coordination;
+    const isMade: (body: AppendBody) => boolean = ({ event_type, payload }) =>
+      event_type === 'run_step_completed' &&
+      payload.step === 'construct_candidate' &&
+      payload.iteration === 1;
+    const delayed: AppendBody[] = [];
+    const dying: EdgeCoordination['appendEvent'] = (body) => {
+      if (delayed.length === 0 && !isMade(body)) return appendEvent(body);
+      delayed.push(body);
+      throw new Error('killed');
+    };
+    const died = { ...services, coordination: { ...services.coordination, appendEvent: dying } };
+    await expect(executeRun(REQUEST, died, instantHost(), SIGNAL)).rejects.toThrow('killed');
+    const arriving: EdgeCoordination['appendEvent'] = async (body) => {
+      const [late] = isMade(body) ? delayed.splice(0) : [];
+      if (late !== undefined) expect(await appendEvent(late)).toMatchObject({ success: true });
+      return appendEvent(body);
+    };
+    const next = { ...services, coordination: { ...services.coordination, appendEvent: arriving } };
+    const end = await executeRun(REQUEST, next, instantHost(), SIGNAL);
+    expect(end).toMatchObject({ status: 'ENDED', run: { status: 'CONVERGED' } });
+    const made = (await harness.events()).filter(isMade);
+    expect(made.map(({ payload }) => payload.attempt)).toEqual([1]);
   });
 
   test('still waits when it is run again before there is a decision', async () => {

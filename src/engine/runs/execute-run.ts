@@ -1,7 +1,7 @@
 import type { StateMachine } from '../../core/engine/asl.js';
 import type { Cost } from '../../core/engine/check-outcome.js';
 import { functionName } from '../../core/engine/compile-machine.js';
-import { decidedEnd, isDecided, rejectedEnd } from '../../core/engine/decided-end.js';
+import { decidedEnd, isDecided, overruledEnd } from '../../core/engine/decided-end.js';
 import {
   type BlobReference,
   handlerResults,
@@ -101,7 +101,7 @@ interface ContinuedRun {
 
 /**
  * A rejected candidate is not put before a person again. That the edge was granted means that its hold was lifted, so the
- * run ends, and another begins that knows its findings.
+ * run ends, and another begins that knows its findings. The same applies to an accepted candidate that was reset.
  */
 async function runUnderClaim(
   request: RunRequest,
@@ -111,7 +111,7 @@ async function runUnderClaim(
   signal: AbortSignal,
 ): Promise<RunEnd> {
   const { open, events, author } = parts;
-  const end = open === undefined ? null : rejectedEnd(open, events);
+  const end = open === undefined ? null : overruledEnd(open, events);
   if (open === undefined || end === null) return continueRun(request, services, host, parts, signal);
   const { run_id, iterations, spent } = open;
   const payload = { run_id, ...end, iterations, spent };
@@ -138,8 +138,7 @@ async function continueRun(
       ? await unlessClaimLost(() => startRun(request, services, author, { run_id, retry_of: retryOf }))
       : ((await readJson(blobs, open.machine)) as StateMachine);
   if (machine === null) return claimLost(run_id);
-  // A requested run can be cancelled while this executor starts it.
-  if (open?.started_at === null && (await runOf(services, subject, run_id)).ended_at !== null) {
+  if (open?.started_at === null && (await isCancelled(services, subject, run_id))) {
     await releaseEdge(services, author, 'VOLUNTARY', CANCELLED);
     return claimLost(run_id, CANCELLED);
   }
@@ -149,11 +148,14 @@ async function continueRun(
   const retried = await retriedFindings(blobs, runs, retryOf);
   const says = await runSteps(request, services, host, { machine, journal, claim, retried }, signal);
   const run = await runOf(services, subject, run_id);
+  if (run === undefined) return claimLost(run_id, RUN_LOST);
   if (says === null) return claimLost(run_id, run.status === 'CANCELLED' ? CANCELLED : undefined);
   return { status: run.ended_at === null ? 'WAITING' : 'ENDED', run, says };
 }
 
 const CANCELLED = 'The run was cancelled.';
+const RUN_LOST =
+  'The log no longer contains this run: the store was restored from an older copy. Start a new run with gen iterate.';
 
 const claimLost = (run_id: string, says = 'Another executor has the edge.'): RunEnd => ({
   status: 'CLAIM_LOST',
@@ -161,10 +163,19 @@ const claimLost = (run_id: string, says = 'Another executor has the edge.'): Run
   says,
 });
 
-async function runOf({ coordination }: EngineServices, subject: string, runId: string): Promise<Run> {
-  const run = foldRuns(await coordination.eventsOf(subject)).find(({ run_id }) => run_id === runId);
-  if (run === undefined) throw new Error(`the log has no run ${runId}`);
-  return run;
+/** A requested run can be cancelled while its executor starts it. */
+async function isCancelled(services: EngineServices, subject: string, runId: string): Promise<boolean> {
+  const run = await runOf(services, subject, runId);
+  return run !== undefined && run.ended_at !== null;
+}
+
+/** Undefined if the log has lost the run: its store was restored from an older copy. */
+async function runOf(
+  { coordination }: EngineServices,
+  subject: string,
+  runId: string,
+): Promise<Run | undefined> {
+  return foldRuns(await coordination.eventsOf(subject)).find(({ run_id }) => run_id === runId);
 }
 
 /** Null if the claim was lost meanwhile. */
@@ -197,7 +208,8 @@ async function refused(
   const ended = await unlessClaimLost(() => appendRunEvent(coordination, author, 'run_ended', payload));
   // Another executor has claimed the edge meanwhile, and continues the run.
   if (ended === null) return { status: 'REFUSED', refusal };
-  return { status: 'ENDED', run: await runOf(services, subject, run_id), says: end.says };
+  const run = await runOf(services, subject, run_id);
+  return run === undefined ? claimLost(run_id, RUN_LOST) : { status: 'ENDED', run, says: end.says };
 }
 
 /** The generation of the last event that changed the edge's head. An executor may have died before its first step. */

@@ -3,6 +3,7 @@ import type { LogAuditReport } from '../../../core/audit/log-audit.js';
 import { SessionSignatureChecker } from '../../../core/audit/session-signature-checker.js';
 import { SignatureRequirements, UnsignedCommands } from '../../../core/audit/unsigned-commands.js';
 import { PolicyAwareLogChecker } from '../../../core/claims/policy-aware-log-checker.js';
+import { isEnforcedRule, RunLogChecker } from '../../../core/engine/run-log-checker.js';
 import type { EventEnvelope } from '../../../core/events/envelope.js';
 import { isSignedBy } from '../verify-signature.js';
 import type { LogViolation } from './log-violation.js';
@@ -31,7 +32,10 @@ export interface LogReport {
   /** Losses of history that an operator accepted. */
   readonly losses: readonly RecordedLoss[];
   readonly breaks: readonly LogViolation[];
-  /** What is no violation by itself. `UNSIGNED`: a command has no signature although the tenant required one. */
+  /**
+   * What is no violation by itself. `UNSIGNED`: a command has no signature although the tenant required one. `RUN-nn`:
+   * an executor has reported a run that contradicts itself.
+   */
   readonly notes: readonly LogViolation[];
 }
 
@@ -55,6 +59,7 @@ export class LogVerifier {
   private readonly notes: LogViolation[] = [];
   private readonly subjects = new Set<string>();
   readonly checker = new PolicyAwareLogChecker();
+  private readonly runs = new RunLogChecker();
   private readonly signatures = new SessionSignatureChecker(isSignedBy);
   private readonly unsigned: UnsignedCommands;
   private events = 0;
@@ -102,7 +107,17 @@ export class LogVerifier {
     for (const { invariant, subject, message: says } of this.checker.checkEvent(event)) {
       this.add({ file, line, rule: invariant, subject, says });
     }
+    this.checkRuns(located);
     this.checkSignature(located);
+  }
+
+  /** What an executor reports under its own claim can contradict itself in an intact log: that is a note. */
+  private checkRuns({ event, file, line }: VisitedEvent): void {
+    for (const { rule, subject, says } of this.runs.checkEvent(event)) {
+      const found = { file, line, rule, subject, says };
+      if (isEnforcedRule(rule)) this.add(found);
+      else this.addNote(found);
+    }
   }
 
   private checkSignature({ event, file, line }: VisitedEvent): void {
@@ -111,9 +126,12 @@ export class LogVerifier {
     const at = `position ${event.position}`;
     const fault = this.signatures.visit(event);
     if (fault !== null) this.add({ ...found, rule: 'SIGNATURE', says: `${at}: ${fault}` });
-    const isUnsigned = this.unsigned.isUnsigned(event);
-    if (isUnsigned && this.notes.length < VIOLATIONS_MAX)
-      this.notes.push({ ...found, rule: 'UNSIGNED', says: `${at}: ${UNSIGNED_TEXT}` });
+    if (this.unsigned.isUnsigned(event))
+      this.addNote({ ...found, rule: 'UNSIGNED', says: `${at}: ${UNSIGNED_TEXT}` });
+  }
+
+  private addNote(note: LogViolation): void {
+    if (this.notes.length < VIOLATIONS_MAX) this.notes.push(note);
   }
 
   add({ file, line, last_line = line, rule, subject, says }: LogViolation): void {

@@ -91,9 +91,14 @@ function featureStep(
 const stuckThreshold = ({ edges }: Methodology, profile: Profile, edge: string): number =>
   ownValue(edges, edge)?.stuck_threshold ?? profile.stuck_threshold;
 
-/** Whether the last `threshold` deltas are equal and not zero. */
-export function isStuck({ status, deltas }: EdgeState, threshold: number): boolean {
-  if (status !== 'iterating') return false;
+/**
+ * Whether the last `threshold` deltas are equal and not zero. An edge whose run was escalated waits for a person and is
+ * still stuck. One on hold, or that waits for a spawned feature, is not: a person has acted on it.
+ */
+export function isStuck(edge: EdgeState, threshold: number): boolean {
+  const { status, deltas, hold, blocked_by, escalation } = edge;
+  if (status === 'converged' || hold !== null || blocked_by !== null) return false;
+  if (status !== 'iterating' && escalation === null) return false;
   const times = Math.min(Math.max(threshold, 1), DELTAS_MAX);
   const last = deltas.slice(-times);
   const [first] = last;

@@ -124,6 +124,17 @@ describe('a stuck edge', () => {
     expect(go(with_(3, -1, 3, 3)).state).toBe('IN_PROGRESS');
   });
 
+  it('is stuck while its escalated run waits for a person, until that person holds it', () => {
+    const input = with_(3, 3, 3);
+    input.events.append('claim_suspended', 'F', 'design_code');
+    expect(go(input).state).not.toBe('STUCK');
+    input.events.append('run_ended', 'F', 'design_code', { status: 'ESCALATED', says: 'stuck' });
+    expect(go(input).state).toBe('STUCK');
+    expect(go(input).escalations.map(({ kind }) => kind)).toEqual(['stuck', 'review']);
+    input.events.append('edge_held', 'F', 'design_code', { reason: 'think first' });
+    expect(go(input).state).not.toBe('STUCK');
+  });
+
   it('is not an edge with three zero deltas in a row (7.3)', () => {
     expect(go(with_(0, 0, 0)).state).toBe('IN_PROGRESS');
   });
