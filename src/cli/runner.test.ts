@@ -76,7 +76,7 @@ describe('gen runner', { timeout: 120_000 }, () => {
     expect((await gen(terminal, 'runner', 'list')).out).toContain('There are no runners');
     const blocked = await gen(terminal, 'task', 'explain', EDGE);
     expect(blocked.out).toContain('Evidence is verified');
-    expect(blocked.out).toContain('compiles: The policy `evidence` is verified, and no runner is enrolled.');
+    expect(blocked.out).toContain('compiles: Not proposed yet (gen task propose); no runner is enrolled');
     const enrolled = await gen(terminal, 'runner', 'enrol', '--label', 'build host', '--key', key);
     expect(enrolled.out).toContain(`was written to ${key}`);
     if (process.platform !== 'win32') expect((await stat(key)).mode & 0o777).toBe(0o600);
@@ -84,7 +84,7 @@ describe('gen runner', { timeout: 120_000 }, () => {
     const { runner_id } = JSON.parse(again.out) as { runner_id: string };
     expect((await gen(terminal, 'runner', 'list')).out).toMatch(/enrolled +build host/);
     const { out } = await gen(terminal, 'task', 'explain', EDGE);
-    expect(out).toContain('compiles: No runner has evidence of it yet');
+    expect(out).toContain('compiles: Not proposed yet (gen task propose); a runner runs the checks');
     expect((await gen(terminal, 'runner', 'revoke', runner_id)).out).toContain('is revoked');
     expect((await gen(terminal, 'runner', 'list')).out).toMatch(/revoked/);
     await chmod(key, 0o644);
