@@ -98,10 +98,17 @@ describe('gen runner', { timeout: 120_000 }, () => {
     await gen(terminal, 'runner', 'enrol', '--key', key);
     const wrong = await propose('not yet');
     expect((await runOnce('--repo', repo)).out).toContain('compiles fail');
+    const explain = async () => (await gen(terminal, 'task', 'explain', EDGE, '--session', 's1')).out;
+    expect(await explain()).toContain('compiles: A runner ran it: fail');
+    expect(await explain()).toContain(`propose them again: gen task propose ${EDGE}`);
     expect(await submit(wrong)).toMatchObject({ reason: 'NOT_CONVERGED', failing: [{ name: 'compiles' }] });
     const right = await propose('ready');
     expect((await gen(terminal, 'runner', 'candidates')).out).toContain(EDGE);
+    expect(await explain()).toMatch(/compiles: Proposed as [0-9a-f]{12}; waiting for a runner/);
     expect((await runOnce('--repo', repo, '--ref', 'main')).out).toContain('compiles pass');
+    expect(await explain()).toMatch(/compiles: Passed by runner rnr_[0-9a-f]+\./);
+    expect(await explain()).toContain(`Submit now: gen task submit ${EDGE} --drafts`);
+    expect(await explain()).not.toContain('cannot be claimed');
     expect((await runOnce('--repo', repo)).out).toBe('');
     expect(git(repo, 'worktree', 'list').split('\n')).toHaveLength(1);
     const recorded = await client.events({ type: 'EVIDENCE_RECORDED' });

@@ -15,9 +15,17 @@ export function unknownCommand(program: Command, word: string | undefined): Comm
     group.commands.map((command) => ({ name: command.name(), path: `${group.name()} ${command.name()}` })),
   );
   const exact = inGroups.filter(({ name }) => name === word).map(({ path }) => path);
-  const meant = exact.length > 0 ? exact : closestNames(word, groups.map((group) => group.name()));
+  const meant =
+    exact.length > 0
+      ? exact
+      : closestNames(
+          word,
+          groups.map((group) => group.name()),
+        );
   const suggestion =
-    meant.length === 0 ? 'List the commands: gen --help' : `Did you mean ${meant.map((path) => `gen ${path}`).join(' or ')}?`;
+    meant.length === 0
+      ? 'List the commands: gen --help'
+      : `Did you mean ${meant.map((path) => `gen ${path}`).join(' or ')}?`;
   return wrongUsage(`There is no command gen ${word}. ${suggestion}`);
 }
 

@@ -55,7 +55,7 @@ export function parseWithSchema<T>(
 /** Suggests the known field that an unknown one may mean. */
 type SuggestField = (parent: readonly PropertyKey[], name: string) => string | null;
 
-/** The unknown fields that are close to a known one which the object does not have. */
+/** The unknown fields that are close to a known one. */
 function misspeltFields(schema: z.ZodType, value: unknown, issues: readonly SchemaIssue[]) {
   const keyOf = (path: readonly PropertyKey[]) => path.map(String).join('\0');
   const suggestions = new Map<string, string>();
@@ -63,12 +63,12 @@ function misspeltFields(schema: z.ZodType, value: unknown, issues: readonly Sche
   for (const issue of issues) {
     if (issue.code !== 'unrecognized_keys') continue;
     const at = issue.path as (string | number)[];
-    const names = fieldNamesAt(schema, at, value).filter((name) => valueAt(value, [...at, name]) === undefined);
+    const names = fieldNamesAt(schema, at, value);
     for (const name of issue.keys) {
       const [closest] = closestNames(name, names);
       if (closest === undefined) continue;
       suggestions.set(keyOf([...at, name]), closest);
-      meant.add(keyOf([...at, closest]));
+      if (valueAt(value, [...at, closest]) === undefined) meant.add(keyOf([...at, closest]));
     }
   }
   const suggest: SuggestField = (parent, name) => suggestions.get(keyOf([...parent, name])) ?? null;
