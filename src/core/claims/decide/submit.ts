@@ -174,7 +174,9 @@ function escalate(head: Head, command: SubmitCommand, context: DecisionContext):
     reason: escalationReason(command),
     iteration: command.facts.iteration,
     ...listed,
-    ...(escalationReason(command) === 'omits_checks' ? { omitted_checks: omittedChecksOf(command).slice(0, NAMES_LISTED_MAX) } : {}),
+    ...(escalationReason(command) === 'omits_checks'
+      ? { omitted_checks: omittedChecksOf(command).slice(0, NAMES_LISTED_MAX) }
+      : {}),
     until: isoTime(builder.at_ms + context.rules.suspend_max_seconds * 1000),
   });
   const bound = isLate ? leaseCommitBound(head, context) : permitCommitBound(head, context);
