@@ -4,8 +4,8 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 folder=${1:?Pass an empty folder for the project}
-# `command`, because this function has the name of the program.
-gen() { ${GEN:-command gen} "$@"; }
+# `command`, because this function has the name of the program. `eval`, because a path in GEN may have quotes and spaces.
+gen() { eval "${GEN:-command gen} \"\$@\""; }
 
 mkdir -p "$folder"
 cp "$here"/project/* "$folder"

@@ -39,6 +39,9 @@ test('gen runs lists, shows, cancels and retries runs, by the beginning of their
   expect(retried.out).toContain(`gen iterate '${edge}'`);
   const listed = JSON.parse((await gen(terminal, 'runs', '--json')).out).runs;
   expect(listed).toMatchObject([{ status: 'REQUESTED', retry_of: id }, { run_id: id }]);
+  const ambiguous = await gen(terminal, 'runs', 'show', '');
+  expect(ambiguous).toMatchObject({ code: 1, err: expect.stringContaining('begins the ids of 2 runs') });
+  for (const { run_id } of listed) expect(ambiguous.err).toContain(run_id);
   expect((await gen(terminal, 'runs', 'cancel', listed[0].run_id)).out).toContain('is cancelled');
   const again = await gen(terminal, 'runs', 'cancel', listed[0].run_id);
   expect(again).toMatchObject({ code: 1, err: expect.stringContaining('RUN_ENDED') });

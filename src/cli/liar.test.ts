@@ -80,7 +80,7 @@ describe('under `evidence: verified` no edge converges', { timeout: 60_000 }, ()
     const { runner, runnerClient, propose, submit, expectOpen } = await openProject();
     const { manifest, statement } = await propose({ 'src/a.ts': 'x' });
     expect(await submit(manifest)).toMatchObject({ reason: 'NOT_CONVERGED' });
-    await expectOpen(/tests_pass: No runner has evidence of it yet/);
+    await expectOpen(/tests_pass: Proposed as [0-9a-f]{12}; waiting for a runner/);
     const failed = passed({ result: 'fail', says: '3 tests failed.', exit_code: 1 });
     expect(await runnerClient.recordEvidence(runner.signed(statement([failed])))).toMatchObject({
       reason: 'RECORDED',
@@ -103,7 +103,7 @@ describe('under `evidence: verified` no edge converges', { timeout: 60_000 }, ()
     expect(await agent.recordEvidence(runner.signed(statement()))).toMatchObject({ code: 'FORBIDDEN' });
     expect(await agent.putPolicy({ evidence: 'reported' })).toMatchObject({ code: 'FORBIDDEN' });
     expect(await submit(manifest)).toMatchObject({ reason: 'NOT_CONVERGED' });
-    await expectOpen(/tests_pass: No runner has evidence of it yet/);
+    await expectOpen(/tests_pass: Proposed as [0-9a-f]{12}; waiting for a runner/);
   });
 
   it('if evidence of another tree or of another generation is replayed', async () => {
@@ -114,7 +114,7 @@ describe('under `evidence: verified` no edge converges', { timeout: 60_000 }, ()
     const bad = await propose({ 'src/a.ts': 'bad' });
     expect(await runnerClient.recordEvidence(evidence)).toMatchObject({ reason: 'NO_CANDIDATE' });
     expect(await submit(bad.manifest)).toMatchObject({ reason: 'NOT_CONVERGED' });
-    await expectOpen(/tests_pass: No runner has evidence of it yet/);
+    await expectOpen(/tests_pass: Proposed as [0-9a-f]{12}; waiting for a runner/);
     await propose({ 'src/a.ts': 'good' });
     await runnerClient.recordEvidence(evidence);
     await reclaim();
@@ -128,7 +128,7 @@ describe('under `evidence: verified` no edge converges', { timeout: 60_000 }, ()
     const event = { event_type: 'edge_converged', feature_id: 'REQ-F-A', edge: 'design_code', payload: {} };
     expect(await agent.appendEvent({ ...event, agent_id: 'liar' })).not.toMatchObject({ success: true });
     expect(await agent.importEvents([event])).toMatchObject({ code: 'FORBIDDEN' });
-    await expectOpen(/tests_pass: No runner has evidence of it yet/);
+    await expectOpen(/tests_pass: Proposed as [0-9a-f]{12}; waiting for a runner/);
   });
 
   it.each([
@@ -151,6 +151,6 @@ describe('under `evidence: verified` no edge converges', { timeout: 60_000 }, ()
     const { manifest, reply } = await propose({ '.ai-workspace/graph/edges/design_code.yml': 'x' });
     expect(reply).toMatchObject({ code: 'INVALID_REQUEST' });
     expect(await submit(manifest)).toMatchObject({ code: 'INVALID_REQUEST' });
-    await expectOpen(/tests_pass: No runner has evidence of it yet/);
+    await expectOpen(/tests_pass: Not proposed yet/);
   });
 });

@@ -8,8 +8,9 @@ import { type Io, type RawIo, sanitizedIo } from './io.js';
 import { addOptions } from './option-table.js';
 import { printOtherServerNotice } from './other-server.js';
 import { wrapNotice } from './output/wrap.js';
-import { commandGroupsFor } from './registry.js';
+import { commandGroupsFor, commandNameIn } from './registry.js';
 import { problemFailure } from './replies.js';
+import { unknownCommand } from './unknown-command.js';
 
 /** The package manifest is two folders above, both in `src` and in `dist`. */
 const MANIFEST = new URL('../../package.json', import.meta.url);
@@ -100,6 +101,12 @@ export async function run(args: readonly string[], raw: RawIo): Promise<ExitCode
   const program = buildProgram(io, await commandGroupsFor(argv), (exitCode) => {
     code = exitCode;
   });
+  const unknown = unknownCommand(program, commandNameIn(argv));
+  if (unknown !== null) {
+    if (argv.includes('--json')) io.stdout.write(`${JSON.stringify(unknown.body)}\n`);
+    io.stderr.write(`${unknown.message}\n`);
+    return EXIT.usage;
+  }
   try {
     // Only a leading `--version` is the program's; after a command it is that command's option.
     await program.parseAsync(argv[0] === '--version' ? ['-V'] : argv, { from: 'user' });

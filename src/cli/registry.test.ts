@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { buildProgram } from './program.js';
 import { allCommandGroups, commandGroupsFor } from './registry.js';
-import { start } from './testing/terminal.js';
+import { gen, start } from './testing/terminal.js';
 
 const { io } = start({ cwd: '.' }, '--version');
 const namesIn = async (...argv: string[]) =>
@@ -14,6 +14,18 @@ it('loads only the module of the named command', async () => {
     expect(found, name).toContain(name);
     expect(found.length, name).toBeLessThan(4);
   }
+});
+
+it.each([
+  ['explain', 'gen task explain'],
+  ['submit', 'gen task submit'],
+  ['enrol', 'gen runner enrol'],
+  ['show', 'gen plan show or gen task show'],
+  ['statsu', 'gen status'],
+])('suggests the command that gen %s may mean', async (word, meant) => {
+  const { code, err } = await gen({ cwd: '.' }, word, 'A-001');
+  expect(code).toBe(2);
+  expect(err).toContain(`There is no command gen ${word}. Did you mean ${meant}`);
 });
 
 it('lists every command under one of the five headings of the help', async () => {

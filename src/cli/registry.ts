@@ -92,7 +92,7 @@ const OPTIONS_WITH_VALUE = new Set(
 );
 
 /** The first argument that is neither an option nor the value of one. */
-function commandNameIn(argv: readonly string[]): string | undefined {
+export function commandNameIn(argv: readonly string[]): string | undefined {
   for (let index = 0; index < argv.length; index += 1) {
     const word = argv[index] ?? '';
     if (!word.startsWith('-')) return word;

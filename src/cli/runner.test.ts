@@ -76,7 +76,7 @@ describe('gen runner', { timeout: 120_000 }, () => {
     expect((await gen(terminal, 'runner', 'list')).out).toContain('There are no runners');
     const blocked = await gen(terminal, 'task', 'explain', EDGE);
     expect(blocked.out).toContain('Evidence is verified');
-    expect(blocked.out).toContain('compiles: The policy `evidence` is verified, and no runner is enrolled.');
+    expect(blocked.out).toContain('compiles: Not proposed yet (gen task propose); no runner is enrolled');
     const enrolled = await gen(terminal, 'runner', 'enrol', '--label', 'build host', '--key', key);
     expect(enrolled.out).toContain(`was written to ${key}`);
     if (process.platform !== 'win32') expect((await stat(key)).mode & 0o777).toBe(0o600);
@@ -84,7 +84,7 @@ describe('gen runner', { timeout: 120_000 }, () => {
     const { runner_id } = JSON.parse(again.out) as { runner_id: string };
     expect((await gen(terminal, 'runner', 'list')).out).toMatch(/enrolled +build host/);
     const { out } = await gen(terminal, 'task', 'explain', EDGE);
-    expect(out).toContain('compiles: No runner has evidence of it yet');
+    expect(out).toContain('compiles: Not proposed yet (gen task propose); a runner runs the checks');
     expect((await gen(terminal, 'runner', 'revoke', runner_id)).out).toContain('is revoked');
     expect((await gen(terminal, 'runner', 'list')).out).toMatch(/revoked/);
     await chmod(key, 0o644);
@@ -98,10 +98,17 @@ describe('gen runner', { timeout: 120_000 }, () => {
     await gen(terminal, 'runner', 'enrol', '--key', key);
     const wrong = await propose('not yet');
     expect((await runOnce('--repo', repo)).out).toContain('compiles fail');
+    const explain = async () => (await gen(terminal, 'task', 'explain', EDGE, '--session', 's1')).out;
+    expect(await explain()).toContain('compiles: A runner ran it: fail');
+    expect(await explain()).toContain(`propose them again: gen task propose ${EDGE}`);
     expect(await submit(wrong)).toMatchObject({ reason: 'NOT_CONVERGED', failing: [{ name: 'compiles' }] });
     const right = await propose('ready');
     expect((await gen(terminal, 'runner', 'candidates')).out).toContain(EDGE);
+    expect(await explain()).toMatch(/compiles: Proposed as [0-9a-f]{12}; waiting for a runner/);
     expect((await runOnce('--repo', repo, '--ref', 'main')).out).toContain('compiles pass');
+    expect(await explain()).toMatch(/compiles: Passed by runner rnr_[0-9a-f]+\./);
+    expect(await explain()).toContain(`Submit now: gen task submit ${EDGE} --drafts`);
+    expect(await explain()).not.toContain('cannot be claimed');
     expect((await runOnce('--repo', repo)).out).toBe('');
     expect(git(repo, 'worktree', 'list').split('\n')).toHaveLength(1);
     const recorded = await client.events({ type: 'EVIDENCE_RECORDED' });

@@ -33,7 +33,8 @@ it('gives a session back what it holds, and tells others who holds it', async ()
   expect(next).toMatchObject({ resumed: true, claim: { task_id: TASK, generation: 1 } });
   const explained = await gen(terminal, 'task', 'explain', TASK);
   expect(explained.out).toContain('you hold it under generation 1');
-  expect(explained.out).toContain('resume: true');
+  expect(explained.out).toContain(`Submit it: gen task submit ${TASK}`);
+  expect(explained.out).not.toContain('cannot be claimed');
   expect(explained.out).not.toContain(next.claim.id);
   const fresh = JSON.parse((await gen(terminal, 'next', '--new', '--json')).out);
   expect(fresh.claim?.task_id).not.toBe(TASK);

@@ -3,7 +3,7 @@ import { subjectKeys } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
-import { CommandFailure } from '../exit.js';
+import { failureWithCode } from '../exit.js';
 import { costText, runStatus, runText } from '../output/run.js';
 import { reportRefusal, showDecision, unwrapReply } from '../replies.js';
 
@@ -90,6 +90,7 @@ Examples:
 });
 
 const PAGES_MAX = 20;
+const CANDIDATES_SHOWN_MAX = 10;
 
 /** The run whose id begins with these characters, among the newest ones. */
 async function findRun(context: CommandContext, id: string): Promise<RunSummary> {
@@ -104,10 +105,13 @@ async function findRun(context: CommandContext, id: string): Promise<RunSummary>
     after = next;
   }
   const [run, other] = found;
-  if (run === undefined) throw new CommandFailure(`There is no run ${id}. Known runs: gen runs`);
-  if (other !== undefined)
-    throw new CommandFailure(`${id} begins the ids of ${found.length} runs. Pass more characters.`);
-  return run;
+  if (run === undefined) throw failureWithCode('UNKNOWN_RUN', `There is no run ${id}. Known runs: gen runs`);
+  if (other === undefined) return run;
+  const shown = found.slice(0, CANDIDATES_SHOWN_MAX);
+  const lines = shown.map(({ run_id, task_id }) => `  ${run_id}  ${task_id}`);
+  const more = found.length > shown.length ? [`  and ${found.length - shown.length} more`] : [];
+  const problem = `${id} begins the ids of ${found.length} runs. Pass more characters of one of these:`;
+  throw failureWithCode('AMBIGUOUS_RUN', [problem, ...lines, ...more].join('\n'));
 }
 
 const runsTable = (runs: readonly RunSummary[], context: CommandContext): string =>

@@ -6,6 +6,7 @@ import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { AT_OPTION, LEASE_OPTION, parseWholeNumber } from '../option-parsers.js';
 import { expiredText } from '../output/expired.js';
+import { explanationLines } from '../output/explanation.js';
 import { lineageText } from '../output/lineage.js';
 import { taskText } from '../output/task.js';
 import { formatUtc } from '../output/text.js';
@@ -77,18 +78,11 @@ const history = command('history <id>', {
 });
 
 const explain = command('explain <id>', {
-  description: 'explain why it can or cannot be claimed',
+  description: 'explain why it can or cannot be claimed; to its holder, what to do next',
   async run(context, taskId) {
-    const { paint } = context;
     const genesis = await context.genesis();
     const explanation = unwrapReply(await genesis.explain(taskId, await context.session()));
-    context.show(explanation, ({ claimable, why, next, evidence }) => [
-      `${taskId} ${claimable ? paint.green('can be claimed') : paint.yellow('cannot be claimed')}`,
-      ...why.map(({ rule, says }) => `  ${rule}: ${says}`),
-      next,
-      ...(evidence === undefined ? [] : [`Evidence is ${evidence.policy}: ${evidence.says}`]),
-      ...(evidence?.missing ?? []).map(({ name, says }) => `  ${name}: ${says}`),
-    ]);
+    context.show(explanation, () => explanationLines(explanation, context.paint));
   },
 });
 

@@ -1,5 +1,7 @@
 import type { GrantedClaim } from '../../core/contract/claims.js';
 import type { EffectiveCheck } from '../../core/contract/tasks.js';
+import { submitCandidateCommand } from '../../core/engine/holder-advice.js';
+import { genCommand } from '../../core/methodology/definition/command.js';
 import { subjectKindOf } from '../../core/subject.js';
 import type { DraftGrant } from '../../workspace/drafts/draft-grant.js';
 import { Workspace } from '../../workspace/workspace.js';
@@ -15,6 +17,8 @@ export interface EdgeGrant {
   /** The feature's title; null if the project has none. */
   readonly title: string | null;
   readonly checks: readonly EffectiveCheck[];
+  /** Whether a runner must pass the deterministic checks before the result is submitted. */
+  readonly needs_evidence: boolean;
 }
 
 /** Returns null if the claim is on a task. */
@@ -22,7 +26,9 @@ export async function edgeGrant(context: CommandContext, claim: GrantedClaim): P
   if (subjectKindOf(claim.task_id) !== 'edge') return null;
   const genesis = await context.genesis();
   const { title = null, checks = [] } = unwrapReply(await genesis.task(claim.task_id));
-  return { draft_folder: await draftFolderOrWarning(context, claim), title, checks };
+  const hasPrograms = checks.some(({ type }) => type === 'deterministic');
+  const needs_evidence = hasPrograms && unwrapReply(await genesis.policy()).evidence === 'verified';
+  return { draft_folder: await draftFolderOrWarning(context, claim), title, checks, needs_evidence };
 }
 
 /** Null without a workspace, or if no folder can be created, which is warned of. */
@@ -65,24 +71,28 @@ export async function removeWorktree(
 }
 
 /** The title, the draft folder, the checks, and how to submit. */
-export function edgeGrantLines(
-  context: CommandContext,
-  { draft_folder, title, checks }: EdgeGrant,
-  taskId: string,
-): string[] {
+export function edgeGrantLines(context: CommandContext, grant: EdgeGrant, taskId: string): string[] {
+  const { draft_folder, title, checks } = grant;
   const { paint } = context;
   const lines = title === null ? [''] : [...context.wrap(title, 2), ''];
   lines.push(`  Write to   ${draft_folder ?? 'any folder: there is no workspace here'}`);
   if (draft_folder !== null) lines.push(...context.labelled('', PATHS_HINT, 13).map(paint.dim));
   if (checks.length > 0) lines.push('', '  Checks:');
   lines.push(...checks.flatMap((check) => checkLines(check, context)));
+  return [...lines, '', ...whenDoneLines(grant, taskId, context.repeatedOptions())];
+}
+
+/** Only drafts can be proposed, so under `verified` there is no other way to submit. */
+function whenDoneLines({ draft_folder, checks, needs_evidence }: EdgeGrant, taskId: string, options: string) {
+  if (needs_evidence) {
+    return [
+      `When done: ${genCommand('task', 'propose', taskId)}${options}`,
+      `When a runner has passed it (${genCommand('task', 'explain', taskId)}${options}): ${submitCandidateCommand(taskId, checks)}${options}`,
+    ];
+  }
   const result = draft_folder === null ? '--file RESULT' : '--drafts';
   const report = checks.some(({ type }) => type !== 'human') ? ' --check NAME=pass …' : '';
-  return [
-    ...lines,
-    '',
-    `When done: gen task submit ${taskId} ${result}${report}${context.repeatedOptions()}`,
-  ];
+  return [`When done: gen task submit ${taskId} ${result}${report}${options}`];
 }
 
 const PATHS_HINT =

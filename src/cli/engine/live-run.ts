@@ -17,7 +17,7 @@ export const observeRun = (context: CommandContext, plan: EdgePlan): RunObserver
 
 const listedRun = (context: CommandContext): RunObserver => ({
   onStart: ({ run_id, generation }) => context.printNotice(`Run ${run_id}, generation ${generation}`),
-  onState: (state) => context.printNotice(`  ${state}`),
+  onState: (state, isReplayed) => context.printNotice(`  ${state}${isReplayed ? ' (replayed)' : ''}`),
   end: () => {},
 });
 

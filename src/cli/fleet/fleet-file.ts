@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { didYouMean } from '../../core/closest-names.js';
 import { WORK_KINDS, type WorkKind } from '../../core/contract/values.js';
 import { TRACK_PATTERN } from '../../core/plan/task-id.js';
 import { checkJsonShape, parseWithSchema, type ShapeFaultSink } from '../../core/yaml/check-shape.js';
@@ -116,8 +115,7 @@ class FleetFaults implements ShapeFaultSink {
     const plain = message
       .replace(/ is not valid: .*$/s, ' is not valid.')
       .replace('; check its spelling', '');
-    const hint = code === 'UNKNOWN_FIELD' ? didYouMean(String(path.at(-1)), fieldsAt(path)) : '';
-    this.report(path, `${plain}${hint} Expected ${expectedAt(code, path)}.`);
+    this.report(path, `${plain} Expected ${expectedAt(code, path)}.`);
   }
 
   report(path: DocumentPath, message: string, known?: SourcePosition): void {

@@ -14,6 +14,7 @@ import {
 } from '../../engine/runner/attest-candidate.js';
 import { type FetchedBase, fetchFolderBase, fetchGitBase } from '../../engine/runner/runner-base.js';
 import { chooseExecutor } from '../check/choose-executor.js';
+import { withGapsInProcess } from '../check/gaps-in-process.js';
 import type { CommandContext } from '../context.js';
 import { EXIT } from '../exit.js';
 import { singleLine } from '../output/text.js';
@@ -44,7 +45,7 @@ export async function runRunner(context: CommandContext, options: RunnerOptions)
     getBlob: async (sha256, bytes_max) => unwrapReply(await client.getBlob(sha256, { bytes_max })),
     putBlob: async (sha256, bytes) => void unwrapReply(await client.putBlob(sha256, bytes)),
     fetchBase: () => fetchBase(options.base),
-    runCheck: checkRunner(executor),
+    runCheck: checkRunner(withGapsInProcess(executor, context)),
     limits: DEFAULT_CHECK_LIMITS,
     now: () => new Date(),
   };

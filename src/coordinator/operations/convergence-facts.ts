@@ -50,7 +50,11 @@ export function convergenceFacts(
   const ofRole = checkAuthority(methodology, { edge, agent_role, files, is_human });
   const isGuarded = view.policy.evidence === 'verified' && !is_human;
   const authority = isGuarded ? guardedAuthority(view, head.subject, ofRole, reported.files) : ofRole;
-  const authorityDetails = { authority_reason: authority.reason, authority_paths: authority.paths ?? [] };
+  const authorityDetails = {
+    authority_reason: authority.reason,
+    authority_paths: authority.paths ?? [],
+    omitted_checks: authority.omitted_checks ?? [],
+  };
   if (methodology === null && authority.decision === 'granted') return { authority: 'granted' };
   const evaluators = reported.evidence?.evaluators;
   const judged = { subject: head.subject, generation: head.generation, sha256: reported.result.sha256 };

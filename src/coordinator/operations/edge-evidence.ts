@@ -36,14 +36,16 @@ export function candidateOf(view: DecisionView, subject: string): CandidateRecor
 /** The version of the base that evidence must name. */
 export const baseVersionOf = (view: DecisionView): number => view.record(BASE_SUBJECT)?.seq ?? 0;
 
-/** The deterministic checks of an edge; none if the project is not configured. */
-export function deterministicChecks(view: DecisionView, subject: string): readonly EffectiveCheck[] {
+/** The checks of an edge; none if the project is not configured, or if the subject is a task. */
+export function edgeChecks(view: DecisionView, subject: string): readonly EffectiveCheck[] {
   const { feature_id = '', edge = '' } = subjectKeys(subject);
   const { methodology } = view;
   const vector = view.feature(feature_id);
-  if (methodology === null || vector === null) return [];
-  return effectiveChecklist(methodology, vector, edge).filter(({ type }) => type === 'deterministic');
+  return methodology === null || vector === null ? [] : effectiveChecklist(methodology, vector, edge);
 }
+
+export const deterministicChecks = (view: DecisionView, subject: string): readonly EffectiveCheck[] =>
+  edgeChecks(view, subject).filter(({ type }) => type === 'deterministic');
 
 /** A result whose evidence is asked for. */
 export interface JudgedResult {
@@ -61,16 +63,20 @@ export const verifiedOutcomesOf = (
   verifiedOutcomes(checks, candidateOf(view, judged.subject)?.evidence ?? [], evidenceFacts(view, judged));
 
 /** What evidence of a result must agree with. */
-export const evidenceFacts = (
+export function evidenceFacts(
   view: DecisionView,
-  { generation, sha256 }: Omit<JudgedResult, 'subject'>,
-): EvidenceFacts => ({
-  generation,
-  candidate_sha256: sha256,
-  base_version: baseVersionOf(view),
-  runners: runnersOf(view),
-  checkDigest,
-});
+  { subject, generation, sha256 }: JudgedResult,
+): EvidenceFacts {
+  const proposed = candidateOf(view, subject);
+  return {
+    generation,
+    candidate_sha256: sha256,
+    is_proposed: proposed?.generation === generation && proposed.candidate_sha256 === sha256,
+    base_version: baseVersionOf(view),
+    runners: runnersOf(view),
+    checkDigest,
+  };
+}
 
 function checkDigest(check: EffectiveCheck): string | null {
   const text = checkDigestText(check);
@@ -83,13 +89,16 @@ export function edgeEvidence(view: DecisionView, subject: string): Explanation['
   const { generation, phase } = view.peekHead(subject);
   if (checks.length === 0 || phase === 'COMPLETED') return null;
   const status = evidencePolicyStatus(view.policy.evidence, runnersOf(view));
-  if (status.policy === 'reported') return { ...status, candidate: null, outcomes: [], missing: [] };
+  if (status.policy === 'reported')
+    return { ...status, candidate: null, outcomes: [], passed: [], missing: [] };
   const proposed = candidateOf(view, subject);
   const sha256 = proposed?.candidate_sha256 ?? '';
-  const { outcomes, reasons } = verifiedOutcomesOf(view, { subject, generation, sha256 }, checks);
+  const judged = { subject, generation, sha256 };
+  const { outcomes, runnerOf, reasons } = verifiedOutcomesOf(view, judged, checks);
   const candidate = proposed === null ? null : { generation: proposed.generation, candidate_sha256: sha256 };
   const missing = [...reasons].map(([name, says]) => ({ name, says }));
-  return { ...status, candidate, outcomes, missing };
+  const passed = [...runnerOf].flatMap(([name, runner_id]) => (reasons.has(name) ? [] : { name, runner_id }));
+  return { ...status, candidate, outcomes, passed, missing };
 }
 
 /** Under `verified`, a decision about a result holds only while these records stay as they are. */

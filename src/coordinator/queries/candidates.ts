@@ -16,7 +16,7 @@ export function waitingCandidates(view: DecisionView): WaitingCandidate[] {
     if (candidate?.generation !== generation || phase === 'COMPLETED') return [];
     const { candidate_sha256, iteration, proposed_at, evidence } = candidate;
     const checks = deterministicChecks(view, subject);
-    const facts = evidenceFacts(view, { generation, sha256: candidate_sha256 });
+    const facts = evidenceFacts(view, { subject, generation, sha256: candidate_sha256 });
     const evidence_of = evidence
       .filter(({ statement }) => isCompleteStatement(statement, checks, facts))
       .map(({ statement }) => statement.runner_id);

@@ -24,6 +24,7 @@ forEachStore('explain', (open) => {
     expect(await coordinator.queries.explain(P, A)).toEqual({
       task_id: A,
       claimable: true,
+      is_held_by_you: false,
       why: [{ rule: 'GRANTED', says: expect.any(String) }],
       next: 'Claim it.',
     });

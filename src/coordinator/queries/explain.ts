@@ -1,10 +1,12 @@
 import { isExhausted } from '../../core/claims/generation.js';
+import type { LastClaim } from '../../core/claims/head.js';
 import { holdReason, isStale } from '../../core/claims/lease.js';
 import { adviceFor, type ClaimRefusal } from '../../core/contract/codes.js';
 import type { Explanation } from '../../core/contract/tasks.js';
+import { holderAdvice } from '../../core/engine/holder-advice.js';
 import { isoTime } from '../../core/events/envelope.js';
 import { subjectKindOf } from '../../core/subject.js';
-import { edgeEvidence } from '../operations/edge-evidence.js';
+import { edgeChecks, edgeEvidence } from '../operations/edge-evidence.js';
 import { edgeFacts, isSingleAgentProject, SINGLE_AGENT } from '../operations/edge-facts.js';
 import { openDependencies, unknownReason } from '../operations/facts.js';
 import type { DecisionView } from '../queue/decision-view.js';
@@ -20,23 +22,32 @@ interface ExplainRequest {
 
 /** Why an agent can or cannot claim this work; of an edge, also what its checks need to pass. */
 export function explain(view: DecisionView, subject: string, request: ExplainRequest): Explanation {
-  const evidence = subjectKindOf(subject) === 'edge' ? edgeEvidence(view, subject) : null;
-  const explanation = explainClaim(view, subject, request);
-  return evidence === null || evidence === undefined ? explanation : { ...explanation, evidence };
+  const evidence = (subjectKindOf(subject) === 'edge' ? edgeEvidence(view, subject) : null) ?? null;
+  const { claim } = view.peekHead(subject);
+  const isHeldByCaller = claim !== null && claim.session_id === request.sessionId && view.isLive(subject);
+  const explanation = isHeldByCaller
+    ? explainOwnClaim(view, subject, claim, evidence)
+    : explainClaim(view, subject, request);
+  return evidence === null ? explanation : { ...explanation, evidence };
+}
+
+/** What the holder can do next. */
+function explainOwnClaim(
+  view: DecisionView,
+  subject: string,
+  { expires_at_ms, state }: LastClaim,
+  evidence: Explanation['evidence'] | null,
+): Explanation {
+  const { generation } = view.peekHead(subject);
+  const says = `you hold it under generation ${generation}${endText(expires_at_ms)}`;
+  const checks = edgeChecks(view, subject);
+  const next = holderAdvice({ subject, generation, is_suspended: state === 'SUSPENDED', checks, evidence });
+  const why = [{ rule: 'DENIED_ACTIVE_CLAIM' as const, says }];
+  return { task_id: subject, claimable: false, is_held_by_you: true, why, next };
 }
 
 /** Lists every rule that keeps an agent from this work, in evaluation order. */
-function explainClaim(
-  view: DecisionView,
-  subject: string,
-  { liveClaims, sessionId }: ExplainRequest,
-): Explanation {
-  const { claim, generation } = view.peekHead(subject);
-  if (claim !== null && claim.session_id === sessionId && view.isLive(subject)) {
-    const says = `you hold it under generation ${generation}${endText(claim.expires_at_ms)}`;
-    const why = [{ rule: 'DENIED_ACTIVE_CLAIM' as const, says }];
-    return { task_id: subject, claimable: false, why, next: HELD_ADVICE };
-  }
+function explainClaim(view: DecisionView, subject: string, { liveClaims }: ExplainRequest): Explanation {
   const unknownMessage = unknownReason(view, subject);
   const why: DenialReason[] =
     unknownMessage === null
@@ -46,13 +57,15 @@ function explainClaim(
   return {
     task_id: subject,
     claimable: first === undefined,
+    is_held_by_you: false,
     why: first === undefined ? [{ rule: 'GRANTED', says: 'no rule prevents a claim' }] : why,
-    next: first === undefined ? 'Claim it.' : adviceFor(first.rule),
+    next: first === undefined ? 'Claim it.' : adviceOf(first.rule, subject),
   };
 }
 
-const HELD_ADVICE =
-  'Finish it: submit or release it with its handle. If you have lost the handle, claim it again with resume: true (gen task claim, or the MCP tool claim): you get the same claim back.';
+/** The reason for `UNKNOWN_TASK` names the subject already. */
+const adviceOf = (rule: ClaimRefusal, subject: string): string =>
+  rule === 'UNKNOWN_TASK' ? adviceFor(rule) : adviceFor(rule, subject);
 
 const endText = (expiresAtMs: number | null): string =>
   expiresAtMs === null ? '' : ` until ${isoTime(expiresAtMs)}`;

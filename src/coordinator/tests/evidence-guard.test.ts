@@ -72,7 +72,7 @@ forEachStore('under the policy `evidence: verified`, without evidence', (open) =
       const { feature_id } = unwrap(await coordinator.methodology.spawn(P, body));
       expect(await submit(feature_id ?? '', 'src/cart.ts')).toMatchObject({
         reason: 'ESCALATED',
-        next: expect.stringContaining('leaves out checks or edges that the default profile requires'),
+        next: expect.stringContaining('that the default profile requires: tests_pass'),
       });
     },
   );

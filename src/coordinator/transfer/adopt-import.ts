@@ -4,6 +4,7 @@ import { adviceFor } from '../../core/contract/codes.js';
 import type { TrustImportsBody, TrustResult } from '../../core/contract/events.js';
 import type { AdoptedFrom } from '../../core/events/claim-payload-schemas.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
+import { genCommand } from '../../core/methodology/definition/command.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { actorOf, type Caller } from '../authentication/caller.js';
 import { unknownEdgeReason } from '../operations/edge-facts.js';
@@ -34,7 +35,7 @@ export function skipReason(view: DecisionView, subject: string): Omit<SkippedImp
 /** Somebody has stopped work on this edge, so it is not completed along with others. */
 const heldReason = (subject: string, reason: string): Omit<SkippedImport, 'task_id'> => ({
   reason: 'DENIED_HELD',
-  next: `${subject} is on hold: ${reason}. Lift the hold (gen task unhold), then trust imports again.`,
+  next: `${subject} is on hold: ${reason}. Lift the hold, then trust imports again: ${genCommand('task', 'unhold', subject, '--reason', 'TEXT')}`,
 });
 
 /** The generation under which an edge that was never claimed is adopted. */

@@ -56,7 +56,7 @@ describe.each(STORES)('a trusted import (%s store)', (store) => {
         {
           task_id: FIRST,
           reason: 'DENIED_HELD',
-          next: `${FIRST} is on hold: the old tool is in doubt. Lift the hold (gen task unhold), then trust imports again.`,
+          next: `${FIRST} is on hold: the old tool is in doubt. Lift the hold, then trust imports again: gen task unhold ${FIRST} --reason TEXT`,
         },
       ]);
     }

@@ -101,6 +101,8 @@ export interface ConvergenceFacts {
   readonly authority_reason: string | null;
   /** Paths that exceed the role's authority, if paths are the reason. */
   readonly authority_paths?: readonly string[];
+  /** Names of the checks that the profile leaves out, if they are the reason. */
+  readonly omitted_checks?: readonly string[];
 }
 export interface PastGrant
   extends Pick<LastClaim, 'agent_id' | 'session_id' | 'agent_role' | 'request_id' | 'claimed_at_ms'> {

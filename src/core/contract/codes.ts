@@ -1,4 +1,5 @@
 import { REVIEW_DECISIONS } from '../claims/head.js';
+import { genCommand } from '../methodology/definition/command.js';
 
 /**
  * Every code of the wire contract, once. No schema library here, so that the rules and the command line can use the
@@ -168,8 +169,9 @@ const ADVICE = {
   DENIED_SINGLE_AGENT:
     'This project is in single-agent mode: only the agent_id primary can claim. To allow other agents, set coordination.mode: multi in coordination.yml and run gen init again.',
   DENIED_COMPLETED:
-    'The task is completed. Claim another task, or have an operator reset this one (gen task reset).',
-  DENIED_HELD: 'The task is on hold until a human lifts the hold (gen task unhold). Claim another task.',
+    'The task is completed. Claim another task, or have an operator reset this one: gen task reset ID --reason TEXT',
+  DENIED_HELD:
+    'The task is on hold. Claim another task, or have an operator lift the hold: gen task unhold ID --reason TEXT',
   DENIED_ACTIVE_CLAIM:
     'Another agent holds the task. Claim another task, or retry after its lease has expired.',
   DENIED_DEPENDENCIES: 'Wait until its dependencies are completed, or claim another task.',
@@ -293,10 +295,12 @@ export const PROBLEM_CODES = Object.keys(PROBLEM_STATUS) as [ProblemCode, ...Pro
 export function adviceFor(code: RefusalCode, subject?: string): string {
   // A log can contain refusals of another version, whose codes are not in the table.
   const advice = ADVICE[code] ?? 'See the history of the task: gen task history.';
-  return code === 'UNKNOWN_TASK' && subject !== undefined
-    ? `${subject} is not in the plan. ${advice}`
-    : advice;
+  if (subject === undefined) return advice;
+  if (code === 'UNKNOWN_TASK') return `${subject} is not in the plan. ${advice}`;
+  return advice.replace(COMMAND_WITH_ID, (_, verb: string) => genCommand('task', verb, subject));
 }
+
+const COMMAND_WITH_ID = /\bgen task ([a-z-]+) ID\b/;
 
 export const refusalStatus = (code: RefusalCode): number => STATUS_OF_REFUSAL[code] ?? 409;
 

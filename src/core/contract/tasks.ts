@@ -181,6 +181,7 @@ const lineage = namedObject('Lineage', {
 const explanation = namedObject('Explanation', {
   task_id: z.string(),
   claimable: z.boolean(),
+  is_held_by_you: z.boolean().describe('whether the session that asks holds it'),
   why: z.array(z.object({ rule: z.enum(['GRANTED', ...CLAIM_REFUSALS]), says: z.string() })),
   next: z.string(),
   /** Of an edge in a configured project. */
@@ -193,6 +194,11 @@ const explanation = namedObject('Explanation', {
       outcomes: z
         .array(checkOutcomeSchema)
         .describe('what enrolled runners have signed about it, as far as that counts now'),
+      passed: z
+        .array(z.object({ name: z.string(), runner_id: z.string() }))
+        .describe(
+          'deterministic checks of the last candidate that have passed by evidence, and by which runner',
+        ),
       missing: z
         .array(z.object({ name: z.string(), says: z.string() }))
         .describe('deterministic checks of the last candidate that have not passed by evidence, and why'),

@@ -43,6 +43,7 @@ const runner = (more: Partial<RunnerRecord> = {}): RunnerRecord => ({
 const FACTS: EvidenceFacts = {
   generation: 3,
   candidate_sha256: digest('a'),
+  is_proposed: true,
   base_version: 7,
   runners: { [runnerId(1)]: runner(), [runnerId(2)]: runner() },
   checkDigest: () => digest('d'),
@@ -98,7 +99,7 @@ describe('evidence counts', () => {
   });
 
   test('and what is missing is named', () => {
-    expect(verdictOf([]).reason).toMatch(/No runner has evidence of it yet/);
+    expect(verdictOf([]).reason).toMatch(/^Proposed as a{12}; waiting for a runner \(gen runner run\)\.$/);
     expect(verdictOf([], { runners: {} }).reason).toMatch(/no runner is enrolled.*gen runner enrol/);
     const runners = { [runnerId(1)]: runner({ state: 'revoked' }) };
     expect(verdictOf([], { runners }).reason).toMatch(/no runner is enrolled/);

@@ -144,6 +144,8 @@ const EVIDENCE_POLICY_MESSAGES: Readonly<Record<EvidencePolicy, string>> = {
 export interface EvidenceFacts {
   readonly generation: number;
   readonly candidate_sha256: string;
+  /** Whether exactly this candidate is proposed to runners, under this generation. */
+  readonly is_proposed: boolean;
   readonly base_version: number;
   readonly runners: Runners;
   /** Of `checkDigestText`; null if the check cannot be run. */
@@ -153,6 +155,8 @@ export interface EvidenceFacts {
 export interface VerifiedOutcomes {
   /** Outcomes of deterministic checks by runners, which count instead of what the agent reports. */
   readonly outcomes: readonly CheckOutcome[];
+  /** The runner whose statement decides, by the name of the check. */
+  readonly runnerOf: ReadonlyMap<string, string>;
   /** Why a check has no valid evidence, or why it did not pass. */
   readonly reasons: ReadonlyMap<string, string>;
 }
@@ -164,16 +168,19 @@ export function verifiedOutcomes(
   facts: EvidenceFacts,
 ): VerifiedOutcomes {
   const outcomes: CheckOutcome[] = [];
+  const runnerOf = new Map<string, string>();
   const reasons = new Map<string, string>();
   for (const check of checks.filter(({ type }) => type === 'deterministic')) {
     const found = verifiedOutcome(check, evidence, facts);
     if (typeof found === 'string') reasons.set(check.name, found);
     else {
-      outcomes.push(found);
-      if (found.result !== 'pass') reasons.set(check.name, outcomeText(found));
+      const { outcome, runner_id } = found;
+      outcomes.push(outcome);
+      runnerOf.set(check.name, runner_id);
+      if (outcome.result !== 'pass') reasons.set(check.name, outcomeText(outcome));
     }
   }
-  return { outcomes, reasons };
+  return { outcomes, runnerOf, reasons };
 }
 
 /** Whether a statement decides all of these checks: then its runner need not run them again. */
@@ -196,17 +203,25 @@ function verifiedOutcome(
   check: EffectiveCheck,
   evidence: readonly SignedEvidence[],
   facts: EvidenceFacts,
-): CheckOutcome | string {
+): { readonly outcome: CheckOutcome; readonly runner_id: string } | string {
   let reason: string | null = null;
   for (const { statement } of evidence.toReversed()) {
     const outcome = outcomeIn(statement, check);
     const fault = statementFault(statement, facts) ?? outcomeFault(outcome, check, facts);
-    if (fault === null && outcome !== undefined) return outcome;
+    if (fault === null && outcome !== undefined) return { outcome, runner_id: statement.runner_id };
     reason ??= fault;
   }
-  if (reason !== null) return reason;
-  if (!hasEnrolledRunner(facts.runners)) return NO_RUNNER;
-  return 'No runner has evidence of it yet: propose this candidate (gen task propose), and submit it when a runner has run its checks.';
+  return reason ?? noEvidenceReason(facts);
+}
+
+/** Short, because it is repeated for each check: the advice about runners is in `evidencePolicyStatus`. */
+function noEvidenceReason({ candidate_sha256, is_proposed, runners }: EvidenceFacts): string {
+  const proposed = is_proposed
+    ? `Proposed as ${candidate_sha256.slice(0, 12)}`
+    : 'Not proposed yet (gen task propose)';
+  return hasEnrolledRunner(runners)
+    ? `${proposed}; ${is_proposed ? 'waiting for a runner (gen runner run)' : 'a runner runs the checks of proposed candidates'}.`
+    : `${proposed}; no runner is enrolled (gen runner enrol).`;
 }
 
 function statementFault(statement: EvidenceStatement, facts: EvidenceFacts): string | null {

@@ -181,17 +181,26 @@ export function escalateIfChecksChanged(
   if (authority.decision === 'escalate' || authority.decision === 'reject') return authority;
   const paths = checkFilePaths(files, checks);
   if (paths.length > 0) return { decision: 'escalate', reason: 'changes_evaluators', paths };
-  return omitted.length === 0 ? authority : { decision: 'escalate', reason: 'omits_checks' };
+  if (omitted.length === 0) return authority;
+  return { decision: 'escalate', reason: 'omits_checks', omitted_checks: omitted };
 }
 
-export const OMITTED_CHECKS_MESSAGE =
-  'the profile of the feature leaves out checks or edges that the default profile requires';
+/** Maximum number of paths or names in a message. */
+const SHOWN_MAX = 10;
 
-const PATHS_SHOWN_MAX = 10;
+/** Why a human is asked, with the names of the checks. Events of older versions have no names. */
+export function omittedChecksMessage(names: readonly string[]): string {
+  const cause =
+    'the profile of the feature leaves out checks or edges that the default profile requires';
+  return names.length === 0 ? cause : `${cause}: ${listed(names, names.length)}`;
+}
 
 /** Why a human is asked, with the paths. `count`: the total, if `paths` is not complete. */
 export function checkFilesMessage(paths: readonly string[], count = paths.length): string {
-  const shown = paths.slice(0, PATHS_SHOWN_MAX);
-  const more = count > shown.length ? ` and ${count - shown.length} more` : '';
-  return `it changes checks or tests: ${shown.join(', ')}${more}`;
+  return `it changes checks or tests: ${listed(paths, count)}`;
+}
+
+function listed(names: readonly string[], count: number): string {
+  const shown = names.slice(0, SHOWN_MAX);
+  return `${shown.join(', ')}${count > shown.length ? ` and ${count - shown.length} more` : ''}`;
 }

@@ -4,7 +4,7 @@ import { judgeConvergence } from '../methodology/definition/convergence.js';
 import type { Budget } from '../methodology/definition/engine-settings.js';
 import { type SpentByScope, spentLimit } from './budget.js';
 import type { CheckOutcome } from './check-outcome.js';
-import { OMITTED_CHECKS_MESSAGE } from './guarded-check-files.js';
+import { omittedChecksMessage } from './guarded-check-files.js';
 import type { ESCALATION_REASONS, HumanDecision, IterationVerdict } from './run-data.js';
 
 type EscalationReason = (typeof ESCALATION_REASONS)[number];
@@ -91,11 +91,12 @@ const AUTHORITY_MESSAGES: Readonly<Record<NonNullable<AuthorityDecision['reason'
   spec_mutation: 'the result changes the specification',
   commands_programs: 'the result changes files that configure other programs',
   changes_evaluators: 'the result changes checks or tests',
-  omits_checks: OMITTED_CHECKS_MESSAGE,
+  omits_checks: omittedChecksMessage([]),
 };
 
-function notAuthorisedMessage({ reason, paths = [] }: AuthorityDecision): string {
-  const cause = reason === null ? 'this agent may not converge the edge' : AUTHORITY_MESSAGES[reason];
+function notAuthorisedMessage({ reason, paths = [], omitted_checks = [] }: AuthorityDecision): string {
+  const ofReason = reason === null ? 'this agent may not converge the edge' : AUTHORITY_MESSAGES[reason];
+  const cause = reason === 'omits_checks' ? omittedChecksMessage(omitted_checks) : ofReason;
   const files = paths.length === 0 ? '' : ` (${paths.join(', ')})`;
   return `All required checks have passed, but ${cause}${files}: a person has to decide.`;
 }

@@ -117,6 +117,8 @@ export const claimPayloadSchemas = {
     /** The first of the paths that need human attention; `path_count` has the total. */
     paths: z.array(text(PATH_BYTES_MAX)).max(20).exactOptional(),
     path_count: count.exactOptional(),
+    /** The first of the checks that the profile of the feature leaves out, for the reason `omits_checks`. */
+    omitted_checks: z.array(name).max(20).exactOptional(),
     ...resultFields,
   }),
   warned: signed({

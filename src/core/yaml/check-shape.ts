@@ -1,4 +1,6 @@
 import type { z } from 'zod';
+import { closestNames } from '../closest-names.js';
+import { fieldNamesAt } from './schema-fields.js';
 import type { DocumentPath } from './source-position.js';
 
 const DEPTH_MAX = 32;
@@ -43,18 +45,53 @@ export function parseWithSchema<T>(
 ): T | null {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  for (const issue of parsed.error.issues) reportIssue(issue, value, path, faults);
+  const misspelt = misspeltFields(schema, value, parsed.error.issues);
+  const isKnown = ({ path: issuePath }: SchemaIssue) => misspelt.isMeant(issuePath);
+  for (const issue of parsed.error.issues)
+    if (!isKnown(issue)) reportIssue(issue, value, path, faults, misspelt.suggest);
   return null;
+}
+
+/** Suggests the known field that an unknown one may mean. */
+type SuggestField = (parent: readonly PropertyKey[], name: string) => string | null;
+
+/** The unknown fields that are close to a known one. */
+function misspeltFields(schema: z.ZodType, value: unknown, issues: readonly SchemaIssue[]) {
+  const keyOf = (path: readonly PropertyKey[]) => path.map(String).join('\0');
+  const suggestions = new Map<string, string>();
+  const meant = new Set<string>();
+  for (const issue of issues) {
+    if (issue.code !== 'unrecognized_keys') continue;
+    const at = issue.path as (string | number)[];
+    const names = fieldNamesAt(schema, at, value);
+    for (const name of issue.keys) {
+      const [closest] = closestNames(name, names);
+      if (closest === undefined) continue;
+      suggestions.set(keyOf([...at, name]), closest);
+      if (valueAt(value, [...at, closest]) === undefined) meant.add(keyOf([...at, closest]));
+    }
+  }
+  const suggest: SuggestField = (parent, name) => suggestions.get(keyOf([...parent, name])) ?? null;
+  // "command is missing" would only repeat what the unknown field "comand" says.
+  return { suggest, isMeant: (path: readonly PropertyKey[]) => meant.has(keyOf(path)) };
 }
 
 type SchemaIssue = z.core.$ZodIssue;
 
-function reportIssue(issue: SchemaIssue, value: unknown, path: DocumentPath, faults: ShapeFaultSink): void {
+function reportIssue(
+  issue: SchemaIssue,
+  value: unknown,
+  path: DocumentPath,
+  faults: ShapeFaultSink,
+  suggest: SuggestField = () => null,
+): void {
   const issuePath = issue.path as (string | number)[];
   const fullPath = [...path, ...issuePath];
   if (issue.code === 'unrecognized_keys') {
     for (const name of issue.keys) {
-      const message = `Unknown field ${JSON.stringify(name)}; check its spelling.`;
+      const closest = suggest(issuePath, name);
+      const advice = closest === null ? '; check its spelling.' : `. Did you mean ${closest}?`;
+      const message = `Unknown field ${JSON.stringify(name)}${advice}`;
       faults.add('UNKNOWN_FIELD', [...fullPath, name], message);
     }
   } else if (issue.code === 'invalid_union' && valueAt(value, issuePath) !== undefined) {

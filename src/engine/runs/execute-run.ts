@@ -48,8 +48,8 @@ export interface RunHost {
   sleep(seconds: number, signal: AbortSignal): Promise<void>;
   random(): number;
   readonly setTimer: SetTimer;
-  /** Called for every state that is entered. */
-  onState?(state: string): void;
+  /** Called for every state that is entered. `isReplayed`: an earlier execution of the run has completed it. */
+  onState?(state: string, isReplayed: boolean): void;
   onStep?(step: StepEvent): void;
   onStart?(run: { run_id: string; machine: StateMachine; generation: number }): void;
 }
@@ -238,7 +238,7 @@ async function runSteps(
   const machineHost: MachineHost = {
     sleep: host.sleep,
     random: host.random,
-    ...(host.onState === undefined ? {} : { onState: host.onState }),
+    onState: (state) => host.onState?.(state, journal.isReplaying),
     runTask: (task) =>
       reportStep(host, journal, task, () =>
         runStep(handlers, journal, handlerOf(task), task.input, task.signal, services.now),

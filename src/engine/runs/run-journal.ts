@@ -36,6 +36,8 @@ export class RunJournal {
   /** Digests of the inputs of steps that wait for a person. */
   private readonly waitingInputs = new Map<string, string>();
   private readonly replayedFailures = new Map<string, number>();
+  /** Steps of an earlier execution that the machine has not reached again. */
+  private readonly unreplayed: Set<string>;
   private total: Cost = NO_COST;
   private lastIteration = 0;
 
@@ -50,6 +52,13 @@ export class RunJournal {
   ) {
     for (const step of earlier?.steps ?? []) this.remember(step);
     if (earlier !== null) this.total = earlier.spent;
+    const failed = failures.map(({ step, iteration }) => nameOf(step, iteration));
+    this.unreplayed = new Set([...this.completed.keys(), ...failed]);
+  }
+
+  /** Whether the machine still repeats what an earlier execution recorded. */
+  get isReplaying(): boolean {
+    return this.unreplayed.size > 0;
   }
 
   /** By all steps of the run so far, failed ones included. */
@@ -68,6 +77,7 @@ export class RunJournal {
     if (ended?.key.input_sha256 === input_sha256) await this.confirm(ended);
     const found = this.completed.get(name);
     if (found === undefined || found.input_sha256 !== input_sha256) return undefined;
+    this.unreplayed.delete(name);
     if (found.output_ref === null) return found.output;
     return JSON.parse(Buffer.from(await this.blobs.get(found.output_ref)).toString('utf8'));
   }
@@ -87,12 +97,14 @@ export class RunJournal {
     const failure = failures[replayed];
     if (failure === undefined) return null;
     this.replayedFailures.set(name, replayed + 1);
+    if (replayed + 1 === failures.length) this.unreplayed.delete(name);
     return new RecordedError(failure.error as EngineErrorName, failure.cause, failure.cost ?? null);
   }
 
   /** Returns the number of the attempt. A waiting step continues its current attempt. */
   async started(key: StepKey): Promise<number> {
     const name = nameOf(key.step, key.iteration);
+    this.unreplayed.clear();
     const before = this.attempts.get(name) ?? 0;
     if (this.isWaiting(key)) return before;
     const attempt = before + 1;

@@ -1,4 +1,4 @@
-import { checkFilesMessage, OMITTED_CHECKS_MESSAGE } from '../../engine/guarded-check-files.js';
+import { checkFilesMessage, omittedChecksMessage } from '../../engine/guarded-check-files.js';
 import {
   type ClaimEventPayloads,
   FAILING_LISTED_MAX,
@@ -132,13 +132,13 @@ function escalationReason(command: SubmitCommand): string {
 
 type EscalationPaths = Pick<ClaimEventPayloads['escalated'], 'paths' | 'path_count'>;
 
-/** Maximum number of paths listed in an event; the result has all of them. */
-const PATHS_LISTED_MAX = 20;
+/** Maximum number of paths or checks listed in an event. */
+const NAMES_LISTED_MAX = 20;
 
 function escalationPaths(command: SubmitCommand): EscalationPaths {
   const paths = command.facts.convergence?.authority_paths ?? [];
   if (paths.length === 0) return {};
-  const listedPaths = paths.slice(0, PATHS_LISTED_MAX).map((path) => path.slice(0, PATH_BYTES_MAX));
+  const listedPaths = paths.slice(0, NAMES_LISTED_MAX).map((path) => path.slice(0, PATH_BYTES_MAX));
   return { paths: listedPaths, path_count: paths.length };
 }
 
@@ -149,8 +149,11 @@ const pathsMessage = (command: SubmitCommand, paths: readonly string[], count?: 
 
 function escalationCause(command: SubmitCommand, { paths, path_count }: EscalationPaths): string | null {
   if (paths !== undefined) return pathsMessage(command, paths, path_count);
-  return escalationReason(command) === 'omits_checks' ? OMITTED_CHECKS_MESSAGE : null;
+  return escalationReason(command) === 'omits_checks' ? omittedChecksMessage(omittedChecksOf(command)) : null;
 }
+
+const omittedChecksOf = ({ facts }: SubmitCommand): readonly string[] =>
+  facts.convergence?.omitted_checks ?? [];
 
 function escalate(head: Head, command: SubmitCommand, context: DecisionContext): Decision {
   const listed = escalationPaths(command);
@@ -171,6 +174,9 @@ function escalate(head: Head, command: SubmitCommand, context: DecisionContext):
     reason: escalationReason(command),
     iteration: command.facts.iteration,
     ...listed,
+    ...(escalationReason(command) === 'omits_checks'
+      ? { omitted_checks: omittedChecksOf(command).slice(0, NAMES_LISTED_MAX) }
+      : {}),
     until: isoTime(builder.at_ms + context.rules.suspend_max_seconds * 1000),
   });
   const bound = isLate ? leaseCommitBound(head, context) : permitCommitBound(head, context);

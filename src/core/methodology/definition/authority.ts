@@ -14,6 +14,8 @@ export interface AuthorityDecision {
     | null;
   /** Paths that a human must review, if they are the reason. */
   readonly paths?: readonly string[];
+  /** Names of the checks that the profile leaves out, if they are the reason. */
+  readonly omitted_checks?: readonly string[];
 }
 
 export interface AuthorityRequest {

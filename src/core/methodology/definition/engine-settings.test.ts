@@ -59,6 +59,18 @@ review:
       'construct.type',
       `"type" is not valid: expected 'command' | 'model' | 'replay'.`,
     ],
+    [
+      'a misspelt field',
+      'construct: { type: command, comand: [a] }',
+      'construct.comand',
+      'Unknown field "comand". Did you mean command?',
+    ],
+    [
+      'a misspelt optional field',
+      'construct: { type: command, command: [a], timeout_second: 5 }',
+      'construct.timeout_second',
+      'Did you mean timeout_seconds?',
+    ],
     ['no type', 'construct: { command: [a] }', 'construct.type', '"type" is missing.'],
     ['a line as a command', 'evaluate: { type: command, command: a b }', 'evaluate.command', 'array'],
     ['a budget of nothing', 'budget: { run: { usd: 0 } }', 'budget.run.usd', '>0'],

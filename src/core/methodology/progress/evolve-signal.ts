@@ -1,6 +1,6 @@
 import type { MethodologySignal } from '../../contract/gaps.js';
 import { PRIORITIES } from '../../contract/values.js';
-import { checkFilesMessage, OMITTED_CHECKS_MESSAGE } from '../../engine/guarded-check-files.js';
+import { checkFilesMessage, omittedChecksMessage } from '../../engine/guarded-check-files.js';
 import { toolConfigMessage } from '../definition/guarded-paths.js';
 import type { EventContext } from './event-context.js';
 import { countIn, longTextIn, payloadField, shortTextIn } from './payload.js';
@@ -101,11 +101,11 @@ export function markEscalationOverdue(context: EventContext): void {
 function describeReason(code: string, { event: { agent_role }, payload }: EventContext): string {
   switch (code) {
     case 'changes_evaluators':
-      return `${checkFilesMessage(pathsIn(payload), countIn(payload, 'path_count') ?? undefined)} (${code})`;
+      return `${checkFilesMessage(textsIn(payload, 'paths'), countIn(payload, 'path_count') ?? undefined)} (${code})`;
     case 'omits_checks':
-      return `${OMITTED_CHECKS_MESSAGE} (${code})`;
+      return `${omittedChecksMessage(textsIn(payload, 'omitted_checks'))} (${code})`;
     case 'commands_programs':
-      return `${toolConfigMessage(pathsIn(payload), countIn(payload, 'path_count') ?? undefined)} (${code})`;
+      return `${toolConfigMessage(textsIn(payload, 'paths'), countIn(payload, 'path_count') ?? undefined)} (${code})`;
     case 'spec_mutation':
       return `it changes the specification (${code})`;
     case 'outside_role_authority':
@@ -119,12 +119,12 @@ function describeReason(code: string, { event: { agent_role }, payload }: EventC
   }
 }
 
-const PATHS_READ_MAX = 20;
+const TEXTS_READ_MAX = 20;
 
-function pathsIn(payload: EventContext['payload']): string[] {
-  const paths = payloadField(payload, 'paths');
-  if (!Array.isArray(paths)) return [];
-  return paths.slice(0, PATHS_READ_MAX).filter((path): path is string => typeof path === 'string');
+function textsIn(payload: EventContext['payload'], field: 'paths' | 'omitted_checks'): string[] {
+  const texts = payloadField(payload, field);
+  if (!Array.isArray(texts)) return [];
+  return texts.slice(0, TEXTS_READ_MAX).filter((text): text is string => typeof text === 'string');
 }
 
 const intentSignalKey = (id: string): string => `intent:${id}`;

@@ -1,0 +1,49 @@
+import type { EffectiveCheck, Explanation } from '../contract/tasks.js';
+import { genCommand } from '../methodology/definition/command.js';
+
+/** What decides the next step of the session that holds an edge or a task. */
+export interface HeldWork {
+  readonly subject: string;
+  readonly generation: number;
+  readonly is_suspended: boolean;
+  /** Empty for a task. */
+  readonly checks: readonly Pick<EffectiveCheck, 'name' | 'type' | 'required'>[];
+  readonly evidence: Explanation['evidence'] | null;
+}
+
+/** What the holder can do next, with the command to run. */
+export function holderAdvice(work: HeldWork): string {
+  const { subject, is_suspended, evidence } = work;
+  if (is_suspended) return 'It waits for the decision of a person: gen review.';
+  const lostHandle = `If you have lost its handle: ${genCommand('task', 'claim', subject)} returns the same claim (over HTTP: claim with resume: true).`;
+  const step =
+    evidence?.policy === 'verified'
+      ? verifiedStep(work, evidence)
+      : `Submit it: ${genCommand('task', 'submit', subject)}. Or release it: ${genCommand('task', 'release', subject)}.`;
+  return `${step} ${lostHandle}`;
+}
+
+function verifiedStep(
+  { subject, generation, checks }: HeldWork,
+  { candidate, outcomes, missing }: NonNullable<Explanation['evidence']>,
+): string {
+  const propose = genCommand('task', 'propose', subject);
+  const submit = submitCandidateCommand(subject, checks);
+  if (candidate?.generation !== generation) return `Propose your drafts: ${propose}`;
+  const isRequired = (name: string) => checks.some((check) => check.name === name && check.required);
+  const open = missing.filter(({ name }) => isRequired(name));
+  if (open.length === 0) return `Submit now: ${submit}`;
+  const isFailed = open.some(({ name }) => outcomes.some((outcome) => outcome.name === name));
+  return isFailed
+    ? `Correct your drafts and propose them again: ${propose}`
+    : `When a runner has passed all required checks: ${submit}`;
+}
+
+/** The command that submits the proposed drafts. What an agent reports about deterministic checks does not count. */
+export const submitCandidateCommand = (
+  subject: string,
+  checks: readonly Pick<EffectiveCheck, 'type'>[],
+): string => {
+  const report = checks.some(({ type }) => type === 'agent') ? ' --check NAME=pass …' : '';
+  return `${genCommand('task', 'submit', subject, '--drafts')}${report}`;
+};
