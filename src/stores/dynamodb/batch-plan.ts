@@ -5,7 +5,7 @@ import type { CachedRequest } from '../request-cache.js';
 import type { CommitOutcome, Permit, PermitLimit, StoredHead, Transaction } from '../store.js';
 import { assertWellFormed } from '../well-formed.js';
 import { EventPages } from './event-pages.js';
-import { type CachedProject, memberName, type ProjectCache } from './project-cache.js';
+import { type CachedProject, memberName, type ProjectCache, UNLIMITED } from './project-cache.js';
 
 /** A DynamoDB transaction takes 100 items and 4 MB; the limit leaves some space for what every transaction writes. */
 export const ITEMS_MAX = 100;
@@ -39,8 +39,9 @@ export interface MemberEntry {
 
 export interface ShareEntry {
   delta: number;
-  /** The number of permits that must be free beforehand; null: no limit applies. */
+  /** The number of permits that must be spare beforehand; null: no permits are taken. */
   need: number | null;
+  /** The limit under which they are taken; infinite without a limit. */
   max: number;
 }
 
@@ -147,12 +148,16 @@ export class BatchPlan {
     transaction: Transaction,
     changes: ReadonlyMap<string, ScopeChange>,
   ): PlanOutcome | null {
-    for (const { scope, max } of transaction.permit_limits) {
+    const unlimited = [...changes.keys()]
+      .filter((scope) => transaction.permit_limits.every((limit) => limit.scope !== scope))
+      .map((scope) => ({ scope, max: UNLIMITED }));
+    for (const { scope, max } of [...transaction.permit_limits, ...unlimited]) {
       const change = changes.get(scope);
-      if (change === undefined || change.taken === 0) continue;
+      const want = (this.shares.get(scope)?.delta ?? 0) + (change?.delta ?? 0);
+      if (change === undefined || !needsSpare(change.taken, max, want)) continue;
       // A share is reserved for one limit, and its condition can check only one.
       if ((this.limits.get(scope) ?? max) !== max) return { kind: 'send' };
-      const decision = this.checkLimit(scope, max, (this.shares.get(scope)?.delta ?? 0) + change.delta);
+      const decision = this.checkLimit(scope, max, want);
       if (decision !== null && decision.kind !== 'full') return decision;
       this.limits.set(scope, max);
       if (decision !== null) return decision;
@@ -270,10 +275,10 @@ export class BatchPlan {
       }
       const entry = this.shares.get(scope) ?? { delta: 0, need: null, max: 0 };
       entry.delta += delta;
-      const limit = taken > 0 ? permitLimits.find((candidate) => candidate.scope === scope) : undefined;
-      if (limit !== undefined) {
+      const max = permitLimits.find((limit) => limit.scope === scope)?.max ?? UNLIMITED;
+      if (needsSpare(taken, max, entry.delta)) {
         entry.need = Math.max(entry.need ?? entry.delta, entry.delta);
-        entry.max = limit.max;
+        entry.max = max;
       }
       if (entry.delta !== 0 || entry.need !== null) this.shares.set(scope, entry);
     }
@@ -323,6 +328,13 @@ interface ScopeChange {
   /** The number of members that become live. */
   taken: number;
 }
+
+/**
+ * Whether a transaction may take its permits only if the project's share has as many to spare as the batch then uses.
+ * Without a limit too, if it registers more permits: other projects rely on the size of this share.
+ */
+const needsSpare = (taken: number, max: number, want: number): boolean =>
+  taken > 0 && (max !== UNLIMITED || want > 0);
 
 function assumptionOf(before: number | null, untilMs: number | null, nowMs: number): MemberEntry['assumed'] {
   if (before === null) return 'absent';

@@ -26,7 +26,7 @@ import {
   S,
   shareKey,
 } from './keys.js';
-import type { CachedProject } from './project-cache.js';
+import { type CachedProject, UNLIMITED } from './project-cache.js';
 import { ATTEMPT_ATTRIBUTE, type TableNames, TTL_ATTRIBUTE, VOID_ATTRIBUTE } from './schema.js';
 import { type ExternalText, toStoredText } from './stored-text.js';
 
@@ -37,6 +37,13 @@ interface WriteCondition {
 
 const IS_NEW: WriteCondition = { ConditionExpression: 'attribute_not_exists(pk)' };
 const EXISTS: WriteCondition = { ConditionExpression: 'attribute_exists(pk)' };
+const spareCondition = (need: number, max: number): WriteCondition =>
+  max === UNLIMITED
+    ? { ConditionExpression: 'spare >= :need', ExpressionAttributeValues: { ':need': N(need) } }
+    : {
+        ConditionExpression: 'spare >= :need AND room_max <= :max',
+        ExpressionAttributeValues: { ':need': N(need), ':max': N(max) },
+      };
 
 /** A batch plan as DynamoDB items. */
 export class BatchWriter {
@@ -147,13 +154,7 @@ export class BatchWriter {
 
   private addShare(scope: string, { delta, need, max }: ShareEntry): void {
     const Key = shareKey(this.projectKey, scope);
-    const condition: WriteCondition | null =
-      need === null
-        ? null
-        : {
-            ConditionExpression: 'spare >= :need AND room_max <= :max',
-            ExpressionAttributeValues: { ':need': N(need), ':max': N(max) },
-          };
+    const condition = need === null ? null : spareCondition(need, max);
     if (delta === 0) {
       if (condition !== null) this.addCheck(this.tables.state, Key, condition);
       return;

@@ -172,7 +172,7 @@ export class ProjectCommitter {
           cache.members.set(memberName(scope, member), item ? untilFromItem(item) : null),
         ),
       ),
-      ...transaction.permit_limits.map(({ scope }) =>
+      ...scopesOf(transaction).map((scope) =>
         lookup(state, shareKey(project, scope), (item) =>
           cache.shares.set(scope, item ? shareFromItem(item) : null),
         ),
@@ -221,5 +221,11 @@ function applyToCache(plan: BatchPlan, cache: ProjectCache): void {
     cache.shares.set(scope, { registered: registered + delta, spare: spare - delta, room_max });
   }
 }
+
+/** The scopes in which the transaction may take permits. */
+const scopesOf = ({ permit_limits, permits }: Transaction): string[] => {
+  const taken = permits.filter(({ until_ms }) => until_ms !== null);
+  return [...new Set([...permit_limits, ...taken].map(({ scope }) => scope))];
+};
 
 const nameOf = ({ pk, sk }: DynamoItem): string => JSON.stringify([pk?.S, sk?.S]);

@@ -21,6 +21,7 @@ import {
   textOf,
 } from './keys.js';
 import type { PermitCount, PermitShare } from './project-cache.js';
+import { allocate, type ScopeShares } from './share-allocation.js';
 
 const ROUNDS_MAX = 50;
 /** Of the hundred items of a transaction. */
@@ -32,10 +33,10 @@ export interface PermitGrant {
   readonly free_permits: PermitCount | null;
 }
 
-interface ScopeShares {
+interface StoredShares extends ScopeShares {
   readonly allocationVersion: number;
-  readonly own: PermitShare;
-  readonly others: readonly { readonly key: DynamoKey; readonly share: PermitShare }[];
+  /** The keys of the other shares, in their order. */
+  readonly otherKeys: readonly DynamoKey[];
 }
 
 /**
@@ -76,26 +77,23 @@ export class PermitShares {
   ): Promise<PermitGrant | null> {
     let earliestMs: number | null = null;
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
-      const shared = await this.read(projectKey, scope);
-      const unshared = max - shared.own.registered - sumOverOthers(shared, reserved);
-      const unused = max - shared.own.registered - sumOverOthers(shared, ({ registered }) => registered);
-      const spare = unshared >= want ? want + Math.floor((unshared - want) / 2) : Math.min(want, unused);
+      const before = await this.read(projectKey, scope);
+      const after = allocate(before, { max, want });
+      const { spare } = after.own;
       if (spare < want && earliestMs === null) {
         // The shares are read again after this: every permit that is still counted is then known to be live.
         earliestMs = await this.removeExpired(projectKey.tenant_id, scope, nowMs);
         continue;
       }
       const free_permits = spare < want ? { max, spare, until_ms: earliestMs ?? nowMs } : null;
-      if (free_permits !== null && spare <= 0) return { share: shared.own, free_permits };
-      const share: PermitShare = { registered: shared.own.registered, spare, room_max: max };
-      if (await this.setShare(projectKey, scope, shared, share, unshared < want))
-        return { share, free_permits };
+      if (free_permits !== null && spare <= 0) return { share: before.own, free_permits };
+      if (await this.setShares(projectKey, scope, before, after)) return { share: after.own, free_permits };
       await pause(round);
     }
     return null;
   }
 
-  private async read(projectKey: ProjectKey, scope: string): Promise<ScopeShares> {
+  private async read(projectKey: ProjectKey, scope: string): Promise<StoredShares> {
     const pk = sharesPartition(projectKey.tenant_id, scope);
     const items = await this.dynamo.partition(this.dynamo.tables.state, pk);
     const ownSortKey = textOf(shareKey(projectKey, scope).sk);
@@ -106,35 +104,37 @@ export class PermitShares {
     return {
       allocationVersion: numberOf(allocation?.version),
       own: own === undefined ? { registered: 0, spare: 0, room_max: 0 } : shareFromItem(own),
-      others: others.map((item) => ({ key: keyOf(item), share: shareFromItem(item) })),
+      others: others.map(shareFromItem),
+      otherKeys: others.map(keyOf),
     };
   }
 
   /** The version of the allocation prevents two projects from taking the same permits. */
-  private setShare(
+  private setShares(
     projectKey: ProjectKey,
     scope: string,
-    shared: ScopeShares,
-    share: PermitShare,
-    takesFromOthers: boolean,
+    before: StoredShares,
+    after: ScopeShares,
   ): Promise<boolean> {
     const { state } = this.dynamo.tables;
     const allocation: TransactWriteItem = {
       Put: {
         TableName: state,
-        Item: { ...allocationKey(projectKey.tenant_id, scope), version: N(shared.allocationVersion + 1) },
+        Item: { ...allocationKey(projectKey.tenant_id, scope), version: N(before.allocationVersion + 1) },
         ConditionExpression: 'attribute_not_exists(pk) OR #version = :version',
         ExpressionAttributeNames: { '#version': 'version' },
-        ExpressionAttributeValues: { ':version': N(shared.allocationVersion) },
+        ExpressionAttributeValues: { ':version': N(before.allocationVersion) },
       },
     };
-    const idle = takesFromOthers ? shared.others.filter((other) => other.share.spare > 0) : [];
-    const emptied = idle
-      .slice(0, CHANGED_AT_ONCE)
-      .map((other) => this.update(other.key, other.share, { ...other.share, spare: 0 }));
-    const isLast = emptied.length === idle.length;
-    const own = this.update(shareKey(projectKey, scope), shared.own, isLast ? share : shared.own);
-    return this.transact([allocation, own, ...emptied]).then((happened) => happened && isLast);
+    const changes = before.otherKeys.flatMap((key, index) => {
+      const [from, to] = [before.others[index] as PermitShare, after.others[index] as PermitShare];
+      return from.spare === to.spare && from.room_max === to.room_max ? [] : [this.update(key, from, to)];
+    });
+    const isLast = changes.length <= CHANGED_AT_ONCE;
+    const own = this.update(shareKey(projectKey, scope), before.own, isLast ? after.own : before.own);
+    return this.transact([allocation, own, ...changes.slice(0, CHANGED_AT_ONCE)]).then(
+      (happened) => happened && isLast,
+    );
   }
 
   private update(key: DynamoKey, from: PermitShare, to: PermitShare): TransactWriteItem {
@@ -212,11 +212,6 @@ export class PermitShares {
 }
 
 const keyOf = ({ pk, sk }: DynamoItem): DynamoKey => ({ pk, sk }) as DynamoKey;
-
-const sumOverOthers = ({ others }: ScopeShares, part: (share: PermitShare) => number): number =>
-  others.reduce((sum, { share }) => sum + part(share), 0);
-
-const reserved = ({ registered, spare }: PermitShare): number => registered + Math.max(spare, 0);
 
 /** A member's key begins with its project. */
 function byProject(members: readonly DynamoItem[]): Map<string, DynamoItem[]> {

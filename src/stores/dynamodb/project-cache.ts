@@ -24,9 +24,12 @@ export const EMPTY_PROJECT = {
 export interface PermitShare {
   readonly registered: number;
   readonly spare: number;
-  /** The limit under which the spare permits were reserved. */
+  /** The shares of all projects together are at most this many permits. */
   readonly room_max: number;
 }
+
+/** The limit of a scope in which permits are taken without a limit. */
+export const UNLIMITED = Number.POSITIVE_INFINITY;
 
 /** The result of a full count: `spare` permits are free until the first live one expires. */
 export interface PermitCount {

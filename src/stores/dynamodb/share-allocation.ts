@@ -1,0 +1,42 @@
+import { type PermitShare, UNLIMITED } from './project-cache.js';
+
+/** The shares of one scope: that of the project that reserves permits, and those of the other projects. */
+export interface ScopeShares {
+  readonly own: PermitShare;
+  readonly others: readonly PermitShare[];
+}
+
+/**
+ * The shares after a project has reserved `want` spare permits under the limit `max`, or as many as are free. It gets
+ * more than it wants, so that it need not reserve for every transaction. Only if the limit has too few permits left does
+ * it take the spare permits of the others.
+ *
+ * Transactions may name different limits for one scope, or none. So each share records in `room_max` how many permits all
+ * shares together can be, and serves only limits that are not smaller. If the shares become larger than that,
+ * `room_max` is raised: a project with a smaller limit then reserves again before it takes a permit.
+ */
+export function allocate(
+  { own, others }: ScopeShares,
+  { max, want }: { readonly max: number; readonly want: number },
+): ScopeShares {
+  const unshared = max - own.registered - sumOf(others, reserved);
+  const unused = max - own.registered - sumOf(others, ({ registered }) => registered);
+  const isEnough = unshared >= want;
+  const spare = isEnough ? want + extraSpare(want, unshared) : Math.min(want, unused);
+  const kept = isEnough ? others : others.map((other) => ({ ...other, spare: Math.min(other.spare, 0) }));
+  const total = own.registered + Math.max(spare, 0) + sumOf(kept, reserved);
+  const room_max = max === UNLIMITED ? total : max;
+  return {
+    own: { registered: own.registered, spare, room_max },
+    others: kept.map((other) => (other.room_max < total ? { ...other, room_max } : other)),
+  };
+}
+
+/** Half of the rest. Without a limit, as many again: a batch then needs few reservations. */
+const extraSpare = (want: number, unshared: number): number =>
+  unshared === UNLIMITED ? want : Math.floor((unshared - want) / 2);
+
+const sumOf = (shares: readonly PermitShare[], part: (share: PermitShare) => number): number =>
+  shares.reduce((sum, share) => sum + part(share), 0);
+
+const reserved = ({ registered, spare }: PermitShare): number => registered + Math.max(spare, 0);
