@@ -47,10 +47,7 @@ export async function confirmCommands(
   context: CommandContext,
   root: string,
   commands: readonly ProjectCommand[],
-  {
-    isConfirmed: isConfirmed,
-    howToConfirm,
-  }: { readonly isConfirmed: boolean; readonly howToConfirm: string },
+  { isConfirmed, howToConfirm }: { readonly isConfirmed: boolean; readonly howToConfirm: string },
 ): Promise<void> {
   const folder = confirmationsOf(context);
   const nameOf = ({ command_sha256 }: ProjectCommand) => recordName(root, command_sha256);

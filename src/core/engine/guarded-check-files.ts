@@ -190,8 +190,7 @@ const SHOWN_MAX = 10;
 
 /** Why a human is asked, with the names of the checks. Events of older versions have no names. */
 export function omittedChecksMessage(names: readonly string[]): string {
-  const cause =
-    'the profile of the feature leaves out checks or edges that the default profile requires';
+  const cause = 'the profile of the feature leaves out checks or edges that the default profile requires';
   return names.length === 0 ? cause : `${cause}: ${listed(names, names.length)}`;
 }
 

@@ -118,7 +118,7 @@ export const claimPayloadSchemas = {
     paths: z.array(text(PATH_BYTES_MAX)).max(20).exactOptional(),
     path_count: count.exactOptional(),
     /** The first of the checks that the profile of the feature leaves out, for the reason `omits_checks`. */
-    omitted_checks: z.array(name).max(20).exactOptional(),
+    omitted_checks: z.array(text(1024)).max(20).exactOptional(),
     ...resultFields,
   }),
   warned: signed({
