@@ -68,8 +68,9 @@ export async function expectNoViolation(
   await pool.run(runs, {
     onResult: (result) => {
       addSeedResult(totals, result);
-      // Agents of an inbox choose how much they send.
-      const commandsMin = result.run.mode === 'inbox' ? 1 : (result.run.commands_max ?? COMMANDS);
+      const { mode, commands_max = COMMANDS } = result.run;
+      // Agents of an inbox and executors of runs choose how much they send.
+      const commandsMin = mode === 'inbox' || mode === 'runs' ? 1 : commands_max;
       if (result.violation === null && result.commands < commandsMin) cutShort.push(result.run.seed);
     },
     shouldContinue: () => totals.failures.length === 0,

@@ -61,9 +61,9 @@ test.each(names.map(({ name }) => name))(
     expect(texts).toHaveLength(expected.warnings.length);
     expect(undecidedDimensions(methodology)).toEqual(expected.undecided_dimensions);
     expect(features.map(({ feature_id }) => feature_id)).toEqual(Object.keys(expected.features));
-    for (const vector of features) {
-      const { edge = '', includes = [] } = expected.features[vector.feature_id]?.checks_on ?? {};
-      const checks = effectiveChecklist(methodology, vector, edge).map((check) => check.name);
+    for (const feature of features) {
+      const { edge = '', includes = [] } = expected.features[feature.feature_id]?.checks_on ?? {};
+      const checks = effectiveChecklist(methodology, feature, edge).map((check) => check.name);
       expect(checks).toEqual(expect.arrayContaining([...includes]));
     }
   },

@@ -19,7 +19,7 @@ import {
 import { human } from './support/agent.js';
 import { unwrap } from './support/coordinator-harness.js';
 import { FrozenTime } from './support/frozen-time.js';
-import { coordinationConfig, evaluatorReport, FILES, vector } from './support/workspace-files.js';
+import { coordinationConfig, evaluatorReport, FILES, featureFile } from './support/workspace-files.js';
 
 const run = promisify(execFile);
 const FEATURE_AND_EDGE = { feature: 'REQ-F-AUTH-001', edge: 'design→code' };
@@ -243,7 +243,7 @@ test('the flow of specification 002 produces the same log through the inbox and 
 test('the lifecycle of specification 000 produces the same log through the inbox and through HTTP', async () => {
   const files = {
     ...FILES,
-    'features/active/REQ-F-AUTH-001.yml': vector(FEATURE_AND_EDGE.feature),
+    'features/active/REQ-F-AUTH-001.yml': featureFile(FEATURE_AND_EDGE.feature),
     'coordination.yml': coordinationConfig({ claims: { stale_threshold_seconds: 1, on_ttl: 'hold' } }),
   };
   const done = { iteration: 2, result: { asset: 'code' } };

@@ -30,7 +30,7 @@ construct:
 convergence: { max_iterations: 3, stuck_threshold: 2${more} }
 `;
 const edgePath = (name: string) => `.ai-workspace/graph/edges/${name}.yml`;
-const vector = (id: string, more = '') =>
+const feature = (id: string, more = '') =>
   `feature: ${id}\ntitle: Another\nintent: INT-001\nvector_type: feature\nprofile: minimal\npriority: low\n${more}`;
 
 type AutoProject = TerminalOptions & { cwd: string };
@@ -179,7 +179,7 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
   it('stops at the expired time box of its feature', async () => {
     const timeBox = 'time_box: { duration: 1h, started: 2026-01-01T00:00:00Z, on_expiry: escalate }\n';
     const project = await createAutoProject({
-      [`.ai-workspace/features/active/${FEATURE_ID}.yml`]: vector(FEATURE_ID, timeBox),
+      [`.ai-workspace/features/active/${FEATURE_ID}.yml`]: feature(FEATURE_ID, timeBox),
     });
     const expired = await auto(project, FEATURE_ID);
     expect(expired.out).toContain(`the time box of ${FEATURE_ID} has expired`);
@@ -204,7 +204,7 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     });
     const project = await createAutoProject({
       [edgePath('intent_requirements')]: gate,
-      [`.ai-workspace/features/active/${OTHER_ID}.yml`]: vector(OTHER_ID),
+      [`.ai-workspace/features/active/${OTHER_ID}.yml`]: feature(OTHER_ID),
     });
     const options = ['--auto', '--loop', '--unsandboxed', '--yes', '--role', 'full_stack'];
     const looping = start(project, 'iterate', ...options);

@@ -16,13 +16,13 @@ checklist:
   - {name: has_keys, type: agent, criterion: "Every line has its key", required: true}
 `;
 const PASSED = ['--check', 'reads_well=pass', '--check', 'has_keys=pass'];
-const VECTOR = `feature: ${FEATURE_ID}
+const FEATURE_FILE = `feature: ${FEATURE_ID}
 title: People log in
 intent: INT-001
 vector_type: feature
 profile: minimal
 `;
-const HUMAN = `${VECTOR}constraints:
+const HUMAN = `${FEATURE_FILE}constraints:
   acceptance_criteria:
     - {id: product_owner_agrees, evaluator: human, description: "The owner has read it", required: true}
 `;
@@ -316,8 +316,8 @@ it('promotes accepted files and follows the configuration while a long command h
   const added = 'REQ-F-PAY-001';
   const explain = () => gen(terminal, 'task', 'explain', `${added}#${EDGE}`);
   expect((await explain()).code).toBe(1);
-  const vector = VECTOR.replaceAll(FEATURE_ID, added);
-  await writeProjectFile(terminal.cwd, `.ai-workspace/features/active/${added}.yml`, vector);
+  const feature = FEATURE_FILE.replaceAll(FEATURE_ID, added);
+  await writeProjectFile(terminal.cwd, `.ai-workspace/features/active/${added}.yml`, feature);
   await following.waitForOutput(new RegExp(added));
   expect((await explain()).code).toBe(0);
   // gen init hands the files to the process that holds the log.

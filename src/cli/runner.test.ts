@@ -146,6 +146,7 @@ describe('gen runner', { timeout: 120_000 }, () => {
       [`.ai-workspace/graph/edges/${edge}.yml`]: `edge: "intent→requirements"
 checklist:
   - {name: has_login, type: deterministic, criterion: "It works", required: true, command: "grep -rq login docs"}
+  - {name: no_gaps, type: deterministic, criterion: "It has tags", required: true, command: "gen gaps --layer 1"}
 `,
       '.ai-workspace/profiles/minimal.yml': `profile: minimal
 graph: {include: ["intent→requirements"]}
@@ -157,9 +158,12 @@ evaluators: {default: [agent, deterministic]}
       gen({ ...terminal, env: { ...terminal.env, PATH: process.env.PATH ?? '' } }, ...argv);
     await run('policy', 'evidence=verified');
     await run('runner', 'enrol');
-    const claimed = await run('task', 'claim', subject, '--role', 'architect', '--json');
-    const { draft_folder } = JSON.parse(claimed.out) as { draft_folder: string };
-    await writeProjectFile(terminal.cwd, `${draft_folder}/docs/login.md`, 'login\n');
+    const claimed = await run('task', 'claim', subject, '--role', 'architect');
+    expect(claimed.out).toMatch(
+      /When done: gen task propose .*\nWhen a runner has passed it .*: gen task submit /,
+    );
+    const draftFolder = /Write to +(\S+)/.exec(claimed.out)?.[1] ?? '';
+    await writeProjectFile(terminal.cwd, `${draftFolder}/docs/login.md`, 'login\n');
     const lie = await run('task', 'submit', subject, '--drafts', '--check', 'has_login=pass');
     expect([lie.code, lie.err]).toEqual([1, expect.stringContaining('gen task propose')]);
     expect(await run('task', 'propose', subject)).toMatchObject({
@@ -168,6 +172,7 @@ evaluators: {default: [agent, deterministic]}
     });
     const attested = await run('runner', 'run', '--root', '.', '--once', '--unsandboxed');
     expect(attested.out).toContain('has_login pass');
+    expect(attested.out).toContain('no_gaps pass');
     expect(await run('task', 'submit', subject, '--drafts')).toMatchObject({
       code: 0,
       out: expect.stringContaining('has converged'),

@@ -15,16 +15,16 @@ const checklist = (edge: string, ...checks: string[]): string =>
 const AGENT_CHECK = 'name: reads_well, type: agent, criterion: "A stranger can read it"';
 
 const VECTOR_FILE = `features/active/${FEATURE}.yml`;
-const VECTOR = `feature: ${FEATURE}\ntitle: Sign in\nprofile: minimal\nstatus: pending\ntrajectory: {}\n`;
+const FEATURE_FILE = `feature: ${FEATURE}\ntitle: Sign in\nprofile: minimal\nstatus: pending\ntrajectory: {}\n`;
 const ASKING_A_HUMAN = {
-  [VECTOR_FILE]: `${VECTOR}constraints:
+  [VECTOR_FILE]: `${FEATURE_FILE}constraints:
   acceptance_criteria:
     - {id: wanted, evaluator: human, description: "It is what we want", required: true}
 `,
 };
 
 const FILES = {
-  [VECTOR_FILE]: VECTOR,
+  [VECTOR_FILE]: FEATURE_FILE,
   '../specification/INTENT.md': '# Sign in\n\nPeople sign in with a key.\n',
   'graph/edges/intent_requirements.yml': checklist('intent→requirements', AGENT_CHECK),
   'graph/edges/design_code.yml': checklist('design→code', AGENT_CHECK),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { MEGABYTE, nested, PROTO } from '../../test/support/bad-bodies.js';
-import { vector } from '../../test/support/workspace-files.js';
+import { featureFile } from '../../test/support/workspace-files.js';
 import { NO_COST } from '../core/engine/check-outcome.js';
 import { type AnyJson, TestServer } from './testing/test-server.js';
 import { PUBLIC_TARGETS, postWebhook } from './webhooks/post-webhook.js';
@@ -19,7 +19,7 @@ checklist:
   - { name: reads_well, type: agent, criterion: it reads well, required: true }
 convergence: { rule: all_required_checks_pass }
 `,
-  [`features/active/${FEATURE}.yml`]: vector(FEATURE),
+  [`features/active/${FEATURE}.yml`]: featureFile(FEATURE),
 };
 
 type Headers = Record<string, string>;

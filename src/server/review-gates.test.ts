@@ -18,7 +18,7 @@ checklist:
   - {name: look, type: human, criterion: a person agrees, required: true}
 convergence: {rule: all_required_checks_pass}
 `;
-const VECTOR = `feature: ${FEATURE}\ntitle: A\nvector_type: feature\nprofile: standard\nstatus: pending\n`;
+const FEATURE_FILE = `feature: ${FEATURE}\ntitle: A\nvector_type: feature\nprofile: standard\nstatus: pending\n`;
 
 type Headers = Record<string, string>;
 
@@ -34,7 +34,7 @@ async function openGate(served: TestServer, files: Record<string, string> = {}) 
     await makeKey('reviewer', operator),
     await makeKey('admin', operator),
   ];
-  const config = { [`graph/edges/${EDGE}.yml`]: EDGE_FILE, [`features/active/${FEATURE}.yml`]: VECTOR };
+  const config = { [`graph/edges/${EDGE}.yml`]: EDGE_FILE, [`features/active/${FEATURE}.yml`]: FEATURE_FILE };
   const init = await served.request('POST', '/api/init', { ...SCOPE, files: { ...config, ...files } }, admin);
   expect(init.body.success).toBe(true);
   const by = { agent_id: 'alpha', session_id: 's1' };

@@ -261,10 +261,10 @@ checklist:
   - {name: look, type: human, criterion: "a person says <b>yes</b>", required: true}
 convergence: {rule: all_required_checks_pass}
 `;
-    const vector = `feature: ${feature_id}\ntitle: A\nvector_type: feature\nprofile: standard\nstatus: pending\n`;
+    const feature = `feature: ${feature_id}\ntitle: A\nvector_type: feature\nprofile: standard\nstatus: pending\n`;
     const project = { project_id: 'edges' };
     const as = (key: Record<string, string>) => ({ ...key, 'x-genesis-tenant': 'acme' });
-    const files = { [`graph/edges/${edge}.yml`]: file, [`features/active/${feature_id}.yml`]: vector };
+    const files = { [`graph/edges/${edge}.yml`]: file, [`features/active/${feature_id}.yml`]: feature };
     const ready = await served.request('POST', '/api/init', { ...project, files }, as(keys.admin));
     expect(ready.body.success).toBe(true);
     const url = `${TENANT_URL}/projects/edges`;

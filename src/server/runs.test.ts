@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { vector } from '../../test/support/workspace-files.js';
+import { featureFile } from '../../test/support/workspace-files.js';
 import { EventStreamClient } from './testing/event-stream-client.js';
 import { TestServer } from './testing/test-server.js';
 
@@ -7,7 +7,7 @@ const FEATURE = 'REQ-F-A';
 const EDGE = { project_id: 'shop', feature_id: FEATURE, edge: 'design_code' };
 const FILES = {
   'engine.yml': 'construct: { type: command, command: [make] }\n',
-  [`features/active/${FEATURE}.yml`]: vector(FEATURE),
+  [`features/active/${FEATURE}.yml`]: featureFile(FEATURE),
 };
 
 test('runs are requested, listed, shown and cancelled over HTTP, and their events are on the stream', async () => {

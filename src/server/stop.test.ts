@@ -7,7 +7,7 @@ import { PROJECT_URL, TestServer } from './testing/test-server.js';
 /** Resolves when a `next` call has reached the coordinator. */
 function arrival({ coordinator }: RunningServer): Promise<void> {
   return new Promise((resolve) => {
-    const next = coordinator.claims.next.bind(coordinator);
+    const next = coordinator.claims.next.bind(coordinator.claims);
     coordinator.claims.next = (...args) => {
       resolve();
       return next(...args);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { PROJECT_URL, TestServer } from '../../src/server/testing/test-server.js';
-import { vector } from '../support/workspace-files.js';
+import { featureFile } from '../support/workspace-files.js';
 import { expectAccessible } from './support/accessible.js';
 import { putText } from './support/blob.js';
 import { describeInBrowser, viewUrl } from './support/open-page.js';
@@ -13,8 +13,8 @@ const SHA = 'a'.repeat(64);
 const COST = { input_tokens: 1000, output_tokens: 200, usd: 0.5, seconds: 1 };
 const FILES = {
   'engine.yml': 'construct: { type: command, command: [make] }\n',
-  [`features/active/${FEATURE}.yml`]: vector(FEATURE),
-  [`features/active/${LONG_ID}.yml`]: vector(LONG_ID),
+  [`features/active/${FEATURE}.yml`]: featureFile(FEATURE),
+  [`features/active/${LONG_ID}.yml`]: featureFile(LONG_ID),
 };
 const HOSTILE = `<img src=x onerror=alert(1)>\u202e${'x'.repeat(500)}`;
 

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import type * as Fleet from '../../src/cli/demo/fleet.js';
 import { Genesis } from '../../src/client/index.js';
-import { vector } from '../support/workspace-files.js';
+import { featureFile } from '../support/workspace-files.js';
 import { expectAccessible } from './support/accessible.js';
 import { HOSTILE_DESCRIPTION, HOSTILE_INSTRUCTIONS } from './support/hostile-text.js';
 import { describeInBrowser } from './support/open-page.js';
@@ -34,7 +34,7 @@ const PLAN = {
 };
 const FILES = {
   'engine.yml': 'construct: { type: command, command: [make] }\n',
-  'features/active/REQ-F-A.yml': vector('REQ-F-A').replace(
+  'features/active/REQ-F-A.yml': featureFile('REQ-F-A').replace(
     /title: .*/,
     `title: ${JSON.stringify(HOSTILE_DESCRIPTION.slice(0, 200))}`,
   ),

@@ -65,7 +65,7 @@ const WAITING = who('mallory', { wait_seconds: 30 });
 /** Resolves when a request for work has passed authentication. */
 function arrival({ coordinator }: RunningServer): Promise<void> {
   return new Promise((resolve) => {
-    const next = coordinator.claims.next.bind(coordinator);
+    const next = coordinator.claims.next.bind(coordinator.claims);
     coordinator.claims.next = (...asked) => {
       resolve();
       return next(...asked);

@@ -11,7 +11,7 @@ import { skipGroup } from '../../src/stores/testing/on-engine.js';
 import { CoordinatorHarness, P, unwrap } from '../support/coordinator-harness.js';
 import type { FunctionAnswer } from '../support/step-functions/function-server.js';
 import { StepFunctionsServer } from '../support/step-functions/step-functions-server.js';
-import { vector } from '../support/workspace-files.js';
+import { featureFile } from '../support/workspace-files.js';
 import { comparableEvents } from './comparable-events.js';
 import {
   EDGE,
@@ -34,7 +34,7 @@ async function configured({ plan }: GeneratedRun): Promise<EngineHarness & Coord
   const harness = await CoordinatorHarness.open('memory');
   const files = {
     'graph/edges/design_code.yml': edgeFileOf(plan),
-    [`features/active/${FEATURE}.yml`]: vector(FEATURE),
+    [`features/active/${FEATURE}.yml`]: featureFile(FEATURE),
   };
   unwrap(await harness.coordinator.settings.configure(P, { files }));
   return Object.assign(harness, { key: P });

@@ -22,13 +22,13 @@ feature_module_map:
 dependency_dag:
   billing: [auth]
 `,
-  'features/active/REQ-F-A.yml': vector('REQ-F-A'),
-  'features/active/REQ-F-B.yml': vector('REQ-F-B'),
-  'features/active/REQ-F-C.yml': vector('REQ-F-C', 'poc'),
-  'features/active/REQ-F-D.yml': vector('REQ-F-D'),
+  'features/active/REQ-F-A.yml': featureFile('REQ-F-A'),
+  'features/active/REQ-F-B.yml': featureFile('REQ-F-B'),
+  'features/active/REQ-F-C.yml': featureFile('REQ-F-C', 'poc'),
+  'features/active/REQ-F-D.yml': featureFile('REQ-F-D'),
 };
 
-export function vector(feature: string, profile = 'standard'): string {
+export function featureFile(feature: string, profile = 'standard'): string {
   return `feature: ${feature}\ntitle: the feature ${feature}\nprofile: ${profile}\nstatus: pending\ntrajectory: {}\n`;
 }
 

@@ -36,7 +36,7 @@ async function runGaps(context: CommandContext, folder: string, layer: CoverageL
     signal: null,
     stopped: null,
     spawn_error: null,
-    duration_ms: performance.now() - startMs,
+    duration_ms: Math.round(performance.now() - startMs),
     output,
     output_total_bytes: output.byteLength,
     is_started: true,

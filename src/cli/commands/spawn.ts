@@ -91,10 +91,10 @@ Examples:
     await withMethodology(context, 'write', async ({ calls }) => {
       const reply = unwrapReply(await calls.spawn(request));
       if (!reply.success) return reportRefusal(context, reply);
-      context.show(reply, ({ feature_id, blocks, vector, next }) => {
-        const box = vector?.time_box ?? null;
+      context.show(reply, ({ feature_id, blocks, vector: feature, next }) => {
+        const box = feature?.time_box ?? null;
         return [
-          `${context.paint.bold(feature_id ?? '')}  ${type}, profile ${vector?.profile ?? ''}`,
+          `${context.paint.bold(feature_id ?? '')}  ${type}, profile ${feature?.profile ?? ''}`,
           ...(blocks === null ? [] : [`  ${parent} waits for it on ${blocks}.`]),
           ...(box === null ? [] : [`  Time box: ${durationText(box.duration_seconds)}.`]),
           next,

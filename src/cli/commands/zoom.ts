@@ -48,16 +48,17 @@ async function printMachine(
   const { compileMachine } = await import('../../core/engine/compile-machine.js');
   const { machineMermaid } = await import('../../core/engine/machine-mermaid.js');
   const { readConfiguration } = await import('../engine/workspace-services.js');
-  const { methodology, vector } = await readConfiguration(
+  const configuration = await readConfiguration(
     context.requireWorkspace(),
     await context.genesis(),
     feature ?? null,
   );
   const id = canonicalEdge(edge);
+  const { methodology } = configuration;
   const known = methodology.topology.transitions.map((transition) => transition.edge);
   if (!known.includes(id))
     throw new CommandFailure(`The graph has no edge ${edge}. Its edges: ${known.join(', ')}`);
-  const compiled = compileMachine(edgePlan(methodology, vector, id));
+  const compiled = compileMachine(edgePlan(methodology, configuration.feature, id));
   const mermaid = machineMermaid(compiled.machine);
   context.show({ ...compiled, mermaid }, () => mermaid);
 }

@@ -29,9 +29,9 @@ export async function readAutoFacts(scope: AutoScope, setAside: ReadonlySet<stri
   const { genesis, workspace, agent_id, agent_role, feature_id } = scope;
   const { methodology, features } = await readProject(workspace, genesis);
   const describe = (name: { feature_id: string; edge: string }): AutoEdge => {
-    const vector = features.find((one) => one.feature_id === name.feature_id);
+    const feature = features.find((one) => one.feature_id === name.feature_id);
     const isKnown = methodology.topology.transitions.some(({ edge }) => edge === name.edge);
-    const plan = vector === undefined || !isKnown ? null : edgePlan(methodology, vector, name.edge);
+    const plan = feature === undefined || !isKnown ? null : edgePlan(methodology, feature, name.edge);
     return { ...name, has_constructor: plan !== null && plan.construct !== null };
   };
   const startFor = async (feature: string | undefined) =>

@@ -37,10 +37,10 @@ export async function readPlan(
   { feature_id, edge }: { readonly feature_id: string; readonly edge: string },
 ): Promise<EdgePlan> {
   const genesis = await context.genesis();
-  const { methodology, vector } = await readConfiguration(context.requireWorkspace(), genesis, feature_id);
+  const { methodology, feature } = await readConfiguration(context.requireWorkspace(), genesis, feature_id);
   if (!methodology.topology.transitions.some((one) => one.edge === edge))
     throw wrongUsage(`The graph has no edge ${edge}. Its edges: gen zoom`);
-  const plan = edgePlan(methodology, vector, edge, await evidencePolicy(genesis));
+  const plan = edgePlan(methodology, feature, edge, await evidencePolicy(genesis));
   const fault = planFault(plan);
   if (fault !== null) throw wrongUsage(fault);
   return plan;
@@ -55,7 +55,7 @@ export async function runEdge(
 ): Promise<RunEnd> {
   const workspace = context.requireWorkspace();
   const genesis = await context.genesis();
-  const { methodology, vector } = await readConfiguration(workspace, genesis, feature_id);
+  const { methodology, feature } = await readConfiguration(workspace, genesis, feature_id);
   const plan = await readPlan(context, { feature_id, edge });
   if (plan.construct === null) throw wrongUsage(noConstructor(edge));
   await refuseInReview(genesis, { feature_id, edge });
@@ -71,7 +71,7 @@ export async function runEdge(
     genesis,
     agent_id,
     agent_role: role ?? null,
-    ...{ feature_id, edge, methodology, vector, runCheck, env: context.io.env },
+    ...{ feature_id, edge, methodology, feature, runCheck, env: context.io.env },
   });
   const lock = await lockEdge(cliFolder(context.io), agent_id, edgeSubject(feature_id, edge));
   const observer = observeRun(context, plan);

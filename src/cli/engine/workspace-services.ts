@@ -7,7 +7,7 @@ import { escalateIfChecksChanged } from '../../core/engine/guarded-check-files.j
 import { checkAuthority } from '../../core/methodology/definition/authority.js';
 import { projectChecks } from '../../core/methodology/definition/checklist.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
-import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
+import type { Feature, Methodology } from '../../core/methodology/definition/methodology.js';
 import { omittedChecks } from '../../core/methodology/definition/omitted-checks.js';
 import { parseMethodology } from '../../core/methodology/definition/read-methodology.js';
 import type { RunCheck } from '../../engine/checks/check-runner.js';
@@ -37,14 +37,14 @@ interface ServiceOptions {
   readonly edge: string;
   /** For the authority of the role only: the plan is read anew. */
   readonly methodology: Methodology;
-  readonly vector: FeatureVector;
+  readonly feature: Feature;
   readonly runCheck: RunCheck;
   readonly env: NodeJS.ProcessEnv;
 }
 
 /** The engine in a workspace: its configuration, its drafts, and the coordinator that serves it. */
 export function workspaceServices(options: ServiceOptions): EngineServices {
-  const { workspace, genesis, agent_id, agent_role, feature_id, edge, methodology, vector, runCheck, env } =
+  const { workspace, genesis, agent_id, agent_role, feature_id, edge, methodology, feature, runCheck, env } =
     options;
   const task_id = edgeSubject(feature_id, edge);
   const blobs = remoteBlobs(genesis);
@@ -55,7 +55,7 @@ export function workspaceServices(options: ServiceOptions): EngineServices {
     files: draftFiles(workspace, genesis, blobs, { agent_id, task_id }),
     async readPlan(feature, edgeName) {
       const current = await readConfiguration(workspace, genesis, feature);
-      return edgePlan(current.methodology, current.vector, edgeName, await evidencePolicy(genesis));
+      return edgePlan(current.methodology, current.feature, edgeName, await evidencePolicy(genesis));
     },
     async loadContext({ context, settings }) {
       const { files, missing_required } = findContextFiles(workspace, context);
@@ -65,7 +65,7 @@ export function workspaceServices(options: ServiceOptions): EngineServices {
         rag_threshold_bytes: settings.context?.rag_threshold_bytes,
       });
     },
-    contextTexts: async (manifest, plan) => contextTexts(manifest, contextQuery(plan, vector.title)),
+    contextTexts: async (manifest, plan) => contextTexts(manifest, contextQuery(plan, feature.title)),
     parkedTexts: (subject) => parkedTexts(genesis, blobs, subject),
     async openConstructor(plan) {
       if (plan.construct === null)
@@ -84,7 +84,7 @@ export function workspaceServices(options: ServiceOptions): EngineServices {
       const ofRole = checkAuthority(methodology, { edge, agent_role, files: paths, is_human: false });
       if (evidence !== 'verified') return ofRole;
       const guards = [...checks, ...projectChecks(methodology)];
-      return escalateIfChecksChanged(ofRole, files, guards, omittedChecks(methodology, vector, edge));
+      return escalateIfChecksChanged(ofRole, files, guards, omittedChecks(methodology, feature, edge));
     },
     agent_id,
     now: () => performance.now() + performance.timeOrigin,
@@ -100,7 +100,7 @@ export async function evidencePolicy(genesis: Pick<Genesis, 'policy'>): Promise<
 
 interface Configuration {
   readonly methodology: Methodology;
-  readonly vector: FeatureVector;
+  readonly feature: Feature;
 }
 
 /**
@@ -115,9 +115,9 @@ export async function readProject(workspace: Workspace, genesis: Pick<Genesis, '
 }
 
 /** Features as the coordinator knows them: the last record of each. */
-async function recordedFeatures(genesis: Pick<Genesis, 'events'>): Promise<FeatureVector[]> {
+async function recordedFeatures(genesis: Pick<Genesis, 'events'>): Promise<Feature[]> {
   const events = await readEvents(genesis, { type: 'FEATURE_CHANGED' });
-  const records = events.map(({ payload }) => payload.record as FeatureVector | undefined);
+  const records = events.map(({ payload }) => payload.record as Feature | undefined);
   return [...new Map(records.flatMap((one) => (one === undefined ? [] : [[one.feature_id, one]]))).values()];
 }
 
@@ -145,17 +145,17 @@ export async function readConfiguration(
   featureId: string | null,
 ): Promise<Configuration> {
   const { methodology, features } = await readProjectFiles(workspace);
-  if (featureId === null) return { methodology, vector: emptyVector(methodology) };
-  const isNamed = ({ feature_id }: FeatureVector): boolean => feature_id === featureId;
-  const vector = features.find(isNamed) ?? (await recordedFeatures(genesis)).find(isNamed);
-  if (vector === undefined)
+  if (featureId === null) return { methodology, feature: emptyFeature(methodology) };
+  const isNamed = ({ feature_id }: Feature): boolean => feature_id === featureId;
+  const feature = features.find(isNamed) ?? (await recordedFeatures(genesis)).find(isNamed);
+  if (feature === undefined)
     throw wrongUsage(
       `There is no feature ${featureId}. Create it: gen spawn --type feature --id ${featureId} --reason WHY. Or write .ai-workspace/features/active/${featureId}.yml.`,
     );
-  return { methodology, vector };
+  return { methodology, feature };
 }
 
-const emptyVector = ({ default_profile }: Methodology): FeatureVector => ({
+const emptyFeature = ({ default_profile }: Methodology): Feature => ({
   feature_id: 'FEATURE',
   title: '',
   intent: null,

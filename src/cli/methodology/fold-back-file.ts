@@ -8,7 +8,7 @@ export const RECOMMENDATIONS = ['proceed', 'pivot', 'abandon'] as const;
 
 const ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/;
 
-/** The human-readable findings of a child vector: `features/fold-back/<child>.md`. It is never overwritten. */
+/** The human-readable findings of a spawned feature: `features/fold-back/<child>.md`. It is never overwritten. */
 export class FoldBackFile {
   private isCreated = false;
 

@@ -66,7 +66,7 @@ async function openWithWorkspaceFiles(
 const FEATURE_ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/;
 const FEATURES_MAX = 1000;
 
-/** A vector without a title for each feature that the log mentions, since nothing may define them. */
+/** A feature without a title for each one that the log mentions, since nothing may define them. */
 function placeholderFeatures(events: readonly EventEnvelope[]): FileTexts {
   const mentioned = new Set(events.map(({ feature_id = '' }) => feature_id));
   const ids = [...mentioned].filter((id) => FEATURE_ID.test(id)).slice(0, FEATURES_MAX);

@@ -5,7 +5,7 @@ import type { MethodologyStatus } from '../../core/contract/methodology-views.js
 import type { ProjectStatus } from '../../core/contract/overview.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { RecordedConfig } from '../../core/methodology/definition/config-diff.js';
-import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
+import type { Feature, Methodology } from '../../core/methodology/definition/methodology.js';
 import { evolveMethodology } from '../../core/methodology/progress/evolve.js';
 import { emptyMethodologyState } from '../../core/methodology/progress/feature-state.js';
 import { statusView } from '../../core/methodology/views/status.js';
@@ -48,8 +48,8 @@ export class StatusProjection implements RecordedConfig {
     return (this.work.records.get(METHODOLOGY_SUBJECT)?.value ?? null) as Methodology | null;
   }
 
-  feature(featureId: string): FeatureVector | null {
-    return (this.work.records.get(featureSubject(featureId))?.value ?? null) as FeatureVector | null;
+  feature(featureId: string): Feature | null {
+    return (this.work.records.get(featureSubject(featureId))?.value ?? null) as Feature | null;
   }
 
   status(request: { agent_id?: string } = {}): MethodologyStatus {

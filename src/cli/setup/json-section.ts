@@ -1,3 +1,4 @@
+import { isObject } from '../../core/events/plain-data.js';
 import { CommandFailure } from '../exit.js';
 import type { ConfigSection } from './apply.js';
 import { addChild, type JsonPath, nodeAt, removeChildren } from './json-edit.js';
@@ -82,9 +83,6 @@ function hasEntry(text: string, { keyPath, kind, isOurs }: JsonEntry): boolean {
   if (found === null) return false;
   return kind === 'item' ? [found.value].flat().some(isOurs) : isOurs(found.value);
 }
-
-const isObject = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const unexpectedValue = (path: string, keyPath: JsonPath): CommandFailure =>
   new CommandFailure(

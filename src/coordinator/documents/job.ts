@@ -2,7 +2,7 @@ import type { PlanInput } from '../../core/contract/plan.js';
 import type { ConfigFault } from '../../core/contract/problem.js';
 import { isObject } from '../../core/events/plain-data.js';
 import { toPlainJson } from '../../core/methodology/definition/config-diff.js';
-import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
+import type { Feature, Methodology } from '../../core/methodology/definition/methodology.js';
 import { parseMethodologySteps } from '../../core/methodology/definition/read-methodology.js';
 import {
   type AddedSubtask,
@@ -157,7 +157,7 @@ export function* planFromChunks({
 }
 
 /** Rebuilds a list, one chunk per step. */
-export function* listFromChunks<T extends TaskInput | AddedSubtask | FeatureVector>(
+export function* listFromChunks<T extends TaskInput | AddedSubtask | Feature>(
   chunks: JsonChunks,
 ): StepGenerator<T[]> {
   const all: T[] = [];

@@ -83,11 +83,11 @@ function write(
   });
   transaction.putRecord(foldBackSubject(child), [draft]);
   let remediation: string | null = null;
-  if (row.vector.vector_type === 'hotfix') {
+  if (row.feature.vector_type === 'hotfix') {
     remediation = numberedId(REMEDIATION_PREFIX, view, viewInput);
-    const vector = remediationFeature(row.vector, remediation, methodology, view.now_ms);
-    const reason = vector.parent?.reason ?? vector.title;
-    writeSpawn(transaction, { vector, blockedEdge: null, reason, actor: by });
+    const feature = remediationFeature(row.feature, remediation, methodology, view.now_ms);
+    const reason = feature.parent?.reason ?? feature.title;
+    writeSpawn(transaction, { feature, blockedEdge: null, reason, actor: by });
   }
   const unblocked = edgeUnblockedBy(child, viewInput.state.features.get(parent));
   const next = genCommand('start', '--feature', remediation ?? parent);

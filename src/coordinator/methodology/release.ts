@@ -55,7 +55,7 @@ function decide(view: DecisionView, body: ParsedReleaseBody, state: MethodologyS
   const failedCheck = readiness.find(({ passed }) => !passed);
   if (failedCheck !== undefined) return refuse('NOT_READY', failedCheck.says, readiness);
   const converged = standings.filter(({ isComplete }) => isComplete);
-  const featureIds = converged.map(({ row }) => row.vector.feature_id);
+  const featureIds = converged.map(({ row }) => row.feature.feature_id);
   const release = releaseManifest(body, state.last_gaps, featureIds, view.now_ms);
   const next = dry_run ? genCommand('release', '--version', version) : genCommand('start');
   return { success: true, reason: dry_run ? 'READY' : 'RELEASED', version, readiness, release, next };

@@ -1,4 +1,5 @@
 import type { Gate, Head } from '../../core/claims/head.js';
+import { compareText } from '../../core/compare-text.js';
 import type { PendingReview } from '../../core/contract/reviews.js';
 import { isoTime } from '../../core/events/envelope.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
@@ -18,7 +19,9 @@ export function pendingReviews(view: DecisionView, state: MethodologyState): Pen
   }
   return waiting.sort(
     (a, b) =>
-      Number(b.overdue) - Number(a.overdue) || compare(a.since, b.since) || compare(a.task_id, b.task_id),
+      Number(b.overdue) - Number(a.overdue) ||
+      compareText(a.since, b.since) ||
+      compareText(a.task_id, b.task_id),
   );
 }
 
@@ -31,8 +34,6 @@ export function pendingReviewOf(
   const head = view.state.heads.get(subject);
   return head === undefined ? null : reviewOf(head, view, state);
 }
-
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 function reviewOf(head: Head, view: DecisionView, state: MethodologyState): PendingReview | null {
   const { subject, generation, claim, gate } = head;

@@ -14,7 +14,7 @@ const F = 'REQ-F-AUTH-001';
 const spike = { vector_type: 'spike', parent: F, reason: 'which library', agent_id: 'alpha' } as const;
 const answer = { fold_back_status: 'converged', summary: 'the second', recommendation: 'proceed' } as const;
 
-const vector = (id: string, more = '') => `feature: ${id}
+const feature = (id: string, more = '') => `feature: ${id}
 title: Sign in
 intent: INT-001
 vector_type: feature
@@ -40,7 +40,7 @@ async function openConfigured(open: OpenHarness, more = ''): Promise<Coordinator
   const harness = await open();
   const files = {
     ...Object.fromEntries(EDGES.map((edge) => [`graph/edges/${edge}.yml`, edgeFile(edge)])),
-    [`features/active/${F}.yml`]: vector(F, more),
+    [`features/active/${F}.yml`]: feature(F, more),
     '../specification/INTENT.md': '# Sign in\n\nPeople sign in.\n',
   };
   unwrap(await harness.coordinator.settings.configure(P, { files }));

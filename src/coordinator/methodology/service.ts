@@ -140,7 +140,7 @@ export class MethodologyService {
     const { edge = null, feature, at } = fields;
     return this.readView(projectKey, at, (input) => {
       const isSelected = (id: string) => feature === undefined || feature === id;
-      const rows = input.rows.filter(({ vector }) => isSelected(vector.feature_id));
+      const rows = input.rows.filter((row) => isSelected(row.feature.feature_id));
       if (feature !== undefined && rows.length === 0) return unknownFeatureProblem(feature);
       return zoomView({ ...input, rows }, edge);
     });

@@ -3,7 +3,7 @@ import { adviceFor, type SpawnRefusal } from '../../core/contract/codes.js';
 import type { SpawnReply, spawnBody } from '../../core/contract/spawns.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
 import { canonicalEdge } from '../../core/methodology/definition/edge-name.js';
-import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
+import type { Feature, Methodology } from '../../core/methodology/definition/methodology.js';
 import type { MethodologyState, RouteInput } from '../../core/methodology/progress/feature-state.js';
 import { projectProgressOf } from '../../core/methodology/progress/project-progress.js';
 import {
@@ -27,15 +27,15 @@ type ParsedSpawnBody = z.output<typeof spawnBody>;
 export function spawnOperation(body: ParsedSpawnBody, state: MethodologyState, caller: Caller) {
   const run = (transaction: TransactionBuilder): SpawnReply => {
     const { feature_id, edge, reason, blocks = true } = body;
-    const vector = decide(transaction.view, body, state);
-    if ('code' in vector) {
+    const feature = decide(transaction.view, body, state);
+    if ('code' in feature) {
       // A refusal because the id is taken depends on its record, which may be uncommitted.
       if (feature_id !== undefined) transaction.checkRecord(featureSubject(feature_id));
-      return refusedReply(vector);
+      return refusedReply(feature);
     }
     const blockedEdge = edge !== undefined && blocks ? canonicalEdge(edge) : null;
-    const eventId = writeSpawn(transaction, { vector, blockedEdge, reason, actor: actorOf(caller, body) });
-    return spawnedReply(vector, blockedEdge, eventId);
+    const eventId = writeSpawn(transaction, { feature, blockedEdge, reason, actor: actorOf(caller, body) });
+    return spawnedReply(feature, blockedEdge, eventId);
   };
   return operationOf('spawn', requestKeyOf(caller, 'spawn', body), run, body.request_id);
 }
@@ -44,12 +44,12 @@ function decide(
   view: DecisionView,
   body: ParsedSpawnBody,
   state: MethodologyState,
-): FeatureVector | Refusal<SpawnRefusal> {
+): Feature | Refusal<SpawnRefusal> {
   const viewInput = viewInputOf(view.state, state, view);
   const { methodology } = viewInput;
   if (methodology === null) return NOT_INITIALISED;
   const { parent: parentId, feature_id } = body;
-  const parent = parentId === undefined ? null : rowOf(viewInput, parentId)?.vector;
+  const parent = parentId === undefined ? null : rowOf(viewInput, parentId)?.feature;
   if (parent === undefined) return unknownFeature(parentId);
   if (feature_id !== undefined && isFeatureIdTaken(view, viewInput, feature_id)) {
     const says = `Feature ${feature_id} already exists. ${adviceFor('FEATURE_EXISTS')}`;
@@ -57,7 +57,7 @@ function decide(
   }
   const id = feature_id ?? nextFeatureId(body, view, viewInput);
   const decision = decideSpawn(spawnRequestOf(body, id, parent), spawnContextOf(viewInput, methodology));
-  return decision.ok ? decision.vector : decision;
+  return decision.ok ? decision.feature : decision;
 }
 
 function nextFeatureId({ vector_type }: ParsedSpawnBody, view: DecisionView, viewInput: RouteInput): string {
@@ -65,11 +65,7 @@ function nextFeatureId({ vector_type }: ParsedSpawnBody, view: DecisionView, vie
   return numberedId(childPrefix(vector_type), view, viewInput);
 }
 
-function spawnRequestOf(
-  body: ParsedSpawnBody,
-  feature_id: string,
-  parent: FeatureVector | null,
-): SpawnRequest {
+function spawnRequestOf(body: ParsedSpawnBody, feature_id: string, parent: Feature | null): SpawnRequest {
   const { vector_type, reason, edge = null, title = null, intent = null } = body;
   const { profile = null, duration = null, priority = null } = body;
   const fields = { vector_type, reason, edge, title, intent, profile, duration, priority };
@@ -80,7 +76,7 @@ function spawnContextOf(viewInput: RouteInput, methodology: Methodology): SpawnF
   const { features: standings } = projectProgressOf(viewInput);
   return {
     methodology,
-    vectorOf: (id) => standings.get(id)?.row.vector ?? null,
+    featureOf: (id) => standings.get(id)?.row.feature ?? null,
     isConverged: (id) => standings.get(id)?.isComplete ?? false,
     now_ms: viewInput.now_ms,
   };
@@ -92,12 +88,12 @@ const isFeatureIdTaken = (view: DecisionView, viewInput: RouteInput, featureId: 
 
 /** The next free id. If two operations choose the same number, one finds its record changed and is decided again. */
 export function numberedId(prefix: string, view: DecisionView, viewInput: RouteInput): string {
-  const existingIds = viewInput.rows.map(({ vector }) => vector.feature_id);
+  const existingIds = viewInput.rows.map(({ feature }) => feature.feature_id);
   return nextFreeId(prefix, existingIds, (id) => view.record(featureSubject(id)) !== null);
 }
 
 interface SpawnEventInput {
-  readonly vector: FeatureVector;
+  readonly feature: Feature;
   /** The parent's edge that waits for the child. */
   readonly blockedEdge: string | null;
   readonly reason: string;
@@ -110,11 +106,11 @@ interface SpawnEventInput {
  */
 export function writeSpawn(
   transaction: TransactionBuilder,
-  { vector, blockedEdge, reason, actor }: SpawnEventInput,
+  { feature, blockedEdge, reason, actor }: SpawnEventInput,
 ): string {
   const { view } = transaction;
-  const { feature_id, vector_type, profile, title, intent, parent, time_box } = vector;
-  writeFeature(transaction, vector, actor);
+  const { feature_id, vector_type, profile, title, intent, parent, time_box } = feature;
+  writeFeature(transaction, feature, actor);
   const eventId = view.newEventId();
   const draft = draftEvent(view, 'spawn_created', actor, {
     parent: parent?.feature,
@@ -131,14 +127,14 @@ export function writeSpawn(
   return eventId;
 }
 
-const spawnedReply = (vector: FeatureVector, blocks: string | null, event_id: string): SpawnReply => ({
+const spawnedReply = (feature: Feature, blocks: string | null, event_id: string): SpawnReply => ({
   success: true,
   reason: 'SPAWNED',
-  feature_id: vector.feature_id,
-  vector,
+  feature_id: feature.feature_id,
+  vector: feature,
   blocks,
   event_id,
-  next: genCommand('start', '--feature', vector.feature_id),
+  next: genCommand('start', '--feature', feature.feature_id),
 });
 
 const refusedReply = ({ code, says }: Refusal<SpawnRefusal>): SpawnReply => ({

@@ -4,7 +4,7 @@ import type { Rules } from '../../core/claims/policy.js';
 import { adviceFor } from '../../core/contract/codes.js';
 import { evidencePolicyStatus } from '../../core/engine/evidence.js';
 import { isoTime } from '../../core/events/envelope.js';
-import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
+import type { Feature, Methodology } from '../../core/methodology/definition/methodology.js';
 import type {
   EdgeClaim,
   FeatureRow,
@@ -35,7 +35,7 @@ export function viewInputOf(
   };
   return {
     methodology: (work.records.get(METHODOLOGY_SUBJECT)?.value ?? null) as Methodology | null,
-    rows: featureRows(vectorsOf(work), state, claims),
+    rows: featureRows(featuresOf(work), state, claims),
     state,
     now_ms,
     evidence: standingOf(work),
@@ -62,14 +62,14 @@ export const unknownFeature = (featureId: string | undefined): Refusal<'UNKNOWN_
 });
 
 export const rowOf = ({ rows }: RouteInput, featureId: string): FeatureRow | undefined =>
-  rows.find(({ vector }) => vector.feature_id === featureId);
+  rows.find(({ feature }) => feature.feature_id === featureId);
 
 const FEATURE_PREFIX = featureSubject('');
 
-const vectorsOf = ({ records }: WorkState): FeatureVector[] =>
+const featuresOf = ({ records }: WorkState): Feature[] =>
   [...records.values()]
     .filter(({ subject }) => subject.startsWith(FEATURE_PREFIX))
-    .map(({ value }) => value as unknown as FeatureVector);
+    .map(({ value }) => value as unknown as Feature);
 
 /** The edge's claim as shown to people; null if the edge is not held. */
 function edgeClaimOf(head: Head, nowMs: number, rules: Rules): EdgeClaim | null {

@@ -2,7 +2,7 @@ import { DEFAULT_POLICY, type Policy } from '../../core/claims/policy.js';
 import type { ConfigureResult } from '../../core/contract/configuration.js';
 import type { ConfigFault } from '../../core/contract/problem.js';
 import { hasFeatureChanged, hasMethodologyChanged } from '../../core/methodology/definition/config-diff.js';
-import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
+import type { Feature, Methodology } from '../../core/methodology/definition/methodology.js';
 import { featureSubject, METHODOLOGY_SUBJECT, POLICY_SUBJECT } from '../../core/subject.js';
 import { actorOf, type Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';
@@ -23,7 +23,7 @@ export interface ConfigureRequest {
   /** Number of features in all files. */
   readonly feature_count: number;
   /** Features that differed from the records when compared. Written ones are removed from the list. */
-  readonly changed: FeatureVector[];
+  readonly changed: Feature[];
   readonly request_id: string | undefined;
   /** Distinguishes different requests under one id. */
   readonly digest: string;
@@ -51,7 +51,7 @@ export function configureOperation(
     const features = nextFeatures(changed, view);
     const hasChanges = isNew || features.length > 0;
     if (isNew) writeMethodology(transaction, methodology, by);
-    for (const vector of features) writeFeature(transaction, vector, by);
+    for (const feature of features) writeFeature(transaction, feature, by);
     if (!hasChanges) transaction.checkRecord(METHODOLOGY_SUBJECT);
     // Claims and results are decided on these records, so transactions decided on the old ones must be decided again.
     else transaction.invalidateConcurrentDecisions();
@@ -71,9 +71,9 @@ export function configureOperation(
 }
 
 /** The next features that still differ, at most one transaction's worth. */
-function nextFeatures(changed: FeatureVector[], view: DecisionView): FeatureVector[] {
+function nextFeatures(changed: Feature[], view: DecisionView): Feature[] {
   while (changed[0] !== undefined && !hasFeatureChanged(changed[0], view)) changed.shift();
-  return changed.slice(0, FEATURES_PER_TRANSACTION_MAX).filter((vector) => hasFeatureChanged(vector, view));
+  return changed.slice(0, FEATURES_PER_TRANSACTION_MAX).filter((feature) => hasFeatureChanged(feature, view));
 }
 
 function writeMethodology(transaction: TransactionBuilder, methodology: Methodology, by: string): void {
@@ -91,8 +91,8 @@ function writeMethodology(transaction: TransactionBuilder, methodology: Methodol
  * Writes a feature's record. Changing an existing feature changes what
  * can be claimed, so the caller must mark the rules as changed.
  */
-export const writeFeature = (transaction: TransactionBuilder, vector: FeatureVector, by: string) =>
-  transaction.writeRecord(featureSubject(vector.feature_id), 'FEATURE_CHANGED', vector, by);
+export const writeFeature = (transaction: TransactionBuilder, feature: Feature, by: string) =>
+  transaction.writeRecord(featureSubject(feature.feature_id), 'FEATURE_CHANGED', feature, by);
 
 /**
  * The policy with the claim settings that changed in the files. A setting in the files applies when it changes; until

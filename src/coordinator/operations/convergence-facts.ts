@@ -78,11 +78,11 @@ function guardedAuthority(
 ): AuthorityDecision {
   const { methodology } = view;
   const { feature_id = '', edge = '' } = subjectKeys(subject);
-  const vector = view.feature(feature_id);
-  if (methodology === null || vector === null) return ofRole;
+  const feature = view.feature(feature_id);
+  if (methodology === null || feature === null) return ofRole;
   // Also what judges the other edges: their checks run on the base that this result becomes part of.
   const checks = [...deterministicChecks(view, subject), ...projectChecks(methodology)];
-  return escalateIfChecksChanged(ofRole, files, checks, omittedChecks(methodology, vector, edge));
+  return escalateIfChecksChanged(ofRole, files, checks, omittedChecks(methodology, feature, edge));
 }
 
 /** Failing checks that a human cannot override. Empty if the project is not configured. */
@@ -117,12 +117,12 @@ function evaluateConvergence(
   const { subject } = judged;
   if (methodology === null || subjectKindOf(subject) !== 'edge') return { failing: [], needs_human: false };
   const { feature_id = '', edge = '' } = subjectKeys(subject);
-  const vector = view.feature(feature_id);
-  if (vector === null) {
+  const feature = view.feature(feature_id);
+  if (feature === null) {
     const says = `Feature ${feature_id} has no file, so its required checks are unknown. Write features/active/${feature_id}.yml and run gen init again.`;
     return { failing: [{ name: 'feature_vector', says, type: 'deterministic' }], needs_human: false };
   }
-  const checks = effectiveChecklist(methodology, vector, edge);
+  const checks = effectiveChecklist(methodology, feature, edge);
   const details = (evaluators?.details ?? []) as readonly ReportedCheck[];
   const typeOf = (name: string) => checks.find((check) => check.name === name)?.type ?? null;
   const isVerified = view.policy.evidence === 'verified';

@@ -40,8 +40,8 @@ export const baseVersionOf = (view: DecisionView): number => view.record(BASE_SU
 export function edgeChecks(view: DecisionView, subject: string): readonly EffectiveCheck[] {
   const { feature_id = '', edge = '' } = subjectKeys(subject);
   const { methodology } = view;
-  const vector = view.feature(feature_id);
-  return methodology === null || vector === null ? [] : effectiveChecklist(methodology, vector, edge);
+  const feature = view.feature(feature_id);
+  return methodology === null || feature === null ? [] : effectiveChecklist(methodology, feature, edge);
 }
 
 export const deterministicChecks = (view: DecisionView, subject: string): readonly EffectiveCheck[] =>

@@ -31,11 +31,11 @@ export function unknownEdgeReason(view: DecisionView, subject: string): string |
     const known = topology.transitions.map((transition) => transition.edge).join(', ');
     return `The topology of this project has no edge ${edge}. Use one of: ${known}.`;
   }
-  const vector = view.feature(feature_id);
-  if (vector === null) {
+  const feature = view.feature(feature_id);
+  if (feature === null) {
     return `There is no feature ${feature_id}. Create it: gen spawn --type feature --id ${feature_id} --reason WHY. Or write features/active/${feature_id}.yml and run gen init again.`;
   }
-  const profile = profileOf(methodology, vector);
+  const profile = profileOf(methodology, feature);
   if (profileEdges(profile, topology).some((included) => included.edge === edge)) return null;
   return `The profile ${profile.name} of ${feature_id} excludes ${edge}. Claim another edge, or change the profile of the feature.`;
 }
@@ -73,9 +73,9 @@ export function edgeFacts(
 export function earlierEdges(view: DecisionView, subject: string): string[] {
   const { feature_id = '', edge = '' } = subjectKeys(subject);
   const { methodology } = view;
-  const vector = view.feature(feature_id);
-  if (methodology === null || vector === null) return [];
-  const edgePath = edgePathOf(profileOf(methodology, vector), methodology.topology);
+  const feature = view.feature(feature_id);
+  if (methodology === null || feature === null) return [];
+  const edgePath = edgePathOf(profileOf(methodology, feature), methodology.topology);
   const needs = edgePath.find((stage) => stage.edge === edge)?.needs ?? [];
   return needs.map((earlier) => `${feature_id}#${earlier}`);
 }

@@ -72,12 +72,12 @@ export class RequestRunOperation implements Operation<Reply> {
     const { feature_id = '', edge = '' } = subjectKeys(this.subject);
     const { methodology } = view;
     if (methodology === null) return refused('NOT_INITIALISED');
-    const vector = view.feature(feature_id);
-    if (vector === null)
+    const feature = view.feature(feature_id);
+    if (feature === null)
       return refused('UNKNOWN_FEATURE', `There is no feature ${feature_id}. ${adviceFor('UNKNOWN_FEATURE')}`);
     const unknown = unknownEdgeReason(view, this.subject);
     if (unknown !== null) return refused('UNKNOWN_EDGE', unknown);
-    return edgePlan(methodology, vector, edge, view.policy.evidence);
+    return edgePlan(methodology, feature, edge, view.policy.evidence);
   }
 
   private refusal(view: DecisionView, plan: EdgePlan): IterateResult | null {

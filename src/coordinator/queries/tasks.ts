@@ -33,10 +33,10 @@ export function edgeDetailsOf(view: DecisionView, subject: string): Pick<TaskSta
   const { methodology } = view;
   if (methodology === null || subjectKindOf(subject) !== 'edge') return {};
   const { feature_id = '', edge = '' } = subjectKeys(subject);
-  const vector = view.feature(feature_id);
-  return vector === null
+  const feature = view.feature(feature_id);
+  return feature === null
     ? {}
-    : { title: vector.title, checks: effectiveChecklist(methodology, vector, edge) };
+    : { title: feature.title, checks: effectiveChecklist(methodology, feature, edge) };
 }
 
 export const detailedStateOf = (view: DecisionView, subject: string, parkedCount = 0): TaskState => ({

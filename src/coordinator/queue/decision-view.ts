@@ -4,7 +4,7 @@ import { isLive, permitHeldUntilMs } from '../../core/claims/lease.js';
 import type { Limits, Policy, Rules } from '../../core/claims/policy.js';
 import type { GrantLimit } from '../../core/claims/reached-limit.js';
 import type { AnyHead } from '../../core/fold.js';
-import type { FeatureVector, Methodology } from '../../core/methodology/definition/methodology.js';
+import type { Feature, Methodology } from '../../core/methodology/definition/methodology.js';
 import type { RecordHead } from '../../core/record.js';
 import {
   featureSubject,
@@ -134,8 +134,8 @@ export class DecisionView {
     return (this.record(METHODOLOGY_SUBJECT)?.value ?? null) as Methodology | null;
   }
 
-  feature(featureId: string): FeatureVector | null {
-    return (this.record(featureSubject(featureId))?.value ?? null) as FeatureVector | null;
+  feature(featureId: string): Feature | null {
+    return (this.record(featureSubject(featureId))?.value ?? null) as Feature | null;
   }
 
   /** The edges with a live claim, committed or not. Heads are only peeked at: a refusal based on one must check it. */

@@ -3,7 +3,7 @@ import { type ConfigureResult, configureBody } from '../../core/contract/configu
 import { limitsBody, policyBody } from '../../core/contract/settings.js';
 import { projectIdSchema } from '../../core/ids.js';
 import { changedFeatures } from '../../core/methodology/definition/config-diff.js';
-import type { FeatureVector } from '../../core/methodology/definition/methodology.js';
+import type { Feature } from '../../core/methodology/definition/methodology.js';
 import { LIMITED_TRACKS_MAX } from '../../core/plan/index.js';
 import { LIMITS_SUBJECT, POLICY_SUBJECT } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
@@ -117,7 +117,7 @@ export class SettingsService {
     if (document.kind === 'methodology_faults') return invalidMethodologyProblem(document.faults);
     if (document.kind !== 'methodology') throw new Error(`expected a methodology, got ${document.kind}`);
     const { methodology, warnings, faults, digest } = document;
-    const features = await runInSlices(listFromChunks<FeatureVector>(document.chunks), this.environment);
+    const features = await runInSlices(listFromChunks<Feature>(document.chunks), this.environment);
     return this.projects.withProjectOrCreate(projectKey, async (project) => {
       const changed = await runInSlices(changedFeatures(features, project.view()), this.environment);
       const fields = { methodology, warnings, faults, feature_count: features.length, request_id, digest };

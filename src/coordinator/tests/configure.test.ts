@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { HarnessAgent } from '../../../test/support/agent.js';
 import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
-import { coordinationConfig, FILES, vector } from '../../../test/support/workspace-files.js';
+import { coordinationConfig, FILES, featureFile } from '../../../test/support/workspace-files.js';
 import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
 import { checkNewEvent } from '../../core/events/catalogue.js';
 
@@ -47,7 +47,7 @@ forEachStore('configuring a project', (open) => {
     const { harness, configure, types } = await openUnconfigured();
     await configure();
     const { 'features/active/REQ-F-D.yml': _, ...rest } = FILES;
-    const changed = { ...rest, 'features/active/REQ-F-A.yml': `${vector('REQ-F-A')}priority: high\n` };
+    const changed = { ...rest, 'features/active/REQ-F-A.yml': `${featureFile('REQ-F-A')}priority: high\n` };
     expect(await configure(changed)).toMatchObject({ reason: 'CONFIGURED', version: 1, features_changed: 1 });
     expect((await types()).slice(6)).toEqual(['FEATURE_CHANGED']);
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
@@ -57,11 +57,11 @@ forEachStore('configuring a project', (open) => {
   test('accepts more features than fit in a transaction, and a repeated request has one effect', async () => {
     const { harness, configure } = await openUnconfigured();
     const many = Object.fromEntries(
-      Array.from({ length: 75 }, (_, n) => [`features/active/REQ-F-M-${n}.yml`, vector(`REQ-F-M-${n}`)]),
+      Array.from({ length: 75 }, (_, n) => [`features/active/REQ-F-M-${n}.yml`, featureFile(`REQ-F-M-${n}`)]),
     );
     const first = await configure(many, { request_id: 'r1' });
     expect(first).toMatchObject({ reason: 'CONFIGURED', features_changed: 75 });
-    await configure({ ...many, 'features/active/REQ-F-M-1.yml': vector('REQ-F-M-1', 'poc') });
+    await configure({ ...many, 'features/active/REQ-F-M-1.yml': featureFile('REQ-F-M-1', 'poc') });
     const before = await harness.position();
     expect(await configure(many, { request_id: 'r1' })).toEqual(first);
     expect(await harness.position()).toBe(before);

@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest';
 import { HarnessAgent, human } from '../../../test/support/agent.js';
 import { forEachStore, P, unwrap } from '../../../test/support/coordinator-harness.js';
-import { coordinationConfig, evaluatorReport, FILES, vector } from '../../../test/support/workspace-files.js';
+import {
+  coordinationConfig,
+  evaluatorReport,
+  FILES,
+  featureFile,
+} from '../../../test/support/workspace-files.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 
 const A = 'REQ-F-A#design_code';
@@ -28,7 +33,7 @@ forEachStore('edges of a configured project', (open) => {
     return { harness, configure, alpha, beta, explained };
   }
 
-  test('need topology, vector and profile, and a refusal names the missing one', async () => {
+  test('need topology, feature and profile, and a refusal names the missing one', async () => {
     const { harness, alpha, explained } = await openConfigured();
     const claimReason = async (subject: string) => {
       const { reason, next } = await alpha.claims(subject);
@@ -263,7 +268,7 @@ forEachStore('edges of a configured project', (open) => {
   test('of a new feature can be claimed once it is configured, and not before', async () => {
     const { harness, alpha } = await openConfigured();
     expect((await alpha.claims('REQ-F-N#design_code')).reason).toBe('UNKNOWN_TASK');
-    const files = { ...FILES, 'features/active/REQ-F-N.yml': vector('REQ-F-N') };
+    const files = { ...FILES, 'features/active/REQ-F-N.yml': featureFile('REQ-F-N') };
     await harness.coordinator.settings.configure(P, { files });
     expect((await alpha.claims('REQ-F-N#design_code')).reason).toBe('GRANTED');
   });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { HarnessAgent } from '../../../test/support/agent.js';
 import { forEachStore, P, unwrap } from '../../../test/support/coordinator-harness.js';
 import { blobsOf, uploadCandidate } from '../../../test/support/test-runner.js';
-import { evaluatorReport, vector } from '../../../test/support/workspace-files.js';
+import { evaluatorReport, featureFile } from '../../../test/support/workspace-files.js';
 
 const FEATURE = 'REQ-F-A';
 const REPORTED = evaluatorReport({ reads_well: 'pass' });
@@ -13,7 +13,7 @@ const edgeFile = (edge: string, ...checks: string[]) =>
   `edge: "${edge}"\nchecklist:\n${checks.map((check) => `  - ${check}\n`).join('')}`;
 const FILES = {
   'agent_roles.yml': 'roles:\n  dev: { converge_edges: all }\n',
-  [`features/active/${FEATURE}.yml`]: vector(FEATURE),
+  [`features/active/${FEATURE}.yml`]: featureFile(FEATURE),
   'graph/edges/design_code.yml': edgeFile('design→code', AGENT_CHECK),
   'graph/edges/code_unit_tests.yml': edgeFile('code↔unit_tests', PROGRAM_CHECK),
 };
@@ -97,7 +97,7 @@ forEachStore('under the policy `evidence: verified`, without evidence', (open) =
   });
 
   test('a result does not wait if the default profile leaves them out too, nor under `reported`', async () => {
-    const spike = { [`features/active/${FEATURE}.yml`]: vector(FEATURE, 'spike') };
+    const spike = { [`features/active/${FEATURE}.yml`]: featureFile(FEATURE, 'spike') };
     const isDefault = { 'context/project_constraints.yml': 'project:\n  default_profile: spike\n' };
     const verified = await openProject({ ...CHECKED, ...spike, ...isDefault });
     expect(await verified.submit(FEATURE, 'src/cart.ts')).toMatchObject({ accepted: true });

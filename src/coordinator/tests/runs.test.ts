@@ -5,7 +5,11 @@ import {
   P,
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
-import { evaluatorReport, vector, FILES as WORKSPACE_FILES } from '../../../test/support/workspace-files.js';
+import {
+  evaluatorReport,
+  featureFile,
+  FILES as WORKSPACE_FILES,
+} from '../../../test/support/workspace-files.js';
 import { NO_COST } from '../../core/engine/check-outcome.js';
 import { OPEN_CALLER } from '../authentication/caller.js';
 import { contentEventId } from '../runtime/identity.js';
@@ -18,8 +22,8 @@ const COST = { input_tokens: 3, output_tokens: 2, usd: 0.5, seconds: 1 };
 const FILES = {
   'graph/edges/design_code.yml': WORKSPACE_FILES['graph/edges/design_code.yml'] as string,
   'engine.yml': 'construct: { type: command, command: [make] }\n',
-  [`features/active/${FEATURE}.yml`]: vector(FEATURE),
-  'features/active/REQ-F-B.yml': vector('REQ-F-B'),
+  [`features/active/${FEATURE}.yml`]: featureFile(FEATURE),
+  'features/active/REQ-F-B.yml': featureFile('REQ-F-B'),
 };
 const MACHINE = { bucket: '', key: SHA, version: SHA };
 

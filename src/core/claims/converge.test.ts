@@ -180,12 +180,12 @@ describe('a claim of an edge', () => {
   });
 
   it('that does not exist is refused with the reason and not logged', () => {
-    const facts = { known: false, edge: { ...free, unknown_message: 'There is no vector.' } };
+    const facts = { known: false, edge: { ...free, unknown_message: 'There is no such feature.' } };
     const { decision } = edge().when(claim(ada, {}, facts), 0);
     expect(decision).toMatchObject({
       code: 'UNKNOWN_TASK',
       loose_events: [],
-      details: { says: 'There is no vector.' },
+      details: { says: 'There is no such feature.' },
     });
   });
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { featureVectorSchema } from '../methodology/definition/methodology.js';
+import { featureSchema } from '../methodology/definition/methodology.js';
 import { FOLD_BACK_REFUSALS, SPAWN_REFUSALS } from './codes.js';
 import {
   ARTIFACTS_MAX,
@@ -53,7 +53,7 @@ export const spawnReply = named(
       ...done,
       reason: z.literal('SPAWNED'),
       feature_id: text,
-      vector: named('FeatureVector', featureVectorSchema),
+      vector: named('FeatureVector', featureSchema),
       blocks: text.nullable().describe('edge of the parent that waits for the spawn'),
       event_id: text,
     }),

@@ -9,7 +9,7 @@ import type {
   EngineSettings,
   EvaluateSettings,
 } from '../methodology/definition/engine-settings.js';
-import type { EdgeConfig, FeatureVector, Methodology } from '../methodology/definition/methodology.js';
+import type { EdgeConfig, Feature, Methodology } from '../methodology/definition/methodology.js';
 import { profileOf } from '../methodology/definition/profile.js';
 import { ownValue } from '../own-value.js';
 
@@ -46,7 +46,7 @@ export interface EdgePlan {
  */
 export function edgePlan(
   methodology: Methodology,
-  vector: FeatureVector,
+  feature: Feature,
   edge: string,
   evidence: EvidencePolicy = 'reported',
 ): EdgePlan {
@@ -54,18 +54,18 @@ export function edgePlan(
   const transition = methodology.topology.transitions.find((one) => one.edge === id);
   if (transition === undefined) throw new Error(`The topology has no edge ${id}.`);
   const config = ownValue(methodology.edges, id);
-  const profile = profileOf(methodology, vector);
+  const profile = profileOf(methodology, feature);
   const engine = methodology.engine ?? {};
   const { context, review } = engine;
   return {
-    feature_id: vector.feature_id,
+    feature_id: feature.feature_id,
     edge: id,
     source: transition.source,
     target: transition.target,
     description: config?.description ?? '',
     guidance: guidanceOf(config),
     context: contextNames(config?.extra.context_guidance),
-    checks: effectiveChecklist(methodology, vector, id),
+    checks: effectiveChecklist(methodology, feature, id),
     evidence,
     max_iterations: config?.max_iterations ?? profile.max_iterations,
     stuck_threshold: config?.stuck_threshold ?? profile.stuck_threshold,

@@ -6,6 +6,7 @@ import { type SpentByScope, spentLimit } from './budget.js';
 import type { CheckOutcome } from './check-outcome.js';
 import { omittedChecksMessage } from './guarded-check-files.js';
 import type { ESCALATION_REASONS, HumanDecision, IterationVerdict } from './run-data.js';
+import { saysOf } from './says.js';
 
 type EscalationReason = (typeof ESCALATION_REASONS)[number];
 type Outcome = Pick<CheckOutcome, 'name' | 'type' | 'result'>;
@@ -28,8 +29,6 @@ export interface IterationFacts {
   readonly stuck_threshold: number;
 }
 
-const SAYS_LENGTH_MAX = 2000;
-
 /**
  * Decides what follows an iteration, in this order: converged; passed without authority to converge; refused or not
  * answered by a person; budget spent; last iteration; stuck; another iteration. A person who requests changes asks for
@@ -41,7 +40,7 @@ export function judgeIteration(facts: IterationFacts): Omit<IterationVerdict, 'f
   const verdict = (outcome: IterationVerdict['outcome'], reason: EscalationReason | null, says: string) => ({
     outcome,
     reason,
-    says: says.slice(0, SAYS_LENGTH_MAX),
+    says: saysOf(says),
     delta,
     next_iteration: facts.iteration + 1,
   });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { costSchema } from './check-outcome.js';
 import { blobReference } from './run-data.js';
+import { SAYS_CHARS_MAX } from './says.js';
 
 /**
  * Events of a run. They change no head; the holder of the edge's claim appends them with its handle, so a late step of an
@@ -8,7 +9,7 @@ import { blobReference } from './run-data.js';
  */
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
-const saysText = z.string().max(2000);
+const saysText = z.string().max(SAYS_CHARS_MAX);
 /** Larger results are blobs. */
 export const INLINE_OUTPUT_BYTES_MAX = 8 * 1024;
 

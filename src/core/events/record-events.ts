@@ -7,7 +7,7 @@ import { keyEnrolledPayload, keyRevokedPayload } from '../audit/key-events.js';
 import { recordSignature } from '../audit/signed-record.js';
 import { candidateRecord, runnersRecord } from '../engine/evidence.js';
 import { agentIdSchema, agentRoleSchema, tenantIdSchema } from '../ids.js';
-import { featureVectorSchema, methodologySchema } from '../methodology/definition/methodology.js';
+import { featureSchema, methodologySchema } from '../methodology/definition/methodology.js';
 import { TASKS_PER_EVENT_MAX } from '../plan/plan-change.js';
 import type { TaskInput } from '../plan/task.js';
 import { taskProposalSchema } from '../plan/task-proposal.js';
@@ -99,7 +99,7 @@ export const recordEventSchemas = {
   AUDIT_KEY_ENROLLED: keyEnrolledPayload,
   AUDIT_KEY_REVOKED: keyRevokedPayload,
   METHODOLOGY_CHANGED: changed(methodologySchema),
-  FEATURE_CHANGED: changed(featureVectorSchema),
+  FEATURE_CHANGED: changed(featureSchema),
   SESSION_OPENED: sessionChanged,
   SESSION_CLOSED: sessionChanged,
   KEY_CREATED: keyChanged,

@@ -1,4 +1,4 @@
-import type { FeatureVector, Methodology, ParsedMethodology } from './definition/methodology.js';
+import type { Feature, Methodology, ParsedMethodology } from './definition/methodology.js';
 import { parseMethodology } from './definition/read-methodology.js';
 
 export type ValidMethodology = ParsedMethodology & { ok: true };
@@ -13,7 +13,7 @@ export function parseValidMethodology(files: Readonly<Record<string, string>> = 
 export const parsedMethodologyOf = (files: Readonly<Record<string, string>> = {}): Methodology =>
   parseValidMethodology(files).methodology;
 
-export const buildFeature = (overrides: Partial<FeatureVector> = {}): FeatureVector => ({
+export const buildFeature = (overrides: Partial<Feature> = {}): Feature => ({
   feature_id: 'REQ-F-SHOP-001',
   title: 'A basket',
   intent: null,

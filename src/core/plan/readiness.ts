@@ -1,3 +1,4 @@
+import { compareText } from '../compare-text.js';
 import { dependenciesOf } from './dependency-graph.js';
 import type { Plan } from './plan.js';
 import { type Weights, weightOf } from './weights.js';
@@ -46,5 +47,3 @@ export function compareRank(a: Rank, b: Rank): number {
     compareText(a.id, b.id)
   );
 }
-
-const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

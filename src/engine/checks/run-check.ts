@@ -9,6 +9,7 @@ import {
   isCommandRefusal,
   parseCommand,
 } from '../../core/engine/command-line.js';
+import { saysOf } from '../../core/engine/says.js';
 import { pathFault } from '../../core/methodology/definition/asset-path.js';
 import type { CheckExecution, CheckLimits, CheckRun, RunCheck } from './check-runner.js';
 import type { CommandExecutor, Execution } from './command-executor.js';
@@ -25,7 +26,6 @@ export const DEFAULT_CHECK_LIMITS: CheckLimits = {
   processes: 1024,
 };
 
-const SAYS_CHARS_MAX = 2000;
 const SETUP_CHARS_MAX = 500;
 
 /** A check whose command can be run, with its digest. */
@@ -106,7 +106,7 @@ function notRun(
     type,
     required,
     result,
-    says: says.slice(0, SAYS_CHARS_MAX),
+    says: saysOf(says),
     duration_ms: 0,
     ...nothing,
   };
@@ -134,7 +134,7 @@ function resultOf(
       ? null
       : { format: settings.format, sha256: sha256Of(report), ...facts.counts };
   const outcome = {
-    ...{ name, type, required, result, says: says.slice(0, SAYS_CHARS_MAX), command_sha256, check_sha256 },
+    ...{ name, type, required, result, says: saysOf(says), command_sha256, check_sha256 },
     ...{ exit_code, signal, duration_ms, report: summary },
     output_sha256: output.byteLength === 0 ? null : sha256Of(output),
   };

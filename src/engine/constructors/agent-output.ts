@@ -1,4 +1,5 @@
 import type { Cost } from '../../core/engine/check-outcome.js';
+import { isObject } from '../../core/events/plain-data.js';
 
 /** What the output of a command-line agent tells about its work. */
 export interface AgentOutput {
@@ -34,15 +35,15 @@ export function readAgentOutput(stdout: string): AgentOutput {
 /** The JSON objects in the text: all of it, one per line, or one that is printed last over several lines. */
 function jsonObjects(text: string): readonly AgentRecord[] {
   const whole = parseJson(text);
-  if (whole !== undefined) return (Array.isArray(whole) ? whole : [whole]).filter(isRecord);
+  if (whole !== undefined) return (Array.isArray(whole) ? whole : [whole]).filter(isObject);
   const lines = text.split('\n');
   const fromLines = lines
     .filter((line) => line.startsWith('{'))
     .map(parseJson)
-    .filter(isRecord);
+    .filter(isObject);
   const start = lines.lastIndexOf('{');
   const last = start < 0 ? undefined : parseJson(lines.slice(start).join('\n'));
-  return isRecord(last) ? [...fromLines, last] : fromLines;
+  return isObject(last) ? [...fromLines, last] : fromLines;
 }
 
 function parseJson(text: string): unknown {
@@ -57,7 +58,7 @@ function parseJson(text: string): unknown {
 function readClaude(object: AgentRecord): Partial<AgentOutput> {
   const { total_cost_usd, usage, result, session_id } = object;
   if (typeof total_cost_usd !== 'number') return {};
-  const tokens = isRecord(usage) ? usage : {};
+  const tokens = isObject(usage) ? usage : {};
   return {
     ...(typeof result === 'string' ? { message: result } : {}),
     ...sessionOf(session_id),
@@ -78,41 +79,39 @@ function readClaude(object: AgentRecord): Partial<AgentOutput> {
  * in `token_count`. Both count the tokens of the whole thread so far.
  */
 function readCodex(object: AgentRecord): Partial<AgentOutput> {
-  const event = isRecord(object.msg) ? object.msg : object;
+  const event = isObject(object.msg) ? object.msg : object;
   const { type, item, info } = event;
   if (type === 'thread.started') return sessionOf(event.thread_id);
   if (type === 'session_configured') return sessionOf(event.session_id);
-  if (type === 'item.completed' && isRecord(item) && item.type === 'agent_message')
+  if (type === 'item.completed' && isObject(item) && item.type === 'agent_message')
     return messageOf(item.text);
   if (type === 'agent_message') return messageOf(event.message);
   if (type === 'turn.failed') return { is_error: true };
   const usage =
     type === 'turn.completed'
       ? event.usage
-      : type === 'token_count' && isRecord(info)
+      : type === 'token_count' && isObject(info)
         ? info.total_token_usage
         : null;
-  return isRecord(usage) ? { cost: tokensOnly(usage.input_tokens, usage.output_tokens) } : {};
+  return isObject(usage) ? { cost: tokensOnly(usage.input_tokens, usage.output_tokens) } : {};
 }
 
 /** Gemini: `{"response":…,"stats":{"models":{NAME:{"tokens":{"prompt":…,"candidates":…,"thoughts":…}}}}}`. */
 function readGemini(object: AgentRecord): Partial<AgentOutput> {
   const { stats, response, session_id, error } = object;
-  if (!isRecord(stats) || !isRecord(stats.models)) return {};
+  if (!isObject(stats) || !isObject(stats.models)) return {};
   const tokens = Object.values(stats.models)
-    .map((model) => (isRecord(model) ? model.tokens : null))
-    .filter(isRecord);
+    .map((model) => (isObject(model) ? model.tokens : null))
+    .filter(isObject);
   const sum = (name: string): number => tokens.reduce((total, one) => total + countOf(one[name]), 0);
   return {
     ...messageOf(response),
     ...sessionOf(session_id),
-    is_error: isRecord(error),
+    is_error: isObject(error),
     cost: tokensOnly(sum('prompt') + sum('tool'), sum('candidates') + sum('thoughts')),
   };
 }
 
-const isRecord = (value: unknown): value is AgentRecord =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const tokensOnly = (input: unknown, output: unknown): AgentOutput['cost'] => ({
   input_tokens: countOf(input),
   output_tokens: countOf(output),

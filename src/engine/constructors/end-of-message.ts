@@ -1,5 +1,4 @@
-/** The most characters that `says` may have in an event. */
-export const SAYS_CHARS_MAX = 2000;
+import { SAYS_CHARS_MAX } from '../../core/engine/says.js';
 
 /** The end of a message, where an agent sums up, at the length that a record may have. */
 export const endOfMessage = (text: string): string =>

@@ -2,7 +2,8 @@ import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import type { EffectiveCheck } from '../../core/contract/tasks.js';
 import { type CheckOutcome, type Cost, NO_COST } from '../../core/engine/check-outcome.js';
 import { ENGINE_ERRORS } from '../../core/engine/run-data.js';
-import { endOfMessage, SAYS_CHARS_MAX } from '../constructors/end-of-message.js';
+import { saysOf } from '../../core/engine/says.js';
+import { endOfMessage } from '../constructors/end-of-message.js';
 import { EngineError } from '../engine-error.js';
 import type { PromptText } from '../prompts/build-prompt.js';
 import { buildJudgementPrompt } from '../prompts/judgement-prompt.js';
@@ -116,9 +117,9 @@ function resultOf({ name }: EffectiveCheck, read: VerdictsRead): Result & Pick<C
   const verdict = 'fault' in read ? undefined : read.verdicts.get(name);
   if (verdict === undefined) {
     const fault = 'fault' in read ? read.fault : 'none about this check';
-    return { result: 'error', says: `No valid verdict: ${fault}`.slice(0, SAYS_CHARS_MAX) };
+    return { result: 'error', says: saysOf(`No valid verdict: ${fault}`) };
   }
   const { result, score, issues } = verdict;
   const findings = issues.map(({ criterion, says }) => `${criterion}: ${says}`).join('; ');
-  return { result, says: `Score ${score}. ${findings}`.trim().slice(0, SAYS_CHARS_MAX), issues };
+  return { result, says: saysOf(`Score ${score}. ${findings}`.trim()), issues };
 }

@@ -7,6 +7,7 @@ import {
   type RunData,
   type StepResult,
 } from '../../core/engine/run-data.js';
+import { saysOf } from '../../core/engine/says.js';
 import { stuckSpawnCommand } from '../../core/methodology/definition/command.js';
 import { withResultCounts } from '../../core/methodology/definition/convergence.js';
 import { coordinationError, isCoordinationFailure } from '../coordination.js';
@@ -171,10 +172,8 @@ async function endRun(
     run_id: data.run.run_id,
     status,
     reason,
-    says: says.slice(0, SAYS_CHARS_MAX),
+    says: saysOf(says),
     iterations: data.iteration,
     spent: journal.spent,
   });
 }
-
-const SAYS_CHARS_MAX = 2000;

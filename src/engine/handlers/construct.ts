@@ -3,13 +3,12 @@ import { canonicalJson } from '../../core/canonical-json.js';
 import { spentLimit } from '../../core/engine/budget.js';
 import type { EdgePlan } from '../../core/engine/edge-plan.js';
 import type { Candidate } from '../../core/engine/run-data.js';
+import { saysOf } from '../../core/engine/says.js';
 import { engineError } from '../engine-error.js';
 import { buildPrompt, type ConstructionPrompt, type PromptText } from '../prompts/build-prompt.js';
 import type { StepCall } from '../runs/step-runner.js';
 import { claimOf, type Findings, findingsToFix, manifestOf, planOf, required } from './run-state.js';
 import type { EngineServices } from './services.js';
-
-const SAYS_CHARS_MAX = 2000;
 
 /** Lets the constructor of the edge make a candidate, and stores what it has changed. */
 export async function constructCandidate(services: EngineServices, call: StepCall): Promise<Candidate> {
@@ -39,7 +38,7 @@ export async function constructCandidate(services: EngineServices, call: StepCal
     files: manifest.files.length,
     prompt_sha256: prompt.sha256,
     constructed_by: made.constructed_by,
-    says: made.says.slice(0, SAYS_CHARS_MAX),
+    says: saysOf(made.says),
     cost: made.cost,
   };
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { CoordinatorHarness, P, unwrap } from '../../../test/support/coordinator-harness.js';
-import { vector } from '../../../test/support/workspace-files.js';
+import { featureFile } from '../../../test/support/workspace-files.js';
 import { type CheckOutcome, NO_COST } from '../../core/engine/check-outcome.js';
 import { CHECKS_PER_EDGE_MAX, OUTCOME_BYTES_MAX, shortOutcome } from '../../core/engine/short-outcome.js';
 import { buildCheck, buildPlan } from '../../core/engine/testing.js';
@@ -66,7 +66,7 @@ test('a run with as many checks as possible passes its data on, and keeps the wh
   }));
   const files = {
     'graph/edges/design_code.yml': JSON.stringify({ edge: 'design→code', checklist }),
-    [`features/active/${FEATURE}.yml`]: vector(FEATURE),
+    [`features/active/${FEATURE}.yml`]: featureFile(FEATURE),
   };
   unwrap(await harness.coordinator.settings.configure(P, { files }));
   const checks = names.map((name) => buildCheck(name, 'deterministic', { required: false }));

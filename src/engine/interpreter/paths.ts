@@ -1,4 +1,5 @@
 import type { PayloadTemplate, TemplateValue } from '../../core/engine/asl.js';
+import { isObject } from '../../core/events/plain-data.js';
 import { MachineError, runtimeError } from './machine-error.js';
 
 /** Reference paths as the compiler emits them: `$`, `$.name`, `$.name[0].other`; `$$` is the context object. */
@@ -82,9 +83,6 @@ function hasStep(value: unknown, step: Step): value is Readonly<Record<Step, unk
   if (typeof step === 'number') return Array.isArray(value) && step < value.length;
   return isObject(value) && Object.hasOwn(value, step);
 }
-
-const isObject = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const unfitPath = (path: string): MachineError =>
   new MachineError('States.ResultPathMatchFailure', `The path ${path} does not fit the input.`);

@@ -6,7 +6,7 @@ import {
   P,
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
-import { vector } from '../../../test/support/workspace-files.js';
+import { featureFile } from '../../../test/support/workspace-files.js';
 import type { AppendBody } from '../../core/contract/events.js';
 import { foldRuns } from '../../core/engine/runs.js';
 import { buildCheck, buildPlan } from '../../core/engine/testing.js';
@@ -53,7 +53,7 @@ forEachStore('a run of an edge', (open) => {
     const files = {
       'graph/edges/design_code.yml': edgeFile(isHumanRequired),
       'engine.yml': 'construct: { type: command, command: [make] }\n',
-      [`features/active/${FEATURE}.yml`]: vector(FEATURE),
+      [`features/active/${FEATURE}.yml`]: featureFile(FEATURE),
     };
     unwrap(await harness.coordinator.settings.configure(P, { files }));
     return harness;
@@ -378,6 +378,21 @@ forEachStore('a run of an edge', (open) => {
     };
     await executeRun(REQUEST, servicesOf(harness, SCRIPT), host, SIGNAL);
     expect(steps).toEqual(['1 tests_pass fail', '2 tests_pass pass']);
+  });
+
+  test('tells its host which states an earlier execution has completed', async () => {
+    const harness = await configured(open, true);
+    const execute = async (): Promise<string[]> => {
+      const states: string[] = [];
+      const onState = (state: string, isReplayed: boolean) => states.push(isReplayed ? `(${state})` : state);
+      const services = servicesOf(harness, { ...SCRIPT, plan: HUMAN_PLAN });
+      await executeRun(REQUEST, services, { ...instantHost(), onState }, SIGNAL);
+      return states.filter((state) => /ConstructCandidate|Promote/.test(state));
+    };
+    expect(await execute()).toEqual(['ConstructCandidate', 'ConstructCandidate']);
+    const approval = { ...(await firstReview(harness)), decision: 'APPROVED' };
+    unwrap(await harness.coordinator.decisions.recordReview(P, approval));
+    expect(await execute()).toEqual(['(ConstructCandidate)', '(ConstructCandidate)', 'Promote']);
   });
 
   test('waits on while there is time, however often it is run', async () => {

@@ -10,6 +10,7 @@ import {
 } from '../../core/engine/run-data.js';
 import { openRunOf } from '../../core/engine/run-summaries.js';
 import { failedSteps, foldRuns, type Run } from '../../core/engine/runs.js';
+import { saysOf } from '../../core/engine/says.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import { EngineError } from '../engine-error.js';
@@ -298,7 +299,7 @@ async function endFailed(
     run_id: journal.run_id,
     status: 'FAILED',
     reason: error,
-    says: cause.slice(0, SAYS_CHARS_MAX),
+    says: saysOf(cause),
     iterations: journal.iterations,
     spent: journal.spent,
   });
@@ -317,11 +318,9 @@ async function releaseEdge(
     claim_id,
     expected_generation: generation,
     reason,
-    message: message.slice(0, SAYS_CHARS_MAX),
+    message: saysOf(message),
   });
 }
-
-const SAYS_CHARS_MAX = 2000;
 
 const HANDLER_BY_FUNCTION = new Map(
   (Object.keys(handlerResults) as StepHandlerName[]).map((handler) => [functionName(handler), handler]),

@@ -1,9 +1,9 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
+import { isObject } from '../../core/events/plain-data.js';
 import {
   type DecodedLine,
   DIGEST_LENGTH,
   digestOf,
-  isObject,
   type LineLog,
   type LinePermit,
   NOT_OURS,

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { EventEnvelope } from '../../core/events/envelope.js';
+import { isObject } from '../../core/events/plain-data.js';
 import type { LoggedRequest, TransactionRecord } from '../ledger.js';
 import type { Permit } from '../store.js';
 
@@ -108,6 +109,3 @@ export function parseObject(text: string): object | null {
     return null;
   }
 }
-
-export const isObject = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

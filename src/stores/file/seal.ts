@@ -1,4 +1,5 @@
-import { DIGEST_LENGTH, digestOf, isObject, NOT_OURS, PAYLOAD_BYTES } from './line.js';
+import { isObject } from '../../core/events/plain-data.js';
+import { DIGEST_LENGTH, digestOf, NOT_OURS, PAYLOAD_BYTES } from './line.js';
 
 /**
  * The last line of a block:

@@ -1,8 +1,9 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
+import { isObject } from '../../core/events/plain-data.js';
 import { type Disk, type DiskFile, readFully, withFile } from './disk.js';
 import { readDurableMark } from './durable-mark.js';
 import { ACTIVE_FILE, sealedPositions, segmentPath } from './layout.js';
-import { isObject, NO_HASH } from './line.js';
+import { NO_HASH } from './line.js';
 import { LogCheck } from './log-check.js';
 import { textOf } from './log-line.js';
 import { type Seal, SealInput, sealedText } from './seal.js';

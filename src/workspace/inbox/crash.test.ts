@@ -148,7 +148,7 @@ it('keeps a command in the inbox while the store is unreachable, and decides it 
   const workspace = await bareWorkspace();
   const harness = await WorkspaceHarness.open(workspace);
   await dropCommand(workspace, 'a-01', '1.json', claim);
-  const real = harness.coordinator.claims.claimTask.bind(harness.coordinator);
+  const real = harness.coordinator.claims.claimTask.bind(harness.coordinator.claims);
   harness.coordinator.claims.claimTask = async () => ({
     problem: 'UNAVAILABLE',
     detail: 'The disk is full.',

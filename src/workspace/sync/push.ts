@@ -3,7 +3,7 @@ import { isProblem, isUndecided, type Problem } from '../../coordinator/wire/pro
 import { claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
 import type { ClaimResult } from '../../core/contract/claims.js';
 import { type EventEnvelope, isoTime, type NewEvent } from '../../core/events/envelope.js';
-import type { FeatureVector } from '../../core/methodology/definition/methodology.js';
+import type { Feature } from '../../core/methodology/definition/methodology.js';
 import type { WorkspaceTexts } from '../../core/methodology/definition/read/workspace-files.js';
 import { parseMethodology } from '../../core/methodology/definition/read-methodology.js';
 import { serializeFeature } from '../../core/methodology/definition/serialize-feature.js';
@@ -114,14 +114,14 @@ async function withSpawnedFeatures(
   const all = new Map(files);
   for (let after = featureSubject(''); ; ) {
     const page = (await store.scanHeads(projectKey, { after, limit: PAGE_SIZE })) as RecordHead[];
-    const vectors = page.filter(({ subject }) => subject.startsWith(featureSubject('')));
-    for (const { value } of vectors) {
-      const vector = value as unknown as FeatureVector;
-      const { feature_id } = vector;
-      if (!written.has(feature_id)) all.set(`features/active/${feature_id}.yml`, serializeFeature(vector));
+    const features = page.filter(({ subject }) => subject.startsWith(featureSubject('')));
+    for (const { value } of features) {
+      const feature = value as unknown as Feature;
+      const { feature_id } = feature;
+      if (!written.has(feature_id)) all.set(`features/active/${feature_id}.yml`, serializeFeature(feature));
     }
     const last = page.at(-1);
-    if (last === undefined || vectors.length < page.length) return { files: all, unreadable };
+    if (last === undefined || features.length < page.length) return { files: all, unreadable };
     after = last.subject;
   }
 }

@@ -18,9 +18,9 @@ export class MergeChecker {
     if (!this.children.has(subject)) return;
     if (kind === 'granted') this.vectorAtGrant.set(subject, this.resultVectorOf(subject));
     if (kind !== 'accepted') return;
-    const vector = this.resultVectorOf(subject);
-    if (vector === null) report('INV-19', 'merged while a subtask was open');
-    else if (vector !== this.vectorAtGrant.get(subject))
+    const feature = this.resultVectorOf(subject);
+    if (feature === null) report('INV-19', 'merged while a subtask was open');
+    else if (feature !== this.vectorAtGrant.get(subject))
       report('INV-19', 'merged results other than those it was granted for');
   }
 

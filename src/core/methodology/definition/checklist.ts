@@ -6,7 +6,7 @@ import type {
   AcceptanceCriterion,
   CheckDefinition,
   EdgeConfig,
-  FeatureVector,
+  Feature,
   Methodology,
   Profile,
   ProjectConstraints,
@@ -17,19 +17,19 @@ import { CONSTRAINTS_FILE, resolveVariables } from './variables.js';
 /** Checks that a result must pass on this edge of this feature, in the order in which they run: human checks last. */
 export function effectiveChecklist(
   project: Methodology,
-  vector: FeatureVector,
+  feature: Feature,
   edge: string,
 ): readonly EffectiveCheck[] {
   const id = canonicalEdge(edge);
   const config = ownValue(project.edges, id);
   if (config === undefined) return [];
-  const methodology = { ...project, constraints: constraintsOf(project, vector) };
-  const profile = profileOf(methodology, vector);
+  const methodology = { ...project, constraints: constraintsOf(project, feature) };
+  const profile = profileOf(methodology, feature);
   const types = ownValue(profile.evaluators_by_edge, id);
   const checks = [
     ...config.checklist.filter(({ type }) => (types ?? profile.evaluators).includes(type)),
-    ...vector.acceptance_criteria.map(checkOfCriterion),
-    ...vector.additional_checks,
+    ...feature.acceptance_criteria.map(checkOfCriterion),
+    ...feature.additional_checks,
   ];
   const allChecks = [...checks, ...extraHumanChecks(methodology, profile, config, types ?? [], checks)];
   const effective = mergeByName(allChecks.map((check) => resolveCheck(check, methodology)));
@@ -43,8 +43,8 @@ export const projectChecks = (project: Methodology): readonly EffectiveCheck[] =
     .map((check) => resolveCheck(check, project));
 
 /** The project's, with the feature's thresholds, which must apply before variables in text are resolved. */
-function constraintsOf({ constraints }: Methodology, vector: FeatureVector): ProjectConstraints {
-  const entries = Object.entries(vector.threshold_overrides);
+function constraintsOf({ constraints }: Methodology, feature: Feature): ProjectConstraints {
+  const entries = Object.entries(feature.threshold_overrides);
   const overrides = entries.map(([name, value]) => [name.replace(/^\$?thresholds\./, ''), value]);
   return { ...constraints, thresholds: { ...constraints.thresholds, ...Object.fromEntries(overrides) } };
 }

@@ -1,8 +1,8 @@
-import type { FeatureVector } from './methodology.js';
+import type { Feature } from './methodology.js';
 
 /** Dependency cycles of features, as `findCycles` returns them. */
-export function featureCycles(vectors: readonly FeatureVector[], cyclesMax?: number): string[][] {
-  const dependsOn = vectors.map(
+export function featureCycles(features: readonly Feature[], cyclesMax?: number): string[][] {
+  const dependsOn = features.map(
     ({ feature_id, dependencies }) => [feature_id, dependencies.map(({ feature }) => feature)] as const,
   );
   return findCycles(new Map(dependsOn), cyclesMax);

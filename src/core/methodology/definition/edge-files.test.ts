@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { SPECIFICATION_EDGE_FILE } from '../../engine/testing.js';
 import { parseValidMethodology } from '../testing.js';
 import { effectiveChecklist } from './checklist.js';
-import type { FeatureVector } from './methodology.js';
+import type { Feature } from './methodology.js';
 import { parseMethodology } from './read-methodology.js';
 
 /** The same in the shape of the family's files. */
@@ -49,7 +49,7 @@ describe('an edge file with evaluators', () => {
 
   it('has all its checks in the effective checklist: programs first, a human last', () => {
     const { methodology, features } = parse({ [PATH]: SPECIFICATION_EDGE_FILE });
-    const checks = effectiveChecklist(methodology, features[0] as FeatureVector, 'requirements_design');
+    const checks = effectiveChecklist(methodology, features[0] as Feature, 'requirements_design');
     expect(checks.map(({ type, required, skipped }) => [type, required, skipped])).toEqual([
       ['deterministic', true, null],
       ['agent', true, null],
@@ -276,15 +276,15 @@ checklist:
     expect(night('').profiles.night).toMatchObject({ max_iterations: 9, stuck_threshold: 4 });
     const limited = night('convergence: { max_iterations: 2 }\nevaluators: { default: [agent] }\n');
     expect(limited.profiles.night).toMatchObject({ max_iterations: 2, stuck_threshold: 4 });
-    const vector = { ...(parse(files).features[0] as FeatureVector), profile: 'night' };
-    const names = effectiveChecklist(limited, vector, 'design_code').map(({ name }) => name);
+    const feature = { ...(parse(files).features[0] as Feature), profile: 'night' };
+    const names = effectiveChecklist(limited, feature, 'design_code').map(({ name }) => name);
     expect(names).toEqual(['reviewed', 'tidy', 'human_approval']);
   });
 
   it('is below a feature: its checks take precedence', () => {
     const feature = `${FEATURE}constraints:\n  additional_checks:\n    - { name: make_licences, type: human, criterion: A lawyer agrees }\n`;
     const { methodology, features } = parse({ ...files, 'features/active/REQ-F-A-001.yml': feature });
-    const checks = effectiveChecklist(methodology, features[0] as FeatureVector, 'design_code');
+    const checks = effectiveChecklist(methodology, features[0] as Feature, 'design_code');
     expect(checks.find(({ name }) => name === 'make_licences')).toMatchObject({
       type: 'human',
       criterion: 'A lawyer agrees',

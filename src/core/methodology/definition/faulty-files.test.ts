@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { effectiveChecklist } from './checklist.js';
 import { judgeConvergence } from './convergence.js';
-import type { FeatureVector } from './methodology.js';
+import type { Feature } from './methodology.js';
 import { parseMethodology } from './read-methodology.js';
 
 const FEATURES: readonly (readonly [string, string])[] = [
@@ -19,7 +19,7 @@ function parsed(...files: readonly (readonly [string, string])[]) {
   return reading;
 }
 
-const idsOf = (features: readonly FeatureVector[]) => features.map(({ feature_id }) => feature_id);
+const idsOf = (features: readonly Feature[]) => features.map(({ feature_id }) => feature_id);
 
 it('leaves out a feature whose file has a fault, and reports it once with line and column', () => {
   const { features, faults } = parsed(['features/active/C.yml', 'feature: C\ntitle: [\n']);
@@ -52,16 +52,16 @@ it('a faulty profile takes its features with it, and is not replaced by a built-
 
 it('an edge whose file has a fault does not converge, not even by the built-in checks; others do', () => {
   const { methodology, features } = parsed(['graph/edges/design_code.yml', 'checklist: {\n']);
-  const [vector] = features as [FeatureVector];
+  const [feature] = features as [Feature];
   const allPass = (edge: string) => {
-    const checks = effectiveChecklist(methodology, vector, edge);
+    const checks = effectiveChecklist(methodology, feature, edge);
     return judgeConvergence(
       checks,
       checks.map(({ name }) => ({ name, result: 'pass' as const })),
     );
   };
   expect(allPass('design_code').delta).toBeGreaterThan(0);
-  expect(effectiveChecklist(methodology, vector, 'code_unit_tests')).not.toEqual([]);
+  expect(effectiveChecklist(methodology, feature, 'code_unit_tests')).not.toEqual([]);
 });
 
 it.each([

@@ -166,7 +166,7 @@ const acceptanceCriterion = z.strictObject({
  * The record `~feature/<id>`: definition of a feature, from a person or a spawn. Its progress comes from the log only: a
  * trajectory in the file is read but ignored.
  */
-export const featureVectorSchema = withinLength(
+export const featureSchema = withinLength(
   z.strictObject({
     feature_id: text,
     title: text,
@@ -200,13 +200,13 @@ export type ModuleMap = ReplyOf<typeof moduleMap>;
 export type ProjectConstraints = ReplyOf<typeof projectConstraints>;
 export type Methodology = ReplyOf<typeof methodologySchema>;
 export type AcceptanceCriterion = ReplyOf<typeof acceptanceCriterion>;
-export type FeatureVector = ReplyOf<typeof featureVectorSchema>;
+export type Feature = ReplyOf<typeof featureSchema>;
 
 export type ParsedMethodology =
   | {
       readonly ok: true;
       readonly methodology: Methodology;
-      readonly features: readonly FeatureVector[];
+      readonly features: readonly Feature[];
       /** Values that were reinterpreted or ignored, for display. */
       readonly warnings: readonly ConfigFault[];
       /** What is wrong in single files. What depends on them is left out or cannot converge; the rest is used. */

@@ -1,6 +1,6 @@
 import { effectiveChecklist } from './checklist.js';
 import { canonicalEdge } from './edge-name.js';
-import type { FeatureVector, Methodology } from './methodology.js';
+import type { Feature, Methodology } from './methodology.js';
 import { profileEdges, profileOf } from './profile.js';
 
 /**
@@ -8,28 +8,28 @@ import { profileEdges, profileOf } from './profile.js';
  * edge that it skips. An agent chooses the profile of a feature that it spawns. Agent checks are not listed, because
  * an agent reports them itself.
  */
-export function omittedChecks(project: Methodology, vector: FeatureVector, edge: string): readonly string[] {
-  const usual = { ...vector, profile: project.default_profile };
-  const kept = new Set(guardedChecks(project, vector, edge));
+export function omittedChecks(project: Methodology, feature: Feature, edge: string): readonly string[] {
+  const usual = { ...feature, profile: project.default_profile };
+  const kept = new Set(guardedChecks(project, feature, edge));
   const onEdge = guardedChecks(project, usual, edge).filter((name) => !kept.has(name));
-  const onSkipped = skippedEdges(project, vector).flatMap((skipped) =>
+  const onSkipped = skippedEdges(project, feature).flatMap((skipped) =>
     guardedChecks(project, usual, skipped).map((name) => `${skipped}: ${name}`),
   );
   return [...onEdge, ...onSkipped];
 }
 
 /** Required checks that an agent cannot pass on its word. */
-const guardedChecks = (project: Methodology, vector: FeatureVector, edge: string): string[] =>
-  effectiveChecklist(project, vector, canonicalEdge(edge))
+const guardedChecks = (project: Methodology, feature: Feature, edge: string): string[] =>
+  effectiveChecklist(project, feature, canonicalEdge(edge))
     .filter(({ type, required }) => required && type !== 'agent')
     .map(({ type, name }) => (type === 'human' ? 'a human check' : name));
 
 /** Edges that the default profile requires, and that of the feature does not. */
-function skippedEdges(project: Methodology, vector: FeatureVector): string[] {
+function skippedEdges(project: Methodology, feature: Feature): string[] {
   const requiredEdges = (profile: string): string[] =>
     profileEdges(profileOf(project, { profile }), project.topology)
       .filter(({ optional }) => !optional)
       .map(({ edge }) => edge);
-  const kept = new Set(requiredEdges(vector.profile));
+  const kept = new Set(requiredEdges(feature.profile));
   return requiredEdges(project.default_profile).filter((edge) => !kept.has(edge));
 }

@@ -67,7 +67,7 @@ it('orders feedback edges last, wherever they are in the file', () => {
   expect(order.map(({ edge }) => edge)).toEqual(['a_b', 'b_c', 'c_d', 'b_a', 'c_c']);
 });
 
-it('uses the default profile if the profile of a vector does not exist', () => {
+it('uses the default profile if the profile of a feature does not exist', () => {
   expect(profileOf(parsedMethodologyOf(), { profile: 'gone' }).name).toBe('standard');
   expect(profileOf(parsedMethodologyOf(), { profile: 'spike' }).name).toBe('spike');
 });

@@ -1,6 +1,6 @@
 import type { VectorType } from '../../contract/values.js';
 import { ownValue } from '../../own-value.js';
-import type { FeatureVector, Methodology, Profile, Topology } from './methodology.js';
+import type { Feature, Methodology, Profile, Topology } from './methodology.js';
 
 const PROFILE_BY_VECTOR_TYPE: Readonly<Partial<Record<VectorType, string>>> = {
   discovery: 'minimal',
@@ -9,7 +9,7 @@ const PROFILE_BY_VECTOR_TYPE: Readonly<Partial<Record<VectorType, string>>> = {
   hotfix: 'hotfix',
 };
 
-/** Profile of a vector that names none. */
+/** Profile of a feature that names none. */
 export function defaultProfileFor(
   vectorType: VectorType,
   profiles: Readonly<Record<string, Profile>>,
@@ -19,8 +19,8 @@ export function defaultProfileFor(
   return preferred !== undefined && Object.hasOwn(profiles, preferred) ? preferred : defaultProfile;
 }
 
-/** Profile of a vector; the project's default if the named profile no longer exists. */
-export function profileOf(methodology: Methodology, { profile }: Pick<FeatureVector, 'profile'>): Profile {
+/** Profile of a feature; the project's default if the named profile no longer exists. */
+export function profileOf(methodology: Methodology, { profile }: Pick<Feature, 'profile'>): Profile {
   const { profiles, default_profile } = methodology;
   const found = ownValue(profiles, profile) ?? ownValue(profiles, default_profile);
   if (found === undefined) throw new Error(`The methodology has no default profile ${default_profile}.`);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ConfigFault } from '../../contract/problem.js';
 import { parsedMethodologyOf, parseValidMethodology } from '../testing.js';
 import { DEFAULT_FILES } from './defaults.generated.js';
-import { featureVectorSchema, METHODOLOGY_LENGTH_MAX, methodologySchema } from './methodology.js';
+import { featureSchema, METHODOLOGY_LENGTH_MAX, methodologySchema } from './methodology.js';
 import { FILE_LENGTH_MAX } from './read/yaml-file.js';
 import { parseMethodology } from './read-methodology.js';
 
@@ -265,8 +265,8 @@ describe('a fault', () => {
   });
 
   it('names both files of a duplicate feature id', () => {
-    const vector = 'feature: REQ-F-A-001\n';
-    const faults = faultsOf({ 'features/active/a.yml': vector, 'features/completed/a.yml': vector });
+    const feature = 'feature: REQ-F-A-001\n';
+    const faults = faultsOf({ 'features/active/a.yml': feature, 'features/completed/a.yml': feature });
     expect(faults.map(at)).toEqual(['features/completed/a.yml feature 1:1']);
     expect(faults[0]?.message).toContain('features/active/a.yml');
   });
@@ -544,7 +544,7 @@ describe('constraints in the spellings of other installers', () => {
   });
 });
 
-describe('a feature vector in an older shape', () => {
+describe('a feature file in an older shape', () => {
   const featureOf = (text: string, path = 'features/active/a.yml') =>
     parseValidMethodology({ [path]: text }).features[0];
 
@@ -603,7 +603,7 @@ constraints:
   });
 });
 
-describe('a feature vector', () => {
+describe('a feature file', () => {
   const read = (text: string, name = 'REQ-F-A-001') => {
     const { features, warnings } = parseValidMethodology({ [`features/active/${name}.yml`]: text });
     return { feature: features[0], warnings: warnings.map(({ message }) => message) };
@@ -667,7 +667,7 @@ constraints:
         { name: 'pen_test', type: 'human', criterion: 'nobody gets in', required: false, source: 'feature' },
       ],
     });
-    expect(featureVectorSchema.parse(feature)).toEqual(feature);
+    expect(featureSchema.parse(feature)).toEqual(feature);
   });
 
   it('from a template has defaults for empty fields', () => {

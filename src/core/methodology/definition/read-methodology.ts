@@ -5,7 +5,7 @@ import { hasIntent } from './intent.js';
 import {
   type EdgeConfig,
   FEATURE_LENGTH_MAX,
-  type FeatureVector,
+  type Feature,
   METHODOLOGY_LENGTH_MAX,
   type Methodology,
   type ParsedMethodology,
@@ -75,7 +75,7 @@ function parseFiles(
   findings: ConfigFindings,
 ): {
   readonly methodology: Methodology;
-  readonly features: readonly FeatureVector[];
+  readonly features: readonly Feature[];
   readonly faultyFiles: FaultyFiles;
 } | null {
   const topologyFile = files.fileOrBuiltIn('topology', 'graph/graph_topology.yml');
@@ -110,9 +110,11 @@ function parseFiles(
   };
   const loaded = parseFeatures(files.filesOf('feature'), profiles, default_profile);
   checkLength('', methodology, METHODOLOGY_LENGTH_MAX, findings);
-  for (const { vector } of loaded) checkLength(vector.feature_id, vector, FEATURE_LENGTH_MAX, findings);
+  for (const { feature } of loaded) checkLength(feature.feature_id, feature, FEATURE_LENGTH_MAX, findings);
   const faultyFiles = faultyFilesOf(files, names, findings, constraints.default_profile ?? STANDARD_PROFILE);
-  const features = loaded.filter(({ file }) => !faultyFiles.names.has(file.name)).map(({ vector }) => vector);
+  const features = loaded
+    .filter(({ file }) => !faultyFiles.names.has(file.name))
+    .map(({ feature }) => feature);
   return { methodology: withoutEdges(methodology, faultyFiles.edges), features, faultyFiles };
 }
 

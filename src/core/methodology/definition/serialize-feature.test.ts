@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { buildFeature } from '../testing.js';
-import type { FeatureVector } from './methodology.js';
+import type { Feature } from './methodology.js';
 import { parseMethodology } from './read-methodology.js';
 import { serializeFeature } from './serialize-feature.js';
 
@@ -9,7 +9,7 @@ const PLAIN = buildFeature({
   title: 'Cart: "several" shoes\nat once',
   requirements: ['REQ-F-CART-001'],
 });
-const FULL: FeatureVector = {
+const FULL: Feature = {
   ...PLAIN,
   feature_id: 'REQ-F-SPIKE-001',
   intent: 'INT-042',
@@ -37,7 +37,7 @@ const FULL: FeatureVector = {
 
 it('serializes features that parse back unchanged', () => {
   const files = new Map(
-    [PLAIN, FULL].map((vector) => [`features/active/${vector.feature_id}.yml`, serializeFeature(vector)]),
+    [PLAIN, FULL].map((feature) => [`features/active/${feature.feature_id}.yml`, serializeFeature(feature)]),
   );
   const reading = parseMethodology(files);
   expect(reading.ok && reading.warnings).toEqual([]);

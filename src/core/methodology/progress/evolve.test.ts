@@ -265,7 +265,7 @@ describe('an event under the name that other Genesis tools use', () => {
     );
     expect([...(state.features.get(F)?.children.keys() ?? [])]).toEqual(['REQ-F-B-001', 'REQ-F-C-001']);
     expect(state.features.get('REQ-F-C-001')).toMatchObject({ title: 'C', profile: 'full' });
-    const rows = featureRows([], state, () => null).map(({ vector }) => vector.feature_id);
+    const rows = featureRows([], state, () => null).map(({ feature }) => feature.feature_id);
     expect(rows).toEqual(['REQ-F-B-001', 'REQ-F-C-001', 'REQ-F-D-001']);
   });
 

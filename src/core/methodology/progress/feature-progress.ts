@@ -53,17 +53,19 @@ export const unconvergedSteps = ({ steps }: Pick<FeatureProgress, 'steps'>): Fea
 /** Edges that the profile prescribes but that cannot be worked on: without them the feature is not complete. */
 export const missingEdges = ({ missing_edges = [] }: Profile): readonly string[] => missing_edges;
 
-export function effectiveTimeBox({ vector, state }: FeatureRow) {
+export function effectiveTimeBox({ feature, state }: FeatureRow) {
   const fromLog = state?.time_box ?? null;
-  if (vector.time_box === null) return fromLog;
-  return { ...vector.time_box, started: vector.time_box.started ?? fromLog?.started ?? null };
+  if (feature.time_box === null) return fromLog;
+  return { ...feature.time_box, started: feature.time_box.started ?? fromLog?.started ?? null };
 }
 
 /** A child known only from its spawn may have no profile. */
-function effectiveProfile(methodology: Methodology, { vector }: FeatureRow): Profile {
+function effectiveProfile(methodology: Methodology, { feature }: FeatureRow): Profile {
   const { profiles, default_profile } = methodology;
   const named =
-    vector.profile === '' ? defaultProfileFor(vector.vector_type, profiles, default_profile) : vector.profile;
+    feature.profile === ''
+      ? defaultProfileFor(feature.vector_type, profiles, default_profile)
+      : feature.profile;
   return profileOf(methodology, { profile: named });
 }
 

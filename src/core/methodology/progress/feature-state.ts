@@ -9,7 +9,7 @@ import type { StartBody } from '../../contract/start.js';
 import type { EdgeStatus } from '../../contract/values.js';
 import type { EvidencePolicyStatus } from '../../engine/evidence.js';
 import type { EventEnvelope } from '../../events/envelope.js';
-import type { FeatureVector, Methodology } from '../definition/methodology.js';
+import type { Feature, Methodology } from '../definition/methodology.js';
 
 /** What is known of an edge since it was last started. */
 export const newEpisode = () => ({
@@ -71,8 +71,8 @@ export const newFeatureState = (feature_id: string, { timestamp, position }: Eve
   edges: new Map<string, EdgeState>(),
   /** Children spawned from this feature, by id. */
   children: new Map<string, ChildState>(),
-  parent: null as FeatureVector['parent'],
-  /** From the spawn event; the vector's file may have more. */
+  parent: null as Feature['parent'],
+  /** From the spawn event; the feature's file may have more. */
   vector_type: null as string | null,
   profile: null as string | null,
   title: null as string | null,
@@ -117,7 +117,7 @@ export type EdgeClaim = Omit<ClaimSummary, 'feature_id' | 'edge'>;
 
 /** A feature's definition and state combined: a row of every view, and the input of routing. */
 export interface FeatureRow {
-  readonly vector: FeatureVector;
+  readonly feature: Feature;
   /** False if the feature has no definition and is known only from its spawn in the log. */
   readonly defined: boolean;
   readonly state: FeatureState | null;

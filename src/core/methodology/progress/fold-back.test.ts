@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { VectorType } from '../../contract/values.js';
-import type { FeatureVector } from '../definition/methodology.js';
+import type { Feature } from '../definition/methodology.js';
 import { EventLogBuilder } from '../testing/event-log-builder.js';
 import { routeInputOf, testFeature, testMethodology } from '../testing/project.js';
 import { edgeUnblockedBy, foldBackRefusal, remediationFeature } from './fold-back.js';
 import { projectProgressOf } from './project-progress.js';
 
 const PARENT = 'REQ-F-AUTH-001';
-const childOf = (vector_type: VectorType): FeatureVector =>
+const childOf = (vector_type: VectorType): Feature =>
   testFeature('CHILD', { vector_type, parent: { feature: PARENT, edge: 'design_code', reason: 'a risk' } });
 
 describe('a fold-back', () => {

@@ -2,7 +2,7 @@ import { adviceFor, type FoldBackRefusal } from '../../contract/codes.js';
 import type { FoldBackBody } from '../../contract/spawns.js';
 import type { VectorType } from '../../contract/values.js';
 import { isoTime } from '../../events/envelope.js';
-import type { FeatureVector, Methodology } from '../definition/methodology.js';
+import type { Feature, Methodology } from '../definition/methodology.js';
 import type { FeatureProgress } from './feature-progress.js';
 import type { FeatureRow, FeatureState } from './feature-state.js';
 
@@ -14,7 +14,7 @@ export function foldBackRefusal(
   { row, isComplete, time_box }: FeatureProgress,
   request: Pick<FoldBackBody, 'fold_back_status' | 'question_answered'>,
 ): { readonly code: FoldBackRefusal; readonly says: string } | null {
-  const { feature_id, vector_type } = row.vector;
+  const { feature_id, vector_type } = row.feature;
   if (parentIdOf(row) === null) {
     return { code: 'NO_PARENT', says: `${feature_id} has no parent to fold back to.` };
   }
@@ -37,8 +37,8 @@ export const alreadyFoldedRefusal = (featureId: string) => ({
   says: `${featureId} is already folded back. ${adviceFor('ALREADY_FOLDED_BACK')}`,
 });
 
-export const parentIdOf = ({ vector, state }: FeatureRow): string | null =>
-  vector.parent?.feature ?? state?.parent?.feature ?? null;
+export const parentIdOf = ({ feature, state }: FeatureRow): string | null =>
+  feature.parent?.feature ?? state?.parent?.feature ?? null;
 
 /** The parent's edge that waits for this child and no other. */
 export function edgeUnblockedBy(child: string, parent: FeatureState | undefined): string | null {
@@ -53,11 +53,11 @@ export function edgeUnblockedBy(child: string, parent: FeatureState | undefined)
 
 /** The feature that follows a hotfix and implements the fix properly. */
 export function remediationFeature(
-  hotfix: FeatureVector,
+  hotfix: Feature,
   feature_id: string,
   { default_profile }: Methodology,
   nowMs: number,
-): FeatureVector {
+): Feature {
   const reason = `remediation of ${hotfix.feature_id}`;
   return {
     ...hotfix,

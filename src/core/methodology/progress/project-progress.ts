@@ -30,7 +30,7 @@ export function projectProgressOf(input: RouteInput): ProjectProgress {
   if (methodology !== null) {
     const pathOf = memoizedEdgePaths(methodology);
     for (const row of rows)
-      features.set(row.vector.feature_id, featureProgressOf(methodology, row, now_ms, pathOf));
+      features.set(row.feature.feature_id, featureProgressOf(methodology, row, now_ms, pathOf));
   }
   const obstacleOf = (progress: FeatureProgress): Obstacle | null => featureObstacle(progress, features);
   const statuses = new Map<FeatureProgress, FeatureStatus>();
@@ -72,7 +72,7 @@ function featureStatusOf(progress: FeatureProgress, obstacle: Obstacle | null): 
 function featureObstacle(progress: FeatureProgress, features: ProjectProgress['features']): Obstacle | null {
   const { row, time_box } = progress;
   if (time_box.status === 'expired') return { kind: 'time_box', message: 'its time box has expired' };
-  for (const dependency of row.vector.dependencies) {
+  for (const dependency of row.feature.dependencies) {
     const message = missingDependency(dependency, features);
     if (message !== null) return { kind: 'dependency', message };
   }
@@ -112,5 +112,5 @@ export function stepObstacle(
   if (status === 'blocked') return { kind: 'reported', message: 'its last iteration reported it as blocked' };
   const open = needs.find((edge) => steps.some((step) => step.edge === edge && step.status !== 'converged'));
   if (open === undefined) return null;
-  return { kind: 'source', message: `${open} of ${row.vector.feature_id} has not converged yet` };
+  return { kind: 'source', message: `${open} of ${row.feature.feature_id} has not converged yet` };
 }

@@ -14,7 +14,7 @@ export interface ReadinessInput {
 export function checkReadiness(input: ReadinessInput): ReadinessCheck[] {
   const { features, state, pending_reviews, known_gaps } = input;
   const all = [...features];
-  const critical = all.filter(({ row }) => row.vector.priority === 'critical');
+  const critical = all.filter(({ row }) => row.feature.priority === 'critical');
   const { last_gaps } = state;
   const gaps = known_gaps ?? (last_gaps && last_gaps.total_req_keys - last_gaps.full_coverage);
   return [
@@ -30,7 +30,7 @@ export function checkReadiness(input: ReadinessInput): ReadinessCheck[] {
 }
 
 const isIncomplete = ({ isComplete }: FeatureProgress): boolean => !isComplete;
-const idOf = ({ row }: FeatureProgress): string => row.vector.feature_id;
+const idOf = ({ row }: FeatureProgress): string => row.feature.feature_id;
 const check = (name: string, passed: boolean, says: string, lacking = !passed): ReadinessCheck => ({
   name,
   passed,

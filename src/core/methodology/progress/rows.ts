@@ -1,6 +1,6 @@
 import { VECTOR_TYPES } from '../../contract/values.js';
 import { edgeSubject } from '../definition/edge-name.js';
-import type { FeatureVector } from '../definition/methodology.js';
+import type { Feature } from '../definition/methodology.js';
 import type { EdgeClaim, FeatureRow, FeatureState, MethodologyState } from './feature-state.js';
 
 /**
@@ -8,22 +8,22 @@ import type { EdgeClaim, FeatureRow, FeatureState, MethodologyState } from './fe
  * another tool, get a row marked as not defined.
  */
 export function featureRows(
-  features: readonly FeatureVector[],
+  features: readonly Feature[],
   state: MethodologyState,
   claimOf: (subject: string) => EdgeClaim | null,
 ): FeatureRow[] {
   const defined = new Set(features.map(({ feature_id }) => feature_id));
-  const logOnlyVectors = [...state.features.values()]
+  const logOnlyFeatures = [...state.features.values()]
     .filter(
       ({ feature_id, vector_type, edges }) =>
         !defined.has(feature_id) && (vector_type !== null || edges.size > 0),
     )
-    .map(vectorFromLog);
-  return [...features, ...logOnlyVectors].map((vector) => {
-    const found = state.features.get(vector.feature_id) ?? null;
+    .map(featureFromLog);
+  return [...features, ...logOnlyFeatures].map((feature) => {
+    const found = state.features.get(feature.feature_id) ?? null;
     return {
-      vector,
-      defined: defined.has(vector.feature_id),
+      feature,
+      defined: defined.has(feature.feature_id),
       state: found,
       claims: claimsOfFeature(found, claimOf),
     };
@@ -44,7 +44,7 @@ function claimsOfFeature(
   return held;
 }
 
-function vectorFromLog(state: FeatureState): FeatureVector {
+function featureFromLog(state: FeatureState): Feature {
   return {
     feature_id: state.feature_id,
     title: state.title ?? state.feature_id,

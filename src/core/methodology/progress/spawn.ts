@@ -3,7 +3,7 @@ import type { Priority, VectorType } from '../../contract/values.js';
 import { isoTime } from '../../events/envelope.js';
 import { ownValue } from '../../own-value.js';
 import { canonicalEdge } from '../definition/edge-name.js';
-import type { FeatureVector, Methodology, Profile, TimeBoxRule } from '../definition/methodology.js';
+import type { Feature, Methodology, Profile, TimeBoxRule } from '../definition/methodology.js';
 import { defaultProfileFor, profileEdges } from '../definition/profile.js';
 import { parseDuration, timeBoxStatus } from '../definition/time-box.js';
 
@@ -12,7 +12,7 @@ const SPAWN_DEPTH_MAX = 3;
 export interface SpawnRequest {
   readonly vector_type: VectorType;
   readonly feature_id: string;
-  readonly parent: FeatureVector | null;
+  readonly parent: Feature | null;
   readonly edge: string | null;
   readonly reason: string;
   readonly title: string | null;
@@ -25,17 +25,17 @@ export interface SpawnRequest {
 /** State that a spawn decision depends on. */
 export interface SpawnFacts {
   readonly methodology: Methodology;
-  readonly vectorOf: (featureId: string) => FeatureVector | null;
+  readonly featureOf: (featureId: string) => Feature | null;
   /** Whether all work of the feature is done. */
   readonly isConverged: (featureId: string) => boolean;
   readonly now_ms: number;
 }
 
 export type SpawnDecision =
-  | { readonly ok: true; readonly vector: FeatureVector }
+  | { readonly ok: true; readonly feature: Feature }
   | { readonly ok: false; readonly code: SpawnRefusal; readonly says: string };
 
-/** Decides whether a child may be spawned, and builds its vector. */
+/** Decides whether a child may be spawned, and builds its feature. */
 export function decideSpawn(request: SpawnRequest, facts: SpawnFacts): SpawnDecision {
   const { methodology, now_ms } = facts;
   const { profiles, default_profile } = methodology;
@@ -50,14 +50,10 @@ export function decideSpawn(request: SpawnRequest, facts: SpawnFacts): SpawnDeci
   const fault = request.parent === null ? null : parentRefusal(request.parent, request, facts);
   if (fault !== null) return fault;
   const box = spawnTimeBox(request, profile, now_ms);
-  return 'code' in box ? box : { ok: true, vector: childVector(request, profile, box.rule, now_ms) };
+  return 'code' in box ? box : { ok: true, feature: childFeature(request, profile, box.rule, now_ms) };
 }
 
-function parentRefusal(
-  parent: FeatureVector,
-  request: SpawnRequest,
-  facts: SpawnFacts,
-): SpawnDecision | null {
+function parentRefusal(parent: Feature, request: SpawnRequest, facts: SpawnFacts): SpawnDecision | null {
   const { feature_id } = parent;
   if (facts.isConverged(feature_id)) {
     return refusedSpawn('PARENT_CONVERGED', `${feature_id} has converged and cannot spawn children.`);
@@ -73,8 +69,8 @@ function parentRefusal(
   return null;
 }
 
-function isEdgeOf(vector: FeatureVector, edge: string, { profiles, topology }: Methodology): boolean {
-  const profile = ownValue(profiles, vector.profile);
+function isEdgeOf(feature: Feature, edge: string, { profiles, topology }: Methodology): boolean {
+  const profile = ownValue(profiles, feature.profile);
   return (
     profile === undefined ||
     profileEdges(profile, topology).some((known) => known.edge === canonicalEdge(edge))
@@ -82,9 +78,9 @@ function isEdgeOf(vector: FeatureVector, edge: string, { profiles, topology }: M
 }
 
 /** Number of spawns above a feature. The limit also ends a cycle, which only a file can create. */
-function spawnDepth(vector: FeatureVector, { vectorOf: find }: SpawnFacts): number {
+function spawnDepth(feature: Feature, { featureOf: find }: SpawnFacts): number {
   let depth = 0;
-  for (let at: FeatureVector | null = vector; at?.parent != null && depth <= SPAWN_DEPTH_MAX; depth += 1) {
+  for (let at: Feature | null = feature; at?.parent != null && depth <= SPAWN_DEPTH_MAX; depth += 1) {
     at = find(at.parent.feature);
   }
   return depth;
@@ -127,18 +123,18 @@ function spawnTimeBox(
 }
 
 /** Null if the time is not limited. */
-function secondsLeft({ time_box }: FeatureVector, nowMs: number): number | null {
+function secondsLeft({ time_box }: Feature, nowMs: number): number | null {
   if (time_box === null) return null;
   const { elapsed } = timeBoxStatus(time_box, nowMs);
   return Math.max(0, Math.floor(time_box.duration_seconds * (1 - elapsed)));
 }
 
-function childVector(
+function childFeature(
   request: SpawnRequest,
   profile: Profile,
   rule: TimeBoxRule | null,
   nowMs: number,
-): FeatureVector {
+): Feature {
   const { feature_id, vector_type, parent, edge, reason } = request;
   const now = isoTime(nowMs);
   return {

@@ -56,14 +56,14 @@ function normalizeInput(rawInput: RouteInput): RouteInput {
   }
   const isMeant = (id: string): boolean => feature === undefined || feature === id;
   const rowsWithProfile = rows.map((row) =>
-    isMeant(row.vector.feature_id) ? { ...row, vector: { ...row.vector, profile } } : row,
+    isMeant(row.feature.feature_id) ? { ...row, feature: { ...row.feature, profile } } : row,
   );
   return { ...input, request: canonical, rows: rowsWithProfile };
 }
 
 /** Features known only from another tool's log can be viewed but not claimed. */
-const isClaimable = ({ defined, vector }: RouteInput['rows'][number]): boolean =>
-  defined || vector.parent !== null;
+const isClaimable = ({ defined, feature }: RouteInput['rows'][number]): boolean =>
+  defined || feature.parent !== null;
 
 function escalationReasons(escalations: RouteAdvice['escalations']): string[] {
   const [first] = escalations;
@@ -136,7 +136,7 @@ function chooseCandidate(base: RouteAdvice, project: ProjectProgress): RouteAdvi
     if (decided !== undefined) return routeToDecidedRun({ ...base, skipped }, decided);
     return routeWithoutCandidate({ ...base, skipped, parallel: overlapping }, project.request);
   }
-  const parallel = overlappingWork(project, best.progress.row.vector.feature_id);
+  const parallel = overlappingWork(project, best.progress.row.feature.feature_id);
   return routeToCandidate({ ...base, skipped, parallel }, project, best, ranked[ranked.indexOf(best) + 1]);
 }
 
@@ -146,7 +146,7 @@ function routeToCandidate(
   { progress, step }: RouteCandidate,
   runnerUp: RouteCandidate | undefined,
 ): RouteAdvice {
-  const { feature_id } = progress.row.vector;
+  const { feature_id } = progress.row.feature;
   const { request } = input;
   const optional = progress.steps.filter((one) => one.optional && one.state === null).map(({ edge }) => edge);
   const reasons = [

@@ -41,12 +41,12 @@ export function edgeQueue(input: RouteInput, agentRole: string | null): EdgeQueu
   return {
     feature_count: project.features.size,
     ready: orderByAuthority(input, candidates, agentRole).map(({ progress, step }) => ({
-      subject: edgeSubject(progress.row.vector.feature_id, step.edge),
-      priority: TASK_PRIORITY_OF_FEATURE[progress.row.vector.priority],
+      subject: edgeSubject(progress.row.feature.feature_id, step.edge),
+      priority: TASK_PRIORITY_OF_FEATURE[progress.row.feature.priority],
     })),
     open: open.flatMap((progress) => {
       const [first] = unconvergedSteps(progress);
-      return first === undefined ? [] : [edgeSubject(progress.row.vector.feature_id, first.edge)];
+      return first === undefined ? [] : [edgeSubject(progress.row.feature.feature_id, first.edge)];
     }),
     advice: `${sentence(route.reasons.join('; '))} Next: ${route.next}`,
   };

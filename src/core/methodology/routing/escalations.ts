@@ -1,3 +1,4 @@
+import { compareText } from '../../compare-text.js';
 import type { MethodologySignal } from '../../contract/gaps.js';
 import type { Escalation } from '../../contract/start.js';
 import { PRIORITIES } from '../../contract/values.js';
@@ -28,10 +29,8 @@ export function escalationsOf(project: ProjectProgress): readonly Escalation[] {
   }
   const rank = ({ severity }: Escalation): number => PRIORITIES.indexOf(severity);
   const isNew = ({ kind }: Escalation): number => (kind === 'intent' ? 1 : 0);
-  return found.sort((a, b) => rank(a) - rank(b) || isNew(a) - isNew(b) || compare(a.since, b.since));
+  return found.sort((a, b) => rank(a) - rank(b) || isNew(a) - isNew(b) || compareText(a.since, b.since));
 }
-
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 function escalationKey({ kind, feature_id, edge }: Escalation): string {
   return `${kind === 'escalation' ? 'review' : kind}:${feature_id}#${edge}`;
@@ -62,7 +61,7 @@ function escalationsOfStep(
 ): Escalation[] {
   const { edge, state, claim, status } = step;
   if (state === null) return [];
-  const { feature_id } = row.vector;
+  const { feature_id } = row.feature;
   const where = `${edge} of ${feature_id}`;
   const found: Escalation[] = [];
   const add = (
@@ -98,7 +97,7 @@ function escalationsOfStep(
 function escalationsOfTimeBox({ row, time_box }: FeatureProgress): Escalation[] {
   const box = effectiveTimeBox(row);
   if (box === null || time_box.status !== 'expired') return [];
-  const { feature_id } = row.vector;
+  const { feature_id } = row.feature;
   return [
     {
       kind: 'time_box',

@@ -20,7 +20,7 @@ export function routeCandidates(project: ProjectProgress): RouteCandidates {
   const skipped: RouteAdvice['skipped'][number][] = [];
   const candidates: RouteCandidate[] = [];
   for (const progress of features.values()) {
-    const isRequested = request.feature === undefined || request.feature === progress.row.vector.feature_id;
+    const isRequested = request.feature === undefined || request.feature === progress.row.feature.feature_id;
     if (progress.isComplete || !isRequested) continue;
     const choice = chooseEdge(project, progress);
     skipped.push(...choice.skipped);
@@ -31,7 +31,7 @@ export function routeCandidates(project: ProjectProgress): RouteCandidates {
   const available: RouteCandidate[] = [];
   const overlapping: OverlappingWork[] = [];
   for (const candidate of ranked) {
-    const { feature_id } = candidate.progress.row.vector;
+    const { feature_id } = candidate.progress.row.feature;
     const parallel = overlappingWork(project, feature_id, claims);
     const overlap = parallel.find(({ inner_product }) => (inner_product ?? 0) > 0);
     if (overlap === undefined || !methodology?.parallelism.enforce) available.push(candidate);

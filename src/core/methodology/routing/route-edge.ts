@@ -19,7 +19,7 @@ interface EdgeChoice {
 
 /** Chooses the first edge of the feature's profile that the caller could claim now, and lists what was skipped and why. */
 export function chooseEdge({ request, obstacleOf }: ProjectProgress, progress: FeatureProgress): EdgeChoice {
-  const feature = progress.row.vector.feature_id;
+  const feature = progress.row.feature.feature_id;
   const obstacle = obstacleOf(progress);
   if (obstacle !== null && !(obstacle.kind === 'time_box' && request.feature === feature)) {
     return { candidate: null, skipped: [{ feature, edge: null, says: obstacle.message }] };

@@ -26,10 +26,10 @@ export function overlappingWork(
 type OpenClaim = Pick<OverlappingWork, 'feature_id' | 'edge' | 'agent_id'>;
 
 export function openClaims({ rows, request }: RouteInput): OpenClaim[] {
-  return rows.flatMap(({ vector, claims }) =>
+  return rows.flatMap(({ feature, claims }) =>
     [...claims]
       .filter(([, claim]) => isHeldByAnother(claim, request))
-      .map(([edge, { agent_id }]) => ({ feature_id: vector.feature_id, edge, agent_id })),
+      .map(([edge, { agent_id }]) => ({ feature_id: feature.feature_id, edge, agent_id })),
   );
 }
 

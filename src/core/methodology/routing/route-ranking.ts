@@ -17,7 +17,7 @@ function urgency({ progress: { time_box } }: RouteCandidate): number {
   return left < URGENT_BELOW_FRACTION ? left : NOT_URGENT;
 }
 const openEdgeCount = ({ progress }: RouteCandidate): number => unconvergedSteps(progress).length;
-const priorityOf = ({ progress }: RouteCandidate) => progress.row.vector.priority;
+const priorityOf = ({ progress }: RouteCandidate) => progress.row.feature.priority;
 const lastPosition = ({ progress }: RouteCandidate): number => progress.row.state?.last_position ?? 0;
 
 /** Ranking criteria in order; the first that differs decides. */
@@ -37,7 +37,7 @@ const TIERS: readonly RankingTier[] = [
   { weight: (candidate) => -lastPosition(candidate), describe: () => 'it was worked on most recently' },
 ];
 
-const featureIdOf = ({ progress }: RouteCandidate): string => progress.row.vector.feature_id;
+const featureIdOf = ({ progress }: RouteCandidate): string => progress.row.feature.feature_id;
 
 export function rankCandidates(candidates: readonly RouteCandidate[]): RouteCandidate[] {
   return [...candidates].sort((a, b) => {
@@ -50,7 +50,7 @@ export function rankCandidates(candidates: readonly RouteCandidate[]): RouteCand
 }
 
 export function rankingReason(first: RouteCandidate, second: RouteCandidate | undefined): string {
-  const { feature_id } = first.progress.row.vector;
+  const { feature_id } = first.progress.row.feature;
   if (second === undefined) return `${feature_id} is the only feature that can continue`;
   const decisive = TIERS.find(({ weight }) => weight(first) !== weight(second));
   if (decisive === undefined) return `${feature_id} comes first by name; all other criteria are equal`;

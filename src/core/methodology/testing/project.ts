@@ -1,11 +1,5 @@
 import { evidencePolicyStatus } from '../../engine/evidence.js';
-import type {
-  FeatureVector,
-  Methodology,
-  ModuleMap,
-  Profile,
-  Transition,
-} from '../definition/methodology.js';
+import type { Feature, Methodology, ModuleMap, Profile, Transition } from '../definition/methodology.js';
 import type { EdgeClaim, RouteInput } from '../progress/feature-state.js';
 import { featureRows } from '../progress/rows.js';
 import { EventLogBuilder, START_MS } from './event-log-builder.js';
@@ -95,7 +89,7 @@ export function testMethodology(more: Partial<Methodology> = {}): Methodology {
   };
 }
 
-export const testFeature = (feature_id: string, more: Partial<FeatureVector> = {}): FeatureVector => ({
+export const testFeature = (feature_id: string, more: Partial<Feature> = {}): Feature => ({
   feature_id,
   title: `Feature ${feature_id}`,
   intent: 'INT-1',
@@ -123,7 +117,7 @@ export const testClaim = (agent_id: string, state: EdgeClaim['state'] = 'held'):
 
 export interface TestProject {
   readonly events?: EventLogBuilder;
-  readonly features?: readonly FeatureVector[];
+  readonly features?: readonly Feature[];
   /** By subject. */
   readonly claims?: Readonly<Record<string, EdgeClaim>>;
   readonly request?: RouteInput['request'];

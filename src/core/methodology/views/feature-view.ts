@@ -10,11 +10,11 @@ export function featureView(input: RouteInput, featureId: string): FeatureView |
   const projectProgress = projectProgressOf(input);
   const progress = projectProgress.features.get(featureId);
   if (progress === undefined) return null;
-  const { vector, state } = progress.row;
+  const { feature, state } = progress.row;
   const trajectory = progress.steps.map(trajectoryEntry);
   return {
     ...featureSummary(progress, projectProgress),
-    intent: vector.intent,
+    intent: feature.intent,
     trajectory,
     constraint_dimensions: dimensionStatuses(input),
     time_box_rule: effectiveTimeBox(progress.row),

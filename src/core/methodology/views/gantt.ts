@@ -23,7 +23,7 @@ export function ganttText(input: RouteInput): string {
 }
 
 function featureSection(progress: FeatureProgress, nowMs: number): string[] {
-  const { feature_id, title } = progress.row.vector;
+  const { feature_id, title } = progress.row.feature;
   const lines = [`  section ${mermaidLabel(title === feature_id ? feature_id : `${feature_id} ${title}`)}`];
   let nextStartMs = nowMs;
   for (const step of progress.steps.filter(isCountedStep)) {

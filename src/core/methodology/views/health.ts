@@ -52,7 +52,7 @@ const finding = (
 const FAILURES_IN_A_ROW_MAX = 3;
 
 function edgeFindings({ row, isComplete }: FeatureProgress): HealthFinding[] {
-  const { feature_id } = row.vector;
+  const { feature_id } = row.feature;
   const found: HealthFinding[] = [];
   for (const [edge, state] of row.state?.edges ?? []) {
     const at = { feature_id, edge };
@@ -82,7 +82,7 @@ function featureFindings(
   { row, time_box, isComplete, profile }: FeatureProgress,
   { methodology, features }: ProjectProgress,
 ): HealthFinding[] {
-  const { feature_id, dependencies, profile: profileName } = row.vector;
+  const { feature_id, dependencies, profile: profileName } = row.feature;
   const at = { feature_id };
   const found: HealthFinding[] = [];
   for (const { feature } of dependencies) {
@@ -98,7 +98,7 @@ function featureFindings(
     const left = Math.round((1 - time_box.elapsed) * 100);
     found.push(finding('time_box_expiring', 'low', `${left} % of the time box of ${feature_id} is left`, at));
   }
-  const parent = row.vector.parent ?? row.state?.parent ?? null;
+  const parent = row.feature.parent ?? row.state?.parent ?? null;
   if (parent !== null && !features.has(parent.feature)) {
     const message = `${feature_id} was spawned from ${parent.feature}, which is not defined`;
     found.push(finding('orphaned_spawn', 'high', message, at));
@@ -125,7 +125,7 @@ function noticeFindings({ state }: RouteInput): HealthFinding[] {
 
 /** Features and event types in the log that are not defined. */
 function logFindings({ state, rows }: RouteInput): HealthFinding[] {
-  const defined = new Set(rows.filter((row) => row.defined).map(({ vector }) => vector.feature_id));
+  const defined = new Set(rows.filter((row) => row.defined).map(({ feature }) => feature.feature_id));
   const found: HealthFinding[] = [];
   for (const { feature_id, last_position } of state.features.values()) {
     if (defined.has(feature_id)) continue;
@@ -142,8 +142,8 @@ function projectFindings(
   { methodology, features }: ProjectProgress,
   faults: readonly ConfigFault[],
 ): HealthFinding[] {
-  const vectors = [...features.values()].map(({ row }) => row.vector);
-  const cycles = featureCycles(vectors).map((cycle) => {
+  const rows = [...features.values()].map(({ row }) => row.feature);
+  const cycles = featureCycles(rows).map((cycle) => {
     const message = `features depend on each other in a cycle: ${cycle.join(' → ')}`;
     return finding('circular_dependency', 'critical', message, { feature_id: cycle[0] ?? null });
   });

@@ -7,7 +7,7 @@ import { projectProgressOf } from '../progress/project-progress.js';
 export function featureSnapshots(input: RouteInput): FeatureSnapshot[] {
   const projectProgress = projectProgressOf(input);
   return [...projectProgress.features.values()].map((progress) => {
-    const { feature_id, title, vector_type, profile } = progress.row.vector;
+    const { feature_id, title, vector_type, profile } = progress.row.feature;
     const edges = progress.steps.filter(isCountedStep).map(({ edge, status, state }) => {
       const { iteration = 0, delta = null, converged_at = null } = state ?? {};
       return { edge, status, iteration, delta, converged_at };

@@ -65,18 +65,18 @@ function nextActions({ escalations, feature, edge, iteration, reasons, next }: R
 }
 
 export function featureSummary(progress: FeatureProgress, project: ProjectProgress): FeatureSummary {
-  const { vector, state } = progress.row;
+  const { feature, state } = progress.row;
   const open = unconvergedSteps(progress);
   const current = progress.isComplete ? null : (open.find(({ state }) => state !== null) ?? open[0] ?? null);
   const total = progress.steps.filter(isCountedStep).length;
   return {
-    id: vector.feature_id,
-    feature_id: vector.feature_id,
-    title: vector.title,
-    vector_type: vector.vector_type,
+    id: feature.feature_id,
+    feature_id: feature.feature_id,
+    title: feature.title,
+    vector_type: feature.vector_type,
     profile: progress.profile.name,
-    priority: vector.priority,
-    requirements: vector.requirements,
+    priority: feature.priority,
+    requirements: feature.requirements,
     status: project.statusOf(progress),
     current_edge: current?.edge ?? null,
     iteration: current?.state?.iteration ?? 0,
@@ -86,7 +86,7 @@ export function featureSummary(progress: FeatureProgress, project: ProjectProgre
     edges_total: total,
     off_profile: convergedOffProfile(progress),
     waits_for: waitReason(progress, project),
-    parent: vector.parent ?? state?.parent ?? null,
+    parent: feature.parent ?? state?.parent ?? null,
     children: [...(state?.children.values() ?? [])],
     dependencies: dependencyStatuses(progress, project),
     time_box: progress.time_box,
@@ -97,7 +97,7 @@ function dependencyStatuses(
   { row }: FeatureProgress,
   { features, statusOf }: ProjectProgress,
 ): FeatureSummary['dependencies'] {
-  return row.vector.dependencies.map(({ feature, asset }) => {
+  return row.feature.dependencies.map(({ feature, asset }) => {
     const found = features.get(feature);
     return { feature, asset, status: found === undefined ? 'unknown' : statusOf(found) };
   });
@@ -158,8 +158,8 @@ function projectTotals(
 export const percentOf = (part: number, whole: number): number =>
   whole === 0 ? 0 : Math.floor((part / whole) * 100);
 
-const claimSummaries = ({ vector, claims }: RouteInput['rows'][number]): ClaimSummary[] =>
-  [...claims].map(([edge, claim]) => ({ feature_id: vector.feature_id, edge, ...claim }));
+const claimSummaries = ({ feature, claims }: RouteInput['rows'][number]): ClaimSummary[] =>
+  [...claims].map(([edge, claim]) => ({ feature_id: feature.feature_id, edge, ...claim }));
 
 /** Number of features per status at each stage of the graph, for features whose profile includes it. */
 function stageCoverage({ methodology }: RouteInput, features: readonly FeatureProgress[]): StageCoverage[] {

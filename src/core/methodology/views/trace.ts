@@ -8,7 +8,8 @@ import { projectProgressOf } from '../progress/project-progress.js';
 export function traceView(input: RouteInput, requirement: string): RequirementTrace {
   const projectProgress = projectProgressOf(input);
   const delivering = [...projectProgress.features.values()].filter(
-    ({ row: { vector } }) => vector.feature_id === requirement || vector.requirements.includes(requirement),
+    ({ row: { feature } }) =>
+      feature.feature_id === requirement || feature.requirements.includes(requirement),
   );
   const gaps =
     delivering.length === 0 ? [`no feature delivers ${requirement}`] : delivering.flatMap(traceGaps);
@@ -17,15 +18,15 @@ export function traceView(input: RouteInput, requirement: string): RequirementTr
 }
 
 function tracedFeature(
-  { row: { vector, state }, steps }: FeatureProgress,
+  { row: { feature, state }, steps }: FeatureProgress,
   status: FeatureStatus,
 ): TracedFeature {
   return {
-    feature_id: vector.feature_id,
-    title: vector.title,
-    intent: vector.intent,
+    feature_id: feature.feature_id,
+    title: feature.title,
+    intent: feature.intent,
     status,
-    parent: (vector.parent ?? state?.parent)?.feature ?? null,
+    parent: (feature.parent ?? state?.parent)?.feature ?? null,
     children: [...(state?.children.keys() ?? [])],
     chain: steps.map((step) => ({
       edge: step.edge,
@@ -39,11 +40,11 @@ function tracedFeature(
   };
 }
 
-function traceGaps({ row: { vector }, steps }: FeatureProgress): string[] {
-  const gaps = vector.intent === null ? [`${vector.feature_id} names no intent`] : [];
+function traceGaps({ row: { feature }, steps }: FeatureProgress): string[] {
+  const gaps = feature.intent === null ? [`${feature.feature_id} names no intent`] : [];
   for (const { edge, transition, optional, status, state } of steps) {
-    if (!optional && status === 'pending') gaps.push(`${vector.feature_id} has no ${transition.target} yet`);
-    if (state?.unproven) gaps.push(`${edge} of ${vector.feature_id} reports convergence without evidence`);
+    if (!optional && status === 'pending') gaps.push(`${feature.feature_id} has no ${transition.target} yet`);
+    if (state?.unproven) gaps.push(`${edge} of ${feature.feature_id} reports convergence without evidence`);
   }
   return gaps;
 }

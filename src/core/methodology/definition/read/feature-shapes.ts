@@ -4,7 +4,7 @@ import { textOrNull } from './fields.js';
 type RawFields = Readonly<Record<string, unknown>>;
 
 /**
- * The content of a vector file in the shape that is parsed. Older tools nest the fields under `feature:`, call the id
+ * The content of a feature file in the shape that is parsed. Older tools nest the fields under `feature:`, call the id
  * `id` or `feature_id`, keep the criteria outside `constraints`, and write criteria with a `key:` or as prose.
  */
 export function canonicalFeature(raw: unknown): unknown {

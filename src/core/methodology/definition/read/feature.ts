@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { PRIORITIES, VECTOR_TYPES } from '../../../contract/values.js';
 import { ID_LENGTH_MAX } from '../../../ids.js';
 import { canonicalEdge } from '../edge-name.js';
-import type { AcceptanceCriterion, FeatureVector } from '../methodology.js';
+import type { AcceptanceCriterion, Feature } from '../methodology.js';
 import { parseChecks } from './edge-config.js';
 import { fileStem } from './edge-names.js';
 import { canonicalFeature } from './feature-shapes.js';
@@ -81,8 +81,8 @@ const schema = z.object({
 });
 type ParsedFeatureFile = z.infer<typeof schema>;
 
-/** Parses a vector file; the profile is empty if the file names none. */
-export function parseFeature(file: YamlFile): FeatureVector | null {
+/** Parses the file of a feature; the profile is empty if the file names none. */
+export function parseFeature(file: YamlFile): Feature | null {
   const parsed = file.parse(schema, canonicalFeature(file.value));
   if (parsed === null) return null;
   const feature_id = idOf(parsed, file);
@@ -132,7 +132,7 @@ function hasTrajectoryProgress(trajectory: unknown): boolean {
   );
 }
 
-function timeBoxOf({ time_box }: ParsedFeatureFile, file: YamlFile): FeatureVector['time_box'] {
+function timeBoxOf({ time_box }: ParsedFeatureFile, file: YamlFile): Feature['time_box'] {
   if (time_box?.enabled === true && !time_box.duration) {
     const message = '"duration" is missing: an enabled time box requires one, such as "1 week".';
     file.fault(['time_box', 'duration'], message);
@@ -141,13 +141,13 @@ function timeBoxOf({ time_box }: ParsedFeatureFile, file: YamlFile): FeatureVect
   return rule && { ...rule, started: time_box?.started ?? null };
 }
 
-function parentOf({ parent, parent_id }: ParsedFeatureFile): FeatureVector['parent'] {
+function parentOf({ parent, parent_id }: ParsedFeatureFile): Feature['parent'] {
   const feature = parent?.feature ?? parent_id;
   if (feature === null) return null;
   return { feature, edge: parent?.edge ? canonicalEdge(parent.edge) : null, reason: parent?.reason ?? '' };
 }
 
-function dependenciesOf(parsed: ParsedFeatureFile): FeatureVector['dependencies'] {
+function dependenciesOf(parsed: ParsedFeatureFile): Feature['dependencies'] {
   const found = new Map<string, { feature: string; asset: string | null }>();
   for (const { feature, asset } of [...parsed.dependencies, ...parsed.depends_on]) {
     if (feature !== null) found.set(`${feature} ${asset}`, { feature, asset });

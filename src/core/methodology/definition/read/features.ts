@@ -1,13 +1,13 @@
 import { ownValue } from '../../../own-value.js';
 import type { DocumentPath } from '../../../yaml/source-position.js';
 import { featureCycles } from '../cycles.js';
-import type { FeatureVector, Profile } from '../methodology.js';
+import type { Feature, Profile } from '../methodology.js';
 import { defaultProfileFor } from '../profile.js';
 import { parseFeature } from './feature.js';
 import type { YamlFile } from './yaml-file.js';
 
 export interface LoadedFeature {
-  readonly vector: FeatureVector;
+  readonly feature: Feature;
   readonly file: YamlFile;
 }
 
@@ -24,23 +24,23 @@ export function parseFeatures(
   for (const file of files) {
     const parsed = parseFeature(file);
     if (parsed === null) continue;
-    const vector = withProfile(parsed, file, profiles, defaultProfile);
-    const first = loaded.get(vector.feature_id);
-    if (first === undefined) loaded.set(vector.feature_id, { vector, file });
+    const feature = withProfile(parsed, file, profiles, defaultProfile);
+    const first = loaded.get(feature.feature_id);
+    if (first === undefined) loaded.set(feature.feature_id, { feature, file });
     else if (OLDER_FOLDER.test(file.name))
-      file.warn([], `${vector.feature_id} is defined in ${first.file.name}; this file is ignored.`);
-    else file.fault(['feature'], `${vector.feature_id} is already defined in ${first.file.name}.`);
+      file.warn([], `${feature.feature_id} is defined in ${first.file.name}; this file is ignored.`);
+    else file.fault(['feature'], `${feature.feature_id} is already defined in ${first.file.name}.`);
   }
   checkDependencies(loaded);
   return [...loaded.values()];
 }
 
 function withProfile(
-  parsed: FeatureVector,
+  parsed: Feature,
   file: YamlFile,
   profiles: Readonly<Record<string, Profile>>,
   defaultProfile: string,
-): FeatureVector {
+): Feature {
   const name = parsed.profile || defaultProfileFor(parsed.vector_type, profiles, defaultProfile);
   const profile = ownValue(profiles, name);
   if (profile === undefined) {
@@ -53,14 +53,13 @@ function withProfile(
 }
 
 function checkDependencies(loaded: ReadonlyMap<string, LoadedFeature>): void {
-  for (const { vector, file } of loaded.values()) {
-    for (const { feature } of vector.dependencies) {
-      if (!loaded.has(feature))
-        file.warn(dependenciesPath(file), `It depends on ${feature}, which has no file.`);
+  for (const { feature, file } of loaded.values()) {
+    for (const { feature: id } of feature.dependencies) {
+      if (!loaded.has(id)) file.warn(dependenciesPath(file), `It depends on ${id}, which has no file.`);
     }
   }
-  const vectors = [...loaded.values()].map(({ vector }) => vector);
-  const [cycle] = featureCycles(vectors, 1);
+  const features = [...loaded.values()].map(({ feature }) => feature);
+  const [cycle] = featureCycles(features, 1);
   if (cycle === undefined) return;
   const file = loaded.get(cycle[0] as string)?.file;
   file?.fault(dependenciesPath(file), `Features depend on each other in a cycle: ${cycle.join(' → ')}.`);
