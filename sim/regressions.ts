@@ -120,6 +120,11 @@ export const REGRESSIONS: readonly Regression[] = [
     bug: 'The next executor asked again about a candidate that a person had rejected, and its run never ended.',
   },
   {
+    seed: 5063,
+    mode: 'runs',
+    bug: 'An executor that had been frozen recorded that an ended run waits for a review.',
+  },
+  {
     seed: 5189,
     mode: 'runs',
     bug: 'The store was restored from a copy without the run, and its executor crashed: the log has no run.',

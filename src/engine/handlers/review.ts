@@ -31,7 +31,11 @@ export async function requestReview(services: EngineServices, call: StepCall): P
   if (reply.reason !== 'ESCALATED') throw refusedError(reply);
   if (!journal.isWaiting(key)) {
     const { settings } = await planOf(services.blobs, data);
-    const deadlineAt = isoTime(deadlineMsOf(await readEvents(), data, settings.review));
+    const eventsSince = await readEvents();
+    // A person may have decided at once; a run that no longer waits cannot record that it does.
+    const decidedSince = decisionOn(eventsSince, data);
+    if (decidedSince !== null) return decidedSince;
+    const deadlineAt = isoTime(deadlineMsOf(eventsSince, data, settings.review));
     const task = await putJson(services.blobs, { ...data, ...(task_token === null ? {} : { task_token }) });
     await journal.waiting(key, attempt, deadlineAt, task);
   }
