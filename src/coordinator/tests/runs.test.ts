@@ -199,6 +199,25 @@ forEachStore('the end of a run', (open) => {
     expect(!refused.success && refused.next).toContain(`gen iterate '${SUBJECT}'`);
   });
 
+  test('is not followed by a wait for a review: that needs the claim', async () => {
+    const harness = await open();
+    await configured(harness);
+    const executor = await executorOf(harness);
+    unwrap(await executor.start(run_id));
+    expect(await executor.submit()).toMatchObject({ accepted: true });
+    const step = { run_id, step: 'request_review', iteration: 1, input_sha256: 'a'.repeat(64), attempt: 1 };
+    const append = (event_type: string, fields: object) =>
+      harness.coordinator.holder.appendEvent(P, {
+        ...{ event_type, task_id: SUBJECT, ...executor.handle, payload: { ...step, ...fields } },
+      });
+    const task = { bucket: 'b', key: 'k', version: 'v' };
+    const waiting = { deadline_at: '2026-01-05T06:00:00.000Z', task };
+    expect(await append('run_suspended', waiting)).toMatchObject({ success: false });
+    expect(await append('run_step_completed', { duration_ms: 1, output: {} })).toMatchObject({
+      success: true,
+    });
+  });
+
   test('is not recorded by an executor after another one has continued the run', async () => {
     const harness = await open();
     await configured(harness);

@@ -133,7 +133,7 @@ describe('a step of a run', () => {
       claim: { ...claim!, state: 'RELEASED', release_reason },
       gate,
     });
-    const concluding = { generation: 1, starts_run: false, concludes_run: true };
+    const concluding = { generation: 1, begins_run_or_wait: false, concludes_run: true };
     const fault = (head: Head, handle: ClaimHandle | null = handleOf(ada, 1), step = concluding) =>
       stepReporterFault(head, step, handle, { now_ms: msAt(10), rules: EDGE_RULES, claimIdOf });
     const rejected = { generation: 1, decision: 'REJECTED' } as Gate;
@@ -148,7 +148,7 @@ describe('a step of a run', () => {
       const ordinary = { ...concluding, concludes_run: false };
       expect(fault({ ...endedBy('COMPLETED'), phase: 'COMPLETED' }, other, ordinary)).toBe('NO_CLAIM');
     }
-    const start = { generation: 1, starts_run: true, concludes_run: false };
+    const start = { generation: 1, begins_run_or_wait: true, concludes_run: false };
     expect(fault(endedBy('COMPLETED'), handleOf(ada, 1), start)).toBeNull();
     expect(fault({ ...endedBy('COMPLETED'), phase: 'COMPLETED' }, handleOf(ada, 1), start)).toBe('NO_CLAIM');
   });

@@ -86,13 +86,14 @@ interface ReportedEvent {
   readonly payload: Readonly<Record<string, unknown>>;
 }
 
-/** Events that begin work or a wait, which a decided run does not. */
-const OPENING_TYPES: ReadonlySet<string> = new Set(['run_started', 'run_suspended']);
+/** Whether an event begins a run or its wait for a person, which are over once the candidate is decided. */
+export const beginsRunOrWait = ({ event_type }: Pick<ReportedEvent, 'event_type'>): boolean =>
+  event_type === 'run_started' || event_type === 'run_suspended';
 
 /** Whether an event only records how a run ends after the decision on its candidate: it spends nothing. */
-export const concludesRun = ({ event_type, payload }: ReportedEvent): boolean =>
-  event_type === 'run_ended' ||
-  (!OPENING_TYPES.has(event_type) && CONCLUDING_STEPS.has(payload.step) && payload.cost === undefined);
+export const concludesRun = (event: ReportedEvent): boolean =>
+  event.event_type === 'run_ended' ||
+  (!beginsRunOrWait(event) && CONCLUDING_STEPS.has(event.payload.step) && event.payload.cost === undefined);
 
 /** Whether an event ends a run by cancellation, which needs the right to operate. */
 export const isCancellation = (event: ReportedEvent): boolean =>

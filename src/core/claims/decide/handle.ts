@@ -33,19 +33,19 @@ export function reporterFault(
 /** What the rule below depends on in an event of a run. */
 export interface ReportedStep {
   readonly generation: number | undefined;
-  readonly starts_run: boolean;
+  readonly begins_run_or_wait: boolean;
   /** It only records how the run ends. */
   readonly concludes_run: boolean;
 }
 
 /**
  * The same for an event of a run, which only the last holder may report, also after its claim has ended: an edge without a
- * holder may have a run that was requested or cut off. Once its candidate is decided, no run starts, and any executor may
+ * holder may have a run that was requested or cut off. Once its candidate is decided, no run or wait begins, and any executor may
  * record how the run ends. None may if an operator has taken the claim away, as a cancellation does.
  */
 export function stepReporterFault(
   head: Head,
-  { generation, starts_run, concludes_run }: ReportedStep,
+  { generation, begins_run_or_wait, concludes_run }: ReportedStep,
   handle: ClaimHandle | null,
   context: DecisionContext,
 ): HandleRefusal | null {
@@ -55,7 +55,7 @@ export function stepReporterFault(
   if (fault !== null) return fault;
   const isDecided = head.phase === 'COMPLETED' || isRejected(head);
   if (isDecided && concludes_run) return null;
-  if (isDecided && starts_run) return 'NO_CLAIM';
+  if (isDecided && begins_run_or_wait) return 'NO_CLAIM';
   return handle !== null && isHolderHandle(head, handle, context) ? null : 'NO_CLAIM';
 }
 
