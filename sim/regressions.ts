@@ -129,4 +129,9 @@ export const REGRESSIONS: readonly Regression[] = [
     mode: 'runs',
     bug: 'The store was restored from a copy without the run, and its executor crashed: the log has no run.',
   },
+  {
+    seed: 5194,
+    mode: 'runs',
+    bug: 'A step of an executor from before a loss of history was refused with NO_CLAIM, although the edge had a claim.',
+  },
 ];

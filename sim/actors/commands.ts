@@ -1,6 +1,7 @@
 import type { Caller, Coordinator } from '../../src/coordinator/index.js';
 import type { AppendBody } from '../../src/core/contract/events.js';
 import { concludesRun } from '../../src/core/engine/run-events.js';
+import { isRunEvent } from '../../src/core/engine/run-summaries.js';
 import type { ProjectKey } from '../../src/stores/store.js';
 import type { CoordinatorInstance } from '../fleet/coordinator-instance.js';
 import { type CredentialRegistry, SimCredential } from './credential.js';
@@ -32,6 +33,8 @@ export interface SimCommand {
   readonly event_id?: string | undefined;
   /** It appends an event that only records how a run ends. */
   readonly concludes_run?: boolean;
+  /** It appends an event that anyone may report while the subject is not held: its handle then does not count. */
+  readonly is_open_report?: boolean;
   readonly credential: SimCredential;
   readonly send: (instance: Pick<CoordinatorInstance, 'coordinator' | 'process'>) => Promise<unknown>;
 }
@@ -141,10 +144,12 @@ export class CommandFactory {
     const fields = body as { task_id?: string; request_id?: string; event_id?: string };
     const { task_id: subject = null, request_id: own, event_id } = fields;
     const request_id = own === undefined ? this.newId() : `${this.projectKey.tenant_id}.${own}`;
-    const concludes_run = concludesRun(body as unknown as AppendBody);
+    const event = body as unknown as AppendBody;
+    const concludes_run = concludesRun(event);
+    const is_open_report = !isRunEvent(event.event_type);
     return this.command(
       'append',
-      { request_id, subject, handle, event_id, concludes_run },
+      { request_id, subject, handle, event_id, concludes_run, is_open_report },
       (coordinator, caller) =>
         coordinator.holder.appendEvent(this.projectKey, { ...body, request_id }, caller),
     );

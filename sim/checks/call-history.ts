@@ -172,7 +172,7 @@ export class CallHistory {
     const { handle } = command;
     if (handle !== null) {
       const isOld = handle.incarnation < this.incarnation();
-      if (isOld && !this.isReplayed(record, request_id) && !this.concludesDecidedRun(command)) {
+      if (isOld && !this.isReplayed(record, request_id) && !this.isOpenToAll(command)) {
         this.world.violate('INV-01', `a handle from before the data loss was accepted for ${handle.task_id}`);
       }
       const grant = projectMonitor.findEvent(handle.task_id, handle.generation, 'granted');
@@ -239,11 +239,16 @@ export class CallHistory {
     return isBeforeLoss && !this.monitor.projectMonitor(scope).hasWrittenSinceLoss(requestId);
   }
 
-  /** Once the candidate is decided, any executor may record how the run ends: its handle does not count. */
-  private concludesDecidedRun({ concludes_run, scope, handle }: SimCommand): boolean {
-    if (concludes_run !== true || handle === null) return false;
+  /**
+   * Whether anyone may append this event, so that its handle does not count: how a run ends once its candidate is decided,
+   * and what is reported of an edge that is not held by a claim made since the loss.
+   */
+  private isOpenToAll({ concludes_run, is_open_report, scope, handle }: SimCommand): boolean {
+    if (handle === null) return false;
     const head = this.monitor.projectMonitor(scope).state.heads.get(handle.task_id);
-    return head?.phase === 'COMPLETED' || head?.gate?.decision === 'REJECTED';
+    const isDecided = head?.phase === 'COMPLETED' || head?.gate?.decision === 'REJECTED';
+    const isTakenSince = (head?.generation ?? 0) > handle.generation;
+    return (concludes_run === true && isDecided) || (is_open_report === true && !isTakenSince);
   }
 
   private countCoverage({ handle }: SimCommand, reply: unknown): void {

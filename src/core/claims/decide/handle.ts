@@ -1,7 +1,7 @@
 import type { HandleRefusal } from '../../contract/codes.js';
 import type { ClaimHandle, DecisionContext } from '../commands.js';
 import type { Head } from '../head.js';
-import { isLive } from '../lease.js';
+import { isLive, isOpenClaim } from '../lease.js';
 
 /** Whether the handle belongs to the head's last grant: same session, and same claim id if the handle has one. */
 export function isHolderHandle(head: Head, handle: ClaimHandle, context: DecisionContext): boolean {
@@ -56,7 +56,8 @@ export function stepReporterFault(
   const isDecided = head.phase === 'COMPLETED' || isRejected(head);
   if (isDecided && concludes_run) return null;
   if (isDecided && begins_run_or_wait) return 'NO_CLAIM';
-  return handle !== null && isHolderHandle(head, handle, context) ? null : 'NO_CLAIM';
+  if (handle !== null && isHolderHandle(head, handle, context)) return null;
+  return head.claim !== null && isOpenClaim(head.claim) ? 'SESSION_MISMATCH' : 'NO_CLAIM';
 }
 
 const isRejected = ({ gate, generation }: Head): boolean =>
