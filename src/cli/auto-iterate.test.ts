@@ -113,7 +113,7 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     const rest = await auto(project, OTHER_ID);
     expect(rest.out).toContain(`CONVERGED ${OTHER_ID}#requirements_design`);
     const unknown = await gen(project, 'iterate', 'REQ-F-NONE-001#intent_requirements');
-    expect(unknown).toMatchObject({ code: 2, err: expect.stringContaining('gen spawn --type feature') });
+    expect(unknown).toMatchObject({ code: 1, err: expect.stringContaining('gen spawn --type feature') });
   });
 
   it('recommends to continue a run after the decision, until which the edge is held', async () => {

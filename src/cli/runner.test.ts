@@ -130,13 +130,40 @@ describe('gen runner', { timeout: 120_000 }, () => {
     expect(JSON.stringify(reply)).toContain(`is ${sha256Of('before src/cart.txt').slice(0, 12)}`);
   });
 
-  it('records nothing under a key that is not enrolled, and needs exactly one base', async () => {
-    const { propose, runOnce } = await openVerifiedProject();
+  it('runs the checks again when a base that was behind has caught up', async () => {
+    const { terminal, key, propose, submit, runOnce } = await openVerifiedProject();
+    const repo = await createRepository();
+    await gen(terminal, 'runner', 'enrol', '--key', key);
+    await writeFile(join(repo, 'src/cart.txt'), 'older');
+    git(repo, 'commit', '--quiet', '-a', '-m', 'behind');
+    const manifest = await propose('ready');
+    expect((await runOnce('--repo', repo)).out).toContain('compiles error');
+    git(repo, 'revert', '--no-edit', 'HEAD');
+    expect((await runOnce('--repo', repo)).out).toContain('compiles pass');
+    expect(await submit(manifest)).toMatchObject({ accepted: true });
+  });
+
+  it('records nothing without an enrolled key, and needs one base that exists', async () => {
+    const { terminal, key, client, propose, runOnce } = await openVerifiedProject();
     const repo = await createRepository();
     await propose('ready');
+    const withoutKey = await runOnce('--root', repo);
+    expect([withoutKey.code, withoutKey.err]).toEqual([1, expect.stringContaining('gen runner enrol --key')]);
+    await gen(terminal, 'runner', 'enrol', '--key', key);
+    const { runners } = (await client.runners()) as { runners: readonly { runner_id: string }[] };
+    await gen(terminal, 'runner', 'revoke', runners[0]?.runner_id ?? '');
     const refused = await runOnce('--root', repo);
-    expect([refused.code, refused.out]).toEqual([1, expect.stringContaining('UNKNOWN_RUNNER')]);
+    expect([refused.code, refused.out]).toEqual([1, expect.stringContaining('RUNNER_REVOKED')]);
     expect((await runOnce()).err).toContain('--repo PATH or --root DIR');
+    for (const base of [
+      ['--root', join(repo, 'none')],
+      ['--repo', join(repo, 'none')],
+      ['--repo', repo, '--ref', 'none'],
+    ])
+      expect(await runOnce(...base)).toMatchObject({
+        code: 2,
+        err: expect.stringMatching(/is not a (folder|git)/),
+      });
   });
 
   it('takes drafts from their proposal to their promotion, without a server', async () => {

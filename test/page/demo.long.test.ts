@@ -61,7 +61,7 @@ await describeInBrowser('the page of a kept demo', (open) => {
     await happened(refused).getByRole('link').click();
     const submissions = page.getByRole('region', { name: 'Refused submissions' });
     await submissions.getByText('parked', { exact: true }).waitFor();
-    await submissions.getByRole('button', { name: /^Adopt res_/ }).waitFor();
+    await submissions.getByRole('button', { name: /adopt res_/ }).waitFor();
     await page.getByRole('img', { name: /^Generation 1: EXPIRED, worked on after its claim/ }).waitFor();
     await page.getByRole('row').filter({ hasText: 'ACCEPTED' }).waitFor();
 
@@ -73,5 +73,11 @@ await describeInBrowser('the page of a kept demo', (open) => {
       .filter({ hasText: /^valid \d+ events/ })
       .waitFor();
     expect(output).toContain('gen verify: valid');
+
+    await page.getByRole('link', { name: 'Inbox', exact: true }).click();
+    await page.getByRole('button', { name: /^Reset and adopt res_/ }).click();
+    await page.getByRole('dialog').getByLabel('Reason').fill('The late result is better.');
+    await page.getByRole('dialog').getByRole('button', { name: 'Reset and adopt' }).click();
+    await page.getByText('Nothing waits for you').waitFor();
   });
 });

@@ -10,7 +10,7 @@ import { processTimer } from '../../engine/runs/keep-claim.js';
 import { derivedRunId } from '../../engine/runs/run-events.js';
 import { openCheckRunner } from '../check/open-check-runner.js';
 import type { CommandContext } from '../context.js';
-import { failureWithCode, wrongUsage } from '../exit.js';
+import { CommandFailure, failureWithCode, wrongUsage } from '../exit.js';
 import { unwrapReply } from '../replies.js';
 import { cliFolder } from '../state/cli-folder.js';
 import { lockEdge } from './edge-lock.js';
@@ -39,7 +39,7 @@ export async function readPlan(
   const genesis = await context.genesis();
   const { methodology, feature } = await readConfiguration(context.requireWorkspace(), genesis, feature_id);
   if (!methodology.topology.transitions.some((one) => one.edge === edge))
-    throw wrongUsage(`The graph has no edge ${edge}. Its edges: gen zoom`);
+    throw new CommandFailure(`The graph has no edge ${edge}. Its edges: gen zoom`);
   const plan = edgePlan(methodology, feature, edge, await evidencePolicy(genesis));
   const fault = planFault(plan);
   if (fault !== null) throw wrongUsage(fault);

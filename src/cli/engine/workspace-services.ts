@@ -21,7 +21,7 @@ import type { EngineServices } from '../../engine/handlers/services.js';
 import { readWorkspaceFiles } from '../../workspace/read-files.js';
 import { findContextFiles } from '../../workspace/scan/context-files.js';
 import type { Workspace } from '../../workspace/workspace.js';
-import { wrongUsage } from '../exit.js';
+import { CommandFailure, wrongUsage } from '../exit.js';
 import { draftFiles } from './draft-files.js';
 import { evidenceChanges } from './evidence-changes.js';
 import { parkedTexts } from './parked-texts.js';
@@ -149,7 +149,7 @@ export async function readConfiguration(
   const isNamed = ({ feature_id }: Feature): boolean => feature_id === featureId;
   const feature = features.find(isNamed) ?? (await recordedFeatures(genesis)).find(isNamed);
   if (feature === undefined)
-    throw wrongUsage(
+    throw new CommandFailure(
       `There is no feature ${featureId}. Create it: gen spawn --type feature --id ${featureId} --reason WHY. Or write .ai-workspace/features/active/${featureId}.yml.`,
     );
   return { methodology, feature };

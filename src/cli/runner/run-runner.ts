@@ -5,24 +5,32 @@ import { runnerIdOf } from '../../coordinator/operations/runners.js';
 import { canonicalJson } from '../../core/canonical-json.js';
 import type { WaitingCandidate } from '../../core/contract/runners.js';
 import type { PageQuery } from '../../core/contract/schema.js';
-import { type EvidenceStatement, evidenceText } from '../../core/engine/evidence.js';
+import { type EvidenceStatement, evidenceText, hasErrors } from '../../core/engine/evidence.js';
 import { checkRunner, DEFAULT_CHECK_LIMITS } from '../../engine/checks/run-check.js';
 import {
   attestCandidate,
   type RunnerIdentity,
   type RunnerTools,
 } from '../../engine/runner/attest-candidate.js';
-import { type FetchedBase, fetchFolderBase, fetchGitBase } from '../../engine/runner/runner-base.js';
+import {
+  type FetchedBase,
+  fetchFolderBase,
+  fetchGitBase,
+  folderFault,
+  gitFault,
+} from '../../engine/runner/runner-base.js';
 import { chooseExecutor } from '../check/choose-executor.js';
 import { withGapsInProcess } from '../check/gaps-in-process.js';
 import type { CommandContext } from '../context.js';
-import { EXIT } from '../exit.js';
+import { EXIT, wrongUsage } from '../exit.js';
 import { singleLine } from '../output/text.js';
 import { unwrapReply } from '../replies.js';
 import { abortOnStop } from '../stop.js';
-import { openRunnerKey, type RunnerKey } from './runner-key.js';
+import { type RunnerKey, readRunnerKey } from './runner-key.js';
 
 const POLL_MS = 5_000;
+/** For checks that could not be run. */
+const RETRY_MS = 60_000;
 /** Of candidates, in one round. */
 const PAGES_MAX = 1000;
 
@@ -36,7 +44,8 @@ export interface RunnerOptions {
 
 /** Takes candidates, runs their checks, and signs and records what they came to, until it is stopped. */
 export async function runRunner(context: CommandContext, options: RunnerOptions): Promise<void> {
-  const key = await openRunnerKey(options.key_file);
+  const key = await readRunnerKey(options.key_file);
+  await assertBase(options.base);
   const executor = await chooseExecutor(context, options.is_unsandboxed);
   const client = await context.genesis();
   const { tenant: tenant_id, project: project_id } = await context.target();
@@ -49,7 +58,7 @@ export async function runRunner(context: CommandContext, options: RunnerOptions)
     limits: DEFAULT_CHECK_LIMITS,
     now: () => new Date(),
   };
-  const attested = new Set<string>();
+  const attested = new Map<string, number>();
   const stop = abortOnStop(context.io);
   if (!options.is_once)
     context.printNotice(`Runner ${identity.runner_id} waits for candidates. Stop it with Ctrl-C.`);
@@ -65,17 +74,23 @@ export async function runRunner(context: CommandContext, options: RunnerOptions)
   }
 }
 
+/** Found out at the start, not with the first candidate. */
+async function assertBase(base: RunnerOptions['base']): Promise<void> {
+  const fault = 'root' in base ? await folderFault(base.root) : await gitFault(base.repo, base.reference);
+  if (fault !== null) throw wrongUsage(fault);
+}
+
 const fetchBase = (base: RunnerOptions['base']): Promise<FetchedBase> =>
   'root' in base ? fetchFolderBase(base.root) : fetchGitBase(base.repo, base.reference);
 
 interface RunnerSession {
   readonly context: CommandContext;
   readonly client: Genesis;
-  readonly key: RunnerKey;
+  readonly key: Omit<RunnerKey, 'isNew'>;
   readonly identity: RunnerIdentity;
   readonly tools: RunnerTools;
-  /** What this process has stated already: the same statement again would not count either. */
-  readonly attested: Set<string>;
+  /** From when on a candidate that this process has stated may be stated again, by its key. */
+  readonly attested: Map<string, number>;
 }
 
 interface CandidatePage {
@@ -103,12 +118,14 @@ async function attestPage(
   const isWaiting = (candidate: WaitingCandidate) =>
     candidate.checks.length > 0 &&
     !candidate.evidence_of.includes(identity.runner_id) &&
-    !attested.has(attestedKey(candidate));
+    Date.now() >= (attested.get(attestedKey(candidate)) ?? 0);
   for (const candidate of candidates.filter(isWaiting)) {
     if (signal.aborted) return;
     try {
-      await attestOne(session, candidate, signal);
-      remember(attested, attestedKey(candidate));
+      const statement = await attestOne(session, candidate, signal);
+      // The same statement again would not count either, but a base that was behind may have caught up.
+      const againMs = hasErrors(statement) ? Date.now() + RETRY_MS : Number.POSITIVE_INFINITY;
+      remember(attested, attestedKey(candidate), againMs);
     } catch (error) {
       if (signal.aborted) return;
       context.exit_code = EXIT.refused;
@@ -122,9 +139,9 @@ const attestedKey = ({ evidence_of: _, ...candidate }: WaitingCandidate): string
 
 const ATTESTED_MAX = 10_000;
 
-function remember(attested: Set<string>, key: string): void {
-  attested.add(key);
-  const [oldest] = attested;
+function remember(attested: Map<string, number>, key: string, againMs: number): void {
+  attested.set(key, againMs);
+  const [oldest] = attested.keys();
   if (attested.size > ATTESTED_MAX && oldest !== undefined) attested.delete(oldest);
 }
 
@@ -132,7 +149,7 @@ async function attestOne(
   session: RunnerSession,
   candidate: WaitingCandidate,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<EvidenceStatement> {
   const { context, client, key, identity, tools } = session;
   const statement = await attestCandidate(candidate, identity, tools, signal);
   const signature = sign(null, Buffer.from(evidenceText(statement)), key.key).toString('base64url');
@@ -143,6 +160,7 @@ async function attestOne(
       : `${statement.task_id}: ${reply.reason}. ${reply.next}`,
   );
   if (!reply.success) context.exit_code = EXIT.refused;
+  return statement;
 }
 
 const resultsText = ({ checks }: EvidenceStatement): string =>

@@ -1,6 +1,8 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { publicKeyText } from '../../client/sign-command.js';
 import { createKeyFile, ed25519KeyOf, readPrivateFile } from '../../server/private-key-file.js';
+import { CommandFailure } from '../exit.js';
 
 /** The private key of a runner, and its public key as the project enrols it. */
 export interface RunnerKey {
@@ -12,6 +14,15 @@ export interface RunnerKey {
 /** Reads the key, or makes one if there is no such file. */
 export async function openRunnerKey(file: string): Promise<RunnerKey> {
   const isNew = await createKeyFile(file);
+  return { ...(await readRunnerKey(file)), isNew };
+}
+
+/** A runner without an enrolled key has nothing to do, so no key is made here. */
+export async function readRunnerKey(file: string): Promise<Omit<RunnerKey, 'isNew'>> {
+  if (!existsSync(file))
+    throw new CommandFailure(
+      `There is no key ${file}. Enrol this runner first: gen runner enrol --key ${file}`,
+    );
   const key = ed25519KeyOf(await readPrivateFile(file, 'key of the runner'), file, '--key');
-  return { key, public_key: publicKeyText(createPublicKey(key)), isNew };
+  return { key, public_key: publicKeyText(createPublicKey(key)) };
 }

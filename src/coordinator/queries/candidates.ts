@@ -1,5 +1,5 @@
 import type { WaitingCandidate } from '../../core/contract/runners.js';
-import { isCompleteStatement } from '../../core/engine/evidence.js';
+import { hasErrors, isCompleteStatement } from '../../core/engine/evidence.js';
 import {
   baseVersionOf,
   candidateOf,
@@ -18,7 +18,8 @@ export function waitingCandidates(view: DecisionView): WaitingCandidate[] {
     const checks = deterministicChecks(view, subject);
     const facts = evidenceFacts(view, { subject, generation, sha256: candidate_sha256 });
     const evidence_of = evidence
-      .filter(({ statement }) => isCompleteStatement(statement, checks, facts))
+      // What could not be run, as on a base that is behind, may be run again.
+      .filter(({ statement }) => isCompleteStatement(statement, checks, facts) && !hasErrors(statement))
       .map(({ statement }) => statement.runner_id);
     return {
       task_id: subject,

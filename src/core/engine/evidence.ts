@@ -192,6 +192,10 @@ export const isCompleteStatement = (
   statementFault(statement, facts) === null &&
   checks.every((check) => outcomeFault(outcomeIn(statement, check), check, facts) === null);
 
+/** Whether a check could not be run. */
+export const hasErrors = ({ checks }: EvidenceStatement): boolean =>
+  checks.some(({ result }) => result === 'error');
+
 const outcomeIn = ({ checks }: EvidenceStatement, { name }: EffectiveCheck): CheckOutcome | undefined =>
   checks.find((outcome) => outcome.name === name && outcome.type === 'deterministic');
 

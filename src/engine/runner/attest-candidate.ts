@@ -108,7 +108,7 @@ async function baseFault(folder: string, { files }: ResultManifest): Promise<str
     if (found === base_sha256) continue;
     const is = found === null ? 'does not exist' : `is ${found.slice(0, 12)}`;
     const says = base_sha256 === null ? 'it is new' : `it was ${base_sha256.slice(0, 12)}`;
-    return `In the base ${path} ${is}, and the manifest says that ${says}. Build the candidate on the present base.`;
+    return `In the base ${path} ${is}, and the manifest says that ${says}. Build the candidate on the present base. If accepted files are missing there, commit them to what the runner's --ref names.`;
   }
   return null;
 }

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { lstat, mkdtemp, readFile, readlink, realpath, rm } from 'node:fs/promises';
+import { lstat, mkdtemp, readFile, readlink, realpath, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -22,11 +22,30 @@ const GIT_TIMEOUT_MS = 120_000;
 /** Nothing that the repository configures may run a program. */
 const SAFE_GIT_OPTIONS = ['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false'];
 
+const gitIn =
+  (repo: string) =>
+  async (...args: string[]): Promise<string> =>
+    (await run('git', ['-C', repo, ...SAFE_GIT_OPTIONS, ...args], { timeout: GIT_TIMEOUT_MS })).stdout.trim();
+
+const commitOf = (repo: string, reference: string): Promise<string> =>
+  gitIn(repo)('rev-parse', '--verify', '--end-of-options', `${reference}^{commit}`);
+
+/** Why candidates cannot be laid over this commit; null if they can. */
+export async function gitFault(repo: string, reference: string): Promise<string | null> {
+  const commit = await commitOf(repo, reference).catch(() => null);
+  return commit === null ? `${repo} is not a git repository with a commit ${reference}.` : null;
+}
+
+/** The same for a folder. */
+export async function folderFault(folder: string): Promise<string | null> {
+  const found = await stat(folder).catch(() => null);
+  return found?.isDirectory() === true ? null : `${folder} is not a folder.`;
+}
+
 /** The commit that a reference names now, checked out into a separate folder. */
 export async function fetchGitBase(repo: string, reference: string): Promise<FetchedBase> {
-  const git = async (...args: string[]) =>
-    (await run('git', ['-C', repo, ...SAFE_GIT_OPTIONS, ...args], { timeout: GIT_TIMEOUT_MS })).stdout.trim();
-  const commit = await git('rev-parse', '--verify', '--end-of-options', `${reference}^{commit}`);
+  const git = gitIn(repo);
+  const commit = await commitOf(repo, reference);
   const around = await mkdtemp(join(await realpath(tmpdir()), 'genesis-base-'));
   const folder = join(around, 'project');
   const remove = async () => {

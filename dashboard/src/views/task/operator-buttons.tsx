@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { command } from '../../api/call.js';
+import { refusalOf } from '../../api/refusal.js';
 import { useReply } from '../../api/use-reply.js';
 import { useMay } from '../../api/whoami.js';
 import { ACTION_EFFECTS, ACTION_NAMES, type OperatorAction } from './operator-actions.js';
@@ -59,7 +60,7 @@ interface DialogProps extends Target {
   readonly onClose: () => void;
 }
 
-function dialogProps(action: OperatorAction | 'adopt', { subject, onClose }: DialogProps) {
+function dialogProps(action: keyof typeof ACTION_NAMES, { subject, onClose }: DialogProps) {
   return {
     title: `${ACTION_NAMES[action]} ${subject}`,
     effect: ACTION_EFFECTS[action],
@@ -127,25 +128,37 @@ function ReassignDialog(props: DialogProps) {
   );
 }
 
+interface Adoption extends Target {
+  readonly resultId: string;
+  /** Whether the task has an accepted result, which must be reset first. */
+  readonly isCompleted: boolean;
+}
+
 /** Makes a parked result the accepted one. */
-export function AdoptButton({ resultId, ...target }: Target & { resultId: string }) {
-  if (!useMay('adopt')) return null;
+export function AdoptButton(props: Adoption) {
+  const mayAdopt = useMay('adopt');
+  const mayReset = useMay('reset');
+  if (!mayAdopt || (props.isCompleted && !mayReset)) return null;
+  const name = ACTION_NAMES[adoptionOf(props)];
   return (
-    <DialogButton name="Adopt…" label={`Adopt ${resultId}…`}>
-      {(close) => <AdoptDialog {...target} resultId={resultId} onClose={close} />}
+    <DialogButton name={`${name}…`} label={`${name} ${props.resultId}…`} isDanger={props.isCompleted}>
+      {(close) => <AdoptDialog {...props} onClose={close} />}
     </DialogButton>
   );
 }
 
-function AdoptDialog({ resultId, ...props }: DialogProps & { resultId: string }) {
-  const { subject, generation } = props;
-  const [expected] = useState(generation);
-  return (
-    <OperatorDialog
-      {...dialogProps('adopt', props)}
-      send={(reason) =>
-        command('adopt', { expected_generation: expected, reason, result_id: resultId }, { subject })
-      }
-    />
-  );
+const adoptionOf = ({ isCompleted }: Adoption) => (isCompleted ? 'reset_and_adopt' : 'adopt');
+
+function AdoptDialog(props: Adoption & DialogProps) {
+  const { subject } = props;
+  // As they were when the dialog was opened: a change meanwhile is refused.
+  const [{ generation: expected_generation, resultId: result_id, isCompleted }] = useState(props);
+  const send = async (reason: string): Promise<object> => {
+    if (isCompleted) {
+      const reset = await command('reset', { expected_generation, reason }, { subject });
+      if (refusalOf(reset) !== null) return reset;
+    }
+    return command('adopt', { expected_generation, reason, result_id }, { subject });
+  };
+  return <OperatorDialog {...dialogProps(isCompleted ? 'reset_and_adopt' : 'adopt', props)} send={send} />;
 }

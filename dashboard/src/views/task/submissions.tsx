@@ -61,7 +61,12 @@ export function SubmissionEntry({
         </Disclosure>
       ) : null}
       {parked && !isAdopted ? (
-        <AdoptButton subject={subject} generation={state.generation} resultId={id} />
+        <AdoptButton
+          subject={subject}
+          generation={state.generation}
+          resultId={id}
+          isCompleted={state.phase === 'COMPLETED'}
+        />
       ) : null}
     </>
   );
