@@ -20,14 +20,18 @@ test('gen runs lists, shows, cancels and retries runs, by the beginning of their
   const dryRun = await gen(terminal, 'iterate', edge, '--dry-run');
   expect(dryRun.out.indexOf('StartAt')).toBeLessThan(dryRun.out.indexOf('REQUIRED'));
   expect(dryRun.out).toContain('design_code has no constructor.');
+  const iterateWith = async (settings: string) => {
+    await writeProjectFile(terminal.cwd, '.ai-workspace/engine.yml', settings);
+    expect((await gen(terminal, 'init')).code).toBe(0);
+    return gen(terminal, 'iterate', edge, '--yes', '--unsandboxed');
+  };
+  const construct = 'construct: { type: command, command: ["true"] }\n';
+  expect(await iterateWith(construct)).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('no evaluator'),
+  });
   // The draft stays empty, so the run fails without a candidate.
-  await writeProjectFile(
-    terminal.cwd,
-    '.ai-workspace/engine.yml',
-    'construct: { type: command, command: ["true"] }\n',
-  );
-  expect((await gen(terminal, 'init')).code).toBe(0);
-  await gen(terminal, 'iterate', edge, '--yes', '--unsandboxed');
+  await iterateWith(`${construct}evaluate: { type: command, command: ["true"] }\n`);
   const { runs } = JSON.parse((await gen(terminal, 'runs', '--json')).out);
   expect(runs).toMatchObject([{ task_id: edge, status: 'ESCALATED' }]);
   const id: string = runs[0].run_id;

@@ -1,6 +1,6 @@
 import type { Genesis } from '../../client/index.js';
 import { planFault } from '../../core/engine/compile-machine.js';
-import { type EdgePlan, edgePlan } from '../../core/engine/edge-plan.js';
+import { type EdgePlan, edgePlan, unjudgedChecks } from '../../core/engine/edge-plan.js';
 import { reviewToDecide } from '../../core/engine/review-to-decide.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
@@ -32,6 +32,10 @@ export const executorName = async (context: CommandContext): Promise<string> =>
 export const noConstructor = (edge: string): string =>
   `${edge} has no constructor. Set construct in .ai-workspace/engine.yml or in the file of the edge.`;
 
+/** Otherwise every candidate would fail them, and agents would be paid in vain. */
+const noEvaluator = (edge: string, names: readonly string[]): string =>
+  `${edge} has agent checks (${names.join(', ')}), but no evaluator. Set evaluate in .ai-workspace/engine.yml or in the file of the edge, or make the checks deterministic.`;
+
 export async function readPlan(
   context: CommandContext,
   { feature_id, edge }: { readonly feature_id: string; readonly edge: string },
@@ -58,6 +62,8 @@ export async function runEdge(
   const { methodology, feature } = await readConfiguration(workspace, genesis, feature_id);
   const plan = await readPlan(context, { feature_id, edge });
   if (plan.construct === null) throw wrongUsage(noConstructor(edge));
+  const unjudged = unjudgedChecks(plan);
+  if (unjudged.length > 0) throw wrongUsage(noEvaluator(edge, unjudged));
   await refuseInReview(genesis, { feature_id, edge });
   const options = { isConfirmed, isUnsandboxed, howToConfirm };
   const runCheck =

@@ -93,3 +93,11 @@ function contextNames(guidance: unknown): EdgePlan['context'] {
   };
   return { required: namesIn('required'), recommended: namesIn('recommended') };
 }
+
+/** The required agent checks that no evaluator judges. */
+export const unjudgedChecks = ({ evaluate, checks }: Pick<EdgePlan, 'evaluate' | 'checks'>): string[] =>
+  evaluate !== null
+    ? []
+    : checks
+        .filter(({ type, required, skipped }) => type === 'agent' && required && skipped === null)
+        .map(({ name }) => name);

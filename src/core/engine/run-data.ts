@@ -144,6 +144,8 @@ export const ENGINE_ERRORS = {
   /** Another executor holds the edge: this execution ends and records nothing. */
   claimLost: 'Engine.ClaimLost',
   configChanged: 'Engine.ConfigChanged',
+  /** The candidate has passed and waits for a person, as after any review of this claim that was not an approval. */
+  notAuthorised: 'Engine.NotAuthorised',
   /** The provider's quota or credit is used up, not a budget of `engine.yml`. */
   budgetSpent: 'Engine.BudgetSpent',
   /** A model or an agent has answered with something that is not what was asked for. */

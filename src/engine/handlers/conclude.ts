@@ -106,8 +106,8 @@ export async function promoteStep(services: EngineServices, call: StepCall): Pro
 
 async function submittedResult(services: EngineServices, call: StepCall): Promise<string> {
   const reply = await submitVerified(services, call);
-  if (!reply.accepted) throw refusedError(reply);
-  return reply.work_product_ref;
+  if (reply.accepted) return reply.work_product_ref;
+  throw reply.reason === 'ESCALATED' ? engineError('notAuthorised', reply.next) : refusedError(reply);
 }
 
 /** Hands the edge to a person, with what was tried: its claim is suspended until there is a decision. */
@@ -132,6 +132,8 @@ function escalationOf({ run, verdict, failure }: RunData): {
   // A failure comes after the verdict, which may be that of an earlier iteration.
   if (failure?.Error === ENGINE_ERRORS.budgetSpent)
     return { reason: 'BUDGET_SPENT', says: failure.Cause ?? '' };
+  if (failure?.Error === ENGINE_ERRORS.notAuthorised)
+    return { reason: 'NOT_AUTHORISED', says: failure.Cause ?? '' };
   if (failure !== undefined)
     return { reason: 'STEP_FAILED', says: `${failure.Error}: ${failure.Cause ?? ''}` };
   if (verdict?.outcome === 'ESCALATE' && verdict.reason !== null) {

@@ -223,6 +223,26 @@ forEachStore('a run of an edge', (open) => {
     return { task_id, generation, iteration, candidate_sha256 };
   };
 
+  test('leaves a candidate to the person who has requested changes, although its edge needs none', async () => {
+    const harness = await configured(open);
+    const plan = { ...PLAN, max_iterations: 1 };
+    const run = (content: string) =>
+      executeRun(
+        REQUEST,
+        servicesOf(harness, { ...SCRIPT, plan, candidate: () => content }),
+        instantHost(),
+        SIGNAL,
+      );
+    expect(await run('wrong')).toMatchObject({ run: { status: 'ESCALATED', reason: 'MAX_ITERATIONS' } });
+    const { coordinator } = harness;
+    const changes = { ...(await firstReview(harness)), decision: 'CHANGES_REQUESTED', comment: 'again' };
+    unwrap(await coordinator.decisions.recordReview(P, changes));
+    expect(await run('right')).toMatchObject({ run: { status: 'ESCALATED', reason: 'NOT_AUTHORISED' } });
+    const approval = { ...(await firstReview(harness)), decision: 'APPROVED' };
+    unwrap(await coordinator.decisions.recordReview(P, approval));
+    expect((await typesIn(harness)).filter((type) => type === 'edge_converged')).toHaveLength(1);
+  });
+
   test('begins another run when a rejected candidate was let go on, instead of asking about it again', async () => {
     const harness = await configured(open, true);
     const trace = newTrace();
