@@ -74,7 +74,7 @@ await describeInBrowser('the page of a kept demo', (open) => {
       .waitFor();
     expect(output).toContain('gen verify: valid');
 
-    await page.getByRole('link', { name: 'Inbox', exact: true }).click();
+    await page.getByRole('link', { name: /^Inbox/ }).click();
     await page.getByRole('button', { name: /^Reset and adopt res_/ }).click();
     await page.getByRole('dialog').getByLabel('Reason').fill('The late result is better.');
     await page.getByRole('dialog').getByRole('button', { name: 'Reset and adopt' }).click();
