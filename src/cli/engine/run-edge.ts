@@ -32,7 +32,7 @@ export const executorName = async (context: CommandContext): Promise<string> =>
 export const noConstructor = (edge: string): string =>
   `${edge} has no constructor. Set construct in .ai-workspace/engine.yml or in the file of the edge.`;
 
-/** Otherwise every candidate would fail them, and agents would be paid in vain. */
+/** Without an evaluator no candidate can pass these checks, so no agent is started. */
 const noEvaluator = (edge: string, names: readonly string[]): string =>
   `${edge} has agent checks (${names.join(', ')}), but no evaluator. Set evaluate in .ai-workspace/engine.yml or in the file of the edge, or make the checks deterministic.`;
 

@@ -80,7 +80,7 @@ export function otherOwnerProblem(view: DecisionView, sessionId: string, caller:
 }
 
 /**
- * Whether somebody else works in a session that has no record, as after a reassignment: a caller that opened it now could end
+ * Whether another caller works in a session that has no record, as after a reassignment: a caller that opened it now could end
  * that work.
  */
 function hasClaimsOfAnother(view: DecisionView, sessionId: string, caller: Caller): boolean {
