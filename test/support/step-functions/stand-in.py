@@ -8,8 +8,10 @@ Lambda functions are called at FUNCTIONS_URL, with the path that Lambda has. Tri
 
 import copy
 import functools
+import os
 import re
 import sys
+import threading
 import time
 import types
 
@@ -27,6 +29,7 @@ from moto.stepfunctions.responses import StepFunctionResponse
 from moto.stepfunctions.parser import models
 from moto.stepfunctions.parser.asl.component.common.retry import retrier_decl
 from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
+from moto.stepfunctions.parser.asl.parse.asl_parser import AmazonStateLanguageParser
 from moto.stepfunctions.parser.asl.utils import json_path
 from werkzeug.serving import WSGIRequestHandler
 
@@ -37,6 +40,31 @@ config.default_user_config.setdefault("stepfunctions", {})["execute_state_machin
 
 # The server and the application both send a Date header, and the SDK for JavaScript fails to parse two.
 WSGIRequestHandler.send_response = lambda self, code, message=None: self.send_response_only(code, message)
+
+
+parsing = threading.Lock()
+
+
+def one_at_a_time(parse):
+    """The parsers share tables between threads: at times one fails that runs beside another."""
+
+    def locked(*args):
+        with parsing:
+            return parse(*args)
+
+    return locked
+
+
+AmazonStateLanguageParser.parse = staticmethod(one_at_a_time(AmazonStateLanguageParser.parse))
+
+
+def end_with_thread(failure):
+    """Without it, an execution whose thread has failed would count as running for ever."""
+    threading.__excepthook__(failure)
+    os._exit(1)
+
+
+threading.excepthook = end_with_thread
 
 
 def copy_without_executions(value, *_):
@@ -90,8 +118,8 @@ def extract_json(path, data, original=json_path.extract_json):
 replaced = {
     json_path.extract_json: extract_json,
     # They build the tables of their grammar again for every path.
-    jsonpath_ng.parse: functools.cache(jsonpath_ng.parse),
-    jsonpath_ng.ext.parse: functools.cache(jsonpath_ng.ext.parse),
+    jsonpath_ng.parse: one_at_a_time(functools.cache(jsonpath_ng.parse)),
+    jsonpath_ng.ext.parse: one_at_a_time(functools.cache(jsonpath_ng.ext.parse)),
 }
 for module_name, module in list(sys.modules.items()):
     if module_name.startswith("moto.stepfunctions."):
