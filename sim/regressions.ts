@@ -134,4 +134,9 @@ export const REGRESSIONS: readonly Regression[] = [
     mode: 'runs',
     bug: 'A step of an executor from before a loss of history was refused with NO_CLAIM, although the edge had a claim.',
   },
+  {
+    seed: 2000685,
+    mode: 'safety',
+    bug: 'A late candidate that needed a review entered a track that was full.',
+  },
 ];

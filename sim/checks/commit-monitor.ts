@@ -3,10 +3,10 @@ import type { Limits } from '../../src/core/claims/policy.js';
 import { type EventEnvelope, msOf } from '../../src/core/events/envelope.js';
 import type { AnyHead } from '../../src/core/fold.js';
 import { isJsonEqual } from '../../src/core/json-equal.js';
-import { inputsOf, maxAgentsIn, openDependenciesOf } from '../../src/core/plan/index.js';
-import { planPositionOf } from '../../src/core/views/index.js';
+import { inputsOf, openDependenciesOf } from '../../src/core/plan/index.js';
 import type { CommitOutcome, ProjectKey, StoredHead, Transaction } from '../../src/stores/store.js';
 import type { SimWorld } from '../world/world.js';
+import { agentsInTracks, overfilledTracks } from './agents-in-tracks.js';
 import type { CoverageCounter } from './coverage.js';
 import { ProjectMonitor } from './project-monitor.js';
 
@@ -166,6 +166,8 @@ export class CommitMonitor {
     const eventKinds = events.map((event) => claimEventKindOf(event.event_type));
     this.checkTime(transaction, outcome.now_ms);
     const liveBefore = this.countLiveClaims(transaction.tenant_id, outcome.now_ms);
+    const takesPermit = eventKinds.includes('granted') || eventKinds.includes('escalated');
+    const tracksBefore = takesPermit ? agentsInTracks(projectMonitor, outcome.now_ms) : null;
     // The adoption of a result does not wait for its dependencies.
     if (!eventKinds.includes('adopted')) {
       for (const [index, { subject = '' }] of events.entries()) {
@@ -183,9 +185,11 @@ export class CommitMonitor {
       this.countCoverage(projectMonitor, positioned, eventKinds);
       this.addEvent(projectMonitor, positioned);
     }
-    if (!eventKinds.includes('granted')) return;
+    if (tracksBefore === null) return;
     this.checkLimit(projectMonitor.key.tenant_id, liveBefore, outcome.now_ms);
-    if (this.checksTracks) this.checkTracks(projectMonitor, outcome.now_ms);
+    if (!this.checksTracks) return;
+    for (const overfilled of overfilledTracks(projectMonitor, outcome.now_ms, tracksBefore))
+      this.world.violate('INV-15', overfilled);
   }
 
   /** Counts the coverage goals that this event reaches; the project state is still the one before the event. */
@@ -237,24 +241,5 @@ export class CommitMonitor {
       for (const untilMs of occupied.values()) if (untilMs > nowMs) live += 1;
     }
     return live;
-  }
-
-  private checkTracks(projectMonitor: ProjectMonitor, nowMs: number): void {
-    const { max_agents_per_track } = projectMonitor.currentPolicy;
-    if (max_agents_per_track === null) return;
-    const inTrack = new Map<string, Set<string>>();
-    for (const [subject, untilMs] of projectMonitor.permitUntilMs) {
-      const { track } = planPositionOf(subject);
-      const head = projectMonitor.state.heads.get(subject);
-      if (untilMs <= nowMs || track === null || head === undefined) continue;
-      const grant = projectMonitor.findEvent(subject, head.generation, 'granted');
-      if (grant === undefined || grant.position < projectMonitor.policy_position) continue;
-      inTrack.set(track, (inTrack.get(track) ?? new Set<string>()).add(grant.agent_id));
-    }
-    for (const [track, agents] of inTrack) {
-      const max = maxAgentsIn(track, max_agents_per_track);
-      if (max === null || agents.size <= max) continue;
-      this.world.violate('INV-15', `${agents.size} agents in track ${track}; the limit is ${max}`);
-    }
   }
 }

@@ -1,6 +1,6 @@
 import type { Decision } from '../../core/claims/commands.js';
 import type { Head } from '../../core/claims/head.js';
-import { permitHeldUntilMs } from '../../core/claims/lease.js';
+import { needsPermit, permitHeldUntilMs } from '../../core/claims/lease.js';
 import { maxAgentsIn } from '../../core/plan/index.js';
 import type { Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';
@@ -99,8 +99,7 @@ export function updateTrackPermits(transaction: TransactionBuilder, decision: De
   for (const agentId of new Set([decision.head.claim?.agent_id ?? claim.agent_id, claim.agent_id])) {
     transaction.setPermit(scope, agentId, trackPermitUntilMs(view, task.track, agentId, decision.next));
   }
-  if (decision.code === 'GRANTED' || decision.code === 'REASSIGNED')
-    transaction.addPermitLimit({ scope, max });
+  if (needsPermit(decision, view.now_ms, view.rulesOf(subject))) transaction.addPermitLimit({ scope, max });
 }
 
 function trackPermitUntilMs(view: DecisionView, track: string, agentId: string, next: Head): number | null {

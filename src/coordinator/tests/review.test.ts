@@ -151,4 +151,28 @@ forEachStore('a human gate', (open) => {
     await beta.submits(B);
     expect((await alpha.submits(A, 'v3', { iteration: 3 })).reason).toBe('ESCALATED');
   });
+
+  test('parks a late candidate while its track is full', async () => {
+    const harness = await open();
+    const other = 'A-002-api';
+    await harness.plan(planOf(A, other));
+    const { settings, decisions } = harness.coordinator;
+    unwrap(await settings.putPolicy(P, { max_agents_per_track: 1 }));
+    const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
+    await alpha.claims(A);
+    await alpha.suspends(A, { iteration: 1, candidate_sha256: sha256('v1') });
+    const review = {
+      task_id: A,
+      generation: 1,
+      iteration: 1,
+      candidate_sha256: sha256('v1'),
+      decision: 'APPROVED',
+    };
+    await decisions.recordReview(P, review, human('rita'));
+    harness.advance(301);
+    expect((await beta.claims(other)).reason).toBe('GRANTED');
+    expect((await alpha.submits(A, 'v2', { iteration: 2 })).reason).toBe('LEASE_EXPIRED');
+    await beta.submits(other);
+    expect((await alpha.submits(A, 'v3', { iteration: 3 })).reason).toBe('ESCALATED');
+  });
 });
