@@ -18,7 +18,7 @@ import { countText } from '../output/text.js';
 import { unwrapReply } from '../replies.js';
 import { abortOnStop } from '../stop.js';
 
-export const addCheck = command('check <edge> [name]', {
+export const checkCommand = command('check <edge> [name]', {
   description: 'run the deterministic checks of an edge on your drafts',
   options: {
     '--yes': 'confirm the commands of this repository that have not been confirmed yet',

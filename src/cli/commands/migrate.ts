@@ -46,7 +46,7 @@ interface StoreMigrationReport {
 
 const EMPTY_REPORT = { found: 0, wanted: 0, steps: [], features: [], keys: [], ignores: [] };
 
-export const addMigrate = command('migrate', {
+export const migrateCommand = command('migrate', {
   description:
     'migrate a store to this version: the schema of a database, the format of a log, the keys, the .gitignore of a workspace',
   options: MIGRATE_OPTIONS,

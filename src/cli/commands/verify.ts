@@ -24,7 +24,7 @@ import { verifyLog } from '../verify/verify-log.js';
 
 const REPORT_EVERY_EVENTS = 10_000;
 
-export const addVerify = command('verify [log]', {
+export const verifyCommand = command('verify [log]', {
   description:
     'replay a log from its first line and check its hash chain, order, invariants, checkpoints and signatures',
   options: {
