@@ -1,5 +1,5 @@
 import { didYouMean } from '../../core/closest-names.js';
-import type { EffectiveCheck } from '../../core/contract/tasks.js';
+import type { EffectiveCheck } from '../../core/contract/checks.js';
 import { isBlocking } from '../../core/engine/check-outcome.js';
 import { subjectKindOf } from '../../core/subject.js';
 import type { CheckExecution } from '../../engine/checks/check-runner.js';

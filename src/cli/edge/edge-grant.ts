@@ -1,5 +1,5 @@
-import type { GrantedClaim } from '../../core/contract/claims.js';
-import type { EffectiveCheck } from '../../core/contract/tasks.js';
+import type { EffectiveCheck } from '../../core/contract/checks.js';
+import type { GrantedClaim } from '../../core/contract/claim-records.js';
 import { submitCandidateCommand } from '../../core/engine/holder-advice.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
 import { subjectKindOf } from '../../core/subject.js';

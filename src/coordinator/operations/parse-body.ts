@@ -1,7 +1,12 @@
 import type { z } from 'zod';
 import { applicableAgentRole } from '../../core/agent-role.js';
 import type { ClaimHandle } from '../../core/claims/commands.js';
-import { ATOMIC_ITEMS_MAX, batchClaimBody, type ClaimBody, claimBody } from '../../core/contract/claims.js';
+import {
+  ATOMIC_ITEMS_MAX,
+  batchClaimBody,
+  type ClaimBody,
+  claimBody,
+} from '../../core/contract/claim-bodies.js';
 import { parseBodyFastPath } from '../../core/contract/fast-path-bodies.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import { isTaskId, parseTaskId } from '../../core/plan/index.js';

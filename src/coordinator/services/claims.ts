@@ -1,4 +1,5 @@
-import { type ClaimResult, nextBody } from '../../core/contract/claims.js';
+import { nextBody } from '../../core/contract/claim-bodies.js';
+import type { ClaimResult } from '../../core/contract/claim-replies.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { importedConvergenceWarning } from '../../core/methodology/progress/imported-convergence.js';
 import { subjectKindOf } from '../../core/subject.js';

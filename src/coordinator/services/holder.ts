@@ -1,16 +1,18 @@
 import {
-  type GateResult,
   itemsBody,
-  type NoteResult,
-  type ReleaseResult,
-  type RenewalResult,
   releaseBody,
   renewBody,
   resumeBody,
-  type SubmissionResult,
   submitBody,
   suspendBody,
-} from '../../core/contract/claims.js';
+} from '../../core/contract/claim-bodies.js';
+import type {
+  GateResult,
+  NoteResult,
+  ReleaseResult,
+  RenewalResult,
+  SubmissionResult,
+} from '../../core/contract/claim-replies.js';
 import { type AppendResult, appendBody } from '../../core/contract/events.js';
 import { noteBody } from '../../core/contract/tasks.js';
 import { subjectKindOf } from '../../core/subject.js';

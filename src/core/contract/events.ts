@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isoTimestamp } from '../events/fields.js';
 import { agentIdSchema, sessionIdSchema } from '../ids.js';
-import { BATCH_ITEMS_MAX } from './claims.js';
+import { BATCH_ITEMS_MAX } from './claim-bodies.js';
 import { APPEND_REFUSALS, TRUST_REFUSALS } from './codes.js';
 import { type ApiOperations, command, json, PROJECT_PATH, read, TENANT_PATH } from './operation.js';
 import {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { costSchema } from '../engine/check-outcome.js';
 import { agentIdSchema } from '../ids.js';
 import { budgetSchema } from '../methodology/definition/engine-settings.js';
-import { evidencePolicyStatus } from './claims.js';
+import { evidencePolicyStatus } from './checks.js';
 import { gapsSummary, signal } from './gaps.js';
 import { view } from './methodology.js';
 import { edgeName, edgeStatus, featureId, severity } from './methodology-fields.js';

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { EVIDENCE_BYTES_MAX, RUNNER_STATES, signedEvidence } from '../engine/evidence.js';
 import { requestIdSchema } from '../ids.js';
-import { effectiveCheck, holderBody } from './claims.js';
+import { effectiveCheck } from './checks.js';
+import { holderBody } from './claim-bodies.js';
 import { EVIDENCE_REFUSALS, PROPOSE_REFUSALS } from './codes.js';
 import { type ApiOperations, command, json, PROJECT_PATH, read } from './operation.js';
 import {

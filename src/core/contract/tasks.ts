@@ -3,20 +3,14 @@ import { RELEASE_REASONS } from '../claims/head.js';
 import { checkOutcomeSchema } from '../engine/check-outcome.js';
 import { isoTimestamp } from '../events/fields.js';
 import { agentIdSchema, sessionIdSchema } from '../ids.js';
-import {
-  effectiveCheck,
-  evidencePolicyStatus,
-  handleFields,
-  leaseFields,
-  noteResult,
-  projectFields,
-  reviewEntry,
-  taskClaim,
-  taskFields,
-} from './claims.js';
+import { effectiveCheck, evidencePolicyStatus } from './checks.js';
+import { handleFields, leaseFields } from './claim-bodies.js';
+import { projectFields, taskClaim, taskFields } from './claim-records.js';
+import { noteResult } from './claim-replies.js';
 import { CLAIM_REFUSALS, OPERATOR_REFUSALS, OPERATOR_SUCCESSES } from './codes.js';
 import { type ApiOperations, command, json, PROJECT_PATH, read } from './operation.js';
 import { problemDocument } from './problem.js';
+import { reviewEntry } from './reviews.js';
 import {
   atField,
   atQuery,
@@ -207,13 +201,11 @@ const explanation = namedObject('Explanation', {
 });
 const blobStored = z.object({ sha256: z.string(), size_bytes: count });
 
-export type EffectiveCheck = ReplyOf<typeof effectiveCheck>;
 export type TaskStateResult = ReplyOf<typeof acceptedResult>;
 export type TaskState = ReplyOf<typeof taskState>;
 export type OperatorResult = ReplyOf<typeof operatorResult>;
 export type TaskResult = ReplyOf<typeof taskResult>;
 export type ClaimHistory = ReplyOf<typeof claimHistory>;
-export type ReviewEntry = ReplyOf<typeof reviewEntry>;
 export type Lineage = ReplyOf<typeof lineage>;
 export type Explanation = ReplyOf<typeof explanation>;
 
