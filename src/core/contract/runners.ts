@@ -48,7 +48,7 @@ const runner = namedObject('Runner', {
   revoked_at: time.nullable(),
 });
 /** A candidate that waits for the evidence of a runner, or has it. */
-const candidate = namedObject('Candidate', {
+const waitingCandidate = namedObject('Candidate', {
   task_id: z.string(),
   generation: count,
   candidate_sha256: z.string(),
@@ -77,7 +77,7 @@ const evidenceResult = namedResult('EvidenceResult', [
 ]);
 
 export type Runner = ReplyOf<typeof runner>;
-export type WaitingCandidate = ReplyOf<typeof candidate>;
+export type WaitingCandidate = ReplyOf<typeof waitingCandidate>;
 export type EnrolRunnerBody = z.infer<typeof enrolRunnerBody>;
 export type ProposeBody = z.infer<typeof proposeBody>;
 export type ProposeResult = ReplyOf<typeof proposeResult>;
@@ -118,7 +118,7 @@ export const runnerOperations = {
   list_candidates: read(
     CANDIDATES_PATH,
     'List the candidates of edges that are held, with the checks that a runner must run',
-    { query: pageQuery, reply: z.object({ candidates: z.array(candidate), next: nextPage }) },
+    { query: pageQuery, reply: z.object({ candidates: z.array(waitingCandidate), next: nextPage }) },
   ),
   record_evidence: {
     ...command(

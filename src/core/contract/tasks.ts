@@ -50,7 +50,7 @@ export const noteBody = z.strictObject({
   ...mutationFields,
 });
 export const taskIdsBody = z.strictObject({ task_ids: z.array(z.string().max(200)).max(PAGE_MAX) });
-const taskQuery = z.strictObject({
+const taskFilter = z.strictObject({
   phase: phase.exactOptional(),
   readiness: z.enum(READINESS).exactOptional(),
   track: z.string().max(100).exactOptional(),
@@ -80,12 +80,12 @@ export const operatorBodies = {
 } as const;
 
 export type NoteBody = z.infer<typeof noteBody>;
-export type TaskFilter = z.infer<typeof taskQuery>;
+export type TaskFilter = z.infer<typeof taskFilter>;
 export type OperatorVerb = keyof typeof operatorBodies;
 
 // Replies
 
-const acceptedResult = z.object({
+const taskStateResult = z.object({
   result_id: z.string(),
   generation: count,
   agent_id: z.string(),
@@ -100,7 +100,7 @@ const stateFields = {
   readiness: z.enum(READINESS),
   generation: count,
   claim: taskClaim.nullable(),
-  result: acceptedResult.nullable(),
+  result: taskStateResult.nullable(),
   waiting_for: z.array(z.string()),
   parked: count.describe('number of refused results that are kept'),
   title: z.string().describe('title of the feature, for an edge').exactOptional(),
@@ -201,7 +201,7 @@ const explanation = namedObject('Explanation', {
 });
 const blobStored = z.object({ sha256: z.string(), size_bytes: count });
 
-export type TaskStateResult = ReplyOf<typeof acceptedResult>;
+export type TaskStateResult = ReplyOf<typeof taskStateResult>;
 export type TaskState = ReplyOf<typeof taskState>;
 export type OperatorResult = ReplyOf<typeof operatorResult>;
 export type TaskResult = ReplyOf<typeof taskResult>;
@@ -225,7 +225,7 @@ export const taskOperations = {
     `${PROJECT_PATH}/tasks`,
     'List the tasks of the plan with their state, now or at a log position, paginated',
     {
-      query: taskQuery,
+      query: taskFilter,
       reply: z.object({ tasks: z.array(taskState), next: nextPage, position: count }),
     },
   ),
