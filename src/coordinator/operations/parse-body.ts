@@ -92,12 +92,13 @@ function parseEdge(featureId: string, edge: string): string | Problem {
   return edgeSubject(featureId, edge);
 }
 
-interface HandleBody {
+export interface HandleBody {
   readonly task_id: string;
   readonly session_id: string;
   readonly claim_id?: string | undefined;
   readonly expected_generation?: number;
   readonly generation?: number;
+  readonly signature?: string | undefined;
 }
 
 /** Parses a holder's command: its body, subject and claim handle. */
