@@ -1,6 +1,6 @@
 /**
  * Who: anyone who can fill the disk of the access log, or close or stop reading the pipe that it is written to. Each
- * request writes a line, so many requests are enough to fill a disk.
+ * request writes a line: with enough requests the disk is full.
  *
  * What they want: a server that stops with its log or waits for it, so that leases expire; or errors that leave no
  * trace.
