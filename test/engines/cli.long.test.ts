@@ -15,7 +15,7 @@ import { planOf, unwrap } from '../support/coordinator-harness.js';
 
 const TASK = 'A-001-core';
 
-/** URL of an unused namespace in the engine. */
+/** URL of an unused namespace in the database. */
 function fresh(url: string, name: EngineName): string {
   const namespace = `n${randomUUID().slice(0, 8)}`;
   const storeUrl = new URL(url);

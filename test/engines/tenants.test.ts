@@ -15,7 +15,7 @@ const TASK = 'A-001-core';
 const TENANTS = ['acme', 'Globex.Corp'] as const;
 const quiet = () => {};
 
-/** The URL of an engine with `{tenant}` in namespace of the namespace. */
+/** The URL of a database with `{tenant}` in its namespace. */
 function pattern(url: string, name: EngineName, prefix: string): string {
   const namespace = `${prefix}_{tenant}`;
   if (name === 'mysql') return url.replace(/\/genesis_fleet$/, `/${namespace}`);

@@ -36,7 +36,7 @@ interface StoreMigrationReport {
   readonly found: number;
   readonly wanted: number;
   readonly steps: readonly { readonly version: number; readonly name: string }[];
-  /** Features of the engine that were asked for. */
+  /** Features of the database that were asked for. */
   readonly features: readonly EngineFeatureStep[];
   /** Keys created before keys were bound to their store. */
   readonly keys: readonly ApiKey[];
