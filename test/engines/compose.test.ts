@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { temporaryFolder } from '../../src/cli/testing/cli-harness.js';
 import { gen, start } from '../../src/cli/testing/terminal.js';
 import { engineOf } from '../../src/stores/engines.js';
 import { ENGINE_NAMES, type EngineName, onSharedEngine } from '../../src/stores/testing/shared-engine.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 interface Service {
   readonly image?: string;

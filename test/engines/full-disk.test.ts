@@ -1,7 +1,6 @@
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { temporaryFolder } from '../../src/cli/testing/cli-harness.js';
 import { gen } from '../../src/cli/testing/terminal.js';
 import { isProblem } from '../../src/coordinator/index.js';
 import { startOwnMysql } from '../../src/stores/mysql/testing.js';
@@ -11,6 +10,7 @@ import type { MissingEngine, TestEngine } from '../../src/stores/testing/engine.
 import { onEngine } from '../../src/stores/testing/on-engine.js';
 import { onSmallDisk, type SmallDisk } from '../../src/stores/testing/small-disk.js';
 import { planOf, unwrap } from '../support/coordinator-harness.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 import { EngineFleet } from './fleet.js';
 
 type Start = (folder: string) => Promise<Required<TestEngine> | MissingEngine>;
