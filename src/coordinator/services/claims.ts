@@ -163,8 +163,8 @@ export class ClaimService {
   private async withBriefing(projectKey: ProjectKey, project: Project, reply: ClaimResult | Problem) {
     if (isProblem(reply) || reply.claim === null) return reply;
     try {
-      const readEvents = (subject: string) => this.history.ofSubject(projectKey, subject);
-      return { ...reply, briefing: await briefingFor(project.view(), reply.claim, readEvents) };
+      const readHistory = (subject: string) => this.history.ofSubject(projectKey, subject);
+      return { ...reply, briefing: await briefingFor(project.view(), reply.claim, readHistory) };
     } catch (error) {
       // The claim is granted even if its briefing cannot be read.
       if (problemFromStoreError(error) !== null) return reply;
