@@ -25,7 +25,7 @@ const JOB_QUEUES: Partial<Record<BenchEngineName, readonly string[]>> = {
   redis: ['redis', 'bullmq'],
 };
 
-/** Measures claims and whole cycles through one coordinator and one project, and the server beside the engine's job queues. */
+/** Measures claims and whole cycles through one coordinator and one project, and the server beside the database's job queues. */
 export async function benchEngines(selection: string, quick: boolean): Promise<void> {
   const names = (Object.keys(ENGINES) as BenchEngineName[]).filter(
     (name) => selection === 'all' || selection.split(',').includes(name),
@@ -70,7 +70,7 @@ async function harnessAt(url: string, tasks: number): Promise<BenchHarness> {
   const migrator = await engine.migrator(url);
   await migrator.up();
   await migrator.close();
-  // Each measurement in a shared engine uses a tenant of its own.
+  // Each measurement in a shared database uses a tenant of its own.
   return harnessOn(await engine.open(url), await newTempFolder(), 1, tasks, {
     tenant_id: `t${randomUUID().slice(0, 8)}`,
   });

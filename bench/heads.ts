@@ -33,7 +33,7 @@ const ENGINES = {
 type HeadsEngineName = keyof typeof ENGINES;
 
 /**
- * Processor time that a claim costs the engine in a project of a thousand heads and in one of a million. The two
+ * Processor time that a claim costs the database in a project of a thousand heads and in one of a million. The two
  * alternate, so that any other load on the machine affects both.
  */
 export async function benchHeads(selection: string): Promise<void> {
@@ -118,9 +118,9 @@ function firstSwap({ tenant_id, project_id }: ProjectKey, subject: string): Head
   return { subject, expected_seq: 0, head, events: [event] } as unknown as HeadSwap;
 }
 
-/** Returns the engine's processor time for one claim, in microseconds. */
+/** Returns the database's processor time for one claim, in microseconds. */
 async function claims(store: Store, projectKey: ProjectKey): Promise<number> {
-  // This process has no other children than the engine.
+  // This process has no other children than the database.
   const usageSince = countUsage(childrenOf(process.pid));
   for (const _ of range(1, BATCHES)) {
     await store.commit(range(1, BATCH).map(() => claimTransaction(projectKey, `~${randomUUID()}`)));

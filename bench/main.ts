@@ -22,13 +22,13 @@ import { benchStages } from './stages.js';
  *
  * - `npm run bench [-- --quick] [-- --tasks N]
  *   [-- --only cycles|disk|stages|crowd|million|methodology|inbox|iterate|formats|readers|audit]`; `--rounds N` with `audit`
- * - `npm run bench -- --stores all|postgres,mysql,redis,dynamodb`: the engines alone
+ * - `npm run bench -- --stores all|postgres,mysql,redis,dynamodb`: the databases alone
  * - `npm run bench -- --heads all|postgres,mysql,redis`: cost of a claim in a project of a million heads
  * - `npm run bench -- --capacity`: items and capacity units of a command on DynamoDB
  * - `npm run bench -- --against REF [--only cycles|projects] [--rounds 7]`: this version beside another, in turn
  * - `npm run bench -- --stores all|postgres,mysql,redis --against REF [--only cycles|projects] [--rounds 7]`: the same
- *   on database engines, with the CPU time of the engine
- * - `npm run bench -- --outage all|postgres,mysql,redis,dynamodb`: cost of a stopped engine to an idle server
+ *   on databases, with the CPU time of the database
+ * - `npm run bench -- --outage all|postgres,mysql,redis,dynamodb`: cost of a stopped database to an idle server
  */
 const quick = process.argv.includes('--quick');
 const at = process.argv.indexOf('--tasks');

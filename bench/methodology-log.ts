@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Coordinator } from '../src/coordinator/coordinator.js';
 import { isProblem, type Problem } from '../src/coordinator/wire/problem.js';
-import type { ClaimResult } from '../src/core/contract/claims.js';
+import type { ClaimResult } from '../src/core/contract/claim-replies.js';
 import type { ProjectKey } from '../src/stores/store.js';
 import { loadWorkspace } from '../src/workspace/load.js';
 import { openWorkspaceStore } from '../src/workspace/store.js';

@@ -8,10 +8,10 @@ const PROJECTS = 10;
 const OUTAGE_SECONDS = 30;
 /** The median counts: occasionally one window shows some 300 ms that do not recur. */
 const WINDOWS = 3;
-/** Lets operations that were in flight when the engine stopped finish first. */
+/** Lets operations that were in flight when the database stopped finish first. */
 const SETTLE_SECONDS = 15;
 
-/** Measures the processor time of an idle server with ten loaded projects while its engine is stopped. */
+/** Measures the processor time of an idle server with ten loaded projects while its database is stopped. */
 export async function benchOutage(selection: string): Promise<void> {
   const names = ENGINE_NAMES.filter((name) => selection === 'all' || selection.split(',').includes(name));
   if (names.length === 0) throw new Error(`--outage: expected all, or a list of ${ENGINE_NAMES.join(',')}`);

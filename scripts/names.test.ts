@@ -48,3 +48,13 @@ it.each([
 ])('refuses a retired name that no record has as a field in %s', (text) => {
   expect(messages(text)).toEqual(['house is a retired name: use harness']);
 });
+
+it('refuses a schema of the contract that is not named as its type', () => {
+  const faultsIn = (text: string) =>
+    nameFaults([{ file: 'src/core/contract/claims.ts', text }]).map(({ message }) => message);
+  expect(faultsIn('type TaskClaim = ReplyOf<typeof claimRecord>;')).toEqual([
+    'the schema of TaskClaim is called claimRecord: call it taskClaim',
+  ]);
+  expect(faultsIn('type TaskClaim = ReplyOf<typeof taskClaim>;')).toEqual([]);
+  expect(messages('type TaskClaim = ReplyOf<typeof claimRecord>;')).toEqual([]);
+});

@@ -43,7 +43,12 @@ const NO_FIELDS: ReadonlySet<string> = new Set(['ctx', 'house', 'judge', 'scene'
 /** It lists the words. */
 const THIS_FILE = 'scripts/names.ts';
 
-/** What is wrong with the names in these files: types with the name of an exported type, snake_case, retired words. */
+const CONTRACT_FOLDER = 'src/core/contract/';
+
+/**
+ * What is wrong with the names in these files: types with the name of an exported type, snake_case, retired words, and
+ * schemas of the contract that are not named as their type.
+ */
 export function nameFaults(sources: readonly SourceText[]): SourceFault[] {
   const parsed = sources.map(({ file, text }) =>
     ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true),
@@ -61,6 +66,12 @@ export function nameFaults(sources: readonly SourceText[]): SourceFault[] {
       if (field !== null && NO_FIELDS.has(field.text)) {
         const plain = plainWordFor(field.text, file);
         if (plain !== undefined) report(field, `${field.text} is a retired name: use ${plain}`);
+      }
+      const schema = inferredFrom(node);
+      if (schema !== null && file.replaceAll('\\', '/').includes(CONTRACT_FOLDER)) {
+        const expected = `${schema.type[0]?.toLowerCase()}${schema.type.slice(1)}`;
+        if (schema.constant !== expected)
+          report(node, `the schema of ${schema.type} is called ${schema.constant}: call it ${expected}`);
       }
       const name = declaredName(node);
       if (name !== null) {
@@ -88,6 +99,14 @@ function plainWordFor(word: string, file: string): string | undefined {
   if (!Object.hasOwn(RETIRED_WORDS, word)) return undefined;
   const path = file.replaceAll('\\', '/');
   return path === THIS_FILE ? undefined : RETIRED_WORDS[word];
+}
+
+/** The two names of `type X = Infer<typeof x>`. */
+function inferredFrom(node: ts.Node): { type: string; constant: string } | null {
+  if (!ts.isTypeAliasDeclaration(node) || !ts.isTypeReferenceNode(node.type)) return null;
+  const [argument, ...others] = node.type.typeArguments ?? [];
+  if (argument === undefined || others.length > 0 || !ts.isTypeQueryNode(argument)) return null;
+  return { type: node.name.text, constant: argument.exprName.getText() };
 }
 
 /** The field that an object literal sets, or that a destructuring renames. */

@@ -3,8 +3,9 @@ import { chmod, mkdir, readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, inject, test } from 'vitest';
-import { startPlannedHarness, temporaryFolder } from '../src/cli/testing/cli-harness.js';
+import { startPlannedHarness } from '../src/cli/testing/cli-harness.js';
 import { plainScript } from './support/plain-script.js';
+import { temporaryFolder } from './support/temporary-folder.js';
 
 const run = promisify(execFile);
 const EXAMPLE = 'examples/claude-code';

@@ -1,13 +1,13 @@
 import { cp, mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { temporaryFolder } from '../src/cli/testing/cli-harness.js';
 import { gen, type TerminalOptions } from '../src/cli/testing/terminal.js';
 import { effectiveChecklist } from '../src/core/methodology/definition/checklist.js';
 import { parseMethodology } from '../src/core/methodology/definition/read-methodology.js';
 import { undecidedDimensions } from '../src/core/methodology/routing/route-state.js';
 import { readWorkspaceFiles } from '../src/workspace/read-files.js';
 import { Workspace } from '../src/workspace/workspace.js';
+import { temporaryFolder } from './support/temporary-folder.js';
 
 interface Expected {
   readonly warnings: readonly string[];

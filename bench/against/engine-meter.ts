@@ -1,9 +1,9 @@
 import { countUsage } from '../process-usage.js';
 import { meter } from './meter.js';
 
-/** The cost of one operation to an engine, and to the coordinator before it. */
+/** The cost of one operation to a database, and to the coordinator before it. */
 export interface EngineOperationCost {
-  /** Of all processes of the engine. */
+  /** Of all processes of the database. */
   readonly engine_cpu_us: number | null;
   readonly engine_written_bytes: number | null;
   readonly coordinator_cpu_us: number;
@@ -12,7 +12,7 @@ export interface EngineOperationCost {
   readonly p99_ms: number;
 }
 
-/** Runs an operation many times, and measures this process and those of the engine meanwhile. */
+/** Runs an operation many times, and measures this process and those of the database meanwhile. */
 export async function meterEngine(
   enginePids: readonly number[],
   count: number,

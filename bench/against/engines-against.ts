@@ -14,7 +14,7 @@ import type { WorkloadName } from './trial.child.js';
 
 const CHILD = join(import.meta.dirname, 'engine-trial.child.ts');
 
-/** Never the engine of a URL variable: its processes could not be told from those of others. */
+/** Never the database of a URL variable: its processes could not be told from those of others. */
 const ENGINES = {
   postgres: () => startOwnPostgres(),
   mysql: () => startOwnMysql(),
@@ -23,7 +23,7 @@ const ENGINES = {
 type ComparedEngine = keyof typeof ENGINES;
 
 const PROJECTS: Readonly<Record<WorkloadName, number>> = { cycles: 1, projects: 10 };
-/** Enough for several seconds, and for many ticks of the clock that counts the CPU time of the engine. */
+/** Enough for several seconds, and for many ticks of the clock that counts the CPU time of the database. */
 const TASKS: Readonly<Record<ComparedEngine, number>> = { postgres: 20_000, mysql: 20_000, redis: 30_000 };
 
 const MEASURES: readonly Measure<EngineOperationCost>[] = [
@@ -35,7 +35,7 @@ const MEASURES: readonly Measure<EngineOperationCost>[] = [
   ['p99_ms', 'p99 ms', whole],
 ];
 
-/** Compares the working tree with a commit on database engines. Every run has a new engine of its own. */
+/** Compares the working tree with a commit on databases. Every run has a new database. */
 export async function benchEnginesAgainst(
   ref: string,
   selection: string,

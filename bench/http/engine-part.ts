@@ -17,7 +17,7 @@ interface EngineSetup {
   readonly durable: string;
 }
 
-/** The engines that our server and the job queues share, with the same settings. */
+/** The databases that our server and the job queues share, with the same settings. */
 export const ENGINES: Readonly<Record<DatabaseEngine, EngineSetup>> = {
   redis: {
     start: startRedis,
@@ -37,7 +37,7 @@ const RUNS: Readonly<Record<string, (options: BenchOptions) => string>> = {
   'batched-jobs': () => `claim, submit, ${BATCH_JOBS} per request`,
 };
 
-/** Measures our server on a database engine. Every run has a new engine. */
+/** Measures our server on a database. Every run has a new database. */
 export async function onEngine(name: DatabaseEngine, options: BenchOptions): Promise<PartReport> {
   const { start, store, durable } = ENGINES[name];
   const rows: PartRow[] = [];

@@ -5,7 +5,8 @@ import { guaranteesTable } from './guarantees.js';
 import { isQueue, readOptions } from './options.js';
 import type { PartRow } from './part-report.js';
 import { peersTable } from './peers.js';
-import { cellsOf, PART_ROWS, TABLE_HEAD } from './rows.js';
+import { cellsOf, TABLE_HEAD } from './row-cells.js';
+import { PART_ROWS } from './rows.js';
 import { type Series, SeriesList } from './series.js';
 
 /** Prints the measurements. Fails only if the log and the replies that the agents received disagree. */

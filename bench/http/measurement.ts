@@ -20,7 +20,7 @@ export interface RunMeasurement {
   readonly requests: number;
   /** Processor time of the server, where it was counted. */
   readonly server_cpu_seconds?: number | null;
-  /** Processor time of all processes of the database engine, where there is one. */
+  /** Processor time of all processes of the database, where there is one. */
   readonly engine_cpu_seconds?: number | null;
   /** By operation: `claim` and `complete`, where they can be told apart. */
   readonly operations: Readonly<Record<string, LatencySummary>>;

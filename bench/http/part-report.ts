@@ -1,6 +1,6 @@
 import type { RunMeasurement } from './measurement.js';
 
-/** Where a system keeps its data: ratios are formed between systems on the same engine. */
+/** Where a system keeps its data: ratios are formed between systems on the same database. */
 export type BenchEngine = 'file' | 'redis' | 'postgres';
 
 /** The measurement of one workload on one system; null if the system is not installed. */

@@ -10,7 +10,7 @@ const HEAD = [
 ];
 
 /**
- * Each of our workloads beside each workload of the job queues on the same engine: the ratio of ours to theirs, formed
+ * Each of our workloads beside each workload of the job queues on the same database: the ratio of ours to theirs, formed
  * in each round. Null if there is no such pair.
  */
 export function peersTable(series: readonly Series[]): string | null {

@@ -1,23 +1,18 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { millis, whole } from '../table.js';
-import { bestOf, P99_MS_MAX, type TimedOperation } from './best.js';
+import { whole } from '../table.js';
 import { inOwnProcess } from './child.js';
 import { type DatabaseEngine, ENGINES, onEngine } from './engine-part.js';
 import type { BatchRun } from './fleet/batched.js';
 import { fileLog } from './fleet/bench-log.js';
 import type { FleetReplies } from './fleet/fleet-replies.js';
 import { runOnServer } from './fleet/on-server.js';
-import type { LatencySummary, RunMeasurement } from './measurement.js';
+import type { RunMeasurement } from './measurement.js';
 import type { BenchOptions, BenchPart } from './options.js';
 import { notInstalled, type PartReport, type PartRow } from './part-report.js';
 import { BATCH_JOBS } from './queues/load.js';
-
-export const TABLE_HEAD = [
-  ...['system', 'workload', 'durable', 'jobs/s', 'requests/s'],
-  ...['claim p50', 'p99', 'complete p50', 'p99', 'remarks'],
-];
+import { bestRemark, cpu, ms, ourRow } from './row-cells.js';
 
 export const PART_ROWS: Readonly<Record<BenchPart, (options: BenchOptions) => Promise<PartReport>>> = {
   paced: (options) =>
@@ -119,7 +114,7 @@ async function onFileStore<Result extends { readonly replies: FleetReplies }>(
   }
 }
 
-/** Measures a job queue on an engine of its own. Its results are not verified: only figures are shown. */
+/** Measures a job queue on a database of its own. Its results are not verified: only figures are shown. */
 async function onQueue(
   name: string,
   part: BenchPart,
@@ -141,57 +136,4 @@ async function onQueue(
   } finally {
     await server.stop();
   }
-}
-
-const ourRow = (workload: string, measured: RunMeasurement, remarks: string): PartRow => ({
-  system: 'Genesis Fleet',
-  is_ours: true,
-  engine: 'file',
-  workload,
-  durable: 'fdatasync before the reply',
-  measured,
-  remarks,
-});
-
-export function cellsOf({ system, workload, durable, measured, remarks }: PartRow): readonly string[] {
-  if (measured === null) return [system, workload];
-  const { claim, complete } = measured.operations;
-  const times = [ms(claim, 'p50_ms'), ms(claim, 'p99_ms'), ms(complete, 'p50_ms'), ms(complete, 'p99_ms')];
-  const rates = [measured.jobs, measured.requests].map((count) => whole(count / measured.seconds));
-  const engine = engineCpu(measured);
-  return [
-    system,
-    workload,
-    durable,
-    ...rates,
-    ...times,
-    [engine, remarks].filter((text) => text !== '').join('; '),
-  ];
-}
-
-function bestRemark(
-  what: string,
-  operation: TimedOperation,
-  runs: readonly BatchRun[],
-  measuredOf: (run: BatchRun) => RunMeasurement,
-): string {
-  const found = bestOf(runs, operation, measuredOf);
-  if (found === null) return `${what}: nothing was measured`;
-  const { jobs, seconds, operations } = measuredOf(found.run);
-  const bound = `p99 within ${P99_MS_MAX[operation]} ms`;
-  const rate = `${whole(jobs / seconds)} ${what}/s, ${found.run.items} per request`;
-  return `best: ${rate}, p99 ${ms(operations[operation], 'p99_ms')} ms (${found.in_time ? bound : `none had ${bound}`})`;
-}
-
-const ms = (times: LatencySummary | undefined, which: 'p50_ms' | 'p99_ms'): string =>
-  times === undefined ? '-' : millis(times[which]);
-
-function cpu({ server_cpu_seconds, requests, jobs }: RunMeasurement, per?: string): string {
-  if (server_cpu_seconds == null) return 'server CPU unknown';
-  const each = server_cpu_seconds / (per === undefined ? requests : jobs);
-  return `server CPU ${whole(each * 1e6)} µs/${per ?? 'request'}`;
-}
-
-function engineCpu({ engine_cpu_seconds, jobs }: RunMeasurement): string {
-  return engine_cpu_seconds == null ? '' : `engine CPU ${whole((engine_cpu_seconds / jobs) * 1e6)} µs/job`;
 }

@@ -40,6 +40,6 @@ export const jobsPerSecond = ({ jobs, seconds }: RunMeasurement): number => jobs
 export const serverCpuPerJob = ({ server_cpu_seconds, jobs }: RunMeasurement): number =>
   server_cpu_seconds == null ? Number.NaN : (server_cpu_seconds / jobs) * 1e6;
 
-/** Processor time of the engine per job, in microseconds. */
+/** Processor time of the database per job, in microseconds. */
 export const engineCpuPerJob = ({ engine_cpu_seconds, jobs }: RunMeasurement): number =>
   engine_cpu_seconds == null ? Number.NaN : (engine_cpu_seconds / jobs) * 1e6;

@@ -1,6 +1,6 @@
 const TRACKS = 'ABCDEFGHIJ';
 const TASKS_PER_TRACK = 100;
-/** So many tasks of a track can be worked on at the same time. */
+/** Number of tasks of a track that can be worked on at the same time. */
 const CHAINS_PER_TRACK = 5;
 const PARTS = ['parser', 'index', 'cache', 'report', 'import', 'search', 'export'];
 

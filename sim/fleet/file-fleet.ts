@@ -81,7 +81,7 @@ export class FileFleet implements SimFleet {
         if (path.endsWith(WAL_FILE) && isOfSeveralProjects(bytes))
           coverage.hit('batches of several projects in one sync');
       },
-      onNamed: (folder) => {
+      onPathAppeared: (folder) => {
         if (UNFINISHED_SNAPSHOT_PATH.test(folder)) this.maybeStallLog();
         if (SNAPSHOT_PATH.test(folder)) this.maybeCrashAfterSnapshot();
       },

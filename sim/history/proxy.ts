@@ -120,7 +120,7 @@ class ProxiedConnection {
   }
 }
 
-/** Default ports of the engines, for URLs without a port. */
+/** Default ports of the databases, for URLs without a port. */
 const PORTS: Readonly<Record<string, number>> = {
   'postgres:': 5432,
   'postgresql:': 5432,
@@ -152,5 +152,5 @@ export function throughPort(url: string, port: number): string {
   return outer.href;
 }
 
-/** Some engines are named by a region, with the server's address as a parameter. */
+/** Some databases are named by a region, with the server's address as a parameter. */
 const endpointOf = (url: string): string | null => new URL(url).searchParams.get('endpoint');

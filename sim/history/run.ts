@@ -24,7 +24,7 @@ export interface HistoryRunOptions {
   readonly coordinators: number;
   readonly proxy: 'none' | 'agents' | 'store' | 'both';
   readonly seed: string;
-  /** Stops and restarts the engine, in the middle of the run. */
+  /** Stops and restarts the database, in the middle of the run. */
   readonly restartEngine?: () => Promise<void>;
 }
 

@@ -68,7 +68,7 @@ export class CommandFileTracker {
   }
 
   /** The serialiser renamed a file to this path. */
-  onNamed(path: string): void {
+  onPathAppeared(path: string): void {
     const commandFile = this.byPath.get(path);
     if (commandFile === undefined) return;
     const outcome = readOutcome(this.diskImage.file(path)?.content() ?? Buffer.alloc(0));

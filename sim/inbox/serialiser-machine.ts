@@ -49,7 +49,7 @@ export class SerialiserMachine {
       sync_failure_chance: scenario.sync_failure_chance,
       stallMs: () => 0,
       onFault: (what) => coverage.hit(what),
-      onNamed: () => {},
+      onPathAppeared: () => {},
     };
   }
 
@@ -162,7 +162,7 @@ export class SerialiserMachine {
       events: EVENTS,
       // Every simulated convergence carries its result, so no draft file is looked for.
       context: { project: new Workspace('/w'), coordinator, store, blobs: this.blobs, key: KEY },
-      files: new SimFiles(diskImage, disk, (path) => tracker.onNamed(path)),
+      files: new SimFiles(diskImage, disk, (path) => tracker.onPathAppeared(path)),
       now: () => new Date(process.clock.wallMs()),
       warn: (sentence) => world.trace(`warning: ${sentence}`),
       onStep: (step, command) => this.onStep(process, step, command),

@@ -12,7 +12,7 @@ export class SimFiles implements InboxFiles {
     readonly diskImage: DiskImage,
     readonly disk: SimDisk,
     /** A file was renamed to this path. */
-    readonly onNamed: (path: string) => void,
+    readonly onPathAppeared: (path: string) => void,
   ) {}
 
   list(path: string): Promise<string[]> {
@@ -90,7 +90,7 @@ class SimFolder implements AgentFolder {
 
   private move(from: string, to: string): void {
     if (!this.files.diskImage.rename(from, to)) throwMissing(from);
-    this.files.onNamed(to);
+    this.files.onPathAppeared(to);
   }
 
   private pathOf(name: string): string {

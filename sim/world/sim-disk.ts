@@ -17,7 +17,7 @@ export interface DiskFaults {
   /** Bytes are being appended to this file. */
   onAppend?(path: string, bytes: Uint8Array): void;
   /** This path exists now: something was renamed to it, or it is a new folder. */
-  onNamed(folder: string): void;
+  onPathAppeared(folder: string): void;
 }
 
 interface PendingOperation {
@@ -78,7 +78,7 @@ export class SimDisk implements Disk {
   rename(from: string, to: string): Promise<void> {
     return this.runLater('rename', () => {
       if (!this.diskImage.rename(from, to)) throw diskError('ENOENT', `cannot rename ${from} to ${to}`);
-      this.faults.onNamed(to);
+      this.faults.onPathAppeared(to);
     });
   }
 
@@ -95,7 +95,7 @@ export class SimDisk implements Disk {
       if (this.diskImage.folder(path) !== null) return false;
       if (this.faults.isFull) throw this.diskFullError();
       this.diskImage.makeFolder(path);
-      this.faults.onNamed(path);
+      this.faults.onPathAppeared(path);
       return true;
     });
     if (wasCreated) await this.runLater('sync new folders', () => this.syncParents(path));

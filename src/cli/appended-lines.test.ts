@@ -4,9 +4,9 @@ import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, inject, it, onTestFinished } from 'vitest';
+import { temporaryFolder } from '../../test/support/temporary-folder.js';
 import { Genesis } from '../client/index.js';
 import type { EventEnvelope } from '../core/events/envelope.js';
-import { temporaryFolder } from './testing/cli-harness.js';
 import { gen } from './testing/terminal.js';
 
 const MAIN = join(inject('built'), 'dist/cli/main.js');

@@ -2,11 +2,12 @@ import { generateKeyPairSync } from 'node:crypto';
 import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
+import { temporaryFolder } from '../../test/support/temporary-folder.js';
 import { Coordinator } from '../coordinator/coordinator.js';
 import { AuditKeys } from '../core/audit/audit-keys.js';
 import { openAuditKey } from '../server/audit/audit-key.js';
 import { openFileStore } from '../stores/file/file-store.js';
-import { PLAN, temporaryFolder } from './testing/cli-harness.js';
+import { PLAN } from './testing/cli-harness.js';
 import { gen, start } from './testing/terminal.js';
 
 /** A folder with a log and a key, which servers are started on one after the other. */

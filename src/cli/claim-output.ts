@@ -1,7 +1,9 @@
 import type { ClaimGranted, ClaimRefused, ClaimReply } from '../client/index.js';
-import type { Briefing, GrantedClaim } from '../core/contract/claims.js';
+import type { Briefing } from '../core/contract/briefing.js';
+import type { GrantedClaim } from '../core/contract/claim-records.js';
 import type { CommandContext } from './context.js';
-import { type EdgeGrant, edgeGrant, edgeGrantLines } from './edge/edge-grant.js';
+import { type EdgeGrant, edgeGrant } from './edge/edge-grant.js';
+import { edgeGrantLines } from './edge/edge-grant-lines.js';
 import { countText, formatUtc, singleLine, untilText } from './output/text.js';
 import { reportRefusal } from './replies.js';
 

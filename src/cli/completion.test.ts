@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { temporaryFolder } from './testing/cli-harness.js';
+import { temporaryFolder } from '../../test/support/temporary-folder.js';
 import { gen } from './testing/terminal.js';
 
 const run = promisify(execFile);

@@ -1,13 +1,12 @@
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify, stripVTControlCharacters } from 'node:util';
+import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
+import { git } from '../../test/support/git.js';
 import { gen, start, type TerminalOptions } from './testing/terminal.js';
 import { createProject, FEATURE_ID, writeProjectFile } from './testing/workspace.js';
 
-const run = promisify(execFile);
 const EDGE = 'intent_requirements';
 const SUBJECT = `${FEATURE_ID}#${EDGE}`;
 const CHECKS = `edge: "intent→requirements"
@@ -169,10 +168,9 @@ it('removes a worktree only after its result is accepted', async () => {
     '.ai-workspace/coordination.yml': 'project: {name: shop, project_id: shop}\nisolation: worktree\n',
     '.gitignore': '.ai-workspace/\n.home/\n',
   });
-  const git = (...argv: string[]) => run('git', argv, { cwd: terminal.cwd });
-  await git('init', '-q');
-  await git('add', '.');
-  await git('-c', 'user.name=t', '-c', 'user.email=t@example.org', 'commit', '-qm', 'first');
+  git(terminal.cwd, 'init', '-q');
+  git(terminal.cwd, 'add', '.');
+  git(terminal.cwd, 'commit', '-qm', 'first');
   const work = await drafting(terminal);
   expect(work).toContain('/worktrees/');
   expect((await submit(terminal, '--drafts')).code).toBe(1);

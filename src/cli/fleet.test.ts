@@ -1,10 +1,11 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { git } from '../../test/support/git.js';
 import { Genesis } from '../client/index.js';
 import { readFleetFile } from './fleet/fleet-file.js';
 import type { FleetReport } from './fleet/report.js';
@@ -15,12 +16,6 @@ import { gen, start } from './testing/terminal.js';
 
 const SAMPLE_PLAN = new URL('../../examples/plan.yaml', import.meta.url).pathname;
 const SAMPLE_TASKS = 7;
-
-const git = (cwd: string, ...args: string[]): string =>
-  execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.org', ...args], {
-    cwd,
-    encoding: 'utf8',
-  }).trim();
 
 const genesisOf = ({ server }: CliHarness): Genesis =>
   new Genesis({ url: server.url, tenant: 'default', project: 'shop' });

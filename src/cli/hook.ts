@@ -11,7 +11,7 @@ const hook = (verb: HookVerb, description: string) =>
       ),
   });
 
-export const addHook = command('hook', {
+export const hookCommand = command('hook', {
   description: 'run a hook of a coding agent (see gen setup)',
   subcommands: [
     hook('renew', 'after a tool call: renew the claims of this conversation'),

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, inject, it, onTestFinished } from 'vitest';
+import { temporaryFolder } from '../../test/support/temporary-folder.js';
 import { isImportUnfinished } from '../coordinator/transfer/unfinished-import.js';
 import { openFileStore } from '../stores/file/file-store.js';
-import { temporaryFolder } from './testing/cli-harness.js';
 import { gen } from './testing/terminal.js';
 
 const MAIN = join(inject('built'), 'dist/cli/main.js');

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { temporaryFolder } from './testing/cli-harness.js';
+import { temporaryFolder } from '../../test/support/temporary-folder.js';
 import { gen } from './testing/terminal.js';
 import { writeProjectFile } from './testing/workspace.js';
 

@@ -4,10 +4,10 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { temporaryFolder } from '../../test/support/temporary-folder.js';
 import { Genesis } from '../client/index.js';
 import { findSandbox } from '../engine/checks/sandbox.js';
 import { onProgram } from '../stores/testing/on-engine.js';
-import { temporaryFolder } from './testing/cli-harness.js';
 import { gen } from './testing/terminal.js';
 import { createProject, FEATURE_ID, writeProjectFile } from './testing/workspace.js';
 

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { startPlannedHarness, temporaryFolder } from './testing/cli-harness.js';
+import { temporaryFolder } from '../../test/support/temporary-folder.js';
+import { startPlannedHarness } from './testing/cli-harness.js';
 import { gen, start } from './testing/terminal.js';
 import { createProject, FEATURE_ID } from './testing/workspace.js';
 

@@ -1,7 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { temporaryFolder } from '../../test/support/temporary-folder.js';
 import { startServer } from '../server/server.js';
 import { openStoreUrl } from '../server/store-url.js';
-import { startHarness, startPlannedHarness, temporaryFolder } from './testing/cli-harness.js';
+import { startHarness, startPlannedHarness } from './testing/cli-harness.js';
 import { gen } from './testing/terminal.js';
 
 it('requires a key after the first one was created, and accepts it', async () => {

@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,6 +8,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
 import { unwrap } from '../../test/support/coordinator-harness.js';
 import { FrozenTime } from '../../test/support/frozen-time.js';
+import { git } from '../../test/support/git.js';
 import {
   callTool,
   mcpClient,
@@ -216,17 +217,16 @@ test('removes the worktree of an edge after its drafts are accepted', async () =
   const { root, client } = await startInWorkspace({
     '.ai-workspace/coordination.yml': 'project: {name: shop, project_id: shop}\nisolation: worktree\n',
   });
-  const git = (...args: string[]) => execFileSync('git', ['-C', root, ...args], { encoding: 'utf8' });
-  git('init', '--quiet');
-  git('add', 'specification');
-  git('-c', 'user.name=a', '-c', 'user.email=a@example.org', 'commit', '--quiet', '-m', 'begin');
+  git(root, 'init', '--quiet');
+  git(root, 'add', 'specification');
+  git(root, 'commit', '--quiet', '-m', 'begin');
   const { handle, briefing } = await callTool(client, 'next', { agent_role: 'architect' });
   const { draft_folder } = briefing as { draft_folder: string };
-  expect(git('worktree', 'list')).toContain(draft_folder);
+  expect(git(root, 'worktree', 'list')).toContain(draft_folder);
   await writeProjectFile(root, `${draft_folder}/docs/login.md`, 'People log in.\n');
   const done = await callTool(client, 'submit', { handle, drafts: true, evaluators: PASSED });
   expect(done).toMatchObject({ accepted: true });
-  expect(git('worktree', 'list')).not.toContain(draft_folder);
+  expect(git(root, 'worktree', 'list')).not.toContain(draft_folder);
 });
 
 test('refuses drafts that cannot be submitted, with the handle and the next step', async () => {

@@ -12,7 +12,7 @@ import { parseSecondsOption } from './option-parsers.js';
 import { abortOnStop } from './stop.js';
 
 /** Serves MCP on standard input and output until the input ends or a stop signal arrives. */
-export const addMcp = command('mcp', {
+export const mcpCommand = command('mcp', {
   description: 'serve MCP on standard input and output, and renew the claims made here (see --renew-for)',
   options: {
     '--renew-for <seconds>': {

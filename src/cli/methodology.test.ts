@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { FrozenTime } from '../../test/support/frozen-time.js';
+import { temporaryFolder } from '../../test/support/temporary-folder.js';
 import { Coordinator } from '../coordinator/coordinator.js';
 import { startServer } from '../server/server.js';
 import { openWorkspaceStore } from '../workspace/store.js';
 import { Workspace } from '../workspace/workspace.js';
-import { startPlannedHarness, temporaryFolder } from './testing/cli-harness.js';
+import { startPlannedHarness } from './testing/cli-harness.js';
 import { gen, type TerminalOptions } from './testing/terminal.js';
 import { createProject, FEATURE_ID, writeProjectFile } from './testing/workspace.js';
 

@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { startHarness, temporaryFolder } from './testing/cli-harness.js';
+import { temporaryFolder } from '../../test/support/temporary-folder.js';
+import { startHarness } from './testing/cli-harness.js';
 import { gen, type TerminalOptions } from './testing/terminal.js';
 
 const CHECKLIST = `## Database

@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { PLAN, startHarness, startPlannedHarness, temporaryFolder } from './testing/cli-harness.js';
+import { temporaryFolder } from '../../test/support/temporary-folder.js';
+import { PLAN, startHarness, startPlannedHarness } from './testing/cli-harness.js';
 import { gen } from './testing/terminal.js';
 
 it('lists every fault of a plan with its position, without a server', async () => {

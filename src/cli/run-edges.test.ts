@@ -1,10 +1,10 @@
-import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { git } from '../../test/support/git.js';
+import { temporaryFolder } from '../../test/support/temporary-folder.js';
 import type { FleetReport } from './fleet/report.js';
-import { temporaryFolder } from './testing/cli-harness.js';
 import { gen, start, type TerminalOptions } from './testing/terminal.js';
 import { createProject, FEATURE_ID } from './testing/workspace.js';
 
@@ -54,12 +54,6 @@ async function agentProgram(): Promise<string[]> {
   await writeFile(file, AGENT);
   return ['--role', 'full_stack', '--', process.execPath, file];
 }
-
-const git = (cwd: string, ...args: string[]): string =>
-  execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.org', ...args], {
-    cwd,
-    encoding: 'utf8',
-  }).trim();
 
 const runShell = (terminal: TerminalOptions, script: string) =>
   gen(terminal, 'run', '--role', 'full_stack', '--', 'sh', '-c', script);

@@ -1,9 +1,9 @@
-import { execFileSync } from 'node:child_process';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { FrozenTime } from '../../test/support/frozen-time.js';
+import { git } from '../../test/support/git.js';
 import { startPlannedHarness } from './testing/cli-harness.js';
 import { gen, start, type TerminalOptions } from './testing/terminal.js';
 
@@ -134,11 +134,6 @@ it('run says that nothing is ready if others hold all the work that can be claim
 });
 
 describe('in a git repository', () => {
-  const git = (cwd: string, ...args: string[]): string =>
-    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.org', ...args], {
-      cwd,
-      encoding: 'utf8',
-    }).trim();
   const resultOf = async ({ env }: TerminalOptions, taskId: string) => {
     const path = `/api/tenants/default/projects/shop/tasks/${taskId}/results`;
     const { results } = (await (await fetch(`${env?.GENESIS_URL}${path}`)).json()) as { results: unknown[] };

@@ -1,12 +1,13 @@
-import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { git } from '../../test/support/git.js';
+import { temporaryFolder } from '../../test/support/temporary-folder.js';
 import { sha256Of, uploadCandidate } from '../../test/support/test-runner.js';
 import { FILES } from '../../test/support/workspace-files.js';
 import { Genesis } from '../client/genesis.js';
 import { withResultCounts } from '../core/methodology/definition/convergence.js';
-import { startHarness, temporaryFolder } from './testing/cli-harness.js';
+import { startHarness } from './testing/cli-harness.js';
 import { gen } from './testing/terminal.js';
 import { createProject, FEATURE_ID, writeProjectFile } from './testing/workspace.js';
 
@@ -17,11 +18,6 @@ checklist:
   - { name: compiles, type: deterministic, criterion: it compiles, required: true, command: "grep -rq ready src" }
   - { name: reads_well, type: agent, criterion: it reads well, required: true }
 `;
-const git = (cwd: string, ...args: string[]): string =>
-  execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.org', ...args], {
-    cwd,
-    encoding: 'utf8',
-  }).trim();
 
 /** A repository with one file, which the candidates below change. */
 async function createRepository(): Promise<string> {

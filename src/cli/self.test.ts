@@ -1,8 +1,8 @@
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, join, relative } from 'node:path';
 import { expect, test } from 'vitest';
+import { temporaryFolder } from '../../test/support/temporary-folder.js';
 import { resolvesTo } from './self.js';
-import { temporaryFolder } from './testing/cli-harness.js';
 
 /** A program, and folders that contain something named `gen`. */
 async function installed() {

@@ -3,11 +3,12 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { F, PROJECT_FILES } from '../../test/support/imported-project.js';
+import { temporaryFolder } from '../../test/support/temporary-folder.js';
 import { Genesis } from '../client/index.js';
 import { newSigner } from '../core/audit/testing/primitives.js';
 import { type RunningServer, startServer } from '../server/server.js';
 import { openFileStore } from '../stores/file/file-store.js';
-import { PLAN, temporaryFolder } from './testing/cli-harness.js';
+import { PLAN } from './testing/cli-harness.js';
 import { gen, type TerminalOptions } from './testing/terminal.js';
 
 const A = 'A-001-schema';

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { expect, inject, it, onTestFinished } from 'vitest';
-import { PLAN, temporaryFolder } from './testing/cli-harness.js';
+import { temporaryFolder } from '../../test/support/temporary-folder.js';
+import { PLAN } from './testing/cli-harness.js';
 import { gen } from './testing/terminal.js';
 
 const MAIN = join(inject('built'), 'dist/cli/main.js');

@@ -2,7 +2,8 @@ import { readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { FrozenTime } from '../../test/support/frozen-time.js';
-import { startHarness, startPlannedHarness, temporaryFolder } from './testing/cli-harness.js';
+import { temporaryFolder } from '../../test/support/temporary-folder.js';
+import { startHarness, startPlannedHarness } from './testing/cli-harness.js';
 import { gen } from './testing/terminal.js';
 
 const TASK = 'A-001-schema';

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { OwnedFiles, remove, removeOldest } from './owned-files.js';
+import { remove, removeOldest } from './folder-files.js';
+import { OwnedFiles } from './owned-files.js';
 
 /** A claim whose result waits for a human. If changes are requested, a process with its session and agent can continue it. */
 export interface EscalatedClaim {

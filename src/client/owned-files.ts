@@ -1,14 +1,9 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, open, readdir, rename, stat, unlink, utimes, writeFile } from 'node:fs/promises';
-import { hostname } from 'node:os';
+import { mkdir, rename, utimes, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { isAbandoned, OWNER } from './file-owner.js';
+import { ignoreMissing, namesIn, remove, syncFolder } from './folder-files.js';
 
-/** A file owned by a process for longer than this without a change counts as abandoned, even if that process seems alive. */
-const OWNED_MS_MAX = 10 * 60 * 1000;
 const TEMP_SUFFIX = '.tmp';
-const HOST = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
-/** Identifies this process, and not an earlier one with the same pid. */
-const OWNER = `${HOST}-${process.pid}-${randomUUID().slice(0, 8)}`;
 
 /**
  * Files of one kind in a folder that processes share: `ID` and a suffix while it has no owner, `ID~OWNER` and a suffix
@@ -78,57 +73,10 @@ export class OwnedFiles {
   private ownedPath = (id: string): string => join(this.folder, `${id}~${OWNER}${this.ownedSuffix}`);
 }
 
-export const namesIn = async (folder: string): Promise<string[]> =>
-  (await readdir(folder).catch(() => [] as string[])).sort();
-
 /** Removes temporary files of processes that have ended. */
 export async function removeAbandonedTemps(folder: string): Promise<void> {
   for (const name of await namesIn(folder))
     if (name.endsWith(TEMP_SUFFIX) && (await isAbandoned(folder, name))) await remove(join(folder, name));
 }
 
-/** Removes the oldest files with this suffix beyond the limit. */
-export async function removeOldest(folder: string, suffix: string, max: number): Promise<void> {
-  const names = (await namesIn(folder)).filter((name) => name.endsWith(suffix));
-  if (names.length <= max) return;
-  const aged = await Promise.all(
-    names.map(async (name) => ({ name, at_ms: await changedAtMs(join(folder, name)) })),
-  );
-  aged.sort((a, b) => a.at_ms - b.at_ms);
-  for (const { name } of aged.slice(0, -max)) await remove(join(folder, name));
-}
-
-export const remove = (path: string): Promise<void> => unlink(path).catch(ignoreMissing);
-
-export function ignoreMissing(error: unknown): void {
-  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-}
-
 const isOwnedName = (name: string, suffix: string): boolean => name.includes('~') && name.endsWith(suffix);
-
-async function isAbandoned(folder: string, name: string): Promise<boolean> {
-  const [owner = ''] = name.slice(name.lastIndexOf('~') + 1).split('.');
-  if (owner === OWNER) return false;
-  const [host, pid] = owner.split('-');
-  if (host === HOST && (Number(pid) === process.pid || !isAlive(Number(pid)))) return true;
-  return Date.now() - (await changedAtMs(join(folder, name))) > OWNED_MS_MAX;
-}
-
-const changedAtMs = async (path: string): Promise<number> =>
-  (await stat(path).catch(() => null))?.ctimeMs ?? Number.POSITIVE_INFINITY;
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
-
-/** Ignores failures: systems that cannot sync a folder persist its names by themselves. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r').catch(() => null);
-  await handle?.sync().catch(() => {});
-  await handle?.close();
-}

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { expect, test } from 'vitest';
+import { renewalDelayMs } from './renewer.js';
 import { openClientHarness, planOf, startChild, tempFolder } from './testing/client-harness.js';
 import { expectBusyAgentToKeepItsClaim } from './testing/expect-busy-agent-keeps-claim.js';
 import type { WorkSummary } from './work-options.js';
@@ -19,6 +20,12 @@ async function built(parts: Readonly<Record<string, string>>): Promise<string> {
   }
   return join(folder, 'agent.js');
 }
+
+// req: LSE-010, LSE-011
+test('a lease is renewed at about 40 percent of its duration, spread so that a fleet does not renew at once', () => {
+  const delays = [0, 0.5, 1].map((random) => renewalDelayMs(1000, random));
+  expect(delays.map(Math.round)).toEqual([360, 400, 440]);
+});
 
 // req: SDK-002
 test('from source, renewals have their own thread: a handler that blocks past its lease keeps its claim', async () => {

@@ -43,6 +43,7 @@ export type RenewerCommand = { start: LeaseToRenew } | { stop: number };
 export type RenewerMessage = { ready: true } | { lost: number; reason: string };
 
 const RENEW_AT_RATIO = 0.4;
+const JITTER_RATIO = 0.1;
 const TIMEOUT_RATIO = 0.25;
 const TIMEOUT_SECONDS_MAX = 10;
 
@@ -79,6 +80,10 @@ export class Renewer {
   }
 }
 
+/** Spread by `random`, from 0 to 1, so that the agents of a fleet do not renew at the same moment. */
+export const renewalDelayMs = (leaseMs: number, random: number): number =>
+  leaseMs * RENEW_AT_RATIO * (1 + JITTER_RATIO * (2 * random - 1));
+
 class LeaseRenewal {
   private readonly cell: LeaseCell;
   private readonly leaseMs: number;
@@ -97,9 +102,10 @@ class LeaseRenewal {
   }
 
   start(): void {
-    const jitter = 0.9 + Math.random() * 0.2;
     const spentMs = this.leaseMs - (this.cell.ends_ms - monotonicMs());
-    this.schedule(this.leaseMs * RENEW_AT_RATIO * jitter - spentMs, () => this.renewOnce(newRequestId(), 1));
+    this.schedule(renewalDelayMs(this.leaseMs, Math.random()) - spentMs, () =>
+      this.renewOnce(newRequestId(), 1),
+    );
   }
 
   stop(): void {

@@ -1,4 +1,5 @@
-import type { ClaimResult, GrantedClaim } from '../core/contract/claims.js';
+import type { GrantedClaim } from '../core/contract/claim-records.js';
+import type { ClaimResult } from '../core/contract/claim-replies.js';
 import type { ProblemDocument } from '../core/contract/problem.js';
 
 /**
@@ -24,6 +25,7 @@ export class GenesisError extends Error {
   }
 }
 
+export type { GrantedClaim } from '../core/contract/claim-records.js';
 /**
  * Replies are those of the contract, and are not validated: a newer server may send other codes and fields. In a
  * switch over `reason`, keep a default.
@@ -31,12 +33,11 @@ export class GenesisError extends Error {
 export type {
   ClaimResult as ClaimReply,
   GateResult as GateReply,
-  GrantedClaim,
   NoteResult as NoteReply,
   ReleaseResult as ReleaseReply,
   RenewalResult as RenewalReply,
   SubmissionResult as SubmissionReply,
-} from '../core/contract/claims.js';
+} from '../core/contract/claim-replies.js';
 export type { ClaimRefusal, RenewalRefusal, SubmissionRefusal } from '../core/contract/codes.js';
 
 export type ClaimGranted = Extract<ClaimResult, { reason: 'GRANTED' }>;

@@ -1,4 +1,4 @@
-import type { Briefing } from '../core/contract/claims.js';
+import type { Briefing } from '../core/contract/briefing.js';
 import type { WorkKind } from '../core/contract/values.js';
 import type { ApiClient } from './api-client.js';
 import type { Outbox, SubmitFinished, SubmitOutcome } from './outbox.js';

@@ -1,15 +1,17 @@
 import type {
   ClaimBody,
-  ClaimResult,
-  GateResult,
   ReleaseBody,
-  ReleaseResult,
-  RenewalResult,
   RenewBody,
-  SubmissionResult,
   SubmitBody,
   SuspendBody,
-} from '../core/contract/claims.js';
+} from '../core/contract/claim-bodies.js';
+import type {
+  ClaimResult,
+  GateResult,
+  ReleaseResult,
+  RenewalResult,
+  SubmissionResult,
+} from '../core/contract/claim-replies.js';
 import type { AppendBody, AppendResult } from '../core/contract/events.js';
 import type { ProposeBody, ProposeResult } from '../core/contract/runners.js';
 import type { Explanation } from '../core/contract/tasks.js';

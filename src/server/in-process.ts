@@ -4,9 +4,9 @@ import { createApp } from './app.js';
 import type { Principal } from './auth/principal.js';
 import { RateLimiter } from './auth/rate-limit.js';
 import { BodyMemory } from './body-memory.js';
+import { ProjectFeeds } from './project-feeds.js';
 import { readinessProbe } from './readiness.js';
 import { ROUTES } from './routes.js';
-import { ProjectFeeds } from './stream.js';
 
 /**
  * The app without a socket, for one caller in this process, which is trusted to be who it says: `new Genesis({ fetch:

@@ -30,7 +30,7 @@ export function readinessProbe(
   };
 }
 
-/** `now` alone is not enough: for an engine without its own clock it does not contact the engine. */
+/** `now` alone is not enough: for a database without its own clock it does not contact the database. */
 async function isAnswering(store: Store): Promise<boolean> {
   try {
     await store.now();

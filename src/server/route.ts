@@ -9,9 +9,9 @@ import { callerOf } from './auth/authorize.js';
 import { OPEN_PRINCIPAL, type Principal } from './auth/principal.js';
 import { type BodyMemory, BodyReservation, FREE_BYTES_PER_BODY } from './body-memory.js';
 import { FetchConnection, type RequestConnection } from './connection.js';
+import type { ProjectFeeds } from './project-feeds.js';
 import type { ReadinessProbe } from './readiness.js';
 import { type HttpResponse, toResponse } from './response.js';
-import type { ProjectFeeds } from './stream.js';
 
 /** Dependencies of the routes. */
 export interface ServerContext {

@@ -20,10 +20,10 @@ import { type HttpListener, listen } from './listen.js';
 import { DEFAULT_LISTEN_SETTINGS, type ListenSettings } from './listen-settings.js';
 import { type ServerLogOptions, ServerLogs } from './log/logs.js';
 import { Metrics } from './metrics/metrics.js';
+import { ProjectFeeds } from './project-feeds.js';
 import { readinessProbe } from './readiness.js';
 import type { App } from './route.js';
 import { ROUTES } from './routes.js';
-import { ProjectFeeds } from './stream.js';
 
 export const DEFAULT_PORT = 4680;
 

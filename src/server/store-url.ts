@@ -27,7 +27,7 @@ const ROUTES_SCHEME = 'routes:';
 const WORKSPACE_SCHEME = 'workspace:';
 
 /**
- * Opens a store URL: `file:./dir`, `workspace:./project`, `memory:`, an engine, `routes:./tenants.yml`, which names a
+ * Opens a store URL: `file:./dir`, `workspace:./project`, `memory:`, a database, `routes:./tenants.yml`, which names a
  * store for each tenant, or `module:./my-store.js`, which runs that file. `blobsUrl` keeps new large results outside the
  * store; those that are in it are still read.
  */

@@ -12,7 +12,7 @@ export function isCertificateError(error: unknown): boolean {
   return CODE_PATTERN.test(String(code)) || MESSAGE_PATTERN.test(String(message));
 }
 
-/** `endpoint` is the engine with its address. */
+/** `endpoint` is the database with its address. */
 export const certificateError = (endpoint: string, error: unknown): StoreRefused =>
   new StoreRefused(
     `The certificate of ${endpoint} is not trusted (${(error as Error).message}). Set NODE_EXTRA_CA_CERTS to the file of its CA, and use the host name in the certificate.`,

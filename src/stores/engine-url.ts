@@ -7,7 +7,7 @@ export interface EngineUrlFormat {
   readonly example: string;
 }
 
-/** Parses the URL of an engine. No error repeats its credentials. */
+/** Parses the URL of a database. No error repeats its credentials. */
 export function parseEngineUrl(text: string, { engine, schemes, parameters, example }: EngineUrlFormat): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !schemes.includes(url.protocol.slice(0, -1))) {

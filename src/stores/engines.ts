@@ -2,7 +2,7 @@ import type { Blobs } from './blobs.js';
 import type { Migrator } from './migrator.js';
 import type { Store } from './store.js';
 
-/** A store on a database engine, which can also store the blobs. */
+/** A store on a database, which can also store the blobs. */
 export interface EngineStore extends Store {
   readonly blobs: Blobs;
 }
@@ -12,7 +12,7 @@ export interface Engine {
   migrator(url: string): Promise<Migrator>;
 }
 
-/** Engines by URL scheme. Each is loaded, with its driver, on first use. */
+/** Kinds of databases by URL scheme. Each is loaded, with its driver, on first use. */
 const ENGINES: Readonly<Record<string, () => Promise<Engine>>> = {
   postgres: postgres,
   postgresql: postgres,
@@ -23,7 +23,7 @@ const ENGINES: Readonly<Record<string, () => Promise<Engine>>> = {
   dynamodb: dynamodb,
 };
 
-/** The engine for a URL; null if the scheme is unknown. */
+/** The database for a URL; null if the scheme is unknown. */
 export async function engineOf(url: string): Promise<Engine | null> {
   const scheme = /^([a-z]+):/.exec(url)?.[1] ?? '';
   return Object.hasOwn(ENGINES, scheme) ? ((await ENGINES[scheme]?.()) ?? null) : null;

@@ -1,7 +1,7 @@
 import { StoreRefused } from './store.js';
 
 /**
- * Migrates an engine's schema to the version this program requires. Safe to run concurrently: one runner applies the
+ * Migrates a database's schema to the version this program requires. Safe to run concurrently: one runner applies the
  * steps, the others wait and find nothing to do.
  */
 export interface Migrator {
@@ -11,7 +11,7 @@ export interface Migrator {
   pending(): Promise<readonly MigrationStep[]>;
   /** Applies the pending steps and returns them. Rejects with `StoreRefused` if the schema is newer than this program. */
   up(): Promise<readonly MigrationStep[]>;
-  /** What the operator may switch on besides the schema. Absent: this engine has nothing of the kind. */
+  /** What the operator may switch on besides the schema. Absent: this database has nothing of the kind. */
   readonly features?: EngineFeatures;
   close(): Promise<void>;
 }

@@ -15,7 +15,7 @@ export interface SendFailures {
 }
 
 /**
- * Sends a commit until its outcome is known. The engine keeps the outcome of each batch under its id for a while, so a
+ * Sends a commit until its outcome is known. The database keeps the outcome of each batch under its id for a while, so a
  * batch whose reply was lost takes effect once, however often it is sent.
  */
 export async function sendOnce<T>(

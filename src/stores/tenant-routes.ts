@@ -50,7 +50,7 @@ function parseYaml(text: string, file: string): unknown {
 
 const PLAIN = /^[a-z0-9]{1,32}$/;
 
-/** A unique name for a tenant that every engine accepts. An id that is not plain gets a digest suffix. */
+/** A unique name for a tenant that every database accepts. An id that is not plain gets a digest suffix. */
 export function tenantSlug(tenantId: string): string {
   if (PLAIN.test(tenantId)) return tenantId;
   const readable = tenantId

@@ -1,8 +1,8 @@
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { temporaryFolder } from '../../test/support/temporary-folder.js';
 import { parseMethodology } from '../core/methodology/definition/read-methodology.js';
-import { temporaryFolder } from '../stores/file/testing.js';
 import { readProjectKey } from './project-file.js';
 import { readWorkspaceFiles } from './read-files.js';
 import { Workspace } from './workspace.js';

@@ -19,7 +19,7 @@ interface Rewrite {
   readonly to: string;
 }
 
-/** Changes stored events in the engine itself, with its own commands, as whoever has its password. */
+/** Changes stored events in the database itself, with its own commands, as a user with its password. */
 export const REWRITE_EVENTS: Readonly<Record<EngineName, (url: string, rewrite: Rewrite) => Promise<void>>> =
   {
     async postgres(url, { projectKey: { tenant_id, project_id }, from, to }) {

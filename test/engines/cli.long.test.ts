@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { temporaryFolder } from '../../src/cli/testing/cli-harness.js';
 import { gen } from '../../src/cli/testing/terminal.js';
 import { Coordinator } from '../../src/coordinator/index.js';
 import { evolveRecord, type RecordHead } from '../../src/core/record.js';
@@ -12,10 +11,11 @@ import { ENGINE_NAMES, type EngineName, onSharedEngine } from '../../src/stores/
 import { transactionOf } from '../../src/stores/transaction.js';
 import { KEY_LOG, writeUnboundKey } from '../security/support/unbound-key.js';
 import { planOf, unwrap } from '../support/coordinator-harness.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 const TASK = 'A-001-core';
 
-/** URL of an unused namespace in the engine. */
+/** URL of an unused namespace in the database. */
 function fresh(url: string, name: EngineName): string {
   const namespace = `n${randomUUID().slice(0, 8)}`;
   const storeUrl = new URL(url);

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { temporaryFolder } from '../../src/cli/testing/cli-harness.js';
 import { gen, start } from '../../src/cli/testing/terminal.js';
 import { engineOf } from '../../src/stores/engines.js';
 import { ENGINE_NAMES, type EngineName, onSharedEngine } from '../../src/stores/testing/shared-engine.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 interface Service {
   readonly image?: string;
@@ -27,7 +27,7 @@ async function servicesOf(name: EngineName): Promise<Services> {
   return parse(withDefaults, { merge: true }).services;
 }
 
-/** The credentials and the database that the compose file configures in the engine. */
+/** The credentials and the name of the database in the compose file. */
 function accessOf({ environment = {}, command = [] }: Service) {
   const named = (end: string) => Object.entries(environment).find(([key]) => key.endsWith(end))?.[1] ?? '';
   const required = command.indexOf('--requirepass');
@@ -90,7 +90,7 @@ for (const name of ENGINE_NAMES) {
   });
 }
 
-/** The store URL of the file, pointed at an unused namespace in the engine of this test. */
+/** The store URL of the file, pointed at an unused namespace in the database of this test. */
 function replaceService(services: Services, url: string, name: EngineName): string {
   const [wanted, here] = [new URL(services.migrate?.environment?.GENESIS_STORE ?? ''), new URL(url)];
   const own = `c${randomUUID().slice(0, 8)}`;

@@ -1,6 +1,5 @@
 import { createClient } from 'redis';
 import { expect, onTestFinished, test } from 'vitest';
-import { temporaryFolder } from '../../src/cli/testing/cli-harness.js';
 import { start } from '../../src/cli/testing/terminal.js';
 import { isProblem } from '../../src/coordinator/index.js';
 import { startOwnRedis } from '../../src/stores/redis/testing.js';
@@ -9,6 +8,7 @@ import { onEngine } from '../../src/stores/testing/on-engine.js';
 import { migrate } from '../../src/stores/testing/shared-engine.js';
 import { planOf, unwrap } from '../support/coordinator-harness.js';
 import { TcpSwitch } from '../support/tcp-switch.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 import { EngineFleet } from './fleet.js';
 
 const HA = ['--appendonly', 'yes', '--appendfsync', 'everysec'];

@@ -17,7 +17,7 @@ import { unwrap } from '../support/coordinator-harness.js';
 export const GROWING_LEASES_SECONDS = [2, 6, 20, 60, 300];
 const LIMITS: Partial<Limits> = { min_lease_duration_seconds: 1 };
 
-/** Several coordinators over one engine, each with its own connections, in a tenant of its own. */
+/** Several coordinators over one database, each with its own connections, in a tenant of its own. */
 export class EngineFleet {
   readonly project: ProjectKey = { tenant_id: `t${randomUUID().slice(0, 8)}`, project_id: 'shop' };
 

@@ -1,7 +1,6 @@
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { temporaryFolder } from '../../src/cli/testing/cli-harness.js';
 import { gen } from '../../src/cli/testing/terminal.js';
 import { isProblem } from '../../src/coordinator/index.js';
 import { startOwnMysql } from '../../src/stores/mysql/testing.js';
@@ -11,11 +10,12 @@ import type { MissingEngine, TestEngine } from '../../src/stores/testing/engine.
 import { onEngine } from '../../src/stores/testing/on-engine.js';
 import { onSmallDisk, type SmallDisk } from '../../src/stores/testing/small-disk.js';
 import { planOf, unwrap } from '../support/coordinator-harness.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 import { EngineFleet } from './fleet.js';
 
 type Start = (folder: string) => Promise<Required<TestEngine> | MissingEngine>;
 
-/** The smallest disk on which each engine starts. */
+/** The smallest disk on which each database starts. */
 const ENGINES: Record<string, { mib: number; start: Start }> = {
   postgres: {
     mib: 100,
@@ -91,7 +91,7 @@ class FullDiskScenario {
     expect(verified).toMatchObject({ code: 0, out: expect.stringContaining('Every invariant holds') });
   }
 
-  /** Claims succeed while the engine has preallocated space; then they fail with UNAVAILABLE and have no effect. */
+  /** Claims succeed while the database has preallocated space; then they fail with UNAVAILABLE and have no effect. */
   private async refused(fleet: EngineFleet, granted: string[]): Promise<string[]> {
     const refused: string[] = [];
     for (const taskId of TASKS.slice(1)) {
@@ -123,7 +123,7 @@ class FullDiskScenario {
     return [];
   }
 
-  /** Frees the disk, and restarts the engine if it exited. */
+  /** Frees the disk, and restarts the database if it exited. */
   private async freeDisk(): Promise<void> {
     if (this.name === 'redis') while (await answers(this.engine.url)) await pause(20);
     this.disk.freeSpace();

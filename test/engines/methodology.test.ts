@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { canonicalJson } from '../../src/core/canonical-json.js';
 import { PolicyAwareLogChecker } from '../../src/core/claims/policy-aware-log-checker.js';
 import type { AnyHead } from '../../src/core/fold.js';
 import { ENGINE_NAMES, onSharedEngine } from '../../src/stores/testing/shared-engine.js';
+import { candidateDigest } from '../support/candidate-digest.js';
 import { unwrap } from '../support/coordinator-harness.js';
 import { coordinationConfig, evaluatorReport, FILES } from '../support/workspace-files.js';
 import { EngineFleet } from './fleet.js';
@@ -15,7 +14,6 @@ const by = (index: number) => ({
   session_id: `s-${index}`,
   agent_role: 'architect',
 });
-const sha256 = (value: unknown) => createHash('sha256').update(canonicalJson(value)).digest('hex');
 
 for (const name of ENGINE_NAMES) {
   await onSharedEngine(name, ({ url }) => {
@@ -97,7 +95,7 @@ for (const name of ENGINE_NAMES) {
         expect(await submit(SPEC, evaluatorReport({ complete: 'pass' }))).toMatchObject({
           reason: 'ESCALATED',
         });
-        const candidate_sha256 = sha256({ made: 'it' });
+        const candidate_sha256 = candidateDigest({ made: 'it' });
         const gate = { generation: 1, iteration: 1, candidate_sha256, decision: 'APPROVED' };
         expect(
           await fleet.coordinatorAt(2).decisions.recordReview(project, { task_id: SPEC, ...gate }),

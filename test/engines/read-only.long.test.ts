@@ -3,7 +3,6 @@ import { createConnection, type RowDataPacket } from 'mysql2/promise';
 import pg from 'pg';
 import { createClient } from 'redis';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { temporaryFolder } from '../../src/cli/testing/cli-harness.js';
 import { gen } from '../../src/cli/testing/terminal.js';
 import { isProblem } from '../../src/coordinator/index.js';
 import { startOwnMysql } from '../../src/stores/mysql/testing.js';
@@ -14,6 +13,7 @@ import { onEngine } from '../../src/stores/testing/on-engine.js';
 import { migrate } from '../../src/stores/testing/shared-engine.js';
 import { planOf, unwrap } from '../support/coordinator-harness.js';
 import { TcpSwitch } from '../support/tcp-switch.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 import { EngineFleet } from './fleet.js';
 
 const TASKS = ['A-001-a', 'A-002-b', 'A-003-c'];

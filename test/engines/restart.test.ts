@@ -62,7 +62,7 @@ for (const name of ENGINE_NAMES) {
         const ownCounts = async () =>
           (await restarted.projectCounts()).filter(({ key }) => key.tenant_id === project.tenant_id);
         let counts = await ownCounts();
-        // The projects of other tests in this engine are loaded too.
+        // The projects of other tests in this database are loaded too.
         while (counts.length === 0) {
           await pause(POLL_MS);
           counts = await ownCounts();
@@ -91,7 +91,7 @@ for (const name of ENGINE_NAMES) {
         const { project } = fleet;
         await fleet.plan(planOf(A));
         await claimAndRelease(fleet);
-        // The clock of an engine cannot be moved, but an event may be from the past.
+        // The clock of a database cannot be moved, but an event may be from the past.
         const payload = { text: OLD_TEXT };
         const note = eventOf(project, { event_type: 'NOTE_ADDED', subject: A, task_id: A, payload });
         await fleet.store.commit([transactionOf(project, { loose_events: [note] })]);
@@ -100,7 +100,7 @@ for (const name of ENGINE_NAMES) {
         const store = await openWithoutTimeouts(url);
         const tenantIds = await store.tenantIds();
         expect(tenantIds).toContain(project.tenant_id);
-        // The engine has the data of other tests too.
+        // The database has the data of other tests too.
         Object.assign(store, { tenantIds: async () => [project.tenant_id] });
         const environment = systemEnvironment;
         const restarted = await Coordinator.open({ store, blobs: store.blobs, environment });

@@ -3,13 +3,13 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createWorkspace, EDGE, KEY, withOfflineCoordinator } from '../../src/cli/sync/testing.js';
-import { temporaryFolder } from '../../src/cli/testing/cli-harness.js';
 import { gen } from '../../src/cli/testing/terminal.js';
 import { startServer } from '../../src/server/server.js';
 import { openStoreUrl } from '../../src/server/store-url.js';
 import { onSharedEngine } from '../../src/stores/testing/shared-engine.js';
 import type { Workspace } from '../../src/workspace/workspace.js';
 import { unwrap } from '../support/coordinator-harness.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
 

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { temporaryFolder } from '../../src/cli/testing/cli-harness.js';
 import { gen } from '../../src/cli/testing/terminal.js';
 import { Coordinator } from '../../src/coordinator/index.js';
 import { openStoreUrl } from '../../src/server/store-url.js';
@@ -10,12 +9,13 @@ import { tenantSlug } from '../../src/stores/tenant-routes.js';
 import { openWithoutTimeouts } from '../../src/stores/testing/open-without-timeouts.js';
 import { ENGINE_NAMES, type EngineName, onSharedEngine } from '../../src/stores/testing/shared-engine.js';
 import { planOf, unwrap } from '../support/coordinator-harness.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 const TASK = 'A-001-core';
 const TENANTS = ['acme', 'Globex.Corp'] as const;
 const quiet = () => {};
 
-/** The URL of an engine with `{tenant}` in namespace of the namespace. */
+/** The URL of a database with `{tenant}` in its namespace. */
 function pattern(url: string, name: EngineName, prefix: string): string {
   const namespace = `${prefix}_{tenant}`;
   if (name === 'mysql') return url.replace(/\/genesis_fleet$/, `/${namespace}`);

@@ -96,7 +96,7 @@ const NO_FAULTS: DiskFaults = {
   sync_failure_chance: 0,
   stallMs: () => 0,
   onFault: () => {},
-  onNamed: () => {},
+  onPathAppeared: () => {},
 };
 
 /** Crashes at a step, crashes again while the store recovers, and then reads everything. False: it ended before. */

@@ -1,6 +1,6 @@
 /**
  * Who: anyone who can fill the disk of the access log, or close or stop reading the pipe that it is written to. Each
- * request writes a line, so many requests are enough to fill a disk.
+ * request writes a line: with enough requests the disk is full.
  *
  * What they want: a server that stops with its log or waits for it, so that leases expire; or errors that leave no
  * trace.
@@ -16,20 +16,14 @@
 import { type ChildProcess, execFileSync, type StdioOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, existsSync, openSync, writeSync } from 'node:fs';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { expect, inject, onTestFinished, test } from 'vitest';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 const DIST = join(inject('built'), 'dist');
-
-async function temporaryFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'access-log-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 function started(cwd: string, argv: readonly string[], stderr: 'pipe' | number = 'pipe'): ChildProcess {
   const stdio: StdioOptions = ['ignore', 'pipe', stderr];

@@ -10,9 +10,10 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Genesis } from '../../src/client/index.js';
 import { PROJECT_URL, TENANT_URL, TestServer } from '../../src/server/testing/test-server.js';
+import { bearer } from '../support/bearer.js';
 import { callTool, mcpClient, REVISIONS } from '../support/mcp-client.js';
 import { evaluatorReport, FILES } from '../support/workspace-files.js';
-import { bearer, startIssuer } from './support/issuer.js';
+import { startIssuer } from './support/issuer.js';
 
 const EDGE = 'REQ-F-A#design_code';
 const TASK = 'A-001-core';

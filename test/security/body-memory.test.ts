@@ -18,7 +18,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { OPEN_PRINCIPAL } from '../../src/server/auth/principal.js';
 import { BodyMemory, BodyReservation } from '../../src/server/body-memory.js';
 import { PROJECT_URL, TENANT_URL, TestServer } from '../../src/server/testing/test-server.js';
-import { bearer } from './support/issuer.js';
+import { bearer } from '../support/bearer.js';
 
 const MIB = 1024 ** 2;
 const SHA = '0'.repeat(64);

@@ -1,7 +1,6 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { temporaryFolder } from '../../src/cli/testing/cli-harness.js';
 import { gen, start } from '../../src/cli/testing/terminal.js';
 import { Coordinator } from '../../src/coordinator/coordinator.js';
 import { cursorAt } from '../../src/coordinator/queries/cursor.js';
@@ -10,6 +9,7 @@ import { PROJECT_URL, TestServer } from '../../src/server/testing/test-server.js
 import { openFileStore } from '../../src/stores/file/file-store.js';
 import { LogDamaged } from '../../src/stores/store.js';
 import { planOf } from '../support/coordinator-harness.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 /**
  * Who: someone with access to the disk of the embedded store, or a failing disk: a byte flips, a line is rewritten, a

@@ -24,7 +24,7 @@ import { planOf, unwrap } from '../support/coordinator-harness.js';
 const A = 'A-001-core';
 const LOGIN_PASSWORD = 'of-this-test';
 
-/** The differences between the two SQL engines. */
+/** The differences between the two SQL databases. */
 interface Dialect {
   readonly name: 'postgres' | 'mysql';
   /** The URL of a separate schema or database. */
@@ -36,12 +36,12 @@ interface Dialect {
   /** Statements by which the login of one tenant attacks another tenant's schema or database. */
   attacks(own: string, other: string): readonly string[];
   readonly tables: readonly string[];
-  /** SQL expression that changes the agent of an event, where the engine stores it. */
+  /** SQL expression that changes the agent of an event, where the database stores it. */
   readonly otherAgent: string;
   readonly columns: { readonly event: string; readonly head: string };
   /** Condition on an event that grants a claim. */
   readonly isGrant: string;
-  /** Selects a copied table for `INSERT`, including numbers that the engine would assign. */
+  /** Selects a copied table for `INSERT`, including numbers that the database would assign. */
   readonly copied: string;
 }
 type DatabaseRow = Record<string, unknown>;
@@ -154,7 +154,7 @@ function withUser(url: string, user: string): string {
   return other.href;
 }
 
-/** The engines' error codes for missing privileges; any other error would be a mistake in the statement. */
+/** The databases' error codes for missing privileges; any other error would be a mistake in the statement. */
 const isDenied = (error: unknown): boolean => {
   const { code, errno } = error as { code?: string; errno?: number };
   return code === '42501' || [1044, 1045, 1142, 1143, 1227, 1370].includes(errno ?? 0);

@@ -12,10 +12,10 @@ import {
   KEY,
   logFolder,
   looseEventTransaction,
-  temporaryFolder,
 } from '../../src/stores/file/testing.js';
 import { LogDamaged, StoreBroken, StoreUnavailable } from '../../src/stores/store.js';
 import { transactionOf } from '../../src/stores/transaction.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 /** Another program appends a whole log of ours, or more lines than a log can take in. */
 

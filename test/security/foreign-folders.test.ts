@@ -13,10 +13,10 @@ import { chown, lchown, mkdir, readdir, rename, symlink, writeFile } from 'node:
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { cliFolder } from '../../src/cli/state/cli-folder.js';
-import { temporaryFolder } from '../../src/cli/testing/cli-harness.js';
 import { gen, start, type TerminalOptions } from '../../src/cli/testing/terminal.js';
 import { skipGroup } from '../../src/stores/testing/on-engine.js';
 import { Workspace } from '../../src/workspace/workspace.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 const ATTACKER = 65_534;
 const UP = ['up', '--port', '0', '--json'];

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { temporaryFolder } from '../../src/cli/testing/cli-harness.js';
 import { PROJECT_URL, TestServer } from '../../src/server/testing/test-server.js';
 import type { Disk } from '../../src/stores/file/disk.js';
 import { FolderBlobs } from '../../src/stores/file/folder-blobs.js';
 import { nodeDisk } from '../../src/stores/file/node-disk.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 /**
  * Who: an agent, or another program on the machine, that fills the disk or exhausts the file descriptors of the server.

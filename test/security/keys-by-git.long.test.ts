@@ -14,12 +14,12 @@
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../../src/cli/testing/cli-harness.js';
 import { gen, start } from '../../src/cli/testing/terminal.js';
 import { exportProject } from '../../src/coordinator/transfer/export-project.js';
 import { importProject } from '../../src/coordinator/transfer/import-project.js';
 import { openStoreUrl } from '../../src/server/store-url.js';
-import { bearer } from './support/issuer.js';
+import { bearer } from '../support/bearer.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 import { GitClone } from './support/repository.js';
 import { KEY_LOG, writeUnboundKey } from './support/unbound-key.js';
 

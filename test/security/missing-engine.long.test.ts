@@ -12,7 +12,7 @@ import { planOf } from '../support/coordinator-harness.js';
  * or that need a person to restart them.
  *
  * What stops them: background work backs off (`src/coordinator/queue/backoff.ts`, counted in `backoff.test.ts`, measured by
- * `npm run bench -- --outage all`). Commands are 503 and have no effect, `/readyz` is 503 until the engine answers, and
+ * `npm run bench -- --outage all`). Commands are 503 and have no effect, `/readyz` is 503 until the database answers, and
  * the next attempt after that succeeds.
  */
 

@@ -16,7 +16,8 @@ import { ROLES, type Role } from '../../src/core/roles.js';
 import type { Route } from '../../src/server/route.js';
 import { ROUTES } from '../../src/server/routes.js';
 import { type AnyJson, TestServer } from '../../src/server/testing/test-server.js';
-import { bearer, type Issuer, startIssuer } from './support/issuer.js';
+import { bearer } from '../support/bearer.js';
+import { type Issuer, startIssuer } from './support/issuer.js';
 
 /** The right that a route requires. */
 type Right = 'public' | 'read' | 'work' | 'upload' | 'attest' | 'review' | 'tell' | 'administer' | 'platform';

@@ -15,12 +15,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { temporaryFolder } from '../../src/cli/testing/cli-harness.js';
 import { gen, start, type TerminalOptions } from '../../src/cli/testing/terminal.js';
 import { createProject, FEATURE_ID, writeProjectFile } from '../../src/cli/testing/workspace.js';
 import { ROUTES } from '../../src/server/routes.js';
 import { openWorkspaceStore } from '../../src/workspace/store.js';
 import { Workspace } from '../../src/workspace/workspace.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 const EDGE = `${FEATURE_ID}#intent_requirements`;
 const HAS_OWNERS = process.getuid !== undefined;

@@ -9,10 +9,10 @@
  * are spelled. A file that controls other programs is accepted only with the approval of a human, and promoted only if
  * the log has that approval, whoever wrote the log and even if it came by sync.
  */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { gen } from '../../src/cli/testing/terminal.js';
 import { createProject, FEATURE_ID, writeProjectFile } from '../../src/cli/testing/workspace.js';
 import { OPEN_CALLER } from '../../src/coordinator/authentication/caller.js';
@@ -29,11 +29,12 @@ import {
   KEY,
   quietOptions,
   syncWorkspaceIn,
-  temporaryFolder,
   withLocalLog,
 } from '../../src/workspace/sync/testing/sync-harness.js';
 import { HarnessAgent, human } from '../support/agent.js';
 import { CoordinatorHarness, P, unwrap } from '../support/coordinator-harness.js';
+import { git } from '../support/git.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 import { evaluatorReport, FILES } from '../support/workspace-files.js';
 
 const EDGE = 'REQ-F-A#design_code';
@@ -160,14 +161,10 @@ describe('a closed folder', () => {
 
   test('accepts no file from a worktree', async () => {
     const draftsHarness = await DraftsHarness.open();
-    const git = (...args: string[]) =>
-      execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args], {
-        cwd: draftsHarness.root,
-      });
-    git('init', '--quiet');
+    git(draftsHarness.root, 'init', '--quiet');
     await draftsHarness.writeShared('.gitignore', '.ai-workspace/\n');
-    git('add', '.');
-    git('commit', '--quiet', '-m', 'start');
+    git(draftsHarness.root, 'add', '.');
+    git(draftsHarness.root, 'commit', '--quiet', '-m', 'start');
     await writeFile(draftsHarness.path('coordination.yml'), 'isolation: worktree\n');
     const grant = { ...ALPHA, generation: 1 };
     const isolation = await createGrantFolders(draftsHarness, grant);
@@ -325,7 +322,7 @@ describe('a file that controls other programs', () => {
       events: async (after: number, limit: number) =>
         withPath(harness, 'CLAUDE.md').events(KEY, { after, limit }),
     };
-    const workspace = syncWorkspaceIn(await temporaryFolder('laptop', onTestFinished));
+    const workspace = syncWorkspaceIn(await temporaryFolder());
     expect(await pull(workspace, remote, { ...quietOptions, keep_aside: false })).toMatchObject({
       rebuilt: false,
     });

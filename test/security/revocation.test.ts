@@ -19,10 +19,11 @@ import { type RunningServer, startServer } from '../../src/server/server.js';
 import { PROJECT_URL, TENANT_URL, TestServer } from '../../src/server/testing/test-server.js';
 import { openMemoryStore } from '../../src/stores/memory/memory-store.js';
 import type { Store, Transaction } from '../../src/stores/store.js';
+import { bearer } from '../support/bearer.js';
 
 const TASK = 'A-001-x';
 const PROJECT_KEY = { tenant_id: 'acme', project_id: 'shop' };
-const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
 type Headers = Record<string, string>;
 
 interface StatusAndBody {

@@ -3,9 +3,10 @@ import { once } from 'node:events';
 import { readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { startHarness, temporaryFolder } from '../../src/cli/testing/cli-harness.js';
+import { startHarness } from '../../src/cli/testing/cli-harness.js';
 import { gen } from '../../src/cli/testing/terminal.js';
 import { Genesis } from '../../src/client/index.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 import { uploadCandidate } from '../support/test-runner.js';
 import { FILES } from '../support/workspace-files.js';
 

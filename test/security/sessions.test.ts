@@ -14,7 +14,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { publicKeyText } from '../../src/client/sign-command.js';
 import { type AnyJson, PROJECT_URL, TENANT_URL, TestServer } from '../../src/server/testing/test-server.js';
-import { bearer } from './support/issuer.js';
+import { bearer } from '../support/bearer.js';
 
 const [TASK, OTHER_TASK] = ['A-001-core', 'B-001-data'] as const;
 const newPublicKey = (): string => publicKeyText(generateKeyPairSync('ed25519').publicKey);

@@ -16,7 +16,8 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PROJECT_URL, TENANT_URL, TestServer } from '../../src/server/testing/test-server.js';
-import { bearer, type Issuer, nowSeconds, startIssuer } from './support/issuer.js';
+import { bearer } from '../support/bearer.js';
+import { type Issuer, nowSeconds, startIssuer } from './support/issuer.js';
 
 const YEAR_SECONDS = 365 * 24 * 3600;
 

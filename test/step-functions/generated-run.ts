@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { EffectiveCheck } from '../../src/core/contract/tasks.js';
+import type { EffectiveCheck } from '../../src/core/contract/checks.js';
 import type { EdgePlan } from '../../src/core/engine/edge-plan.js';
 import { buildCheck, buildPlan } from '../../src/core/engine/testing.js';
 import { engineError } from '../../src/engine/engine-error.js';

@@ -106,7 +106,7 @@ describe('the documents', () => {
 });
 
 const server = await StepFunctionsServer.start();
-// Not demanded by ENGINES=all: the stand-in is no engine that anybody runs the coordinator on.
+// Not demanded by ENGINES=all: the stand-in is not a database that the coordinator runs on.
 if ('missing' in server) skipGroup('step-functions', server.missing);
 else {
   afterAll(() => server.stop());

@@ -5,7 +5,7 @@ import type {
   ReleaseResult,
   RenewalResult,
   SubmissionResult,
-} from '../../src/core/contract/claims.js';
+} from '../../src/core/contract/claim-replies.js';
 import type { ProjectKey } from '../../src/stores/store.js';
 import { type CoordinatorHarness, P, unwrap } from './coordinator-harness.js';
 

@@ -1,4 +1,4 @@
-/** The engines of a test process, for tests that are not about the stores. */
+/** The databases of a test process, for tests that are not about the stores. */
 export {
   ENGINES,
   type EngineName,

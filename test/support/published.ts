@@ -8,7 +8,7 @@ const run = promisify(execFile);
 
 /** Generated folders of a checkout, besides hidden ones; none of them can be published. */
 const NEVER_PUBLISHED = ['coverage', 'dist', 'node_modules'];
-/** Packages for the engines and the MCP example; linked from this checkout, so that nothing is downloaded twice. */
+/** Packages for the databases and the MCP example; linked from this checkout, so that nothing is downloaded twice. */
 const OPTIONAL_PACKAGES = [
   '@aws-sdk/client-dynamodb',
   '@modelcontextprotocol/client',

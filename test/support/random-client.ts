@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import type { Coordinator } from '../../src/coordinator/index.js';
 import type { ProjectKey } from '../../src/stores/store.js';
 import { human } from './agent.js';
+import { candidateDigest } from './candidate-digest.js';
 import { planOf } from './coordinator-harness.js';
 import { SeededRandom } from './seeded-random.js';
 
@@ -9,7 +9,6 @@ const EDGE = 'REQ-F-1#design_code';
 const SESSIONS = ['s1', 's2', 's3'] as const;
 const RESULTS = ['one', 'two', { three: [3] }] as const;
 const DECISIONS = ['APPROVED', 'REJECTED', 'CHANGES_REQUESTED'] as const;
-const sha256 = (value: unknown) => createHash('sha256').update(JSON.stringify(value)).digest('hex');
 
 interface KnownHandle {
   readonly task_id: string;
@@ -143,7 +142,7 @@ export class RandomClient {
       case 'note':
         return { name, body: { ...this.randomHandle(), text: random.pick(['this', 'that']) } };
       case 'suspend': {
-        const gate = { iteration: 1, candidate_sha256: sha256(random.pick(RESULTS)) };
+        const gate = { iteration: 1, candidate_sha256: candidateDigest(random.pick(RESULTS)) };
         return { name, body: { ...this.expectedHandle(), ...(random.chance(60) ? gate : {}) } };
       }
       case 'review':
@@ -265,7 +264,7 @@ export class RandomClient {
 
   private randomGate() {
     const { task_id, generation } = this.randomHandle();
-    const guess = { task_id, generation, candidate_sha256: sha256(this.random.pick(RESULTS)) };
+    const guess = { task_id, generation, candidate_sha256: candidateDigest(this.random.pick(RESULTS)) };
     return { iteration: 1, ...((this.random.chance(80) ? this.gates.at(-1) : undefined) ?? guess) };
   }
 
@@ -293,7 +292,7 @@ export class RandomClient {
       this.gates.push({ task_id, generation: expected_generation, candidate_sha256 });
     }
     if (fields.reason === 'ESCALATED') {
-      this.gates.push({ task_id, generation, candidate_sha256: sha256(result_data) });
+      this.gates.push({ task_id, generation, candidate_sha256: candidateDigest(result_data) });
     }
   }
 }

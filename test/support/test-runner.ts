@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import type { Coordinator } from '../../src/coordinator/index.js';
 import { canonicalJson } from '../../src/core/canonical-json.js';
-import type { EffectiveCheck } from '../../src/core/contract/tasks.js';
+import type { EffectiveCheck } from '../../src/core/contract/checks.js';
 import { checkDigestText } from '../../src/core/engine/check-digest.js';
 import type { CheckOutcome } from '../../src/core/engine/check-outcome.js';
 import { type EvidenceStatement, evidenceText } from '../../src/core/engine/evidence.js';

@@ -11,7 +11,7 @@ interface ServerRun {
   readonly options: BenchOptions;
   readonly server: BenchServerOptions;
   readonly log: BenchLog;
-  /** Process id of the database engine, if there is one. */
+  /** Process id of the database, if there is one. */
   readonly engine_pid?: number;
 }
 

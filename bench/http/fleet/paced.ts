@@ -9,7 +9,7 @@ export interface LoadOptions {
   readonly url: string;
   /** Process id of the server. */
   readonly pid: number;
-  /** Process id of the database engine, if the server uses one. */
+  /** Process id of the database, if the server uses one. */
   readonly engine_pid?: number;
   /** Tokens that the agents share; empty: the server is open. */
   readonly tokens: readonly string[];

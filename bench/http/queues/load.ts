@@ -5,7 +5,7 @@ import { type RunMeasurement, summarizeLatencies } from '../measurement.js';
 /** The load that each job queue is given. */
 export interface QueueLoad {
   readonly port: number;
-  /** Process id of the database engine. */
+  /** Process id of the database. */
   readonly engine_pid: number;
   readonly agents: number;
   readonly seconds: number;
@@ -32,7 +32,7 @@ export const BATCHES_IN_FLIGHT = 2;
 /** The result that an agent submits, as small as in our own runs. */
 export const resultOf = (agent: number): object => ({ summary: 'done', by: agent });
 
-/** Runs briefly, and then for the time of the measurement, with the CPU time of the engine. */
+/** Runs briefly, and then for the time of the measurement, with the CPU time of the database. */
 export async function warmed(
   load: QueueLoad,
   run: (load: QueueLoad) => Promise<RunMeasurement>,

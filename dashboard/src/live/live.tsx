@@ -5,7 +5,7 @@ import { type Connection, followEvents } from './stream.js';
 
 /** Newest last. More are in the log. */
 const EVENTS_KEPT = 500;
-/** So many events at once redraw the page once. */
+/** Events that arrive within this time redraw the page once. */
 const REFRESH_MS = 300;
 
 interface Live {

@@ -151,10 +151,10 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'stream-ends-with-the-store',
-    file: 'src/server/stream.ts',
+    file: 'src/server/project-feed.ts',
     find: "if (isProblem(reply) && reply.problem === 'UNAVAILABLE')",
     replace: "if (isProblem(reply) && reply.problem === 'NOT_FOUND')",
     why: 'A stream that is reading the past ends when its store is unavailable for a moment.',
-    tests: ['src/server/stream.test.ts'],
+    tests: ['src/server/project-feeds.test.ts'],
   },
 ];

@@ -4,7 +4,7 @@ const BACKOFF_TESTS = ['src/coordinator/queue/backoff.test.ts'];
 const DISK_TESTS = ['test/security/full-disk.test.ts'];
 const FOLDER_BLOBS = 'src/stores/file/folder-blobs.ts';
 
-/** Faults in the behaviour during an engine outage or on a disk that accepts no writes. */
+/** Faults in the behaviour during a database outage or on a disk that accepts no writes. */
 export const OUTAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'gone-store-polled',

@@ -26,11 +26,11 @@ export const REVOCATION_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'stream-goes-on-after-revocation',
-    file: 'src/server/stream.ts',
+    file: 'src/server/stream-subscriber.ts',
     find: 'if (this.authorization.isStillAuthorized()) this.controller.enqueue(chunk);',
     replace: 'if (this.position >= 0) this.controller.enqueue(chunk);',
     why: 'A stream delivers events until the revocation signal reaches it.',
-    tests: ['src/server/stream.test.ts'],
+    tests: ['src/server/project-feeds.test.ts'],
   },
   {
     name: 'change-of-keys-not-heard',

@@ -1,6 +1,6 @@
 import type { Genesis } from '../../client/index.js';
 import type { CheckReport, CheckReports } from '../../client/requests.js';
-import type { EffectiveCheck } from '../../core/contract/tasks.js';
+import type { EffectiveCheck } from '../../core/contract/checks.js';
 import { withResultCounts } from '../../core/methodology/definition/convergence.js';
 import { sandboxExecutor } from '../../engine/checks/command-executor.js';
 import { checkRunner, DEFAULT_CHECK_LIMITS, runnableCheck } from '../../engine/checks/run-check.js';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { EffectiveCheck } from '../../core/contract/tasks.js';
+import type { EffectiveCheck } from '../../core/contract/checks.js';
 import { runnableCheck } from '../../engine/checks/run-check.js';
 import { confirmExplicitly } from '../confirm.js';
 import type { CommandContext } from '../context.js';

@@ -1,4 +1,4 @@
-import type { EffectiveCheck } from '../../core/contract/tasks.js';
+import type { EffectiveCheck } from '../../core/contract/checks.js';
 import type { RunCheck } from '../../engine/checks/check-runner.js';
 import type { CommandExecutor } from '../../engine/checks/command-executor.js';
 import { checkRunner, runnableCheck } from '../../engine/checks/run-check.js';

@@ -75,7 +75,7 @@ const check = command('check <proof>', {
   },
 });
 
-export const addAudit = command('audit', {
+export const auditCommand = command('audit', {
   description: 'signed checkpoints of the log, proofs that stand alone, and audit keys',
   subcommands: [head, prove, consistency, check, ...AUDIT_KEY_COMMANDS, acceptLoss],
 });

@@ -1,5 +1,5 @@
 import { didYouMean } from '../../core/closest-names.js';
-import type { EffectiveCheck } from '../../core/contract/tasks.js';
+import type { EffectiveCheck } from '../../core/contract/checks.js';
 import { isBlocking } from '../../core/engine/check-outcome.js';
 import { subjectKindOf } from '../../core/subject.js';
 import type { CheckExecution } from '../../engine/checks/check-runner.js';
@@ -18,7 +18,7 @@ import { countText } from '../output/text.js';
 import { unwrapReply } from '../replies.js';
 import { abortOnStop } from '../stop.js';
 
-export const addCheck = command('check <edge> [name]', {
+export const checkCommand = command('check <edge> [name]', {
   description: 'run the deterministic checks of an edge on your drafts',
   options: {
     '--yes': 'confirm the commands of this repository that have not been confirmed yet',

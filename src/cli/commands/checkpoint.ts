@@ -9,7 +9,7 @@ import { writeNew } from '../methodology/write-new.js';
 import { countText } from '../output/text.js';
 import { reportRefusal, unwrapReply } from '../replies.js';
 
-export const addCheckpoint = command('checkpoint', {
+export const checkpointCommand = command('checkpoint', {
   description: 'record the state of every feature and the context hash in the log',
   options: { '--message <text>': 'description of the checkpoint' },
   help: `

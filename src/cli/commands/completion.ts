@@ -3,7 +3,7 @@ import type { AddCommands } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { COMPLETION_SCRIPTS, type CommandCompletions } from '../output/completion.js';
 
-export const addCompletion: AddCommands = (program, wrapAction) => {
+export const completionCommand: AddCommands = (program, wrapAction) => {
   program
     .command('completion')
     .addArgument(new Argument('<shell>', 'shell to complete in').choices(Object.keys(COMPLETION_SCRIPTS)))

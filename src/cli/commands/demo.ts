@@ -82,7 +82,7 @@ const demo = command('demo', {
 
 const demoAgent = command('demo-agent', { description: '', hidden: true, run: () => runDemoAgent() });
 
-export const addDemo = commands(demo, demoAgent);
+export const demoCommands = commands(demo, demoAgent);
 
 /** Prints text that is not part of the event stream. With `--json` it goes to standard error. */
 const printCommentary = (context: CommandContext, text: string): void =>

@@ -9,7 +9,7 @@ import { eventLine } from '../output/event.js';
 import { unwrapReply } from '../replies.js';
 import { abortOnStop } from '../stop.js';
 
-export const addEvents = command('events', {
+export const eventsCommand = command('events', {
   description: 'list the events in order',
   options: {
     '--follow': 'keep running, and print new events',

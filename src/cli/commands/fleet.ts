@@ -34,7 +34,7 @@ const FLEET_OPTIONS = {
   },
 } as const;
 
-export const addFleet = command('fleet [command...]', {
+export const fleetCommand = command('fleet [command...]', {
   synopsis: '[options] -- <command...>\n       gen fleet [options] [--file fleet.yml]',
   description: 'run several agents until all work is done',
   options: FLEET_OPTIONS,

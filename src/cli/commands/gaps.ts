@@ -6,7 +6,7 @@ import { scanRequirements } from '../methodology/requirement-scan.js';
 import { gapsText } from '../output/gaps.js';
 import { unwrapReply } from '../replies.js';
 
-export const addGaps = command('gaps', {
+export const gapsCommand = command('gaps', {
   description: 'find and record the requirements without code, tests or telemetry',
   options: {
     '--layer <layer>': {

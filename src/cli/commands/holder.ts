@@ -7,7 +7,7 @@ import { showDecision, unwrapReply } from '../replies.js';
 
 // The commands for the holder of a claim. They use the handle that was stored when the claim was granted.
 
-export const addRenew = command('renew <id>', {
+export const renewCommand = command('renew <id>', {
   description: 'renew the lease',
   options: {
     ...HANDLE_OPTIONS,
@@ -33,7 +33,7 @@ export const addRenew = command('renew <id>', {
   },
 });
 
-export const addReleaseClaim = command('release <id>', {
+export const releaseClaimCommand = command('release <id>', {
   description: 'release the claim',
   options: { ...HANDLE_OPTIONS, '--error <message>': 'release it as failed, with this error message' },
   async run(context, taskId, options) {
@@ -46,7 +46,7 @@ export const addReleaseClaim = command('release <id>', {
   },
 });
 
-export const addNote = command('note <id> <text>', {
+export const noteCommand = command('note <id> <text>', {
   description: 'leave a note for the next holder',
   options: HANDLE_OPTIONS,
   async run(context, taskId, text, options) {

@@ -1,7 +1,7 @@
 import { PROJECT_KINDS } from '../../workspace/project-kinds.js';
 import { command } from '../command.js';
 
-export const addInit = command('init', {
+export const initCommand = command('init', {
   description: 'create a workspace here: topology, edges, profiles, roles, constraints, inboxes and a log',
   options: {
     '--name <text>': 'project name; the project id is derived from it',

@@ -12,7 +12,7 @@ import { checklistText, reportStopped, showRun } from '../output/run.js';
 import { reportRefusal } from '../replies.js';
 import { abortOnStop } from '../stop.js';
 
-export const addIterate = command('iterate [id]', {
+export const iterateCommand = command('iterate [id]', {
   description: 'run an edge: construct a candidate, check it, converge or escalate',
   options: {
     '--auto': 'continue with the next edges until nothing is ready or a person is needed',

@@ -117,4 +117,7 @@ const revoke = command('revoke <key_id>', {
   },
 });
 
-export const addKey = command('key', { description: 'manage API keys', subcommands: [create, list, revoke] });
+export const keyCommand = command('key', {
+  description: 'manage API keys',
+  subcommands: [create, list, revoke],
+});

@@ -36,7 +36,7 @@ interface StoreMigrationReport {
   readonly found: number;
   readonly wanted: number;
   readonly steps: readonly { readonly version: number; readonly name: string }[];
-  /** Features of the engine that were asked for. */
+  /** Features of the database that were asked for. */
   readonly features: readonly EngineFeatureStep[];
   /** Keys created before keys were bound to their store. */
   readonly keys: readonly ApiKey[];
@@ -46,7 +46,7 @@ interface StoreMigrationReport {
 
 const EMPTY_REPORT = { found: 0, wanted: 0, steps: [], features: [], keys: [], ignores: [] };
 
-export const addMigrate = command('migrate', {
+export const migrateCommand = command('migrate', {
   description:
     'migrate a store to this version: the schema of a database, the format of a log, the keys, the .gitignore of a workspace',
   options: MIGRATE_OPTIONS,

@@ -7,7 +7,7 @@ import { LEASE_OPTION, parseWaitSeconds, parseWorkKind } from '../option-parsers
 import { reportRefusal, unwrapReply } from '../replies.js';
 import { claimInSession } from '../signing.js';
 
-export const addNext = command('next', {
+export const nextCommand = command('next', {
   description: 'claim the best ready work, and print its briefing',
   options: {
     '--track <track>': 'only tasks of this track',

@@ -54,7 +54,7 @@ const reassign = command('reassign <id>', {
 });
 
 /** The commands by which an operator overrides the state of a task. */
-export const addOperatorCommands = commands(
+export const operatorCommands = commands(
   simpleCommand('reset <id>', 'reset', 'reopen a completed task'),
   simpleCommand('hold <id>', 'hold', 'prevent claims until unhold'),
   simpleCommand('unhold <id>', 'unhold', 'allow claims again'),

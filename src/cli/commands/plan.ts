@@ -117,7 +117,7 @@ const show = command('show', {
   },
 });
 
-export const addPlan = command('plan', {
+export const planCommand = command('plan', {
   description: 'manage the plan: tracks, tasks and dependencies',
   subcommands: [importFile, check, show],
 });

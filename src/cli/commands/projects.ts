@@ -9,7 +9,7 @@ const PAGE_SIZE = 1000;
 /** Bounds the memory. */
 const PROJECTS_MAX = 100_000;
 
-export const addProjects = command('projects', {
+export const projectsCommand = command('projects', {
   description: 'list the projects of this tenant',
   async run(context) {
     const projects = await allProjects(await context.genesisForTenant());

@@ -9,7 +9,7 @@ import { parseWholeNumber } from '../option-parsers.js';
 import { countText } from '../output/text.js';
 import { showDecision, unwrapReply } from '../replies.js';
 
-export const addPropose = command('propose <edge>', {
+export const proposeCommand = command('propose <edge>', {
   description: 'propose your drafts as the candidate of an edge: runners run its checks',
   options: {
     ...HANDLE_OPTIONS,

@@ -15,7 +15,7 @@ import { writeNew } from '../methodology/write-new.js';
 import { readinessText, releaseText } from '../output/release.js';
 import { reportRefusal, unwrapReply } from '../replies.js';
 
-export const addRelease = command('release', {
+export const releaseCommand = command('release', {
   description: 'release a version: check readiness, write the manifest and changelog',
   options: {
     '--version <version>': { about: 'version, such as 1.2.0', required: true },

@@ -53,7 +53,7 @@ once. Opening it changes nothing.`,
   },
 });
 
-export const addReview = command('review', {
+export const reviewCommand = command('review', {
   description: 'list pending reviews, show a candidate and decide on it',
   options: {
     '--list': 'list all pending reviews (default)',

@@ -25,7 +25,7 @@ const RUN_OPTIONS = {
   '--result <file>': 'file that the program writes its result to (default: $GENESIS_RESULT)',
 } as const;
 
-export const addRun = command('run <command...>', {
+export const runCommand = command('run <command...>', {
   synopsis: '[options] -- <command...>',
   description: 'claim the next task or edge, run a program on it, and submit its result',
   options: RUN_OPTIONS,
@@ -53,12 +53,16 @@ Examples:
   gen run -- ./agent.sh
   gen run --loop --track B --lease 5m -- python3 agent.py
   gen run --loop --kind edge --role full_stack -- "$PWD/agent.sh"`,
-  run: runCommand,
+  run: runAgentCommand,
 });
 
 type RunOptions = OptionsOf<typeof RUN_OPTIONS>;
 
-async function runCommand(context: CommandContext, command: string[], options: RunOptions): Promise<void> {
+async function runAgentCommand(
+  context: CommandContext,
+  command: string[],
+  options: RunOptions,
+): Promise<void> {
   assertRunnable(context.io, command[0] ?? '');
   const target = await workTargetOf(context);
   // A worker retries while the server is unreachable. Check once first, so that a missing server is reported.

@@ -103,7 +103,7 @@ const revoke = command('revoke <runner_id>', {
   },
 });
 
-export const addRunner = command('runner', {
+export const runnerCommand = command('runner', {
   description: 'manage runners, whose evidence of checks counts under the policy evidence: verified',
   subcommands: [enrol, run, list, candidates, revoke],
 });

@@ -66,7 +66,7 @@ Examples:
   },
 });
 
-export const addRuns = command('runs', {
+export const runsCommand = command('runs', {
   description: 'list, inspect, cancel and retry the runs of edges',
   options: { '--feature <id>': 'only this feature' },
   help: `

@@ -76,4 +76,4 @@ Examples:
   },
 });
 
-export const addSettings = commands(limits, policy);
+export const settingsCommands = commands(limits, policy);

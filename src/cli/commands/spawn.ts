@@ -56,7 +56,7 @@ Examples:
     }),
 });
 
-export const addSpawn = command('spawn', {
+export const spawnCommand = command('spawn', {
   description: 'create a feature, or a child of one: discovery, spike, poc, hotfix',
   options: {
     '--type <type>': { about: 'type of the feature', choices: VECTOR_TYPES },

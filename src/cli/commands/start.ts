@@ -7,7 +7,7 @@ import { submitWithDrafts } from '../methodology/submit-command.js';
 import { startText } from '../output/start.js';
 import { unwrapReply } from '../replies.js';
 
-export const addStart = command('start', {
+export const startCommand = command('start', {
   description: 'show the next step, and why; writes nothing',
   options: {
     '--feature <id>': 'only this feature',

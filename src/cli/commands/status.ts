@@ -66,4 +66,4 @@ const sessions = command('sessions', {
   },
 });
 
-export const addStatus = commands(status, agents, sessions);
+export const statusCommands = commands(status, agents, sessions);

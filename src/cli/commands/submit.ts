@@ -15,7 +15,7 @@ import { refusalLines, submissionText } from '../output/submission.js';
 import { reportRefusal, unwrapReply } from '../replies.js';
 import { type ResultBody, resultBody } from '../result.js';
 
-export const addSubmit = command('submit <id>', {
+export const submitCommand = command('submit <id>', {
   description: 'submit the result',
   options: {
     ...HANDLE_OPTIONS,

@@ -32,7 +32,7 @@ const status = command('status', {
   run: async (context, { remote }) => (await runSync()).statusHere(context, remote),
 });
 
-export const addSync = command('sync', {
+export const syncCommand = command('sync', {
   description: 'synchronise the log of this workspace with a coordinator',
   help: '\nThe coordinator is the authority: claims made offline are proposed to it, and may be refused.\n\nExamples:\n  gen sync status --remote https://fleet.example.com\n  gen sync push\n  gen sync pull',
   subcommands: [push, pull, status],

@@ -5,7 +5,7 @@ import { collectOption, parseWholeNumber } from '../option-parsers.js';
 import { countText } from '../output/text.js';
 import { unwrapReply } from '../replies.js';
 
-export const addTaskAdd = command('add <id>', {
+export const taskAddCommand = command('add <id>', {
   description: 'add a task to the plan',
   options: {
     '--description <text>': { about: 'description of the task', required: true },

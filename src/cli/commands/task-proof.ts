@@ -7,7 +7,7 @@ import { fileUnreadable, wrongUsage } from '../exit.js';
 import { collectTaskProof } from '../proof/collect-task-proof.js';
 import type { SentBody } from '../proof/signed-bodies.js';
 
-export const addTaskProof = command('proof <id>', {
+export const taskProofCommand = command('proof <id>', {
   description: 'prove how the accepted result of a task or an edge came about',
   options: {
     '--out <file>': 'file to write (default: standard output)',

@@ -155,4 +155,4 @@ const describePair = (before: ShownContent, after: ShownContent): string =>
     )
     .join('\n');
 
-export const addTaskResult = commands(result, diff);
+export const taskResultCommands = commands(result, diff);

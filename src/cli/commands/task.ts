@@ -12,13 +12,13 @@ import { taskText } from '../output/task.js';
 import { formatUtc } from '../output/text.js';
 import { reportRefusal, unwrapReply } from '../replies.js';
 import { claimInSession } from '../signing.js';
-import { addNote, addReleaseClaim, addRenew } from './holder.js';
-import { addOperatorCommands } from './operate.js';
-import { addPropose } from './propose.js';
-import { addSubmit } from './submit.js';
-import { addTaskAdd } from './task-add.js';
-import { addTaskProof } from './task-proof.js';
-import { addTaskResult } from './task-result.js';
+import { noteCommand, releaseClaimCommand, renewCommand } from './holder.js';
+import { operatorCommands } from './operate.js';
+import { proposeCommand } from './propose.js';
+import { submitCommand } from './submit.js';
+import { taskAddCommand } from './task-add.js';
+import { taskProofCommand } from './task-proof.js';
+import { taskResultCommands } from './task-result.js';
 
 const claim = command('claim <id>', {
   description: 'claim a task or an edge',
@@ -102,22 +102,22 @@ const expired = command('expired', {
   },
 });
 
-export const addTask = command('task', {
+export const taskCommand = command('task', {
   description: 'claim, submit, inspect and manage a task',
   subcommands: [
     claim,
-    addRenew,
-    addReleaseClaim,
-    addNote,
-    addPropose,
-    addSubmit,
+    renewCommand,
+    releaseClaimCommand,
+    noteCommand,
+    proposeCommand,
+    submitCommand,
     show,
     history,
     explain,
     expired,
-    addTaskResult,
-    addTaskProof,
-    addTaskAdd,
-    addOperatorCommands,
+    taskResultCommands,
+    taskProofCommand,
+    taskAddCommand,
+    operatorCommands,
   ],
 });

@@ -10,7 +10,7 @@ import { AT_OPTION } from '../option-parsers.js';
 import { type TraceResult, traceText } from '../output/trace.js';
 import { unwrapReply } from '../replies.js';
 
-export const addTrace = command('trace <req>', {
+export const traceCommand = command('trace <req>', {
   description: 'trace a requirement from its origin to files, tests and commits',
   options: {
     '--direction <direction>': {

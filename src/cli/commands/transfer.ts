@@ -168,7 +168,7 @@ async function withArchiveFile(
   }
 }
 
-export const addTransfer = commands(exportCommand, importCommand);
+export const transferCommands = commands(exportCommand, importCommand);
 
 async function* linesOf(archive: string): AsyncGenerator<ArchiveLine> {
   const input = createReadStream(archive);

@@ -46,7 +46,7 @@ const UP_OPTIONS = {
 } as const;
 type UpOptions = OptionsOf<typeof UP_OPTIONS>;
 
-export const addUp = command('up', {
+export const upCommand = command('up', {
   description:
     'start the coordinator (default store: the log of this workspace, or else the local log under .genesis/)',
   options: UP_OPTIONS,

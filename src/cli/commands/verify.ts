@@ -24,7 +24,7 @@ import { verifyLog } from '../verify/verify-log.js';
 
 const REPORT_EVERY_EVENTS = 10_000;
 
-export const addVerify = command('verify [log]', {
+export const verifyCommand = command('verify [log]', {
   description:
     'replay a log from its first line and check its hash chain, order, invariants, checkpoints and signatures',
   options: {
@@ -202,7 +202,7 @@ function foreignText({ foreign_lines, foreign_unsealed }: LogReport): string[] {
   return [`${countText(foreign_lines, 'line')} of other programs, ${unsealed}`];
 }
 
-/** What was checked: the hash chain of log files, or that an engine's heads equal the fold of its events. */
+/** What was checked: the hash chain of log files, or that a database's heads equal the fold of its events. */
 const storageChecksText = (logs: readonly LogReport[]): string =>
   logs.some(({ files }) => files > 0)
     ? 'the seal of each block and its place in the chain'

@@ -3,7 +3,7 @@ import { unwrapReply } from '../replies.js';
 
 const NAME_WIDTH = 8;
 
-export const addWhoami = command('whoami', {
+export const whoamiCommand = command('whoami', {
   description: 'show the server, and the name, role and tenant of your credential',
   async run(context) {
     const genesis = await context.genesisForTenant();

@@ -9,7 +9,7 @@ import { AT_OPTION } from '../option-parsers.js';
 import { zoomText } from '../output/zoom.js';
 import { unwrapReply } from '../replies.js';
 
-export const addZoom = command('zoom', {
+export const zoomCommand = command('zoom', {
   description: 'show the graph in four bands, or one edge in detail',
   options: {
     '--edge <edge>': 'edge to show',

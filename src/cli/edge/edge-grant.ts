@@ -1,13 +1,10 @@
-import type { GrantedClaim } from '../../core/contract/claims.js';
-import type { EffectiveCheck } from '../../core/contract/tasks.js';
-import { submitCandidateCommand } from '../../core/engine/holder-advice.js';
-import { genCommand } from '../../core/methodology/definition/command.js';
+import type { EffectiveCheck } from '../../core/contract/checks.js';
+import type { GrantedClaim } from '../../core/contract/claim-records.js';
 import { subjectKindOf } from '../../core/subject.js';
 import type { DraftGrant } from '../../workspace/drafts/draft-grant.js';
 import { Workspace } from '../../workspace/workspace.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure } from '../exit.js';
-import { singleLine } from '../output/text.js';
 import { unwrapReply } from '../replies.js';
 
 /** What the grant of an edge carries in addition to the claim. */
@@ -68,42 +65,4 @@ export async function removeWorktree(
   const { removeGrantFolders } = await import('../../workspace/drafts/isolation.js');
   const refusal = await removeGrantFolders(workspace, { ...grant, subject: grant.task_id });
   if (refusal !== null) context.warn(`The worktree was not removed: ${refusal.says}`);
-}
-
-/** The title, the draft folder, the checks, and how to submit. */
-export function edgeGrantLines(context: CommandContext, grant: EdgeGrant, taskId: string): string[] {
-  const { draft_folder, title, checks } = grant;
-  const { paint } = context;
-  const lines = title === null ? [''] : [...context.wrap(title, 2), ''];
-  lines.push(`  Write to   ${draft_folder ?? 'any folder: there is no workspace here'}`);
-  if (draft_folder !== null) lines.push(...context.labelled('', PATHS_HINT, 13).map(paint.dim));
-  if (checks.length > 0) lines.push('', '  Checks:');
-  lines.push(...checks.flatMap((check) => checkLines(check, context)));
-  return [...lines, '', ...whenDoneLines(grant, taskId, context.repeatedOptions())];
-}
-
-/** Only drafts can be proposed, so under `verified` there is no other way to submit. */
-function whenDoneLines({ draft_folder, checks, needs_evidence }: EdgeGrant, taskId: string, options: string) {
-  if (needs_evidence) {
-    return [
-      `When done: ${genCommand('task', 'propose', taskId)}${options}`,
-      `When a runner has passed it (${genCommand('task', 'explain', taskId)}${options}): ${submitCandidateCommand(taskId, checks)}${options}`,
-    ];
-  }
-  const result = draft_folder === null ? '--file RESULT' : '--drafts';
-  const report = checks.some(({ type }) => type !== 'human') ? ' --check NAME=pass …' : '';
-  return [`When done: gen task submit ${taskId} ${result}${report}${options}`];
-}
-
-const PATHS_HINT =
-  'Write each file under its path in the project: docs/a.md goes to docs/a.md in that folder.';
-
-function checkLines(check: EffectiveCheck, { paint, wrap }: CommandContext): string[] {
-  const { name, type, criterion, required, command, skipped } = check;
-  const by = type === 'human' ? 'a human, in gen review' : type;
-  const lines = [`    ${singleLine(name)} (${by}${required ? '' : ', not required'})`];
-  if (criterion !== '') lines.push(...wrap(criterion, 6).map(paint.dim));
-  if (command !== undefined) lines.push(paint.dim(`      $ ${singleLine(command)}`));
-  if (skipped !== null) lines.push(...wrap(`Skipped: ${skipped}`, 6).map(paint.dim));
-  return lines;
 }

@@ -9,8 +9,8 @@ import type { PromptText } from '../../engine/prompts/build-prompt.js';
 import type { RunBlobs } from '../../engine/run-blobs.js';
 import { adoptableResults, describeOutcome } from '../task-results/find-result.js';
 import { fileBytes, textsOf } from './draft-files.js';
+import { fetchEvents } from './fetch-events.js';
 import { lastCandidate } from './promoted-files.js';
-import { readEvents } from './read-events.js';
 
 /** Of each kind. Older attempts tell less. */
 const ATTEMPTS_MAX = 3;
@@ -33,7 +33,7 @@ export async function parkedTexts(
   const parked = adoptableResults(await readResults(genesis, subject))
     .slice(-ATTEMPTS_MAX)
     .reverse();
-  const runs = foldRuns(await readEvents(genesis, { task_id: subject })).filter(
+  const runs = foldRuns(await fetchEvents(genesis, { task_id: subject })).filter(
     ({ ended_at, status }) => ended_at !== null && status !== 'CONVERGED',
   );
   const texts: PromptText[] = [];

@@ -24,8 +24,8 @@ import type { Workspace } from '../../workspace/workspace.js';
 import { CommandFailure, wrongUsage } from '../exit.js';
 import { draftFiles } from './draft-files.js';
 import { evidenceChanges } from './evidence-changes.js';
+import { fetchEvents } from './fetch-events.js';
 import { parkedTexts } from './parked-texts.js';
-import { readEvents } from './read-events.js';
 import { remoteBlobs } from './remote-blobs.js';
 
 interface ServiceOptions {
@@ -116,7 +116,7 @@ export async function readProject(workspace: Workspace, genesis: Pick<Genesis, '
 
 /** Features as the coordinator knows them: the last record of each. */
 async function recordedFeatures(genesis: Pick<Genesis, 'events'>): Promise<Feature[]> {
-  const events = await readEvents(genesis, { type: 'FEATURE_CHANGED' });
+  const events = await fetchEvents(genesis, { type: 'FEATURE_CHANGED' });
   const records = events.map(({ payload }) => payload.record as Feature | undefined);
   return [...new Map(records.flatMap((one) => (one === undefined ? [] : [[one.feature_id, one]]))).values()];
 }
@@ -183,7 +183,7 @@ function coordinationOf(genesis: Genesis): EdgeCoordination {
     proposeCandidate: (body) => genesis.proposeCandidate(body),
     explain: (subject) => genesis.explain(subject),
     evidenceChanges: (signal) => evidenceChanges(genesis, signal),
-    eventsOf: (subject) => readEvents(genesis, { task_id: subject }),
+    eventsOf: (subject) => fetchEvents(genesis, { task_id: subject }),
   };
 }
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { temporaryFolder } from '../testing/cli-harness.js';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { AgentLog } from './agent-log.js';
 
 it('keeps the newest output in at most two files of the given size', async () => {

@@ -1,5 +1,5 @@
 import { type Genesis, isProblem } from '../../client/index.js';
-import type { TaskClaim } from '../../core/contract/claims.js';
+import type { TaskClaim } from '../../core/contract/claim-records.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import type { Io } from '../io.js';
 import { requiredSigningKey } from '../signing.js';

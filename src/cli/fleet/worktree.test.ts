@@ -3,14 +3,9 @@ import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { temporaryFolder } from '../testing/cli-harness.js';
+import { git } from '../../../test/support/git.js';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { AgentWorktree, findRepository, type Repository } from './worktree.js';
-
-const git = (cwd: string, ...args: string[]): string =>
-  execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.org', ...args], {
-    cwd,
-    encoding: 'utf8',
-  }).trim();
 
 async function createRepository(): Promise<{ repository: Repository; folder: string }> {
   const root = await temporaryFolder();

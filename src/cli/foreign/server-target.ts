@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ForeignTarget } from '../../coordinator/transfer/import-foreign.js';
 import { partsOf } from '../../coordinator/transfer/imported-events.js';
-import { BATCH_ITEMS_MAX } from '../../core/contract/claims.js';
+import { BATCH_ITEMS_MAX } from '../../core/contract/claim-bodies.js';
 import type { NewEvent } from '../../core/events/envelope.js';
 import type { ProjectKey } from '../../stores/store.js';
 import type { CommandContext } from '../context.js';

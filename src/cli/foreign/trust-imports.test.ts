@@ -2,9 +2,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { F, foreignLine, PROJECT_FILES } from '../../../test/support/imported-project.js';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { startServer } from '../../server/server.js';
 import { openMemoryStore } from '../../stores/memory/memory-store.js';
-import { temporaryFolder } from '../testing/cli-harness.js';
 import { gen, type TerminalOptions } from '../testing/terminal.js';
 
 const FIRST = `${F}#intent_requirements`;

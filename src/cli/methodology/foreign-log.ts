@@ -28,7 +28,7 @@ export async function withForeignLog(
   work: (connection: ProjectConnection<ReadOnlyCalls>) => Promise<void>,
 ): Promise<void> {
   const file = resolve(context.io.cwd, logPath);
-  const events = await readEvents(file);
+  const events = await readEventFile(file);
   const store = openMemoryStore();
   store.restore(events);
   const { tenant_id, project_id } = events[0] ?? FOREIGN_PROJECT_KEY;
@@ -75,7 +75,7 @@ function placeholderFeatures(events: readonly EventEnvelope[]): FileTexts {
   );
 }
 
-async function readEvents(file: string): Promise<EventEnvelope[]> {
+async function readEventFile(file: string): Promise<EventEnvelope[]> {
   const found = await stat(file).catch(() => null);
   if (found === null || !found.isFile())
     throw failureWithCode('FILE_UNREADABLE', `File not found: ${file}. Check --log.`);

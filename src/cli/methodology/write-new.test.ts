@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { temporaryFolder } from '../testing/cli-harness.js';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { writeNew } from './write-new.js';
 
 it('writes a file atomically, and never overwrites an existing one', async () => {

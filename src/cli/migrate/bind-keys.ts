@@ -17,7 +17,7 @@ export async function bindKeys(
     return bound.keys;
   });
   return work.catch((error: Error) => {
-    // In an SQL engine, a user who may change the schema need not be allowed to use it.
+    // In an SQL database, a user who may change the schema need not be allowed to use it.
     if (url.startsWith('file:') || error.name !== 'StoreRefused') throw error;
     context.printNotice(`The store’s keys were not checked: ${error.message}`);
     return [];

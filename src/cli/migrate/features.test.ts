@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { parseDynamodbUrl } from '../../stores/dynamodb/options.js';
 import { type DynamodbHarness, describeOnDynamodb } from '../../stores/dynamodb/testing/harness.js';
 import type { CallFate, DynamodbProxy, ProxiedCall } from '../../stores/dynamodb/testing/proxy.js';
-import { temporaryFolder } from '../testing/cli-harness.js';
 import { gen } from '../testing/terminal.js';
 
 /**

@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { copyOfFormat1 } from '../../stores/file/testing/format-1.js';
-import { temporaryFolder } from '../testing/cli-harness.js';
 import { gen } from '../testing/terminal.js';
 
 const formatOf = async (root: string): Promise<number> =>

@@ -1,4 +1,4 @@
-import type { TaskClaim } from '../../core/contract/claims.js';
+import type { TaskClaim } from '../../core/contract/claim-records.js';
 import type { CommandContext } from '../context.js';
 import { claimColumns } from './overview.js';
 

@@ -1,4 +1,5 @@
-import type { ClaimHistory, Lineage, ReviewEntry } from '../../core/contract/tasks.js';
+import type { ReviewEntry } from '../../core/contract/reviews.js';
+import type { ClaimHistory, Lineage } from '../../core/contract/tasks.js';
 import type { LineageTable } from '../../core/views/index.js';
 import type { CommandContext } from '../context.js';
 import { paintState } from './paint.js';

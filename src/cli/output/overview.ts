@@ -1,4 +1,4 @@
-import type { TaskClaim } from '../../core/contract/claims.js';
+import type { TaskClaim } from '../../core/contract/claim-records.js';
 import type { AgentView, ProjectStatus } from '../../core/contract/overview.js';
 import type { SessionRecord } from '../../core/contract/sessions.js';
 import { trackPurpose } from '../../core/plan/index.js';

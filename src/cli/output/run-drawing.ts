@@ -1,4 +1,4 @@
-import type { EffectiveCheck } from '../../core/contract/tasks.js';
+import type { EffectiveCheck } from '../../core/contract/checks.js';
 import type { StateMachine } from '../../core/engine/asl.js';
 import { type Cost, NO_COST } from '../../core/engine/check-outcome.js';
 import type { StepEvent } from '../../engine/runs/execute-run.js';

@@ -1,4 +1,4 @@
-import type { EffectiveCheck } from '../../core/contract/tasks.js';
+import type { EffectiveCheck } from '../../core/contract/checks.js';
 import type { Cost } from '../../core/engine/check-outcome.js';
 import type { CompiledMachine } from '../../core/engine/compile-machine.js';
 import { nextCommandOf } from '../../core/engine/run-advice.js';

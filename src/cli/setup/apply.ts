@@ -1,5 +1,6 @@
 import { mkdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { unlessMissing } from '../../stores/file/disk.js';
 
 /** Our part of a configuration file that may also hold other content. */
 export interface ConfigSection {
@@ -92,8 +93,5 @@ const findUnchangedWrite = (
 ): WrittenFile | undefined => known.find((written) => written.path === path && written.after === current);
 
 export async function readTextOrNull(path: string): Promise<string | null> {
-  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null;
-    throw error;
-  });
+  return unlessMissing(readFile(path, 'utf8'), null);
 }

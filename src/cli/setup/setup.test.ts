@@ -3,8 +3,9 @@ import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/pro
 import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { VERSION } from '../program.js';
-import { startPlannedHarness, temporaryFolder } from '../testing/cli-harness.js';
+import { startPlannedHarness } from '../testing/cli-harness.js';
 import { type CommandResult, gen } from '../testing/terminal.js';
 import { createProject } from '../testing/workspace.js';
 import { CLIENT_SECTIONS, CLIENTS, type ClientName, type SetupEnvironment } from './clients.js';

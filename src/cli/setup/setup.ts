@@ -27,7 +27,7 @@ import {
 } from './clients.js';
 import { trustAdviceFor } from './folder-trust.js';
 
-export const addSetup: AddCommands = (program, wrapAction) => {
+export const setupCommand: AddCommands = (program, wrapAction) => {
   program
     .command('setup')
     .description('configure a coding agent: write its MCP server, permissions, hooks and instructions')
@@ -63,12 +63,12 @@ async function setup(
   { scope, undo, check }: { scope: Scope; undo?: true; check?: true },
 ): Promise<void> {
   const { io } = context;
-  const setupCommand = `gen setup ${client}${scope === 'user' ? ' --scope user' : ''}`;
+  const commandLine = `gen setup ${client}${scope === 'user' ? ' --scope user' : ''}`;
   if (check) {
     const environment = setupEnvironment(io, scope, []);
     const trustAdvice = await trustAdviceFor(client, environment);
     const sections = CLIENT_SECTIONS[client](environment);
-    return checkSetup(context, sections, (path) => displayPath(io, path), setupCommand, trustAdvice);
+    return checkSetup(context, sections, (path) => displayPath(io, path), commandLine, trustAdvice);
   }
   const receipts = new JsonRecordFolder<Receipt>(join(userFolder(io), 'setup'));
   const name = recordName(client, scope === 'user' ? osHomeFolder(io) : io.cwd);
@@ -100,8 +100,8 @@ async function setup(
   printChanges(context, changes, [
     `${CLIENT_NAMES[client]} connects to ${project} ${where} at its next start.`,
     ...(trustAdvice === null ? [] : [trustAdvice]),
-    `To check it: ${setupCommand} --check`,
-    `To undo: ${setupCommand} --undo`,
+    `To check it: ${commandLine} --check`,
+    `To undo: ${commandLine} --undo`,
   ]);
 }
 

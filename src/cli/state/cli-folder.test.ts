@@ -1,8 +1,9 @@
 import { mkdir, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { WORKSPACE_FOLDER } from '../../workspace/workspace.js';
-import { startPlannedHarness, temporaryFolder } from '../testing/cli-harness.js';
+import { startPlannedHarness } from '../testing/cli-harness.js';
 import { gen, start } from '../testing/terminal.js';
 import { cliFolder } from './cli-folder.js';
 

@@ -1,7 +1,7 @@
 import { lstat, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../testing/cli-harness.js';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { CliState } from './cli-state.js';
 
 const TARGET = { url: 'http://127.0.0.1:4680', tenant: 'default', project: 'shop' };

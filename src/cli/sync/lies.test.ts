@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { temporaryFolder } from '../testing/cli-harness.js';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { gen } from '../testing/terminal.js';
 import { createWorkspace, EDGE, KEY, withOfflineCoordinator } from './testing.js';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { human } from '../../../test/support/agent.js';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import { TestServer } from '../../server/testing/test-server.js';
-import { temporaryFolder } from '../testing/cli-harness.js';
 import { gen } from '../testing/terminal.js';
 import { createWorkspace, EDGE, KEY, withOfflineCoordinator } from './testing.js';
 

@@ -1,9 +1,9 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { startServer } from '../../server/server.js';
 import { openMemoryStore } from '../../stores/memory/memory-store.js';
-import { temporaryFolder } from '../testing/cli-harness.js';
 import { gen } from '../testing/terminal.js';
 import { createWorkspace, EDGE, KEY, withOfflineCoordinator } from './testing.js';
 

@@ -1,7 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { type RunningServer, startServer } from '../../server/server.js';
 import { openMemoryStore } from '../../stores/memory/memory-store.js';
 import { gen, type TerminalOptions } from './terminal.js';
@@ -19,12 +19,6 @@ tracks:
       description: The API
       depends_on: [A-001-schema]
 `;
-
-export async function temporaryFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'gen-cli-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 export interface CliHarness {
   readonly terminal: TerminalOptions & { readonly env: Record<'GENESIS_URL' | 'GENESIS_AGENT', string> };

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { temporaryFolder } from './cli-harness.js';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import type { TerminalOptions } from './terminal.js';
 
 export const FEATURE_ID = 'REQ-F-AUTH-001';

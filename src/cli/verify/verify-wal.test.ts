@@ -1,10 +1,11 @@
 import { readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { Coordinator } from '../../coordinator/coordinator.js';
 import { openFileStore } from '../../stores/file/file-store.js';
 import { copyOf } from '../../stores/file/wal/testing.js';
-import { PLAN, temporaryFolder } from '../testing/cli-harness.js';
+import { PLAN } from '../testing/cli-harness.js';
 import { gen } from '../testing/terminal.js';
 
 const KEY = { tenant_id: 'default', project_id: 'shop' };

@@ -2,6 +2,7 @@ import { createHash, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { appendFile, copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { publicKeyText, signCommand } from '../../client/sign-command.js';
 import { Coordinator } from '../../coordinator/coordinator.js';
 import type { EventEnvelope, NewEvent } from '../../core/events/envelope.js';
@@ -14,7 +15,7 @@ import { fileMigrator } from '../../stores/file/migrator.js';
 import { copyOfFormat1, FORMAT_1_KEY, format1Events } from '../../stores/file/testing/format-1.js';
 import { WriteBatch } from '../../stores/file/write-batch.js';
 import { transactionOf } from '../../stores/transaction.js';
-import { PLAN, temporaryFolder } from '../testing/cli-harness.js';
+import { PLAN } from '../testing/cli-harness.js';
 import { gen } from '../testing/terminal.js';
 
 const KEY = { tenant_id: 'default', project_id: 'shop' };

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Genesis } from '../../client/index.js';
-import type { GrantedClaim } from '../../core/contract/claims.js';
+import type { GrantedClaim } from '../../core/contract/claim-records.js';
 import { subjectKindOf } from '../../core/subject.js';
 import { Workspace } from '../../workspace/workspace.js';
 import { createDraftFolder } from '../edge/edge-grant.js';

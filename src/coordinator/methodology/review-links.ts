@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { v7 as uuidFromTime } from 'uuid';
 import type { Head } from '../../core/claims/head.js';
-import type { GateResult } from '../../core/contract/claims.js';
+import type { GateResult } from '../../core/contract/claim-replies.js';
 import { type CreatedReviewLink, type PendingReview, reviewLinkBody } from '../../core/contract/reviews.js';
 import {
   linkExpiryMs,

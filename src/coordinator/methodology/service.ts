@@ -1,5 +1,5 @@
 import { type CheckpointReply, checkpointBody } from '../../core/contract/checkpoints.js';
-import type { GateResult } from '../../core/contract/claims.js';
+import type { GateResult } from '../../core/contract/claim-replies.js';
 import { type GapsFoundReply, type GapsReply, gapsBody } from '../../core/contract/gaps.js';
 import {
   type FeatureView,

@@ -1,5 +1,6 @@
 import { claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
-import type { Briefing, FailingCheck } from '../../core/contract/claims.js';
+import type { Briefing } from '../../core/contract/briefing.js';
+import type { FailingCheck } from '../../core/contract/checks.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { FAILED_RESULTS } from '../../core/methodology/progress/evolve-iteration.js';
 import { acceptedResult, lineageOf, resultsOf } from '../../core/views/index.js';

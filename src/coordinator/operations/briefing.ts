@@ -1,4 +1,5 @@
-import type { Briefing, GrantedClaim } from '../../core/contract/claims.js';
+import type { Briefing } from '../../core/contract/briefing.js';
+import type { GrantedClaim } from '../../core/contract/claim-records.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { ownValue } from '../../core/own-value.js';
 import { dependenciesOf, subtaskDescription } from '../../core/plan/index.js';

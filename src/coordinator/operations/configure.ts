@@ -12,7 +12,7 @@ import { draftEvent, type TransactionBuilder } from '../queue/transaction-builde
 import { type Problem, problem } from '../wire/problem.js';
 import { operationOf, requestKeyOf } from './shared.js';
 
-/** Engines limit the records per transaction; further features go into further transactions. */
+/** Databases limit the records per transaction; further features go into further transactions. */
 const FEATURES_PER_TRANSACTION_MAX = 30;
 
 export interface ConfigureRequest {

@@ -1,4 +1,5 @@
-import type { EffectiveCheck, Explanation } from '../../core/contract/tasks.js';
+import type { EffectiveCheck } from '../../core/contract/checks.js';
+import type { Explanation } from '../../core/contract/tasks.js';
 import { checkDigestText } from '../../core/engine/check-digest.js';
 import {
   type CandidateRecord,

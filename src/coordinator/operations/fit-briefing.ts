@@ -1,4 +1,4 @@
-import type { Briefing } from '../../core/contract/claims.js';
+import type { Briefing } from '../../core/contract/briefing.js';
 
 const BRIEFING_BYTES_MAX = 8 * 1024;
 const DEPENDENCIES_LISTED_MIN = 10;

@@ -1,4 +1,5 @@
-import type { ClaimResult, NextBody } from '../../core/contract/claims.js';
+import type { NextBody } from '../../core/contract/claim-bodies.js';
+import type { ClaimResult } from '../../core/contract/claim-replies.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { MethodologyState } from '../../core/methodology/progress/feature-state.js';
 import { type EdgeQueue, edgeQueue } from '../../core/methodology/routing/edge-queue.js';

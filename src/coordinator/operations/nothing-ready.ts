@@ -1,4 +1,4 @@
-import type { ClaimResult } from '../../core/contract/claims.js';
+import type { ClaimResult } from '../../core/contract/claim-replies.js';
 import type { EdgeQueue } from '../../core/methodology/routing/edge-queue.js';
 import { isDone } from '../../core/views/index.js';
 import type { DecisionView } from '../queue/decision-view.js';

@@ -1,7 +1,12 @@
 import type { z } from 'zod';
 import { applicableAgentRole } from '../../core/agent-role.js';
 import type { ClaimHandle } from '../../core/claims/commands.js';
-import { ATOMIC_ITEMS_MAX, batchClaimBody, type ClaimBody, claimBody } from '../../core/contract/claims.js';
+import {
+  ATOMIC_ITEMS_MAX,
+  batchClaimBody,
+  type ClaimBody,
+  claimBody,
+} from '../../core/contract/claim-bodies.js';
 import { parseBodyFastPath } from '../../core/contract/fast-path-bodies.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import { isTaskId, parseTaskId } from '../../core/plan/index.js';
@@ -87,12 +92,13 @@ function parseEdge(featureId: string, edge: string): string | Problem {
   return edgeSubject(featureId, edge);
 }
 
-interface HandleBody {
+export interface HandleBody {
   readonly task_id: string;
   readonly session_id: string;
   readonly claim_id?: string | undefined;
   readonly expected_generation?: number;
   readonly generation?: number;
+  readonly signature?: string | undefined;
 }
 
 /** Parses a holder's command: its body, subject and claim handle. */

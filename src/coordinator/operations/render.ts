@@ -1,14 +1,14 @@
 import type { Decision, OverlappingClaim } from '../../core/claims/commands.js';
 import type { AcceptedResult, Head, LastClaim } from '../../core/claims/head.js';
+import type { GrantedClaim } from '../../core/contract/claim-records.js';
 import type {
   ClaimResult,
   GateResult,
-  GrantedClaim,
   NoteResult,
   ReleaseResult,
   RenewalResult,
   SubmissionResult,
-} from '../../core/contract/claims.js';
+} from '../../core/contract/claim-replies.js';
 import {
   adviceFor,
   type ClaimRefusal,

@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { HarnessAgent, human } from '../../../test/support/agent.js';
 import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import { sha256Hex } from '../runtime/identity.js';
 
 const A = 'A-001-core';
 const KIB_64 = 64 * 1024;
-const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
 forEachStore('results', (open) => {
   async function openWithClaim(limits = {}) {
@@ -34,7 +33,7 @@ forEachStore('results', (open) => {
     expect((await alpha.submits(A, data)).accepted).toBe(true);
     const payload = (await harness.events()).at(-1)?.payload;
     expect(payload).not.toHaveProperty('result_data');
-    expect(payload?.blob_sha256).toBe(sha256(JSON.stringify(data)));
+    expect(payload?.blob_sha256).toBe(sha256Hex(JSON.stringify(data)));
     await harness.restart();
     const { queries } = harness.coordinator;
     const id = unwrap(await queries.listResults(P, A)).results[0]?.id ?? '';
@@ -46,7 +45,7 @@ forEachStore('results', (open) => {
   test('can be uploaded first and submitted by their hash', async () => {
     const { coordinator, alpha } = await openWithClaim();
     const bytes = Buffer.from('not json');
-    const blob_sha256 = sha256('not json');
+    const blob_sha256 = sha256Hex('not json');
     const put = await coordinator.blobs.putBlob('acme', blob_sha256, bytes);
     expect(put).toEqual({ sha256: blob_sha256, size_bytes: 8 });
     const { session_id, generation } = alpha.handle(A);
@@ -89,10 +88,10 @@ forEachStore('results', (open) => {
   test('that name a missing blob, or one of another tenant, are refused and the claim stays', async () => {
     const { harness, coordinator, alpha } = await openWithClaim();
     const bytes = Buffer.from('theirs');
-    unwrap(await coordinator.blobs.putBlob('other', sha256('theirs'), bytes));
+    unwrap(await coordinator.blobs.putBlob('other', sha256Hex('theirs'), bytes));
     const position = await harness.position();
     const { session_id, generation } = alpha.handle(A);
-    const body = { task_id: A, session_id, generation, blob_sha256: sha256('theirs') };
+    const body = { task_id: A, session_id, generation, blob_sha256: sha256Hex('theirs') };
     expect(await coordinator.holder.submitResult(P, body)).toMatchObject({ problem: 'BLOB_MISSING' });
     expect(await harness.position()).toBe(position);
     expect((await alpha.submits(A)).accepted).toBe(true);
@@ -101,14 +100,16 @@ forEachStore('results', (open) => {
   test('a blob is stored only under its own hash and within the size limit of the tenant', async () => {
     const { coordinator, queries } = await openWithClaim({ max_result_size_bytes: 10 });
     const bytes = Buffer.from('0123456789');
-    const wrong = await coordinator.blobs.putBlob('acme', sha256('other'), bytes);
+    const wrong = await coordinator.blobs.putBlob('acme', sha256Hex('other'), bytes);
     expect(wrong).toMatchObject({ problem: 'INVALID_REQUEST' });
     const large = Buffer.from('0123456789a');
-    expect(await coordinator.blobs.putBlob('acme', sha256('0123456789a'), large)).toMatchObject({
+    expect(await coordinator.blobs.putBlob('acme', sha256Hex('0123456789a'), large)).toMatchObject({
       problem: 'INVALID_REQUEST',
     });
-    expect(await queries.getBlob('acme', sha256('other'))).toMatchObject({ problem: 'NOT_FOUND' });
-    expect(unwrap(await coordinator.blobs.putBlob('acme', sha256('0123456789'), bytes)).size_bytes).toBe(10);
+    expect(await queries.getBlob('acme', sha256Hex('other'))).toMatchObject({ problem: 'NOT_FOUND' });
+    expect(unwrap(await coordinator.blobs.putBlob('acme', sha256Hex('0123456789'), bytes)).size_bytes).toBe(
+      10,
+    );
   });
 
   test('that are refused are kept with their data and can be read', async () => {

@@ -1,6 +1,6 @@
 import { canonicalJson } from '../../core/canonical-json.js';
 import type { SubmittedResult } from '../../core/claims/head.js';
-import type { SubmitBody } from '../../core/contract/claims.js';
+import type { SubmitBody } from '../../core/contract/claim-bodies.js';
 import type { ChangedFile } from '../../core/engine/guarded-check-files.js';
 import {
   isFilesResult,

@@ -2,7 +2,8 @@ import type { ClaimHandle, PastGrant, SubmitFacts } from '../../core/claims/comm
 import { verifiedGrant } from '../../core/claims/decide/submit.js';
 import { decide } from '../../core/claims/decide.js';
 import type { SubmittedResult } from '../../core/claims/head.js';
-import type { SubmissionResult, SubmitBody } from '../../core/contract/claims.js';
+import type { SubmitBody } from '../../core/contract/claim-bodies.js';
+import type { SubmissionResult } from '../../core/contract/claim-replies.js';
 import type { ChangedFile } from '../../core/engine/guarded-check-files.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { subjectKindOf } from '../../core/subject.js';

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { CoordinatorHarness, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
-import type { ClaimResult } from '../../core/contract/claims.js';
+import type { ClaimResult } from '../../core/contract/claim-replies.js';
 
 const WAITING = 50;
 const [HELD, LEFT] = ['A-001-x', 'A-002-x'];

@@ -1,4 +1,4 @@
-import type { ClaimResult } from '../../core/contract/claims.js';
+import type { ClaimResult } from '../../core/contract/claim-replies.js';
 import { type Caller, isStillAuthorized } from '../authentication/caller.js';
 import type { Project } from '../queue/project.js';
 import type { Environment } from '../runtime/environment.js';

@@ -1,5 +1,5 @@
 import { leaseEndMsOf } from '../../core/claims/lease.js';
-import type { TaskClaim } from '../../core/contract/claims.js';
+import type { TaskClaim } from '../../core/contract/claim-records.js';
 import type { PageQuery } from '../../core/contract/schema.js';
 import type { StepGenerator } from '../../core/steps.js';
 import { type FoldContext, taskStateIn, type WorkWithParked } from '../../core/views/index.js';

@@ -1,4 +1,5 @@
-import { type ClaimResult, nextBody } from '../../core/contract/claims.js';
+import { nextBody } from '../../core/contract/claim-bodies.js';
+import type { ClaimResult } from '../../core/contract/claim-replies.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { importedConvergenceWarning } from '../../core/methodology/progress/imported-convergence.js';
 import { subjectKindOf } from '../../core/subject.js';
@@ -162,8 +163,8 @@ export class ClaimService {
   private async withBriefing(projectKey: ProjectKey, project: Project, reply: ClaimResult | Problem) {
     if (isProblem(reply) || reply.claim === null) return reply;
     try {
-      const readEvents = (subject: string) => this.history.ofSubject(projectKey, subject);
-      return { ...reply, briefing: await briefingFor(project.view(), reply.claim, readEvents) };
+      const readHistory = (subject: string) => this.history.ofSubject(projectKey, subject);
+      return { ...reply, briefing: await briefingFor(project.view(), reply.claim, readHistory) };
     } catch (error) {
       // The claim is granted even if its briefing cannot be read.
       if (problemFromStoreError(error) !== null) return reply;

@@ -1,5 +1,6 @@
 import type { SubjectCommand } from '../../core/claims/commands.js';
-import { type GateResult, reviewBody } from '../../core/contract/claims.js';
+import type { GateResult } from '../../core/contract/claim-replies.js';
+import { reviewBody } from '../../core/contract/reviews.js';
 import { type OperatorVerb, operatorBodies } from '../../core/contract/tasks.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { actorOf, OPEN_CALLER } from '../authentication/caller.js';

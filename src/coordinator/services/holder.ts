@@ -1,16 +1,19 @@
+import type { z } from 'zod';
 import {
-  type GateResult,
   itemsBody,
-  type NoteResult,
-  type ReleaseResult,
-  type RenewalResult,
   releaseBody,
   renewBody,
   resumeBody,
-  type SubmissionResult,
   submitBody,
   suspendBody,
-} from '../../core/contract/claims.js';
+} from '../../core/contract/claim-bodies.js';
+import type {
+  GateResult,
+  NoteResult,
+  ReleaseResult,
+  RenewalResult,
+  SubmissionResult,
+} from '../../core/contract/claim-replies.js';
 import { type AppendResult, appendBody } from '../../core/contract/events.js';
 import { noteBody } from '../../core/contract/tasks.js';
 import { subjectKindOf } from '../../core/subject.js';
@@ -21,7 +24,13 @@ import { type SessionCommand, withSignedText } from '../authentication/signature
 import { appendOperation, appendSubjectOf } from '../operations/append.js';
 import { evidenceProblem, roleProblem } from '../operations/convergence-facts.js';
 import { holderOperation } from '../operations/holder.js';
-import { parseBody, parseHolderBody, parseRoleBody, parseSubject } from '../operations/parse-body.js';
+import {
+  type HandleBody,
+  parseBody,
+  parseHolderBody,
+  parseRoleBody,
+  parseSubject,
+} from '../operations/parse-body.js';
 import { checkPushedIds } from '../operations/pushed.js';
 import { gateResult, noteResult, releaseResult, renewalResult } from '../operations/render.js';
 import { buildResult, changedFilesOf } from '../operations/results.js';
@@ -45,31 +54,27 @@ export class HolderService {
   ) {}
 
   async renewLease(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<RenewalResult> {
-    const parsed = parseHolderBody(renewBody, body, caller);
+    const parsed = parseHolderCommand(projectKey, { command: 'renew_lease', body }, renewBody, caller);
     if (isProblem(parsed)) return parsed;
-    const { subject, handle } = parsed;
-    const sent = { command: 'renew_lease', body } as const;
-    const read = withSignedText(projectKey, sent, parsed.fields);
-    const command = { type: 'renew', handle, lease_seconds: read.lease_duration_seconds ?? null } as const;
-    const operation = holderOperation(subject, command, renewalResult, read);
+    const { subject, handle, fields, sent } = parsed;
+    const command = { type: 'renew', handle, lease_seconds: fields.lease_duration_seconds ?? null } as const;
+    const operation = holderOperation(subject, command, renewalResult, fields);
     return this.runSigned(projectKey, sent, operation, caller);
   }
 
   async releaseClaim(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<ReleaseResult> {
-    const parsed = parseHolderBody(releaseBody, body, caller);
+    const parsed = parseHolderCommand(projectKey, { command: 'release_claim', body }, releaseBody, caller);
     if (isProblem(parsed)) return parsed;
-    const { subject, handle } = parsed;
-    const sent = { command: 'release_claim', body } as const;
-    const read = withSignedText(projectKey, sent, parsed.fields);
-    const { reason, message = null } = read;
+    const { subject, handle, fields, sent } = parsed;
+    const { reason, message = null } = fields;
     const operation = holderOperation(
       subject,
       { type: 'release', handle, reason, message },
       releaseResult,
-      read,
-      read.offline === undefined ? null : requestKeyOf(caller, 'release_claim', read),
+      fields,
+      fields.offline === undefined ? null : requestKeyOf(caller, 'release_claim', fields),
     );
-    const checked = this.checkPushedIds(projectKey, subject, read.offline, operation);
+    const checked = this.checkPushedIds(projectKey, subject, fields.offline, operation);
     return this.runSigned(projectKey, sent, checked, caller);
   }
 
@@ -78,24 +83,22 @@ export class HolderService {
     body: unknown,
     caller = OPEN_CALLER,
   ): AsyncReply<SubmissionResult> {
-    const parsed = parseHolderBody(submitBody, body, caller);
+    const parsed = parseHolderCommand(projectKey, { command: 'submit_result', body }, submitBody, caller);
     if (isProblem(parsed)) return parsed;
-    const { subject, handle } = parsed;
-    const sent = { command: 'submit_result', body } as const;
-    const read = withSignedText(projectKey, sent, parsed.fields);
-    const evidenceError = evidenceProblem(read, subject);
+    const { subject, handle, fields, sent } = parsed;
+    const evidenceError = evidenceProblem(fields, subject);
     if (evidenceError !== null) return evidenceError;
     const submit = async (project: Project): AsyncReply<SubmissionResult> => {
       const target = { tenant_id: projectKey.tenant_id, blobs: this.blobs };
       const size_bytes_max = project.limits.max_result_size_bytes;
-      const result = await buildResult(read, subject, { ...target, size_bytes_max });
+      const result = await buildResult(fields, subject, { ...target, size_bytes_max });
       if (isProblem(result)) return result;
-      const files = subjectKindOf(subject) === 'edge' ? await changedFilesOf(read, target) : [];
+      const files = subjectKindOf(subject) === 'edge' ? await changedFilesOf(fields, target) : [];
       if (isProblem(files)) return files;
-      const submission = { subject, handle, result, body: read, files, caller };
+      const submission = { subject, handle, result, body: fields, files, caller };
       const readHistory = () => this.history.ofSubject(projectKey, subject);
       const operation = new SubmitOperation(submission, readHistory);
-      return project.run(this.checkPushedIds(projectKey, subject, read.offline, operation), caller);
+      return project.run(this.checkPushedIds(projectKey, subject, fields.offline, operation), caller);
     };
     return runSessionCommand(this.projects, projectKey, sent, (project) =>
       catchStoreErrors(() => submit(project)),
@@ -115,40 +118,40 @@ export class HolderService {
   }
 
   async suspendClaim(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GateResult> {
-    const parsed = parseHolderBody(suspendBody, body, caller);
+    const parsed = parseHolderCommand(projectKey, { command: 'suspend_claim', body }, suspendBody, caller);
     if (isProblem(parsed)) return parsed;
-    const { subject, handle } = parsed;
-    const sent = { command: 'suspend_claim', body } as const;
-    const read = withSignedText(projectKey, sent, parsed.fields);
-    const { iteration = 1, candidate_sha256 } = read;
+    const { subject, handle, fields, sent } = parsed;
+    const { iteration = 1, candidate_sha256 } = fields;
     const gate = candidate_sha256 === undefined ? null : { iteration, candidate_sha256 };
-    const request = requestKeyOf(caller, 'suspend_claim', read);
-    const operation = holderOperation(subject, { type: 'suspend', handle, gate }, gateResult, read, request);
-    const checked = this.checkPushedIds(projectKey, subject, read.offline, operation);
+    const request = requestKeyOf(caller, 'suspend_claim', fields);
+    const operation = holderOperation(
+      subject,
+      { type: 'suspend', handle, gate },
+      gateResult,
+      fields,
+      request,
+    );
+    const checked = this.checkPushedIds(projectKey, subject, fields.offline, operation);
     return this.runSigned(projectKey, sent, checked, caller);
   }
 
   async resumeClaim(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GateResult> {
-    const parsed = parseHolderBody(resumeBody, body, caller);
+    const parsed = parseHolderCommand(projectKey, { command: 'resume_claim', body }, resumeBody, caller);
     if (isProblem(parsed)) return parsed;
-    const { subject, handle } = parsed;
-    const sent = { command: 'resume_claim', body } as const;
-    const read = withSignedText(projectKey, sent, parsed.fields);
-    const request = requestKeyOf(caller, 'resume_claim', read);
-    const operation = holderOperation(subject, { type: 'resume', handle }, gateResult, read, request);
-    const checked = this.checkPushedIds(projectKey, subject, read.offline, operation);
+    const { subject, handle, fields, sent } = parsed;
+    const request = requestKeyOf(caller, 'resume_claim', fields);
+    const operation = holderOperation(subject, { type: 'resume', handle }, gateResult, fields, request);
+    const checked = this.checkPushedIds(projectKey, subject, fields.offline, operation);
     return this.runSigned(projectKey, sent, checked, caller);
   }
 
   async note(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<NoteResult> {
-    const parsed = parseHolderBody(noteBody, body, caller);
+    const parsed = parseHolderCommand(projectKey, { command: 'note', body }, noteBody, caller);
     if (isProblem(parsed)) return parsed;
-    const { subject, handle } = parsed;
-    const sent = { command: 'note', body } as const;
-    const read = withSignedText(projectKey, sent, parsed.fields);
-    const request = requestKeyOf(caller, 'note', read);
-    const command = { type: 'note', handle, text: read.text } as const;
-    const operation = holderOperation(subject, command, noteResult, read, request);
+    const { subject, handle, fields, sent } = parsed;
+    const request = requestKeyOf(caller, 'note', fields);
+    const command = { type: 'note', handle, text: fields.text } as const;
+    const operation = holderOperation(subject, command, noteResult, fields, request);
     return this.runSigned(projectKey, sent, operation, caller);
   }
 
@@ -193,4 +196,16 @@ export class HolderService {
   ) {
     return checkPushedIds(operation, pushed, { history: this.history, key: projectKey, subject });
   }
+}
+
+/** A holder's command as parsed, with the text that its session signed. */
+function parseHolderCommand<Body extends z.ZodType<HandleBody>>(
+  projectKey: ProjectKey,
+  sent: SessionCommand,
+  schema: Body,
+  caller: Caller,
+) {
+  const parsed = parseHolderBody(schema, sent.body, caller);
+  if (isProblem(parsed)) return parsed;
+  return { ...parsed, sent, fields: withSignedText(projectKey, sent, parsed.fields) };
 }

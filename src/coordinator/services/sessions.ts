@@ -1,4 +1,4 @@
-import type { TaskClaim } from '../../core/contract/claims.js';
+import type { TaskClaim } from '../../core/contract/claim-records.js';
 import type { PageQuery } from '../../core/contract/schema.js';
 import {
   PUBLIC_KEY_MESSAGE,

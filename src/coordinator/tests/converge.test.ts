@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { HarnessAgent, human } from '../../../test/support/agent.js';
+import { candidateDigest } from '../../../test/support/candidate-digest.js';
 import { forEachStore, P, unwrap } from '../../../test/support/coordinator-harness.js';
 import { evaluatorReport, FILES } from '../../../test/support/workspace-files.js';
 import { canonicalJson } from '../../core/canonical-json.js';
@@ -10,7 +11,7 @@ import { OPEN_CALLER } from '../authentication/caller.js';
 
 const EDGE = 'REQ-F-A#design_code';
 const SPEC = 'REQ-F-A#intent_requirements';
-const sha256 = (value: unknown) => createHash('sha256').update(canonicalJson(value)).digest('hex');
+
 const manifest = (...paths: string[]) => ({ files: paths.map((path) => ({ path, sha256: 'ab' })) });
 const roles = (action: string) =>
   `roles:\n  architect: { converge_edges: [design_code] }\nauthority: { outside_authority_action: ${action}, spec_mutation_requires_human: true }\n`;
@@ -105,7 +106,13 @@ forEachStore('an edge of a configured project', (open) => {
   test('is refused with a manifest that cannot be promoted', async () => {
     const { alpha, coordinator } = await openConfigured();
     await alpha.claims(EDGE, { agent_role: 'architect' });
-    const file = { path: 'a', sha256: sha256('a'), size_bytes: 3, executable: false, base_sha256: null };
+    const file = {
+      path: 'a',
+      sha256: candidateDigest('a'),
+      size_bytes: 3,
+      executable: false,
+      base_sha256: null,
+    };
     const files = (...changed: object[]) => ({ kind: 'files', files: changed, total_bytes: 3 });
     const submit = (result: object) =>
       coordinator.holder.submitResult(P, {
@@ -140,9 +147,9 @@ forEachStore('an edge of a configured project', (open) => {
     });
     const state = unwrap(await coordinator.queries.getTaskState(P, SPEC));
     expect(state.claim?.state).toBe('SUSPENDED');
-    const about = { task_id: SPEC, iteration: 2, candidate_sha256: sha256('v1') };
+    const about = { task_id: SPEC, iteration: 2, candidate_sha256: candidateDigest('v1') };
     expect(await sound()).toEqual([]);
-    expect(await review('APPROVED', { ...about, candidate_sha256: sha256('v2') })).toMatchObject({
+    expect(await review('APPROVED', { ...about, candidate_sha256: candidateDigest('v2') })).toMatchObject({
       reason: 'STALE_REVIEW',
     });
     expect(await review('APPROVED', about)).toMatchObject({ reason: 'APPROVED' });

@@ -119,6 +119,22 @@ forEachStore('edges of a configured project', (open) => {
     expect(eventsOfType(events, 'edge_claim')).toEqual([]);
   });
 
+  // req: EDG-013
+  test('of different features, claimed at once by different agents, are all granted', async () => {
+    const { harness } = await openConfigured();
+    const edges = [A, B, C, D];
+    const agents = edges.map((_, n) => new HarnessAgent(harness, `agent-${n}`, `s-${n}`));
+    const replies = await Promise.all(agents.map((agent, n) => agent.claims(edges[n] ?? '')));
+    expect(replies.map(({ reason }) => reason)).toEqual(edges.map(() => 'GRANTED'));
+    const events = await harness.events();
+    expect(
+      eventsOfType(events, 'edge_started')
+        .map(({ subject }) => subject)
+        .sort(),
+    ).toEqual(edges);
+    expect(eventsOfType(events, 'claim_rejected')).toEqual([]);
+  });
+
   // req: EDG-007
   test('held by another agent cannot be renewed, released or converged', async () => {
     const { harness, alpha, beta } = await openConfigured();
@@ -263,6 +279,19 @@ forEachStore('edges of a configured project', (open) => {
       human('rita'),
     );
     expect(await alpha.claims(A)).toMatchObject({ reason: 'GRANTED', claim: { generation: 2 } });
+  });
+
+  // req: SGL-004
+  test('have events of one format in single-agent mode and in multi-agent mode', async () => {
+    const { harness, configure, alpha } = await openConfigured({ mode: 'single' });
+    unwrap(await new HarnessAgent(harness, 'primary', 's0').claims(A));
+    await configure({ mode: 'multi' });
+    unwrap(await alpha.claims(B, { agent_role: 'full_stack' }));
+    const [single, multi] = eventsOfType(await harness.events(), 'edge_started');
+    const fieldsOf = (event: EventEnvelope | undefined) =>
+      [...Object.keys(event ?? {}), ...Object.keys(event?.payload ?? {})].sort();
+    expect(fieldsOf(multi)).toContain('event_type');
+    expect(fieldsOf(single)).toEqual(fieldsOf(multi));
   });
 
   test('of a new feature can be claimed once it is configured, and not before', async () => {

@@ -1,7 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { openFileStore } from '../../stores/file/file-store.js';
-import { diskError, faultyDisk, temporaryFolder } from '../../stores/file/testing.js';
+import { diskError, faultyDisk } from '../../stores/file/testing.js';
 import { Coordinator } from '../coordinator.js';
 
 const A = 'A-001-core';

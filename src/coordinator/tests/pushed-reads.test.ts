@@ -1,10 +1,10 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 import { ManualEnvironment } from '../../../test/support/manual-environment.js';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { BLOCK_BYTES } from '../../stores/file/block-writer.js';
 import { openFileStore } from '../../stores/file/file-store.js';
 import { meteredDisk } from '../../stores/file/metered-disk.testing.js';
-import { temporaryFolder } from '../../stores/file/testing.js';
 import { Coordinator } from '../coordinator.js';
 import { MemoryBlobs } from '../index.js';
 

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { HarnessAgent, human } from '../../../test/support/agent.js';
+import { candidateDigest } from '../../../test/support/candidate-digest.js';
 import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 import { OPEN_CALLER } from '../authentication/caller.js';
 
@@ -15,7 +15,7 @@ const pushedAs = (number: number, occurred_at = EARLIER) => ({
 });
 const conflict = { problem: 'IDEMPOTENCY_CONFLICT' };
 const ada = { agent_id: 'ada', session_id: 's-ada' };
-const sha256 = (value: unknown) => createHash('sha256').update(JSON.stringify(value)).digest('hex');
+
 const withKey = (principal: string) => ({ ...OPEN_CALLER, principal });
 
 forEachStore('a pushed command', (open) => {
@@ -158,8 +158,8 @@ forEachStore('a pushed command', (open) => {
     const { harness, coordinator } = await openWithPlan();
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     await alpha.claims(A);
-    await alpha.suspends(A, { iteration: 1, candidate_sha256: sha256('v1') });
-    const review = { task_id: A, generation: 1, iteration: 1, candidate_sha256: sha256('v1') };
+    await alpha.suspends(A, { iteration: 1, candidate_sha256: candidateDigest('v1') });
+    const review = { task_id: A, generation: 1, iteration: 1, candidate_sha256: candidateDigest('v1') };
     const { offline, request_id } = pushedAs(1);
     const body = { ...review, decision: 'REJECTED', request_id, offline: { ...offline, reviewer: 'rita' } };
     const pusher = { ...human('olaf'), principal: 'key-olaf' };
@@ -185,14 +185,20 @@ forEachStore('a pushed command', (open) => {
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     for (const task of [A, B]) {
       await alpha.claims(task);
-      await alpha.suspends(task, { iteration: 1, candidate_sha256: sha256('v1') });
+      await alpha.suspends(task, { iteration: 1, candidate_sha256: candidateDigest('v1') });
       expect(await alpha.submits(task, 'v2', { iteration: 2 })).toMatchObject({ reason: 'ESCALATED' });
     }
     const approve = (task_id: string, event: number, accepted: number) =>
       harness.coordinator.decisions.recordReview(
         P,
         {
-          ...{ task_id, generation: 1, iteration: 2, candidate_sha256: sha256('v2'), decision: 'APPROVED' },
+          ...{
+            task_id,
+            generation: 1,
+            iteration: 2,
+            candidate_sha256: candidateDigest('v2'),
+            decision: 'APPROVED',
+          },
           offline: { ...pushedAs(event).offline, reviewer: 'rita', accepted_event_id: idOf(accepted) },
         },
         human('olaf'),

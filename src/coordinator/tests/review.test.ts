@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { HarnessAgent, human } from '../../../test/support/agent.js';
+import { candidateDigest } from '../../../test/support/candidate-digest.js';
 import {
   type CoordinatorHarnessOptions,
   forEachStore,
@@ -11,7 +11,6 @@ import {
 import { OPEN_CALLER } from '../authentication/caller.js';
 
 const [A, B] = ['A-001-core', 'B-001-data'] as const;
-const sha256 = (value: unknown) => createHash('sha256').update(JSON.stringify(value)).digest('hex');
 
 forEachStore('a human gate', (open) => {
   async function openWithClaim(options: CoordinatorHarnessOptions = {}) {
@@ -23,7 +22,14 @@ forEachStore('a human gate', (open) => {
     const review = (decision: string, more = {}) =>
       coordinator.decisions.recordReview(
         P,
-        { task_id: A, generation: 1, iteration: 1, candidate_sha256: sha256('v1'), decision, ...more },
+        {
+          task_id: A,
+          generation: 1,
+          iteration: 1,
+          candidate_sha256: candidateDigest('v1'),
+          decision,
+          ...more,
+        },
         human('rita'),
       );
     return { harness, coordinator, queries: coordinator.queries, alpha, beta, review };
@@ -52,8 +58,8 @@ forEachStore('a human gate', (open) => {
 
   test('accepts exactly the approved candidate, and no other', async () => {
     const { alpha, review } = await openWithClaim();
-    await alpha.suspends(A, { iteration: 1, candidate_sha256: sha256('v1') });
-    expect(await review('APPROVED', { candidate_sha256: sha256('v2') })).toMatchObject({
+    await alpha.suspends(A, { iteration: 1, candidate_sha256: candidateDigest('v1') });
+    expect(await review('APPROVED', { candidate_sha256: candidateDigest('v2') })).toMatchObject({
       reason: 'STALE_REVIEW',
     });
     expect(await review('APPROVED', { iteration: 2 })).toMatchObject({ reason: 'STALE_REVIEW' });
@@ -66,9 +72,9 @@ forEachStore('a human gate', (open) => {
 
   test('is decided only by callers that may review, whatever way they come', async () => {
     const { coordinator, alpha, review, queries } = await openWithClaim();
-    await alpha.suspends(A, { iteration: 1, candidate_sha256: sha256('v1') });
+    await alpha.suspends(A, { iteration: 1, candidate_sha256: candidateDigest('v1') });
     const agent = { ...OPEN_CALLER, principal: 'agent-key', may_review: false };
-    const candidate = { task_id: A, generation: 1, iteration: 1, candidate_sha256: sha256('v1') };
+    const candidate = { task_id: A, generation: 1, iteration: 1, candidate_sha256: candidateDigest('v1') };
     const approval = { ...candidate, decision: 'APPROVED' };
     const offline = {
       event_id: '0198c5a2-7d5e-7b2c-9c1f-2f6f3c1d4e5a',
@@ -92,7 +98,7 @@ forEachStore('a human gate', (open) => {
   test('needs no new permit under stale_policy hold, even if the old permit had expired', async () => {
     const { harness, coordinator, alpha, beta } = await openWithClaim({ limits: { max_active_sessions: 1 } });
     await coordinator.settings.putPolicy(P, { suspend_max_seconds: 60 });
-    await alpha.suspends(A, { iteration: 1, candidate_sha256: sha256('v1') });
+    await alpha.suspends(A, { iteration: 1, candidate_sha256: candidateDigest('v1') });
     await alpha.resumes(A);
     harness.advance(1000);
     expect(await beta.claims(B)).toMatchObject({ success: true });
@@ -102,7 +108,7 @@ forEachStore('a human gate', (open) => {
 
   test('requires a new review of any other candidate, and its approval completes the task', async () => {
     const { alpha, review, queries, harness } = await openWithClaim();
-    await alpha.suspends(A, { iteration: 1, candidate_sha256: sha256('v1') });
+    await alpha.suspends(A, { iteration: 1, candidate_sha256: candidateDigest('v1') });
     await review('APPROVED');
     expect(await alpha.submits(A, 'v2', { iteration: 2 })).toMatchObject({
       accepted: false,
@@ -110,7 +116,7 @@ forEachStore('a human gate', (open) => {
       work_lost: false,
     });
     expect(unwrap(await queries.getTaskState(P, A)).readiness).toBe('suspended');
-    const approved = await review('APPROVED', { iteration: 2, candidate_sha256: sha256('v2') });
+    const approved = await review('APPROVED', { iteration: 2, candidate_sha256: candidateDigest('v2') });
     expect(approved).toMatchObject({ success: true });
     expect(unwrap(await queries.getTaskState(P, A))).toMatchObject({
       phase: 'COMPLETED',
@@ -122,13 +128,13 @@ forEachStore('a human gate', (open) => {
   // req: HUM-001
   test('gives the holder a new lease for requested changes, and holds a rejected task', async () => {
     const { harness, alpha, beta, review } = await openWithClaim();
-    await alpha.suspends(A, { iteration: 1, candidate_sha256: sha256('v1') });
+    await alpha.suspends(A, { iteration: 1, candidate_sha256: candidateDigest('v1') });
     harness.advance(3600);
     expect(await review('CHANGES_REQUESTED', { comment: 'shorter' })).toMatchObject({ success: true });
     harness.advance(299);
     expect((await alpha.renews(A)).reason).toBe('RENEWED');
-    await alpha.suspends(A, { iteration: 2, candidate_sha256: sha256('v2') });
-    const second = { iteration: 2, candidate_sha256: sha256('v2'), comment: 'no' };
+    await alpha.suspends(A, { iteration: 2, candidate_sha256: candidateDigest('v2') });
+    const second = { iteration: 2, candidate_sha256: candidateDigest('v2'), comment: 'no' };
     expect(await review('REJECTED', second)).toMatchObject({ success: true, reason: 'REJECTED' });
     expect(await beta.claims(A)).toMatchObject({
       reason: 'DENIED_HELD',
@@ -141,7 +147,7 @@ forEachStore('a human gate', (open) => {
     const { harness, alpha, beta, review, queries } = await openWithClaim({
       limits: { max_concurrent_claims: 1 },
     });
-    await alpha.suspends(A, { iteration: 1, candidate_sha256: sha256('v1') });
+    await alpha.suspends(A, { iteration: 1, candidate_sha256: candidateDigest('v1') });
     await review('APPROVED');
     harness.advance(301);
     expect((await beta.claims(B)).reason).toBe('GRANTED');

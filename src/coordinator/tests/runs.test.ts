@@ -290,6 +290,7 @@ forEachStore('a cancelled run', (open) => {
 });
 
 forEachStore('the runs of a project', (open) => {
+  // req: ITR-018
   test('are listed newest first, in pages, by feature and status', async () => {
     const harness = await open();
     await configured(harness);

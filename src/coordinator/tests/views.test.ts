@@ -7,7 +7,7 @@ import {
   planOf,
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
-import type { TaskClaim } from '../../core/contract/claims.js';
+import type { TaskClaim } from '../../core/contract/claim-records.js';
 import type { ExpiredClaimsQuery } from '../../core/contract/overview.js';
 
 const [A, B] = ['A-001-core', 'B-001-data'] as const;

@@ -1,4 +1,4 @@
-import type { FailingCheck } from '../contract/claims.js';
+import type { FailingCheck } from '../contract/checks.js';
 import type {
   ClaimRefusal,
   GateRefusal,

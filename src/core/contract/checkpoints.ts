@@ -41,7 +41,7 @@ const featureSnapshot = named(
     ),
   }),
 );
-const snapshot = named(
+const checkpointSnapshot = named(
   'Snapshot',
   z.object({
     /** The snapshot is computed from the log up to this position, so it is reproducible. */
@@ -57,7 +57,7 @@ const snapshot = named(
 export const checkpointReply = named(
   'Checkpoint',
   z.discriminatedUnion('reason', [
-    z.object({ ...done, reason: z.literal('CHECKPOINTED'), snapshot, event_id: text }),
+    z.object({ ...done, reason: z.literal('CHECKPOINTED'), snapshot: checkpointSnapshot, event_id: text }),
     z.object({
       ...refused,
       reason: z.enum(CHECKPOINT_REFUSALS),
@@ -68,5 +68,5 @@ export const checkpointReply = named(
 );
 export type CheckpointBody = z.input<typeof checkpointBody>;
 export type FeatureSnapshot = ReplyOf<typeof featureSnapshot>;
-export type CheckpointSnapshot = ReplyOf<typeof snapshot>;
+export type CheckpointSnapshot = ReplyOf<typeof checkpointSnapshot>;
 export type CheckpointReply = ReplyOf<typeof checkpointReply>;

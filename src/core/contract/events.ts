@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isoTimestamp } from '../events/fields.js';
 import { agentIdSchema, sessionIdSchema } from '../ids.js';
-import { BATCH_ITEMS_MAX } from './claims.js';
+import { BATCH_ITEMS_MAX } from './claim-bodies.js';
 import { APPEND_REFUSALS, TRUST_REFUSALS } from './codes.js';
 import { type ApiOperations, command, json, PROJECT_PATH, read, TENANT_PATH } from './operation.js';
 import {
@@ -87,7 +87,7 @@ const filterFields = {
   until: timeFilter,
 };
 /** Of one agent, in all projects of a tenant. */
-const agentEventQuery = z.strictObject({
+const agentEventFilter = z.strictObject({
   agent_id: agentIdSchema,
   type: textFilter,
   since: timeFilter,
@@ -95,15 +95,15 @@ const agentEventQuery = z.strictObject({
   after: cursor,
   limit: pageLimit,
 });
-const eventQuery = z.strictObject({ after: cursor, limit: pageLimit, ...filterFields });
-const recentEventQuery = z.strictObject({
+const eventFilter = z.strictObject({ after: cursor, limit: pageLimit, ...filterFields });
+const recentEventFilter = z.strictObject({
   before: z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER).exactOptional(),
   limit: pageLimit,
   ...filterFields,
 });
 
 /** An event in logs, feeds and pages. */
-const event = namedObject('Event', {
+const eventEnvelope = namedObject('Event', {
   event_id: z.string(),
   event_type: z.string(),
   /** Not used for ordering: that is `position` and `seq`. */
@@ -129,7 +129,7 @@ const appendResult = namedResult('AppendResult', [
   z.object({ success: z.literal(true), reason: z.literal('APPENDED'), event_id: z.string() }),
   z.object({ success: z.literal(false), reason: z.enum(APPEND_REFUSALS), event_id: z.null(), next }),
 ]);
-const importResult = z.object({ written: z.int(), already_there: z.int() });
+const importedCount = z.object({ written: z.int(), already_there: z.int() });
 
 const trustResult = z.object({
   trusted: z.array(z.object({ task_id: z.string(), generation: count })).describe('at most 500'),
@@ -142,15 +142,15 @@ const trustResult = z.object({
 
 export type AppendBody = z.infer<typeof appendBody>;
 export type ImportBody = z.infer<typeof importBody>;
-export type AgentEventFilter = z.infer<typeof agentEventQuery>;
-export type EventFilter = z.infer<typeof eventQuery>;
-export type RecentEventFilter = z.infer<typeof recentEventQuery>;
+export type AgentEventFilter = z.infer<typeof agentEventFilter>;
+export type EventFilter = z.infer<typeof eventFilter>;
+export type RecentEventFilter = z.infer<typeof recentEventFilter>;
 /** Mutable: an event is built field by field. */
-export type EventEnvelope = z.output<typeof event>;
+export type EventEnvelope = z.output<typeof eventEnvelope>;
 export type AppendResult = ReplyOf<typeof appendResult>;
 export type TrustImportsBody = z.infer<typeof trustImportsBody>;
 export type TrustResult = ReplyOf<typeof trustResult>;
-export type ImportedCount = ReplyOf<typeof importResult>;
+export type ImportedCount = ReplyOf<typeof importedCount>;
 
 const EVENTS_PATH = `${PROJECT_PATH}/events`;
 
@@ -158,20 +158,20 @@ export const eventOperations = {
   events: read(
     EVENTS_PATH,
     'List the events of the project, paginated; `next` is the cursor of the next page',
-    { query: eventQuery, reply: z.object({ events: z.array(event), next: z.string() }) },
+    { query: eventFilter, reply: z.object({ events: z.array(eventEnvelope), next: z.string() }) },
   ),
   recent_events: read(
     `${EVENTS_PATH}/recent`,
     'List the events of the project, newest first; a page may be short or empty: `before` continues the search, and is null at the first event',
     {
-      query: recentEventQuery,
-      reply: z.object({ events: z.array(event), before: count.nullable() }),
+      query: recentEventFilter,
+      reply: z.object({ events: z.array(eventEnvelope), before: count.nullable() }),
     },
   ),
   agent_events: read(
     `${TENANT_PATH}/events`,
     'List the events of an agent in all projects of the tenant, by project and position, paginated',
-    { query: agentEventQuery, reply: z.object({ events: z.array(event), next: nextPage }) },
+    { query: agentEventFilter, reply: z.object({ events: z.array(eventEnvelope), next: nextPage }) },
   ),
   append_event: {
     ...command(
@@ -188,7 +188,7 @@ export const eventOperations = {
     action: 'operate',
     summary: 'Import events of other tools, all or none; an event whose event_id exists already is skipped',
     body: json(importBody),
-    reply: importResult,
+    reply: importedCount,
   },
   trust_imports: {
     method: 'POST',

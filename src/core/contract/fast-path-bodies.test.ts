@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { z } from 'zod';
-import { batchClaimBody, claimBody, nextBody, releaseBody, renewBody, submitBody } from './claims.js';
+import { batchClaimBody, claimBody, nextBody, releaseBody, renewBody, submitBody } from './claim-bodies.js';
 import { parseBodyFastPath } from './fast-path-bodies.js';
 
 const HANDLE = { task_id: 'A-001-core', session_id: 's1', claim_id: 'c1' };

@@ -10,7 +10,7 @@ import {
   releaseBody,
   renewBody,
   submitBody,
-} from './claims.js';
+} from './claim-bodies.js';
 import { isPlainData } from './schema.js';
 
 type FieldCheck = (value: unknown) => boolean;

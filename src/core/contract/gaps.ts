@@ -64,7 +64,7 @@ export const gapsReply = named(
   }),
 );
 /** An unresolved `intent_raised`, `convergence_escalated` or `claim_expired`. */
-export const signal = named(
+export const methodologySignal = named(
   'Signal',
   z.object({
     id: text,
@@ -86,7 +86,7 @@ export const gapsSummary = z.object({
 /** The last gap report, and the intents without an action since. */
 export const gapsFoundReply = named(
   'GapsFound',
-  z.object({ last: gapsSummary.nullable(), open: z.array(signal), ...positionFields }),
+  z.object({ last: gapsSummary.nullable(), open: z.array(methodologySignal), ...positionFields }),
 );
 export type KeyCounts = ReplyOf<typeof keyCounts>;
 export type GapsBody = z.input<typeof gapsBody>;
@@ -94,6 +94,6 @@ export type GapCluster = ReplyOf<typeof gapCluster>;
 export type IdentifiedGapCluster = ReplyOf<typeof identifiedGapCluster>;
 export type GapReport = ReplyOf<typeof gapReport>;
 export type GapsReply = ReplyOf<typeof gapsReply>;
-export type MethodologySignal = ReplyOf<typeof signal>;
+export type MethodologySignal = ReplyOf<typeof methodologySignal>;
 export type GapsSummary = ReplyOf<typeof gapsSummary>;
 export type GapsFoundReply = ReplyOf<typeof gapsFoundReply>;

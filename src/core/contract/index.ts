@@ -1,7 +1,11 @@
 /** The types of the wire contract. Schemas and codes are imported from the file of their topic. */
 
+export type * from './briefing.js';
 export type * from './checkpoints.js';
-export type * from './claims.js';
+export type * from './checks.js';
+export type * from './claim-bodies.js';
+export type * from './claim-records.js';
+export type * from './claim-replies.js';
 export type * from './codes.js';
 export type * from './configuration.js';
 export type * from './events.js';

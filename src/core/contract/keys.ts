@@ -51,14 +51,14 @@ const keyFields = {
 };
 /** A key without its secret, as its tenant sees it. */
 const apiKey = named('Key', z.object(keyFields));
-const createdKey = namedObject('KeyCreated', {
+const createdApiKey = namedObject('KeyCreated', {
   ...keyFields,
   /** Shown only once: null when the request is repeated. */
   token: z.string().nullable(),
   next: z.string().exactOptional(),
 });
 export type ApiKey = ReplyOf<typeof apiKey>;
-export type CreatedApiKey = ReplyOf<typeof createdKey>;
+export type CreatedApiKey = ReplyOf<typeof createdApiKey>;
 
 const KEYS_PATH = `${TENANT_PATH}/keys` as const;
 
@@ -69,7 +69,7 @@ export const keyOperations = {
     action: 'administer',
     summary: 'Create a key; only this reply contains its token',
     body: json(keyBody),
-    reply: createdKey,
+    reply: createdApiKey,
   },
   list_keys: {
     method: 'GET',

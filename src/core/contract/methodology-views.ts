@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { costSchema } from '../engine/check-outcome.js';
 import { agentIdSchema } from '../ids.js';
 import { budgetSchema } from '../methodology/definition/engine-settings.js';
-import { evidencePolicyStatus } from './claims.js';
-import { gapsSummary, signal } from './gaps.js';
+import { evidencePolicyStatus } from './checks.js';
+import { gapsSummary, methodologySignal } from './gaps.js';
 import { view } from './methodology.js';
 import { edgeName, edgeStatus, featureId, severity } from './methodology-fields.js';
 import type { ApiOperations } from './operation.js';
@@ -95,7 +95,7 @@ const serviceHealth = z.object({
 });
 const releaseSummary = z.object({ at: time, version: text, features_included: count });
 const nextAction = z.object({ says: text, command: text });
-const statusReply = named(
+const methodologyStatus = named(
   'MethodologyStatus',
   z.object({
     ...positionFields,
@@ -116,7 +116,7 @@ const statusReply = named(
       features_by_status: z.record(z.enum(FEATURE_STATUSES), count),
     }),
     features: z.array(featureSummary),
-    signals: z.array(signal),
+    signals: z.array(methodologySignal),
     coverage: z.array(stageCoverage),
     claims: z.array(claimSummary),
     pending_reviews: z.array(escalation),
@@ -135,7 +135,7 @@ export type StageCoverage = ReplyOf<typeof stageCoverage>;
 export type ServiceHealth = ReplyOf<typeof serviceHealth>;
 export type ReleaseSummary = ReplyOf<typeof releaseSummary>;
 export type NextAction = ReplyOf<typeof nextAction>;
-export type MethodologyStatus = ReplyOf<typeof statusReply>;
+export type MethodologyStatus = ReplyOf<typeof methodologyStatus>;
 
 // One feature
 
@@ -346,7 +346,7 @@ export const methodologyViewOperations = {
     '/api/status',
     'Get the progress of all features or one, their health, or a Gantt chart',
     statusQuery,
-    z.union([statusReply, featureReply, healthReply, ganttReply]),
+    z.union([methodologyStatus, featureReply, healthReply, ganttReply]),
   ),
   zoom: view(
     '/api/zoom',

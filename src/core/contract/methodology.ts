@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ALL_FILES_LENGTH_MAX } from '../methodology/definition/read/file-kinds.js';
 import { checkpointBody, checkpointReply } from './checkpoints.js';
-import { gateResult } from './claims.js';
+import { gateResult } from './claim-replies.js';
 import { configureBody, configureResult } from './configuration.js';
 import { gapsBody, gapsFoundReply, gapsReply } from './gaps.js';
 import { type Action, type ApiOperations, json, withProject } from './operation.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { projectFields, taskClaim } from './claims.js';
+import { projectFields, taskClaim } from './claim-records.js';
 import { type ApiOperations, PROJECT_PATH, read, TENANT_PATH } from './operation.js';
 import {
   atField,

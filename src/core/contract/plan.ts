@@ -11,8 +11,8 @@ const planFields = {
 };
 
 /** A plan in its written form. */
-const plan = named('Plan', z.object(planFields));
-const planView = z.object({ version: count, plan });
+const planInput = named('Plan', z.object(planFields));
+const planView = z.object({ version: count, plan: planInput });
 /** A proposal of tasks, and what a human decided about it. */
 const proposalOutcome = z.object({
   proposal_id: z.string(),
@@ -54,7 +54,7 @@ export const decideProposalBody = z.strictObject({
   ...mutationFields,
 });
 export type DecideProposalBody = z.infer<typeof decideProposalBody>;
-export type PlanInput = z.output<typeof plan>;
+export type PlanInput = z.output<typeof planInput>;
 export type PlanResult = ReplyOf<typeof planResult>;
 export type PlanView = z.output<typeof planView>;
 

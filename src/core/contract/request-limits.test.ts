@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { claimBody, submitBody } from './claims.js';
+import { claimBody, submitBody } from './claim-bodies.js';
 import { appendBody } from './events.js';
 import { noteBody } from './tasks.js';
 

@@ -3,9 +3,11 @@ import { REVIEW_DECISIONS } from '../claims/head.js';
 import { LINK_DAYS_MAX, TOKEN_LENGTH_MAX } from '../engine/review-link.js';
 import { agentIdSchema } from '../ids.js';
 import { boundedCount, edgeName, featureId, singleLine, text } from './methodology-fields.js';
+import { offlineEvent, offlineEventId } from './offline.js';
 import {
   boundedText,
   count,
+  generation,
   iteration,
   jsonRecord,
   mutationFields,
@@ -13,6 +15,7 @@ import {
   positionFields,
   type ReplyOf,
   sha256,
+  subject,
   time,
 } from './schema.js';
 
@@ -69,6 +72,40 @@ const pendingReview = named(
     next: text,
   }),
 );
+/** The decision on a candidate, as the coordinator records it. */
+export const reviewBody = z.strictObject({
+  task_id: subject,
+  generation,
+  iteration,
+  candidate_sha256: sha256,
+  decision: z.enum(REVIEW_DECISIONS),
+  comment: boundedText(4000).optional(),
+  offline: offlineEvent
+    .extend({
+      reviewer: agentIdSchema.describe('who decided it, according to the sender, who is recorded too'),
+      /** The event of the result that an approval accepted. */
+      accepted_event_id: offlineEventId.optional(),
+    })
+    .refine(({ event_id, accepted_event_id }) => event_id !== accepted_event_id, {
+      path: ['accepted_event_id'],
+      message: 'expected another id than event_id',
+    })
+    .optional(),
+  ...mutationFields,
+});
+/** A human review of a candidate. */
+export const reviewEntry = z.object({
+  generation: count,
+  iteration: count,
+  decision: z.enum(REVIEW_DECISIONS),
+  reviewer: z.string(),
+  pushed_by: z
+    .string()
+    .exactOptional()
+    .describe('the credential that pushed a review decided offline; the reviewer is what it says'),
+  comment: z.string().nullable(),
+  at: time,
+});
 export const reviewLinkBody = z.strictObject({
   task_id: singleLine(200).optional(),
   feature_id: featureId.optional(),
@@ -116,6 +153,8 @@ export const reviewsReply = named(
   'PendingReviews',
   z.object({ reviews: z.array(pendingReview), proposals: z.array(pendingProposal), ...positionFields }),
 );
+export type ReviewBody = z.infer<typeof reviewBody>;
+export type ReviewEntry = ReplyOf<typeof reviewEntry>;
 export type ReviewLinkBody = z.input<typeof reviewLinkBody>;
 export type CreatedReviewLink = ReplyOf<typeof createdReviewLink>;
 export type DecideReviewBody = z.input<typeof decideReviewBody>;

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { EVIDENCE_BYTES_MAX, RUNNER_STATES, signedEvidence } from '../engine/evidence.js';
 import { requestIdSchema } from '../ids.js';
-import { effectiveCheck, holderBody } from './claims.js';
+import { effectiveCheck } from './checks.js';
+import { holderBody } from './claim-bodies.js';
 import { EVIDENCE_REFUSALS, PROPOSE_REFUSALS } from './codes.js';
 import { type ApiOperations, command, json, PROJECT_PATH, read } from './operation.js';
 import {
@@ -47,7 +48,7 @@ const runner = namedObject('Runner', {
   revoked_at: time.nullable(),
 });
 /** A candidate that waits for the evidence of a runner, or has it. */
-const candidate = namedObject('Candidate', {
+const waitingCandidate = namedObject('Candidate', {
   task_id: z.string(),
   generation: count,
   candidate_sha256: z.string(),
@@ -76,7 +77,7 @@ const evidenceResult = namedResult('EvidenceResult', [
 ]);
 
 export type Runner = ReplyOf<typeof runner>;
-export type WaitingCandidate = ReplyOf<typeof candidate>;
+export type WaitingCandidate = ReplyOf<typeof waitingCandidate>;
 export type EnrolRunnerBody = z.infer<typeof enrolRunnerBody>;
 export type ProposeBody = z.infer<typeof proposeBody>;
 export type ProposeResult = ReplyOf<typeof proposeResult>;
@@ -117,7 +118,7 @@ export const runnerOperations = {
   list_candidates: read(
     CANDIDATES_PATH,
     'List the candidates of edges that are held, with the checks that a runner must run',
-    { query: pageQuery, reply: z.object({ candidates: z.array(candidate), next: nextPage }) },
+    { query: pageQuery, reply: z.object({ candidates: z.array(waitingCandidate), next: nextPage }) },
   ),
   record_evidence: {
     ...command(

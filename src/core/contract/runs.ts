@@ -3,7 +3,7 @@ import { costSchema } from '../engine/check-outcome.js';
 import { blobReference } from '../engine/run-data.js';
 import { RUN_STATUSES } from '../engine/run-events.js';
 import { agentRoleSchema, requestIdSchema } from '../ids.js';
-import { effectiveCheck } from './claims.js';
+import { effectiveCheck } from './checks.js';
 import { CANCEL_REFUSALS, ITERATE_REFUSALS } from './codes.js';
 import { view } from './methodology.js';
 import { featureId } from './methodology-fields.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { projectIdSchema, sessionIdSchema } from '../ids.js';
-import { projectFields, taskClaim, taskFields } from './claims.js';
+import { projectFields, taskClaim, taskFields } from './claim-records.js';
 import { type ApiOperations, command, read, TENANT_PATH } from './operation.js';
 import {
   boundedText,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { agentIdSchema, requestIdSchema } from '../ids.js';
-import { evidencePolicyStatus } from './claims.js';
+import { evidencePolicyStatus } from './checks.js';
 import { edgeName, featureId, severity, singleLine, text } from './methodology-fields.js';
 import { count, named, positionFields, type ReplyOf, time } from './schema.js';
 import { WORKSPACE_STATES } from './values.js';

@@ -3,20 +3,14 @@ import { RELEASE_REASONS } from '../claims/head.js';
 import { checkOutcomeSchema } from '../engine/check-outcome.js';
 import { isoTimestamp } from '../events/fields.js';
 import { agentIdSchema, sessionIdSchema } from '../ids.js';
-import {
-  effectiveCheck,
-  evidencePolicyStatus,
-  handleFields,
-  leaseFields,
-  noteResult,
-  projectFields,
-  reviewEntry,
-  taskClaim,
-  taskFields,
-} from './claims.js';
+import { effectiveCheck, evidencePolicyStatus } from './checks.js';
+import { handleFields, leaseFields } from './claim-bodies.js';
+import { projectFields, taskClaim, taskFields } from './claim-records.js';
+import { noteResult } from './claim-replies.js';
 import { CLAIM_REFUSALS, OPERATOR_REFUSALS, OPERATOR_SUCCESSES } from './codes.js';
 import { type ApiOperations, command, json, PROJECT_PATH, read } from './operation.js';
 import { problemDocument } from './problem.js';
+import { reviewEntry } from './reviews.js';
 import {
   atField,
   atQuery,
@@ -56,7 +50,7 @@ export const noteBody = z.strictObject({
   ...mutationFields,
 });
 export const taskIdsBody = z.strictObject({ task_ids: z.array(z.string().max(200)).max(PAGE_MAX) });
-const taskQuery = z.strictObject({
+const taskFilter = z.strictObject({
   phase: phase.exactOptional(),
   readiness: z.enum(READINESS).exactOptional(),
   track: z.string().max(100).exactOptional(),
@@ -86,12 +80,12 @@ export const operatorBodies = {
 } as const;
 
 export type NoteBody = z.infer<typeof noteBody>;
-export type TaskFilter = z.infer<typeof taskQuery>;
+export type TaskFilter = z.infer<typeof taskFilter>;
 export type OperatorVerb = keyof typeof operatorBodies;
 
 // Replies
 
-const acceptedResult = z.object({
+const taskStateResult = z.object({
   result_id: z.string(),
   generation: count,
   agent_id: z.string(),
@@ -106,7 +100,7 @@ const stateFields = {
   readiness: z.enum(READINESS),
   generation: count,
   claim: taskClaim.nullable(),
-  result: acceptedResult.nullable(),
+  result: taskStateResult.nullable(),
   waiting_for: z.array(z.string()),
   parked: count.describe('number of refused results that are kept'),
   title: z.string().describe('title of the feature, for an edge').exactOptional(),
@@ -207,13 +201,11 @@ const explanation = namedObject('Explanation', {
 });
 const blobStored = z.object({ sha256: z.string(), size_bytes: count });
 
-export type EffectiveCheck = ReplyOf<typeof effectiveCheck>;
-export type TaskStateResult = ReplyOf<typeof acceptedResult>;
+export type TaskStateResult = ReplyOf<typeof taskStateResult>;
 export type TaskState = ReplyOf<typeof taskState>;
 export type OperatorResult = ReplyOf<typeof operatorResult>;
 export type TaskResult = ReplyOf<typeof taskResult>;
 export type ClaimHistory = ReplyOf<typeof claimHistory>;
-export type ReviewEntry = ReplyOf<typeof reviewEntry>;
 export type Lineage = ReplyOf<typeof lineage>;
 export type Explanation = ReplyOf<typeof explanation>;
 
@@ -233,7 +225,7 @@ export const taskOperations = {
     `${PROJECT_PATH}/tasks`,
     'List the tasks of the plan with their state, now or at a log position, paginated',
     {
-      query: taskQuery,
+      query: taskFilter,
       reply: z.object({ tasks: z.array(taskState), next: nextPage, position: count }),
     },
   ),

@@ -3,7 +3,7 @@ import { ROLES } from '../roles.js';
 import { type ApiOperations, read } from './operation.js';
 import { namedObject, type ReplyOf } from './schema.js';
 
-const caller = namedObject('Caller', {
+const whoamiReply = namedObject('Caller', {
   /** The user of the credential, otherwise its label or id. Null if the server requires no credential. */
   name: z.string().nullable(),
   role: z.enum(ROLES),
@@ -12,12 +12,12 @@ const caller = namedObject('Caller', {
   /** Ids of the operations that the caller may call in its tenant, sorted. */
   operations: z.array(z.string()),
 });
-export type WhoamiReply = ReplyOf<typeof caller>;
+export type WhoamiReply = ReplyOf<typeof whoamiReply>;
 
 export const whoamiOperations = {
   whoami: {
     ...read('/api/whoami', 'Get the name, role and tenant of the caller, and the operations it may call', {
-      reply: caller,
+      reply: whoamiReply,
     }),
     tenant: 'own',
   },

@@ -1,5 +1,5 @@
 import { canonicalJson } from '../canonical-json.js';
-import type { EffectiveCheck } from '../contract/tasks.js';
+import type { EffectiveCheck } from '../contract/checks.js';
 import { isCommandRefusal, parseCommand } from './command-line.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { EffectiveCheck } from '../contract/tasks.js';
+import type { EffectiveCheck } from '../contract/checks.js';
 import type { MachineState, PayloadTemplate, StateMachine } from './asl.js';
 import { compileTier, dataTemplate, type Tier } from './compile-tier.js';
 import type { EdgePlan } from './edge-plan.js';

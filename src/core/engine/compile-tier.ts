@@ -1,4 +1,4 @@
-import type { EffectiveCheck } from '../contract/tasks.js';
+import type { EffectiveCheck } from '../contract/checks.js';
 import type { ChoiceRule, MachineState, PayloadTemplate, StateMachine } from './asl.js';
 import type { EdgePlan } from './edge-plan.js';
 import { CATCH, CHECK_ERRORS, RETRY } from './error-handling.js';

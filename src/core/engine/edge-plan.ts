@@ -1,4 +1,4 @@
-import type { EffectiveCheck } from '../contract/tasks.js';
+import type { EffectiveCheck } from '../contract/checks.js';
 import type { EvidencePolicy } from '../contract/values.js';
 import { isObject } from '../events/plain-data.js';
 import { effectiveChecklist } from '../methodology/definition/checklist.js';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { EffectiveCheck } from '../contract/tasks.js';
+import type { EffectiveCheck } from '../contract/checks.js';
 import type { CheckOutcome } from './check-outcome.js';
 import {
   type CandidateRecord,

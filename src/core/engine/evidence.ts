@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { canonicalJson } from '../canonical-json.js';
-import type { EffectiveCheck } from '../contract/tasks.js';
+import type { EffectiveCheck } from '../contract/checks.js';
 import type { EvidencePolicy } from '../contract/values.js';
 import { count, isoTimestamp, name, sha256 } from '../events/fields.js';
 import { ownValue } from '../own-value.js';

@@ -1,4 +1,5 @@
-import type { EffectiveCheck, Explanation } from '../contract/tasks.js';
+import type { EffectiveCheck } from '../contract/checks.js';
+import type { Explanation } from '../contract/tasks.js';
 import { genCommand } from '../methodology/definition/command.js';
 
 /** What decides the next step of the session that holds an edge or a task. */

@@ -1,4 +1,4 @@
-import type { EffectiveCheck } from '../contract/tasks.js';
+import type { EffectiveCheck } from '../contract/checks.js';
 import type { AuthorityDecision } from '../methodology/definition/authority.js';
 import { judgeConvergence } from '../methodology/definition/convergence.js';
 import type { Budget } from '../methodology/definition/engine-settings.js';

@@ -1,4 +1,4 @@
-import type { EffectiveCheck } from '../contract/tasks.js';
+import type { EffectiveCheck } from '../contract/checks.js';
 import type { EdgePlan } from './edge-plan.js';
 import type { StepHandlerName } from './run-data.js';
 

@@ -1,4 +1,5 @@
-import type { ClaimHistory, Lineage, ReviewEntry } from '../contract/tasks.js';
+import type { ReviewEntry } from '../contract/reviews.js';
+import type { ClaimHistory, Lineage } from '../contract/tasks.js';
 import type { EventEnvelope } from '../events/envelope.js';
 import type { ClaimEvent } from '../events/known-event.js';
 import { planPositionOf } from '../plan/plan-position.js';

@@ -1,7 +1,7 @@
 import { emptyHead, type Head } from '../claims/head.js';
 import { holdReason } from '../claims/lease.js';
 import type { Rules } from '../claims/policy.js';
-import type { TaskClaim } from '../contract/claims.js';
+import type { TaskClaim } from '../contract/claim-records.js';
 import type { ProjectStatus, WaitingSubject } from '../contract/overview.js';
 import { READINESS, type Readiness } from '../contract/values.js';
 import { isoTime } from '../events/envelope.js';

@@ -2,7 +2,7 @@ import { isExhausted } from '../claims/generation.js';
 import { emptyHead, type Head, type LastClaim } from '../claims/head.js';
 import { canTakeOver, holdReason, isLive, isStale } from '../claims/lease.js';
 import type { Rules } from '../claims/policy.js';
-import type { TaskClaim } from '../contract/claims.js';
+import type { TaskClaim } from '../contract/claim-records.js';
 import type { TaskState, TaskStateResult } from '../contract/tasks.js';
 import type { Readiness } from '../contract/values.js';
 import { isoTime } from '../events/envelope.js';

@@ -1,4 +1,4 @@
-import type { EffectiveCheck } from '../../core/contract/tasks.js';
+import type { EffectiveCheck } from '../../core/contract/checks.js';
 import type { CheckOutcome } from '../../core/engine/check-outcome.js';
 
 /** A throw-away copy of the project with the candidate laid over it. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { EffectiveCheck } from '../../core/contract/tasks.js';
+import type { EffectiveCheck } from '../../core/contract/checks.js';
 import { checkDigestText } from '../../core/engine/check-digest.js';
 import type { CheckOutcome } from '../../core/engine/check-outcome.js';
 import { judgeCommand, type ReportFacts } from '../../core/engine/check-verdict.js';

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import type { EffectiveCheck } from '../../core/contract/tasks.js';
+import type { EffectiveCheck } from '../../core/contract/checks.js';
 import type { CheckExecution, CheckLimits, RunCheck, WorkCopy } from './check-runner.js';
 
 export interface ChecksRun {

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { EffectiveCheck } from '../../core/contract/tasks.js';
+import type { EffectiveCheck } from '../../core/contract/checks.js';
 import { checkOutcomeSchema } from '../../core/engine/check-outcome.js';
 import type { EvaluateSettings } from '../../core/methodology/definition/engine-settings.js';
 import { DOCUMENTED_PROVIDERS } from '../models/testing/documented-exchanges.js';

@@ -1,5 +1,5 @@
 import { sha256Hex } from '../../coordinator/runtime/identity.js';
-import type { EffectiveCheck } from '../../core/contract/tasks.js';
+import type { EffectiveCheck } from '../../core/contract/checks.js';
 import { type CheckOutcome, type Cost, NO_COST } from '../../core/engine/check-outcome.js';
 import { ENGINE_ERRORS } from '../../core/engine/run-data.js';
 import { saysOf } from '../../core/engine/says.js';

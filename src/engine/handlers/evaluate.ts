@@ -1,5 +1,5 @@
 import { sha256Hex } from '../../coordinator/runtime/identity.js';
-import type { EffectiveCheck } from '../../core/contract/tasks.js';
+import type { EffectiveCheck } from '../../core/contract/checks.js';
 import { type CheckOutcome, isBlocking } from '../../core/engine/check-outcome.js';
 import type { StepResult } from '../../core/engine/run-data.js';
 import { shortOutcome } from '../../core/engine/short-outcome.js';

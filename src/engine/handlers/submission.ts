@@ -1,4 +1,4 @@
-import type { SubmissionResult } from '../../core/contract/claims.js';
+import type { SubmissionResult } from '../../core/contract/claim-replies.js';
 import type { CheckOutcome } from '../../core/engine/check-outcome.js';
 import type { RunData } from '../../core/engine/run-data.js';
 import { withResultCounts } from '../../core/methodology/definition/convergence.js';

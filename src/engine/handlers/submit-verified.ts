@@ -1,4 +1,4 @@
-import type { SubmissionResult } from '../../core/contract/claims.js';
+import type { SubmissionResult } from '../../core/contract/claim-replies.js';
 import { isBlocking } from '../../core/engine/check-outcome.js';
 import type { StepCall } from '../runs/step-runner.js';
 import { planOf } from './run-state.js';

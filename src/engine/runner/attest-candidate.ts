@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import type { EffectiveCheck } from '../../core/contract/checks.js';
 import type { WaitingCandidate } from '../../core/contract/runners.js';
-import type { EffectiveCheck } from '../../core/contract/tasks.js';
 import type { CheckOutcome } from '../../core/engine/check-outcome.js';
 import type { EvidenceStatement } from '../../core/engine/evidence.js';
 import { fitStatement } from '../../core/engine/fit-statement.js';

@@ -1,6 +1,6 @@
 import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import { canonicalJson } from '../../core/canonical-json.js';
-import type { ClaimResult } from '../../core/contract/claims.js';
+import type { ClaimResult } from '../../core/contract/claim-replies.js';
 import type { StateMachine } from '../../core/engine/asl.js';
 import { type CompiledMachine, compileMachine } from '../../core/engine/compile-machine.js';
 import type { RunEventPayload } from '../../core/engine/run-events.js';

@@ -44,7 +44,7 @@ export interface StepEvent {
 }
 
 export interface RunHost {
-  /** Of the run that follows so many others of its edge. */
+  /** The id of the next run of an edge; `runs` is the number of its earlier runs. */
   newRunId(claimId: string, runs: number): string;
   sleep(seconds: number, signal: AbortSignal): Promise<void>;
   random(): number;

@@ -3,7 +3,7 @@ import { realpath } from 'node:fs/promises';
 import { sha256 } from '../../coordinator/audit/audit-hash.js';
 import type { AuditSigner } from '../../coordinator/audit/signer.js';
 import { keyIdOf } from '../../core/audit/audit-values.js';
-import { isErrorCode } from '../../stores/file/disk.js';
+import { unlessMissing } from '../../stores/file/disk.js';
 import { createKeyFile, ed25519KeyOf, readPrivateFile } from '../private-key-file.js';
 
 const AUDIT_KEY = 'audit key';
@@ -32,10 +32,7 @@ export const previousKeysFile = async (file: string): Promise<string> => `${awai
 /** The keys that the key in this file has replaced, oldest first. */
 export async function readPreviousKeys(file: string): Promise<KeyObject[]> {
   const previousFile = await previousKeysFile(file);
-  const text = await readPrivateFile(previousFile, AUDIT_KEY).catch((error) => {
-    if (isErrorCode(error, 'ENOENT')) return '';
-    throw error;
-  });
+  const text = await unlessMissing(readPrivateFile(previousFile, AUDIT_KEY), '');
   const pems = text.match(/-----BEGIN [^-]+-----[^-]*-----END [^-]+-----/g) ?? [];
   return pems.map((pem) => ed25519KeyOf(pem, previousFile, AUDIT_KEY_VARIABLE));
 }

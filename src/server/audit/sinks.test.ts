@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -6,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { git } from '../../../test/support/git.js';
 import type { Anchor } from '../../core/audit/checkpoint.js';
 import { openStoreUrl } from '../store-url.js';
 import { FileSink } from './file-sink.js';
@@ -68,17 +68,13 @@ it('posts checkpoints to a webhook, and again until it confirms them', async () 
 
 it('writes checkpoints as a note of the commit', async () => {
   const folder = await newFolder();
-  const git = (...args: string[]) =>
-    execFileSync('git', ['-C', folder, '-c', 'user.name=t', '-c', 'user.email=t@example.com', ...args], {
-      encoding: 'utf8',
-    });
-  git('init', '-q');
-  git('config', 'user.name', 't');
-  git('config', 'user.email', 't@example.com');
-  git('commit', '-q', '--allow-empty', '-m', 'first');
+  git(folder, 'init', '-q');
+  git(folder, 'config', 'user.name', 't');
+  git(folder, 'config', 'user.email', 't@example.com');
+  git(folder, 'commit', '-q', '--allow-empty', '-m', 'first');
   const [sink] = openSinks('git:.', folder, join(folder, 'state'));
   await sink!.send([anchorAt(3), anchorAt(5)]);
-  expect(git('notes', '--ref=genesis-fleet-audit', 'show')).toContain('"position":5');
+  expect(git(folder, 'notes', '--ref=genesis-fleet-audit', 'show')).toContain('"position":5');
   expect(await sink!.lastSent(PROJECT)).toMatchObject({ position: 5 });
 });
 

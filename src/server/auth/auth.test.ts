@@ -1,5 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { bearer } from '../../../test/support/bearer.js';
 import { FrozenTime } from '../../../test/support/frozen-time.js';
 import { publicKeyText, signCommand } from '../../client/sign-command.js';
 import { startServer } from '../server.js';
@@ -7,7 +8,6 @@ import { openStoreUrl } from '../store-url.js';
 import { PROJECT_URL, TENANT_URL, TestServer } from '../testing/test-server.js';
 
 const TASK = 'A-001-core';
-const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
 async function guarded(options: Parameters<typeof TestServer.forTest>[0] = {}) {
   const lines: Record<string, unknown>[] = [];

@@ -1,5 +1,6 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, rename, stat } from 'node:fs/promises';
+import { unlessMissing } from '../../stores/file/disk.js';
 import type { AppendBytes } from './line-writer.js';
 
 export interface RotationLimits {
@@ -104,9 +105,7 @@ export class RotatingFile {
   private async shiftNames(): Promise<void> {
     const nameOf = (age: number): string => (age === 0 ? this.path : `${this.path}.${age}`);
     for (let age = this.limits.old_files_max; age > 0; age -= 1) {
-      await rename(nameOf(age - 1), nameOf(age)).catch((error: NodeJS.ErrnoException) => {
-        if (error.code !== 'ENOENT') throw error;
-      });
+      await unlessMissing(rename(nameOf(age - 1), nameOf(age)), undefined);
     }
   }
 }

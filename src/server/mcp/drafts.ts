@@ -1,5 +1,5 @@
 import type { ApiProblem } from '../../client/replies.js';
-import type { GrantedClaim } from '../../core/contract/claims.js';
+import type { GrantedClaim } from '../../core/contract/claim-records.js';
 import type { DraftGrant } from '../../workspace/drafts/draft-grant.js';
 import type { DraftRefusal } from '../../workspace/drafts/refusal.js';
 

@@ -16,9 +16,9 @@ import { OPEN_PRINCIPAL, type Principal } from '../auth/principal.js';
 import { RateLimiter } from '../auth/rate-limit.js';
 import { BodyMemory } from '../body-memory.js';
 import { listen } from '../listen.js';
+import { ProjectFeeds } from '../project-feeds.js';
 import { readinessProbe } from '../readiness.js';
 import { ROUTES } from '../routes.js';
-import { ProjectFeeds } from '../stream.js';
 import { LASTING_CREDENTIALS } from '../testing/credentials.js';
 
 const [A, B, C] = ['A-001-core', 'A-002-data', 'B-001-api'] as const;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { ClaimResult } from '../../core/contract/claims.js';
+import type { ClaimResult } from '../../core/contract/claim-replies.js';
 import { renderClaim } from './tool-content.js';
 
 const BRIEFING_BYTES_MAX = 8 * 1024;

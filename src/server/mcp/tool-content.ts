@@ -1,17 +1,17 @@
 import { handleOf } from '../../client/renewer.js';
 import type { ApiProblem } from '../../client/replies.js';
 import { fitToLimit } from '../../coordinator/operations/fit-briefing.js';
+import type { Briefing } from '../../core/contract/briefing.js';
+import type { EffectiveCheck } from '../../core/contract/checks.js';
 import type {
-  Briefing,
   ClaimResult,
   NoteResult,
   ReleaseResult,
   RenewalResult,
   SubmissionResult,
-} from '../../core/contract/claims.js';
+} from '../../core/contract/claim-replies.js';
 import { isClaimKept } from '../../core/contract/codes.js';
 import type { ProjectStatus } from '../../core/contract/overview.js';
-import type { EffectiveCheck } from '../../core/contract/tasks.js';
 import type { DraftRefusal } from '../../workspace/drafts/refusal.js';
 import type { McpHandle } from './handle.js';
 

@@ -1,7 +1,7 @@
 import type { LinkedReview } from '../../coordinator/methodology/review-links.js';
 import { parseBody } from '../../coordinator/operations/parse-body.js';
 import { isProblem, type Problem } from '../../coordinator/wire/problem.js';
-import type { GateResult } from '../../core/contract/claims.js';
+import type { GateResult } from '../../core/contract/claim-replies.js';
 import { PROBLEM_STATUS, statusOf } from '../../core/contract/codes.js';
 import { reviewLinkForm } from '../../core/contract/reviews.js';
 import { messagePage, reviewLinkPage } from '../page/review-link-page.js';

@@ -5,7 +5,7 @@ import { describe, it } from './test-list.js';
 const LEASE_MS = 60_000;
 
 export function describeTenants(fixture: () => StoreFixture): void {
-  /** An engine has the data of other tests, whose tenants have other names. */
+  /** A database has the data of other tests, whose tenants have other names. */
   const listed = async (): Promise<string[]> =>
     (await fixture().store.tenantIds()).filter((tenantId) => tenantId.startsWith(fixture().tenant_id));
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { Coordinator } from '../../coordinator/coordinator.js';
 import { isProblem } from '../../coordinator/wire/problem.js';
-import type { ClaimResult } from '../../core/contract/claims.js';
+import type { ClaimResult } from '../../core/contract/claim-replies.js';
 import { type AnyHead, fold } from '../../core/fold.js';
 import type { ProjectKey, Store } from '../store.js';
 import { onProgram } from '../testing/on-engine.js';

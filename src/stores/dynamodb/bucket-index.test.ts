@@ -11,7 +11,7 @@ await describeOnDynamodb('the index of a bucket', ({ options }) => {
     const dynamo = await DynamoClient.connect(options, Date.now);
     onTestFinished(() => dynamo.close());
     const projectKey = { tenant_id: `t-${randomUUID()}`, project_id: 'p' };
-    /** A page with so many events of an agent. */
+    /** A page with `count` events of an agent. */
     const pageOf = (agent_id: string, first: number, count: number) => ({
       item: { sk: N(first + count - 1), high_ms: N(first) },
       events: range(first, first + count - 1).map((position) => ({

@@ -18,7 +18,7 @@ type DynamodbDriver = typeof import('@aws-sdk/client-dynamodb');
 
 const CONNECT_MS = 2_000;
 const CONNECTIONS_MAX = 64;
-/** Maximum number of attempts to reach an unreachable engine, so that callers learn of it soon. */
+/** Maximum number of attempts to reach an unreachable database, so that callers learn of it soon. */
 const UNREACHED_TRIES_MAX = 4;
 const BATCH_GET_MAX = 100;
 const BATCH_WRITE_MAX = 25;

@@ -68,7 +68,7 @@ export async function openDynamodbStore(
     return new DynamodbStore(dynamo, steadyClock, storeMeta, contentionLimit);
   } catch (error) {
     dynamo.close();
-    // An unavailable engine is a refusal that a person must act on.
+    // An unavailable database is a refusal that a person must act on.
     if (!(error instanceof StoreUnavailable)) throw error;
     throw new StoreRefused(`${options.endpoint ?? `DynamoDB in ${options.region}`}: ${error.message}`);
   }

@@ -6,9 +6,9 @@ export type DynamodbFailure =
   | { readonly kind: 'cancelled'; readonly reasons: readonly CancellationReason[] }
   /** Nothing happened, and a retry may succeed: throttled, or in conflict with another transaction. */
   | { readonly kind: 'busy' }
-  /** Nothing happened: the engine was never reached. */
+  /** Nothing happened: the database was never reached. */
   | { readonly kind: 'unreached'; readonly why: string }
-  /** The engine was reached, and what it did is unknown. */
+  /** The database was reached, and what it did is unknown. */
   | { readonly kind: 'unknown'; readonly why: string }
   /** Nothing happened, and a retry cannot succeed. */
   | { readonly kind: 'refused'; readonly sentence: string };

@@ -207,7 +207,7 @@ export class DynamodbEvents {
   }
 }
 
-/** A range of at most so many positions. */
+/** The start of a range, up to `limit` positions. */
 const upTo = ({ after, until }: PositionRange, limit: number): PositionRange => ({
   after,
   until: Math.min(until, after + limit),

@@ -3,7 +3,7 @@ import type { HeldProjectsPage, ProjectKey, Transaction } from '../store.js';
 import type { DynamoClient } from './connection.js';
 import {
   type DynamoItem,
-  ENDED_IN_PROJECT,
+  ENDED_PERMITS,
   HELD_PARTITION,
   N,
   numberOf,
@@ -100,5 +100,5 @@ const scopesIn = (items: readonly DynamoItem[]): ScopeOnHeads[] =>
 const endedIn = (items: readonly DynamoItem[], nowMs: number): ProjectKey[] =>
   partsOf(
     items.filter(({ at_ms }) => numberOf(at_ms) > nowMs - ENDED_LISTED_MS),
-    ENDED_IN_PROJECT,
+    ENDED_PERMITS,
   ).map(([tenant_id, project_id]) => ({ tenant_id, project_id }));

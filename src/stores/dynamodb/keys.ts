@@ -62,12 +62,12 @@ export function memberKey({ tenant_id, project_id }: ProjectKey, scope: string, 
 /** Lists the scopes whose permits are on heads, and projects whose permits on heads have ended and were removed. */
 export const HELD_PARTITION = '~held';
 export const SCOPE_ON_HEADS = 'SCOPE';
-export const ENDED_IN_PROJECT = 'ENDED';
+export const ENDED_PERMITS = 'ENDED';
 export const scopeOnHeadsKey = (tenantId: string, scope: string): DynamoKey =>
   stateKey(HELD_PARTITION, `${SCOPE_ON_HEADS}#${escapeName(tenantId)}#${escapeName(scope)}`);
 /** `projectPart` is the escaped name. */
-export const endedInProjectKey = (tenantId: string, projectPart: string): DynamoKey =>
-  stateKey(HELD_PARTITION, `${ENDED_IN_PROJECT}#${escapeName(tenantId)}#${projectPart}`);
+export const endedPermitsKey = (tenantId: string, projectPart: string): DynamoKey =>
+  stateKey(HELD_PARTITION, `${ENDED_PERMITS}#${escapeName(tenantId)}#${projectPart}`);
 
 export const requestKey = (projectKey: ProjectKey, key: string): DynamoKey => ({
   pk: S(`${projectPartition(projectKey)}#R#${key}`),
@@ -77,8 +77,8 @@ export const attemptKey = (projectKey: ProjectKey, attemptId: string): DynamoKey
 });
 
 /**
- * So many positions share a partition key, which readers can compute; no key stays hot for long. They are also indexed
- * together: the more, the fewer items of the index, and the more events that are not indexed yet.
+ * Number of positions that share a partition key, which readers can compute; no key stays hot for long. They are also
+ * indexed together: a larger number means fewer items of the index, and more events that are not indexed yet.
  */
 export const BUCKET_SIZE = 1024;
 export const bucketOf = (position: number): number => Math.floor(position / BUCKET_SIZE);

@@ -10,7 +10,7 @@ import {
   allocationKey,
   type DynamoItem,
   type DynamoKey,
-  endedInProjectKey,
+  endedPermitsKey,
   membersPartition,
   N,
   numberOf,
@@ -190,7 +190,7 @@ export class PermitShares {
       UpdateExpression: 'ADD registered :minus, spare :plus',
       ExpressionAttributeValues: { ':minus': N(-members.length), ':plus': N(members.length) },
     };
-    const Item = { ...endedInProjectKey(tenantId, projectPart), at_ms: N(nowMs) };
+    const Item = { ...endedPermitsKey(tenantId, projectPart), at_ms: N(nowMs) };
     const listed = this.heldProjects.isOnHeads(tenantId, scope) ? [{ Put: { TableName: state, Item } }] : [];
     return this.transact([{ Update }, ...listed, ...deletes]);
   }

@@ -80,7 +80,7 @@ export class ProjectCache {
     this.project = project;
   }
 
-  /** Requests expire by the clock; the engine may delete them later. */
+  /** Requests expire by the clock; the database may delete them later. */
   request(key: string, nowMs: number): CachedRequest | null | undefined {
     const request = this.requests.get(key);
     return request != null && request.at_ms < nowMs - REQUEST_WINDOW_MS ? null : request;

@@ -79,6 +79,16 @@ export interface Lock {
 export const isErrorCode = (error: unknown, code: string): boolean =>
   error instanceof Error && (error as NodeJS.ErrnoException).code === code;
 
+/** What was found, or `missing` if there is no such file or folder. */
+export async function unlessMissing<T, Missing>(found: Promise<T>, missing: Missing): Promise<T | Missing> {
+  try {
+    return await found;
+  } catch (error) {
+    if (isErrorCode(error, 'ENOENT')) return missing;
+    throw error;
+  }
+}
+
 /** Reads `length` bytes; fewer only at the end of the file. */
 export async function readFully(
   file: Pick<DiskFile, 'read'>,

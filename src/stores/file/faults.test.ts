@@ -1,5 +1,6 @@
 import { appendFile, cp, readFile, rm } from 'node:fs/promises';
 import { afterAll, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { type Store, StoreBroken, StoreUnavailable } from '../store.js';
 import { onSmallDisk } from '../testing/small-disk.js';
 import { openFileStore } from './file-store.js';
@@ -13,7 +14,6 @@ import {
   KEY,
   looseEventTransaction,
   newSubjectTransaction,
-  temporaryFolder,
 } from './testing.js';
 
 const positionsOf = async (store: Store) => (await allEvents(store)).map((event) => event.position);

@@ -1,6 +1,7 @@
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { eventOf } from '../conformance/fixture.js';
 import { TenantPermits } from '../permits.js';
 import { LogDamaged, StoreUnavailable } from '../store.js';
@@ -20,7 +21,6 @@ import {
   KEY,
   logFolder,
   looseEventTransaction,
-  temporaryFolder,
 } from './testing.js';
 import { readLogUnverified } from './unverified-reader.js';
 

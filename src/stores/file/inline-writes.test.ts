@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { InlineWrites } from './inline-writes.js';
 import { nodeDisk } from './node-disk.js';
-import { temporaryFolder } from './testing.js';
 
 it('leaves large writes to threads, and after a slow write all of them for a second', () => {
   let nowMs = 0;

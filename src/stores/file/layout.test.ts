@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { openFileStore } from './file-store.js';
 import { folderName, idOfFolder, StoreLayout } from './layout.js';
-import { temporaryFolder } from './testing.js';
 
 it.each([
   ['demo', 'demo'],

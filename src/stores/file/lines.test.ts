@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import type { EventEnvelope, NewEvent } from '../../core/events/envelope.js';
 import { eventOf, transactionOf } from '../conformance/fixture.js';
 import type { TransactionRecord } from '../ledger.js';
@@ -16,7 +17,6 @@ import {
   KEY,
   looseEventTransaction,
   newSubjectTransaction,
-  temporaryFolder,
 } from './testing.js';
 import { WriteBatch } from './write-batch.js';
 

@@ -1,10 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { expect, it } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { BLOCK_BYTES } from './block-writer.js';
 import { openFileStore } from './file-store.js';
 import { meteredDisk } from './metered-disk.testing.js';
 import { SEAL_BYTES_MAX } from './seal.js';
-import { activeFile, commitOne, KEY, looseEventTransaction, temporaryFolder } from './testing.js';
+import { activeFile, commitOne, KEY, looseEventTransaction } from './testing.js';
 
 const EVENTS = 100;
 const PAYLOAD_CHARS = 64 * 1024;

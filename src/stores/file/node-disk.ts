@@ -13,7 +13,7 @@ import {
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Disk, type DiskFile, isErrorCode, type UpdatableFile } from './disk.js';
+import { type Disk, type DiskFile, isErrorCode, type UpdatableFile, unlessMissing } from './disk.js';
 import { InlineWrites } from './inline-writes.js';
 
 interface NativeLocks {
@@ -107,15 +107,6 @@ export const nodeDisk: Disk = {
 
   pause: () => pause(WRITE_PAUSE_MS),
 };
-
-async function unlessMissing<T, Missing>(found: Promise<T>, missing: Missing): Promise<T | Missing> {
-  try {
-    return await found;
-  } catch (error) {
-    if (isErrorCode(error, 'ENOENT')) return missing;
-    throw error;
-  }
-}
 
 const inlineWrites = new InlineWrites(() => performance.now());
 

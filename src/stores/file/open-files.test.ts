@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { swapOf, transactionOf } from '../conformance/fixture.js';
 import { openFileStore } from './file-store.js';
 import { nodeDisk } from './node-disk.js';
-import { commitOne, temporaryFolder } from './testing.js';
+import { commitOne } from './testing.js';
 
 it('keeps few logs open, and reads and writes all of them', async () => {
   let open = 0;

@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { openFileStore } from './file-store.js';
-import { allEvents, seededRandom, temporaryFolder } from './testing.js';
+import { allEvents, seededRandom } from './testing.js';
 
 const ROUNDS = Number(process.env.ROUNDS ?? 15);
 

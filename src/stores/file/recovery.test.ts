@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { transactionOf } from '../conformance/fixture.js';
 import { TenantPermits } from '../permits.js';
@@ -23,7 +24,6 @@ import {
   looseEventTransaction,
   newSubjectTransaction,
   seededRandom,
-  temporaryFolder,
 } from './testing.js';
 
 interface Reopened {

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { REDACTION_EVENT } from '../../core/audit/original-digests.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { HISTORY_SUBJECT } from '../../core/subject.js';
@@ -15,7 +16,6 @@ import {
   type InjectedDiskFaults,
   KEY,
   looseEventTransaction,
-  temporaryFolder,
 } from './testing.js';
 
 const SAID = { kept: 1, said: 'something long enough to be missed' };

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { emptyHead } from '../../core/claims/head.js';
 import { isoTime } from '../../core/events/envelope.js';
 import { PAGE_HEADS } from '../../core/heads/claim-heads.js';
@@ -8,7 +9,7 @@ import { type LedgerSnapshot, ProjectLedger } from '../ledger.js';
 import { TenantPermits } from '../permits.js';
 import { nodeDisk } from './node-disk.js';
 import { loadSnapshot, writeSnapshot } from './snapshot.js';
-import { KEY, temporaryFolder } from './testing.js';
+import { KEY } from './testing.js';
 
 const COUNT = 5000;
 const each = <T>(make: (index: number) => T): T[] => Array.from({ length: COUNT }, (_, index) => make(index));

@@ -1,7 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { eventOf, swapOf, transactionOf } from '../conformance/fixture.js';
 import type { CommitOutcome, ProjectKey, Store, Transaction } from '../store.js';
@@ -10,13 +7,6 @@ import { nodeDisk } from './node-disk.js';
 
 /** The project that the tests of this folder share. */
 export const KEY: ProjectKey = { tenant_id: 't', project_id: 'p' };
-
-/** A new folder, removed after the test. */
-export async function temporaryFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'file-store-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 export const logFolder = (root: string): string => join(root, 't', 'p');
 export const activeFile = (root: string): string => join(logFolder(root), 'events.jsonl');

@@ -1,5 +1,6 @@
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { openFileStore } from './file-store.js';
 import { nodeDisk } from './node-disk.js';
@@ -10,7 +11,6 @@ import {
   logFolder,
   looseEventTransaction,
   newSubjectTransaction,
-  temporaryFolder,
 } from './testing.js';
 import { readLogUnverified } from './unverified-reader.js';
 

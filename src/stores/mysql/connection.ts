@@ -6,7 +6,7 @@ import { sql } from './queries.js';
 
 /** Lock wait timeout; a commit that hits it is retried. */
 const LOCK_WAIT_SECONDS = 5;
-/** A queue of this length means that the engine no longer responds. */
+/** A queue of this length means that the database no longer responds. */
 const QUEUE_MAX = 10_000;
 
 const SESSION = [sql('session', { lock_wait_seconds: LOCK_WAIT_SECONDS }), sql('isolation')];

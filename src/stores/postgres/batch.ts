@@ -129,7 +129,7 @@ export class CommitBatch {
     }
   }
 
-  /** `kept` is the request of this batch that was kept under the key; -1: the engine knew it before. */
+  /** `kept` is the request of this batch that was kept under the key; -1: the database knew it before. */
   private replayed(
     requestNumber: number,
     kept: number,

@@ -11,7 +11,7 @@ export interface PostgresStatement {
   readonly values: unknown[];
 }
 
-/** Added to the engine's statement timeout: a server that has not replied by then is frozen or gone. */
+/** Added to the database's statement timeout: a server that has not replied by then is frozen or gone. */
 const GRACE_MS = 1_000;
 
 /** A bounded pool of connections; a lost connection is never reused. */

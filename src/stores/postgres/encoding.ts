@@ -1,7 +1,7 @@
 /** The commit functions' value for "forever" and "any time". */
 const INT64_MAX = '9223372036854775807';
 
-/** The engine counts whole milliseconds; rounding up gives the same comparisons. */
+/** The database counts whole milliseconds; rounding up gives the same comparisons. */
 export function wholeMs(ms: number): number | string {
   return ms > Number.MAX_SAFE_INTEGER ? INT64_MAX : Math.ceil(ms);
 }

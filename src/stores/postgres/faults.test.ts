@@ -91,7 +91,7 @@ function describeFaults(options: PostgresOptions): void {
   });
 }
 
-/** Keeps moving a head of its own, whatever happens to the engine, and counts the acknowledged commits. */
+/** Keeps moving a head of its own, whatever happens to the database, and counts the acknowledged commits. */
 class PostgresWriterLoad {
   private acknowledged = 0;
   private stopped = false;
@@ -142,7 +142,7 @@ class PostgresWriterLoad {
   }
 }
 
-/** A proxy between store and engine that cuts the connection of the next commit. */
+/** A proxy between store and database that cuts the connection of the next commit. */
 class ConnectionCutter {
   cuts = 0;
   private cut: 'request' | 'reply' | null = null;

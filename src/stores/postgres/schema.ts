@@ -6,10 +6,10 @@ import { OUTCOME_CODE } from './batch.js';
 /** The schema version this program requires. */
 export const SCHEMA_VERSION = 5;
 
-/** How long the engine keeps the outcome of a batch, for a coordinator that lost the reply. */
+/** How long the database keeps the outcome of a batch, for a coordinator that lost the reply. */
 const BATCH_WINDOW_MS = 5 * 60_000;
 
-/** How many projects the engine looks at together to find those that are due. */
+/** How many projects the database looks at together to find those that are due. */
 const DUE_PAGE = 100;
 
 const SCHEMA = readSqlFile(new URL('./schema.sql', import.meta.url));

@@ -1,7 +1,7 @@
-/** A real engine that a test started, or found through its URL variable. */
+/** A real database that a test started, or found through its URL variable. */
 export interface TestEngine {
   readonly url: string;
-  /** Kills it as a power cut would, and restarts it on the same data and port. Absent if the engine is not ours to kill. */
+  /** Kills it as a power cut would, and restarts it on the same data and port. Absent if the database is not ours to kill. */
   readonly restart?: () => Promise<void>;
   /** The two halves of a restart. */
   readonly halt?: () => Promise<void>;
@@ -12,7 +12,7 @@ export interface TestEngine {
   stop(): Promise<void>;
 }
 
-/** Why an engine is not available here, for the summary of tests that did not run. */
+/** Why a database is not available here, for the summary of tests that did not run. */
 export interface MissingEngine {
   readonly missing: string;
 }
@@ -25,7 +25,7 @@ export function isSelected(name: string): boolean {
 
 export const NOT_SELECTED: MissingEngine = { missing: 'not in STORES' };
 
-/** For a second engine of a kind that already runs, so that it cannot be missing. */
+/** For a second database of a kind that already runs, so that it cannot be missing. */
 export function requireEngine<Engine extends TestEngine>(engine: Engine | MissingEngine): Engine {
   if ('missing' in engine) throw new Error(`A second engine cannot be started: ${engine.missing}.`);
   return engine;

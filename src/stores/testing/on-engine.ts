@@ -3,7 +3,7 @@ import { isSelected, type MissingEngine, type TestEngine } from './engine.js';
 import { NOT_RUN } from './not-run.js';
 
 /**
- * Registers tests against a real engine. If it is missing, they are skipped with the reason in the closing summary, or
+ * Registers tests against a real database. If it is missing, they are skipped with the reason in the closing summary, or
  * fail under `ENGINES=all`. `STORES=file,postgres` limits the stores.
  */
 export const onEngine = <Engine extends TestEngine>(...engine: EngineTests<Engine>): Promise<void> =>
@@ -29,7 +29,7 @@ async function onStarted<Engine extends TestEngine>(
   else await tests(engine);
 }
 
-/** Registers tests that kill, freeze or configure the engine, which requires an exclusive one. */
+/** Registers tests that kill, freeze or configure the database, which requires an exclusive one. */
 export function onOwnEngine(
   name: string,
   engine: TestEngine,

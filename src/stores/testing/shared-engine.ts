@@ -18,7 +18,7 @@ export const ENGINE_NAMES = Object.keys(ENGINES) as EngineName[];
 const started = new Map<EngineName, Promise<TestEngine | MissingEngine>>();
 
 /**
- * Registers tests on the engine that all files of a test process share. It has its schema and the data of other tests,
+ * Registers tests on the database that all files of a test process share. It has its schema and the data of other tests,
  * and ends with the process: no test may kill, freeze or configure it.
  */
 export const onSharedEngine = (
@@ -32,7 +32,7 @@ export function sharedEngine(name: EngineName): Promise<TestEngine | MissingEngi
   return known;
 }
 
-/** Starts a new engine with its schema. */
+/** Starts a new database with its schema. */
 export async function startMigrated(name: EngineName): Promise<TestEngine | MissingEngine> {
   const found = await ENGINES[name]();
   if (!('missing' in found)) await migrate(found.url);

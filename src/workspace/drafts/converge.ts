@@ -1,7 +1,7 @@
 import type { Caller } from '../../coordinator/authentication/caller.js';
 import type { Coordinator } from '../../coordinator/coordinator.js';
 import { isProblem, type Problem } from '../../coordinator/wire/problem.js';
-import type { SubmissionResult } from '../../core/contract/claims.js';
+import type { SubmissionResult } from '../../core/contract/claim-replies.js';
 import { collectDrafts } from './collect.js';
 import type { ProjectFolder } from './draft-paths.js';
 import type { Promotion } from './promote.js';

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { HarnessAgent } from '../../../test/support/agent.js';
 import { CoordinatorHarness, P } from '../../../test/support/coordinator-harness.js';
+import { git as gitIn } from '../../../test/support/git.js';
 import { runGit } from '../git.js';
 import { beginDrafts } from './begin.js';
 import { collectDrafts } from './collect.js';
@@ -82,11 +83,7 @@ describe('a git worktree for a grant', () => {
 
   async function repository() {
     const harness = await DraftsHarness.open();
-    const git = (...args: string[]) =>
-      execFileSync('git', ['-c', 'user.name=ann', '-c', 'user.email=ann@example.org', ...args], {
-        cwd: harness.root,
-        encoding: 'utf8',
-      }).trim();
+    const git = (...args: string[]) => gitIn(harness.root, ...args);
     git('init', '--quiet', '--initial-branch=main');
     await harness.writeShared('.gitignore', '.ai-workspace/\nignored\n');
     await harness.writeShared('src/a.ts', 'old');

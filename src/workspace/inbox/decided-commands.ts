@@ -1,6 +1,7 @@
 import { parseSubject } from '../../coordinator/operations/parse-body.js';
 import { isProblem } from '../../coordinator/wire/problem.js';
-import type { FailingCheck, RenewalResult, SubmissionResult } from '../../core/contract/claims.js';
+import type { FailingCheck } from '../../core/contract/checks.js';
+import type { RenewalResult, SubmissionResult } from '../../core/contract/claim-replies.js';
 import { adviceFor, type ClaimRefusal, type SubmissionRefusal } from '../../core/contract/codes.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { InboxCommand } from './command.js';

@@ -7,7 +7,7 @@ import type {
   ReleaseResult,
   RenewalResult,
   SubmissionResult,
-} from '../../core/contract/claims.js';
+} from '../../core/contract/claim-replies.js';
 import type { AppendResult } from '../../core/contract/events.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { convergeFromDrafts } from '../drafts/converge.js';

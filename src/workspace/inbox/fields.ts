@@ -1,5 +1,5 @@
 import { didYouMean } from '../../core/closest-names.js';
-import { claimBody, releaseBody, renewBody, submitBody } from '../../core/contract/claims.js';
+import { claimBody, releaseBody, renewBody, submitBody } from '../../core/contract/claim-bodies.js';
 import type { JsonObject } from '../../core/events/plain-data.js';
 
 /** What a command file asks the coordinator for. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { isErrorCode } from '../../stores/file/disk.js';
+import { unlessMissing } from '../../stores/file/disk.js';
 import type { FileFault } from '../regular-file.js';
 import { quarantineFile } from './broken.js';
 import { COMMAND_BYTES_MAX, type InboxCommand, parseCommand } from './command.js';
@@ -81,7 +81,7 @@ export class AgentInbox {
 
   /** Removes the command that `next` returned, after its outcome is written. */
   async remove(name: string): Promise<void> {
-    await this.folder.unlink(name).catch(ignoreRemoved);
+    await unlessMissing(this.folder.unlink(name), undefined);
     this.waiting.pop();
   }
 
@@ -90,7 +90,7 @@ export class AgentInbox {
     const broken = await this.files.makeFolder(join(this.events, 'broken', this.agent_id));
     try {
       const name = this.waiting.at(-1) as Buffer;
-      const kept = await quarantineFile(this.folder, name, broken, { reason, at }).catch(ignoreRemoved);
+      const kept = await unlessMissing(quarantineFile(this.folder, name, broken, { reason, at }), undefined);
       if (kept === false) return false;
       this.waiting.pop();
       return true;
@@ -103,11 +103,6 @@ export class AgentInbox {
     await this.folder.close();
     await this.outcomes?.close();
   }
-}
-
-/** The agent may have removed the file meanwhile. */
-function ignoreRemoved(error: unknown): void {
-  if (!isErrorCode(error, 'ENOENT')) throw error;
 }
 
 const BAD_NAME =

@@ -1,6 +1,6 @@
 import { renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { lstat, mkdir, readdir, rm } from 'node:fs/promises';
-import { isErrorCode } from '../../stores/file/disk.js';
+import { isErrorCode, unlessMissing } from '../../stores/file/disk.js';
 import { OpenFolder } from '../open-folder.js';
 import { type FileFault, readRegularFile } from '../regular-file.js';
 import { type AgentFolder, type InboxFiles, NotAFolderError } from './files.js';
@@ -8,10 +8,7 @@ import { type AgentFolder, type InboxFiles, NotAFolderError } from './files.js';
 /** Agents' folders on this machine's disk. */
 export const nodeInboxFiles: InboxFiles = {
   async list(path) {
-    return readdir(path).catch((error) => {
-      if (isErrorCode(error, 'ENOENT')) return [];
-      throw error;
-    });
+    return unlessMissing(readdir(path), []);
   },
 
   async open(path) {

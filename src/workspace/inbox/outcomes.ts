@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { readStrictJson } from '../../core/strict-json.js';
-import { isErrorCode } from '../../stores/file/disk.js';
+import { isErrorCode, unlessMissing } from '../../stores/file/disk.js';
 import type { InboxReply } from './execute-command.js';
 import type { AgentFolder } from './files.js';
 
@@ -43,7 +43,8 @@ export class Outcomes {
     const names = (await this.folder.names()).map((name) => name.toString('utf8'));
     const found: { name: string; at_ms: number }[] = [];
     await inBatches(names, async (name) => {
-      found.push({ name, at_ms: await this.folder.modifiedMs(name).catch(zeroIfRemoved) });
+      // A file that its agent has removed meanwhile counts as the oldest.
+      found.push({ name, at_ms: await unlessMissing(this.folder.modifiedMs(name), 0) });
     });
     found.sort((a, b) => a.at_ms - b.at_ms || (a.name < b.name ? -1 : 1));
     const old = found.slice(0, Math.max(0, found.length - OUTCOMES_MAX));
@@ -57,12 +58,6 @@ async function inBatches<T>(all: readonly T[], work: (one: T) => Promise<void>):
   for (let at = 0; at < all.length; at += CONCURRENCY_MAX) {
     await Promise.all(all.slice(at, at + CONCURRENCY_MAX).map(work));
   }
-}
-
-/** A file that its agent has removed meanwhile counts as the oldest. */
-function zeroIfRemoved(error: unknown): number {
-  if (!isErrorCode(error, 'ENOENT')) throw error;
-  return 0;
 }
 
 /** Agents can write here too, so only a well-formed code is accepted and counted. */

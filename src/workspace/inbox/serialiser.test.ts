@@ -1,3 +1,4 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import {
   bareWorkspace,
@@ -115,6 +116,26 @@ it('grants an edge to one of many agents, and names the holder to the others', a
   const edgeHistory = await harness.edgeHistory();
   expect(edgeHistory.filter((line) => line.startsWith('edge_started'))).toEqual([`edge_started ${holder} 1`]);
   expect(edgeHistory.filter((line) => line.startsWith('claim_rejected'))).toHaveLength(19);
+});
+
+// req: INB-006, WSP-006
+it('continues from the log alone when inboxes, outcomes, drafts and scratch files are gone after a crash', async () => {
+  const workspace = await bareWorkspace();
+  const crashed = await WorkspaceHarness.open(workspace);
+  await dropCommand(workspace, 'a-01', '1.json', claim);
+  await crashed.serialiser.pass();
+  await dropCommand(workspace, 'b-01', '1.json', claim);
+  for (const kind of ['drafts', 'scratch']) {
+    await mkdir(workspace.path('agents', 'a-01', kind), { recursive: true });
+    await writeFile(workspace.path('agents', 'a-01', kind, 'unfinished.md'), 'unfinished');
+  }
+  await crashed.close();
+  for (const folder of ['events/inbox', 'events/outcome', 'agents'])
+    await rm(workspace.path(folder), { recursive: true });
+  const harness = await WorkspaceHarness.open(workspace);
+  await dropCommand(workspace, 'a-01', '2.json', { event_type: 'edge_converged', ...about, result: 'done' });
+  expect((await harness.serialiser.pass()).outcomes).toEqual({ ACCEPTED: 1 });
+  expect(await harness.edgeHistory()).toEqual(['edge_started a-01 1', 'edge_converged a-01 1']);
 });
 
 // req: INB-004

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { git } from '../../../test/support/git.js';
 import {
   bareWorkspace,
   dropCommand,
@@ -22,7 +23,6 @@ interface Bench {
   readonly workspace: Workspace;
   /** The agent's work folder as an absolute path. */
   readonly work: string;
-  readonly git: (...args: string[]) => string;
   send(name: string, command: object): Promise<{ reply: Record<string, unknown> }>;
 }
 
@@ -31,14 +31,10 @@ async function bench(): Promise<Bench> {
   const workspace = await bareWorkspace();
   await appendFile(workspace.path('coordination.yml'), 'isolation: worktree\n');
   await writeFile(join(workspace.root, 'a.ts'), 'old');
-  const git = (...args: string[]) =>
-    execFileSync('git', ['-C', workspace.root, '-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
-      encoding: 'utf8',
-    });
-  git('init', '-q');
+  git(workspace.root, 'init', '-q');
   await writeFile(join(workspace.root, '.gitignore'), '.ai-workspace/\n');
-  git('add', '.');
-  git('commit', '-qm', 'x');
+  git(workspace.root, 'add', '.');
+  git(workspace.root, 'commit', '-qm', 'x');
   const { coordinator, store } = await WorkspaceHarness.open(workspace);
   const { FolderBlobs } = await import('../../stores/file/folder-blobs.js');
   const serialiser = new Serialiser({
@@ -60,10 +56,11 @@ async function bench(): Promise<Bench> {
     return readOutcome(workspace, 'a-01', name);
   };
   const { reply } = await send('0.json', { event_type: 'edge_claim', feature: FEATURE, edge: EDGE });
-  return { workspace, git, send, work: join(workspace.root, reply.work as string) };
+  return { workspace, send, work: join(workspace.root, reply.work as string) };
 }
 
-const worktrees = ({ git }: Bench): number => git('worktree', 'list').trim().split('\n').length - 1;
+const worktrees = ({ workspace }: Bench): number =>
+  git(workspace.root, 'worktree', 'list').split('\n').length - 1;
 
 it('removes the worktree after its files were promoted', async () => {
   const made = await bench();

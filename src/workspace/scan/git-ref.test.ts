@@ -1,9 +1,9 @@
-import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { git as gitIn } from '../../../test/support/git.js';
 import { commitsWithKeys, headCommit, latestTag, tagRelease } from './git-ref.js';
 
 async function folder(): Promise<string> {
@@ -14,11 +14,7 @@ async function folder(): Promise<string> {
 
 async function repository() {
   const root = await folder();
-  const git = (...args: string[]) =>
-    execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.org', ...args], {
-      cwd: root,
-      encoding: 'utf8',
-    }).trim();
+  const git = (...args: string[]) => gitIn(root, ...args);
   git('init', '-q');
   git('config', 'user.name', 't');
   git('config', 'user.email', 't@example.org');

@@ -1,13 +1,14 @@
 import { cp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { unwrap } from '../../../test/support/coordinator-harness.js';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { Coordinator } from '../../coordinator/coordinator.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { openFileStore } from '../../stores/file/file-store.js';
 import { FolderBlobs } from '../../stores/file/folder-blobs.js';
 import { childProgram } from '../testing/child-program.js';
-import { KEY, readLog, syncWorkspaceIn, temporaryFolder, workOffline } from './testing/sync-harness.js';
+import { KEY, readLog, syncWorkspaceIn, workOffline } from './testing/sync-harness.js';
 import { syncOnce } from './testing/sync-once.js';
 
 const startSync = childProgram(join(import.meta.dirname, 'sync.child.ts'));
@@ -50,8 +51,8 @@ async function officeLog(office: string): Promise<EventEnvelope[]> {
 
 /** A laptop and an office that both have events from while they were disconnected. */
 async function createOfflineWork(): Promise<{ folder: string; office: string }> {
-  const folder = await temporaryFolder('laptop', onTestFinished);
-  const office = await temporaryFolder('office', onTestFinished);
+  const folder = await temporaryFolder();
+  const office = await temporaryFolder();
   await inOffice(office, async (there) => {
     unwrap(await there.plans.put(KEY, { tracks: {} }));
     expect(await there.claims.claimTask(KEY, { ...OTHER, ...by('bob') })).toMatchObject({ success: true });
@@ -72,8 +73,8 @@ test('reaches the same result when a sync is killed at any step and run again', 
     .filter(({ event_type }) => event_type.startsWith('edge_'))
     .map(({ event_id }) => event_id);
   for (let diesAt = 1; ; diesAt += 1) {
-    const folder = await temporaryFolder('laptop', onTestFinished);
-    const office = await temporaryFolder('office', onTestFinished);
+    const folder = await temporaryFolder();
+    const office = await temporaryFolder();
     const workspace = syncWorkspaceIn(folder);
     await cp(begun.folder, folder, { recursive: true });
     await cp(begun.office, office, { recursive: true });

@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { human } from '../../../test/support/agent.js';
 import {
   CoordinatorHarness,
@@ -7,6 +7,7 @@ import {
   type TestStoreName,
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import { claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
 import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
@@ -19,7 +20,6 @@ import {
   quietOptions,
   readLog,
   syncWorkspaceIn,
-  temporaryFolder,
   withLocalLog,
   workOffline,
 } from './testing/sync-harness.js';
@@ -35,7 +35,7 @@ async function openOffice(name: TestStoreName) {
   harness.advance(20 * 365 * 24 * 3600);
   const { coordinator, store, blobs } = harness;
   const remote = coordinatorRemote({ name: 'the office', coordinator, store, blobs, key: KEY });
-  const workspace = syncWorkspaceIn(await temporaryFolder('laptop', onTestFinished));
+  const workspace = syncWorkspaceIn(await temporaryFolder());
   const pushed = async (): Promise<PushReport> => {
     const texts = { files: new Map(), unreadable: new Map() };
     const report = await withLocalLog(workspace, (local) =>

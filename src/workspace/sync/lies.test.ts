@@ -1,7 +1,8 @@
 import { appendFile, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { CoordinatorHarness, unwrap } from '../../../test/support/coordinator-harness.js';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { PolicyAwareLogChecker } from '../../core/claims/policy-aware-log-checker.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { coordinatorRemote } from './coordinator-remote.js';
@@ -14,7 +15,6 @@ import {
   quietOptions,
   readLog,
   syncWorkspaceIn,
-  temporaryFolder,
   withLocalLog,
   workOffline,
 } from './testing/sync-harness.js';
@@ -22,7 +22,7 @@ import {
 const EDGE = { task_id: 'REQ-F-1#design_code' };
 const OTHER = { task_id: 'REQ-F-2#design_code' };
 const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
-const newWorkspace = async () => syncWorkspaceIn(await temporaryFolder('laptop', onTestFinished));
+const newWorkspace = async () => syncWorkspaceIn(await temporaryFolder());
 
 async function office(): Promise<{ harness: CoordinatorHarness; remote: SyncRemote }> {
   const harness = await CoordinatorHarness.open('memory', { home: KEY });

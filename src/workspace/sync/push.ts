@@ -1,7 +1,7 @@
 import { blobsOf } from '../../coordinator/transfer/archive.js';
 import { isProblem, isUndecided, type Problem } from '../../coordinator/wire/problem.js';
 import { claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
-import type { ClaimResult } from '../../core/contract/claims.js';
+import type { ClaimResult } from '../../core/contract/claim-replies.js';
 import { type EventEnvelope, isoTime, type NewEvent } from '../../core/events/envelope.js';
 import type { Feature } from '../../core/methodology/definition/methodology.js';
 import type { WorkspaceTexts } from '../../core/methodology/definition/read/workspace-files.js';

@@ -5,7 +5,7 @@ import type {
   NoteResult,
   ReleaseResult,
   SubmissionResult,
-} from '../../core/contract/claims.js';
+} from '../../core/contract/claim-replies.js';
 import type { AppendResult, ImportedCount } from '../../core/contract/events.js';
 import type { EventEnvelope, NewEvent } from '../../core/events/envelope.js';
 import type { WorkspaceTexts } from '../../core/methodology/definition/read/workspace-files.js';

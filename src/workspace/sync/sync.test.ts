@@ -1,12 +1,13 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   CoordinatorHarness,
   STORES,
   type TestStoreName,
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
+import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { CLAIMS_SCOPE } from '../../coordinator/queue/permit-limits.js';
 import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import { importForeign } from '../../coordinator/transfer/import-foreign.js';
@@ -23,7 +24,6 @@ import {
   quietOptions,
   readLog,
   syncWorkspaceIn,
-  temporaryFolder,
   withLocalLog,
   workOffline,
 } from './testing/sync-harness.js';
@@ -42,7 +42,7 @@ async function openSyncScenario(name: TestStoreName): Promise<SyncScenario> {
   const harness = await CoordinatorHarness.open(name, { home: KEY });
   const { coordinator, store, blobs } = harness;
   const remote = coordinatorRemote({ name: 'the office', coordinator, store, blobs, key: KEY });
-  return { harness, remote, workspace: syncWorkspaceIn(await temporaryFolder('laptop', onTestFinished)) };
+  return { harness, remote, workspace: syncWorkspaceIn(await temporaryFolder()) };
 }
 
 const pushed = (workspace: SyncWorkspace, remote: SyncRemote): Promise<PushReport> =>
@@ -124,7 +124,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
     });
     expect(await pushed(workspace, remote)).toMatchObject({ sent: 2, refused: [] });
     expect(Buffer.from((await harness.blobs.get(KEY.tenant_id, sha256)) ?? [])).toEqual(text);
-    const elsewhere = syncWorkspaceIn(await temporaryFolder('desk', onTestFinished));
+    const elsewhere = syncWorkspaceIn(await temporaryFolder());
     await pulled(elsewhere, remote);
     await withLocalLog(elsewhere, async ({ blobs }) =>
       expect(Buffer.from((await blobs.get(KEY.tenant_id, sha256)) ?? [])).toEqual(text),

@@ -35,5 +35,3 @@ export async function startIssuer(options: Partial<JwtOptions> = {}): Promise<Is
     remove: () => rm(folder, { recursive: true, force: true }),
   };
 }
-
-export const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });

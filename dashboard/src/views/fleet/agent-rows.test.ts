@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { TaskClaim } from '../../../../src/core/contract/claims.js';
+import type { TaskClaim } from '../../../../src/core/contract/claim-records.js';
 import type { AgentView } from '../../../../src/core/contract/overview.js';
 import { agentRows, type FleetReplies, heldState, oldestClaim, spentRatio } from './agent-rows.js';
 

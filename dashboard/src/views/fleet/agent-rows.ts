@@ -1,4 +1,4 @@
-import type { TaskClaim } from '../../../../src/core/contract/claims.js';
+import type { TaskClaim } from '../../../../src/core/contract/claim-records.js';
 import type { AgentView, ProjectStatus } from '../../../../src/core/contract/overview.js';
 import type { LastOutcome } from './activity.js';
 

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 import { useReply } from '../../api/use-reply.js';
 
-/** While the slider moves, the address and what is read follow so many milliseconds later. */
+/** While the slider moves, the address and what is read follow after this delay. */
 const SETTLE_MS = 200;
 
 interface Props {

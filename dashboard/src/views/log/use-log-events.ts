@@ -8,7 +8,7 @@ import { eventsOf, type LogPage, type NewEvents, newEvents, withNewest } from '.
 const PAGE_EVENTS = 200;
 /** More are not kept in the tab: a filter or an earlier position finds the rest. */
 const PAGES_MAX = 100;
-/** While events arrive, so many are kept, and more only as far as the reader has scrolled. */
+/** Number of events kept while others arrive. More are kept only as far as the reader has scrolled. */
 const LIVE_EVENTS_MAX = 1000;
 
 const NO_NEW_EVENTS: NewEvents = { count: 0, isMore: false };

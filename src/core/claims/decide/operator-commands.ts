@@ -1,4 +1,4 @@
-import type { FailingCheck } from '../../contract/claims.js';
+import type { FailingCheck } from '../../contract/checks.js';
 import type { Decider, Decision, DecisionContext, OperatorFields, SubjectCommand } from '../commands.js';
 import type { Head } from '../head.js';
 import { holdReason, isOpenClaim } from '../lease.js';

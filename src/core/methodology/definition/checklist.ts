@@ -1,4 +1,4 @@
-import type { EffectiveCheck } from '../../contract/tasks.js';
+import type { EffectiveCheck } from '../../contract/checks.js';
 import { CHECK_TYPES, type CheckType } from '../../contract/values.js';
 import { ownValue } from '../../own-value.js';
 import { canonicalEdge } from './edge-name.js';

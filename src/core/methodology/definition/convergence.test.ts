@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { EffectiveCheck } from '../../contract/tasks.js';
+import type { EffectiveCheck } from '../../contract/checks.js';
 import { CHECK_TYPES } from '../../contract/values.js';
 import { judgeConvergence, type ReportedCheck } from './convergence.js';
 

@@ -1,4 +1,4 @@
-import type { EffectiveCheck } from '../../contract/tasks.js';
+import type { EffectiveCheck } from '../../contract/checks.js';
 import type { CHECK_RESULTS } from '../../contract/values.js';
 
 export interface ReportedCheck {

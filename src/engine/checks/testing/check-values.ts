@@ -1,4 +1,4 @@
-import type { EffectiveCheck } from '../../../core/contract/tasks.js';
+import type { EffectiveCheck } from '../../../core/contract/checks.js';
 import type { CheckLimits } from '../check-runner.js';
 
 export const TEST_LIMITS: CheckLimits = {

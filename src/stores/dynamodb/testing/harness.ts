@@ -30,7 +30,7 @@ export function createHarness(url: string): DynamodbHarness {
   };
 }
 
-/** Registers tests on the shared engine of this process, whose tables contain data of other tests. */
+/** Registers tests on the shared database of this process, whose tables contain data of other tests. */
 export const describeOnDynamodb = (name: string, tests: (harness: DynamodbHarness) => void): Promise<void> =>
   onSharedEngine('dynamodb', ({ url }) => {
     describe(name, () => tests(createHarness(url)));

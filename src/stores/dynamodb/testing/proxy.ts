@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { DynamodbOptions } from '../options.js';
 
 /**
- * What happens to one call. `lose_reply`: the engine executes it, but the reply is lost. `cut`: the connection breaks
+ * What happens to one call. `lose_reply`: the database executes it, but the reply is lost. `cut`: the connection breaks
  * before the call arrives. `hold`: the call never arrives, and no error is reported.
  */
 export type CallFate =
@@ -14,7 +14,7 @@ export type CallFate =
   | { readonly answer: unknown }
   | ReplyEdit;
 
-/** The engine executes the call, and its reply is changed. */
+/** The database executes the call, and its reply is changed. */
 export interface ReplyEdit {
   readonly edit: (answer: { Items?: Record<string, { N?: string }>[] }) => unknown;
 }
@@ -35,7 +35,7 @@ export interface DynamodbProxy {
   close(): Promise<void>;
 }
 
-/** An HTTP proxy in front of the engine, for faults an emulator does not produce: throttling, conflicts, missing replies. */
+/** An HTTP proxy in front of the database, for faults an emulator does not produce: throttling, conflicts, missing replies. */
 export async function startProxy(engine: DynamodbOptions): Promise<DynamodbProxy> {
   const calls: ProxiedCall[] = [];
   const server = createServer(async (incoming, outgoing) => {

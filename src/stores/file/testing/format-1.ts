@@ -1,7 +1,7 @@
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { temporaryFolder } from '../../../../test/support/temporary-folder.js';
 import type { EventEnvelope } from '../../../core/events/envelope.js';
-import { temporaryFolder } from '../testing.js';
 
 /** The project of the frozen log in `format-1/`. */
 export const FORMAT_1_KEY = { tenant_id: 'acme', project_id: 'shop' };

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
+import { temporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { StoreBroken, StoreUnavailable } from '../../store.js';
 import { type FileStore, type FileStoreOptions, openFileStore } from '../file-store.js';
-import { diskError, temporaryFolder } from '../testing.js';
+import { diskError } from '../testing.js';
 import { commitTo, commitToAll, formatOf, idsIn, logFile, sizeOf, WatchedDisk, walFile } from './testing.js';
 
 const PROJECTS = Array.from({ length: 8 }, (_, at) => `p${at}`);

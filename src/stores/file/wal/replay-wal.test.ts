@@ -1,13 +1,14 @@
 import { appendFile, copyFile, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { temporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { REDACTION_EVENT } from '../../../core/audit/original-digests.js';
 import { HISTORY_SUBJECT } from '../../../core/subject.js';
 import { eventOf, transactionOf } from '../../conformance/fixture.js';
 import { StoreRefused } from '../../store.js';
 import { type FileStoreOptions, openFileStore } from '../file-store.js';
 import { digestRemaining } from '../redacted-lines.js';
-import { commitOne, temporaryFolder } from '../testing.js';
+import { commitOne } from '../testing.js';
 import {
   commitTo,
   commitToAll,

@@ -7,7 +7,7 @@ import { type PostgresOptions, parsePostgresUrl } from '../options.js';
 export const own = (name: string): string => `${name}_${RUN}`;
 const RUN = randomUUID().slice(0, 8);
 
-/** A client of the engine as a given user, beside the store. */
+/** A client of the database as a given user, beside the store. */
 export async function asUser(url: string | PostgresOptions): Promise<pg.Client> {
   const { password, ...rest } = typeof url === 'string' ? parsePostgresUrl(url) : url;
   const client = new pg.Client({ ...rest, ...(password === null ? {} : { password }), ssl: false });

@@ -48,7 +48,7 @@ export class RedisHarness {
     return store;
   }
 
-  /** Sends the engine a command that a store would not send. */
+  /** Sends the database a command that a store would not send. */
   async command<T = unknown>(...args: string[]): Promise<T> {
     const { host, port } = this.options;
     const client = createClient({ socket: { host, port }, RESP: 2 });

@@ -1,6 +1,6 @@
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 
-/** A proxy between a store and its engine that can cut the connection at the worst moment. */
+/** A proxy between a store and its database that can cut the connection at the worst moment. */
 export class FaultyRedisProxy {
   /** The number of replies to drop, together with their connection: the commands have been executed. */
   repliesToDrop = 0;

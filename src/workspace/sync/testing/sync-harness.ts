@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Coordinator } from '../../../coordinator/coordinator.js';
 import type { EventEnvelope } from '../../../core/events/envelope.js';
@@ -24,15 +22,6 @@ export function syncWorkspaceIn(folder: string): SyncWorkspace {
       blobs: new FolderBlobs(events),
     }),
   };
-}
-
-export async function temporaryFolder(
-  name: string,
-  remove: (clean: () => Promise<void>) => void,
-): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), `sync-${name}-`));
-  remove(() => rm(folder, { recursive: true, force: true }));
-  return folder;
 }
 
 /** Works on a workspace while the remote is unreachable. */

@@ -6,9 +6,9 @@ import { openMemoryStore } from '../stores/memory/memory-store.js';
 import { type EventQuery, type ProjectKey, type Store, StoreUnavailable } from '../stores/store.js';
 import { ALWAYS_AUTHORIZED } from './auth/authorization.js';
 import { answer } from './node-adapter.js';
+import { type FeedSettings, ProjectFeeds } from './project-feeds.js';
 import { STREAM_HEADERS } from './response.js';
 import type { App } from './route.js';
-import { type FeedSettings, ProjectFeeds } from './stream.js';
 import { EventStreamClient } from './testing/event-stream-client.js';
 import { PROJECT_URL, TestServer } from './testing/test-server.js';
 

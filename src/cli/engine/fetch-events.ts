@@ -8,7 +8,7 @@ const PAGE = 1000;
 const EVENTS_MAX = 200_000;
 
 /** Oldest first. */
-export async function readEvents(
+export async function fetchEvents(
   genesis: Pick<Genesis, 'events'>,
   filter: { task_id?: string; feature_id?: string; edge?: string; type?: string },
 ): Promise<readonly EventEnvelope[]> {

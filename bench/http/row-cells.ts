@@ -1,0 +1,64 @@
+import { millis, whole } from '../table.js';
+import { bestOf, P99_MS_MAX, type TimedOperation } from './best.js';
+import type { BatchRun } from './fleet/batched.js';
+import type { LatencySummary, RunMeasurement } from './measurement.js';
+import type { PartRow } from './part-report.js';
+
+export const TABLE_HEAD = [
+  ...['system', 'workload', 'durable', 'jobs/s', 'requests/s'],
+  ...['claim p50', 'p99', 'complete p50', 'p99', 'remarks'],
+];
+
+/** The row of a run of our server on the file store. */
+export const ourRow = (workload: string, measured: RunMeasurement, remarks: string): PartRow => ({
+  system: 'Genesis Fleet',
+  is_ours: true,
+  engine: 'file',
+  workload,
+  durable: 'fdatasync before the reply',
+  measured,
+  remarks,
+});
+
+export function cellsOf({ system, workload, durable, measured, remarks }: PartRow): readonly string[] {
+  if (measured === null) return [system, workload];
+  const { claim, complete } = measured.operations;
+  const times = [ms(claim, 'p50_ms'), ms(claim, 'p99_ms'), ms(complete, 'p50_ms'), ms(complete, 'p99_ms')];
+  const rates = [measured.jobs, measured.requests].map((count) => whole(count / measured.seconds));
+  const engine = engineCpu(measured);
+  return [
+    system,
+    workload,
+    durable,
+    ...rates,
+    ...times,
+    [engine, remarks].filter((text) => text !== '').join('; '),
+  ];
+}
+
+export function bestRemark(
+  what: string,
+  operation: TimedOperation,
+  runs: readonly BatchRun[],
+  measuredOf: (run: BatchRun) => RunMeasurement,
+): string {
+  const found = bestOf(runs, operation, measuredOf);
+  if (found === null) return `${what}: nothing was measured`;
+  const { jobs, seconds, operations } = measuredOf(found.run);
+  const bound = `p99 within ${P99_MS_MAX[operation]} ms`;
+  const rate = `${whole(jobs / seconds)} ${what}/s, ${found.run.items} per request`;
+  return `best: ${rate}, p99 ${ms(operations[operation], 'p99_ms')} ms (${found.in_time ? bound : `none had ${bound}`})`;
+}
+
+export const ms = (times: LatencySummary | undefined, which: 'p50_ms' | 'p99_ms'): string =>
+  times === undefined ? '-' : millis(times[which]);
+
+export function cpu({ server_cpu_seconds, requests, jobs }: RunMeasurement, per?: string): string {
+  if (server_cpu_seconds == null) return 'server CPU unknown';
+  const each = server_cpu_seconds / (per === undefined ? requests : jobs);
+  return `server CPU ${whole(each * 1e6)} µs/${per ?? 'request'}`;
+}
+
+function engineCpu({ engine_cpu_seconds, jobs }: RunMeasurement): string {
+  return engine_cpu_seconds == null ? '' : `engine CPU ${whole((engine_cpu_seconds / jobs) * 1e6)} µs/job`;
+}

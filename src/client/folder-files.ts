@@ -1,0 +1,32 @@
+import { open, readdir, stat, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+
+export const namesIn = async (folder: string): Promise<string[]> =>
+  (await readdir(folder).catch(() => [] as string[])).sort();
+
+/** Removes the oldest files with this suffix beyond the limit. */
+export async function removeOldest(folder: string, suffix: string, max: number): Promise<void> {
+  const names = (await namesIn(folder)).filter((name) => name.endsWith(suffix));
+  if (names.length <= max) return;
+  const aged = await Promise.all(
+    names.map(async (name) => ({ name, at_ms: await changedAtMs(join(folder, name)) })),
+  );
+  aged.sort((a, b) => a.at_ms - b.at_ms);
+  for (const { name } of aged.slice(0, -max)) await remove(join(folder, name));
+}
+
+export const remove = (path: string): Promise<void> => unlink(path).catch(ignoreMissing);
+
+export function ignoreMissing(error: unknown): void {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+}
+
+export const changedAtMs = async (path: string): Promise<number> =>
+  (await stat(path).catch(() => null))?.ctimeMs ?? Number.POSITIVE_INFINITY;
+
+/** Ignores failures: systems that cannot sync a folder persist its names by themselves. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r').catch(() => null);
+  await handle?.sync().catch(() => {});
+  await handle?.close();
+}
