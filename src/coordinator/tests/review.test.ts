@@ -166,12 +166,12 @@ forEachStore('a human gate', (open) => {
     unwrap(await settings.putPolicy(P, { max_agents_per_track: 1 }));
     const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
     await alpha.claims(A);
-    await alpha.suspends(A, { iteration: 1, candidate_sha256: sha256('v1') });
+    await alpha.suspends(A, { iteration: 1, candidate_sha256: candidateDigest('v1') });
     const review = {
       task_id: A,
       generation: 1,
       iteration: 1,
-      candidate_sha256: sha256('v1'),
+      candidate_sha256: candidateDigest('v1'),
       decision: 'APPROVED',
     };
     await decisions.recordReview(P, review, human('rita'));
