@@ -46,7 +46,10 @@ export function LiveProvider({ children }: { children: ReactNode }) {
     void followEvents(
       {
         onConnection: setConnection,
-        onReconnected: () => void client.invalidateQueries(),
+        onOpen: (isInterrupted) => {
+          if (isInterrupted) void client.invalidateQueries();
+          else refresher.request();
+        },
         onEvents(added) {
           waiting.push(...added.slice(-EVENTS_KEPT));
           refresher.request();

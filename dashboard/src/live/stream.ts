@@ -13,15 +13,15 @@ export type Connection =
 export interface StreamListener {
   onConnection(connection: Connection): void;
   onEvents(events: readonly EventEnvelope[]): void;
-  /** The stream was interrupted: what the page knows may be old. */
-  onReconnected(): void;
+  /** The stream is open. What was read before does not include events from before it was open. */
+  onOpen(isInterrupted: boolean): void;
 }
 
 /** Where the stream continues after an interruption. */
 export interface StreamPosition {
   /** Null before the first stream: it starts with the next event. */
   lastEventId: string | null;
-  /** The page may have missed events: it reads its state again when the stream is open. */
+  /** There was a stream before, or the tab was hidden: the page may have missed many events. */
   isInterrupted: boolean;
 }
 
@@ -54,7 +54,7 @@ export async function followEvents(
       if (response.status === 409) position.lastEventId = null;
       if (!response.ok || response.body === null) throw new Error(`the server answered ${response.status}`);
       listener.onConnection({ state: 'live' });
-      if (position.isInterrupted) listener.onReconnected();
+      listener.onOpen(position.isInterrupted);
       position.isInterrupted = false;
       [lostSince, retryMs] = [null, RETRY_FIRST_MS];
       await readEvents(response.body, signal, (id, events) => {
