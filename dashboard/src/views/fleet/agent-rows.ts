@@ -116,5 +116,8 @@ function agentState(
   return endTimes.length > 0 && !isActiveSince ? 'gone' : 'idle';
 }
 
+/** `agent-2` is before `agent-10`. */
+const names = new Intl.Collator('en', { numeric: true });
+
 const byAttention = (a: AgentRow, b: AgentRow): number =>
-  STATE_ORDER.indexOf(a.state) - STATE_ORDER.indexOf(b.state) || (a.agent_id < b.agent_id ? -1 : 1);
+  STATE_ORDER.indexOf(a.state) - STATE_ORDER.indexOf(b.state) || names.compare(a.agent_id, b.agent_id);

@@ -25,13 +25,13 @@ export default function LogView() {
   return (
     <>
       <h1>Log</h1>
-      <FilterForm key={filterText} filter={filter} onChange={(values) => change({ ...values, event: '' })} />
-      <Scrubber at={at} onChange={(position) => change({ at: position === null ? '' : String(position) })} />
       {isBeyondEnd ? (
         <p className="notice" role="alert">
           The log ends at position {end}; there is no position {asked}. The newest events are shown.
         </p>
       ) : null}
+      <FilterForm key={filterText} filter={filter} onChange={(values) => change({ ...values, event: '' })} />
+      <Scrubber at={at} onChange={(position) => change({ at: position === null ? '' : String(position) })} />
       <div className="log-columns">
         {/* Another position or filter is another list, shown from its top. */}
         <EventList
