@@ -1,9 +1,9 @@
 import { lazy, Suspense } from 'react';
-import { Redirect, Route, Router, Switch } from 'wouter';
+import { Link, Route, Router, Switch } from 'wouter';
 import { scope } from './api/scope.js';
 import { Frame } from './components/frame.js';
 import { useHashPath } from './components/hash-location.js';
-import { Loading } from './components/states.js';
+import { Empty, Loading } from './components/states.js';
 import { LiveProvider } from './live/live.js';
 import { FleetView } from './views/fleet/fleet-view.js';
 import { ProjectsView } from './views/projects/projects-view.js';
@@ -27,7 +27,7 @@ export function App() {
             <Switch>
               <Route path="/" component={FleetView} />
               <Route path="/plan" component={PlanView} />
-              <Route path="/task/:id">{({ id }) => <TaskPage id={decodeURIComponent(id)} />}</Route>
+              <Route path="/task/:id">{({ id }) => <TaskRoute encodedId={id} />}</Route>
               <Route path="/runs" component={RunsView} />
               <Route path="/runs/:id">{({ id }) => <RunPage id={id} />}</Route>
               <Route path="/inbox/:kind?">
@@ -35,9 +35,7 @@ export function App() {
               </Route>
               <Route path="/features" component={FeaturesView} />
               <Route path="/log" component={LogView} />
-              <Route>
-                <Redirect to="/" />
-              </Route>
+              <Route component={UnknownAddress} />
             </Switch>
           </Suspense>
         </Frame>
@@ -45,3 +43,22 @@ export function App() {
     </LiveProvider>
   );
 }
+
+function TaskRoute({ encodedId }: { encodedId: string }) {
+  try {
+    return <TaskPage id={decodeURIComponent(encodedId)} />;
+  } catch {
+    return <UnknownAddress />;
+  }
+}
+
+const UnknownAddress = () => (
+  <>
+    <h1>Unknown address</h1>
+    <Empty title="The page has no view with this address.">
+      <p>
+        The link may be cut off or misspelt. <Link href="/">Go to Fleet</Link>
+      </p>
+    </Empty>
+  </>
+);

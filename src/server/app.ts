@@ -60,7 +60,7 @@ export function createApp(dependencies: AppDependencies): App {
     const match = invalid === null ? router.match(method, path) : null;
     if (match === null) {
       const response =
-        invalid ?? guardCaller(request, dependencies) ?? notFoundResponse(router.methodsOf(path));
+        invalid ?? guardCaller(request, dependencies, null) ?? notFoundResponse(router.methodsOf(path));
       writeLog?.(response, null);
       return response;
     }
@@ -95,7 +95,8 @@ export function createApp(dependencies: AppDependencies): App {
 const guardCaller = (
   { principal, connection }: IncomingRequest,
   { authenticator }: AppDependencies,
-): HttpResponse | null => (principal === undefined ? guardOrigin(connection, authenticator) : null);
+  route: Route | null,
+): HttpResponse | null => (principal === undefined ? guardOrigin(connection, authenticator, route) : null);
 
 async function handleSafely(call: ApiCall, dependencies: AppDependencies): Promise<HttpResponse> {
   try {
@@ -109,7 +110,7 @@ async function handleSafely(call: ApiCall, dependencies: AppDependencies): Promi
 async function handle(call: ApiCall, dependencies: AppDependencies): Promise<HttpResponse> {
   const { authenticator, rateLimiter } = dependencies;
   // A page without referrer sends its form with the origin `null`; the token in the form is what counts.
-  const foreign = call.route.hasOwnToken ? null : guardCaller(call.request, dependencies);
+  const foreign = call.route.hasOwnToken ? null : guardCaller(call.request, dependencies, call.route);
   if (foreign !== null) return foreign;
   const found = identify(call, authenticator);
   return (

@@ -31,13 +31,17 @@ const DATA_HEADERS = {
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/** A page of another site that opened this one has no reference to its window. */
+const OPENER_POLICY = { 'cross-origin-opener-policy': 'same-origin' };
 const PAGE_HEADERS = {
   ...SECURITY_HEADERS,
+  ...OPENER_POLICY,
   'cache-control': 'no-cache',
   'content-security-policy': PAGE_POLICY,
 };
 const FORM_PAGE_HEADERS = {
   ...SECURITY_HEADERS,
+  ...OPENER_POLICY,
   'cache-control': 'no-store',
   'content-security-policy':
     "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",

@@ -668,18 +668,23 @@ describe('the methodology', () => {
 });
 
 describe('the server itself', () => {
+  const DOCUMENTS = ['/', '/docs'];
+
   test('serves liveness, readiness, its description and its page', async () => {
     expect(await served.get('/healthz')).toMatchObject({ status: 200, body: { status: 'alive' } });
     expect(await served.get('/readyz')).toMatchObject({ status: 200, body: { status: 'ready' } });
-    for (const path of ['/metrics', '/openapi.json', '/docs', '/', '/page.css']) {
+    for (const path of ['/metrics', '/openapi.json', ...DOCUMENTS, '/page.css']) {
       const reply = await served.get(path);
       expect([path, reply.status]).toEqual([path, 200]);
-      expect(reply.headers.get('x-content-type-options')).toBe('nosniff');
-      expect(reply.headers.get('content-security-policy')).toContain("default-src 'none'");
-      const allowsInlineStyles = /style-src [^;]*'unsafe-inline'/.test(
-        reply.headers.get('content-security-policy') ?? '',
-      );
-      expect([path, allowsInlineStyles]).toEqual([path, path === '/docs']);
+      expect(reply.headers.get('x-content-type-options'), path).toBe('nosniff');
+      expect(reply.headers.get('cross-origin-resource-policy'), path).toBe('same-origin');
+      const policy = reply.headers.get('content-security-policy') ?? '';
+      expect(policy, path).toContain("default-src 'none'");
+      expect(policy, path).toContain("frame-ancestors 'none'");
+      expect([path, /style-src [^;]*'unsafe-inline'/.test(policy)]).toEqual([path, path === '/docs']);
+      expect(policy, path).not.toMatch(/script-src [^;]*'unsafe|https?:|\*/);
+      if (DOCUMENTS.includes(path))
+        expect(reply.headers.get('cross-origin-opener-policy'), path).toBe('same-origin');
     }
     expect(await served.get('/assets/unknown.js')).toMatchObject({
       status: 404,

@@ -23,6 +23,7 @@ await describeInBrowser('the fleet view', (open) => {
     await served.plan('A-001-x', 'B-001-y');
     const page = await open(viewUrl(served.url));
     await page.getByText('No agent has claimed anything yet').waitFor();
+    await page.getByText('No claim is held. Claim a task: gen task claim').waitFor();
     await page.getByText('0 accepted in the last hour').waitFor();
 
     const handle = await withTakeover(served);

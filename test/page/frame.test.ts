@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { PROJECT_URL, TENANT_URL, TestServer } from '../../src/server/testing/test-server.js';
+import { expectAccessible } from './support/accessible.js';
 import { describeInBrowser, viewUrl } from './support/open-page.js';
 
 const PLAN = { tracks: { A: [{ id: 'A-001-x', description: 'x' }] } };
@@ -26,6 +27,26 @@ await describeInBrowser('the page', (open) => {
     const { body } = await served.request('POST', `${PROJECT_URL}/claims`, claim);
     const handle = { task_id: 'A-001-x', session_id: 's', generation: 1, claim_id: body.claim.id };
     await served.request('POST', `${PROJECT_URL}/results`, { ...handle, result_data: 1 });
+    await page.getByText('1 of 1 done').waitFor();
+  });
+
+  test('shows what has happened between its first reads and the start of the stream', async () => {
+    const served = await TestServer.forTest();
+    await served.request('PUT', `${PROJECT_URL}/plan`, PLAN);
+    const page = await open('about:blank');
+    let release = () => {};
+    const isReleased = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route('**/events/stream?*', async (route) => {
+      await isReleased;
+      await route.continue();
+    });
+    await page.goto(viewUrl(served.url));
+    await page.getByText('0 of 1 done').waitFor();
+    const handle = await served.claim('A-001-x');
+    await served.post(`${PROJECT_URL}/results`, { ...handle, result_data: 1 });
+    release();
     await page.getByText('1 of 1 done').waitFor();
   });
 
@@ -68,5 +89,31 @@ await describeInBrowser('the page', (open) => {
     await served.restart(Number(port));
     await page.getByRole('status').getByText('live', { exact: true }).waitFor();
     await expectHeaderLines(page, 2);
+  });
+
+  test.for(['task/%E0%A4%A', 'nowhere', 'runs/a/b'])(
+    'says that the address #/%s is unknown, and leads to the fleet',
+    async (view) => {
+      const served = await TestServer.forTest();
+      await served.request('PUT', `${PROJECT_URL}/plan`, PLAN);
+      const page = await open(viewUrl(served.url, view));
+      await page.getByRole('heading', { name: 'Unknown address' }).waitFor();
+      await expectAccessible(page);
+      await page.getByRole('link', { name: 'Go to Fleet' }).click();
+      await page.getByText('0 of 1 done').waitFor();
+    },
+  );
+
+  test('says that a position is beyond the end of the log, and shows the newest events', async () => {
+    const served = await TestServer.forTest();
+    await served.request('PUT', `${PROJECT_URL}/plan`, PLAN);
+    const { position } = (await served.get(`${PROJECT_URL}/status`)).body;
+    const page = await open(viewUrl(served.url, 'log?at=999'));
+    await page
+      .getByRole('alert')
+      .getByText(`The log ends at position ${position}; there is no position 999.`)
+      .waitFor();
+    await page.getByText('new ones appear at the top').waitFor();
+    expect(await page.getByRole('region', { name: 'State then' }).count()).toBe(0);
   });
 });

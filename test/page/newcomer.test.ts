@@ -42,7 +42,11 @@ await describeInBrowser('a newcomer with only the address', (open) => {
     const row = page.getByRole('row').filter({ hasText: 'B-002-waiting' });
     await row.getByRole('cell', { name: 'B-001-held' }).waitFor();
     await row.getByRole('link').click();
-    await page.getByRole('region', { name: 'Can it be claimed?' }).getByText('B-001-held').first().waitFor();
+    await page
+      .getByRole('region', { name: 'Can it be claimed?' })
+      .getByRole('link', { name: 'B-001-held' })
+      .first()
+      .waitFor();
 
     await page.getByRole('link', { name: 'Fleet', exact: true }).click();
     await page.getByRole('link', { name: '1 parked result' }).click();

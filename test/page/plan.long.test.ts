@@ -39,7 +39,7 @@ await describeInBrowser('the plan view', (open) => {
 
     const handle = await served.claim('A-001-base', 's1', { agent_id: 'ada' });
     await node('A-001-base').filter({ hasText: 'claimed' }).filter({ hasText: 'ada' }).waitFor();
-    await node('A-001-base').getByText('generation 1').waitFor();
+    await node('A-001-base').getByText('gen. 1').waitFor();
     await served.post(`${PROJECT_URL}/results`, { ...handle, result_data: 1 });
     await node('A-001-base').getByText('completed').waitFor();
     await node('B-001-docs').getByText('ready').waitFor();

@@ -93,8 +93,10 @@ await describeInBrowser('the page of a task', (open) => {
     const page = await open(viewUrl(served.url, `task/${TASK}`));
     const answer = page.getByRole('region', { name: 'Can it be claimed?' });
     await answer.getByText('GRANTED').waitFor();
+    await answer.getByText('Yes, it can be claimed now.').waitFor();
     const handle = await served.claim(TASK);
     await answer.getByText('DENIED_ACTIVE_CLAIM').waitFor();
+    await answer.getByText('No, it cannot be claimed now:').waitFor();
     await served.post(`${PROJECT_URL}/tasks/${TASK}/notes`, { ...handle, text: 'mind the gap' });
     await page.getByText('mind the gap').waitFor();
   });
@@ -105,7 +107,10 @@ await describeInBrowser('the page of a task', (open) => {
     const page = await open(viewUrl(served.url, `task/${TASK}`));
     await page.getByRole('button', { name: /^Hold/ }).click();
     const dialog = page.getByRole('dialog');
+    await dialog.getByText('To continue, enter a reason.').waitFor();
+    expect(await dialog.getByRole('button', { name: 'Hold' }).isDisabled()).toBe(true);
     await dialog.getByLabel('Reason').fill('wait for the law');
+    expect(await dialog.getByText('To continue').count()).toBe(0);
     await served.claim(TASK);
     await page.getByText('held by').waitFor();
     await dialog.getByRole('button', { name: 'Hold' }).click();

@@ -106,6 +106,36 @@ describe('an open server', () => {
     },
   );
 
+  it.each(['cross-site', 'same-site'])(
+    'serves its pages to a link with Sec-Fetch-Site: %s, and nothing else',
+    async (fetchSite) => {
+      const link = {
+        'sec-fetch-site': fetchSite,
+        'sec-fetch-mode': 'navigate',
+        'sec-fetch-dest': 'document',
+      };
+      for (const path of ['/', '/?tenant=acme&project=shop', '/docs'])
+        expect(await asBrowser(path, link), path).toBe(200);
+      for (const path of [
+        `${PROJECT_URL}/status`,
+        `${TENANT_URL}/keys`,
+        '/metrics',
+        '/openapi.json',
+        '/healthz',
+        '/unknown',
+      ])
+        expect(await asBrowser(path, link), path).toBe(403);
+      for (const headers of [
+        { ...link, 'sec-fetch-dest': 'iframe' },
+        { ...link, 'sec-fetch-mode': 'cors' },
+        { ...link, host: 'rebound.example' },
+        { ...link, origin: 'https://other.example' },
+      ])
+        expect(await asBrowser('/', headers), JSON.stringify(headers)).toBe(403);
+      expect(await asBrowser(`${TENANT_URL}/keys`, link, 'POST')).toBe(403);
+    },
+  );
+
   it('refuses a request with two different Sec-Fetch-Site headers', async () => {
     expect(await asBrowser('/metrics', { 'sec-fetch-site': ['same-origin', 'cross-site'] })).toBe(403);
   });

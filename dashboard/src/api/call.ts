@@ -59,7 +59,11 @@ export const command = <Id extends OperationId>(
   params: Readonly<Record<string, string>> = {},
 ): Promise<Reply<Id>> => call(id, { body, params });
 
-export async function send(id: OperationId, { params = {}, query = {}, body }: CallInput): Promise<Response> {
+export async function send(
+  id: OperationId,
+  { params = {}, query = {}, body }: CallInput,
+  signal: AbortSignal | null = null,
+): Promise<Response> {
   const [method, template] = OPERATIONS[id];
   // The caller asks about itself, whatever tenant and project the page shows.
   const isOfCaller = id === 'whoami';
@@ -77,7 +81,7 @@ export async function send(id: OperationId, { params = {}, query = {}, body }: C
     body === undefined ? null : JSON.stringify({ ...project, request_id: crypto.randomUUID(), ...body });
   if (sent !== null) headers['content-type'] = 'application/json';
   try {
-    const response = await fetch(url, { method, headers, body: sent });
+    const response = await fetch(url, { method, headers, body: sent, signal });
     noteServerTime(response.headers.get('date'));
     return response;
   } catch {

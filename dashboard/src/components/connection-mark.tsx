@@ -9,6 +9,7 @@ export function ConnectionMark() {
   const text = {
     connecting: () => 'connecting…',
     live: () => 'live',
+    paused: () => 'paused while hidden',
     key_required: () => 'key required',
     lost: () =>
       connection.state === 'lost' ? `reconnecting for ${durationText(nowMs - connection.since)}` : '',

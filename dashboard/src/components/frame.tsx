@@ -4,7 +4,7 @@ import { isUnauthenticated } from '../api/call.js';
 import { scope } from '../api/scope.js';
 import { useWhoami } from '../api/whoami.js';
 import { useLive } from '../live/live.js';
-import { useInbox } from '../views/inbox/use-inbox.js';
+import { useInbox, usePausedInbox } from '../views/inbox/use-inbox.js';
 import { CallerMark } from './caller-mark.js';
 import { ConnectionMark } from './connection-mark.js';
 import { KeyForm } from './key-form.js';
@@ -25,6 +25,7 @@ export function Frame({ children }: { children: ReactNode }) {
   const { tenant, project } = scope();
   const isKeyRequired = isUnauthenticated(useWhoami().error) || connection.state === 'key_required';
   const count = useInbox(!isKeyRequired).items.length;
+  usePausedInbox();
   useEffect(() => {
     document.title = `${count > 0 ? `(${count}) ` : ''}${project} · Genesis Fleet`;
   }, [count, project]);

@@ -1,4 +1,6 @@
 import { Link } from 'wouter';
+import { linkedText } from '../model/linked-text.js';
+import { visibleText } from './foreign-text.js';
 
 export const taskPath = (id: string): string => `/task/${encodeURIComponent(id)}`;
 
@@ -7,3 +9,14 @@ export const TaskLink = ({ id }: { id: string }) => (
     {id}
   </Link>
 );
+
+/** A text of the server in which tasks and edges are links. `own` is the one that the page shows already. */
+export const LinkedText = ({ text, own }: { text: string; own: string }) =>
+  linkedText(text).map((part, index) =>
+    'subject' in part && part.subject !== own ? (
+      // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text have no other key
+      <TaskLink key={index} id={part.subject} />
+    ) : (
+      visibleText('subject' in part ? part.subject : part.text)
+    ),
+  );

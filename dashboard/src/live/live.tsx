@@ -1,7 +1,8 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
-import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
+import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef, useState } from 'react';
 import type { EventEnvelope } from '../../../src/core/contract/events.js';
-import { type Connection, followEvents } from './stream.js';
+import { type Connection, followEvents, type StreamPosition } from './stream.js';
+import { useIsPaused } from './use-is-paused.js';
 
 /** Newest last. More are in the log. */
 const EVENTS_KEPT = 500;
@@ -16,12 +17,23 @@ interface Live {
 const LiveContext = createContext<Live>({ connection: { state: 'connecting' }, events: [] });
 export const useLive = (): Live => useContext(LiveContext);
 
-/** Follows the stream of events. What was read of the project is read again when something has happened. */
+/**
+ * Follows the stream of events while the tab is visible. What was read of the project is read again when something has
+ * happened.
+ */
 export function LiveProvider({ children }: { children: ReactNode }) {
   const client = useQueryClient();
   const [connection, setConnection] = useState<Connection>({ state: 'connecting' });
   const [events, setEvents] = useState<readonly EventEnvelope[]>([]);
+  const position = useRef<StreamPosition>({ lastEventId: null, isInterrupted: false });
+  const isPaused = useIsPaused();
   useEffect(() => {
+    if (isPaused) {
+      position.current.isInterrupted = true;
+      setConnection({ state: 'paused' });
+      return;
+    }
+    setConnection({ state: 'connecting' });
     const stop = new AbortController();
     const refresher = new Refresher(client);
     let waiting: EventEnvelope[] = [];
@@ -34,7 +46,10 @@ export function LiveProvider({ children }: { children: ReactNode }) {
     void followEvents(
       {
         onConnection: setConnection,
-        onReconnected: () => void client.invalidateQueries(),
+        onOpen: (isInterrupted) => {
+          if (isInterrupted) void client.invalidateQueries();
+          else refresher.request();
+        },
         onEvents(added) {
           waiting.push(...added.slice(-EVENTS_KEPT));
           refresher.request();
@@ -44,14 +59,18 @@ export function LiveProvider({ children }: { children: ReactNode }) {
           }, REFRESH_MS);
         },
       },
+      position.current,
       stop.signal,
     );
     return () => {
       stop.abort();
       refresher.stop();
-      if (timer !== null) clearTimeout(timer);
+      if (timer !== null) {
+        clearTimeout(timer);
+        flush();
+      }
     };
-  }, [client]);
+  }, [client, isPaused]);
   const live = useMemo(() => ({ connection, events }), [connection, events]);
   return <LiveContext.Provider value={live}>{children}</LiveContext.Provider>;
 }

@@ -7,13 +7,22 @@ export type Connection =
   | { readonly state: 'connecting' }
   | { readonly state: 'live' }
   | { readonly state: 'lost'; readonly since: number; readonly says: string }
+  | { readonly state: 'paused' }
   | { readonly state: 'key_required' };
 
 export interface StreamListener {
   onConnection(connection: Connection): void;
   onEvents(events: readonly EventEnvelope[]): void;
-  /** The stream was interrupted: what the page knows may be old. */
-  onReconnected(): void;
+  /** The stream is open. What was read before does not include events from before it was open. */
+  onOpen(isInterrupted: boolean): void;
+}
+
+/** Where the stream continues after an interruption. */
+export interface StreamPosition {
+  /** Null before the first stream: it starts with the next event. */
+  lastEventId: string | null;
+  /** There was a stream before, or the tab was hidden: the page may have missed many events. */
+  isInterrupted: boolean;
 }
 
 const RETRY_FIRST_MS = 500;
@@ -22,28 +31,39 @@ const RETRY_MAX_MS = 10_000;
 const SILENCE_MAX_MS = 45_000;
 
 /** Follows the events of the project until the signal is aborted, and reconnects where it stopped. */
-export async function followEvents(listener: StreamListener, signal: AbortSignal): Promise<void> {
-  let lastEventId: string | null = null;
+export async function followEvents(
+  listener: StreamListener,
+  position: StreamPosition,
+  signal: AbortSignal,
+): Promise<void> {
   let retryMs = RETRY_FIRST_MS;
   let lostSince: number | null = null;
   while (!signal.aborted) {
     try {
-      const query = lastEventId === null ? { after: 'now' } : { after: lastEventId };
-      const response = await send('events_stream', { query });
+      const response = await send(
+        'events_stream',
+        { query: { after: position.lastEventId ?? 'now' } },
+        signal,
+      );
+      if (signal.aborted) return;
       if (response.status === 401) {
         listener.onConnection({ state: 'key_required' });
         return;
       }
+      // The log was replaced by an older one: the position is beyond its end.
+      if (response.status === 409) position.lastEventId = null;
       if (!response.ok || response.body === null) throw new Error(`the server answered ${response.status}`);
       listener.onConnection({ state: 'live' });
-      if (lostSince !== null) listener.onReconnected();
+      listener.onOpen(position.isInterrupted);
+      position.isInterrupted = false;
       [lostSince, retryMs] = [null, RETRY_FIRST_MS];
       await readEvents(response.body, signal, (id, events) => {
-        lastEventId = id ?? lastEventId;
-        listener.onEvents(events);
+        position.lastEventId = id ?? position.lastEventId;
+        if (events.length > 0) listener.onEvents(events);
       });
       throw new Error('the stream has ended');
     } catch (error) {
+      position.isInterrupted = true;
       if (signal.aborted) return;
       lostSince ??= Date.now();
       const says = error instanceof Error ? error.message : String(error);
@@ -53,6 +73,9 @@ export async function followEvents(listener: StreamListener, signal: AbortSignal
     }
   }
 }
+
+/** The server's first frame has a position and no event; the parser reports only events. */
+const helloId = (chunk: string): string | undefined => /^id: (.+)$/m.exec(chunk)?.[1];
 
 async function readEvents(
   body: ReadableStream<Uint8Array>,
@@ -68,10 +91,13 @@ async function readEvents(
   });
   const cancel = () => void reader.cancel().catch(() => {});
   signal.addEventListener('abort', cancel, { once: true });
+  let isFirst = true;
   try {
     for (;;) {
       const { done, value } = await withinSilence(reader.read());
       if (done) return;
+      if (isFirst) onChunk(helloId(value), []);
+      isFirst = false;
       parser.feed(value);
       if (received.length === 0) continue;
       const batch = received;

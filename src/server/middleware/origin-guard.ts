@@ -2,20 +2,24 @@ import type { Authenticator } from '../auth/authenticator.js';
 import type { RequestConnection } from '../connection.js';
 import { isLoopback } from '../loopback.js';
 import { type HttpResponse, problemResponse } from '../response.js';
+import type { Route } from '../route.js';
 
 /** Allowed `Sec-Fetch-Site` values: the server's own page, or an address typed by a person. */
 const ALLOWED_FETCH_SITES: ReadonlySet<string | null> = new Set([null, 'same-origin', 'none']);
+/** Web pages without data: a link in a chat or a mail may open them. */
+const LINKABLE_ROUTES: ReadonlySet<string> = new Set(['page', 'docs']);
 
 /**
  * An open server trusts every caller, so it refuses browser requests from other sites: forms and scripts, DNS names
- * that point to loopback, links, images and other requests without `Origin`. `same-site` is refused too, because
- * another port of this machine is another program.
+ * that point to loopback, images and other requests without `Origin`. `same-site` is refused too, because
+ * another port of this machine is another program. A link to one of its pages works.
  */
 export function guardOrigin(
   connection: RequestConnection,
   authenticator: Pick<Authenticator, 'isInOpenMode'>,
+  route: Route | null,
 ): HttpResponse | null {
-  return authenticator.isInOpenMode && !isOwnOrigin(connection) ? FOREIGN : null;
+  return authenticator.isInOpenMode && !isOwnOrigin(connection, route) ? FOREIGN : null;
 }
 
 const FOREIGN = problemResponse(
@@ -23,12 +27,19 @@ const FOREIGN = problemResponse(
   'Without keys, this server accepts only requests from its own machine, and none from pages of other sites. Call it as localhost, open its address directly in the browser, or create a key: gen key create.',
 );
 
-function isOwnOrigin(connection: RequestConnection): boolean {
+function isOwnOrigin(connection: RequestConnection, route: Route | null): boolean {
   const host = connection.header('host') ?? '';
   const origin = connection.header('origin');
   return (
     isLoopback(host.replace(/:\d+$/, '')) &&
     (origin === null || origin === `http://${host}`) &&
-    ALLOWED_FETCH_SITES.has(connection.header('sec-fetch-site'))
+    (ALLOWED_FETCH_SITES.has(connection.header('sec-fetch-site')) || isLinkToPage(connection, route))
   );
 }
+
+/** A person follows a link, in a window and not in a frame. */
+const isLinkToPage = (connection: RequestConnection, route: Route | null): boolean =>
+  route !== null &&
+  LINKABLE_ROUTES.has(route.id) &&
+  connection.header('sec-fetch-mode') === 'navigate' &&
+  connection.header('sec-fetch-dest') === 'document';

@@ -6,6 +6,8 @@ import { PAGE_ASSETS, PAGE_HTML } from './files.js';
 test('the page is built, and loads no external resources, inline scripts or inline styles', () => {
   expect(PAGE_ASSETS.size).toBeGreaterThan(3);
   expect(PAGE_HTML).toMatch(/<script type="module" crossorigin src="\/assets\/[\w.-]+\.js">/);
+  // Without an icon, browsers ask for /favicon.ico, which is not there.
+  expect(PAGE_HTML).toContain('<link rel="icon" href="data:,"');
   expect(PAGE_HTML).not.toMatch(/https?:|\son\w+=|<script>|style=/);
 });
 
@@ -21,6 +23,20 @@ test('the first view loads no graph library', () => {
   const chunks = [...PAGE_ASSETS].filter(([, { content }]) => content.includes('react-flow__node'));
   expect(chunks).not.toEqual([]);
   expect(chunks.map(([name]) => name)).not.toContain(entry);
+});
+
+test('every file of the page has the headers that keep other sites and inline code out', async () => {
+  const served = await TestServer.forTest();
+  for (const name of PAGE_ASSETS.keys()) {
+    const { status, headers } = await fetch(`${served.url}/assets/${name}`, { method: 'HEAD' });
+    const policy = headers.get('content-security-policy') ?? '';
+    expect([name, status]).toEqual([name, 200]);
+    expect(headers.get('x-content-type-options'), name).toBe('nosniff');
+    expect(headers.get('cross-origin-resource-policy'), name).toBe('same-origin');
+    expect(policy, name).toContain("default-src 'none'");
+    expect(policy, name).toContain("frame-ancestors 'none'");
+    expect(policy, name).not.toContain('unsafe');
+  }
 });
 
 test('assets are sent compressed to clients that accept it', async () => {

@@ -100,6 +100,27 @@ describe('everything', () => {
   });
 });
 
+describe('a parked result', () => {
+  it('can be adopted until it was, also if its row came with earlier events', () => {
+    const denied = event('RESULT_REJECTED', 'bob', 1, {
+      rejection_reason: 'STALE_GENERATION',
+      submitted_generation: 1,
+      current_generation: 2,
+      parked: true,
+      result_id: 'res_1',
+    });
+    const adopted = event('RESULT_ADOPTED', 'bob', 3, { by: 'open', adopted_from: { result_id: 'res_1' } });
+    const before = addEvents(NO_ACTIVITY, [denied], NOW);
+    expect(inWords(before.notable[0] as FeedEvent)).toMatch(/^refused, parked: .* can be adopted\.$/);
+    const after = addEvents(before, [adopted], NOW);
+    for (const rows of [after.notable, after.feed])
+      expect(rows.map(inWords)).toEqual([
+        `adopted: anonymous adopted a parked result for ${TASK}`,
+        expect.stringMatching(/^refused: .* It was adopted later\.$/),
+      ]);
+  });
+});
+
 describe('the last outcome of an agent', () => {
   it('is known until it claims again', () => {
     const kindOf = (...events: EventEnvelope[]) =>

@@ -1,6 +1,6 @@
 import { type ClaimEventKind, claimEventKindOf } from '../../../../src/core/claims/claim-event-kinds.js';
 import type { EventEnvelope } from '../../../../src/core/contract/events.js';
-import { type FeedEvent, feedEvent, isNotable, type KnownHolder } from './feed-events.js';
+import { adoptedRow, type FeedEvent, feedEvent, isNotable, type KnownHolder } from './feed-events.js';
 
 const MINUTE_MS = 60_000;
 export const MINUTES_SHOWN = 60;
@@ -43,11 +43,13 @@ export function addEvents(before: Activity, events: readonly EventEnvelope[], no
   const added: FeedEvent[] = [];
   const holders = new Map(before.holders);
   const outcomes = new Map(before.outcomes);
+  const adopted = new Set<string>();
   for (const event of events) {
     const kind = claimEventKindOf(event.event_type);
     const sentence = feedEvent(event, holders.get(event.subject ?? ''));
     if (sentence !== null) added.push(sentence);
     if (kind === 'accepted' || kind === 'adopted') accepted.push(Date.parse(event.timestamp));
+    if (kind === 'adopted') adopted.add(adoptedResult(event));
     noteHolder(holders, kind, event);
     noteOutcome(outcomes, kind, event);
   }
@@ -55,12 +57,20 @@ export function addEvents(before: Activity, events: readonly EventEnvelope[], no
   const startMs = nowMs - MINUTES_SHOWN * MINUTE_MS;
   return {
     accepted: accepted.filter((atMs) => atMs > startMs).slice(-ACCEPTED_MAX),
-    feed: [...added, ...before.feed].slice(0, FEED_MAX),
-    notable: [...added.filter(isNotable), ...before.notable].slice(0, FEED_MAX),
+    feed: withAdopted([...added, ...before.feed].slice(0, FEED_MAX), adopted),
+    notable: withAdopted([...added.filter(isNotable), ...before.notable].slice(0, FEED_MAX), adopted),
     holders: lastOf(holders),
     outcomes: lastOf(outcomes),
   };
 }
+
+const adoptedResult = ({ payload }: EventEnvelope): string =>
+  String((payload.adopted_from as { result_id?: unknown } | undefined)?.result_id);
+
+const withAdopted = (rows: readonly FeedEvent[], adopted: ReadonlySet<string>): readonly FeedEvent[] =>
+  adopted.size === 0
+    ? rows
+    : rows.map((row) => (adopted.has(row.parkedResult ?? '') ? adoptedRow(row) : row));
 
 function noteHolder(
   holders: Map<string, KnownHolder>,

@@ -99,6 +99,18 @@ describe('agents', () => {
     ]);
   });
 
+  it('are ordered by the numbers in their names', () => {
+    expect(
+      statesOf(replies({ agents: [agent('agent-10'), agent('agent-2')] })).map(([name]) => name),
+    ).toEqual(['agent-2', 'agent-10']);
+  });
+
+  it('leave out a caller without a key, unless it holds work', () => {
+    expect(statesOf(replies({ agents: [agent('open'), agent('eve')] }))).toEqual([['eve', 'idle']]);
+    const status = { claims: [claim('open', 90)], waiting: [] };
+    expect(statesOf(replies({ agents: [agent('open')], status }))).toEqual([['open', 'active']]);
+  });
+
   it('show a claim once, as held, if an older reply has it as lapsed', () => {
     const given = replies({
       status: { claims: [claim('ada', 90)], waiting: [] },

@@ -1,5 +1,6 @@
 import type { TaskClaim } from '../../../../src/core/contract/claim-records.js';
 import type { AgentView, ProjectStatus } from '../../../../src/core/contract/overview.js';
+import { ANONYMOUS_ID } from '../../model/actor-name.js';
 import type { LastOutcome } from './activity.js';
 
 /**
@@ -48,6 +49,7 @@ export interface FleetReplies {
   readonly outcomes: ReadonlyMap<string, LastOutcome>;
 }
 
+/** A person without a key who holds, releases or adopts is no agent. */
 export function agentRows({ agents, status, expired, outcomes }: FleetReplies, nowMs: number): AgentRow[] {
   const stale = new Set(
     status.waiting.filter(({ readiness }) => readiness === 'stale').map(({ task_id }) => task_id),
@@ -68,6 +70,9 @@ export function agentRows({ agents, status, expired, outcomes }: FleetReplies, n
       const outcome = outcomes.get(agent_id) ?? null;
       return { agent_id, stats, claims, outcome, state: agentState(claims, stats, outcome) };
     })
+    .filter(
+      ({ agent_id, claims, outcome }) => agent_id !== ANONYMOUS_ID || claims.length > 0 || outcome !== null,
+    )
     .sort(byAttention);
 }
 
@@ -111,5 +116,8 @@ function agentState(
   return endTimes.length > 0 && !isActiveSince ? 'gone' : 'idle';
 }
 
+/** `agent-2` is before `agent-10`. */
+const names = new Intl.Collator('en', { numeric: true });
+
 const byAttention = (a: AgentRow, b: AgentRow): number =>
-  STATE_ORDER.indexOf(a.state) - STATE_ORDER.indexOf(b.state) || (a.agent_id < b.agent_id ? -1 : 1);
+  STATE_ORDER.indexOf(a.state) - STATE_ORDER.indexOf(b.state) || names.compare(a.agent_id, b.agent_id);

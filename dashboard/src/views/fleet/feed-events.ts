@@ -1,5 +1,6 @@
 import { type ClaimEventKind, claimEventKindOf } from '../../../../src/core/claims/claim-event-kinds.js';
 import type { EventEnvelope } from '../../../../src/core/contract/events.js';
+import { actorName } from '../../model/actor-name.js';
 
 /** An event as a sentence around the id of its task. */
 export interface FeedEvent {
@@ -11,6 +12,8 @@ export interface FeedEvent {
   /** Empty for an event of the whole project. */
   readonly subject: string;
   readonly after: string;
+  /** The id of the result that the event parked. */
+  readonly parkedResult?: string;
 }
 /** `plain`: it went as planned. */
 type Tone = 'good' | 'warn' | 'bad' | 'accent' | 'plain';
@@ -22,7 +25,7 @@ export interface KnownHolder {
   readonly note: string;
 }
 
-type Sentence = Pick<FeedEvent, 'tone' | 'label' | 'before' | 'after'>;
+type Sentence = Pick<FeedEvent, 'tone' | 'label' | 'before' | 'after' | 'parkedResult'>;
 type Payload = EventEnvelope['payload'];
 
 /** Whether it went another way than planned, so that a person should see it. */
@@ -37,6 +40,14 @@ export function feedEvent(event: EventEnvelope, previous: KnownHolder | undefine
   const sentence = kind === undefined ? undefined : SENTENCES[kind]?.(event, event.payload, previous);
   if (sentence == null || subject === '') return null;
   return { position, timestamp, subject, ...sentence };
+}
+
+const CAN_BE_ADOPTED = ' It is kept and can be adopted.';
+
+/** The row of a parked result after its adoption. */
+export function adoptedRow(row: FeedEvent): FeedEvent {
+  const { parkedResult: _, ...rest } = row;
+  return { ...rest, label: 'refused', after: row.after.replace(CAN_BE_ADOPTED, ' It was adopted later.') };
 }
 
 function planText({ record }: Payload): string {
@@ -63,7 +74,8 @@ const SENTENCES: Partial<Record<ClaimEventKind, SentenceOf>> = {
   },
   lost: ({ agent_id, generation }, { cause, disposition, by }, previous) => {
     if (disposition === 'held') return bad('stale', `${agent_id} is inactive and still holds `);
-    if (cause !== 'EXPIRED') return warn('superseded', `${by ?? 'an operator'} took `, ` from ${agent_id}`);
+    if (cause !== 'EXPIRED')
+      return warn('superseded', `${actorName(by ?? 'an operator')} took `, ` from ${agent_id}`);
     const note =
       previous?.agent_id === agent_id && previous.note !== '' ? `. Its last note: “${previous.note}”` : '';
     return warn(
@@ -78,14 +90,15 @@ const SENTENCES: Partial<Record<ClaimEventKind, SentenceOf>> = {
   released: ({ agent_id }, { reason, message, by }) => {
     if (reason === 'ERROR') return bad('failed', `${agent_id} failed on `, message ? `: ${message}` : '');
     return reason === 'FORCED'
-      ? warn('released', `${by ?? 'an operator'} released `, ` from ${agent_id}`)
+      ? warn('released', `${actorName(by ?? 'an operator')} released `, ` from ${agent_id}`)
       : plain('returned', `${agent_id} gave back `);
   },
   claim_denied: ({ agent_id }, { reason, holding_agent }) => {
     const holder = holding_agent === undefined ? '' : `, which ${holding_agent} holds`;
     return bad('refused', `${reason}: ${agent_id} asked for `, holder);
   },
-  result_denied: ({ agent_id }, { rejection_reason, submitted_generation, current_generation, parked }) => {
+  result_denied: ({ agent_id }, payload) => {
+    const { rejection_reason, submitted_generation, current_generation, parked, result_id } = payload;
     const isStale = submitted_generation !== current_generation;
     const before = `${isStale ? 'the late result' : 'the result'} of ${agent_id} for `;
     const generations = isStale
@@ -93,20 +106,24 @@ const SENTENCES: Partial<Record<ClaimEventKind, SentenceOf>> = {
       : `generation ${submitted_generation}`;
     const after = ` was refused (${rejection_reason}): ${generations}.`;
     return parked
-      ? bad('refused, parked', before, `${after} It is kept and can be adopted.`)
+      ? { ...bad('refused, parked', before, `${after}${CAN_BE_ADOPTED}`), parkedResult: String(result_id) }
       : bad('refused', before, after);
   },
   refusals_counted: (_, { principal, refused_count }) =>
-    bad('refused', `${refused_count} refusals so far to ${principal} on `),
+    bad('refused', `${refused_count} refusals so far to ${actorName(principal)} on `),
   suspended: ({ agent_id }) => accent('waits', `${agent_id} waits for a decision on `),
   escalated: ({ agent_id }, { reason }) =>
     accent('waits', `the result of ${agent_id} for `, ` needs a person: ${reason}`),
   reviewed: (_, { decision, reviewer }) =>
-    accent('reviewed', `${reviewer} decided on `, `: ${String(decision).toLowerCase().replaceAll('_', ' ')}`),
-  adopted: (_, { by }) => good('adopted', `${by} adopted a parked result for `),
-  held: (_, { by, reason }) => warn('held', `${by} holds back `, `: ${reason}`),
-  unheld: (_, { by }) => good('unheld', `${by} removed the hold of `),
-  reset: (_, { by, reason }) => warn('reset', `${by} reopened `, `: ${reason}`),
+    accent(
+      'reviewed',
+      `${actorName(reviewer)} decided on `,
+      `: ${String(decision).toLowerCase().replaceAll('_', ' ')}`,
+    ),
+  adopted: (_, { by }) => good('adopted', `${actorName(by)} adopted a parked result for `),
+  held: (_, { by, reason }) => warn('held', `${actorName(by)} holds back `, `: ${reason}`),
+  unheld: (_, { by }) => good('unheld', `${actorName(by)} removed the hold of `),
+  reset: (_, { by, reason }) => warn('reset', `${actorName(by)} reopened `, `: ${reason}`),
 };
 
 /** The whole reason is on the page of the task. */

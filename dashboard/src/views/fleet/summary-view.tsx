@@ -42,17 +42,33 @@ export function Summary({ status: { total, counts, claims, parked } }: { status:
           </span>
         ) : null}
       </p>
-      <OldestClaim claims={claims} />
+      {all === 0 ? null : <OldestClaim claims={claims} readyCount={counts.ready} />}
     </>
   );
 }
 
 const listPath = (state: string): string => `/plan?tab=list&state=${state}`;
 
-function OldestClaim({ claims }: { claims: Reply<'status'>['claims'] }) {
+interface OldestClaimProps {
+  readonly claims: Reply<'status'>['claims'];
+  readonly readyCount: number;
+}
+
+function OldestClaim({ claims, readyCount }: OldestClaimProps) {
   const nowMs = useServerClock();
   const oldest = oldestClaim(claims);
-  if (oldest === null) return null;
+  if (oldest === null)
+    return (
+      <p className="oldest-claim quiet">
+        No claim is held.
+        {readyCount === 0 ? null : (
+          <>
+            {' '}
+            Claim a task: <code>gen task claim</code>
+          </>
+        )}
+      </p>
+    );
   const heldMs = Math.max(0, nowMs - Date.parse(oldest.claimed_at));
   return (
     <p className="oldest-claim">

@@ -1,5 +1,5 @@
-import { useQuery } from '@tanstack/react-query';
-import { useMemo } from 'react';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useMemo } from 'react';
 import { call, type Reply } from '../../api/call.js';
 import { useReply } from '../../api/use-reply.js';
 import { useLive } from '../../live/live.js';
@@ -8,6 +8,9 @@ import { type InboxItem, inboxItems } from './inbox-items.js';
 
 const HOUR_MS = 3600 * 1000;
 const MINUTE_MS = 60_000;
+const PAUSED_POLL_MS = 30_000;
+/** The queries of the inbox. */
+const INBOX_KEYS = [['status', {}], ['pending_reviews', {}], ['start', { body: {} }], ['refused claims']];
 const REFUSED_CLAIM_TYPES = ['CLAIM_REJECTED', 'claim_rejected'] as const;
 
 interface Inbox {
@@ -51,6 +54,19 @@ export function useInbox(enabled = true): Inbox {
     error: status.error ?? reviews.error ?? advice.error ?? past.error,
     isRead: status.data !== undefined && reviews.data !== undefined,
   };
+}
+
+/** Reads the inbox now and then while no events come, so that the count in the title of a hidden tab is useful. */
+export function usePausedInbox(): void {
+  const client = useQueryClient();
+  const isPaused = useLive().connection.state === 'paused';
+  useEffect(() => {
+    if (!isPaused) return;
+    const timer = setInterval(() => {
+      for (const queryKey of INBOX_KEYS) void client.invalidateQueries({ queryKey, exact: true });
+    }, PAUSED_POLL_MS);
+    return () => clearInterval(timer);
+  }, [client, isPaused]);
 }
 
 async function readRefusedClaims(): Promise<Reply<'events'>['events']> {

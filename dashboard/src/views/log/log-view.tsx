@@ -1,4 +1,5 @@
 import { useMemo } from 'react';
+import { useReply } from '../../api/use-reply.js';
 import { useHashQuery } from '../../components/hash-location.js';
 import { EventDetail } from './event-detail.js';
 import { EventList } from './event-list.js';
@@ -16,11 +17,19 @@ export default function LogView() {
   const filterText = FILTER_NAMES.map((name) => query.get(name) ?? '').join('\n');
   // biome-ignore lint/correctness/useExhaustiveDependencies: the same filter stays the same object
   const filter = useMemo(() => readFilter(query), [filterText]);
-  const at = readPosition(query.get('at'));
+  const end = useReply('status').data?.position ?? null;
+  const asked = readPosition(query.get('at'));
+  const isBeyondEnd = asked !== null && end !== null && asked > end;
+  const at = isBeyondEnd ? null : asked;
   const opened = readPosition(query.get('event'));
   return (
     <>
       <h1>Log</h1>
+      {isBeyondEnd ? (
+        <p className="notice" role="alert">
+          The log ends at position {end}; there is no position {asked}. The newest events are shown.
+        </p>
+      ) : null}
       <FilterForm key={filterText} filter={filter} onChange={(values) => change({ ...values, event: '' })} />
       <Scrubber at={at} onChange={(position) => change({ at: position === null ? '' : String(position) })} />
       <div className="log-columns">
@@ -34,7 +43,7 @@ export default function LogView() {
         />
         <div className="log-side">
           {opened === null ? null : <EventDetail position={opened} onClose={() => change({ event: '' })} />}
-          {at === null ? null : <StateThen at={at} />}
+          {at === null || end === null ? null : <StateThen at={at} />}
           <div className="log-tools">
             <VerifyPanel />
             <ExportPanel filter={filter} />

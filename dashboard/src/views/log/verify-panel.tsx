@@ -19,7 +19,7 @@ export function VerifyPanel() {
       {verification.error === null ? null : <Failure error={verification.error} />}
       {verification.data === undefined ? null : <Verdict verified={verification.data} />}
       <p className="quiet">
-        Replays every event; needs the role admin. On the server, also its files: <code>gen verify</code>
+        Replays every event. On the server, <code>gen verify</code> also reads the files of the log.
       </p>
     </section>
   );

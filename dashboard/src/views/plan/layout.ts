@@ -1,7 +1,7 @@
 import { dependencyOrder } from './dependency-order.js';
 import type { PlanTask } from './plan-tasks.js';
 
-export const NODE_WIDTH = 170;
+export const NODE_WIDTH = 200;
 export const NODE_HEIGHT = 72;
 const GAP_X = 40;
 const GAP_Y = 12;

@@ -114,7 +114,7 @@ const Cells = memo(function Cells({ row }: { row: SubjectRow }) {
         {parked > 0 ? <span className="mark mark-warn">{parked} parked</span> : null}
       </span>
       <span role="cell" className="plan-holder" title={waiting_for.join(', ')}>
-        {holder === '' ? <span className="quiet">{waitingText(waiting_for)}</span> : holder}
+        {holder === '' ? <span className="plan-waiting quiet">{waitingText(waiting_for)}</span> : holder}
       </span>
       <span role="cell" className="plan-generation">
         {generation}

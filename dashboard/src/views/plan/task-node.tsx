@@ -20,7 +20,7 @@ export const TaskNode = memo(function TaskNode({ data: { task, isCritical } }: N
         {isCritical ? <span className="critical-text">critical</span> : null}
       </div>
       <div className="task-line quiet">
-        <span>generation {state?.generation ?? '?'}</span>
+        <span title="generation">gen. {state?.generation ?? '?'}</span>
         {subtasks.total === 0 ? null : (
           <span>
             {subtasks.completed}/{subtasks.total} parts

@@ -7,6 +7,7 @@ import type { MachineOutline } from './machine-outline.js';
 import { MachineView } from './machine-view.js';
 import { iterationsOf, machineOf, stateToShow } from './run-model.js';
 import { RunSummaryCard } from './run-summary-card.js';
+import { RunnerEvidence } from './runner-evidence.js';
 import { StateDetail } from './state-detail.js';
 import { useMachine } from './use-machine.js';
 import '../task/task.css';
@@ -41,6 +42,7 @@ function RunParts({ run }: { run: RunDetails }) {
   return (
     <>
       <CheckGridView run={run} outline={outline} />
+      <RunnerEvidence run={run} />
       <Machine run={run} outline={outline} />
     </>
   );

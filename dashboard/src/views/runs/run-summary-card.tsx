@@ -5,6 +5,7 @@ import { ForeignText } from '../../components/foreign-text.js';
 import { TaskLink } from '../../components/links.js';
 import { TimeText } from '../../components/time-text.js';
 import { useServerClock } from '../../live/server-clock.js';
+import { actorName } from '../../model/actor-name.js';
 import { CancelRunButton } from './cancel-run.js';
 import { RetryRunButton } from './request-run.js';
 import { hasEnded } from './run-model.js';
@@ -47,7 +48,7 @@ function Facts({ run }: { run: RunDetails }) {
           {run.requested_by === null ? null : (
             <>
               {' by '}
-              <ForeignText text={run.requested_by} />
+              <ForeignText text={actorName(run.requested_by)} />
             </>
           )}
         </Fact>

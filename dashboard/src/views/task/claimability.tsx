@@ -1,18 +1,23 @@
 import { useReply } from '../../api/use-reply.js';
 import { visibleText } from '../../components/foreign-text.js';
+import { LinkedText } from '../../components/links.js';
 import { Replied } from '../../components/states.js';
 
-/** Why the task can or cannot be claimed now. */
+/** Whether the task can be claimed now, why, and what it waits for. */
 export function Claimability({ subject }: { subject: string }) {
   return (
     <Replied asked={useReply('explain', { params: { subject } })}>
       {({ claimable, why, next, evidence }) => (
         <>
+          <p>
+            <b>{claimable ? 'Yes' : 'No'}</b>
+            {claimable ? ', it can be claimed now.' : ', it cannot be claimed now:'}
+          </p>
           <ul>
             {why.map(({ rule, says }) => (
               <li key={`${rule} ${says}`}>
                 <span className={`mark ${claimable ? 'mark-good' : 'mark-warn'}`}>{rule}</span>{' '}
-                {visibleText(says)}
+                <LinkedText text={says} own={subject} />
               </li>
             ))}
             {(evidence?.missing ?? []).map(({ name, says }) => (

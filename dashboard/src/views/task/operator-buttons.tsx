@@ -93,7 +93,7 @@ function ReassignDialog(props: DialogProps) {
   return (
     <OperatorDialog
       {...dialogProps('reassign', props)}
-      canSend={agentId !== '' && sessionId !== ''}
+      missing={[...(agentId === '' ? ['an agent'] : []), ...(sessionId === '' ? ['a session'] : [])]}
       send={(reason) =>
         command(
           'reassign',

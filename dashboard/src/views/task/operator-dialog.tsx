@@ -1,4 +1,4 @@
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type FormEvent, type ReactNode, useId, useState } from 'react';
 import { Dialog, Heading, Modal, ModalOverlay } from 'react-aria-components';
 import { useCommand } from '../../api/use-command.js';
 import { RefusalText } from '../../components/refusal-text.js';
@@ -11,7 +11,8 @@ interface OperatorDialogProps {
   readonly effect: string;
   readonly confirm: string;
   readonly draftKey: string;
-  readonly canSend?: boolean;
+  /** What the form still lacks beside the reason: `an agent`. */
+  readonly missing?: readonly string[];
   readonly reasonLengthMax?: number;
   /** The button that closes it without effect. */
   readonly dismiss?: string;
@@ -22,10 +23,12 @@ interface OperatorDialogProps {
 
 /** Asks for the reason of an action, sends it, and shows why it was refused. Stays open after a refusal. */
 export function OperatorDialog(props: OperatorDialogProps) {
-  const { title, effect, confirm, canSend = true, children, onClose } = props;
+  const { title, effect, confirm, missing = [], children, onClose } = props;
   const { reasonLengthMax = REASON_LENGTH_MAX, dismiss = 'Cancel' } = props;
   const [reason, setReason] = useDraft(props.draftKey);
   const { run, isBusy, refusal } = useCommand();
+  const lacking = reason.trim() === '' ? [...missing, 'a reason'] : missing;
+  const lackingId = useId();
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     if (!(await run(() => props.send(reason.trim())))) return;
@@ -58,8 +61,18 @@ export function OperatorDialog(props: OperatorDialogProps) {
               />
             </label>
             <RefusalText refusal={refusal} />
+            {lacking.length === 0 ? null : (
+              <p className="quiet" id={lackingId}>
+                To continue, enter {lacking.join(' and ')}.
+              </p>
+            )}
             <div className="row">
-              <button type="submit" className="primary" disabled={isBusy || reason.trim() === '' || !canSend}>
+              <button
+                type="submit"
+                className="primary"
+                disabled={isBusy || lacking.length > 0}
+                aria-describedby={lacking.length === 0 ? undefined : lackingId}
+              >
                 {confirm}
               </button>
               <button type="button" onClick={onClose}>

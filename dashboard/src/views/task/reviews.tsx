@@ -1,6 +1,7 @@
 import type { Reply } from '../../api/call.js';
 import { ForeignBlock, ForeignText } from '../../components/foreign-text.js';
 import { TimeText } from '../../components/time-text.js';
+import { actorName } from '../../model/actor-name.js';
 
 /** What people decided about candidates. */
 export const Reviews = ({ reviews }: { reviews: Reply<'get_claim_history'>['reviews'] }) => (
@@ -8,7 +9,7 @@ export const Reviews = ({ reviews }: { reviews: Reply<'get_claim_history'>['revi
     {reviews.map(({ generation, iteration, decision, reviewer, comment, at }) => (
       <li key={`${generation} ${iteration} ${at}`}>
         <span className={`mark ${decision === 'APPROVED' ? 'mark-good' : 'mark-warn'}`}>{decision}</span>{' '}
-        generation {generation}, iteration {iteration}, by <ForeignText text={reviewer} />,{' '}
+        generation {generation}, iteration {iteration}, by <ForeignText text={actorName(reviewer)} />,{' '}
         <TimeText at={at} />
         {comment === null ? null : <ForeignBlock text={comment} />}
       </li>
