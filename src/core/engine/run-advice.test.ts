@@ -24,6 +24,7 @@ it('names the review of a candidate that waits for a person', () => {
 it('names the retry of a run that has no candidate', () => {
   expect(advice('ESCALATED', 'STEP_FAILED')).toBe(RETRY);
   expect(advice('ESCALATED', 'BUDGET_SPENT')).toBe(RETRY);
+  expect(advice('ESCALATED', 'BASE_DIFFERS', [CANDIDATE])).toBe(RETRY);
   const failed = { ...CANDIDATE, status: 'FAILED' } as const;
   expect(advice('ESCALATED', 'STEP_FAILED', [failed])).toBe(RETRY);
   expect(advice('FAILED', 'States.Timeout')).toBe(RETRY);

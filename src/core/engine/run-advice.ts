@@ -19,8 +19,8 @@ export function nextCommandOf(run: AdvisedRun): string | null {
   if (reason === 'STUCK' && decision === null) return stuckSpawnCommand(feature_id, edge);
   if (reason === 'REJECTED' || decision === 'REJECTED')
     return genCommand('task', 'unhold', task_id, '--reason', 'TEXT');
-  // Without a candidate there is nothing to review.
-  return hasCandidate(run) ? review : genCommand('runs', 'retry', run_id);
+  // Without a candidate whose checks were run there is nothing to review.
+  return hasCandidate(run) && reason !== 'BASE_DIFFERS' ? review : genCommand('runs', 'retry', run_id);
 }
 
 const hasCandidate = ({ steps }: AdvisedRun): boolean =>
