@@ -42,6 +42,30 @@ const json = async (terminal: TerminalOptions, ...argv: string[]) => {
   };
 };
 
+it('names the human checks that the profile leaves out, as gen init and gen iterate --dry-run do', async () => {
+  const project = await projectWith(
+    check('fine', 'command: "true"'),
+    'name: looks_good, type: human, criterion: "It looks good", required: true',
+  );
+  const sentence = /The profile minimal leaves out human checks: looks_good/;
+  const commands = [
+    ['check', SUBJECT, '--yes', '--unsandboxed'],
+    ['iterate', SUBJECT, '--dry-run'],
+    ['init'],
+  ];
+  for (const argv of commands) {
+    const { code, err } = await gen(project, ...argv);
+    expect([argv[0], code, err.replace(/\s+/g, ' ')]).toEqual([argv[0], 0, expect.stringMatching(sentence)]);
+  }
+  await writeProjectFile(
+    project.cwd,
+    '.ai-workspace/profiles/minimal.yml',
+    PROFILE.replace('deterministic]', 'deterministic, human]'),
+  );
+  for (const argv of commands.toReversed())
+    expect((await gen(project, ...argv)).err).not.toContain('leaves out human checks');
+}, 60_000);
+
 describe.skipIf(sandbox.kind === 'none')(`gen check${reason}`, { timeout: 120_000 }, () => {
   it('asks before it runs a command of the repository, and remembers the answer', async () => {
     const project = await projectWith(check('fine', 'command: "test -f specification/INTENT.md"'));

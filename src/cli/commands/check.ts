@@ -1,7 +1,7 @@
 import { didYouMean } from '../../core/closest-names.js';
 import type { EffectiveCheck } from '../../core/contract/tasks.js';
 import { isBlocking } from '../../core/engine/check-outcome.js';
-import { subjectKindOf } from '../../core/subject.js';
+import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import type { CheckExecution } from '../../engine/checks/check-runner.js';
 import type { CommandExecutor } from '../../engine/checks/command-executor.js';
 import { checkRunner, DEFAULT_CHECK_LIMITS } from '../../engine/checks/run-check.js';
@@ -9,6 +9,7 @@ import { runChecks } from '../../engine/checks/run-checks.js';
 import { createWorkCopy, isCopyRefusal, type OverlayFile } from '../../engine/checks/work-copy.js';
 import { readCandidateFiles } from '../check/candidate-files.js';
 import { checkResultLines, lastLines } from '../check/check-table.js';
+import { warnAboutHumanChecks } from '../check/left-out-checks.js';
 import { openExecutor } from '../check/open-check-runner.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
@@ -45,6 +46,8 @@ sandbox (bubblewrap) without network. Exit code 0: every required check passed; 
     const results = await runOnCopy(context, { root, files, checks, executor });
     if (results === null) return;
     showResults(context, taskId, files, executor, results);
+    const { feature_id = '', edge: edgeName = '' } = subjectKeys(taskId);
+    await warnAboutHumanChecks(context, { feature_id, edge: edgeName });
   },
 });
 

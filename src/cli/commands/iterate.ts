@@ -3,6 +3,7 @@ import { canonicalEdge } from '../../core/methodology/definition/edge-name.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import { isCoordinationFailure } from '../../engine/coordination.js';
 import type { RunEnd } from '../../engine/runs/execute-run.js';
+import { warnAboutHumanChecks } from '../check/left-out-checks.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { autoIterate } from '../engine/auto-iterate.js';
@@ -88,6 +89,7 @@ async function showMachine(context: CommandContext, edge: EdgeName): Promise<voi
   const plan = await readPlan(context, edge);
   const compiled = compileMachine(plan);
   const missing = plan.construct === null ? [noConstructor(plan.edge)] : [];
+  await warnAboutHumanChecks(context, edge);
   context.show({ checks: plan.checks, ...compiled }, () => [
     checklistText(plan.checks, compiled, context),
     ...missing,
