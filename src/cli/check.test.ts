@@ -72,7 +72,7 @@ describe.skipIf(sandbox.kind === 'none')(`gen check${reason}`, { timeout: 120_00
     const refused = await gen(project, 'check', SUBJECT);
     expect(refused.code).toBe(3);
     expect(refused.err).toContain('fine: test -f specification/INTENT.md');
-    expect(refused.err).toContain(`gen check '${SUBJECT}' --yes`);
+    expect(refused.err).toContain(`gen check ${SUBJECT} --yes`);
     const declined = await gen({ ...project, isStdinTty: true, stdin: '\n' }, 'check', SUBJECT);
     expect(declined.code).toBe(3);
     expect(declined.err).toContain('Run 1 command of this repository? [y/N]:');
@@ -214,7 +214,7 @@ describe('gen check without bubblewrap', { timeout: 120_000 }, () => {
     expect(unknown).toMatchObject({ code: 2, err: expect.stringContaining('It has: has_docs.') });
     expect((await gen(project, 'check', 'A-001')).code).toBe(2);
     const unconfirmed = await gen(project, 'check', SUBJECT, 'has_docs');
-    expect(unconfirmed.err).toContain(`gen check '${SUBJECT}' has_docs --yes`);
+    expect(unconfirmed.err).toContain(`gen check ${SUBJECT} has_docs --yes`);
     const confirmed = await gen(project, 'check', SUBJECT, 'has_docs', '--yes', '--unsandboxed');
     expect(confirmed.err).toMatch(/Confirmed in .*:\n {2}has_docs: test -f docs\/login.md/);
   });

@@ -1,6 +1,7 @@
 import { didYouMean } from '../../core/closest-names.js';
 import type { EffectiveCheck } from '../../core/contract/tasks.js';
 import { isBlocking } from '../../core/engine/check-outcome.js';
+import { genCommand } from '../../core/methodology/definition/command.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import type { CheckExecution } from '../../engine/checks/check-runner.js';
 import type { CommandExecutor } from '../../engine/checks/command-executor.js';
@@ -33,14 +34,16 @@ Examples:
 
 The checks run on a temporary copy of the project with your drafts laid over it. Without a claim on the edge, the copy
 has no drafts. Commands come with the repository: each must be confirmed once, and again when it changes. They run in a
-sandbox (bubblewrap) without network. Exit code 0: every required check passed; 1: a required check did not pass;
-3: a person must confirm a command, or there is no sandbox.`,
+sandbox (bubblewrap) without network.
+
+Exit codes: 0 every required check has passed, 1 a required check has not passed, 2 wrong usage, 3 a person must confirm a
+command or there is no sandbox, 130 stopped by a signal.`,
   async run(context, edge, name, { yes: isConfirmed = false, unsandboxed: isUnsandboxed = false }) {
     const { root } = context.requireWorkspace();
     const taskId = canonicalSubject(edge);
     const checks = await deterministicChecks(context, taskId, name);
-    const named = name === undefined ? '' : ` ${name}`;
-    const howToConfirm = `gen check '${taskId}'${named} --yes${context.repeatedOptions()}`;
+    const words = [taskId, ...(name === undefined ? [] : [name]), '--yes'];
+    const howToConfirm = `${genCommand('check', ...words)}${context.repeatedOptions()}`;
     const executor = await openExecutor(context, root, checks, { isConfirmed, isUnsandboxed, howToConfirm });
     const files = await candidateOf(context, taskId);
     const results = await runOnCopy(context, { root, files, checks, executor });

@@ -1,4 +1,5 @@
 import { compileMachine } from '../../core/engine/compile-machine.js';
+import { genCommand } from '../../core/methodology/definition/command.js';
 import { canonicalEdge } from '../../core/methodology/definition/edge-name.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import { isCoordinationFailure } from '../../engine/coordination.js';
@@ -71,13 +72,13 @@ function howToConfirm(
 ): string {
   const { isAuto, isLoop, isUnsandboxed, role } = given;
   const words = [
-    ...(id === undefined ? [] : [`'${id}'`]),
+    ...(id === undefined ? [] : [id]),
     ...(isAuto ? ['--auto'] : []),
     ...(isLoop ? ['--loop'] : []),
     ...(role === undefined ? [] : ['--role', role]),
     ...(isUnsandboxed ? ['--unsandboxed'] : []),
   ];
-  return `gen iterate ${[...words, '--yes'].join(' ')}${context.repeatedOptions()}`;
+  return `${genCommand('iterate', ...words, '--yes')}${context.repeatedOptions()}`;
 }
 
 interface EdgeName {
