@@ -1,5 +1,5 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { human } from '../../../test/support/agent.js';
 import { outcomeOf, sha256Of, TestRunner, uploadCandidate } from '../../../test/support/test-runner.js';
@@ -8,6 +8,7 @@ import type { Coordinator } from '../../coordinator/coordinator.js';
 import { NO_COST } from '../../core/engine/check-outcome.js';
 import { withResultCounts } from '../../core/methodology/definition/convergence.js';
 import { TestServer } from '../../server/testing/test-server.js';
+import type { Workspace } from '../../workspace/workspace.js';
 import { temporaryFolder } from '../testing/cli-harness.js';
 import { gen } from '../testing/terminal.js';
 import { createWorkspace, KEY, withOfflineCoordinator } from './testing.js';
@@ -56,10 +57,20 @@ async function serveVerified() {
 
 const eventTypeOf = ({ event_type }: { event_type: string }): string => event_type;
 
+/** With the files of the server's project: a push by an admin sends them first. */
+async function createConfigured(cwd: string): Promise<Workspace> {
+  const workspace = await createWorkspace(cwd);
+  for (const [path, text] of Object.entries(CONFIGURATION)) {
+    await mkdir(dirname(workspace.path(path)), { recursive: true });
+    await writeFile(workspace.path(path), text);
+  }
+  return workspace;
+}
+
 /** An own workspace under `verified`, in which the edge has converged by the evidence of an own runner, in a run. */
 async function createForgedWorkspace(): Promise<string> {
   const cwd = await temporaryFolder();
-  await withOfflineCoordinator(await createWorkspace(cwd), async (here) => {
+  await withOfflineCoordinator(await createConfigured(cwd), async (here) => {
     await here.settings.configure(KEY, { files: CONFIGURATION });
     await here.settings.putPolicy(KEY, { evidence: 'verified' });
     const forger = new TestRunner();
@@ -109,7 +120,7 @@ const appendRun = (here: Coordinator, handle: Handle, event_type: string, payloa
 /** An own workspace under `reported`, in which a reviewer has approved what the agent had no authority for. */
 async function createApprovedWorkspace(): Promise<string> {
   const cwd = await temporaryFolder();
-  await withOfflineCoordinator(await createWorkspace(cwd), async (here) => {
+  await withOfflineCoordinator(await createConfigured(cwd), async (here) => {
     await here.settings.configure(KEY, { files: CONFIGURATION });
     await here.claims.claimTask(KEY, { ...TASK, agent_id: 'mallory', session_id: 's-m' });
     const result = { result_data: 'x', evaluators: EVALUATORS };
