@@ -85,7 +85,7 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     expect(waiting.out).toContain(`${SUBJECT} waits for a review.\nNext: ${review}`);
     expect((await auto(project)).out).toContain(review);
     const decided = await gen(project, 'review', '--feature', FEATURE_ID, '--approve');
-    expect(decided).toMatchObject({ code: 0, out: expect.stringContaining(`gen iterate '${SUBJECT}'`) });
+    expect(decided).toMatchObject({ code: 0, out: expect.stringContaining(`gen iterate ${SUBJECT}`) });
     expect((await gen(project, 'runs')).out).toContain('DECIDED (APPROVED)');
     const ended = await auto(project, '--json');
     expect(ended.code).toBe(0);
@@ -121,7 +121,7 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     const project = await createAutoProject({ [edgePath('intent_requirements')]: gate });
     await auto(project, SUBJECT);
     const refined = await gen(project, 'review', '--feature', FEATURE_ID, '--refine', '--comment', 'longer');
-    expect(refined.out).toContain(`Continue: gen iterate '${SUBJECT}'`);
+    expect(refined.out).toContain(`Continue: gen iterate ${SUBJECT}`);
     const started = await gen({ ...project, env: { ...project.env, GENESIS_AGENT: 'other' } }, 'start');
     expect(started.out).toContain(`Do now: gen iterate ${SUBJECT}`);
   });
@@ -135,7 +135,7 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     expect(failed.err).toMatch(/Confirmed in .*:\n {2}has_docs: test -d docs/);
     const [, id] = /Next: gen runs retry (\S+)/.exec(failed.out) ?? [];
     const retried = await gen(project, 'runs', 'retry', String(id), '--role', 'full_stack');
-    expect(retried.out).toContain(`Execute it: gen iterate '${SUBJECT}' --role full_stack`);
+    expect(retried.out).toContain(`Execute it: gen iterate ${SUBJECT} --role full_stack`);
   });
 
   it('runs a constructor that is a file of the project', async () => {

@@ -42,13 +42,37 @@ const json = async (terminal: TerminalOptions, ...argv: string[]) => {
   };
 };
 
+it('names the human checks that the profile leaves out, as gen init and gen iterate --dry-run do', async () => {
+  const project = await projectWith(
+    check('fine', 'command: "true"'),
+    'name: looks_good, type: human, criterion: "It looks good", required: true',
+  );
+  const sentence = /The profile minimal leaves out human checks: looks_good/;
+  const commands = [
+    ['check', SUBJECT, '--yes', '--unsandboxed'],
+    ['iterate', SUBJECT, '--dry-run'],
+    ['init'],
+  ];
+  for (const argv of commands) {
+    const { code, err } = await gen(project, ...argv);
+    expect([argv[0], code, err.replace(/\s+/g, ' ')]).toEqual([argv[0], 0, expect.stringMatching(sentence)]);
+  }
+  await writeProjectFile(
+    project.cwd,
+    '.ai-workspace/profiles/minimal.yml',
+    PROFILE.replace('deterministic]', 'deterministic, human]'),
+  );
+  for (const argv of commands.toReversed())
+    expect((await gen(project, ...argv)).err).not.toContain('leaves out human checks');
+}, 60_000);
+
 describe.skipIf(sandbox.kind === 'none')(`gen check${reason}`, { timeout: 120_000 }, () => {
   it('asks before it runs a command of the repository, and remembers the answer', async () => {
     const project = await projectWith(check('fine', 'command: "test -f specification/INTENT.md"'));
     const refused = await gen(project, 'check', SUBJECT);
     expect(refused.code).toBe(3);
     expect(refused.err).toContain('fine: test -f specification/INTENT.md');
-    expect(refused.err).toContain(`gen check '${SUBJECT}' --yes`);
+    expect(refused.err).toContain(`gen check ${SUBJECT} --yes`);
     const declined = await gen({ ...project, isStdinTty: true, stdin: '\n' }, 'check', SUBJECT);
     expect(declined.code).toBe(3);
     expect(declined.err).toContain('Run 1 command of this repository? [y/N]:');
@@ -190,7 +214,7 @@ describe('gen check without bubblewrap', { timeout: 120_000 }, () => {
     expect(unknown).toMatchObject({ code: 2, err: expect.stringContaining('It has: has_docs.') });
     expect((await gen(project, 'check', 'A-001')).code).toBe(2);
     const unconfirmed = await gen(project, 'check', SUBJECT, 'has_docs');
-    expect(unconfirmed.err).toContain(`gen check '${SUBJECT}' has_docs --yes`);
+    expect(unconfirmed.err).toContain(`gen check ${SUBJECT} has_docs --yes`);
     const confirmed = await gen(project, 'check', SUBJECT, 'has_docs', '--yes', '--unsandboxed');
     expect(confirmed.err).toMatch(/Confirmed in .*:\n {2}has_docs: test -f docs\/login.md/);
   });

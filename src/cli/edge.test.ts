@@ -197,6 +197,9 @@ it('converges the edge and promotes its drafts after a human approves', async ()
   expect(waiting.err).toContain(`gen review --feature ${FEATURE_ID} --edge ${EDGE}`);
   expect(await shared(terminal)).toBeNull();
   expect((await gen(terminal, 'review')).out).toContain(EDGE);
+  const { out: narrow } = await gen({ ...terminal, columns: 80 }, 'review');
+  expect(narrow).toMatch(new RegExp(`^Work .*\\n${FEATURE_ID} on ${EDGE} `));
+  expect(Math.max(...narrow.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
   const approved = await gen(terminal, 'review', '--feature', FEATURE_ID, '--edge', EDGE, '--approve');
   expect(approved.code).toBe(0);
   expect(approved.out).toContain('has converged');

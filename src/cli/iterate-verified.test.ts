@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { temporaryFolder } from '../../test/support/temporary-folder.js';
 import { Genesis } from '../client/index.js';
+import type { Run } from '../core/engine/runs.js';
 import { findSandbox } from '../engine/checks/sandbox.js';
 import { onProgram } from '../stores/testing/on-engine.js';
 import { gen } from './testing/terminal.js';
@@ -103,6 +104,32 @@ await onProgram('bwrap', await missingSandbox(), () => {
       record: { evidence: [{ statement: { checks: [{ name: 'answers', result: 'fail' }] } }] },
     });
   }, 120_000);
+
+  test('a base with other files than the project stops the run in its first iteration, and a retry converges once they agree', async () => {
+    const { cwd, home, run } = await openVerifiedWorkspace();
+    const keys = join(await temporaryFolder(), 'runner.pem');
+    const base = await temporaryFolder();
+    await writeProjectFile(cwd, 'bin/answer', 'committed later');
+    await writeProjectFile(base, 'bin/answer', 'old');
+    expect((await run('runner', 'enrol', '--key', keys)).code).toBe(0);
+    await startProcess(cwd, home, 'runner', 'run', '--root', base, '--key', keys);
+    const ended = await run('iterate', SUBJECT, '--role', 'architect', '--json');
+    const stopped = JSON.parse(ended.out) as Run;
+    expect([ended.code, stopped]).toMatchObject([
+      3,
+      { status: 'ESCALATED', reason: 'BASE_DIFFERS', iterations: 1 },
+    ]);
+    expect(stopped.says).toMatch(/In the base \(folder [0-9a-f]{12}\) bin\/answer is .*git pull/);
+    const retry = `gen runs retry ${stopped.run_id}`;
+    expect([stopped.says, (await run('runs', 'show', stopped.run_id)).out]).toEqual([
+      expect.stringContaining(retry),
+      expect.stringContaining(retry),
+    ]);
+    await writeProjectFile(base, 'bin/answer', 'committed later');
+    expect((await run('runs', 'retry', stopped.run_id, '--role', 'architect')).code).toBe(0);
+    const retried = await run('iterate', SUBJECT, '--role', 'architect');
+    expect(retried, retried.out).toMatchObject({ code: 0 });
+  }, 180_000);
 
   test('without a runner the run says so at once, constructs nothing and is handed to a person', async () => {
     const { run, client } = await openVerifiedWorkspace();

@@ -40,7 +40,7 @@ test('gen runs lists, shows, cancels and retries runs, by the beginning of their
   expect(shown.out.replace(/\s+/g, ' ')).toContain('The agent changed nothing');
   expect((await gen(terminal, 'runs', 'show', 'f')).err).toContain('There is no run f');
   const retried = await gen(terminal, 'runs', 'retry', id);
-  expect(retried.out).toContain(`gen iterate '${edge}'`);
+  expect(retried.out).toContain(`gen iterate ${edge}`);
   const listed = JSON.parse((await gen(terminal, 'runs', '--json')).out).runs;
   expect(listed).toMatchObject([{ status: 'REQUESTED', retry_of: id }, { run_id: id }]);
   const ambiguous = await gen(terminal, 'runs', 'show', '');

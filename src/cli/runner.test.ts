@@ -96,7 +96,7 @@ describe('gen runner', { timeout: 120_000 }, () => {
     expect((await runOnce('--repo', repo)).out).toContain('compiles fail');
     const explain = async () => (await gen(terminal, 'task', 'explain', EDGE, '--session', 's1')).out;
     expect(await explain()).toContain('compiles: A runner ran it: fail');
-    expect(await explain()).toContain(`propose them again: gen task propose ${EDGE}`);
+    expect(await explain()).toContain(`propose them again: gen task propose ${EDGE}. If`);
     expect(await submit(wrong)).toMatchObject({ reason: 'NOT_CONVERGED', failing: [{ name: 'compiles' }] });
     const right = await propose('ready');
     expect((await gen(terminal, 'runner', 'candidates')).out).toContain(EDGE);

@@ -1,6 +1,7 @@
 import type { Genesis } from '../../client/index.js';
 import type { CheckReport, CheckReports } from '../../client/requests.js';
 import type { EffectiveCheck } from '../../core/contract/checks.js';
+import { genCommand } from '../../core/methodology/definition/command.js';
 import { withResultCounts } from '../../core/methodology/definition/convergence.js';
 import { sandboxExecutor } from '../../engine/checks/command-executor.js';
 import { checkRunner, DEFAULT_CHECK_LIMITS, runnableCheck } from '../../engine/checks/run-check.js';
@@ -42,7 +43,7 @@ export async function withRunChecks(
   const confirmed = await checksWithConfirmedCommand(context, root, runnable);
   const unconfirmed = runnable.filter((check) => !confirmed.includes(check));
   if (unconfirmed.length > 0)
-    notRun(context, unconfirmed, `their commands are not confirmed: gen check '${grant.task_id}'`);
+    notRun(context, unconfirmed, `their commands are not confirmed: ${genCommand('check', grant.task_id)}`);
   if (confirmed.length === 0) return reported;
   const run = await runOn(context, root, files, confirmed);
   if (run === null) return reported;

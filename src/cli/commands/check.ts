@@ -1,7 +1,8 @@
 import { didYouMean } from '../../core/closest-names.js';
 import type { EffectiveCheck } from '../../core/contract/checks.js';
 import { isBlocking } from '../../core/engine/check-outcome.js';
-import { subjectKindOf } from '../../core/subject.js';
+import { genCommand } from '../../core/methodology/definition/command.js';
+import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import type { CheckExecution } from '../../engine/checks/check-runner.js';
 import type { CommandExecutor } from '../../engine/checks/command-executor.js';
 import { checkRunner, DEFAULT_CHECK_LIMITS } from '../../engine/checks/run-check.js';
@@ -9,6 +10,7 @@ import { runChecks } from '../../engine/checks/run-checks.js';
 import { createWorkCopy, isCopyRefusal, type OverlayFile } from '../../engine/checks/work-copy.js';
 import { readCandidateFiles } from '../check/candidate-files.js';
 import { checkResultLines, lastLines } from '../check/check-table.js';
+import { warnAboutHumanChecks } from '../check/left-out-checks.js';
 import { openExecutor } from '../check/open-check-runner.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
@@ -32,19 +34,23 @@ Examples:
 
 The checks run on a temporary copy of the project with your drafts laid over it. Without a claim on the edge, the copy
 has no drafts. Commands come with the repository: each must be confirmed once, and again when it changes. They run in a
-sandbox (bubblewrap) without network. Exit code 0: every required check passed; 1: a required check did not pass;
-3: a person must confirm a command, or there is no sandbox.`,
+sandbox (bubblewrap) without network.
+
+Exit codes: 0 every required check has passed, 1 a required check has not passed, 2 wrong usage, 3 a person must confirm a
+command or there is no sandbox, 130 stopped by a signal.`,
   async run(context, edge, name, { yes: isConfirmed = false, unsandboxed: isUnsandboxed = false }) {
     const { root } = context.requireWorkspace();
     const taskId = canonicalSubject(edge);
     const checks = await deterministicChecks(context, taskId, name);
-    const named = name === undefined ? '' : ` ${name}`;
-    const howToConfirm = `gen check '${taskId}'${named} --yes${context.repeatedOptions()}`;
+    const words = [taskId, ...(name === undefined ? [] : [name]), '--yes'];
+    const howToConfirm = `${genCommand('check', ...words)}${context.repeatedOptions()}`;
     const executor = await openExecutor(context, root, checks, { isConfirmed, isUnsandboxed, howToConfirm });
     const files = await candidateOf(context, taskId);
     const results = await runOnCopy(context, { root, files, checks, executor });
     if (results === null) return;
     showResults(context, taskId, files, executor, results);
+    const { feature_id = '', edge: edgeName = '' } = subjectKeys(taskId);
+    await warnAboutHumanChecks(context, { feature_id, edge: edgeName });
   },
 });
 

@@ -1,8 +1,10 @@
 import { compileMachine } from '../../core/engine/compile-machine.js';
+import { genCommand } from '../../core/methodology/definition/command.js';
 import { canonicalEdge } from '../../core/methodology/definition/edge-name.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import { isCoordinationFailure } from '../../engine/coordination.js';
 import type { RunEnd } from '../../engine/runs/execute-run.js';
+import { warnAboutHumanChecks } from '../check/left-out-checks.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { autoIterate } from '../engine/auto-iterate.js';
@@ -70,13 +72,13 @@ function howToConfirm(
 ): string {
   const { isAuto, isLoop, isUnsandboxed, role } = given;
   const words = [
-    ...(id === undefined ? [] : [`'${id}'`]),
+    ...(id === undefined ? [] : [id]),
     ...(isAuto ? ['--auto'] : []),
     ...(isLoop ? ['--loop'] : []),
     ...(role === undefined ? [] : ['--role', role]),
     ...(isUnsandboxed ? ['--unsandboxed'] : []),
   ];
-  return `gen iterate ${[...words, '--yes'].join(' ')}${context.repeatedOptions()}`;
+  return `${genCommand('iterate', ...words, '--yes')}${context.repeatedOptions()}`;
 }
 
 interface EdgeName {
@@ -88,6 +90,7 @@ async function showMachine(context: CommandContext, edge: EdgeName): Promise<voi
   const plan = await readPlan(context, edge);
   const compiled = compileMachine(plan);
   const missing = plan.construct === null ? [noConstructor(plan.edge)] : [];
+  await warnAboutHumanChecks(context, edge);
   context.show({ checks: plan.checks, ...compiled }, () => [
     checklistText(plan.checks, compiled, context),
     ...missing,

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '../../core/canonical-json.js';
+import { genCommand } from '../../core/methodology/definition/command.js';
 import { subjectKindOf } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { command } from '../command.js';
@@ -40,7 +41,7 @@ Example:
       context,
       reply,
       () =>
-        `${task_id}: ${countText(manifest.files.length, 'file')} proposed as ${candidate_sha256.slice(0, 12)}. See what runners say: gen task explain '${task_id}'`,
+        `${task_id}: ${countText(manifest.files.length, 'file')} proposed as ${candidate_sha256.slice(0, 12)}. See what runners say: ${genCommand('task', 'explain', task_id)}`,
     );
   },
 });

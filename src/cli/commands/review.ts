@@ -1,4 +1,5 @@
 import type { PendingReview } from '../../core/contract/reviews.js';
+import { genCommand } from '../../core/methodology/definition/command.js';
 import { canonicalEdge } from '../../core/methodology/definition/edge-name.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { command } from '../command.js';
@@ -175,7 +176,7 @@ async function decide(
   context.show({ ...reply, review: pending }, () => [
     '',
     `${context.paint.green(reply.reason)}. ${decisionEffect(decision, isAccepted, task_id)}`,
-    ...(isContinued || isRevised ? [`Continue: gen iterate '${task_id}'`] : []),
+    ...(isContinued || isRevised ? [`Continue: ${genCommand('iterate', task_id)}`] : []),
   ]);
 }
 
@@ -184,5 +185,5 @@ function decisionEffect(decision: string, isAccepted: boolean, taskId: string): 
   if (isAccepted) return 'The edge has converged with this candidate.';
   if (decision === 'APPROVED') return 'The agent may now submit exactly this candidate.';
   if (decision === 'CHANGES_REQUESTED') return 'The claim continues: the agent revises and submits again.';
-  return `The claim has ended and the work is on hold. To allow claims again: gen task unhold ${taskId} --reason TEXT`;
+  return `The claim has ended and the work is on hold. To allow claims again: ${genCommand('task', 'unhold', taskId, '--reason', 'TEXT')}`;
 }

@@ -1,4 +1,5 @@
 import type { RunSummary } from '../../core/contract/runs.js';
+import { genCommand } from '../../core/methodology/definition/command.js';
 import { subjectKeys } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { command } from '../command.js';
@@ -57,11 +58,11 @@ Examples:
     if (reply.reason === 'DRY_RUN') return;
     const { reviews } = unwrapReply(await methodology.reviews());
     const review = reviews.find((pending) => pending.task_id === task_id);
-    const withRole = agent_role === undefined ? '' : ` --role ${agent_role}`;
+    const withRole = agent_role === undefined ? [] : ['--role', agent_role];
     context.show(reply, ({ run, reason }) => [
       reason === 'REQUESTED' ? `Run ${run.run_id} is requested.` : `Run ${run.run_id} is under way already.`,
       ...(review === undefined ? [] : [`The edge waits for a review. Decide first: ${review.next}`]),
-      `Execute it: gen iterate '${task_id}'${withRole}`,
+      `Execute it: ${genCommand('iterate', task_id, ...withRole)}`,
     ]);
   },
 });

@@ -44,11 +44,10 @@ export function proposalText(
 function candidatesText(reviews: readonly PendingReview[], { table }: CommandContext): string {
   const rows = table(reviews, [
     // Never truncated: the next command needs it.
-    { head: 'Work', cell: reviewName },
-    { head: 'Iteration', cell: ({ iteration }) => String(iteration) },
+    { head: 'Work', cell: reviewName, is_fixed: true },
     { head: 'Agent', cell: ({ agent_id }) => agent_id, is_flexible: true },
     { head: 'Reason', cell: ({ reason }) => reason, is_flexible: true },
-    { head: 'Pending since', cell: pendingSince },
+    { head: 'Since', cell: pendingSince, is_fixed: true },
   ]);
   const failed = reviews.filter(({ notice_failed }) => notice_failed !== null).map(failedNoticeText);
   return `${[rows, ...failed].join('\n')}\n\nShow one: gen review --feature ID --edge EDGE`;

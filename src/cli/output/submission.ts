@@ -1,4 +1,5 @@
 import type { SubmissionReply } from '../../client/replies.js';
+import { genCommand } from '../../core/methodology/definition/command.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import type { Paint } from './paint.js';
 import { firstLines, singleLine } from './text.js';
@@ -24,11 +25,11 @@ export function refusalLines(taskId: string, reply: SubmissionReply, paint: Pain
         ({ name, says }) => `  ${paint.red('✗')} ${singleLine(`${name}: ${says}`)}`,
       );
     case 'ESCALATED':
-      return [`A human must decide: gen review --feature ${feature_id} --edge ${edge}`];
+      return [`A human must decide: ${genCommand('review', '--feature', feature_id, '--edge', edge)}`];
     case 'OUTSIDE_AUTHORITY':
       return [
-        `Release it: gen task release ${taskId}`,
-        `Or claim it in a role with authority: gen task claim ${taskId} --role ROLE (roles: agent_roles.yml)`,
+        `Release it: ${genCommand('task', 'release', taskId)}`,
+        `Or claim it in a role with authority: ${genCommand('task', 'claim', taskId, '--role', 'ROLE')} (roles: agent_roles.yml)`,
       ];
     default:
       return [];

@@ -14,6 +14,7 @@ import { readProjectKey } from '../../workspace/project-file.js';
 import { PROJECT_KINDS } from '../../workspace/project-kinds.js';
 import { configureBodyOf, readWorkspaceFiles } from '../../workspace/read-files.js';
 import { INTENT_FILE, Workspace } from '../../workspace/workspace.js';
+import { warnAboutProfiles } from '../check/left-out-checks.js';
 import type { CommandContext } from '../context.js';
 import { EXIT } from '../exit.js';
 import { withCoordinator } from '../open-store.js';
@@ -32,6 +33,7 @@ export async function initHere(context: CommandContext, options: InitOptions): P
   const workspace = new Workspace(root);
   const foreignLog = (await isForeign(workspace)) ? join(workspace.events, ACTIVE_FILE) : null;
   const configured = foreignLog === null && (await configureLog(context, workspace));
+  if (configured) await warnAboutProfiles(context, workspace);
   const isVerified = configured && isNewWorkspace(report) && (await demandEvidence(context, workspace));
   // The intent may have been written now or earlier.
   const isIntended = hasIntent(await readFile(join(root, INTENT_FILE), 'utf8').catch(() => ''));

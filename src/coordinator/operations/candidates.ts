@@ -3,7 +3,7 @@ import { handleFault } from '../../core/claims/decide/handle.js';
 import { signOfLife } from '../../core/claims/decide/sign-of-life.js';
 import { adviceFor, type EvidenceRefusal, type ProposeRefusal } from '../../core/contract/codes.js';
 import type { EvidenceResult, ProposeBody, ProposeResult } from '../../core/contract/runners.js';
-import { type SignedEvidence, withEvidence } from '../../core/engine/evidence.js';
+import { hasBaseFault, type SignedEvidence, withEvidence } from '../../core/engine/evidence.js';
 import { isoTime } from '../../core/events/envelope.js';
 import { BASE_SUBJECT, candidateSubject, RUNNERS_SUBJECT } from '../../core/subject.js';
 import { actorOf, type Caller } from '../authentication/caller.js';
@@ -18,7 +18,10 @@ export interface Proposal {
   readonly body: ProposeBody;
 }
 
-/** Makes a manifest the candidate of its edge. Only the holder may; the evidence about an earlier candidate is dropped. */
+/**
+ * Makes a manifest the candidate of its edge. Only the holder may. Evidence about an earlier candidate is dropped, and so is
+ * all evidence about this one if a runner's base had other files: the base may agree now.
+ */
 export const proposeCandidate = (proposal: Proposal, caller: Caller): Operation<ProposeResult> =>
   operationOf(
     'propose_candidate',
@@ -35,7 +38,7 @@ export const proposeCandidate = (proposal: Proposal, caller: Caller): Operation<
       transaction.checkRecord(candidateSubject(subject));
       const known = candidateOf(view, subject);
       const isKnown = known?.generation === generation && known.candidate_sha256 === candidate_sha256;
-      if (!isKnown) {
+      if (!isKnown || hasBaseFault(known)) {
         const proposed_at = isoTime(view.now_ms);
         const record = { generation, candidate_sha256, iteration, session_id, proposed_at, evidence: [] };
         transaction.writeRecord(candidateSubject(subject), 'CANDIDATE_PROPOSED', record, by);

@@ -1,6 +1,7 @@
 import type { Decision, EdgeFacts } from '../../core/claims/commands.js';
 import type { Head } from '../../core/claims/head.js';
 import { HUMAN_ROLE } from '../../core/claims/human-approval.js';
+import { checkAuthority } from '../../core/methodology/definition/authority.js';
 import type { Methodology } from '../../core/methodology/definition/methodology.js';
 import { innerProduct, touchedModules } from '../../core/methodology/definition/modules.js';
 import { profileEdges, profileOf } from '../../core/methodology/definition/profile.js';
@@ -60,7 +61,7 @@ export function edgeFacts(
     overlapping_claims: shared.slice(0, SHARED_NAMED_MAX),
     enforced: methodology.parallelism.enforce,
     warnings: [
-      roleWarning(methodology, agent_role),
+      roleWarning(methodology, subject, agent_role),
       orderWarning(view, subject),
       ...overlaps.map(({ warning }) => warning),
     ]
@@ -90,11 +91,25 @@ function orderWarning(view: DecisionView, subject: string): string | null {
   return `${edge} builds on ${unfinished.join(', ')}, for which ${feature_id} has no accepted result yet. For the recommended order, run gen start --feature ${feature_id}`;
 }
 
-/** Authority is checked when the edge converges. An agent with an unknown role has none, so it is warned at the claim. */
-function roleWarning({ roles: { roles } }: Methodology, agentRole: string | null): string | null {
-  if (agentRole === null || agentRole === HUMAN_ROLE || Object.hasOwn(roles, agentRole)) return null;
-  const known = Object.keys(roles).slice(0, SHARED_NAMED_MAX).join(', ');
-  return `agent_roles.yml has no role ${JSON.stringify(agentRole)}, so it has authority over no edge. Use one of: ${known}.`;
+/** Authority is checked when the edge converges. An agent that will lack it is warned at the claim, before it works. */
+function roleWarning(methodology: Methodology, subject: string, agentRole: string | null): string | null {
+  const { roles } = methodology.roles;
+  const names = Object.keys(roles);
+  if (agentRole !== null && agentRole !== HUMAN_ROLE && !Object.hasOwn(roles, agentRole)) {
+    const known = names.slice(0, SHARED_NAMED_MAX).join(', ');
+    return `agent_roles.yml has no role ${JSON.stringify(agentRole)}, so it has authority over no edge. Use one of: ${known}.`;
+  }
+  const { edge = '' } = subjectKeys(subject);
+  const authorityOf = (role: string | null) =>
+    checkAuthority(methodology, { edge, agent_role: role, files: [], is_human: role === HUMAN_ROLE });
+  const { decision } = authorityOf(agentRole);
+  if (decision === 'granted' || decision === 'warn') return null;
+  const who = agentRole === null ? 'An agent without a role' : `The role ${agentRole}`;
+  const effect = decision === 'reject' ? 'the result will be refused' : 'the result will wait for a human';
+  const able = names.filter((role) => authorityOf(role).decision === 'granted').slice(0, SHARED_NAMED_MAX);
+  const advice =
+    able.length === 0 ? 'agent_roles.yml has no role that may.' : `Claim with a role: ${able.join(', ')}.`;
+  return `${who} may not converge ${edge}: ${effect}. ${advice}`;
 }
 
 export const isSingleAgentProject = (methodology: Methodology | null): boolean =>

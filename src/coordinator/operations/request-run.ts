@@ -8,6 +8,7 @@ import type { RunEventPayload } from '../../core/engine/run-events.js';
 import { retryRefusal } from '../../core/engine/run-request.js';
 import { evolveRun, openRunOf, type RunsState } from '../../core/engine/run-summaries.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
+import { genCommand } from '../../core/methodology/definition/command.js';
 import { subjectKeys } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { actorOf, type Caller } from '../authentication/caller.js';
@@ -87,7 +88,8 @@ export class RequestRunOperation implements Operation<Reply> {
     if (plan.construct === null) return refused('NO_CONSTRUCTOR');
     const head = view.head(this.subject);
     if (head.phase === 'COMPLETED') return refused('DENIED_COMPLETED');
-    return holdReason(head, view.now_ms, view.rulesOf(this.subject)) === null ? null : refused('DENIED_HELD');
+    const hold = holdReason(head, view.now_ms, view.rulesOf(this.subject));
+    return hold === null ? null : refused('DENIED_HELD', adviceFor('DENIED_HELD', this.subject));
   }
 
   private runUnderWay(): IterateResult | null {
@@ -117,7 +119,7 @@ export class RequestRunOperation implements Operation<Reply> {
   }
 
   private done(reason: 'REQUESTED' | 'UNDER_WAY', run: RunSummary): IterateResult {
-    return { success: true, reason, run, next: `Execute it: gen iterate '${this.subject}'` };
+    return { success: true, reason, run, next: `Execute it: ${genCommand('iterate', this.subject)}` };
   }
 }
 

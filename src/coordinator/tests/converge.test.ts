@@ -140,7 +140,12 @@ forEachStore('an edge of a configured project', (open) => {
       evaluators: evaluatorReport({ complete: 'pass', wanted: 'pass' }).evaluators,
       iteration: 2,
     };
-    expect(await alpha.submits(SPEC, 'v1', passed)).toMatchObject({ accepted: false, reason: 'ESCALATED' });
+    expect(await alpha.submits(SPEC, 'v1', passed)).toMatchObject({
+      ...{ accepted: false, reason: 'ESCALATED' },
+      next: expect.stringMatching(
+        /^Human review is required: the edge has a check that only a human can pass\. .*gen review/,
+      ),
+    });
     expect(await last('convergence_escalated')).toMatchObject({
       agent_role: 'architect',
       payload: { reason: 'human_review_required', iteration: 2 },
@@ -167,17 +172,21 @@ forEachStore('an edge of a configured project', (open) => {
       await alpha.releases('REQ-F-A#code_unit_tests');
       await alpha.claims(EDGE, { agent_role: 'tester' });
       // The role comes from the grant: a submission cannot set one.
-      const { reason } = await alpha.submits(EDGE, 'v1', evaluatorReport());
+      const { reason, next } = await alpha.submits(EDGE, 'v1', evaluatorReport());
       const event = await last('convergence_escalated');
       expect(await sound()).toEqual([]);
       return {
         reason,
+        next,
         escalation: event && { seq: event.seq, role: event.agent_role, ...event.payload },
         alpha,
       };
     };
     expect(await outcome('escalate')).toMatchObject({
       reason: 'ESCALATED',
+      next: expect.stringMatching(
+        /^Human review is required: the role of this agent may not converge the edge/,
+      ),
       escalation: { seq: 2, role: 'tester', reason: 'outside_role_authority' },
     });
     const rejected = await outcome('reject');

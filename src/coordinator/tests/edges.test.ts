@@ -8,6 +8,7 @@ import {
   featureFile,
 } from '../../../test/support/workspace-files.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
+import { withoutUndefined } from '../../core/without-undefined.js';
 
 const A = 'REQ-F-A#design_code';
 const B = 'REQ-F-B#design_code';
@@ -182,12 +183,13 @@ forEachStore('edges of a configured project', (open) => {
     expect(early.warnings).toEqual([
       expect.stringMatching(/^design_code builds on requirements_design, for which REQ-F-A has no accepted/),
     ]);
-    expect((await alpha.claims('REQ-F-A#code_unit_tests')).warnings).toEqual([
+    const tests = { agent_role: 'full_stack' };
+    expect((await alpha.claims('REQ-F-A#code_unit_tests', tests)).warnings).toEqual([
       expect.stringMatching(/^code_unit_tests builds on design_code/),
     ]);
     await alpha.releases('REQ-F-A#code_unit_tests');
     expect(await alpha.submits(A, 'done', evaluatorReport())).toMatchObject({ accepted: true });
-    expect(await alpha.claims('REQ-F-A#code_unit_tests')).not.toHaveProperty('warnings');
+    expect(await alpha.claims('REQ-F-A#code_unit_tests', tests)).not.toHaveProperty('warnings');
   });
 
   test('claimed in an undefined role are granted with a warning that lists the defined roles', async () => {
@@ -203,6 +205,19 @@ forEachStore('edges of a configured project', (open) => {
     expect(granted.success && granted.warnings?.join()).not.toContain('role');
   });
 
+  test('claimed without a role that may converge them are granted with a warning that names the roles that may', async () => {
+    const { harness } = await openConfigured();
+    const claim = async (task_id: string, agent_role?: string) => {
+      const request = { task_id, agent_id: 'alpha', session_id: 's1', ...withoutUndefined({ agent_role }) };
+      const reply = unwrap(await harness.coordinator.claims.claimTask(P, request));
+      return (reply.success && reply.warnings?.[0]) ?? '';
+    };
+    expect(await claim(A)).toMatch(
+      /^An agent without a role may not converge design_code: the result will wait for a human\. Claim with a role: .*full_stack/,
+    );
+    expect(await claim(C, 'human')).not.toContain('role');
+  });
+
   // req: RTE-006, RTE-007
   test('that share modules with edges of other holders are granted with a warning', async () => {
     const { alpha, beta } = await openConfigured();
@@ -210,7 +225,7 @@ forEachStore('edges of a configured project', (open) => {
       (await agent.claims(subject)).warnings?.filter((says) => says.includes(' holds ')) ?? [];
     expect(await sharing(alpha, A)).toEqual([]);
     expect(await sharing(beta, B)).toEqual([expect.stringMatching(/alpha holds REQ-F-A#design_code.*auth/)]);
-    expect(await beta.claims(C)).not.toHaveProperty('warnings.1');
+    expect(await beta.claims(C, { agent_role: 'architect' })).not.toHaveProperty('warnings.1');
     expect(await sharing(beta, D)).toEqual([expect.stringMatching(/alpha holds .* is unknown/)]);
   });
 

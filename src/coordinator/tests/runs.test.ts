@@ -131,7 +131,10 @@ forEachStore('a request for a run', (open) => {
     await configured(harness);
     const held = { expected_generation: 0, reason: 'wait' };
     unwrap(await harness.coordinator.decisions.operate(P, SUBJECT, 'hold', held));
-    expect(await reasonOf(EDGE)).toBe('DENIED_HELD');
+    expect(await harness.coordinator.runs.request(P, EDGE)).toMatchObject({
+      reason: 'DENIED_HELD',
+      next: expect.stringContaining(`gen task unhold ${SUBJECT} --reason`),
+    });
   });
 
   test('can retry only an ended run of the edge that has not converged', async () => {
@@ -196,7 +199,7 @@ forEachStore('the end of a run', (open) => {
     expect(await executor.submit()).toMatchObject({ accepted: true });
     const refused = unwrap(await executor.end(run_id, status));
     expect(refused).toMatchObject({ success: false, reason: 'TASK_ALREADY_COMPLETED' });
-    expect(!refused.success && refused.next).toContain(`gen iterate '${SUBJECT}'`);
+    expect(!refused.success && refused.next).toContain(`gen iterate ${SUBJECT}`);
   });
 
   test('is not followed by a wait for a review: that needs the claim', async () => {

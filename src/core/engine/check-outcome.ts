@@ -64,9 +64,17 @@ export const checkOutcomeSchema = z.strictObject({
     .max(100)
     .exactOptional(),
   cost: costSchema.exactOptional(),
+  /** Of a runner: the check was not run, because the candidate was built on other files than the runner's base has. */
+  is_base_fault: z.literal(true).exactOptional(),
 });
 export type CheckOutcome = z.output<typeof checkOutcomeSchema>;
 
 /** Whether it prevents the next tier: a required check that has not passed. */
 export const isBlocking = ({ required, result }: Pick<CheckOutcome, 'required' | 'result'>): boolean =>
   required && result !== 'pass';
+
+/** Why required checks could not be run on the base; null if they could. No other candidate would change that. */
+export const baseFaultOf = (
+  outcomes: readonly Pick<CheckOutcome, 'required' | 'result' | 'says' | 'is_base_fault'>[],
+): string | null =>
+  outcomes.find((outcome) => isBlocking(outcome) && outcome.is_base_fault === true)?.says ?? null;

@@ -4,7 +4,7 @@ import type { EffectiveCheck } from '../contract/checks.js';
 import type { EvidencePolicy } from '../contract/values.js';
 import { count, isoTimestamp, name, sha256 } from '../events/fields.js';
 import { ownValue } from '../own-value.js';
-import { type CheckOutcome, checkOutcomeSchema } from './check-outcome.js';
+import { baseFaultOf, type CheckOutcome, checkOutcomeSchema } from './check-outcome.js';
 
 /**
  * Evidence of a runner: the results of a candidate's deterministic checks, signed with the runner's key. The
@@ -107,6 +107,10 @@ export const withEvidence = (candidate: CandidateRecord, added: SignedEvidence):
     added,
   ].slice(-STATEMENTS_MAX),
 });
+
+/** Whether a runner could not run the checks on its base: then proposing the candidate again asks runners to try again. */
+export const hasBaseFault = ({ evidence }: CandidateRecord): boolean =>
+  evidence.some(({ statement }) => baseFaultOf(statement.checks) !== null);
 
 export const hasEnrolledRunner = (runners: Runners): boolean =>
   Object.values(runners).some(({ state }) => state === 'enrolled');

@@ -30,14 +30,14 @@ function verifiedStep(
 ): string {
   const propose = genCommand('task', 'propose', subject);
   const submit = submitCandidateCommand(subject, checks);
-  if (candidate?.generation !== generation) return `Propose your drafts: ${propose}`;
+  if (candidate?.generation !== generation) return `Propose your drafts: ${propose}.`;
   const isRequired = (name: string) => checks.some((check) => check.name === name && check.required);
   const open = missing.filter(({ name }) => isRequired(name));
-  if (open.length === 0) return `Submit now: ${submit}`;
+  if (open.length === 0) return `Submit now: ${submit}.`;
   const isFailed = open.some(({ name }) => outcomes.some((outcome) => outcome.name === name));
   return isFailed
-    ? `Correct your drafts and propose them again: ${propose}`
-    : `When a runner has passed all required checks: ${submit}`;
+    ? `Correct your drafts and propose them again: ${propose}.`
+    : `When a runner has passed all required checks: ${submit}.`;
 }
 
 /** The command that submits the proposed drafts. What an agent reports about deterministic checks does not count. */

@@ -1,5 +1,5 @@
 import type { EffectiveCheck } from '../contract/checks.js';
-import type { AuthorityDecision } from '../methodology/definition/authority.js';
+import { type AuthorityDecision, REVIEW_CAUSES } from '../methodology/definition/authority.js';
 import { judgeConvergence } from '../methodology/definition/convergence.js';
 import type { Budget } from '../methodology/definition/engine-settings.js';
 import { type SpentByScope, spentLimit } from './budget.js';
@@ -85,9 +85,8 @@ const isAuthorised = ({ decision }: AuthorityDecision): boolean =>
   decision === 'granted' || decision === 'warn';
 
 const AUTHORITY_MESSAGES: Readonly<Record<NonNullable<AuthorityDecision['reason']>, string>> = {
-  outside_role_authority:
-    'the role of this agent may not converge the edge (--role sets it; by default full_stack may converge every edge)',
-  spec_mutation: 'the result changes the specification',
+  outside_role_authority: REVIEW_CAUSES.outside_role_authority,
+  spec_mutation: REVIEW_CAUSES.spec_mutation,
   commands_programs: 'the result changes files that configure other programs',
   changes_evaluators: 'the result changes checks or tests',
   omits_checks: omittedChecksMessage([]),

@@ -24,6 +24,7 @@ it('names the review of a candidate that waits for a person', () => {
 it('names the retry of a run that has no candidate', () => {
   expect(advice('ESCALATED', 'STEP_FAILED')).toBe(RETRY);
   expect(advice('ESCALATED', 'BUDGET_SPENT')).toBe(RETRY);
+  expect(advice('ESCALATED', 'BASE_DIFFERS', [CANDIDATE])).toBe(RETRY);
   const failed = { ...CANDIDATE, status: 'FAILED' } as const;
   expect(advice('ESCALATED', 'STEP_FAILED', [failed])).toBe(RETRY);
   expect(advice('FAILED', 'States.Timeout')).toBe(RETRY);
@@ -32,10 +33,10 @@ it('names the retry of a run that has no candidate', () => {
 it('names the command that continues after the decision', () => {
   const decided = (status: Run['status'], reason: string | null, decision: string) =>
     nextCommandOf({ ...RUN, status, reason, decision, steps: [CANDIDATE] });
-  expect(decided('WAITING', null, 'APPROVED')).toBe(`gen iterate '${RUN.task_id}'`);
-  expect(decided('ESCALATED', 'STUCK', 'CHANGES_REQUESTED')).toBe(`gen iterate '${RUN.task_id}'`);
+  expect(decided('WAITING', null, 'APPROVED')).toBe(`gen iterate ${RUN.task_id}`);
+  expect(decided('ESCALATED', 'STUCK', 'CHANGES_REQUESTED')).toBe(`gen iterate ${RUN.task_id}`);
   expect(decided('ESCALATED', 'NOT_AUTHORISED', 'APPROVED')).toBeNull();
-  expect(decided('ESCALATED', 'STEP_FAILED', 'APPROVED')).toBe(`gen iterate '${RUN.task_id}'`);
+  expect(decided('ESCALATED', 'STEP_FAILED', 'APPROVED')).toBe(`gen iterate ${RUN.task_id}`);
   expect(decided('ESCALATED', 'NOT_AUTHORISED', 'REJECTED')).toContain('gen task unhold');
   expect(decided('ESCALATED', 'STUCK', 'REJECTED')).toContain('gen task unhold');
 });
@@ -43,6 +44,6 @@ it('names the command that continues after the decision', () => {
 it('names what lifts the hold, what helps a stuck edge, and the executor of a request', () => {
   expect(advice('ESCALATED', 'REJECTED', [CANDIDATE])).toBe(`gen task unhold ${RUN.task_id} --reason TEXT`);
   expect(advice('ESCALATED', 'STUCK', [CANDIDATE])).toContain('gen spawn --type discovery');
-  expect(advice('REQUESTED')).toBe(`gen iterate '${RUN.task_id}'`);
+  expect(advice('REQUESTED')).toBe(`gen iterate ${RUN.task_id}`);
   expect(advice('CONVERGED')).toBeNull();
 });

@@ -9,7 +9,7 @@ export function nextCommandOf(run: AdvisedRun): string | null {
   const { run_id, task_id, status, reason, decision } = run;
   const { feature_id = '', edge = '' } = subjectKeys(task_id);
   const review = genCommand('review', '--feature', feature_id, '--edge', edge);
-  const iterate = `gen iterate '${task_id}'`;
+  const iterate = genCommand('iterate', task_id);
   if (status === 'REQUESTED') return iterate;
   if (status === 'WAITING') return decision === null ? review : iterate;
   if (status === 'FAILED') return genCommand('runs', 'retry', run_id);
@@ -19,8 +19,8 @@ export function nextCommandOf(run: AdvisedRun): string | null {
   if (reason === 'STUCK' && decision === null) return stuckSpawnCommand(feature_id, edge);
   if (reason === 'REJECTED' || decision === 'REJECTED')
     return genCommand('task', 'unhold', task_id, '--reason', 'TEXT');
-  // Without a candidate there is nothing to review.
-  return hasCandidate(run) ? review : genCommand('runs', 'retry', run_id);
+  // Without a candidate whose checks were run there is nothing to review.
+  return hasCandidate(run) && reason !== 'BASE_DIFFERS' ? review : genCommand('runs', 'retry', run_id);
 }
 
 const hasCandidate = ({ steps }: AdvisedRun): boolean =>

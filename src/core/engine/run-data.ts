@@ -70,6 +70,7 @@ export const ESCALATION_REASONS = [
   'BUDGET_SPENT',
   'MAX_ITERATIONS',
   'STUCK',
+  'BASE_DIFFERS',
   'STEP_FAILED',
 ] as const;
 export const verdictSchema = z.strictObject({
@@ -153,6 +154,8 @@ export const ENGINE_ERRORS = {
   timeout: 'Engine.Timeout',
   /** No runner verifies the checks. A new candidate would not help, so this goes to a person. */
   noEvidence: 'Engine.NoEvidence',
+  /** The runner's base has other files than the candidate was built on. A new candidate would not help either. */
+  baseDiffers: 'Engine.BaseDiffers',
   failed: 'Engine.Failed',
 } as const;
 export type EngineErrorName = (typeof ENGINE_ERRORS)[keyof typeof ENGINE_ERRORS];

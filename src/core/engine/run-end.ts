@@ -1,5 +1,6 @@
 import type { Head } from '../claims/head.js';
 import type { AppendRefusal } from '../contract/codes.js';
+import { genCommand } from '../methodology/definition/command.js';
 import { RUN_STATUSES } from './run-events.js';
 
 type RunStatus = (typeof RUN_STATUSES)[number];
@@ -26,7 +27,7 @@ export function runEndRefusal({ event_type, payload }: ReportedEnd, head: Head):
     return { reason: 'NOT_CONVERGED', next };
   }
   if ((status === 'ESCALATED' || status === 'FAILED') && isCompleted) {
-    const next = `A result of ${head.subject} was accepted, so its run cannot end as ${status}. Run gen iterate '${head.subject}': it records how the run has ended.`;
+    const next = `A result of ${head.subject} was accepted, so its run cannot end as ${status}. Run ${genCommand('iterate', head.subject)}: it records how the run has ended.`;
     return { reason: 'TASK_ALREADY_COMPLETED', next };
   }
   return null;

@@ -8,7 +8,7 @@ import {
   type StepResult,
 } from '../../core/engine/run-data.js';
 import { saysOf } from '../../core/engine/says.js';
-import { stuckSpawnCommand } from '../../core/methodology/definition/command.js';
+import { genCommand, stuckSpawnCommand } from '../../core/methodology/definition/command.js';
 import { withResultCounts } from '../../core/methodology/definition/convergence.js';
 import { coordinationError, isCoordinationFailure } from '../coordination.js';
 import { engineError } from '../engine-error.js';
@@ -120,7 +120,7 @@ export async function escalateStep(
   // A candidate that has passed waits as a result: who approves it accepts it.
   if (reason === 'NOT_AUTHORISED') await submitCandidate(services, data);
   // A rejection has ended the claim.
-  else if (reason !== 'REJECTED') await suspend(services, data);
+  else if (reason !== 'REJECTED') await suspend(services, data, reason !== 'BASE_DIFFERS');
   await endRun(services, call, 'ESCALATED', reason, says);
   return { reason };
 }
@@ -134,6 +134,11 @@ function escalationOf({ run, verdict, failure }: RunData): {
     return { reason: 'BUDGET_SPENT', says: failure.Cause ?? '' };
   if (failure?.Error === ENGINE_ERRORS.notAuthorised)
     return { reason: 'NOT_AUTHORISED', says: failure.Cause ?? '' };
+  if (failure?.Error === ENGINE_ERRORS.baseDiffers)
+    return {
+      reason: 'BASE_DIFFERS',
+      says: `${failure.Cause ?? ''} Then ${genCommand('runs', 'retry', run.run_id)}`,
+    };
   if (failure !== undefined)
     return { reason: 'STEP_FAILED', says: `${failure.Error}: ${failure.Cause ?? ''}` };
   if (verdict?.outcome === 'ESCALATE' && verdict.reason !== null) {
@@ -147,14 +152,18 @@ const stuckAdvice = (feature: string, edge: string): string =>
   `To find out why, spawn a feature that the edge waits for: ${stuckSpawnCommand(feature, edge)}`;
 
 /**
- * There may be no candidate yet: then no gate is opened. A claim that cannot be suspended is lost: the edge belongs to
+ * There may be no candidate yet, or none that a person can judge: then no gate is opened. A claim that cannot be suspended is lost: the edge belongs to
  * another executor, or a person has accepted the candidate meanwhile.
  */
-async function suspend({ coordination }: EngineServices, data: RunData): Promise<void> {
+async function suspend(
+  { coordination }: EngineServices,
+  data: RunData,
+  canBeReviewed: boolean,
+): Promise<void> {
   const { generation, claim_id, session_id } = claimOf(data);
   const handle = { task_id: subjectOf(data), session_id, claim_id, expected_generation: generation };
   const gate =
-    data.candidate === undefined
+    data.candidate === undefined || !canBeReviewed
       ? {}
       : { iteration: data.iteration, candidate_sha256: data.candidate.sha256 };
   const reply = await coordination.suspendClaim({ ...handle, ...gate });

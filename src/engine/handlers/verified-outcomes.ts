@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Explanation } from '../../core/contract/tasks.js';
-import { type CheckOutcome, checkOutcomeSchema } from '../../core/engine/check-outcome.js';
+import { baseFaultOf, type CheckOutcome, checkOutcomeSchema } from '../../core/engine/check-outcome.js';
 import type { EdgePlan } from '../../core/engine/edge-plan.js';
 import type { RunData } from '../../core/engine/run-data.js';
 import { evidenceWaitSeconds } from '../../core/engine/step-timeouts.js';
@@ -17,7 +17,8 @@ type EdgeEvidence = Pick<NonNullable<Explanation['evidence']>, 'candidate' | 'mi
 /**
  * The outcomes of the candidate's deterministic checks by the evidence of enrolled runners. Proposes the candidate, and
  * waits until evidence decides every check; the coordinator says what counts. Rejects with `Engine.NoEvidence` if no runner
- * is enrolled, or none has run the checks in time.
+ * is enrolled, or none has run the checks in time, and with `Engine.BaseDiffers` if the runner's base has other files than
+ * the candidate was built on.
  */
 export async function awaitVerifiedOutcomes(
   services: EngineServices,
@@ -28,9 +29,15 @@ export async function awaitVerifiedOutcomes(
   const seconds = evidenceWaitSeconds(plan);
   const deadline = AbortSignal.timeout(seconds * 1000);
   const signal = AbortSignal.any([stop, deadline]);
+  let isFirstLook = true;
   for await (const _ of services.coordination.evidenceChanges(signal)) {
     const outcomes = await currentOutcomes(services, data, plan);
-    if (outcomes !== null) return outcomes;
+    const fault = outcomes === null ? null : baseFaultOf(outcomes);
+    if (fault === null && outcomes !== null) return outcomes;
+    if (fault !== null && !isFirstLook) throw engineError('baseDiffers', fault);
+    // A fault from before, as of the run that this one retries: the base may agree now.
+    if (fault !== null) await propose(services, data);
+    isFirstLook = false;
   }
   stop.throwIfAborted();
   throw engineError(
@@ -97,7 +104,7 @@ export async function edgeEvidence(
   return { candidate, missing, outcomes: z.array(checkOutcomeSchema).parse(outcomes) };
 }
 
-/** Idempotent: a resumed run may propose the same candidate again. */
+/** A resumed run may propose the same candidate again: its evidence stays, unless a base had other files. */
 async function propose({ coordination }: EngineServices, data: RunData): Promise<void> {
   const { generation, claim_id, session_id } = claimOf(data);
   const reply = await coordination.proposeCandidate({

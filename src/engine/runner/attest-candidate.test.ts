@@ -71,6 +71,7 @@ it.each(['test/Cart.test.ts', 'TEST/cart.test.ts', 'test/cart.teſt.ts'])(
     const { attest, putBlob } = await openRunner({ 'test/cart.test.ts': 'real' });
     const { sha256 } = await uploadCandidate({ putBlob }, { [path]: 'empty' });
     const { checks } = await attest(sha256);
+    expect(checks[0]).not.toHaveProperty('is_base_fault');
     expect(checks).toMatchObject([
       { result: 'error', says: expect.stringContaining('is spelled test/cart.test.ts') },
     ]);
@@ -91,6 +92,7 @@ it('states why no check was run in a statement that can be recorded, also for a 
   expect(statement.checks).toHaveLength(50);
   expect(statement.checks[0]).toMatchObject({
     result: 'error',
+    is_base_fault: true,
     says: expect.stringContaining('In the base'),
   });
   const evidence = { statement, signature: 'A'.repeat(86) };

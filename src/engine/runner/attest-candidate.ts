@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { EffectiveCheck } from '../../core/contract/checks.js';
 import type { WaitingCandidate } from '../../core/contract/runners.js';
 import type { CheckOutcome } from '../../core/engine/check-outcome.js';
-import type { EvidenceStatement } from '../../core/engine/evidence.js';
+import type { EvidenceBase, EvidenceStatement } from '../../core/engine/evidence.js';
 import { fitStatement } from '../../core/engine/fit-statement.js';
 import { caseFoldedPath } from '../../core/methodology/definition/guarded-paths.js';
 import {
@@ -69,15 +69,17 @@ interface LoadedCandidate {
 }
 
 async function outcomesOn(
-  { folder, dependencies }: FetchedBase,
+  { base, folder, dependencies }: FetchedBase,
   { candidate, manifest, overlay }: LoadedCandidate,
   tools: RunnerTools,
   signal: AbortSignal,
 ): Promise<CheckOutcome[]> {
   const { runCheck, limits } = tools;
   const checks = [...candidate.checks] as EffectiveCheck[];
-  const fault = await baseFault(folder, manifest);
-  if (fault !== null) return checks.map((check) => notRun(check, fault));
+  const spelling = await spellingFault(folder, manifest);
+  if (spelling !== null) return checks.map((check) => notRun(check, spelling));
+  const fault = await baseFault(folder, base, manifest);
+  if (fault !== null) return checks.map((check) => ({ ...notRun(check, fault), is_base_fault: true }));
   const made = await createWorkCopy(folder, overlay);
   if (isCopyRefusal(made)) return checks.map((check) => notRun(check, `${made.says} ${made.next}`));
   const copy: WorkCopy = { ...made, read_only_mounts: [...made.read_only_mounts, ...dependencies] };
@@ -97,21 +99,38 @@ async function upload(contents: readonly (Uint8Array | null)[], { putBlob }: Run
       await putBlob(sha256Of(bytes), bytes);
 }
 
-/** `base_sha256` in the manifest must match the base: the guards on tests rely on it. */
-async function baseFault(folder: string, { files }: ResultManifest): Promise<string | null> {
+/** A name that some file systems treat as an existing one would evade the guards on tests. */
+async function spellingFault(folder: string, { files }: ResultManifest): Promise<string | null> {
   const spellings = await spellingsIn(folder);
-  for (const { path, base_sha256 } of files) {
-    const found = await fileDigest(join(folder, path));
+  for (const { path } of files) {
     const other = spellings.get(caseFoldedPath(path));
-    if (found === null && other !== undefined)
+    if (other !== undefined && (await fileDigest(join(folder, path))) === null)
       return `In the base ${path} is spelled ${other}: on some file systems they are the same file. Use the spelling of the base.`;
-    if (found === base_sha256) continue;
-    const is = found === null ? 'does not exist' : `is ${found.slice(0, 12)}`;
-    const says = base_sha256 === null ? 'it is new' : `it was ${base_sha256.slice(0, 12)}`;
-    return `In the base ${path} ${is}, and the manifest says that ${says}. Build the candidate on the present base. If accepted files are missing there, commit them to what the runner's --ref names.`;
   }
   return null;
 }
+
+/** `base_sha256` in the manifest must match the base: the guards on tests rely on it. */
+async function baseFault(
+  folder: string,
+  base: EvidenceBase,
+  { files }: ResultManifest,
+): Promise<string | null> {
+  for (const { path, base_sha256 } of files) {
+    const found = await fileDigest(join(folder, path));
+    if (found === base_sha256) continue;
+    const is = found === null ? 'does not exist' : `is ${found.slice(0, 12)}`;
+    const says = base_sha256 === null ? 'it is new' : `it was ${base_sha256.slice(0, 12)}`;
+    return `In the base (${baseName(base)}) ${path} ${is}, and the manifest says that ${says}. ${BASE_ADVICE}`;
+  }
+  return null;
+}
+
+const BASE_ADVICE =
+  "If the project is behind, update it (git pull) and build the candidate again. If accepted files are missing in the base, commit them to what the runner's --ref names.";
+
+const baseName = (base: EvidenceBase): string =>
+  base.kind === 'git' ? `commit ${base.commit.slice(0, 12)}` : `folder ${base.sha256.slice(0, 12)}`;
 
 /** The paths of a base by their folded spelling. */
 async function spellingsIn(folder: string): Promise<ReadonlyMap<string, string>> {

@@ -6,7 +6,9 @@ import {
 } from '../../events/claim-payload-schemas.js';
 import { isoTime } from '../../events/envelope.js';
 import { PATH_BYTES_MAX } from '../../methodology/definition/asset-path.js';
+import { REVIEW_CAUSES } from '../../methodology/definition/authority.js';
 import { toolConfigMessage } from '../../methodology/definition/guarded-paths.js';
+import { ownValue } from '../../own-value.js';
 import type {
   ClaimHandle,
   Decision,
@@ -149,7 +151,9 @@ const pathsMessage = (command: SubmitCommand, paths: readonly string[], count?: 
 
 function escalationCause(command: SubmitCommand, { paths, path_count }: EscalationPaths): string | null {
   if (paths !== undefined) return pathsMessage(command, paths, path_count);
-  return escalationReason(command) === 'omits_checks' ? omittedChecksMessage(omittedChecksOf(command)) : null;
+  const reason = escalationReason(command);
+  if (reason === 'omits_checks') return omittedChecksMessage(omittedChecksOf(command));
+  return ownValue<string>(REVIEW_CAUSES, reason) ?? null;
 }
 
 const omittedChecksOf = ({ facts }: SubmitCommand): readonly string[] =>

@@ -26,6 +26,15 @@ export interface AuthorityRequest {
   readonly is_human: boolean;
 }
 
+/** Why a human must review a result that passes its checks, as part of a sentence; by the reason of the escalation. */
+export const REVIEW_CAUSES = {
+  outside_role_authority:
+    'the role of this agent may not converge the edge (--role sets it; by default full_stack may converge every edge)',
+  spec_mutation: 'the result changes the specification',
+  human_review_required: 'the edge has a check that only a human can pass',
+  review_pending: 'another candidate of this claim is under review or was not approved',
+} as const;
+
 const GRANTED: AuthorityDecision = { decision: 'granted', reason: null };
 
 /**

@@ -162,9 +162,10 @@ export function applyEdgeOverrides(
       source: 'project',
     });
     const kept = config.checklist.filter(({ type }) => evaluators?.includes(type) ?? true);
-    const ignoredCount = config.checklist.length - kept.length;
-    if (ignoredCount > 0) {
-      const message = `${ignoredCount} checks of ${edge} have other types and are ignored.`;
+    const ignored = config.checklist.filter((check) => !kept.includes(check));
+    if (ignored.length > 0) {
+      const names = ignored.map(({ name, type }) => `${name} (${type})`).join(', ');
+      const message = `Checks of ${edge} with other types are ignored: ${names}.`;
       file.warn([...path, 'evaluators'], message);
     }
     changed[edge] = { ...config, checklist: [...kept, ...extraChecks] };

@@ -1,0 +1,37 @@
+import { leftOutByProfile, leftOutOnEdge } from '../../core/methodology/definition/left-out-human-checks.js';
+import { profileOf } from '../../core/methodology/definition/profile.js';
+import { parseMethodology } from '../../core/methodology/definition/read-methodology.js';
+import { readWorkspaceFiles } from '../../workspace/read-files.js';
+import type { Workspace } from '../../workspace/workspace.js';
+import type { CommandContext } from '../context.js';
+import { readConfiguration } from '../engine/workspace-services.js';
+
+/** Names the human checks of the edge that do not count under the feature's profile. */
+export async function warnAboutHumanChecks(
+  context: CommandContext,
+  { feature_id, edge }: { readonly feature_id: string; readonly edge: string },
+): Promise<void> {
+  const workspace = context.requireWorkspace();
+  const genesis = await context.genesis();
+  // Faults of the configuration are reported where it is loaded.
+  const configuration = await readConfiguration(workspace, genesis, feature_id).catch(() => null);
+  if (configuration === null) return;
+  const { methodology, feature } = configuration;
+  const message = leftOutOnEdge(methodology, profileOf(methodology, feature), edge);
+  if (message !== null) context.warn(message);
+}
+
+/** The same of the profiles that the project uses: its default, and those of its features. */
+export async function warnAboutProfiles({ warn }: CommandContext, workspace: Workspace): Promise<void> {
+  const { files, unreadable } = await readWorkspaceFiles(workspace);
+  const parsed = parseMethodology(files, unreadable);
+  if (!parsed.ok) return;
+  const { methodology, features } = parsed;
+  const used = [{ profile: methodology.default_profile }, ...features].map((each) =>
+    profileOf(methodology, each),
+  );
+  for (const profile of new Set(used)) {
+    const message = leftOutByProfile(methodology, profile);
+    if (message !== null) warn(message);
+  }
+}

@@ -1,0 +1,45 @@
+import { ownValue } from '../../own-value.js';
+import { canonicalEdge } from './edge-name.js';
+import type { Methodology, Profile } from './methodology.js';
+import { profileEdges } from './profile.js';
+
+/**
+ * Required human checks of the edge's file that do not count under the profile, because its evaluators have no human. None
+ * if a person has to approve the result anyway.
+ */
+function leftOutHumanChecks({ edges }: Pick<Methodology, 'edges'>, profile: Profile, edge: string): string[] {
+  const id = canonicalEdge(edge);
+  const config = ownValue(edges, id);
+  const types = ownValue(profile.evaluators_by_edge, id) ?? profile.evaluators;
+  if (config === undefined || types.includes('human')) return [];
+  if (config.human_required || profile.human_required_on_all_edges) return [];
+  return config.checklist
+    .filter(({ type, required }) => type === 'human' && required !== false)
+    .map(({ name }) => name);
+}
+
+/** The same of all edges that the profile requires, as a sentence; null if there are none. */
+export function leftOutByProfile(
+  methodology: Pick<Methodology, 'edges' | 'topology'>,
+  profile: Profile,
+): string | null {
+  const required = profileEdges(profile, methodology.topology).filter(({ optional }) => !optional);
+  const names = required.flatMap(({ edge }) => {
+    const checks = leftOutHumanChecks(methodology, profile, edge);
+    return checks.length === 0 ? [] : [`${checks.join(', ')} (${edge})`];
+  });
+  return names.length === 0 ? null : leftOutMessage(profile, names);
+}
+
+/** The same of one edge. */
+export function leftOutOnEdge(
+  methodology: Pick<Methodology, 'edges'>,
+  profile: Profile,
+  edge: string,
+): string | null {
+  const checks = leftOutHumanChecks(methodology, profile, edge);
+  return checks.length === 0 ? null : leftOutMessage(profile, checks);
+}
+
+const leftOutMessage = ({ name }: Profile, checks: readonly string[]): string =>
+  `The profile ${name} leaves out human checks: ${checks.join(', ')}. To require them, add human to its evaluators.`;
