@@ -137,6 +137,7 @@ export const REGRESSIONS: readonly Regression[] = [
   {
     seed: 2000685,
     mode: 'safety',
+    commands_max: 113,
     bug: 'A late candidate that needed a review entered a track that was full.',
   },
 ];

@@ -30,7 +30,8 @@ test('next and start skip what an imported log says has converged', async () => 
 
 test('a claim of what an imported log says has converged is granted with a warning', async () => {
   const { coordinator } = await openImported(LOG);
-  const claim = (edge: string) => coordinator.claims.claimTask(P, { feature_id: F, edge, ...AGENT });
+  const claim = (edge: string) =>
+    coordinator.claims.claimTask(P, { feature_id: F, edge, agent_role: 'architect', ...AGENT });
   const granted = unwrap(await claim('intent→requirements'));
   expect(granted).toMatchObject({
     reason: 'GRANTED',

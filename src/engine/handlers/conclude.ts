@@ -137,7 +137,7 @@ function escalationOf({ run, verdict, failure }: RunData): {
   if (failure?.Error === ENGINE_ERRORS.baseDiffers)
     return {
       reason: 'BASE_DIFFERS',
-      says: `${failure.Cause ?? ''} Then ${genCommand('runs', 'retry', run.run_id)}`,
+      says: `${failure.Cause ?? ''} Then run: ${genCommand('runs', 'retry', run.run_id)}.`,
     };
   if (failure !== undefined)
     return { reason: 'STEP_FAILED', says: `${failure.Error}: ${failure.Cause ?? ''}` };
@@ -152,8 +152,8 @@ const stuckAdvice = (feature: string, edge: string): string =>
   `To find out why, spawn a feature that the edge waits for: ${stuckSpawnCommand(feature, edge)}`;
 
 /**
- * There may be no candidate yet, or none that a person can judge: then no gate is opened. A claim that cannot be suspended is lost: the edge belongs to
- * another executor, or a person has accepted the candidate meanwhile.
+ * There may be no candidate yet, or none that a person can judge: then no gate is opened. A claim that cannot be
+ * suspended is lost: the edge belongs to another executor, or a person has accepted the candidate meanwhile.
  */
 async function suspend(
   { coordination }: EngineServices,
