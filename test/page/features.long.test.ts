@@ -55,6 +55,20 @@ await describeInBrowser('the features', (open) => {
     expect(page.url()).toContain('#/task/REQ-F-B-001%23intent_requirements');
   });
 
+  test('are on the fleet view too, with the oldest claim', async () => {
+    const served = await workspace();
+    await claimEdge(served);
+    const page = await open(`${served.url}/?project=shop`);
+    const progress = page.getByRole('region', { name: 'Features' });
+    await progress
+      .getByRole('progressbar', { name: /Feature REQ-F-B-001: 0 of \d+ edges converged/ })
+      .waitFor();
+    await page.getByText(/^0 of \d+ edges converged$/).waitFor();
+    await page.getByText('Oldest claim:').waitFor();
+    await progress.getByRole('link', { name: 'REQ-F-B-001' }).click();
+    expect(page.url()).toContain('#/features?feature=REQ-F-B-001');
+  });
+
   test('show what was spawned, what comes next, and what is not covered', async () => {
     const served = await workspace();
     const page = await open(featuresUrl(served, `?feature=${A}`));

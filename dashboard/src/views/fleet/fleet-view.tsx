@@ -1,11 +1,11 @@
 import { useReply } from '../../api/use-reply.js';
-import { Empty, Replied } from '../../components/states.js';
+import { Replied } from '../../components/states.js';
 import { NO_ACTIVITY } from './activity.js';
 import { Agents } from './agents-view.js';
 import { Feed } from './feed-view.js';
+import { ProgressCards } from './progress-cards.js';
 import { Summary } from './summary-view.js';
 import { Throughput } from './throughput-view.js';
-import { Tracks } from './tracks-view.js';
 import { useActivity } from './use-activity.js';
 import './fleet.css';
 
@@ -26,18 +26,7 @@ export function FleetView() {
                 <Feed asked={activity} />
               </div>
               <div>
-                <section className="card" aria-labelledby="tracks">
-                  <h2 id="tracks">Tracks</h2>
-                  {Object.keys(shown.tracks).length === 0 ? (
-                    <Empty title="There is no plan yet">
-                      <p>
-                        Import one: <code>gen plan import FILE</code>
-                      </p>
-                    </Empty>
-                  ) : (
-                    <Tracks tracks={shown.tracks} />
-                  )}
-                </section>
+                <ProgressCards tracks={shown.tracks} />
                 <section className="card" aria-labelledby="throughput">
                   <h2 id="throughput">Throughput</h2>
                   <Replied asked={activity}>

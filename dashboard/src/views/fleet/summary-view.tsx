@@ -5,6 +5,7 @@ import { TaskLink } from '../../components/links.js';
 import { TimeText } from '../../components/time-text.js';
 import { useServerClock } from '../../live/server-clock.js';
 import { durationText } from '../../model/duration.js';
+import { useFeatures } from '../features/use-features.js';
 import { oldestClaim } from './agent-rows.js';
 
 /** The numbers of the project in one line, each with a link to what it counts, and the oldest claim. */
@@ -23,12 +24,20 @@ export function Summary({ status: { total, counts, claims, parked } }: { status:
   ] as const;
   const all = total.completed + total.in_progress + total.pending;
   const isDone = all > 0 && total.completed === all;
+  const edges = useFeatures().data?.project ?? NO_EDGES;
   return (
     <>
       <p className="row summary">
-        <b>
-          {total.completed} of {all} done
-        </b>
+        {all === 0 && edges.edges_total > 0 ? null : (
+          <b>
+            {total.completed} of {all} done
+          </b>
+        )}
+        {edges.edges_total === 0 ? null : (
+          <b>
+            {edges.edges_completed} of {edges.edges_total} edges converged
+          </b>
+        )}
         {numbers.map(([count, name, tone, path]) =>
           count === 0 ? null : (
             <Link key={name} href={path} className={`mark ${tone}`}>
@@ -42,10 +51,15 @@ export function Summary({ status: { total, counts, claims, parked } }: { status:
           </span>
         ) : null}
       </p>
-      {all === 0 ? null : <OldestClaim claims={claims} readyCount={counts.ready} />}
+      {all + edges.edges_total + claims.length === 0 ? null : (
+        <OldestClaim claims={claims} readyCount={counts.ready} />
+      )}
     </>
   );
 }
+
+/** Of a project without a methodology. */
+const NO_EDGES = { edges_completed: 0, edges_total: 0 };
 
 const listPath = (state: string): string => `/plan?tab=list&state=${state}`;
 
