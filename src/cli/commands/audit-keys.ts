@@ -21,7 +21,7 @@ const keys = command('keys', {
 });
 
 const replace = command('replace <key_id>', {
-  description: 'revoke a lost audit key, and enrol that of the server in its place',
+  description: 'revoke a lost audit key and enrol the server's current key in its place',
   options: REASON_OPTION,
   help: '\nKEY_ID is the lost key. Start the server with a new key first.\n\nExample:\n  gen audit replace 5c0e1f7a2b3d4e6f --reason "the disk with the key is lost"',
   async run(context, keyId, { reason }) {
