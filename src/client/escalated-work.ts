@@ -12,7 +12,7 @@ const KEEP_INTERVAL_MS = 60_000;
 
 /**
  * The claims that wait for a human and that one work loop asks for again, because the human may request changes. It
- * takes over those of workers that have ended.
+ * takes over the claims of workers that have ended.
  */
 export class EscalatedWork {
   /** Also those that are being performed. */

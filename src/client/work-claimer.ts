@@ -77,7 +77,7 @@ export class WorkClaimer {
     return null;
   }
 
-  /** The claim belongs to the session that escalated it, which may be that of a worker that has ended. */
+  /** The claim belongs to the session that escalated it, perhaps the session of a worker that has ended. */
   private async resumeOne(escalation: OwnedEscalation): Promise<GrantedWork | 'later' | null> {
     const { task_id, session_id, agent_id } = escalation.claim;
     const { agent_role } = this.options;

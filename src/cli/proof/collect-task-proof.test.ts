@@ -146,7 +146,7 @@ it('verifies the signatures of a session whose bodies were kept', async () => {
   expect(verdictOf({ ...proof, signatures: [claim] })).toBe('SUMMARY_MISMATCH');
 });
 
-it('does not take the signature of one command for that of another', async () => {
+it('a proof does not use the signature of one command for another', async () => {
   const fleet = await EvidenceHarness.open();
   const { sign, sent } = await fleet.openSigning('signed');
   const claim = (task_id: string) =>

@@ -8,7 +8,7 @@ import { Coordinator } from '../../coordinator/coordinator.js';
 import { openFileStore } from '../../stores/file/file-store.js';
 import { gen } from '../testing/terminal.js';
 
-/** Its folder sorts before that of the tenant's limits. */
+/** Its folder sorts before the folder of the tenant's limits. */
 const P = { tenant_id: 'acme', project_id: '1-shop' };
 const TASK = 'A-001-a';
 

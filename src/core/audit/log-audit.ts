@@ -29,7 +29,7 @@ export interface LogAuditOptions {
   readonly verify: VerifySignature;
   readonly project: ProjectIds;
   readonly anchors?: readonly Anchor[];
-  /** Ids of keys that are known to be the owner's, beside those of the anchors. */
+  /** Ids of keys that are known to be the owner's, in addition to the anchors' keys. */
   readonly trustedKeys?: readonly string[];
   /** Of the store, if it is known: its checkpoints may not have reached the log yet. */
   readonly incarnation?: number;

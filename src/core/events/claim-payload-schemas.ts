@@ -22,7 +22,7 @@ const resultFields = {
 };
 /** From the grant to the submission, by the store's clock. Absent if there was no grant. */
 const processingTime = { processing_time_seconds: z.number().nonnegative().exactOptional() };
-/** The credential that sent a refused command, and the number of this refusal among those of the credential. */
+/** The credential that sent a refused command, and the number of this refusal among the credential's refusals. */
 const senderFields = { principal: name.exactOptional(), refused_count: count.exactOptional() };
 /** Reported evidence of convergence: edges only. */
 export const evidenceFields = {

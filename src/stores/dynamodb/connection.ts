@@ -95,7 +95,7 @@ export class DynamoClient {
     return found;
   }
 
-  /** Yields page after page. Reads are consistent, except those of an index. */
+  /** Yields page after page. Reads are consistent, except reads of an index. */
   async *pages(query: QueryCommandInput): AsyncGenerator<DynamoItem[]> {
     for await (const { Items } of this.replies(query)) yield Items ?? [];
   }
