@@ -111,7 +111,7 @@ it('describes results that are no text instead of comparing them by line', async
   expect(out).toMatch(/\n- text, 4 characters\n\+ binary, 2 bytes, SHA-256 [0-9a-f]{64}\n$/);
 });
 
-it('says what is missing if there is no parked result to compare', async () => {
+it('gen task diff says what is missing if there is no parked result to compare', async () => {
   const { terminal } = await startPlannedHarness();
   await gen(terminal, 'task', 'claim', TASK);
   await submitFile(terminal, '1', 'agent-a');

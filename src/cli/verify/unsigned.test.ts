@@ -59,7 +59,7 @@ it('notes results without the signature that the tenant required, and does not c
   expect(code).toBe(0);
 });
 
-it('says nothing about results from before the requirement', async () => {
+it('gen verify reports no results from before signatures were required', async () => {
   const cwd = await storeWithUnsignedWork('2026-01-04T05:00:00.000Z');
   const { code, out } = await gen({ cwd }, 'verify', 'log');
   expect(out).toContain('acme/1-shop');
