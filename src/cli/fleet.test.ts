@@ -226,7 +226,7 @@ it('a killed gen fleet stops its agents, and they release their claims', async (
   const harness = await startPlannedHarness();
   const { terminal } = harness;
   const [program, ...words] = selfCommand();
-  // Output that nobody reads must not end the worker before it has released its claim.
+  // Output that is not read must not end the worker before it has released its claim.
   const script = 'echo $PPID > worker; echo $$ > started; while :; do echo busy; sleep 0.05; done';
   const fleet = spawn(program, [...words, 'fleet', '--', 'sh', '-c', script], {
     cwd: terminal.cwd,

@@ -68,7 +68,7 @@ export class AuditService {
     await this.deliver([audit]);
   }
 
-  /** The log has the checkpoints: what a slow sink misses now, it is sent when the project is loaded again. */
+  /** Waits a bounded time. What a slow sink misses now is in the log, and is sent when the project is loaded again. */
   private async deliver(audits: readonly ProjectAudit[]): Promise<void> {
     const delivered = Promise.allSettled(audits.map((audit) => audit.deliver()));
     await Promise.race([delivered, this.pause(DELIVER_AT_STOP_MS)]);

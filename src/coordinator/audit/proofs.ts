@@ -101,7 +101,7 @@ export const noCheckpointProblem = (): Problem =>
 
 function notCoveredProblem(position: number, last: SignedRoot | null): Problem {
   if (last === null) return noCheckpointProblem();
-  const detail = `The last checkpoint covers positions up to ${last.position}, and not ${position}. Try again in a minute.`;
+  const detail = `Position ${position} has no checkpoint yet: the last one covers positions up to ${last.position}. Try again in a minute.`;
   return problem('NOT_FOUND', detail);
 }
 

@@ -82,7 +82,7 @@ export const claimPayloadSchemas = {
   renewed: signed(leaseFields),
   lost: z.strictObject({
     cause: z.enum(['EXPIRED', 'SUPERSEDED']),
-    /** `held`: reported only, the claim remains. `eligible`: anybody may claim now. */
+    /** `held`: reported only, the claim remains. `eligible`: any agent may claim now. */
     disposition: z.enum(['held', 'eligible']),
     expired_at: isoTimestamp.exactOptional(),
     by: name.exactOptional(),

@@ -145,7 +145,7 @@ function escalationOf({ run, verdict, failure }: RunData): {
     const advice = verdict.reason === 'STUCK' ? ` ${stuckAdvice(run.feature_id, run.edge)}` : '';
     return { reason: verdict.reason, says: `${verdict.says}${advice}` };
   }
-  return { reason: 'MAX_ITERATIONS', says: 'The last iteration has not converged.' };
+  return { reason: 'MAX_ITERATIONS', says: 'The last allowed iteration did not converge.' };
 }
 
 const stuckAdvice = (feature: string, edge: string): string =>

@@ -41,8 +41,8 @@ export async function readLogUnverified(
     onWhole: () => {},
   });
   const check: LineCheck = { lines, lastBlock };
-  // Opened before the sealed files are listed: if it is sealed meanwhile, its first position comes twice, and does not
-  // match.
+  // Opened before the sealed files are listed: if it is sealed meanwhile, its first position is read twice, which is
+  // detected.
   const active = await disk.openRead(`${folder}/${ACTIVE_FILE}`);
   try {
     for (const firstPosition of await sealedPositions(disk, folder)) {
