@@ -23,7 +23,7 @@ const OPERATIONS: Readonly<Record<string, CommandRun>> = {
 
 /**
  * Items and capacity units that a claim, a renewal and a submission cost on DynamoDB, as the DynamoDB-compatible server
- * reports them; the units include those of indexes.
+ * reports them; the units include indexes.
  */
 export async function benchCapacity(): Promise<void> {
   const engine = await startDynamodb();
@@ -49,7 +49,7 @@ export async function benchCapacity(): Promise<void> {
   }
   await proxy.close();
   await engine.stop();
-  console.log('\nDynamoDB, per command: items and capacity units, with those of indexes\n');
+  console.log('\nDynamoDB, per command: items and capacity units, including indexes\n');
   console.log(
     table(['command', 'per transaction', 'its items', 'other items', 'WCU', 'items read', 'RCU'], rows),
   );

@@ -4,7 +4,7 @@ import { LONG_SEEDS, readShard, seedRuns, WINDOW_SEEDS, windowStart } from './su
 const COMMIT = 'ec44be2f00112233445566778899aabbccddeeff';
 
 describe('the seeds of a commit', () => {
-  it('are the same each time and come after those of the long run', () => {
+  it('are the same each time and come after the seeds of the long run', () => {
     expect(windowStart(COMMIT)).toBe(windowStart(COMMIT));
     expect(windowStart('00000000')).toBe(LONG_SEEDS + 1);
     expect(windowStart('00000001')).toBe(LONG_SEEDS + 1 + WINDOW_SEEDS);

@@ -8,7 +8,7 @@ it('reads a process whose name looks like fields, and counts the children that h
   expect(parseStat(line)).toEqual({ pid: 42, parent: 7, ticks: 124 });
 });
 
-it('finds the descendants of a process in any order, and nobody else', () => {
+it('finds the descendants of a process in any order, and no other process', () => {
   const processes = [
     { pid: 5, parent: 4, ticks: 1 },
     { pid: 4, parent: 2, ticks: 1 },

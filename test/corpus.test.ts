@@ -107,7 +107,7 @@ test.each(names.map(({ name }) => name))(
     const archive = (await run(terminal, 'export')).trimEnd().split('\n');
     expect(archive.filter((line) => line.includes('"imported":{'))).toHaveLength(log.length);
 
-    // Every line of the log again, and those of ours.
+    // Every line of the log again, and our lines.
     const family = (await run(terminal, 'export', '--format', 'family')).trimEnd().split('\n');
     const own = `"project":"${claimed.claim.project_id}"`;
     expect(family.filter((line) => !line.includes(own))).toHaveLength(log.length);

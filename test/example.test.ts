@@ -29,7 +29,7 @@ it('the program in the README equals examples/embed.ts, and it runs', async () =
   expect(stdout).toMatch(/^A-001-schema [\s\S]*accepted: true/);
 });
 
-it('the functions in docs/dynamodb.md are those of examples/dynamodb-boto3/claim.py', async () => {
+it('the functions in docs/dynamodb.md equal the functions in examples/dynamodb-boto3/claim.py', async () => {
   const document = await readFile('docs/dynamodb.md', 'utf8');
   const program = await readFile('examples/dynamodb-boto3/claim.py', 'utf8');
   const shown = [...document.matchAll(/```python\n(def [\s\S]*?)```/g)].map(([, text]) => text);

@@ -12,7 +12,7 @@ export interface EngineOperationCost {
   readonly p99_ms: number;
 }
 
-/** Runs an operation many times, and measures this process and those of the database meanwhile. */
+/** Runs an operation many times, and measures this process and the database's processes meanwhile. */
 export async function meterEngine(
   enginePids: readonly number[],
   count: number,

@@ -14,7 +14,7 @@ import type { WorkloadName } from './trial.child.js';
 
 const CHILD = join(import.meta.dirname, 'engine-trial.child.ts');
 
-/** Never the database of a URL variable: its processes could not be told from those of others. */
+/** Never the database of a URL variable: its processes could not be told from other processes. */
 const ENGINES = {
   postgres: () => startOwnPostgres(),
   mysql: () => startOwnMysql(),

@@ -198,7 +198,7 @@ function isSuccess(reply: unknown): boolean {
   return success === true || accepted === true;
 }
 
-/** The session is closed, or belongs to somebody else. */
+/** The session is closed, or belongs to another agent. */
 const cannotUseSession = (reply: unknown): boolean =>
   isProblem(reply)
     ? reply.problem === 'FORBIDDEN'

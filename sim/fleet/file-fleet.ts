@@ -339,7 +339,7 @@ export class FileFleet implements SimFleet {
         if (sentence.includes('left unfinished')) coverage.hit('torn tail cut');
         world.trace(`warning: ${sentence}`);
         // A snapshot gets its name only once it is completely on disk, and no simulated fault damages snapshots.
-        if (sentence.includes('is left aside')) world.violate('INV-20', sentence);
+        if (sentence.includes('is not used')) world.violate('INV-20', sentence);
       },
     });
     void store.broken.then(() => process.after(1, 'stops', () => this.onStoreBroken(process)));

@@ -309,7 +309,7 @@ const BAD: Record<string, { breaks: HistoryRule[]; record: (history: HistoryBuil
       history.calls[history.calls.length - 1] = { ...history.last, request: mine };
     },
   },
-  'an event that nobody requested': {
+  'an event that no call requested': {
     breaks: ['UNASKED'],
     record: (history) => {
       history.claim('ada', S, { at: 0 });

@@ -24,7 +24,7 @@ export async function importGraphOf(tests: readonly string[]): Promise<ImportGra
   return metafile.inputs;
 }
 
-/** The tests that load a file, the nearest first: the test beside it, then those of its folder, then the others. */
+/** The tests that load a file, the nearest first: the test beside it, then tests in its folder, then the others. */
 export function reachingTests(graph: ImportGraph, tests: readonly string[], file: string): string[] {
   const loaders = loadersOf(graph, file);
   const distance = (test: string): number =>

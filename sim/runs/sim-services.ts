@@ -23,8 +23,8 @@ export interface ServicesParts {
 }
 
 /**
- * Scripted services on simulated parts. A candidate made again differs, as that of a model would; whether it passes a
- * check depends only on its content. Each use of a blob takes time, in which the process may die.
+ * Scripted services on simulated parts. A candidate made again differs, as a model's candidate would; whether it passes
+ * a check depends only on its content. Each use of a blob takes time, in which the process may die.
  */
 export function simServices(
   { context, scope, process, rng, agent_id, coordination }: ServicesParts,

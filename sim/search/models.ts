@@ -107,7 +107,7 @@ const submitOf = (
   sender: 'open',
 });
 
-/** Every handle of the current generation, valid or not, and those of a zombie and of a liar. */
+/** Every handle of the current generation, valid or not, and the handles of a zombie and of a liar. */
 function everyHandle({ generation, claim }: Head): ClaimHandle[] {
   return [
     ...handles([generation], WORKERS),

@@ -26,7 +26,7 @@ it('keeps synced data in a synced folder', () => {
   expect([...left]).toEqual(['abc']);
 });
 
-it('may lose or tear unsynced data, but never earlier synced data', () => {
+it('a power failure may lose or tear unsynced data, but never earlier synced data', () => {
   const left = contentsAfterPowerLoss((platter) => {
     const file = platter.makeFile('/data/log');
     file?.append(Buffer.from('abc'));
@@ -37,7 +37,7 @@ it('may lose or tear unsynced data, but never earlier synced data', () => {
   expect([...left].sort()).toEqual(['abc', 'abcd', 'abcde']);
 });
 
-it('may lose the directory entry of a file whose folder was not synced', () => {
+it('a power failure may lose the directory entry of a file whose folder was not synced', () => {
   const left = contentsAfterPowerLoss((platter) => {
     const file = platter.makeFile('/data/log');
     file?.append(Buffer.from('abc'));

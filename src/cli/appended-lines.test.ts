@@ -48,7 +48,7 @@ async function eventsUntil(genesis: Genesis, type: string): Promise<EventEnvelop
 const line = (event_type: string, more: object = {}): string =>
   `${JSON.stringify({ event_type, timestamp: '2026-03-07T10:00:00Z', project: 'shop', ...more })}\n`;
 
-/** Lines that imitate those of the coordinator: a grant, a convergence, an approval, a key, and a seal over them. */
+/** Lines that imitate the coordinator's lines: a grant, a convergence, an approval, a key, and a seal over them. */
 function imitations(own: string): string {
   const subject = { subject: EDGE, seq: 1, generation: 1, claim_id: 'x', feature_id: 'REQ-F-ONE-001' };
   const forged = (event_type: string, payload: object) =>

@@ -20,7 +20,7 @@ export const GLOBAL_OPTIONS = {
   '--json': 'print only the JSON of the HTTP API on standard output',
   '--url <url>': 'server (GENESIS_URL; default: http://127.0.0.1:4680)',
   '--tenant <id>': 'tenant (GENESIS_TENANT; default: default)',
-  '--project <id>': 'project (GENESIS_PROJECT; default: that of the last plan imported here)',
+  '--project <id>': 'project (GENESIS_PROJECT; default: the last plan imported here)',
   '--agent <id>':
     'agent id of the caller (GENESIS_AGENT; default: the user; of a worker, its program and a short id)',
   '--session <id>': 'session (GENESIS_SESSION; default: one per agent and terminal)',

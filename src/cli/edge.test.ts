@@ -108,7 +108,7 @@ it('lists each check that has not passed, and keeps the claim', async () => {
   expect(twice.code).toBe(0);
 });
 
-it('counts the details of an evaluators file, and names the file if it is not valid', async () => {
+it('a submission counts the details of an evaluators file, and names the file if it is not valid', async () => {
   const terminal = await createProject(CONFIGURED);
   await claim(terminal);
   for (const text of ['nothing', '"text"', 'null', '{"passed": 2}']) {
@@ -267,7 +267,7 @@ authority: {outside_authority_action: ${action}}
 });
 
 // req: SGL-001, SGL-002, SGL-005
-it('needs no agent name, lease or inbox in single-agent mode, and refuses a second agent', async () => {
+it('single-agent mode needs no agent name, lease or inbox, and refuses a second agent', async () => {
   const { cwd, env } = await createProject({ ...CONFIGURED, '.ai-workspace/coordination.yml': MODE });
   const alone = { cwd, env: { GENESIS_HOME: env?.GENESIS_HOME ?? '' } };
   const second = await gen(alone, 'task', 'claim', SUBJECT, '--agent', 'other');

@@ -40,7 +40,7 @@ async function isGone(pid: number): Promise<void> {
   }
 }
 
-it('runs the sample plan in worktrees, and starts an agent again that is killed on the way', async () => {
+it('gen fleet runs the sample plan in worktrees, and starts an agent again that is killed on the way', async () => {
   const harness = await startHarness();
   const { terminal } = harness;
   const { cwd } = terminal;
@@ -105,7 +105,7 @@ it('runs the sample plan in worktrees, and starts an agent again that is killed 
     expect(await readFile(log, 'utf8')).toContain('All work of shop is done.');
 });
 
-it('gives up an agent that dies again and again, and says which tasks are left', async () => {
+it('gen fleet gives up an agent that dies again and again, and says which tasks are left', async () => {
   const { terminal } = await startPlannedHarness();
   // Only once the fleet can know the program: it is stopped with its worker.
   const dying = 'until ls .genesis/fleet/*.group; do sleep 0.1; done; kill -9 $PPID; sleep 600';
@@ -116,7 +116,7 @@ it('gives up an agent that dies again and again, and says which tasks are left',
   expect(fleet.code).toBe(1);
 });
 
-it('shows the agents live on a terminal, and Ctrl-C stops them and their programs and releases their claims', async () => {
+it('gen fleet shows the agents live on a terminal, and Ctrl-C stops them and their programs and releases their claims', async () => {
   const harness = await startPlannedHarness();
   const { terminal } = harness;
   const script = 'echo "working on $GENESIS_TASK_ID"; echo $$ > started; sleep 600';
@@ -134,7 +134,7 @@ it('shows the agents live on a terminal, and Ctrl-C stops them and their program
   expect(left).toEqual(['.gitignore', 'solo-1.lock', 'solo-1.log']);
 });
 
-it('runs the groups of agents in fleet.yml, each with its tracks and its environment', async () => {
+it('gen fleet runs the groups of agents in fleet.yml, each with its tracks and its environment', async () => {
   const harness = await startPlannedHarness();
   const { terminal } = harness;
   await writeFile(
@@ -164,7 +164,7 @@ it('runs the groups of agents in fleet.yml, each with its tracks and its environ
   expect(agents.find(({ agent_id }) => agent_id === 'builder-1')?.role).toBe('implementer');
 });
 
-it('has a help text whose examples work as they are', async () => {
+it('gen fleet has a help text whose examples work as they are', async () => {
   const harness = await startPlannedHarness();
   const { terminal } = harness;
   const { out: help } = await gen(terminal, 'fleet', '--help');
@@ -178,7 +178,7 @@ it('has a help text whose examples work as they are', async () => {
   expect(read).toMatchObject({ ok: true, groups: [{ name: 'builder', count: 3 }, { name: 'checker' }] });
 });
 
-it('stops its agents if nobody reads its output any more', async () => {
+it('gen fleet stops its agents if its output is no longer read', async () => {
   const { terminal } = await startPlannedHarness();
   const [program, ...words] = selfCommand();
   const script = 'echo $$ > started; sleep 600';
@@ -196,7 +196,7 @@ it('stops its agents if nobody reads its output any more', async () => {
   await isGone(group);
 });
 
-it('is refused while another fleet has agents of the same names, whose worktrees stay', async () => {
+it('gen fleet is refused while another fleet has agents with the same names, and keeps their worktrees', async () => {
   const { terminal } = await startPlannedHarness();
   const { cwd } = terminal;
   git(cwd, 'init', '--quiet', '--initial-branch', 'main');
@@ -222,11 +222,11 @@ it('is refused while another fleet has agents of the same names, whose worktrees
   expect((await gen(terminal, 'fleet', '--name', 'worker', '--', 'true')).code).toBe(0);
 });
 
-it('stops its agents if it is killed itself, and they release their claims', async () => {
+it('a killed gen fleet stops its agents, and they release their claims', async () => {
   const harness = await startPlannedHarness();
   const { terminal } = harness;
   const [program, ...words] = selfCommand();
-  // Output that nobody reads must not end the worker before it has released its claim.
+  // Output that is not read must not end the worker before it has released its claim.
   const script = 'echo $PPID > worker; echo $$ > started; while :; do echo busy; sleep 0.05; done';
   const fleet = spawn(program, [...words, 'fleet', '--', 'sh', '-c', script], {
     cwd: terminal.cwd,
@@ -244,7 +244,7 @@ it('stops its agents if it is killed itself, and they release their claims', asy
   expect((await gen(terminal, 'task', 'history', 'A-001-schema')).out).toContain('VOLUNTARY');
 });
 
-it('gives up agents whose command no shell can run, and says why', async () => {
+it('gen fleet gives up agents whose command no shell can run, and says why', async () => {
   const { terminal } = await startPlannedHarness();
   await writeFile(join(terminal.cwd, 'fleet.yml'), 'agents:\n  - name: typo\n    command: ./nosuch.sh\n');
   const fleet = await gen(terminal, 'fleet', '--restarts', '1');
@@ -260,7 +260,7 @@ it('gives up agents whose command no shell can run, and says why', async () => {
   });
 });
 
-it('counts only its own results, also when no session can be opened', async () => {
+it('gen fleet counts only its own results, also when no session can be opened', async () => {
   const harness = await startPlannedHarness();
   const { terminal } = harness;
   expect((await gen(terminal, 'fleet', '--name', 'worker', '--', 'true')).code).toBe(0);
@@ -274,7 +274,7 @@ it('counts only its own results, also when no session can be opened', async () =
   expect(fleet.code).toBe(1);
 });
 
-it('says once why its agents wait', async () => {
+it('gen fleet says once why its agents wait', async () => {
   const { terminal } = await startPlannedHarness();
   await gen(terminal, 'task', 'claim', 'A-001-schema');
   const fleet = start(terminal, 'fleet', '-n', '2', '--name', 'worker', '--', 'true');
@@ -285,7 +285,7 @@ it('says once why its agents wait', async () => {
   expect(out.match(/No work can be claimed now/g)).toHaveLength(1);
 });
 
-it('refuses wrong usage before anything is started', async () => {
+it('gen fleet refuses wrong usage before anything is started', async () => {
   const { terminal } = await startPlannedHarness();
   const fleet = (...args: string[]) => gen(terminal, 'fleet', ...args);
   expect(await fleet()).toMatchObject({

@@ -49,7 +49,7 @@ async function storedState(cwd: string) {
   }
 }
 
-it('has written all lines of a foreign log or none when it is killed, and completes when it is repeated', async () => {
+it('a killed import has written all lines of a foreign log or none, and completes when it is repeated', async () => {
   const cwd = await temporaryFolder();
   const lineOf = (_: unknown, line: number) =>
     JSON.stringify({
@@ -66,7 +66,7 @@ it('has written all lines of a foreign log or none when it is killed, and comple
   expect(await storedState(cwd)).toEqual({ count: LINES, isUnfinished: false });
 });
 
-it('has imported all of a project, or left it marked as unfinished, when it is killed', async () => {
+it('a killed import has imported all of a project, or left it marked as unfinished', async () => {
   const cwd = await temporaryFolder();
   const archive = [
     JSON.stringify({ archive: 'genesis-fleet/1', ...PROJECT, position: EVENTS }),

@@ -4,7 +4,7 @@ import { openMemoryStore } from '../stores/memory/memory-store.js';
 import { startHarness, startPlannedHarness } from './testing/cli-harness.js';
 import { gen, start } from './testing/terminal.js';
 
-it('prints new events as they occur, one JSON line each', async () => {
+it('gen events --follow prints new events as they occur, one JSON line each', async () => {
   const { terminal } = await startPlannedHarness();
   const following = start(terminal, 'events', '--follow', '--json', '--type', 'CLAIM_ACQUIRED');
   // Only an event shows that the stream is open, so produce events until one arrives.
@@ -25,7 +25,7 @@ it('prints new events as they occur, one JSON line each', async () => {
   });
 });
 
-it('redraws the status on every change', async () => {
+it('gen status --watch redraws the status on every change', async () => {
   const { terminal } = await startPlannedHarness();
   const watching = start(
     { ...terminal, columns: 100, env: { ...terminal.env, NO_COLOR: '1' } },
@@ -42,7 +42,7 @@ it('redraws the status on every change', async () => {
   expect((await watching.ended).code).toBe(0);
 });
 
-it('refuses to follow an unknown project, or a server that does not respond', async () => {
+it('gen events refuses to follow an unknown project, or a server that does not respond', async () => {
   const { terminal, server } = await startPlannedHarness();
   expect(await gen(terminal, 'events', '--follow', '--project', 'shpo')).toMatchObject({
     code: 1,
@@ -55,7 +55,7 @@ it('refuses to follow an unknown project, or a server that does not respond', as
   });
 });
 
-it('says that it retries when the connection is lost, and continues when the server is back', async () => {
+it('gen events --follow says that it retries when the connection is lost, and continues when the server is back', async () => {
   const { terminal } = await startHarness();
   const store = openMemoryStore();
   const first = await startServer({ store, port: 0 });

@@ -2,7 +2,7 @@ import { Workspace } from '../workspace/workspace.js';
 import type { CommandContext } from './context.js';
 import { wrapNotice } from './output/wrap.js';
 
-/** In a workspace, an unknown project may mean that the given server is another than that of this workspace. */
+/** In a workspace, an unknown project may mean that the given server is not this workspace's server. */
 export function printOtherServerNotice(context: CommandContext): void {
   const { explicitUrl, explicitProject, io } = context;
   if (explicitUrl === null || explicitProject !== null || Workspace.find(io.cwd) === null) return;

@@ -21,7 +21,7 @@ it('lists every fault of a plan with its position, without a server', async () =
   });
 });
 
-it('counts subtasks separately from tasks', async () => {
+it('gen plan counts subtasks separately from tasks', async () => {
   const { terminal } = await startHarness();
   expect((await gen(terminal, 'plan', 'check', 'plan.yaml')).out).toContain('3 tasks, 2 subtasks');
   expect((await gen(terminal, 'plan', 'import', 'plan.yaml')).out).toContain('3 tasks, 2 subtasks (');

@@ -35,7 +35,7 @@ it('creates all features that are spawned concurrently', async () => {
   expect((await Promise.all(spawned)).map(({ code }) => code)).toEqual([0, 0, 0]);
 });
 
-it('does not lock the log while it follows events, and shows events of other processes', async () => {
+it('gen events --follow does not lock the log, and shows events of other processes', async () => {
   FrozenTime.begin();
   const terminal = await createProject({});
   const following = start(terminal, 'events', '--follow', '--since', '2020-01-01T00:00:00Z');

@@ -84,7 +84,7 @@ it('refuses a proof that was changed, or that another key signed', async () => {
   expect(JSON.parse((await check(`${out}x`, '--json')).out)).toMatchObject({ ok: false, code: 'MALFORMED' });
 });
 
-it('has the signed bodies that the agent kept', async () => {
+it('a task proof has the signed bodies that the agent kept', async () => {
   const { terminal, server } = await openAudited();
   const { privateKey: signing_key } = generateKeyPairSync('ed25519');
   const sent: string[] = [];
@@ -120,7 +120,7 @@ it('has the signed bodies that the agent kept', async () => {
   });
 });
 
-it('says why there is nothing to prove', async () => {
+it('gen task proof says why there is nothing to prove', async () => {
   const audited = await openAudited();
   const { terminal } = audited;
   const proof = (id: string) => gen(terminal, 'task', 'proof', id);

@@ -11,7 +11,7 @@ async function submitFile(terminal: TerminalOptions, content: string | Uint8Arra
   return gen(terminal, 'task', 'submit', TASK, '--file', 'work', '--agent', agent);
 }
 
-/** agent-a loses its claim to agent-b, whose result is accepted; that of agent-a is parked. */
+/** agent-a loses its claim to agent-b, whose result is accepted; agent-a's result is parked. */
 async function submitTwice(
   terminal: TerminalOptions,
   parked: string | Uint8Array,
@@ -26,7 +26,7 @@ async function submitTwice(
   return /res_[0-9a-f]{24}/.exec(late.err)?.[0] ?? '';
 }
 
-it('shows the accepted result, that of a generation, and a parked one', async () => {
+it('gen task result shows the accepted result, the result of a generation, and a parked one', async () => {
   const { terminal } = await startPlannedHarness();
   const parkedId = await submitTwice(terminal, 'by a\n', '{"b":1,"a":[2]}');
   const accepted = await gen(terminal, 'task', 'result', TASK);
@@ -111,7 +111,7 @@ it('describes results that are no text instead of comparing them by line', async
   expect(out).toMatch(/\n- text, 4 characters\n\+ binary, 2 bytes, SHA-256 [0-9a-f]{64}\n$/);
 });
 
-it('says what is missing if there is no parked result to compare', async () => {
+it('gen task diff says what is missing if there is no parked result to compare', async () => {
   const { terminal } = await startPlannedHarness();
   await gen(terminal, 'task', 'claim', TASK);
   await submitFile(terminal, '1', 'agent-a');

@@ -318,7 +318,7 @@ export class ApiClient extends ProjectEndpoint {
     return this.read(this.path('/audit/proof'), { position });
   }
 
-  /** A proof that the log of a checkpoint is the beginning of that of a later one, by default the last. */
+  /** A proof that the log at a checkpoint is a prefix of the log at a later checkpoint, by default the last. */
   auditConsistency(from: number, to?: number): OperationReply<'audit_consistency'> {
     return this.read(this.path('/audit/consistency'), { from, to });
   }
@@ -328,7 +328,7 @@ export class ApiClient extends ProjectEndpoint {
     return this.read(this.path('/audit/keys'));
   }
 
-  /** Revokes a lost audit key, and enrols that of the server in its place. */
+  /** Revokes a lost audit key and enrols the server's current key in its place. */
   auditReplaceKey(request: BodyOf<'audit_replace_key'>): OperationReply<'audit_replace_key'> {
     return this.command('/audit/keys/replace', { ...request });
   }

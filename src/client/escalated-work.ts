@@ -12,10 +12,10 @@ const KEEP_INTERVAL_MS = 60_000;
 
 /**
  * The claims that wait for a human and that one work loop asks for again, because the human may request changes. It
- * takes over those of workers that have ended.
+ * takes over the claims of workers that have ended.
  */
 export class EscalatedWork {
-  /** Also those that are being performed. */
+  /** Includes claims that are being worked on. */
   private readonly owned = new Set<OwnedEscalation>();
   private readonly waiting: OwnedEscalation[] = [];
   private readonly unasked = new Set<OwnedEscalation>();
@@ -44,7 +44,7 @@ export class EscalatedWork {
     return this.waiting.length;
   }
 
-  /** Whether there are claims that were not asked for yet. */
+  /** Whether there are claims that were not requested again yet. */
   get hasUnasked(): boolean {
     return this.unasked.size > 0;
   }
@@ -68,7 +68,7 @@ export class EscalatedWork {
     this.waiting.push(escalation);
   }
 
-  /** It does not wait any more: it was performed, decided, or is somebody else's. */
+  /** The claim no longer waits: it was worked on, decided, or another worker has it. */
   async remove(escalation: OwnedEscalation): Promise<void> {
     this.owned.delete(escalation);
     await this.claims.remove(escalation);

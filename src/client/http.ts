@@ -166,7 +166,7 @@ export async function problemOf(response: Response): Promise<ApiProblem> {
     if (error instanceof GenesisError) return error.problem;
     return {
       code: `HTTP_${status}`,
-      detail: `The server responded with ${status} and no details. Check that the URL is that of a coordinator.`,
+      detail: `The server responded with ${status} and no details. Check that the URL names a coordinator.`,
       status,
     };
   }

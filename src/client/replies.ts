@@ -27,7 +27,7 @@ export class GenesisError extends Error {
 
 export type { GrantedClaim } from '../core/contract/claim-records.js';
 /**
- * Replies are those of the contract, and are not validated: a newer server may send other codes and fields. In a
+ * Replies as the contract defines them. They are not validated: a newer server may send other codes and fields. In a
  * switch over `reason`, keep a default.
  */
 export type {

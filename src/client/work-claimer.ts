@@ -39,7 +39,7 @@ const WAIT_SECONDS_PER_TRACK = 1;
 /** A grant that took longer than this part of its lease is renewed at once, to know when it ends. */
 const LATE_GRANT_RATIO = 0.1;
 
-/** How many claims that wait for a human are asked for before new work is. */
+/** How many claims that wait for a human are requested again before new work is requested. */
 const ESCALATED_ASKED_MAX = 20;
 
 /** `nothing`: no work now. `later`: retry after a pause. `idle`: no track has work now. `done`: all work is complete. */
@@ -77,7 +77,7 @@ export class WorkClaimer {
     return null;
   }
 
-  /** The claim belongs to the session that escalated it, which may be that of a worker that has ended. */
+  /** The claim belongs to the session that escalated it, perhaps the session of a worker that has ended. */
   private async resumeOne(escalation: OwnedEscalation): Promise<GrantedWork | 'later' | null> {
     const { task_id, session_id, agent_id } = escalation.claim;
     const { agent_role } = this.options;
@@ -98,7 +98,7 @@ export class WorkClaimer {
       return 'later';
     }
     if (!reply.success && reply.reason !== 'DENIED_LIMIT') {
-      // It is completed or held, or somebody else has it.
+      // It is completed or held, or another worker has it.
       await this.escalated.remove(escalation);
       return null;
     }

@@ -223,7 +223,7 @@ test('another worker performs an edge again when the one that escalated it has e
     return passed(work, 'draft 2');
   };
   const other = { ...EDGES, agent_id: 'agent-b', until: 'idle' } as const;
-  // It still waits, so that it is kept for the next.
+  // The edge still waits for a human, so this worker keeps it for the next one.
   expect(await client().work(other, perform)).toMatchObject({ escalated: 0, is_done: false });
   await decide(direct, 'refined', 'name the key');
   expect(await client().work({ ...other, agent_role: 'reviewer' }, perform)).toMatchObject({ escalated: 0 });

@@ -24,7 +24,7 @@ export interface WorkOptions {
   readonly until?: 'done' | 'idle' | 'stopped';
   /** Stops the loop: handlers are aborted, their claims released, finished results submitted. */
   readonly signal?: AbortSignal;
-  /** Called as soon as it is known what became of a piece of work, before the next is claimed. */
+  /** Called as soon as the outcome of a task or edge is known, before the next one is claimed. */
   readonly onEnded?: (ended: EndedWork) => void | Promise<void>;
   /** Called when no work can be claimed, with the server's advice, and again when the advice changes. */
   readonly onIdle?: (advice: string) => void;
@@ -65,7 +65,7 @@ export interface WorkContext {
   readonly stop: () => void;
 }
 
-/** What a handler may return for an edge; any other value is the result, without results of checks. */
+/** What a handler may return for an edge. Any other value counts as the result, without results of checks. */
 export interface EdgeResult {
   readonly result: unknown;
   /** The results of the edge's checks (see the briefing). */
@@ -87,7 +87,7 @@ export interface WorkSummary {
   readonly lost: number;
   /** Claims released because the loop was stopped. */
   readonly released: number;
-  /** Finished but unanswered results, in the outbox for the next run. */
+  /** Finished results that the server has not answered. They are in the outbox for the next run. */
   readonly pending: number;
   /** Whether the loop ended because all work of its kinds and tracks is complete. */
   readonly is_done: boolean;

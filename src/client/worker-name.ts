@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 const NAME_LENGTH_MAX = 100;
 const EXTENSION = /\.(?:[cm]?[jt]s|sh|py|exe|cmd|bat)$/i;
 
-/** Tells workers of one program apart. It is that of this process, so that a worker keeps its name. */
+/** Tells workers of one program apart. Constant in this process, so that a worker keeps its name. */
 const PROCESS_ID = randomBytes(2).toString('hex');
 
 /** The default agent id of a worker: its program, by name or path, and a short id, such as `claude-1a2b`. */

@@ -29,7 +29,7 @@ it('separates changes that are far apart', () => {
   ]);
 });
 
-it('is empty for equal texts, and names an empty side', () => {
+it('a diff is empty for equal texts, and names an empty side', () => {
   expect(unifiedDiff('same\n', 'same\n')).toBe('');
   expect(unifiedDiff('', 'new\n')).toBe('@@ -0,0 +1 @@\n+new');
 });

@@ -54,7 +54,7 @@ export interface SignedTextFields {
   readonly issued_at: string;
 }
 
-/** Null if the text is not that of a command. */
+/** Null if the text is not the signed text of a command. */
 export function readSignedText(text: string): SignedTextFields | null {
   const lines = text.split('\n');
   if (lines.length !== SIGNED_LINES || lines[0] !== SIGNING_DOMAIN) return null;

@@ -73,7 +73,7 @@ test('an address that is in use leaves no timer running', async () => {
   expect(started).not.toHaveBeenCalled();
 });
 
-test('responds 503 if the store cannot be reached, and 504 if it may have written', async () => {
+test('the server responds 503 if the store cannot be reached, and 504 if it may have written', async () => {
   const away = await failing(new StoreUnavailable('no route to 10.0.0.3'));
   expect([away.status, JSON.parse(away.text).code]).toEqual([503, 'UNAVAILABLE']);
   expect(away.headers.get('retry-after')).not.toBeNull();
@@ -84,7 +84,7 @@ test('responds 503 if the store cannot be reached, and 504 if it may have writte
 });
 
 // req: RCV-007
-test('is alive but not ready while its store is unavailable', async () => {
+test('the server is alive but not ready while its store is unavailable', async () => {
   const memory = openMemoryStore();
   let isAway = false;
   const now = () => (isAway ? Promise.reject(new StoreUnavailable('away')) : memory.now());

@@ -51,7 +51,7 @@ async function expectOldAndNew(storeUrl: string, blobsUrl: string): Promise<void
 test.each([
   ['file:FOLDER/blobs', 'a file URL'],
   ['FOLDER/blobs', 'a path'],
-])('keeps new blobs in the folder %s, and reads those of the store', async (template) => {
+])('keeps new blobs in the folder %s, and reads the blobs of the store', async (template) => {
   const folder = await newFolder();
   await expectOldAndNew(await storeWithOldBlob(), template.replace('FOLDER', folder));
   expect(await new FolderBlobs(join(folder, 'blobs')).size('acme', NEW.sha256)).toBe(NEW.bytes.byteLength);

@@ -81,7 +81,7 @@ test('ends a waiting call when its request is aborted', async () => {
   expect(await (await waiting).json()).toMatchObject({ reason: 'NOTHING_READY' });
 });
 
-test('is a whole server for a client in the same process, which works without a thread for renewals', async () => {
+test('fetch serves a client in the same process completely, and renewals need no thread', async () => {
   const { app } = await openApp();
   const genesis = new Genesis({ fetch: app.fetch, tenant: 'acme', project: 'shop' });
   const worked: string[] = [];

@@ -6,7 +6,7 @@ import { readinessProbe } from './readiness.js';
 it.each([
   new StoreUnavailable('No engine answers at db.internal:5432.'),
   new StoreBroken('The store at /srv/fleet has stopped.'),
-])('is not ready while the store has the time but cannot read: %s', async (error) => {
+])('the server is not ready while the store returns the time but cannot read: %s', async (error) => {
   const store = openMemoryStore();
   const readiness = readinessProbe(store, new AbortController().signal, { alarms: () => [] });
   expect(await readiness()).toEqual({ status: 'ready' });

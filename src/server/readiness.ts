@@ -43,8 +43,8 @@ async function isAnswering(store: Store): Promise<boolean> {
 }
 
 /**
- * Opens every tenant's logs once, so that damage is known before they are needed. Not those of tenants with stores of
- * their own: readiness must not wait for a store that cannot be reached.
+ * Opens every tenant's logs once, so that damage is known before they are needed. Tenants with a separate store are
+ * left out: readiness must not wait for a store that cannot be reached.
  */
 async function openAllLogs(routedStore: Store, stopping: AbortSignal): Promise<void> {
   const store = (await routedStore.storeOf?.(PLATFORM_TENANT)) ?? routedStore;

@@ -90,7 +90,7 @@ export class RoutedStore implements Store {
   readonly countPermits: Store['countPermits'] = async (tenantId, scope) =>
     (await this.storeOf(tenantId)).countPermits(tenantId, scope);
 
-  /** One store after the other: those of the tenants with a route, and others that were used. */
+  /** One store after the other: the stores of tenants with a route, and others that were used. */
   async heldProjects({ after, limit }: HeldProjectsPage): Promise<ProjectKey[]> {
     if (after === null) await this.openRouted();
     const stores = [...this.openStores];

@@ -39,7 +39,7 @@ export interface Store {
    */
   redact(project: ProjectKey, events: readonly EventEnvelope[]): Promise<void>;
 
-  /** The project whose log this store is, such as that of a workspace: it exists before its first event. */
+  /** The project whose log this store is, such as a workspace's project: it exists before its first event. */
   readonly home?: ProjectKey | undefined;
 
   /** The project's position and rules; null if nothing was ever written to it. */

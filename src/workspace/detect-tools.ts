@@ -3,13 +3,13 @@ import { readRegularFile } from './regular-file.js';
 
 const FILE_BYTES_MAX = 1024 * 1024;
 
-/** The language and tools of a project. Tool names are those of `project_constraints.yml`. */
+/** The language and tools of a project. Tools are named as in `project_constraints.yml`. */
 export interface DetectedTools {
   readonly language: string | null;
   readonly tools: Readonly<Record<string, string>>;
 }
 
-/** Reads the first manifest found among those of the usual ecosystems. Runs nothing. */
+/** Reads the first manifest found, of the usual ecosystems. Runs nothing. */
 export async function detectTools(root: string): Promise<DetectedTools> {
   for (const [file, guess] of DETECTORS) {
     const bytes = readRegularFile(join(root, file), FILE_BYTES_MAX);

@@ -2,14 +2,14 @@ import { realpathSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import type { Workspace } from './workspace.js';
 
-/** Where a path leads once every link on it is followed, or why it is not followed. */
+/** The path after every link on it is followed, or why it is not followed. */
 export type FollowedPath =
   | { readonly path: string }
   | { readonly fault: 'missing' | 'outside' | 'own_store' | 'loop' };
 
 /**
- * Follows the links on a path of a project's configuration. Links within the project are the owner's own layout; one
- * that leaves the project could read any file of this user, and one into the log's folder its secret.
+ * Follows the links on a path of a project's configuration. Links within the project are allowed. A link that leaves the
+ * project could expose any file of this user, and a link into the log's folder could expose the log's secret.
  */
 export function followInProject(workspace: Workspace, ...parts: readonly string[]): FollowedPath {
   try {

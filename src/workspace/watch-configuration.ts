@@ -7,8 +7,8 @@ import { INTENT_FILE, type Workspace } from './workspace.js';
 const POLL_MS = 1000;
 
 /**
- * Calls `reload` after the configuration files have changed, until the signal. By polling: notifications of the file
- * system are not reliable on every system, and these are few files.
+ * Calls `reload` after the configuration files have changed, until the signal is aborted. It polls, because file system
+ * notifications are not reliable on every platform, and there are few files.
  */
 export async function watchConfiguration(
   workspace: Workspace,

@@ -177,7 +177,7 @@ function expectTakeover(log: readonly EventEnvelope[], heard: readonly Heard[]):
 const eventsOf = (log: readonly EventEnvelope[], kind: ClaimEventKind): EventEnvelope[] =>
   log.filter(({ event_type }) => claimEventKindOf(event_type) === kind);
 
-/** Generations rise by one per grant, and each subject has one accepted result: that of its last generation. */
+/** Generations rise by one per grant, and each subject has one accepted result, from its last generation. */
 function expectNothingLostOrTwice(log: readonly EventEnvelope[], subjects: readonly string[]): void {
   const generationsOf = (subject: string, kind: ClaimEventKind) =>
     eventsOf(log, kind)

@@ -50,7 +50,7 @@ export class ServedProject {
     this.genesis = new Genesis({ url, project: 'shop' });
   }
 
-  /** `store`: a folder; absent: that of the workspace. */
+  /** `store`: a folder; absent: the workspace's. */
   static async start(cwd: string, store?: string): Promise<ServedProject> {
     const where = store === undefined ? [] : ['--store', `file:${store}`];
     const limit = ['--limit', 'min_lease_duration_seconds=1'];

@@ -36,7 +36,7 @@ async function startWithWork() {
   return { served, admin, createKey, asAdmin: { authorization: `Bearer ${admin.token}` } };
 }
 
-/** The buttons of the view whose name begins with that of an action. */
+/** The buttons of the view whose name begins with the name of an action. */
 async function actionsIn(page: Page): Promise<string[]> {
   const buttons = await page.getByRole('main').getByRole('button').all();
   const names = await Promise.all(buttons.map((button) => button.textContent()));

@@ -170,7 +170,7 @@ for (const dialect of [postgres, mysql]) {
     };
 
     describe(`the login of a tenant on ${dialect.name}`, () => {
-      it('can do all work of its tenant, and cannot read or write that of another tenant', async () => {
+      it('can do all work of its tenant, and cannot read or write data of another tenant', async () => {
         const [own, other] = [await newNamespace(), await newNamespace()];
         await work(await opened(other.at), 'globex');
         const before = await copyOf(await openWithoutTimeouts(other.at), 'globex');

@@ -228,7 +228,7 @@ describe('a session to which an admin reassigns a task', () => {
       admin.headers,
     );
 
-  it('stays that of the agent who opened it before', async () => {
+  it('still belongs to the agent who opened it before', async () => {
     await open(alice, { session_id: 'sess-alice' });
     await claim(bob, TASK, 'sess-bob');
     expect((await reassign()).status).toBe(200);

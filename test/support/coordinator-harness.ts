@@ -33,7 +33,7 @@ export interface CoordinatorHarnessOptions {
   readonly observer?: Observer;
   readonly audit?: AuditOptions;
   readonly notice_sender?: NoticeSender;
-  /** A project that exists before its first event, as that of a workspace. */
+  /** A project that exists before its first event, as a workspace's project does. */
   readonly home?: ProjectKey;
 }
 

@@ -39,7 +39,7 @@ export const coordinationConfig = (settings: { mode?: string; enforce?: boolean;
     ...(settings.claims === undefined ? {} : { claims: settings.claims }),
   });
 
-/** The evaluator report for `design_code`, by default that of a good result. */
+/** The evaluator report for `design_code`, by default for a good result. */
 export function evaluatorReport(
   results: Readonly<Record<string, string>> = { compiles: 'pass', reads_well: 'pass' },
 ) {

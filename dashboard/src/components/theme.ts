@@ -4,7 +4,7 @@ export type Theme = 'light' | 'dark';
 
 const systemTheme = (): Theme => (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
 
-/** The chosen theme, otherwise that of the system. */
+/** The chosen theme, otherwise the system's theme. */
 export const readTheme = (): Theme => {
   const stored = localStorage.getItem(NAME);
   return stored === 'light' || stored === 'dark' ? stored : systemTheme();

@@ -134,5 +134,5 @@ const acceptedLines = (accepted: Awaited<ReturnType<typeof recordAll>>): string[
     ({ tenant_id, project_id, kept_position, lost_events, generation_floor }) =>
       `${tenant_id}/${project_id}: kept ${countText(kept_position, 'event')}, lost ${countText(lost_events, 'event')}; the next generation is ${generation_floor + 1}.`,
   ),
-  'API keys and limits are those of the restored log: check gen key list before you start the server.',
+  'API keys and limits come from the restored log: check gen key list before you start the server.',
 ];

@@ -3,7 +3,7 @@ import type { Store } from '../../stores/store.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure } from '../exit.js';
 
-/** A log that went back in time would grant generations again that were granted before. */
+/** Refuses a log that does not match the anchors: one that was set back would grant the same generations again. */
 export async function assertNotBehindAnchor(
   context: CommandContext,
   store: Store,

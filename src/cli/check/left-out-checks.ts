@@ -21,7 +21,7 @@ export async function warnAboutHumanChecks(
   if (message !== null) context.warn(message);
 }
 
-/** The same of the profiles that the project uses: its default, and those of its features. */
+/** The same for all profiles that the project uses: its default, and the profiles of its features. */
 export async function warnAboutProfiles({ warn }: CommandContext, workspace: Workspace): Promise<void> {
   const { files, unreadable } = await readWorkspaceFiles(workspace);
   const parsed = parseMethodology(files, unreadable);

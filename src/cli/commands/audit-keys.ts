@@ -21,7 +21,7 @@ const keys = command('keys', {
 });
 
 const replace = command('replace <key_id>', {
-  description: 'revoke a lost audit key, and enrol that of the server in its place',
+  description: "revoke a lost audit key and enrol the server's current key in its place",
   options: REASON_OPTION,
   help: '\nKEY_ID is the lost key. Start the server with a new key first.\n\nExample:\n  gen audit replace 5c0e1f7a2b3d4e6f --reason "the disk with the key is lost"',
   async run(context, keyId, { reason }) {
@@ -45,7 +45,7 @@ const revoke = command('revoke <key_id>', {
 });
 
 const rotate = command('rotate', {
-  description: 'create a new audit key in place of that of this machine, which is kept to sign for it',
+  description: 'replace the audit key of this machine with a new one; the old key is kept to sign for it',
   help: '\nNeeds no server. The old key is kept in the file of the key with the ending .previous.\n\nExample:\n  gen audit rotate',
   async run(context) {
     const { io } = context;

@@ -114,7 +114,9 @@ async function reviewProposal(
   comment: string | undefined,
 ): Promise<void> {
   if (decision === 'refine')
-    throw wrongUsage('Proposed tasks are approved or rejected. Pass --reject --comment TEXT.');
+    throw wrongUsage(
+      '--refine is not possible for proposed tasks. Pass --approve, or --reject --comment TEXT.',
+    );
   if (decision === undefined) {
     return withMethodology(context, 'read', async ({ calls }) => {
       const { proposals } = unwrapReply(await calls.reviews());

@@ -31,7 +31,7 @@ function valueText(value: unknown): string {
 const limits = command('limits [name=value...]', {
   description: 'show the limits of this tenant, or set some of them',
   help: `
-The default is that of specification 004 §7.2; a server without keys starts with wider limits. Only an admin sets limits.
+The defaults come from specification 004 §7.2; a server without keys starts with wider limits. Only an admin sets limits.
 
 Examples:
   gen limits

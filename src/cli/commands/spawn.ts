@@ -67,7 +67,7 @@ export const spawnCommand = command('spawn', {
     '--title <text>': 'title of the feature',
     '--intent <id>': 'intent that it comes from',
     '--duration <time>': 'time box: 1h30m, 2 days, 3 weeks',
-    '--profile <name>': 'profile (default: that of the type)',
+    '--profile <name>': 'profile (default: the profile of the type)',
     '--priority <priority>': { about: 'priority of the feature', choices: PRIORITIES },
   },
   help: `

@@ -15,7 +15,7 @@ const push = command('push', {
 });
 
 const pull = command('pull', {
-  description: 'replace the local log with that of the remote',
+  description: 'replace the local log with the remote log',
   options: {
     ...REMOTE_OPTION,
     '--keep-aside': 'set the offline events aside, even those that were not pushed',

@@ -103,5 +103,5 @@ async function asEngineError<T>(work: Promise<T>): Promise<T> {
 /** The message for missing drafts is for an agent that can still write them. */
 const refusalMessage = ({ body, message }: CommandFailure): string =>
   (body as { refused?: unknown }).refused === 'NO_DRAFTS'
-    ? 'The agent changed nothing: its files are those of the project.'
+    ? "The agent changed nothing: its files equal the project's files."
     : message;

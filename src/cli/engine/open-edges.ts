@@ -10,7 +10,7 @@ interface EdgeName {
 }
 
 export interface OpenEdges {
-  /** With a run that somebody has requested, oldest first. */
+  /** Edges with a requested run, oldest first. */
   readonly requested: readonly EdgeName[];
   /** With a run of this executor that has not ended. */
   readonly unfinished: readonly EdgeName[];

@@ -19,14 +19,14 @@ async function createRepository(): Promise<{ repository: Repository; folder: str
   return { repository, folder: join(root, '.genesis', 'fleet', 'builder-1') };
 }
 
-it('finds no repository outside of one, or in one without a commit', async () => {
+it('findRepository finds none outside of a repository, or in one without a commit', async () => {
   const folder = await temporaryFolder();
   expect(await findRepository(folder)).toBeNull();
   git(folder, 'init', '--quiet');
   expect(await findRepository(folder)).toBeNull();
 });
 
-it('is removed with its branch if it holds nothing new', async () => {
+it('a worktree is removed with its branch if it holds nothing new', async () => {
   const { repository, folder } = await createRepository();
   const worktree = await AgentWorktree.open(repository, 'builder-1', folder);
   expect(worktree.startFolder).toBe(join(folder, 'app'));
@@ -36,7 +36,7 @@ it('is removed with its branch if it holds nothing new', async () => {
   expect(git(repository.root, 'branch', '--list', 'fleet/*')).toBe('');
 });
 
-it('is kept if it holds commits or changes, and used again with them', async () => {
+it('a worktree with commits or changes is kept, and used again with them', async () => {
   const { repository, folder } = await createRepository();
   const worktree = await AgentWorktree.open(repository, 'builder-1', folder);
   git(folder, 'commit', '--quiet', '--allow-empty', '-m', 'work');
@@ -48,7 +48,7 @@ it('is kept if it holds commits or changes, and used again with them', async () 
   expect(git(folder, 'log', '-1', '--format=%s')).toBe('work');
 });
 
-it('uses the branch again if only its folder is gone', async () => {
+it('a worktree whose folder is gone is created again from its branch', async () => {
   const { repository, folder } = await createRepository();
   await AgentWorktree.open(repository, 'builder-1', folder);
   git(folder, 'commit', '--quiet', '--allow-empty', '-m', 'work');
@@ -57,14 +57,14 @@ it('uses the branch again if only its folder is gone', async () => {
   expect(git(folder, 'log', '-1', '--format=%s')).toBe('work');
 });
 
-it('refuses a folder of that name that is something else, and leaves it as it is', async () => {
+it('an existing folder that is no worktree is refused, and stays as it is', async () => {
   const { repository, folder } = await createRepository();
   await mkdir(folder, { recursive: true });
   await expect(AgentWorktree.open(repository, 'builder-1', folder)).rejects.toThrow('is not a worktree');
   expect(existsSync(folder)).toBe(true);
 });
 
-it('is not called kept if somebody has removed its folder', async () => {
+it('a worktree is not reported as kept if its folder was removed', async () => {
   const { repository, folder } = await createRepository();
   const empty = await AgentWorktree.open(repository, 'builder-1', folder);
   execFileSync('rm', ['-r', folder]);

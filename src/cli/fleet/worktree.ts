@@ -13,7 +13,7 @@ export interface Repository {
 
 export interface KeptWorktree {
   readonly agent_id: string;
-  /** Null if somebody has removed it, and only the branch is kept. */
+  /** Null if it was removed and only the branch is kept. */
   readonly folder: string | null;
   readonly branch: string;
   /** Commits that the current branch of the repository does not have. */

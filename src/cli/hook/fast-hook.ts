@@ -32,7 +32,7 @@ function directRenewal(io: Io, url: string, tenant: string, project: string): Ho
 }
 
 /**
- * Renews leases. Without a server and a project on the command line, those of the workspace are used. The rest of the
+ * Renews leases. The server and project default to the workspace's. The rest of the
  * program is loaded only for a renewal that needs the workspace or a signature.
  */
 async function runRenewing(

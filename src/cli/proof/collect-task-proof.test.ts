@@ -85,7 +85,7 @@ it('tells of an earlier result, and why the task was reopened', async () => {
   expect(verdictOf(proof)).toBe('ok');
 });
 
-it('counts what is missing, so that nobody can leave out a grant without saying so', async () => {
+it('a proof counts what is missing, so that no grant can be left out silently', async () => {
   const fleet = await EvidenceHarness.open();
   await fleet.takeOver(A);
   const { events } = await fleet.proof(A);
@@ -98,7 +98,7 @@ it('counts what is missing, so that nobody can leave out a grant without saying 
   ]);
 });
 
-it('has the accepting events of the inputs, and says which are missing', async () => {
+it('a proof has the accepting events of the inputs, and says which are missing', async () => {
   const fleet = await EvidenceHarness.open();
   await fleet.complete(A);
   await fleet.complete(B, 'beta', 's2');
@@ -146,7 +146,7 @@ it('verifies the signatures of a session whose bodies were kept', async () => {
   expect(verdictOf({ ...proof, signatures: [claim] })).toBe('SUMMARY_MISMATCH');
 });
 
-it('does not take the signature of one command for that of another', async () => {
+it('a proof does not use the signature of one command for another', async () => {
   const fleet = await EvidenceHarness.open();
   const { sign, sent } = await fleet.openSigning('signed');
   const claim = (task_id: string) =>
@@ -167,7 +167,7 @@ it('does not take the signature of one command for that of another', async () =>
   expect(linesOf(moved).join()).toContain('the body of the command is not in this file');
 });
 
-it('says what it cannot verify without the bodies', async () => {
+it('a proof says what it cannot verify without the bodies', async () => {
   const fleet = await EvidenceHarness.open();
   await fleet.completeSigned(A);
   const proof = await fleet.proof(A);
@@ -218,7 +218,7 @@ it('tells of an edge that a human approved', async () => {
   expect(verdictOf(proof)).toBe('ok');
 });
 
-it('says which payloads retention has redacted', async () => {
+it('a proof says which payloads retention has redacted', async () => {
   const fleet = await EvidenceHarness.open();
   await fleet.takeOver(A);
   await fleet.coordinator.audit.checkpoint();
@@ -232,7 +232,7 @@ it('says which payloads retention has redacted', async () => {
   expect(verdictOf(proof)).toBe('ok');
 });
 
-it('has at most 200 events, and says that there can be more', async () => {
+it('a proof has at most 200 events, and says that there can be more', async () => {
   const fleet = await EvidenceHarness.open();
   const alpha = fleet.agent('alpha', 's1');
   for (let at = 0; at < 99; at += 1) {

@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Io } from '../io.js';
 
-/** The name of the CLI's folders: the user's, and that of a project. */
+/** The name of the CLI's folders: in the user's home, and in a project. */
 export const FOLDER = '.genesis';
 
 export const osHomeFolder = ({ env }: Pick<Io, 'env'>): string => env.HOME ?? homedir();

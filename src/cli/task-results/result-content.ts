@@ -30,8 +30,8 @@ const readableText = (data: unknown): string =>
   typeof data === 'string' ? data : `${JSON.stringify(JSON.parse(canonicalJson(data)), null, 2)}\n`;
 
 /**
- * The bytes of a result: those of its blob, or its data as the coordinator hashes it. A text is written as itself, and
- * not as a JSON string, wherever the coordinator keeps it.
+ * The bytes of a result: its blob, or its data as the coordinator hashes it. A text is written as itself, and not as a
+ * JSON string, wherever the coordinator keeps it.
  */
 export async function exactBytes(genesis: Genesis, result: TaskResult): Promise<Uint8Array> {
   const { blob_sha256 } = result;

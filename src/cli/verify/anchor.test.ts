@@ -168,7 +168,7 @@ describe('gen verify --anchor', () => {
     expect(out).toContain(`is between positions ${position + 1} and`);
   });
 
-  it('does not trust an anchor that somebody else has signed or changed', async () => {
+  it('does not trust an anchor that was changed or is signed with another key', async () => {
     const folder = await AuditedFolder.open();
     await folder.work([TASKS[0]]);
     const [line] = (await readFile(join(folder.cwd, 'anchors.jsonl'), 'utf8')).trim().split('\n');

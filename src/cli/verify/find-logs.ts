@@ -26,7 +26,7 @@ export async function findLogs(path: string): Promise<LogLocation[] | null> {
   return logsOf(names.includes(STORE_FILE) ? await foldersIn(path) : [path]);
 }
 
-/** The logs of the tenants' limits come first: those of their projects are checked against them. */
+/** The logs of the tenants' limits come first: the logs of projects are checked against them. */
 async function logsOf(tenants: readonly string[]): Promise<LogLocation[]> {
   const found = (await Promise.all(tenants.map(foldersIn))).flat();
   const folders = [...found.filter(isOfTenant), ...found.filter((folder) => !isOfTenant(folder))];

@@ -18,7 +18,7 @@ export async function readAnchors(context: CommandContext, source: string): Prom
   return parseAnchors(source, await readSource(context.io, source));
 }
 
-/** From a store that keeps them for another one. */
+/** Reads anchors from a store that keeps them for another store. */
 async function readFromStore(context: CommandContext, url: string): Promise<Anchor[]> {
   const { anchorsIn } = await import('../../server/audit/store-sink.js');
   return withStore(context, url, async ({ store }) => {

@@ -8,7 +8,7 @@ import { Coordinator } from '../../coordinator/coordinator.js';
 import { openFileStore } from '../../stores/file/file-store.js';
 import { gen } from '../testing/terminal.js';
 
-/** Its folder sorts before that of the tenant's limits. */
+/** Its folder sorts before the folder of the tenant's limits. */
 const P = { tenant_id: 'acme', project_id: '1-shop' };
 const TASK = 'A-001-a';
 
@@ -59,7 +59,7 @@ it('notes results without the signature that the tenant required, and does not c
   expect(code).toBe(0);
 });
 
-it('says nothing about results from before the requirement', async () => {
+it('gen verify reports no results from before signatures were required', async () => {
   const cwd = await storeWithUnsignedWork('2026-01-04T05:00:00.000Z');
   const { code, out } = await gen({ cwd }, 'verify', 'log');
   expect(out).toContain('acme/1-shop');

@@ -255,7 +255,7 @@ it('distinguishes redactions by retention from other changes', async () => {
   expect(changed.code).toBe(1);
 });
 
-it('counts lines of other programs, and those that no seal covers yet', async () => {
+it('gen verify counts lines of other programs, and the ones that no seal covers yet', async () => {
   const { cwd, project } = await workedOn();
   const line = `${JSON.stringify({ event_type: 'edge_started', project: 'shop' })}\n`;
   await appendFile(join(project, 'events.jsonl'), line.repeat(2));
@@ -310,7 +310,7 @@ it('verifies a log in format 1, and one that continues in format 2', async () =>
   });
 });
 
-it('never calls the log of another program valid', async () => {
+it('gen verify never calls the log of another program valid', async () => {
   const cwd = await temporaryFolder();
   const line = `${JSON.stringify({ event_type: 'edge_started', project: 'shop' })}\n`;
   await writeFile(join(cwd, 'events.jsonl'), line.repeat(3));

@@ -17,8 +17,8 @@ const DIGEST_BYTES = 32;
 const nodeInput = Buffer.alloc(1 + 2 * DIGEST_BYTES, 1);
 
 /**
- * Combines digests that are strings of a character per byte. This runs for every event: a node takes two thirds of the
- * time of one of buffers.
+ * Combines digests that are strings with one character per byte. This runs for every event, and takes two thirds of the
+ * time that buffers take.
  */
 export const binaryHasher: TreeHasher<string> = {
   emptyRoot: () => hash('sha256', '', 'binary'),

@@ -25,7 +25,7 @@ export type SignedRoot = Omit<Checkpoint, 'subtrees' | 'tiles'>;
 /** The checkpoints and audit keys in the log of a project. */
 export class AuditRecords {
   readonly keys = new AuditKeys(sha256, isSignedBy);
-  /** In order of position, without the parts of their trees, of which only those of the last are needed. */
+  /** In order of position. Only the last checkpoint needs the parts of its tree (`last`), so these have none. */
   readonly checkpoints: SignedRoot[] = [];
   last: Checkpoint | null = null;
   readonly tileRoots: Uint8Array[] = [];

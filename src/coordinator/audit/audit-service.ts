@@ -68,7 +68,7 @@ export class AuditService {
     await this.deliver([audit]);
   }
 
-  /** The log has the checkpoints: what a slow sink misses now, it is sent when the project is loaded again. */
+  /** Waits a bounded time. What a slow sink misses now is in the log, and is sent when the project is loaded again. */
   private async deliver(audits: readonly ProjectAudit[]): Promise<void> {
     const delivered = Promise.allSettled(audits.map((audit) => audit.deliver()));
     await Promise.race([delivered, this.pause(DELIVER_AT_STOP_MS)]);
@@ -107,7 +107,7 @@ export class AuditService {
     return this.withRecords(projectKey, (source) => inclusionProof(source, position));
   }
 
-  /** Proves that the log of a checkpoint is the beginning of that of a later one. */
+  /** Proves that the log at a checkpoint is a prefix of the log at a later checkpoint. */
   consistency(projectKey: ProjectKey, from: number, to: number | null): AsyncReply<ConsistencyProof> {
     return this.withRecords(projectKey, (source) => consistencyProof(source, from, to));
   }
@@ -140,7 +140,7 @@ export class AuditService {
     return this.withRecords(projectKey, async ({ records }) => ({ keys: records.keys.list() }));
   }
 
-  /** Revokes a key that is lost or no longer trusted, and enrols that of this coordinator in its place. */
+  /** Revokes a key that is lost or no longer trusted, and enrols this coordinator's key in its place. */
   async replaceKey(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<AuditKeyResult> {
     return this.changeKeys(projectKey, 'replace', body, caller);
   }

@@ -2,7 +2,7 @@ import type { ProjectKey } from '../../stores/store.js';
 import type { AuditRecords, SignedRoot } from './audit-records.js';
 import { type AuditSink, type CheckpointId, isLater } from './sink.js';
 
-/** Per call, so that a sink that was down for long is not sent everything at once. */
+/** Limits each call, so that a sink that was down for long does not get everything at once. */
 const CHECKPOINTS_PER_CALL = 100;
 const PAUSE_MS = 1000;
 const PAUSE_MS_MAX = 5 * 60_000;

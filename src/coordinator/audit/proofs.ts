@@ -52,7 +52,7 @@ function payloadOf({ event, isRedacted }: EventLeaf): { payload?: string } {
   return isRedacted || payload.length > PAYLOAD_CHARS_MAX ? {} : { payload };
 }
 
-/** Proves that the log of a checkpoint is the beginning of that of a later one, by default the last. */
+/** Proves that the log at a checkpoint is a prefix of the log at a later checkpoint, by default the last. */
 export async function consistencyProof(
   source: ProofSource,
   from: number,
@@ -101,7 +101,7 @@ export const noCheckpointProblem = (): Problem =>
 
 function notCoveredProblem(position: number, last: SignedRoot | null): Problem {
   if (last === null) return noCheckpointProblem();
-  const detail = `The last checkpoint covers positions up to ${last.position}, and not ${position}. Try again in a minute.`;
+  const detail = `Position ${position} has no checkpoint yet: the last one covers positions up to ${last.position}. Try again in a minute.`;
   return problem('NOT_FOUND', detail);
 }
 

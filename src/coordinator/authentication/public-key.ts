@@ -1,7 +1,7 @@
 /** The field of Ed25519, and its curve: -x² + y² = 1 + d·x²·y². */
 const FIELD = 2n ** 255n - 19n;
 const CURVE_D = modField(-121665n * powField(121666n, FIELD - 2n));
-/** The y coordinates of the points of order 1, 2, 4 and 8. Under such a key anybody can forge signatures. */
+/** The y coordinates of the points of order 1, 2, 4 and 8. With such a key anyone can forge signatures. */
 const WEAK_Y_VALUES = new Set([
   0n,
   1n,

@@ -70,7 +70,7 @@ async function untilRedacted({ environment, store }: CoordinatorHarness, project
   }
 }
 
-forEachStore('retention of projects that nobody uses', (open, name) => {
+forEachStore('retention of unused projects', (open, name) => {
   async function restartedAfter(days: number, projects: readonly ProjectKey[] = [P]) {
     const harness = await open();
     for (const project of projects) await workIn(harness.coordinator, project);
@@ -163,7 +163,7 @@ forEachStore('retention of projects that nobody uses', (open, name) => {
     await untilRedacted(harness, named('b'));
   });
 
-  test('does not read again what nobody has changed', async () => {
+  test('does not read again what has not changed', async () => {
     const harness = await restartedAfter(91);
     expect(await harness.coordinator.redactIdleHistory()).toBe(1);
     harness.advance(DAY_S);
@@ -218,7 +218,7 @@ forEachStore('retention of projects that nobody uses', (open, name) => {
   });
 });
 
-test('retention of projects that nobody uses runs in the stores that can be reached', async () => {
+test('retention of unused projects runs in the stores that can be reached', async () => {
   const environment = new ManualEnvironment('2026-01-04T06:00:00.000Z');
   const { clock } = environment;
   const stores = { main: openMemoryStore({ clock }), own: openMemoryStore({ clock }) };

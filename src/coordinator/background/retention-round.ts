@@ -144,8 +144,8 @@ export class RetentionRound {
   }
 
   /**
-   * Null if it fails: a store that cannot be reached or a damaged project must not end the round for the others. A
-   * damaged one is reported where it is used.
+   * Null if it fails: a store that cannot be reached or a damaged project must not end the round for other projects. A
+   * damaged project is reported where it is used.
    */
   private async attempt<T>(work: () => Promise<T>): Promise<T | null> {
     if (this.isStopped) return null;

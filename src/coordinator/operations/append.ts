@@ -32,8 +32,8 @@ import { unknownReason } from './facts.js';
 import { addAction, type RequestFields, requestKeyOf } from './shared.js';
 
 /**
- * Appends a methodology step, reported by the agent that took it. It changes no head. If it concerns claimed work, only
- * the holder may append it.
+ * Appends an event about a step of the methodology, reported by the agent that took the step. It changes no head. If it
+ * concerns claimed work, only the holder may append it.
  */
 export function appendOperation(
   subject: string | null,

@@ -115,7 +115,7 @@ function roleWarning(methodology: Methodology, subject: string, agentRole: strin
 export const isSingleAgentProject = (methodology: Methodology | null): boolean =>
   methodology?.mode === 'single';
 
-/** No shared module means no conflict. Unknown modules are not the same as none, and give a warning. */
+/** Features without a shared module do not conflict. If the modules of one are unknown, there is a warning. */
 function moduleOverlap({ modules }: Methodology, subject: string, head: Head) {
   const { feature_id = '' } = subjectKeys(subject);
   const { feature_id: other = '' } = subjectKeys(head.subject);

@@ -7,8 +7,8 @@ import { checkEvidenceRecords } from './edge-evidence.js';
 import { addAction, type RequestFields, shortenSessionPermit, updateTrackPermits } from './shared.js';
 
 /**
- * A command on one claim: renew, release, suspend, resume, note, review, expire. Renew and release are idempotent by
- * the head, so a repeat gets its answer from the head. The others are remembered under `request`.
+ * A command on one claim: renew, release, suspend, resume, note, review, expire. A repeated renew or release gets its
+ * reply from the head. The replies of the other commands are remembered under `request`.
  */
 export const holderOperation = <Reply>(
   subject: string,

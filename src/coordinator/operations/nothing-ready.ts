@@ -18,7 +18,7 @@ interface WantedWork {
 }
 
 /**
- * Lists what to wait for, and says what to do: finish what the session itself holds, wait, or stop because nothing is
+ * Lists what to wait for, and says what to do: finish the work that the session holds, wait, or stop because no work is
  * left. A session never waits for itself.
  */
 export function nothingReadyResult(view: DecisionView, wanted: WantedWork): ClaimResult {

@@ -93,8 +93,8 @@ export function checkPushedIds<Reply>(
 const ID_LEAD_MS = 1000;
 
 /**
- * The first of these ids that an event of the log has; null if none. Reads the events of the subject, and those of the
- * time that the id names: a coordinator derives ids from its clock. Ids that were pushed for other subjects are found
+ * The first of these ids that an event of the log has; null if none. Reads the events of the subject, and the events
+ * from the time in the id: a coordinator derives ids from its clock. Ids that were pushed for other subjects are found
  * by their request keys.
  */
 async function findTakenId(

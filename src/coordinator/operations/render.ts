@@ -62,7 +62,7 @@ export function grantResult(projectKey: ProjectKey, head: Head, id: string): Gra
   };
 }
 
-/** `session_id` is that of the request. */
+/** `session_id` comes from the request. */
 export function claimResult(
   projectKey: ProjectKey,
   decision: Decision,

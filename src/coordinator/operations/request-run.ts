@@ -19,7 +19,7 @@ import { contentEventId } from '../runtime/identity.js';
 import { type Problem, problem } from '../wire/problem.js';
 import { unknownEdgeReason } from './edge-facts.js';
 
-/** Not a subject: separates these ids from those of claims. */
+/** Not a subject: separates these ids from the ids of claims. */
 const RUN_REQUESTS = '~run-request';
 
 type ParsedIterateBody = z.output<typeof iterateBody>;

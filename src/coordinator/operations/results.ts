@@ -102,7 +102,7 @@ export async function changedFilesOf(
   return blobProblem(read.manifest, sizes) ?? filesIn(data);
 }
 
-/** The limits of a manifest count what it says of its files, so its sizes must be those of the blobs. */
+/** The limits of a manifest count the sizes that it declares, so these must be the sizes of the blobs. */
 function blobProblem({ files }: ResultManifest, sizes: BlobSizes): Problem | null {
   for (const [at, { sha256, size_bytes }] of files.entries()) {
     const stored = sizes.get(sha256) ?? null;

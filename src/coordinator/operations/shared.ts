@@ -35,7 +35,7 @@ export function requestKeyOf(caller: Caller, operation: string, body: RequestFie
   return requestKeyFromText(caller, request_id as string, text);
 }
 
-/** `text` contains everything the request asks for. */
+/** `text` is everything that distinguishes this request from another one under the same id. */
 export const requestKeyFromText = (caller: Caller, requestId: string, text: string): RequestKey => ({
   key: `${caller.principal}/${requestId}`,
   digest: textDigest(text),

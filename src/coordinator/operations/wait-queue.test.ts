@@ -55,7 +55,7 @@ test('a waiter is refused at once when its session is closed, and no other waite
   leave();
 });
 
-test('a change that makes no task ready wakes nobody, and a ready task wakes one waiter', async () => {
+test('a change that makes no task ready wakes no waiter, and a ready task wakes one waiter', async () => {
   const { coordinator, waiting, nextCallCount, leave } = await openWaiters();
   for (let turn = 0; turn < 20; turn += 1) unwrap(await coordinator.holder.renewLease(P, at(HELD)));
   await settle();
@@ -86,7 +86,7 @@ test('a task that the first waiter cannot claim goes to the next', async () => {
 const LEASE_SECONDS = 300;
 const CLOCK_READS = 40;
 
-/** The last millisecond of a lease passes at the given reading of the clock, while somebody waits for its end. */
+/** The last millisecond of a lease passes at the given reading of the clock, while a waiter waits for its end. */
 async function waitWhileLeaseEnds(endsAtRead: number): Promise<ClaimResult> {
   const { coordinator, environment } = await CoordinatorHarness.open('memory');
   onTestFinished(() => coordinator.close());

@@ -170,7 +170,7 @@ export class WaitQueue {
         remaining -= 1;
         this.wakeWaiter(waiter);
       } else if (this.wokenCount === 0) {
-        // Only a request tells whether an edge is ready, so these ask one after the other.
+        // Whether an edge is ready is known only when it is requested, so these waiters try one after the other.
         if (mayFindEdge) this.wakeWaiter(waiter);
         else waiter.seen = changes;
       }

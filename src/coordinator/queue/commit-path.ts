@@ -45,7 +45,7 @@ export interface CommittingProject extends DecisionSource {
   onDurable: DurableListener | null;
   now(): number;
   rules_seq: number;
-  /** Reads commits that did not go through this object: those of other coordinators, or of an import. */
+  /** Reads commits that did not go through this object: from other coordinators, or from an import. */
   refresh(): Promise<void>;
   /** Replaces the state by what the store has. */
   reload(): Promise<void>;
@@ -69,9 +69,9 @@ export interface LoadedState {
 /** How the commands of a project are decided and committed; it depends on the kind of store. */
 export interface CommitPath {
   load(): Promise<LoadedState>;
-  /** Reads commits that did not go through this object: those of other coordinators, or of an import. */
+  /** Reads commits that did not go through this object: from other coordinators, or from an import. */
   refresh(): Promise<void>;
-  /** Decides a batch in order. Resolves when its jobs are answered or queued again, after those of earlier batches. */
+  /** Decides a batch in order. Resolves when its jobs are answered or queued again, after the jobs of earlier batches. */
   commitBatch(batch: readonly OperationJob[], earlierBatches: Promise<void>): Promise<void>;
   /** Runs a query on the project's state. Resolves when everything the result may depend on is durable. */
   readDurable<T>(query: () => AsyncReply<T>): AsyncReply<T>;

@@ -146,7 +146,7 @@ export class DecisionView {
     return edges.filter((subject) => this.isLive(subject)).map((subject) => this.peekHead(subject));
   }
 
-  /** Whether somebody holds the subject now. Its head is only peeked at. */
+  /** Whether the subject is held now. Its head is read without recording the read. */
   isLive(subject: string): boolean {
     return isLive(this.peekHead(subject), this.now_ms, this.rulesOf(subject));
   }
@@ -289,7 +289,7 @@ export class DecisionView {
     const stagedMs = this.overlay.sessionUntilMs.get(sessionId) ?? 0;
     const heldMs = this.heldClaimsUntilMs(sessionId, head.subject);
     const untilMs = ceilToSecond(Math.max(this.idleUntilMs, stagedMs, heldMs));
-    // The coordinator that granted the claim counted the session at least until its end, or longer under an older policy.
+    // The coordinator that granted the claim counted the session until the claim's end, or longer under an older policy.
     const committedMs = Math.max(this.source.sessionUntilMs.get(sessionId) ?? 0, claimUntilMs);
     if (committedMs <= untilMs) return null;
     this.stageSessionUntil(sessionId, untilMs);
@@ -302,8 +302,8 @@ export class DecisionView {
   }
 
   /**
-   * Whether the store already has this value, so that a session acting twice within a second writes it once. A time
-   * without end stays equal for longer than a second, in which another coordinator may have replaced it.
+   * Whether the store already has this value, so that a session acting twice within a second writes it once. An infinite
+   * time stays equal for longer than a second; meanwhile another coordinator may have replaced it.
    */
   isSessionCountedUntil(sessionId: string, untilMs: number): boolean {
     if (this.hasOtherWriters && !Number.isFinite(untilMs)) return false;

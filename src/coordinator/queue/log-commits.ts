@@ -33,8 +33,8 @@ interface DecidedJob {
 
 /**
  * Commits to a log with a single writer. A command is decided on the state and applied to it in the same turn, so
- * that nothing has to be compared or decided again; its reply, and that of a refusal, waits until the log is durable. A
- * failed write takes back what was not durable: the state is then loaded again from the log.
+ * that nothing has to be compared or decided again. Every reply, also a refusal, waits until the log is durable. After
+ * a failed write, the state is loaded again from the log, without what was not durable.
  */
 export class LogCommits implements CommitPath {
   private log: WritableLog | null = null;

@@ -105,7 +105,7 @@ export class Projects {
   }
 
   /**
-   * Loads a project for some work, and unloads it again unless somebody uses it by then or it has claims. Null: it is
+   * Loads a project for some work, and unloads it again unless it is in use by then or has claims. Null: it is
    * loaded already. One visit at a time.
    */
   async visit<T>(projectKey: ProjectKey, work: (project: Project) => Promise<T>): Promise<T | null> {

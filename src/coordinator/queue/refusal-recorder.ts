@@ -79,8 +79,8 @@ export class RefusalRecorder {
 
   /**
    * Whether a refusal must be recorded again, because another coordinator has used its number. If it has the same
-   * number after the log was read, the log has this very refusal: its request was repeated. `positions`: those of the
-   * transaction's events as committed.
+   * number after the log was read, the log has this very refusal: its request was repeated. `positions` are the
+   * positions at which the transaction's events were committed.
    */
   shouldRepeat({ swaps, loose_events }: Transaction, positions: readonly (number | null)[]): boolean {
     const { numbered } = this;

@@ -63,7 +63,7 @@ export class SharedCommits implements CommitPath {
     }
   }
 
-  /** The state has only what was committed. */
+  /** Waits for nothing: the state contains only what was committed. */
   readDurable<T>(query: () => Promise<T>): Promise<T> {
     return query();
   }

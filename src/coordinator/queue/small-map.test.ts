@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { SmallMap } from './small-map.js';
 
-it('is like a map, whatever is set and deleted', () => {
+it('a small map behaves like a map, whatever is set and deleted', () => {
   const step = fc.record({ key: fc.constantFrom('a', 'b', 'c'), value: fc.option(fc.nat(9), { nil: null }) });
   fc.assert(
     fc.property(fc.array(step), (steps) => {
@@ -27,7 +27,7 @@ it('is like a map, whatever is set and deleted', () => {
   );
 });
 
-it('does not share its entries with a copy', () => {
+it('a small map does not share its entries with a copy', () => {
   const small = new SmallMap<string, number>();
   small.set('a', 1);
   const copy = small.copy();

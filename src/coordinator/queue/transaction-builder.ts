@@ -237,7 +237,7 @@ export class TransactionBuilder {
     return this;
   }
 
-  /** The attempt with this reply, which a repeat of the request gets too. */
+  /** An attempt with this reply. A repeat of the request gets the same reply. */
   answer<Reply>(request: RequestKey | null, reply: Reply): Attempt<Reply> {
     return { transaction: this.build(request, reply), reply };
   }

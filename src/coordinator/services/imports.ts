@@ -54,7 +54,7 @@ export class ImportService {
     );
   }
 
-  /** Adopts what imported logs say has converged, where it was never claimed here. */
+  /** Adopts edges that converged according to imported logs and were never claimed here. */
   async trustImports(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<TrustResult> {
     const fields = parseBody(trustImportsBody, body);
     if (isProblem(fields)) return fields;

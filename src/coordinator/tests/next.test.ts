@@ -47,7 +47,7 @@ forEachStore('next', (open) => {
   });
 
   // req: RTE-001, RTE-002
-  test('prefers tracks the agent has worked in, then tracks where nobody else works', async () => {
+  test('prefers tracks the agent has worked in, then tracks without other agents', async () => {
     const { harness, alpha, beta } = await openWithPlan(
       planOf('A-001-x', 'A-002-x', 'B-001-x', 'B-002-x', { id: 'C-001-x', priority: -1 }),
     );

@@ -25,7 +25,7 @@ forEachStore('a pushed command', (open) => {
     return { harness, coordinator: harness.coordinator };
   }
 
-  test('gives its event the offline id and time; the timestamp is that of the commit', async () => {
+  test('gives its event the offline id and time; the timestamp is the time of the commit', async () => {
     const { harness, coordinator } = await openWithPlan();
     unwrap(await coordinator.claims.claimTask(P, { task_id: A, ...ada, ...pushedAs(1) }));
     const handle = { task_id: A, session_id: 's-ada' };

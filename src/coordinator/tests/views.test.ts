@@ -106,7 +106,7 @@ forEachStore('the views', (open) => {
     const end = claim?.expires_at ?? '';
     expect(await expired()).toMatchObject({ claims: [], next: null });
     harness.advance(1);
-    // The lease of an edge has ended too, though nobody may take it over.
+    // The lease of an edge has ended too, though no agent may take it over.
     expect(idsOf(await expired())).toEqual([A, EDGE]);
     expect((await expired()).claims).toMatchObject([{ state: 'EXPIRED' }, { state: 'ACTIVE' }]);
     expect(idsOf(await expired({ before: end }))).toEqual([]);

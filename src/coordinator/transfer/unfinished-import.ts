@@ -5,7 +5,7 @@ const importScope = (projectId: string): string => `import/${projectId}`;
 
 /**
  * Marks the import of a project as unfinished, or as finished. A permit, because it changes in the commits of the import
- * and is not part of the history: the log must stay identical to that of the archive.
+ * and is not part of the history: the log must stay identical to the archive's log.
  */
 export const importPermit = ({ project_id }: ProjectKey, isFinished: boolean): Permit => ({
   scope: importScope(project_id),

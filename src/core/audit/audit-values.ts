@@ -27,7 +27,7 @@ export const auditKeyId = z.string().regex(/^[0-9a-f]{16}$/, {
 export const idInStatement = z.string().regex(/^[A-Za-z0-9_][A-Za-z0-9._~@+-]{0,127}$/, {
   error: 'expected an id without white space',
 });
-/** The shape only: a signature covers the time, so a checker needs no calendar. */
+/** Checks only the format, not that the date exists: the signature covers the text. */
 export const timeInStatement = z
   .string()
   .regex(/^[0-9]{4}(-[0-9]{2}){2}T[0-9]{2}(:[0-9]{2}){2}\.[0-9]{3}Z$/, {

@@ -44,7 +44,7 @@ it('the schema accepts a checkpoint and refuses unknown fields', () => {
   }
 });
 
-it('has one line as an anchor, whatever the order of its fields', () => {
+it('an anchor is written as the same single line, whatever the order of its fields', () => {
   const anchor = log.anchor(7);
   const text = anchorText(anchor);
   expect(text).not.toContain('\n');

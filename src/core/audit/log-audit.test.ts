@@ -267,7 +267,7 @@ describe('a log and its anchors', () => {
       expect(report.losses).toMatchObject([{ position: 501, by: 'ada', lost_events: 400 }]);
     });
 
-    it('count if nobody has signed the loss, or another key has: it may be planted', () => {
+    it('count if the loss is not signed, or signed with another key: it may be forged', () => {
       const planted = new AuditedLog(PROJECT, log.signer);
       for (const event of log.events.slice(0, 500)) planted.repeat(event);
       const record = { generation_floor: 9 };
@@ -321,7 +321,7 @@ describe('a log and its anchors', () => {
     });
   });
 
-  it('do not excuse a redaction that nobody has signed', () => {
+  it('do not excuse an unsigned redaction', () => {
     const copy = new AuditedLog(PROJECT, log.signer);
     for (const event of log.events) copy.repeat(event);
     const redacted = { before: '2026-01-04T06:00:00.000Z', retention_days: 90, events: [] };

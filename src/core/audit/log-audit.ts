@@ -29,7 +29,7 @@ export interface LogAuditOptions {
   readonly verify: VerifySignature;
   readonly project: ProjectIds;
   readonly anchors?: readonly Anchor[];
-  /** Ids of keys that are known to be the owner's, beside those of the anchors. */
+  /** Ids of keys that are known to be the owner's, in addition to the anchors' keys. */
   readonly trustedKeys?: readonly string[];
   /** Of the store, if it is known: its checkpoints may not have reached the log yet. */
   readonly incarnation?: number;
@@ -219,7 +219,7 @@ export class LogAudit {
     this.incarnation = Math.max(this.incarnation, incarnation);
     const compared = this.statedRoots.addCheckpoint(checkpoint);
     if (compared === 'contradicts') this.contradict(at, checkpoint);
-    // A coordinator writes one for each position: somebody has written it again.
+    // A coordinator writes one for each position, so this second one was written by another program.
     if (compared === 'repeated')
       this.report(at, 'REPLAYED', `the log has the checkpoint at ${checkpoint.position} twice`);
   }
@@ -238,7 +238,7 @@ export class LogAudit {
     else if (this.unvouched.length < FAULTS_KEPT) this.unvouched.push({ key_id, position });
   }
 
-  /** A record that explains why the log is not what it was must be signed, from the first key of the log on. */
+  /** After the log's first key, a record that explains a change of the log, such as lost history, must be signed. */
   private checkRecord(event: EventEnvelope): void {
     const fault = this.recordFault(event);
     if (fault !== null) this.report(event.position, fault.code, fault.detail);

@@ -16,7 +16,7 @@ const redactions = z.object({
 
 /**
  * Digests of payloads before redaction. The Merkle leaves use these, so redaction does not change the tree. If an event
- * was redacted more than once, the earliest digest is that of the leaf. Collect them in a first pass, because a
+ * was redacted more than once, the leaf uses the earliest digest. Collect them in a first pass, because a
  * redaction is later in the log than the event that it redacts.
  */
 export class OriginalDigests {

@@ -108,7 +108,7 @@ test('reports the signature of a grant on another one, though subject and key ar
   expect(checker.visit(eventOf({ ...grant, generation: 1, request_id: 'r1' }))).toBeNull();
   // The claims of a batch that is granted as a whole have its request id.
   const again = checker.visit(eventOf({ ...grant, generation: 2, request_id: 'r2' }));
-  expect(again).toBe('its signature is that of an earlier grant');
+  expect(again).toBe('its signature belongs to an earlier grant');
 });
 
 test('a session that is opened again without a key keeps its key', () => {

@@ -33,7 +33,7 @@ export class SessionSignatureChecker {
   unchecked = 0;
   private readonly keys = new Map<string, string>();
   private hasForgotten = false;
-  /** Signatures of grants, oldest first. A claim is one request, so its signature is that of one grant. */
+  /** Signatures of grants, oldest first. A claim is one request, so its signature belongs to one grant. */
   private readonly grants = new Set<string>();
 
   constructor(
@@ -66,7 +66,7 @@ export class SessionSignatureChecker {
       return `the key of its session ${event.session_id} did not sign this command`;
     const difference = differenceFrom(event, signed);
     if (difference !== null) return `its session signed another ${difference}`;
-    return this.isGrantedAgain(event, signature) ? 'its signature is that of an earlier grant' : null;
+    return this.isGrantedAgain(event, signature) ? 'its signature belongs to an earlier grant' : null;
   }
 
   private isGrantedAgain({ event_type }: EventEnvelope, signature: string): boolean {

@@ -78,7 +78,7 @@ describe('a proof from tiles', () => {
   });
 });
 
-it('has the root of a list of leaves', () => {
+it('the subtree root equals the root of a list of leaves', () => {
   for (const size of [1, 2, 3, 5, 256, 300])
     expect(subtreeRoot(sha256, LEAVES.slice(0, size))).toEqual(ROOTS[size]);
 });

@@ -3,8 +3,8 @@ import { type EventEnvelope, msOf } from '../events/envelope.js';
 import { LIMITS_SUBJECT, TENANT_PROJECT } from '../subject.js';
 
 /**
- * The limits are in another log. Coordinators apply a change within seconds, and their clocks may differ by minutes, as
- * those of signers may; closer to a change nothing is said.
+ * The limits are in another log. Coordinators apply a change within seconds, and the clocks of coordinators and signers
+ * may differ by minutes. Commands closer to a change than this are not reported.
  */
 const MARGIN_MS = 5 * 60_000;
 
@@ -18,7 +18,7 @@ interface LimitsHistory {
 export class SignatureRequirements {
   private readonly histories = new Map<string, LimitsHistory>();
 
-  /** Must have seen the log of a tenant's limits before those of its projects. */
+  /** Must have seen the log of a tenant's limits before the logs of its projects. */
   visit({ tenant_id, project_id, subject, event_type, timestamp, position, payload }: EventEnvelope): void {
     if (project_id !== TENANT_PROJECT || subject !== LIMITS_SUBJECT || event_type !== 'LIMITS_CHANGED')
       return;

@@ -2,7 +2,7 @@ import type { EventDraft } from '../events/envelope.js';
 import { subjectKindOf } from '../subject.js';
 
 /**
- * Event types per kind of claim event: tasks use the names of specification 004, edges those of specifications 000 to
+ * Event types per kind of claim event: tasks use the names of specification 004, edges the names of specifications 000 to
  * 002. One table keeps the two vocabularies equivalent.
  */
 export const EVENT_TYPES = {

@@ -129,7 +129,7 @@ interface CommandFields {
     readonly handle: ClaimHandle;
     readonly result: SubmittedResult;
     readonly facts: SubmitFacts;
-    /** The caller. It is recorded as the agent if the handle is not that of a grant. */
+    /** The caller. It is recorded as the agent if the handle belongs to no grant. */
     readonly sender: string;
   };
   suspend: {

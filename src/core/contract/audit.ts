@@ -67,7 +67,7 @@ const logVerification = namedObject('LogVerification', {
   covered_position: count,
   /** Signatures of sessions that were checked. */
   signatures: count,
-  breaks: z.array(logViolation).describe('at most 100 and those of checkpoints'),
+  breaks: z.array(logViolation).describe('at most 100, and all that concern checkpoints'),
   notes: z.array(logViolation).describe('at most 100; no violation by itself'),
 });
 export type LogVerification = ReplyOf<typeof logVerification>;
@@ -94,7 +94,7 @@ export const auditOperations = {
   ),
   audit_consistency: read(
     `${PROJECT_PATH}/audit/consistency`,
-    'Prove that the log of a checkpoint is the beginning of that of a later one, by default the last',
+    'Prove that the log at a checkpoint is a prefix of the log at a later checkpoint, by default the last',
     { query: z.strictObject({ from: position, to: position.exactOptional() }), reply: consistencyProof },
   ),
   audit_keys: read(`${PROJECT_PATH}/audit/keys`, 'List the keys that signed checkpoints of the log', {
@@ -102,7 +102,7 @@ export const auditOperations = {
   }),
   audit_replace_key: administer(
     'replace',
-    'Revoke an audit key that is lost, and enrol that of the server in its place',
+    "Revoke a lost audit key and enrol the server's current key in its place",
   ),
   verify_log: {
     method: 'POST',

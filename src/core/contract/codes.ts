@@ -304,7 +304,7 @@ const COMMAND_WITH_ID = /\bgen task ([a-z-]+) ID\b/;
 
 export const refusalStatus = (code: RefusalCode): number => STATUS_OF_REFUSAL[code] ?? 409;
 
-/** The HTTP status of a reply: that of its refusal if `success` or `accepted` is false, otherwise 200. */
+/** The HTTP status of a reply: its refusal's status if `success` or `accepted` is false, otherwise 200. */
 export function statusOf(reply: { success?: unknown; accepted?: unknown; reason?: unknown }): number {
   const isRefused = reply.success === false || reply.accepted === false;
   return isRefused ? refusalStatus(reply.reason as RefusalCode) : 200;

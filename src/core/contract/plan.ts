@@ -79,7 +79,7 @@ export const planOperations = {
     path: `${PROJECT_PATH}/tasks`,
     // Agents may propose: by policy their tasks wait for a human.
     action: 'work',
-    summary: 'Add tasks and subtasks to the plan; by policy, those of an agent wait for a human',
+    summary: 'Add tasks and subtasks to the plan; by policy, tasks of an agent wait for approval by a human',
     body: { kind: 'json', schema: addTasksBody, is_document: true },
     reply: planResult,
   },

@@ -54,7 +54,7 @@ const complianceProfile = z.enum(['hipaa', 'soc2', 'pci']).nullable();
 const policy = namedObject('Policy', {
   stale_policy: z
     .object({ task: stalePolicy, edge: stalePolicy })
-    .describe('after a lease has ended: anybody may take over (takeover), or the claim stays held (hold)'),
+    .describe('after a lease has ended: any agent may take over (takeover), or the claim stays held (hold)'),
   late_submit: lateSubmit.describe('whether a late result is accepted if the task was not claimed again'),
   max_hold_seconds: z
     .number()

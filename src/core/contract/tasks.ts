@@ -138,7 +138,7 @@ const taskResult = namedObject('TaskResult', {
 });
 /** One generation of a subject, from grant to end (specification 004 §4.2.1). */
 const claimHistory = namedObject('ClaimHistory', {
-  /** `id` is that of the event that granted it. */
+  /** `id` is the id of the event that granted it. */
   ...generationFields,
   user_id: z.string().nullable(),
   acquired_at: time,

@@ -41,7 +41,7 @@ describe('a limit', () => {
       'The tenant has spent 0.3 of 0.3 US dollars; raise budget.tenant.usd',
     ],
     [
-      'nobody knows what was spent',
+      'it is unknown what was spent',
       { project: { usd: 5 } },
       spentBy('project', addCost({ ...NO_COST, usd: 1 }, { ...NO_COST, usd: null })),
       'The project has a budget of 5 US dollars, but what it has spent is unknown; set usd_per_million_input_tokens',

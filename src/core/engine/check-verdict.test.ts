@@ -43,7 +43,7 @@ it.each([
   expect(verdictOn(facts).result).toBe(result);
 });
 
-it('says what decided, and the remark', () => {
+it('the text of a verdict says what decided, and the remark', () => {
   expect(verdictOn({ exit_code: 139, remark: 'The disk is full.' }).says).toBe(
     'It ended with exit code 139 (signal 11). The disk is full.',
   );

@@ -337,7 +337,7 @@ describe('the type of a workflow', () => {
     });
   });
 
-  it('is Express only if the machine waits for nobody and ends in time, for any checks', () => {
+  it('is Express only if the machine waits for no person and ends in time, for any checks', () => {
     fc.assert(
       fc.property(anyPlan, (plan) => {
         const { workflow_type, machine } = compileMachine(plan);

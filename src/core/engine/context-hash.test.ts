@@ -6,7 +6,7 @@ const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).
 const hashOf = (...files: [string, string | Uint8Array][]) =>
   contextManifest(new Map(files), sha256).context_hash;
 
-it('equals the hash that its definition gives', () => {
+it('the context hash equals the hash that its definition gives', () => {
   const list = `- path: a.yml\n  sha256: sha256:${sha256('x\n')}\n- path: b/c.md\n  sha256: sha256:${sha256('y')}\n`;
   expect(hashOf(['b/c.md', 'y'], ['a.yml', 'x\n'])).toBe(`sha256:${sha256(list)}`);
 });

@@ -32,7 +32,7 @@ describe('the plan of an edge', () => {
     });
   });
 
-  it('is that of the example in the specification', () => {
+  it('equals the example in the specification', () => {
     const methodology = parsedMethodologyOf({
       'config/edge_params/requirements_design.yml': SPECIFICATION_EDGE_FILE,
     });
@@ -50,7 +50,7 @@ describe('the plan of an edge', () => {
     expect(planOf(files, { profile })).toMatchObject({ max_iterations, stuck_threshold });
   });
 
-  it('has the settings of the project, and those of the edge instead where it has its own', () => {
+  it('has the settings of the project, except where the edge has its own', () => {
     const engine = `construct: { type: replay, transcript: project.json }
 evaluate: { type: replay, transcript: judge.json }
 budget: { run: { tokens: 10 }, tenant: { usd: 5 } }

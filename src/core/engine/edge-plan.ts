@@ -42,7 +42,7 @@ export interface EdgePlan {
 
 /**
  * The plan of an edge that the topology has. Limits come from the edge's file, otherwise from the profile. Settings of the
- * edge's file take precedence over those of the project; a budget does so for each of its scopes.
+ * edge's file take precedence over the project's settings; a budget does so for each of its scopes.
  */
 export function edgePlan(
   methodology: Methodology,

@@ -152,7 +152,7 @@ export interface EvidenceFacts {
   readonly is_proposed: boolean;
   readonly base_version: number;
   readonly runners: Runners;
-  /** Of `checkDigestText`; null if the check cannot be run. */
+  /** The digest of `checkDigestText`; null if the check cannot be run. */
   readonly checkDigest: (check: EffectiveCheck) => string | null;
 }
 

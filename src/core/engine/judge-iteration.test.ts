@@ -85,7 +85,7 @@ describe('an iteration', () => {
       'REJECTED',
       1,
     ],
-    ['that nobody reviews', { ...WITH_HUMAN, human: decided('NO_ANSWER') }, 'ESCALATE', 'NO_ANSWER', 1],
+    ['without a review', { ...WITH_HUMAN, human: decided('NO_ANSWER') }, 'ESCALATE', 'NO_ANSWER', 1],
     ['with changes requested', { ...WITH_HUMAN, human: decided('CHANGES_REQUESTED') }, 'LOOP', null, 1],
     [
       'with changes requested in the last one',

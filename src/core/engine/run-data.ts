@@ -115,7 +115,7 @@ export type Candidate = z.output<typeof candidateSchema>;
 export type IterationVerdict = z.output<typeof verdictSchema>;
 export type HumanDecision = z.output<typeof humanDecision>;
 
-/** The result of each task. The name is that of the function on AWS, after the prefix. */
+/** The result of each task. Its key is the name of the function on AWS, without the prefix. */
 export const handlerResults = {
   claim_edge: claimOfRun,
   load_config: loadedConfig,

@@ -15,7 +15,7 @@ export const INLINE_OUTPUT_BYTES_MAX = 8 * 1024;
 
 const stepFields = {
   run_id: z.uuid(),
-  /** The name of the handler, with that of the check. */
+  /** The name of the handler, followed by the name of the check. */
   step: z.string().min(1).max(280),
   iteration: z.int().min(1),
   input_sha256: sha256,

@@ -21,7 +21,7 @@ export const taskEventSchemas = schemasOf('task');
 
 /**
  * Events about an edge of a feature. Three types are both a claim event and a step of the methodology, so their schemas
- * have the fields of both; those of the methodology are optional.
+ * have the fields of both; the fields of the methodology are optional.
  */
 export const edgeEventSchemas = {
   ...schemasOf('edge'),

@@ -22,7 +22,7 @@ const resultFields = {
 };
 /** From the grant to the submission, by the store's clock. Absent if there was no grant. */
 const processingTime = { processing_time_seconds: z.number().nonnegative().exactOptional() };
-/** The credential that sent a refused command, and the number of this refusal among those of the credential. */
+/** The credential that sent a refused command, and the number of this refusal among the credential's refusals. */
 const senderFields = { principal: name.exactOptional(), refused_count: count.exactOptional() };
 /** Reported evidence of convergence: edges only. */
 export const evidenceFields = {
@@ -82,7 +82,7 @@ export const claimPayloadSchemas = {
   renewed: signed(leaseFields),
   lost: z.strictObject({
     cause: z.enum(['EXPIRED', 'SUPERSEDED']),
-    /** `held`: reported only, the claim remains. `eligible`: anybody may claim now. */
+    /** `held`: reported only, the claim remains. `eligible`: any agent may claim now. */
     disposition: z.enum(['held', 'eligible']),
     expired_at: isoTimestamp.exactOptional(),
     by: name.exactOptional(),

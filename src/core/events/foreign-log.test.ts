@@ -98,7 +98,7 @@ describe('an OpenLineage line', () => {
     });
   });
 
-  it('prefers the feature and edge of its payload to those of the facets and the job', () => {
+  it('prefers the feature and edge in its payload to the ones in the facets and the job', () => {
     const facets = {
       'sdlc:payload': { feature: 'REQ-F-1', edge: 'design→code' },
       sdlc_req_keys: { feature_id: 'REQ-F-2', edge: 'code→cicd' },

@@ -78,7 +78,7 @@ export class ForeignLogReader {
   }
 }
 
-/** The event, or why it cannot be imported: one such event would stop the import after those before it. */
+/** The event, or why it cannot be imported. Checked in advance: an invalid event would stop an import halfway. */
 function importable(event: NewEvent): NewEvent | string {
   const fault = importedEventFault(event);
   return fault === null ? event : `it cannot be imported: ${fault.path}: ${fault.message}`;

@@ -62,7 +62,7 @@ describe('a packed head', () => {
 const SUBJECTS_MAX = 40;
 
 describe('heads with packed pages', () => {
-  it('are those of a plain map, whatever is set in whatever order', () => {
+  it('equal the heads of a plain map, whatever is set in whatever order', () => {
     const step = fc.record({ subject: fc.nat(SUBJECTS_MAX), isCompleted: fc.boolean() });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 400 }), fc.integer({ min: 1, max: 6 }), (steps, pageHeads) => {

@@ -193,7 +193,7 @@ function unpackResult(
   return { result_id, generation, agent_id, session_id, sha256, work_product_ref, submitted_at_ms };
 }
 
-/** Of a result that the last claim submitted. */
+/** The fields of a result that the last claim submitted: they follow from the claim. */
 const usualResult = ({ subject, generation, claim }: ResultSource, sha256: string): ResultRest => [
   generation,
   claim?.agent_id ?? '',

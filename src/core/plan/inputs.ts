@@ -8,9 +8,9 @@ export interface ResultVersion {
 }
 
 /**
- * Identifies the results a subject depends on, as text that is equal exactly if they are: those of the subtasks for a
- * merge, otherwise those of the dependencies. Null if there are none. Grows with the number of dependencies; hash it
- * before storing.
+ * Identifies the results that a subject depends on: of its subtasks for a merge, otherwise of its dependencies. The text
+ * is equal exactly if the results are. Null if there are none. Grows with the number of dependencies; hash it before
+ * storing.
  */
 export function inputsOf(
   plan: Plan,

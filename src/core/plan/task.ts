@@ -84,7 +84,7 @@ export function subtaskIds(task: PlannedTask): string[] {
   return Array.from({ length: subtaskCount(task) }, (_, index) => subtaskId(task.id, index + 1));
 }
 
-/** Dependencies of a subtask beyond those of its task. */
+/** Dependencies of a subtask, in addition to its task's dependencies. */
 export function subtaskDependencies(task: PlannedTask, index: number): readonly string[] {
   return (typeof task.subtasks === 'number' ? undefined : task.subtasks[index - 1]?.depends_on) ?? EMPTY;
 }

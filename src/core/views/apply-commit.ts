@@ -36,7 +36,7 @@ function applyClaimHead(state: WorkState, head: Head): void {
 }
 
 /**
- * Applies a commit to the state. `positions`: those of its events, swaps in order, then loose events; null for a loose
+ * Applies a commit to the state. `positions` of its events: swaps in order, then loose events; null for a loose
  * event that was already stored. Heads are taken as committed, so that state and store share them. Returns true if
  * other commits came in between: their events must be read first, and until then only the heads are known.
  */

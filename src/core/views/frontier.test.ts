@@ -113,7 +113,7 @@ it('gives the same frontier if heads move during a rebuild', () => {
   );
 });
 
-it('has the plan version of the start of its rebuild, and needs another after a plan change', () => {
+it('the frontier has the plan version from the start of its rebuild, and needs another rebuild after a plan change', () => {
   const field = new FrontierHarness();
   const survey = field.frontier.rebuildSteps(field);
   survey.next();
@@ -124,7 +124,7 @@ it('has the plan version of the start of its rebuild, and needs another after a 
   expect(nonEmpty(field.ids())).toEqual([['A-001-a'], ['B-001-a'], ['C-001-late']]);
 });
 
-it('needs a rebuild if one head frees more subjects than an update handles', () => {
+it('the frontier needs a rebuild if one head frees more subjects than an update handles', () => {
   const field = new FrontierHarness();
   const waiting = Array.from({ length: 999 }, (_, index) => ({
     id: `C-${String(index + 1).padStart(3, '0')}-c`,

@@ -105,7 +105,7 @@ function reportIssue(
   }
 }
 
-/** Reports the issues of the union member with the value's own type, not those of every member. */
+/** Reports the issues of the union member with the value's own type, not the issues of every member. */
 function reportUnionIssue(
   issue: z.core.$ZodIssueInvalidUnion,
   value: unknown,

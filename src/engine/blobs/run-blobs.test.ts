@@ -57,7 +57,7 @@ test('never reads a blob of another tenant', async () => {
 });
 
 test.each(['', 'x', '../../etc/passwd', `${DIGEST}/..`, `x${DIGEST}`, DIGEST.toUpperCase()])(
-  'refuses the key %j, which is not that of a blob',
+  'refuses %j, which is not the key of a blob',
   async (key) => {
     const blobs = new MemoryBlobs();
     await blobs.put('acme', DIGEST, BYTES);

@@ -141,8 +141,8 @@ class Bubblewrap implements Sandbox {
 }
 
 /**
- * The host as it is, except for an empty /tmp in which the folders are mounted. With its own processes: bubblewrap may
- * not signal those of the other user when it dies, but they end with the first process of their namespace.
+ * The host as it is, except for an empty /tmp in which the folders are mounted. With its own process namespace: bubblewrap
+ * may not signal processes of the other user when it dies, but they end with the first process of their namespace.
  */
 const OUTER_ARGUMENTS = [
   ...['--dev-bind', '/', '/', '--unshare-pid', '--die-with-parent'],

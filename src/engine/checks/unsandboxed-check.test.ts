@@ -33,7 +33,7 @@ it('runs on a copy of its own with a clean environment', async () => {
   expect(readFileSync(`${copy.folder}/a.txt`, 'utf8')).toBe('old');
 });
 
-it('says if the program does not exist', async () => {
+it('an unsandboxed check says if its program does not exist', async () => {
   expect(await run(shellCheck('no-such-program', { shell: false }))).toMatchObject({ result: 'error' });
 });
 
@@ -54,7 +54,7 @@ it.each([
   ['has 1 GB', 'truncate -s 1G report.xml'],
   ['is a pipe without a writer', 'mkfifo report.xml'],
   ['is endless', 'ln -s /dev/zero report.xml'],
-])('is an error if the report %s', async (_, line) => {
+])('the result of a check is an error if the report %s', async (_, line) => {
   const report = { format: 'junit', path: 'report.xml' } as const;
   expect(await run(shellCheck(line, { report }))).toMatchObject({ result: 'error', report: null });
 });

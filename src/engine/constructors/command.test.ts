@@ -73,7 +73,7 @@ it('passes on the environment of the user, without keys and tokens of Genesis', 
   expect(Object.keys(env).filter((name) => name.startsWith('GENESIS_'))).toEqual(['GENESIS_PROMPT']);
 });
 
-it('fails if the agent fails, with the end of what it printed and what it has cost', async () => {
+it('construction fails if the agent fails, with the end of the agent’s output and its cost', async () => {
   const failing = construct(
     `console.log(JSON.stringify({ total_cost_usd: 0.25 })); console.error('no login'); process.exitCode = 3`,
   );
@@ -84,7 +84,7 @@ it('fails if the agent fails, with the end of what it printed and what it has co
   });
 });
 
-it('fails if the agent reports an error with exit code 0', async () => {
+it('construction fails if the agent reports an error with exit code 0', async () => {
   const failing = construct(
     `console.log(JSON.stringify({ total_cost_usd: 0, is_error: true, result: 'limit' }))`,
   );
@@ -94,7 +94,7 @@ it('fails if the agent reports an error with exit code 0', async () => {
   });
 });
 
-it('fails if the program does not exist', async () => {
+it('construction fails if the program does not exist', async () => {
   const run = commandConstructor({ command: [join(root, 'absent')] }, process.env);
   const { signal } = new AbortController();
   await expect(run({ prompt: 'x', folder, iteration: 1, signal })).rejects.toMatchObject({

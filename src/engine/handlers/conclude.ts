@@ -129,7 +129,7 @@ function escalationOf({ run, verdict, failure }: RunData): {
   reason: (typeof ESCALATION_REASONS)[number];
   says: string;
 } {
-  // A failure comes after the verdict, which may be that of an earlier iteration.
+  // A failure comes after the verdict, which may be from an earlier iteration.
   if (failure?.Error === ENGINE_ERRORS.budgetSpent)
     return { reason: 'BUDGET_SPENT', says: failure.Cause ?? '' };
   if (failure?.Error === ENGINE_ERRORS.notAuthorised)
@@ -145,7 +145,7 @@ function escalationOf({ run, verdict, failure }: RunData): {
     const advice = verdict.reason === 'STUCK' ? ` ${stuckAdvice(run.feature_id, run.edge)}` : '';
     return { reason: verdict.reason, says: `${verdict.says}${advice}` };
   }
-  return { reason: 'MAX_ITERATIONS', says: 'The last iteration has not converged.' };
+  return { reason: 'MAX_ITERATIONS', says: 'The last allowed iteration did not converge.' };
 }
 
 const stuckAdvice = (feature: string, edge: string): string =>

@@ -60,7 +60,7 @@ export const findingsSchema = z.object({
 });
 export type Findings = z.output<typeof findingsSchema>;
 
-/** What the constructor has to improve: the findings of the last iteration, of a retry those of the run before. */
+/** What the constructor has to improve: the findings of the last iteration, or for a retry, of the previous run. */
 export async function findingsToFix(blobs: RunBlobs, data: RunData): Promise<Findings | null> {
   const { retried_findings } = data.run;
   const ofLast = await findingsOf(blobs, data);

@@ -75,7 +75,7 @@ describe('a retry', () => {
     });
   });
 
-  it('is that of the first retrier that matches, even if it is used up', async () => {
+  it('uses the first retrier that matches, even if it is used up', async () => {
     const retry = [
       { ErrorEquals: ['Fatal'], MaxAttempts: 0 },
       { ErrorEquals: ['Busy'], MaxAttempts: 1 },

@@ -102,7 +102,7 @@ describe('a template', () => {
     });
   });
 
-  it('takes null for a value', () => {
+  it('treats null as a value, not as a missing one', () => {
     expect(fillTemplate({ 'x.$': '$.a.b-c[1]' }, SOURCES)).toEqual({ x: null });
   });
 

@@ -49,7 +49,7 @@ describe('a Pass state', () => {
 });
 
 describe('a Task state', () => {
-  it('gets its parameters, and puts what it selects of the result into the raw input', async () => {
+  it('passes its Parameters to the function and writes the ResultSelector’s output into the raw input at ResultPath', async () => {
     const host = new ScriptedHost({ work: () => ({ large: [1, 2], other: 3 }) });
     const state = task('work', {
       InputPath: '$.a',
@@ -71,13 +71,13 @@ describe('a Task state', () => {
     ]);
   });
 
-  it('is called by its name without the version', async () => {
+  it('calls the function by its name without the version', async () => {
     const host = new ScriptedHost({ work: () => 'done' });
     const state = task('', { Resource: `${functionArn('work')}:live` });
     expect(await runStates({ Work: state }, {}, host)).toEqual(succeeded('done'));
   });
 
-  it('that waits for a token calls the function of its parameters with the payload', async () => {
+  it('that waits for a token calls the function named in its Parameters with the Payload', async () => {
     const host = new ScriptedHost({ review: () => 'approved' });
     const state = task('', {
       Resource: WAIT_FOR_TOKEN,

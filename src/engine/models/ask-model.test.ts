@@ -110,7 +110,7 @@ it('treats a model of Bedrock that is not ready like throttling, so that it is a
   expect((await errorOf(ask())).name).toBe('Engine.Throttled');
 });
 
-it('ends with the error of the engine that stopped it', async () => {
+it('a stopped call ends with the error that the engine stopped it with', async () => {
   const { ask } = await open(DOCUMENTED_OPENAI, ['silence']);
   const lost = engineError('claimLost', 'another executor has the edge');
   expect(await errorOf(ask(AbortSignal.abort(lost)))).toBe(lost);
@@ -128,7 +128,7 @@ it('sends no key to a server that the configured one redirects to', async () => 
   }
 });
 
-it('does not know the money without prices', async () => {
+it('the cost of a call is unknown without prices', async () => {
   endpoint = await openModelEndpoint(DOCUMENTED_OPENAI, [DOCUMENTED_OPENAI.success('fine')]);
   const { usd_per_million_input_tokens: _, ...settings } = endpoint.settings;
   const ask = await openModel(settings, DOCUMENTED_OPENAI.env);

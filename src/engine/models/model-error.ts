@@ -51,7 +51,7 @@ const errorType = (headers: Record<string, string> | undefined): string | undefi
 
 const SPENT_CODE =
   /"(?:code|type|error_code)"\s*:\s*"(?:insufficient_quota|billing_error|enforced_spend_limit_reached)"/;
-/** Where the code is that of any other refused request. */
+/** For providers whose code is the same for every refused request. */
 const SPENT_MESSAGE =
   /credit balance is too low|too many tokens per day|reached your specified (?:workspace )?api usage limits/i;
 

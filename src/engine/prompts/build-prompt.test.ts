@@ -20,7 +20,7 @@ const input: ConstructionPrompt = {
 };
 const markOf = (text: string): string => /between <<<([0-9a-f]{16}) /.exec(text)?.[1] ?? '';
 
-it('contains everything, the most important first, with the digest of its text', () => {
+it('a prompt contains everything, the most important first, with the digest of its text', () => {
   const { text, sha256, tokens, left_out } = buildPrompt(input);
   const places = [
     'REQ-F-AUTH-001',

@@ -163,7 +163,7 @@ async function readBlob(sha256: string, bytesMax: number, { getBlob }: RunnerToo
   // All files of a candidate are in memory, and the limit of a manifest counts what it says of their sizes.
   if (bytes.byteLength > bytesMax) throw new Error(`The blob ${sha256} has more than ${bytesMax} bytes.`);
   if (sha256Of(bytes) === sha256) return bytes;
-  throw new Error(`The blob ${sha256} has other content than its name says.`);
+  throw new Error(`The content of the blob ${sha256} does not match its SHA-256.`);
 }
 
 const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');

@@ -33,7 +33,7 @@ const STEP: RunStep = {
   ...{ started_at: '', ended_at: '', duration_ms: 1, cost: NO_COST },
 };
 
-it('has the result of a completed step only for the same step, iteration and input', async () => {
+it('the journal has the result of a completed step only for the same step, iteration and input', async () => {
   const earlier = { steps: [STEP], spent: NO_COST };
   const journal = new RunJournal(coordination, { put: unused, get: unused }, AUTHOR, RUN, earlier);
   expect(await journal.resultOf(KEY)).toEqual({ says: 'made' });

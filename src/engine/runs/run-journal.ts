@@ -22,7 +22,7 @@ interface CompletedStep {
   readonly output_ref: BlobReference | null;
 }
 
-/** A step that has ended here; whether the log has it is not known yet. */
+/** A step that ended in this process, before the log has confirmed it. */
 interface UnconfirmedEnd {
   readonly key: StepKey;
   readonly payload: RunEventPayload<'run_step_completed'>;

@@ -36,7 +36,7 @@ export type StepHandlers = {
 
 const STEP_CHARS_MAX = 280;
 
-/** Steps whose results are not recorded: a new executor must not reuse those of an old one. */
+/** Steps whose results are not recorded: a new executor must not reuse the results of an old one. */
 const UNRECORDED_STEPS: ReadonlySet<StepHandlerName> = new Set(['claim_edge']);
 
 /**

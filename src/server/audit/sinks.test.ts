@@ -110,7 +110,7 @@ it('keeps checkpoints in another store, each once, and reads them again as ancho
   ]);
 });
 
-it('is down as long as the other store cannot be opened, and misses nothing', async () => {
+it('a store sink is down as long as the other store cannot be opened, and misses nothing', async () => {
   const folder = await newFolder();
   const { store } = await openStoreUrl(`file:${join(folder, 'other')}`, () => {});
   const [sink] = openSinks(`store:file:${join(folder, 'other')}`, folder, folder);

@@ -52,7 +52,7 @@ export function replyResult<T extends object>(
   return isProblem(reply) ? problemToolResult(reply, handle) : successResult(render(reply));
 }
 
-/** `handle`: that of a faulty call. Its claim is unchanged, and the model may remember only this reply. */
+/** `handle` is the handle of a faulty call. Its claim is unchanged, and the model may remember only this reply. */
 export const problemToolResult = (problem: ApiProblem, handle?: McpHandle): ToolResult => ({
   ...successResult(renderProblem(problem, handle)),
   isError: true,

@@ -16,7 +16,7 @@ export interface WantedResult {
   readonly result_id?: string | undefined;
 }
 
-/** Reads the accepted result of a task, or that of a generation, or a parked one by its id. */
+/** Reads the accepted result of a task, the result of a generation, or a parked result by its id. */
 export async function readResult(client: ApiClient, wanted: WantedResult): Promise<TaskResult | ApiProblem> {
   const resultId = await resultIdOf(client, wanted);
   return typeof resultId === 'string' ? client.result(wanted.task_id, resultId) : resultId;

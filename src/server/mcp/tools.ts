@@ -125,7 +125,7 @@ const statusTool = defineTool(
 
 const resultTool = defineTool(
   'result',
-  'Read the accepted result of a task, that of a generation, or a parked one by its result_id.',
+  'Read the accepted result of a task, the result of a generation, or a parked result by its result_id.',
   'read',
   z.strictObject({
     task_id: z.string(),

@@ -204,7 +204,7 @@ export class ProjectCommitter {
   }
 }
 
-/** Records the result of a transaction that happened. */
+/** Updates the cache after a transaction was committed. */
 function applyToCache(plan: BatchPlan, cache: ProjectCache): void {
   cache.project = plan.project;
   for (const [subject, { seq, head }] of plan.heads) {

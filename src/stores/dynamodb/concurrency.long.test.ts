@@ -121,7 +121,7 @@ await describeOnDynamodb(
       expect(kindsOf(await one.commit([take(a, [permit('a2')], 10)]))).toEqual(['committed']);
     });
 
-    it('keep the time of a project at least at that of the fastest clock', async () => {
+    it('never let the time of a project fall behind the fastest clock', async () => {
       const projectKey = keyOf();
       const [store, fast] = await Promise.all([open(), open(undefined, ahead(5_000))]);
       const [first] = await fast.commit([

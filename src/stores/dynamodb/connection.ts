@@ -53,7 +53,7 @@ export class DynamoClient {
       region: options.region,
       ...(options.endpoint === null ? {} : { endpoint: options.endpoint }),
       ...(isEmulator ? { credentials: { accessKeyId: 'local', secretAccessKey: 'local' } } : {}),
-      // Retries are ours: the driver does not know which failure leaves a transaction in doubt.
+      // The store retries, not the driver, which does not know after which failures a transaction may have committed.
       maxAttempts: 1,
       requestHandler: {
         connectionTimeout: CONNECT_MS,
@@ -95,7 +95,7 @@ export class DynamoClient {
     return found;
   }
 
-  /** Yields page after page. Reads are consistent, except those of an index. */
+  /** Yields page after page. Reads are consistent, except reads of an index. */
   async *pages(query: QueryCommandInput): AsyncGenerator<DynamoItem[]> {
     for await (const { Items } of this.replies(query)) yield Items ?? [];
   }

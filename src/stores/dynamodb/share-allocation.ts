@@ -1,6 +1,6 @@
 import { type PermitShare, UNLIMITED } from './project-cache.js';
 
-/** The shares of one scope: that of the project that reserves permits, and those of the other projects. */
+/** The shares of one scope: the share of the project that reserves permits, and the shares of the other projects. */
 export interface ScopeShares {
   readonly own: PermitShare;
   readonly others: readonly PermitShare[];

@@ -8,7 +8,7 @@ export interface CheckedLine<Location> {
   readonly bytes?: Buffer;
 }
 
-/** Lines that are not valid where they are: one, or those of a block. */
+/** Lines that are not valid where they are: one line, or all lines of a block. */
 export interface LineFault<Location> {
   readonly first: Location;
   readonly last: Location;

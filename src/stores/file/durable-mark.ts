@@ -34,7 +34,7 @@ export interface DurableProgress {
 
 /**
  * Adds what the lines of a file after `from` prove. A batch is written only after everything before it is durable, so
- * its first block proves how much was: everything before it. A seal counts although its block may be damaged: a crash
+ * its first block proves that everything before the batch was. A seal counts although its block may be damaged: a crash
  * leaves lines out, but never writes a seal with other numbers. It counts only if an event of its block comes after
  * `position`, the last one that the log has: another program may have copied older lines of the log. Lines of the
  * log of another project prove nothing here.
@@ -63,7 +63,7 @@ export async function addProvenDurable(
       return;
     }
     const { lines, durable, continues } = decoded.seal;
-    // Only the lines that it counts: the seal of the block before may be damaged.
+    // Only as many lines as the seal counts. More are there if the seal of the previous block is damaged.
     const block = sinceSeal.slice(-lines);
     const later = block.find((line) => line.position > position);
     // What was durable is before the block.

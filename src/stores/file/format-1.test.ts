@@ -26,7 +26,7 @@ async function filesIn(root: string): Promise<Record<string, string>> {
   );
 }
 
-it('is refused for writing, with its folder and the command that migrates it', async () => {
+it('a format-1 log is refused for writing, with its folder and the command that migrates it', async () => {
   const root = await copyOfFormat1();
   const opening = openFileStore({ root });
   await expect(opening).rejects.toThrow(StoreRefused);
@@ -34,7 +34,7 @@ it('is refused for writing, with its folder and the command that migrates it', a
   await expect(opening).rejects.toThrow('gen migrate');
 });
 
-it('is migrated once, and only in store.json', async () => {
+it('a format-1 log is migrated once, and only in store.json', async () => {
   const root = await copyOfFormat1();
   const before = await filesIn(root);
   const migrator = fileMigrator(root);
@@ -51,7 +51,7 @@ it('is migrated once, and only in store.json', async () => {
   });
 });
 
-it('is not migrated while another process may write it', async () => {
+it('a format-1 log is not migrated while another process may write it', async () => {
   const root = await copyOfFormat1();
   const lock = await nodeDisk.lock(`${root}/lock`);
   await expect(fileMigrator(root).up()).rejects.toThrow(StoreInUse);
@@ -59,7 +59,7 @@ it('is not migrated while another process may write it', async () => {
   expect(await fileMigrator(root).status()).toMatchObject({ found: 1 });
 });
 
-it('is read after the migration, by position and by subject', async () => {
+it('a format-1 log is read after the migration, by position and by subject', async () => {
   const store = await openFileStore({ root: await migrated() });
   const events = await format1Events();
   expect(await allEvents(store, KEY)).toEqual(events);
@@ -98,7 +98,7 @@ it.each([64 * 1024 * 1024, 1])(
   },
 );
 
-it('takes a format-1 line after a format-2 line for another program’s', async () => {
+it('a format-1 line after a format-2 line counts as a line of another program', async () => {
   const root = await migrated();
   const path = join(root, 'acme/shop/events.jsonl');
   const before = await readFile(path, 'utf8');
@@ -117,7 +117,7 @@ it('takes a format-1 line after a format-2 line for another program’s', async 
   await again.close();
 });
 
-it('is damaged if any byte of a line changes', async () => {
+it('a format-1 log is damaged if any byte of a line changes', async () => {
   const path = 'acme/shop/segments/000000000001.jsonl';
   for (const [from, to] of [
     ['"CLAIM_ACQUIRED"', '"CLAIM_ACQUIREE"'],
@@ -134,7 +134,7 @@ it('is damaged if any byte of a line changes', async () => {
   }
 });
 
-it('refuses to serve a log that was truncated while it is open', async () => {
+it('the store refuses to serve a log that was truncated while it is open', async () => {
   const root = await migrated();
   const store = await openFileStore({ root });
   await store.projects(KEY.tenant_id);
@@ -145,7 +145,7 @@ it('refuses to serve a log that was truncated while it is open', async () => {
   await store.close();
 });
 
-it('is damaged if a line is removed, also one without an event', async () => {
+it('a format-1 log is damaged if a line is removed, also one without an event', async () => {
   const root = await migrated();
   const path = join(root, 'acme/shop/segments/000000000006.jsonl');
   const lines = (await readFile(path, 'utf8')).split('\n');

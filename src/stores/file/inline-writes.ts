@@ -4,9 +4,9 @@ const INLINE_MS_MAX = 20;
 const THREADS_FOR_MS = 1000;
 
 /**
- * Decides which writes run in the event loop. The system keeps a small write in memory and takes microseconds for it;
- * handing it to a thread and back takes many times that. But a system that is short of memory makes writers wait for the
- * disk: after one slow write, threads take them for a while, so that nothing else waits.
+ * Decides which writes run in the event loop. The operating system buffers a small write within microseconds; passing it
+ * to a thread and back takes many times as long. But a system that is short of memory makes writers wait for the disk:
+ * after one slow write, threads do the writes for a while, so that the event loop does not wait.
  */
 export class InlineWrites {
   private threadsUntilMs = Number.NEGATIVE_INFINITY;

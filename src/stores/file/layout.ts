@@ -47,7 +47,7 @@ export function idOfFolder(name: string): string | null {
   return id !== '' && folderName(id) === name ? id : null;
 }
 
-/** The folder of the blobs, beside those of the tenants; no tenant's folder name begins with `_`. */
+/** The folder of the blobs, beside the tenants' folders; no tenant's folder name begins with `_`. */
 export const BLOBS_FOLDER = '_blobs';
 
 /** The write-ahead log, which all projects share. */

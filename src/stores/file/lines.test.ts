@@ -83,7 +83,7 @@ it('decodes an event unchanged, whatever its strings contain', () => {
   expect(Object.keys(decoded(linesOf(text)[0]).event ?? {}).sort()).toEqual(Object.keys(EVENT).sort());
 });
 
-it('has project and feature beside the edge for other tools, and not in the event', () => {
+it('a line has project and feature beside the edge for other tools, and not in the event', () => {
   const event = { ...EVENT, feature_id: 'REQ-F-1', edge: 'design→code' };
   const [line = ''] = linesOf(batchText([[[event], {}]]));
   expect(line).toContain('"feature_id":"REQ-F-1","edge":"design→code"');
@@ -91,7 +91,7 @@ it('has project and feature beside the edge for other tools, and not in the even
   expect(decoded(line).event).toEqual(event);
 });
 
-it('has the iteration and the delta of its payload where the monitor of the family looks, and not in the event', () => {
+it('a line has the iteration and the delta of its payload where the family’s monitor looks, and not in the event', () => {
   const payload = { iteration: 3, delta: 2, status: 'iterating' };
   const event = { ...EVENT, feature_id: 'REQ-F-1', edge: 'design_code', payload };
   const [line = ''] = linesOf(batchText([[[event], {}]]));

@@ -6,8 +6,8 @@ import { decodeLine } from './log-line.js';
 export const OWN_PREFIXES = [V1_PREFIX, Buffer.from('{"event_id":"'), Buffer.from('{"log":{')];
 
 /**
- * Whether the start of a file is that of a log of ours, rather than of another program: it has a line of ours, or no
- * whole line and the beginning of one.
+ * Whether a file that starts like this is a log of Genesis Fleet and not of another program: it has a line of ours, or
+ * only the beginning of one.
  */
 export function isOwnLog(start: Buffer): boolean {
   let lines = 0;

@@ -364,7 +364,7 @@ describe('a write after the damaged one', () => {
     );
   });
 
-  /** The log after commits that are each a write of their own. */
+  /** The log after commits that are each written separately. */
   async function logAfter(...commits: readonly (readonly Transaction[])[]): Promise<Buffer> {
     const root = await temporaryFolder();
     const store = await openFileStore({ root });

@@ -70,7 +70,7 @@ async function loadStartingPoint(
     try {
       return await loadSnapshot(context.disk, folder, context.key, context.permits);
     } catch (error) {
-      context.warn(`The snapshot ${folder} is left aside (${messageOf(error)}); the log is read instead.`);
+      context.warn(`The snapshot ${folder} is not used (${messageOf(error)}); the log is read instead.`);
     }
   }
   return { state: emptyState(context.key, context.permits), point: null };
@@ -228,7 +228,7 @@ async function cutTornTail(
   }
 }
 
-/** An end of the log that is not whole is read as one piece. */
+/** The unfinished end of a log is read into memory at once. */
 const TAIL_BYTES_MAX = 256 * 1024 * 1024;
 
 const MISSING = 'the file is missing';

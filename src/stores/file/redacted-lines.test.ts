@@ -31,7 +31,7 @@ it('accepts a redacted line if a redaction event of the coordinator records its 
   expect(unrecordedWith({ subject: HISTORY_SUBJECT, payload })).toEqual([]);
 });
 
-it('does not accept an imported event of the same type as an redaction', () => {
+it('does not accept an imported event of the same type as a redaction', () => {
   expect(unrecordedWith({ payload: { ...payload, imported: { from: 'x' } } })).toEqual(['line 1']);
 });
 

@@ -17,7 +17,7 @@ export interface Seal {
   readonly durable: number;
   /** The store's time at the last transaction of the block. Events carry the time of their command. */
   readonly at_ms: number;
-  /** The block before was written together with this one, so this one does not prove that it was durable. */
+  /** The previous block was written together with this one, so this one does not prove that the previous was durable. */
   readonly continues?: true;
   /** The foreign lines that this seal covers: this many, from the first that no earlier seal covers. */
   readonly foreign?: ForeignCover;

@@ -4,8 +4,8 @@ import { decodeLine } from './log-line.js';
 import { SEAL_PREFIX, type Seal } from './seal.js';
 
 /**
- * A line of which only the place in the log is read. `event_json` is the text of its event, without the field `log`:
- * that is much of the text and of the work of parsing.
+ * A line of which only its place in the log is parsed. `event_json` is the text of its event without the field `log`,
+ * which is a large part of the text and of the time to parse it.
  */
 export type SkimmedLine =
   | { readonly kind: 'transaction'; readonly event_json: string | null; readonly log: LineLog }

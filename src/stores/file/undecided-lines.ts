@@ -74,7 +74,7 @@ export class UndecidedLines<Location> {
   }
 
   private push(bytes: Buffer, location: Location): void {
-    // A copy: a line may be a part of a large buffer that would be kept for it.
+    // Copied, because a line may be a slice that keeps a large buffer in memory.
     this.lines.push({ bytes: Buffer.from(bytes), location, bytesBefore: this.byteCount });
     this.byteCount += bytes.length;
   }

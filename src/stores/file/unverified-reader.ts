@@ -16,8 +16,8 @@ const NEWLINE = 0x0a;
 /**
  * Reads a log for display only; nothing may be decided on it. Every line must name the project, the next position and
  * its part of the transaction, every seal must count the lines of its block, and the log must reach as far as it was
- * known to be durable: torn, missing or reordered lines are detected. The contents are trusted, because no digests are
- * computed but that of the last block, which another program may have imitated; recovery and `gen verify` do that.
+ * known to be durable: torn, missing or reordered lines are detected. The contents are trusted: only the digest of the
+ * last block is computed, because another program may have imitated that block. Recovery and `gen verify` compute all.
  *
  * False: something does not match, or a writer was active. What was read is then worthless.
  */
@@ -41,8 +41,8 @@ export async function readLogUnverified(
     onWhole: () => {},
   });
   const check: LineCheck = { lines, lastBlock };
-  // Opened before the sealed files are listed: if it is sealed meanwhile, its first position comes twice, and does not
-  // match.
+  // Opened before the sealed files are listed: if it is sealed meanwhile, its first position is read twice, which is
+  // detected.
   const active = await disk.openRead(`${folder}/${ACTIVE_FILE}`);
   try {
     for (const firstPosition of await sealedPositions(disk, folder)) {

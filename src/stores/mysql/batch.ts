@@ -243,7 +243,7 @@ export function checkedName(name: string): string {
 }
 
 /**
- * The arguments of `commit_batch` after the batch's id. The lists of a single run are sent as they are, those of
+ * The arguments of `commit_batch` after the batch's id. The lists of a single run are sent as they are, the lists of
  * several runs as lists of lists.
  */
 export function encodeRuns(runs: readonly TransactionRun[]): BatchValue[] {

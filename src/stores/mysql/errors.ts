@@ -73,7 +73,9 @@ const UNAVAILABLE: Readonly<Partial<Record<MysqlFailure, (error: string) => stri
   read_only: () => 'read-only. Use the URL of the primary.',
 };
 
-/** Maps an error while a store is being opened: what needs a person is `StoreRefused`, with an explanation. */
+/**
+ * Maps an error from opening a store. An error that a person must fix becomes `StoreRefused`, with an explanation.
+ */
 export function toOpeningError(error: unknown, options: MysqlOptions): unknown {
   const { host, port, user, namespace } = options;
   const where = `MySQL at ${host}:${port}`;

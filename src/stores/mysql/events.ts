@@ -23,7 +23,7 @@ const LAST_BLOCK = 2 ** 32 - 1;
 
 type Condition = readonly [sql: string, ...values: SqlValue[]];
 
-/** All candidates up to a position, in order. */
+/** The events that may match a filter, up to the position `through`, in order. */
 interface CandidatePage {
   readonly events: readonly EventEnvelope[];
   readonly through: number;

@@ -39,7 +39,7 @@ export const MIGRATIONS: readonly MigrationStep[] = [
     statements: [
       ...PROCEDURES_1.map(dropProcedure),
       ...splitStatements(SCHEMA('tables')),
-      // Again, for a step that was interrupted while it dropped them.
+      // Created again, in case an earlier migration was interrupted while it dropped them.
       ...tables1,
       ...splitStatements(SCHEMA('copy')),
       ...copyNames,

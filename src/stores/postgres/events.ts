@@ -5,7 +5,7 @@ import type { PostgresStatement } from './connection.js';
 import { lines, names, numbers } from './encoding.js';
 import { sql } from './queries.js';
 
-/** The fields of an event that have columns, in addition to those of its key. */
+/** The fields of an event that have columns, in addition to the fields of its key. */
 const EVENT_COLUMNS = ['event_type', ...FILTER_FIELDS] as const;
 type EventColumn = (typeof EVENT_COLUMNS)[number];
 

@@ -108,7 +108,7 @@ class PostgresWriterLoad {
       try {
         const swaps = [swapOf(this.projectKey, this.subject, seq)];
         const [outcome] = await this.store.commit([transactionOf(this.projectKey, { swaps })]);
-        // Nothing else moves this head: a conflict shows the effect of a commit that was reported as uncertain.
+        // Nothing else moves this head: a conflict means that a commit with an uncertain outcome did happen.
         seq = outcome?.kind === 'conflict' ? (outcome.heads[0]?.head?.seq ?? 0) : seq + 1;
         this.acknowledge(seq);
       } catch (error) {

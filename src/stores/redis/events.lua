@@ -31,7 +31,7 @@ local function add_positions(found, postings, position, count)
   end
 end
 
--- The postings of a name that are not in its list: those of a head are with the head.
+-- The postings of a name that are not in its list: a head's recent postings are stored with the head.
 local function recent_postings(name)
   local subject = string.match(name, '^head:(.*)$')
   if not subject then return redis.call('HGET', project .. ':index', name) or '' end

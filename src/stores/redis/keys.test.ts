@@ -102,7 +102,7 @@ function describeKeys(redis: RedisHarness): void {
     expect((await bytesSent(redis)) - sentBefore).toBeLessThan(4 * 256 * (eventBytes + 50));
   });
 
-  it('do not expire, except those of batches', async () => {
+  it('do not expire, except the keys of batches', async () => {
     const store = await redis.open();
     const fromMs = await store.now();
     await fill(store);

@@ -1,7 +1,7 @@
 -- Put before the scripts that write events.
 --
 -- What a script must know of a head is beside it, as `seq end postings`: Redis hashes every byte that a script reads, so
--- scripts do not read heads. The end is that of the permit on the head, 0: it has none. Postings are positions of events:
+-- scripts do not read heads. The end is when the head's permit ends; 0: it has none. Postings are positions of events:
 -- `base:3,5-7` are the third and the fifth to seventh event of the commit that began after position `base`; several are
 -- separated by spaces. Old postings move to a list, so that what is rewritten stays small.
 
@@ -161,7 +161,7 @@ local function forget_requests(project, now, count)
   end
 end
 
--- `keys` are those of `requests`, in which each is followed by its text.
+-- `keys` are the keys in `requests`, where each key is followed by its text.
 local function write_requests(project, now, requests, keys)
   if #keys == 0 then return end
   write('HSET', project .. ':requests', requests)

@@ -117,7 +117,7 @@ export class Conversion {
     }
   }
 
-  /** Version 1 has not recorded which permits are on heads: those of a scope are if all its members are subjects. */
+  /** Version 1 did not record which permits are on heads: a scope's permits are if all its members are subjects. */
   private async convertScope(old: string, tenant_id: string, scope: string): Promise<void> {
     const tenant = this.keys.tenant(tenant_id);
     const members = pairsOf(await this.list(['ZRANGE', old, '0', '-1', 'WITHSCORES']));

@@ -50,7 +50,7 @@ local function first_above(list, position)
   return low
 end
 
--- The position after which the commit of an event began, and that of the last event of the commit; nil if no other
+-- The position after which the commit of an event began, and the position of the commit's last event; nil if no other
 -- commit followed.
 local function commit_of(project, position)
   local index = first_above(project .. ':commits', position)

@@ -99,7 +99,7 @@ function testBlobs({ url, client, createBucket }: S3TestServer): void {
   });
 }
 
-test('is unavailable, with the reason, while no server is at the endpoint', async () => {
+test('the blob store is unavailable, with the reason, while no server listens at the endpoint', async () => {
   const endpoint = `http://127.0.0.1:${await freePort()}`;
   await expect(openAt(endpoint, 'bucket')).rejects.toThrow(StoreUnavailable);
   await expect(openAt(endpoint, 'bucket')).rejects.toThrow(/S3 does not respond \(ECONNREFUSED.*reachable/);
@@ -129,13 +129,16 @@ test.each([
   [404, 'NoSuchBucket', /bucket of GENESIS_BLOBS does not exist/],
   [409, 'ConditionalRequestConflict', /S3 is busy/],
   [400, 'InvalidRequest', /S3 rejected the request \(InvalidRequest/],
-])('is unavailable with advice when a write is answered with %i %s', async (status, code, advice) => {
-  const { endpoint } = await answering((method) => (method === 'PUT' ? { status, code } : { status: 200 }));
-  const blobs = await openAt(endpoint, 'bucket');
-  const put = blobs.put('acme', digestOf('x'), Buffer.from('x'));
-  await expect(put).rejects.toThrow(StoreUnavailable);
-  await expect(put).rejects.toThrow(advice);
-});
+])(
+  'the blob store is unavailable with advice when a write is answered with %i %s',
+  async (status, code, advice) => {
+    const { endpoint } = await answering((method) => (method === 'PUT' ? { status, code } : { status: 200 }));
+    const blobs = await openAt(endpoint, 'bucket');
+    const put = blobs.put('acme', digestOf('x'), Buffer.from('x'));
+    await expect(put).rejects.toThrow(StoreUnavailable);
+    await expect(put).rejects.toThrow(advice);
+  },
+);
 
 test('writes without a condition where the server knows none', async () => {
   const { endpoint, calls } = await answering((method, hasCondition) => {

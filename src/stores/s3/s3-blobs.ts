@@ -128,7 +128,7 @@ export class S3Blobs implements Blobs {
   private async assertUsable(): Promise<void> {
     await this.client.config.region().catch(() => {
       throw new StoreRefused(
-        'GENESIS_BLOBS: no AWS region is configured. Set AWS_REGION to that of the bucket.',
+        "GENESIS_BLOBS: no AWS region is configured. Set AWS_REGION to the bucket's region.",
       );
     });
     const { bucket: Bucket } = this.options;

@@ -2,7 +2,7 @@ import { escapeId, FOLDER_NAME_MAX } from '../../stores/file/layout.js';
 
 /**
  * A readable folder name for a feature's id: `REQ-F-AUTH-001` gives `REQ-F-AUTH-001+u`. The suffix says which letters
- * are capitals: all (`u`), or those of a bit mask; an id without capitals has none. So ids that differ only in case
+ * are capitals: all (`u`), or a bit mask; an id without capitals has no suffix. So ids that differ only in case
  * have different folders on a case-insensitive file system too. No id has a `+` in its name: it is escaped.
  */
 export function featureFolder(featureId: string): string {

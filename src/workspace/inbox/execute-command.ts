@@ -41,7 +41,7 @@ type CommandReply =
   | RecalledRefusal
   | RefusedDrafts
   | Problem;
-/** A reply with the folders of a grant, or why those of an ended grant are kept. */
+/** A reply with the folders of a grant, or why the folders of an ended grant are kept. */
 export type InboxReply = CommandReply & {
   readonly work?: string;
   readonly scratch?: string;

@@ -32,7 +32,7 @@ const needsOf = (found: ReturnType<typeof find>) =>
   Object.fromEntries(found.files.map(({ path, need }) => [path, need]));
 
 describe('the context files of an edge', () => {
-  it('are those of the context and specification folders, with their content', () => {
+  it('are the files of the context and specification folders, with their content', () => {
     write(
       '.ai-workspace/context/project_constraints.yml',
       'specification/INTENT.md',

@@ -35,7 +35,7 @@ export interface Coverage {
 
 export interface CoverageInput {
   readonly scan: TagScan;
-  /** Keys that features deliver: required like those of a specification. */
+  /** Keys that features deliver: required like the keys of a specification. */
   readonly feature_keys: readonly string[];
   readonly layers: readonly CoverageLayer[];
   /** If given, only these keys. */

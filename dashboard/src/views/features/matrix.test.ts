@@ -22,7 +22,7 @@ const statusOf = (...features: object[]) =>
     start_would: { feature: 'F', edge: 'b' },
   }) as unknown as MethodologyStatus;
 
-test('has a column per edge in the order of the graph, and no cell where a profile lacks the edge', () => {
+test('the matrix has a column per edge in the order of the graph, and no cell where a profile lacks the edge', () => {
   const { columns, rows } = matrixOf(
     statusOf(
       feature('F', { you_are_here: [stop('b', '●'), stop('a', '✓')] }),
@@ -37,7 +37,7 @@ test('has a column per edge in the order of the graph, and no cell where a profi
   expect(rows[0]?.cells[1]).toMatchObject({ agents: ['ada'], isNext: true, hint: 'Iteration 3, delta 2.' });
 });
 
-test('says what keeps an edge from continuing', () => {
+test('a cell says what keeps an edge from continuing', () => {
   const wordsOf = (more: object) =>
     matrixOf(statusOf(feature('G', more))).rows[0]?.cells.map((cell) => cell?.word);
   expect(wordsOf({ status: 'stuck', you_are_here: [stop('b', '●')] })).toEqual(['stuck']);

@@ -63,7 +63,7 @@ it('draws more tasks than can be read as boxes, a path per state', () => {
   ]);
 });
 
-it('draws a line per known dependency, those of the critical path marked, and not without limit', () => {
+it('the graph draws a line per known dependency, marks the critical path, and limits the number of lines', () => {
   const lines = planLines(
     [task('A1', ['Z9']), task('A2', ['A1']), task('A3', ['A1', 'A2'])],
     ['A1', 'A2', 'A3'],

@@ -77,7 +77,7 @@ describe('the tasks of a plan', () => {
 });
 
 describe('the layout', () => {
-  it('places tasks by track and depth, and stacks those of the same place', () => {
+  it('places tasks by track and depth, and stacks tasks at the same place', () => {
     const tasks = [task('A1'), task('A2'), task('A3', ['B2', 'A1']), task('B1'), task('B2', ['B1'])];
     const { positions, lanes, width } = layoutPlan(tasks);
     const xs = tasks.map(({ id }) => (positions.get(id)?.x ?? 0) / COLUMN_WIDTH);

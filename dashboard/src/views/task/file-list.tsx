@@ -6,7 +6,7 @@ import { compareFiles, type FileChange, type ResultFile, sizeText } from './resu
 const FILES_SHOWN_MAX = 200;
 const TONES = { added: 'mark-good', changed: 'mark-warn', removed: 'mark-bad', same: '' } as const;
 
-/** The files of a result, each opened on request; compared with those of the accepted result, if there is one. */
+/** The files of a result, each opened on request; compared with the files of the accepted result, if there is one. */
 export function FileList({
   files,
   accepted = null,

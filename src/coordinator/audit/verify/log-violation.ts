@@ -5,8 +5,8 @@ export interface LogViolation {
   /** If a whole block is broken: its last line. */
   readonly last_line?: number;
   /**
-   * `CHAIN`: the log itself is damaged. `INV-nn`: its events violate an invariant. `RUN-nn`: those of a run violate a rule
-   * of runs. `TRAILING`: lines were not read.
+   * `CHAIN`: the log itself is damaged. `INV-nn`: its events violate an invariant. `RUN-nn`: the events of a run violate
+   * a rule of runs. `TRAILING`: lines were not read.
    */
   readonly rule: string;
   readonly subject: string | null;

@@ -66,7 +66,10 @@ export function resultContext(evidence: Evidence): ResultContext | null {
   };
 }
 
-/** `A-001-a@2.0,A-002-b@1.1`: each input with its generation and how often it was reopened. Long lists are a digest. */
+/**
+ * The inputs that a grant names, as `task@generation`. The event stores `id@generation.reopenings,…`, or a digest if the
+ * list is long.
+ */
 function inputsOfGrant(grant: ResultEvent, evidence: Evidence): ReadonlySet<string> | null {
   const inputs = grant.payload?.inputs ?? '';
   if (inputs === '') return new Set();

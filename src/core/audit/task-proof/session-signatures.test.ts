@@ -82,11 +82,11 @@ const commands = Object.keys(CASES) as SignedCommandBody['command'][];
 const ANOTHER = 'the session signed this command, but it is not the one of the event';
 
 describe.each(commands)('a signature of %s', (command) => {
-  it('is that of its event', () => {
+  it('matches its event', () => {
     expect(faultOf(command)).toBeNull();
   });
 
-  it('is not that of an event of another request or agent', () => {
+  it('does not match an event of another request or agent', () => {
     expect(faultOf(command, { fields: { request_id: 'r2' } })).toBe(ANOTHER);
     const isClaim = command === 'claim_task' || command === 'next';
     expect(faultOf(command, { fields: { agent_id: 'beta' } })).toBe(isClaim ? ANOTHER : null);
@@ -104,7 +104,7 @@ describe.each(commands)('a signature of %s', (command) => {
   });
 });
 
-it('is not that of an event of another task, generation, result or kind', () => {
+it('a signature does not match an event of another task, generation, result or kind', () => {
   expect(faultOf('claim_task', { fields: { subject: 'A-002-b' } })).toBe(ANOTHER);
   expect(faultOf('release_claim', { fields: { generation: 4 } })).toBe(ANOTHER);
   expect(faultOf('release_claim', { fields: { subject: 'REQ-F-A#code_unit_tests' } })).toBe(ANOTHER);

@@ -125,7 +125,7 @@ function signaturesFault(proof: TaskProof, events: readonly ResultEvent[], check
   return null;
 }
 
-/** Puts a proof together. The bodies are those of signed commands, as far as they are known; null if there is no result. */
+/** Puts a proof together, with the bodies of signed commands as far as they are known; null if there is no result. */
 export function assembleTaskProof(
   taskId: string,
   proofs: readonly InclusionProof[],

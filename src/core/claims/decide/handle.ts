@@ -20,7 +20,7 @@ export function handleFault(head: Head, handle: ClaimHandle, context: DecisionCo
   return isHolderHandle(head, handle, context) ? null : 'SESSION_MISMATCH';
 }
 
-/** Refusal for events reported about a subject: of a live claim only the holder may report, otherwise anybody may. */
+/** Refusal for events reported about a subject: during a live claim only the holder may report, otherwise anyone. */
 export function reporterFault(
   head: Head,
   handle: ClaimHandle | null,

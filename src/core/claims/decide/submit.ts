@@ -213,7 +213,7 @@ const WORK_LOST_CODES = new Set<DecisionCode>([
 
 /**
  * Refuses a submission and records it. Work that is lost under a valid grant is parked: stored under its result id, for
- * a later adoption. A refusal of the holder is a sign of life; that of another sender changes nothing.
+ * a later adoption. A refused submission of the holder is a sign of life; any other sender's changes nothing.
  */
 function refuseSubmission(
   head: Head,

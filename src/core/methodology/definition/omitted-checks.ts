@@ -4,7 +4,7 @@ import type { Feature, Methodology } from './methodology.js';
 import { profileEdges, profileOf } from './profile.js';
 
 /**
- * Required checks that the project's default profile has, and that of the feature leaves out: on this edge, or with an
+ * Required checks that the project's default profile has and the feature's profile leaves out: on this edge, or with an
  * edge that it skips. An agent chooses the profile of a feature that it spawns. Agent checks are not listed, because
  * an agent reports them itself.
  */
@@ -24,7 +24,7 @@ const guardedChecks = (project: Methodology, feature: Feature, edge: string): st
     .filter(({ type, required }) => required && type !== 'agent')
     .map(({ type, name }) => (type === 'human' ? 'a human check' : name));
 
-/** Edges that the default profile requires, and that of the feature does not. */
+/** Edges that the default profile requires and the feature's profile does not. */
 function skippedEdges(project: Methodology, feature: Feature): string[] {
   const requiredEdges = (profile: string): string[] =>
     profileEdges(profileOf(project, { profile }), project.topology)

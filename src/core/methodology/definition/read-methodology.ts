@@ -138,7 +138,7 @@ function warnAboutMissingEdges(profiles: Readonly<Record<string, Profile>>, { fi
   }
 }
 
-/** The built-in profiles and those of the workspace. A workspace profile replaces the built-in one of the same name. */
+/** The built-in profiles and the workspace's profiles. A workspace profile replaces the built-in one of the same name. */
 function profilesOf(
   files: WorkspaceFiles,
   names: EdgeNameIndex,

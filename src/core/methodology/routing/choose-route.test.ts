@@ -429,7 +429,7 @@ describe('work on shared modules', () => {
   const project = { features, events: log, claims, modules, request: { agent_id: 'bob' } };
 
   // req: RTE-007, RTE-008
-  it('gives a warning across agents, with the shared modules and an order (7.2)', () => {
+  it('warns when another agent works on a shared module, and names the modules and the order to build in (7.2)', () => {
     const route = go(project);
     expect(route).toMatchObject({ feature: 'B', refused: null });
     expect(route.parallel).toEqual([

@@ -50,7 +50,7 @@ it.each(['junit', 'tap', 'pytest', 'vitest', 'jest', 'go', 'cargo', 'lcov', 'cob
 
 it('refuses a report that is too large before it is parsed', () => {
   expect(parseReport('junit', new Uint8Array(REPORT_BYTES_MAX + 1))).toEqual({
-    says: expect.stringContaining('more than'),
+    says: expect.stringContaining('exceeds the limit'),
   });
 });
 
@@ -104,7 +104,7 @@ it.each([
 it.each([
   ['its diagnostics', 'ok 1\n  ---\n  not ok 2\n  ...\nok 2\n1..2\n', tests(2, 0, 0)],
   [
-    'those of subtests',
+    'the diagnostics of subtests',
     '    not ok 1\n      ---\n      a: 1\n      ...\n    1..1\nnot ok 1\n  ---\n  b: 1\n  ...\n1..1\n',
     tests(0, 1, 0),
   ],

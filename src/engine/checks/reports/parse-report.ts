@@ -33,7 +33,7 @@ export type ParsedReport = ReportCounts | { readonly says: string };
 /** May take long for a report that was made to: use `readReport`, which runs it in a thread with a time limit. */
 export function parseReport(format: ReportFormat, bytes: Uint8Array): ParsedReport {
   if (bytes.length > REPORT_BYTES_MAX)
-    return { says: `The report has more than ${REPORT_BYTES_MAX} bytes, which is the limit.` };
+    return { says: `The report exceeds the limit of ${REPORT_BYTES_MAX} bytes.` };
   try {
     return PARSERS[format](new TextDecoder('utf-8').decode(bytes));
   } catch (error) {

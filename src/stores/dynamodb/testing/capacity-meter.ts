@@ -6,7 +6,7 @@ export interface CapacityUse {
   transactions: number;
   /** Items that transactions wrote, deleted or checked. */
   transaction_items: number;
-  /** Items that were written otherwise, such as those of an index. */
+  /** Items that were written otherwise, such as index items. */
   other_items: number;
   write_units: number;
   items_read: number;

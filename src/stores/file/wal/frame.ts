@@ -7,8 +7,8 @@ import { DIGEST_LENGTH, digestOf } from '../line.js';
  *
  *   {"frame":"…","prev":"…","parts":[{"tenant_id":"acme","project_id":"shop","segment":1,"start":512,"bytes":870}]}
  *
- * `frame` is the SHA-256 of the rest of the line, a newline and the bytes; `prev` is that of the frame before. A frame
- * is written when the one before is durable, so only the last one can be torn.
+ * `frame` is the SHA-256 of the rest of the line, a newline and the bytes; `prev` is the `frame` of the previous frame.
+ * A frame is written when the previous one is durable, so only the last one can be torn.
  */
 
 /** Where the bytes of a part belong: in the file of a project's log that begins at position `segment`. */

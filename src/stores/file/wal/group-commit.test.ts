@@ -33,7 +33,7 @@ async function rejections(commits: readonly Promise<unknown>[]): Promise<unknown
   );
 }
 
-it('makes the batches of many projects durable with few syncs of the write-ahead log, and none of their own files', async () => {
+it('a group commit makes the batches of many projects durable with few syncs of the write-ahead log, and none of their own files', async () => {
   const { root, watched, store } = await opened();
   await commitToAll(store, PROJECTS, 'second');
   expect(new Set(watched.syncs)).toEqual(new Set(['_wal.jsonl']));
@@ -42,7 +42,7 @@ it('makes the batches of many projects durable with few syncs of the write-ahead
   await store.close();
 });
 
-it('syncs the files of few projects themselves, and then has no write-ahead log', async () => {
+it('a store with few projects syncs their files, and has no write-ahead log', async () => {
   const { root, watched, store } = await opened({ direct_syncs_max: 3 });
   await store.close();
   const again = await openFileStore({ root, disk: watched.disk, direct_syncs_max: 3 });
@@ -52,7 +52,7 @@ it('syncs the files of few projects themselves, and then has no write-ahead log'
   await again.close();
 });
 
-it('reports nothing before the write-ahead log is durable, but other programs see it', async () => {
+it('a store reports no commit before the write-ahead log is durable, but other programs see it', async () => {
   const { root, watched, store } = await opened();
   let release = () => {};
   const gate = new Promise<void>((resolve) => {
@@ -82,7 +82,7 @@ it('reports nothing before the write-ahead log is durable, but other programs se
   await store.close();
 });
 
-it('fails only the project whose own file cannot be written', async () => {
+it('a group commit fails only the project whose own file cannot be written', async () => {
   const { root, watched, store } = await opened();
   watched.faults.write = (path, bytes, write) =>
     isLogOf('p3')(path) ? Promise.reject(diskError('EIO')) : write(bytes);
@@ -95,7 +95,7 @@ it('fails only the project whose own file cannot be written', async () => {
   await store.close();
 });
 
-it('takes a group back whose record cannot be written, and never replays it', async () => {
+it('a group whose record cannot be written is taken back, and never replayed', async () => {
   const { root, watched, store } = await opened();
   watched.faults.write = async (path, bytes, write) => {
     if (!isWal(path)) return write(bytes);
@@ -113,7 +113,7 @@ it('takes a group back whose record cannot be written, and never replays it', as
   await store.close();
 });
 
-it('is broken if the sync of the write-ahead log fails, and acknowledges no commit of the group', async () => {
+it('a store is broken if the sync of the write-ahead log fails, and acknowledges no commit of the group', async () => {
   const { root, watched, store } = await opened();
   watched.faults.sync = (path, sync) => (isWal(path) ? Promise.reject(diskError('EIO')) : sync());
   const failed = await rejections(PROJECTS.map((project) => commitTo(store, project, 'unknown')));
@@ -125,7 +125,7 @@ it('is broken if the sync of the write-ahead log fails, and acknowledges no comm
   await again.close();
 });
 
-it('is broken if a failed record cannot be cut off', async () => {
+it('a store is broken if a failed record cannot be cut off', async () => {
   const { watched, store } = await opened();
   watched.faults.write = (path, bytes, write) =>
     isWal(path) ? Promise.reject(diskError('EIO')) : write(bytes);
@@ -137,7 +137,7 @@ it('is broken if a failed record cannot be cut off', async () => {
   await store.close();
 });
 
-it('syncs the files and empties the write-ahead log when it is full', async () => {
+it('a store syncs the files and empties the write-ahead log when it is full', async () => {
   const { root, watched, store } = await opened({ wal_bytes_max: 4000 });
   for (let round = 0; round < 5; round += 1) await commitToAll(store, PROJECTS, `event ${round}`);
   expect(watched.syncs).toContain('events.jsonl');
@@ -147,7 +147,7 @@ it('syncs the files and empties the write-ahead log when it is full', async () =
   await store.close();
 });
 
-it('is broken if a file cannot be synced when the write-ahead log is full, and keeps it', async () => {
+it('a store is broken if a file cannot be synced when the write-ahead log is full, and keeps the write-ahead log', async () => {
   const { root, watched, store } = await opened({ wal_bytes_max: 4000 });
   watched.faults.sync = (path, sync) => (isLogOf('p5')(path) ? Promise.reject(diskError('EIO')) : sync());
   const ids = ['first'];
@@ -166,7 +166,7 @@ it('is broken if a file cannot be synced when the write-ahead log is full, and k
   await again.close();
 });
 
-it('removes the write-ahead log on close; until then older programs refuse the folder', async () => {
+it('a store removes the write-ahead log on close; until then older programs refuse the folder', async () => {
   const { root, watched, store } = await opened();
   await commitToAll(store, PROJECTS, 'second');
   expect(await formatOf(root)).toBe(3);
@@ -178,7 +178,7 @@ it('removes the write-ahead log on close; until then older programs refuse the f
   await reopened(await watched.afterPowerLoss(root), ['first', 'second']);
 });
 
-it('keeps the write-ahead log on close if a file cannot be synced', async () => {
+it('a store keeps the write-ahead log on close if a file cannot be synced', async () => {
   const { root, watched, store } = await opened();
   await commitToAll(store, PROJECTS, 'second');
   watched.faults.sync = (path, sync) => (isLogOf('p5')(path) ? Promise.reject(diskError('EIO')) : sync());
@@ -187,7 +187,7 @@ it('keeps the write-ahead log on close if a file cannot be synced', async () => 
   await reopened(await watched.afterPowerLoss(root), ['first', 'second']);
 });
 
-it('never uses it in a workspace, whose log other programs read and replace', async () => {
+it('a workspace never has a write-ahead log, because other programs read and replace its log', async () => {
   const root = await temporaryFolder();
   const home = { tenant_id: 't', project_id: 'home' };
   const store: FileStore = await openFileStore({ root, home, direct_syncs_max: 0 });

@@ -58,7 +58,7 @@ it('restores what the files lost, whatever they have in its place', async () => 
   expect(await sizeOf(walFile(root))).toBeNull();
 });
 
-it('can be repeated', async () => {
+it('a replay can be repeated', async () => {
   const root = await crashed();
   await copyFile(walFile(root), join(root, 'kept'));
   await idsAfterOpening(root);

@@ -146,7 +146,7 @@ function hasDecision(value: unknown): boolean {
   return typeof value === 'number';
 }
 
-/** Adds the project's own requirements to those of the edge files. */
+/** Adds the project's own requirements to the requirements in the edge files. */
 export function applyEdgeOverrides(
   edges: Methodology['edges'],
   names: EdgeNameIndex,

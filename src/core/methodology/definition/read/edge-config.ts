@@ -136,7 +136,7 @@ function edgeOf(
   const ends = source && target ? names.find(`${source}_${target}`) : null;
   const named = edge_type ? names.find(edge_type) : null;
   if (named !== null && ends !== null && named !== ends) {
-    const message = `edge_type is the edge ${named}, but source and target are those of ${ends}: edge_type is used.`;
+    const message = `edge_type is the edge ${named}, but source and target name ${ends}: edge_type is used.`;
     file.warn(['edge_type'], message);
   }
   return named ?? ends ?? names.find(stem);
