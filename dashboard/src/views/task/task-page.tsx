@@ -4,6 +4,7 @@ import { useReply } from '../../api/use-reply.js';
 import { ForeignBlock, ForeignText } from '../../components/foreign-text.js';
 import { Replied } from '../../components/states.js';
 import { TimeText } from '../../components/time-text.js';
+import { actorName } from '../../model/actor-name.js';
 import { Claimability } from './claimability.js';
 import { Dependencies } from './dependencies.js';
 import { Generations } from './generations.js';
@@ -126,7 +127,7 @@ function ResultCard({ state: { task_id, result } }: { state: TaskState }) {
   return (
     <Card title="Result">
       <p className="quiet">
-        Of <ForeignText text={result.agent_id} />, generation {result.generation},{' '}
+        Of <ForeignText text={actorName(result.agent_id)} />, generation {result.generation},{' '}
         <TimeText at={result.submitted_at} />. Digest <span className="mono digest">{result.sha256}</span>
       </p>
       <ResultView subject={task_id} resultId={result.result_id} />
