@@ -26,7 +26,7 @@ import { policyFromRecord } from '../queue/rules-cache.js';
 import type { Environment } from '../runtime/environment.js';
 import { runInSlices } from '../runtime/run-in-slices.js';
 import { type AsyncReply, catchStoreErrors, fieldProblem, isProblem } from '../wire/problem.js';
-import { tenantProblem } from '../wire/scope.js';
+import { tenantProblem } from '../wire/project-key.js';
 
 /** A project's policy and methodology, and its tenant's limits. */
 export class SettingsService {

@@ -1,11 +1,12 @@
 import { type ReactNode, useMemo } from 'react';
 import type { Reply } from '../../api/call.js';
 import { useReply } from '../../api/use-reply.js';
-import { ForeignBlock, ForeignText } from '../../components/foreign-text.js';
 import { Replied } from '../../components/states.js';
 import { TimeText } from '../../components/time-text.js';
+import { UntrustedBlock, UntrustedText } from '../../components/untrusted-text.js';
 import { Claimability } from './claimability.js';
 import { Dependencies } from './dependencies.js';
+import { GenerationTimelineView } from './generation-timeline-view.js';
 import { Generations } from './generations.js';
 import { Notes } from './notes.js';
 import { actionsFor } from './operator-actions.js';
@@ -15,7 +16,6 @@ import { ReadinessMark } from './readiness-mark.js';
 import { ResultView } from './result-view.js';
 import { Reviews } from './reviews.js';
 import { Submissions } from './submissions.js';
-import { TimeLineView } from './time-line-view.js';
 import './task.css';
 
 type TaskState = Reply<'get_task_state'>;
@@ -27,7 +27,7 @@ export default function TaskPage({ id }: { id: string }) {
   return (
     <>
       <h1>
-        <ForeignText text={id} />
+        <UntrustedText text={id} />
       </h1>
       <Replied asked={state}>
         {(found) => (
@@ -69,7 +69,7 @@ function Summary({ state }: { state: TaskState }) {
         <span>generation {generation}</span>
         {isHeld ? (
           <span>
-            held by <ForeignText text={claim.agent_id} /> since <TimeText at={claim.claimed_at} />
+            held by <UntrustedText text={claim.agent_id} /> since <TimeText at={claim.claimed_at} />
           </span>
         ) : null}
         {parked > 0 ? <span className="mark mark-warn">{parked} parked</span> : null}
@@ -92,8 +92,8 @@ function TaskDescription({ plan, id }: { plan: Reply<'get_plan'>; id: string }) 
   return (
     <>
       <Card title="Description">
-        <ForeignBlock text={entry.description} />
-        {entry.instructions === null ? null : <ForeignBlock text={entry.instructions} />}
+        <UntrustedBlock text={entry.description} />
+        {entry.instructions === null ? null : <UntrustedBlock text={entry.instructions} />}
       </Card>
       <Card title="Dependencies">
         <Dependencies ids={entry.dependencies} />
@@ -106,12 +106,12 @@ function EdgeDescription({ state: { title = '', checks = [] } }: { state: TaskSt
   return (
     <Card title="Description">
       <p>
-        <ForeignText text={title} />
+        <UntrustedText text={title} />
       </p>
       <ul>
         {checks.map(({ name, type, criterion, required, skipped }) => (
           <li key={name}>
-            <span className="mark">{type}</span> <ForeignText text={`${name}: ${criterion}`} />
+            <span className="mark">{type}</span> <UntrustedText text={`${name}: ${criterion}`} />
             {required ? '' : ' (not required)'}
             {skipped === null ? '' : ` skipped: ${skipped}`}
           </li>
@@ -126,7 +126,7 @@ function ResultCard({ state: { task_id, result } }: { state: TaskState }) {
   return (
     <Card title="Result">
       <p className="quiet">
-        Of <ForeignText text={result.agent_id} />, generation {result.generation},{' '}
+        Of <UntrustedText text={result.agent_id} />, generation {result.generation},{' '}
         <TimeText at={result.submitted_at} />. Digest <span className="mono digest">{result.sha256}</span>
       </p>
       <ResultView subject={task_id} resultId={result.result_id} />
@@ -141,7 +141,7 @@ function History({ state }: { state: TaskState }) {
       {(lineage) => (
         <>
           <Card title="Lineage">
-            <TimeLineView lineage={lineage} />
+            <GenerationTimelineView lineage={lineage} />
             <Generations lineage={lineage} />
           </Card>
           {lineage.rejected.length === 0 ? null : (
