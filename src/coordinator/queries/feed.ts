@@ -34,8 +34,8 @@ export class EventFeed {
   ) {}
 
   async page(projectKey: ProjectKey, filter: EventFilter = {}) {
-    const fault = projectKeyProblem(projectKey);
-    if (fault !== null) return fault;
+    const problem = projectKeyProblem(projectKey);
+    if (problem !== null) return problem;
     const after = positionOfCursor(filter.after ?? '');
     if (after === null) return INVALID_CURSOR;
     const { after: _, limit = 100, type, ...rest } = canonicalFilter(filter);
@@ -59,8 +59,8 @@ export class EventFeed {
 
   /** Newest first, from before a position on. Searches a bounded part of the log: the reply's `before` continues. */
   async recentPage(projectKey: ProjectKey, filter: RecentEventFilter = {}) {
-    const fault = projectKeyProblem(projectKey);
-    if (fault !== null) return fault;
+    const problem = projectKeyProblem(projectKey);
+    if (problem !== null) return problem;
     const { before, limit = 100, type, ...rest } = canonicalFilter(filter);
     const query = { ...rest, ...(type === undefined ? {} : { types: [type] }) };
     const readPage = async () => {

@@ -171,10 +171,10 @@ export class HolderService {
     const sent = { command: 'append_event', body } as const;
     const signedFields = withSignedText(projectKey, sent, fields);
     return runSessionCommand(this.projects, projectKey, sent, (project) => {
-      const fault = roleProblem(project, [{ body: fields }], caller);
-      return fault === null
+      const problem = roleProblem(project, [{ body: fields }], caller);
+      return problem === null
         ? project.run(appendOperation(subject, signedFields, caller), caller)
-        : Promise.resolve(fault);
+        : Promise.resolve(problem);
     });
   }
 

@@ -124,8 +124,8 @@ export class PlanService {
     { request_id, if_match = null }: { request_id?: string; if_match?: number | null },
     caller: Caller,
   ): AsyncReply<PlanResult> {
-    const fault = projectKeyProblem(projectKey);
-    if (fault !== null) return fault;
+    const problem = projectKeyProblem(projectKey);
+    if (problem !== null) return problem;
     const read = await readRequest();
     if (isProblem(read)) return read;
     const operation = new PlanOperation({ verb, if_match, request_id, ...read }, caller);

@@ -55,8 +55,8 @@ export class SettingsService {
   }
 
   async getLimits(tenantId: string): AsyncReply<Limits> {
-    const fault = tenantProblem(tenantId);
-    if (fault !== null) return fault;
+    const problem = tenantProblem(tenantId);
+    if (problem !== null) return problem;
     return catchStoreErrors(async () => {
       const tenant = await this.projects.tenantLimits(tenantId);
       await tenant.project.refresh();
@@ -67,8 +67,8 @@ export class SettingsService {
   async putLimits(tenantId: string, body: unknown, caller = OPEN_CALLER): AsyncReply<Limits> {
     const fields = parseBody(limitsBody, body);
     if (isProblem(fields)) return fields;
-    const fault = tenantProblem(tenantId);
-    if (fault !== null) return fault;
+    const problem = tenantProblem(tenantId);
+    if (problem !== null) return problem;
     const { request_id: _, signature: __, ...change } = fields;
     return catchStoreErrors(async () => {
       const tenant = await this.projects.tenantLimits(tenantId);

@@ -73,9 +73,9 @@ async function readArchive(
   const first = await reading.next();
   const header = first.done === true ? null : asHeader(first.value);
   if (header === null) return brokenArchive('It does not start with an archive header.');
-  const fault = projectKeyProblem(header);
-  if (fault !== null)
-    return brokenArchive(`Its header names an invalid project, ${projectText(header)}: ${fault.detail}.`);
+  const problem = projectKeyProblem(header);
+  if (problem !== null)
+    return brokenArchive(`Its header names an invalid project, ${projectText(header)}: ${problem.detail}.`);
   const projectImport = new ProjectImport(store, header, blobs === null);
   await projectImport.begin();
   let lineNumber = 1;

@@ -222,7 +222,7 @@ function verifiedOutcome(
   return reason ?? noEvidenceReason(facts);
 }
 
-/** Short, because it is repeated for each check: the advice about runners is in `evidencePolicyStatus`. */
+/** Short, because it is repeated for each check: the advice about runners is in `describeEvidencePolicy`. */
 function noEvidenceReason({ candidate_sha256, is_proposed, runners }: EvidenceFacts): string {
   const proposed = is_proposed
     ? `Proposed as ${candidate_sha256.slice(0, 12)}`

@@ -1,6 +1,6 @@
 import type { Feature } from './methodology.js';
 
-/** Dependency cycles of features, as `findCycles` returns them. */
+/** Dependency cycles of features, as `findClosedCycles` returns them. */
 export function featureCycles(features: readonly Feature[], cyclesMax?: number): string[][] {
   const dependsOn = features.map(
     ({ feature_id, dependencies }) => [feature_id, dependencies.map(({ feature }) => feature)] as const,
