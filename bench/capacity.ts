@@ -1,6 +1,6 @@
 import { openDynamodbMigrator, openDynamodbStore } from '../src/stores/dynamodb/dynamodb-store.js';
 import { CapacityMeter, type CapacityUse } from '../src/stores/dynamodb/testing/capacity-meter.js';
-import { startProxy } from '../src/stores/dynamodb/testing/proxy.js';
+import { startDynamodbProxy } from '../src/stores/dynamodb/testing/proxy.js';
 import { optionsWithLongTimeouts, startDynamodb } from '../src/stores/dynamodb/testing.js';
 import { claim, renew, submit } from './cycles.js';
 import { type BenchHarness, harnessOn, newTempFolder } from './harness.js';
@@ -32,7 +32,7 @@ export async function benchCapacity(): Promise<void> {
   const migrator = await openDynamodbMigrator(options);
   await migrator.up();
   await migrator.close();
-  const proxy = await startProxy(options);
+  const proxy = await startDynamodbProxy(options);
   const meter = new CapacityMeter(proxy);
   const rows: string[][] = [];
   for (const inFlight of IN_FLIGHT) {

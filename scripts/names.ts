@@ -1,5 +1,6 @@
 import ts from 'typescript';
 import type { SourceFault, SourceText } from './source-files.js';
+import { valueNameFaults } from './value-names.js';
 
 /** Words of the first months that nobody outside this repository would understand. Prefer what the glossary says. */
 export const RETIRED_WORDS: Readonly<Record<string, string>> = {
@@ -46,15 +47,15 @@ const THIS_FILE = 'scripts/names.ts';
 const CONTRACT_FOLDER = 'src/core/contract/';
 
 /**
- * What is wrong with the names in these files: types with the name of an exported type, snake_case, retired words, and
- * schemas of the contract that are not named as their type.
+ * What is wrong with the names in these files: types with the name of an exported type, values of `src` with the name of
+ * another exported value, snake_case, retired words, and schemas of the contract that are not named as their type.
  */
 export function nameFaults(sources: readonly SourceText[]): SourceFault[] {
   const parsed = sources.map(({ file, text }) =>
     ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true),
   );
   const exporters = exportersByType(parsed);
-  return parsed.flatMap((source) => {
+  const inFiles = parsed.flatMap((source) => {
     const file = source.fileName;
     const shorthand = shorthandNames(source);
     const faults: SourceFault[] = [];
@@ -93,6 +94,7 @@ export function nameFaults(sources: readonly SourceText[]): SourceFault[] {
     visit(source);
     return faults;
   });
+  return [...inFiles, ...valueNameFaults(parsed)];
 }
 
 function plainWordFor(word: string, file: string): string | undefined {

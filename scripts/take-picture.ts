@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { chromium } from 'playwright-core';
-import { findProgram } from '../src/stores/testing/program.js';
+import { findInstalledProgram } from '../src/stores/testing/program.js';
 import { startKeptDemo } from '../test/support/kept-demo.js';
 
 /** Takes the pictures of README.md: the page while the demo runs, after the zombie's result was refused. */
@@ -8,7 +8,7 @@ const FOLDER = 'docs/images';
 const TIMEOUT_MS = 300_000;
 const WINDOW = { width: 1280, height: 920 };
 
-const executablePath = findProgram('chromium', 'chromium-browser', 'google-chrome');
+const executablePath = findInstalledProgram('chromium', 'chromium-browser', 'google-chrome');
 if (executablePath === null) throw new Error('chromium is not installed (npm run engines:install)');
 await mkdir(FOLDER, { recursive: true });
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });

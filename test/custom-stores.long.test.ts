@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { Genesis } from '../src/client/index.js';
-import { expectNoProblem, planOf } from '../src/client/testing/client-harness.js';
+import { expectNoProblem, planTextOf } from '../src/client/testing/client-harness.js';
 import { storeTests } from '../src/stores/conformance/suite.js';
 
 const run = promisify(execFile);
@@ -80,7 +80,7 @@ describe.each(KINDS)('examples/stores/%s.mjs', (kind) => {
     const cwd = await newFolder();
     const store = `module:${join(examples, `${kind}.mjs`)}?folder=${encodeURIComponent(join(cwd, 'data'))}`;
     const first = await serve(cwd, store);
-    expectNoProblem(await first.genesis.putPlan(planOf({ A: 1 })));
+    expectNoProblem(await first.genesis.putPlan(planTextOf({ A: 1 })));
     const handle = { task_id: 'A-001-part', session_id: 'sess-1' };
     const { claim } = expectNoProblem(await first.genesis.claimTask({ ...handle, agent_id: 'alice' }));
     if (claim === null) throw new Error('The task was not granted.');
@@ -111,7 +111,7 @@ test('two servers on the shared example never grant a task twice', async () => {
   const cwd = await newFolder();
   const store = `module:${join(examples, 'shared-store.mjs')}?folder=${encodeURIComponent(join(cwd, 'data'))}`;
   const servers = [await serve(cwd, store), await serve(cwd, store)];
-  expectNoProblem(await servers[0]?.genesis.putPlan(planOf({ A: 20 })));
+  expectNoProblem(await servers[0]?.genesis.putPlan(planTextOf({ A: 20 })));
   const tasks = Array.from({ length: 20 }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-part`);
   const replies = await Promise.all(
     tasks.flatMap((task_id) =>

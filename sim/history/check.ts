@@ -14,7 +14,7 @@ import type { RecordedCall } from './history.js';
 export type { HistoryViolation } from './check/violation.js';
 
 /** The evidence of a run: the calls of the clients, and afterwards the contents of the store. */
-export interface RunEvidence {
+export interface RecordedHistory {
   readonly calls: readonly RecordedCall[];
   /** The whole log of the project, in order. */
   readonly events: readonly EventEnvelope[];
@@ -34,7 +34,7 @@ export interface HistoryCheckOptions {
 
 /** Checks a history against the rules and the log. Empty: no violation. */
 export function checkHistory(
-  { calls, events, heads }: RunEvidence,
+  { calls, events, heads }: RecordedHistory,
   options: HistoryCheckOptions,
 ): HistoryViolation[] {
   const newJudge = () => new PolicyAwareLogChecker(options.limits, options.skew_margin_ms);

@@ -1,5 +1,5 @@
 import type { InboxCommand } from '../../src/workspace/inbox/command.js';
-import { parseCommand } from '../../src/workspace/inbox/command.js';
+import { parseInboxCommand } from '../../src/workspace/inbox/command.js';
 
 /** The parts of an outcome that are checked. */
 interface OutcomeFields {
@@ -29,7 +29,7 @@ export class CommandFile {
     readonly name: string,
     readonly text: string,
   ) {
-    const read = parseCommand(agent_id, name, Buffer.from(text));
+    const read = parseInboxCommand(agent_id, name, Buffer.from(text));
     this.command = 'unreadable' in read ? null : read;
   }
 

@@ -79,7 +79,7 @@ function checkOutcomes(
       `${commandFile.label} has the outcome ${lastOutcome?.code}, but the log has ${code}`,
     );
   }
-  if (lastOutcome?.ok && code === null && !isImpliedByHead(commandFile, log)) {
+  if (lastOutcome?.ok && code === null && !isConfirmedByLog(commandFile, log)) {
     world.violate(
       'INBOX-TOLD',
       `${commandFile.label} has the outcome ${lastOutcome.code}, but the log has no event`,
@@ -106,7 +106,7 @@ const CONFIRMED_EVENTS: Readonly<Record<string, string>> = {
 };
 
 /** A release or convergence that already happened is confirmed again, and a holder gets its claim back. */
-function isImpliedByHead(
+function isConfirmedByLog(
   { agent_id, command, lastOutcome }: CommandFile,
   log: readonly EventEnvelope[],
 ): boolean {

@@ -46,7 +46,7 @@ export async function readPlanSource(
 }
 
 /** Makes a plan of the file; throws a failure that lists every fault. */
-export function planOf(source: PlanSourceFile, current: CurrentPlan = NO_CURRENT_PLAN): ImportedPlan {
+export function importedPlanOf(source: PlanSourceFile, current: CurrentPlan = NO_CURRENT_PLAN): ImportedPlan {
   const { name, text, format } = source;
   if (format !== 'plan') {
     const imported = importPlan(text, format, current);

@@ -15,13 +15,13 @@ export function defaultStore(io: Io): string {
 }
 
 /** The workspace that a store URL names; null for any other store. */
-export function workspaceOf(io: Io, url: string): Workspace | null {
+export function workspaceOfStoreUrl(io: Io, url: string): Workspace | null {
   return url.startsWith(WORKSPACE) ? new Workspace(resolve(io.cwd, url.slice(WORKSPACE.length))) : null;
 }
 
 /** The folder that a store URL names; null if it names none. */
 export function folderOfStore(io: Io, url: string): string | null {
-  const workspace = workspaceOf(io, url);
+  const workspace = workspaceOfStoreUrl(io, url);
   if (workspace !== null) return workspace.events;
   if (url.startsWith(`${FILE}//`)) return fileURLToPath(url);
   return url.startsWith(FILE) ? resolve(io.cwd, url.slice(FILE.length)) : null;

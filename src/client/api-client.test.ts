@@ -4,13 +4,13 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Genesis } from './genesis.js';
 import { isProblem } from './replies.js';
-import { expectNoProblem, openClientHarness, planOf } from './testing/client-harness.js';
-import { startProxy } from './testing/proxy.js';
+import { expectNoProblem, openClientHarness, planTextOf } from './testing/client-harness.js';
+import { startFaultyProxy } from './testing/proxy.js';
 
 const AGENT = { agent_id: 'agent-a', session_id: 'sess-a' };
 
 test('completes a task from plan to lineage, with a typed value for each step', async () => {
-  const { genesis } = await openClientHarness(planOf({ A: 2 }));
+  const { genesis } = await openClientHarness(planTextOf({ A: 2 }));
   const first = expectNoProblem(await genesis.next(AGENT));
   if (!first.success) throw new Error(first.reason);
   const { task_id, generation, id: claim_id, session_id } = first.claim;
@@ -47,12 +47,12 @@ test('completes a task from plan to lineage, with a typed value for each step', 
 });
 
 test('manages the plan, tasks, limits and policy, and runs operator commands', async () => {
-  const { genesis } = await openClientHarness(planOf({ A: 1 }));
+  const { genesis } = await openClientHarness(planTextOf({ A: 1 }));
   expect(
     expectNoProblem(await genesis.addTasks([{ id: 'A-002-more', description: 'More' }])).task_count,
   ).toBe(2);
   const { version } = expectNoProblem(await genesis.plan());
-  expect(await genesis.putPlan(planOf({ A: 1 }), { if_match: version + 1 })).toMatchObject({
+  expect(await genesis.putPlan(planTextOf({ A: 1 }), { if_match: version + 1 })).toMatchObject({
     code: 'PLAN_CHANGED',
   });
   expect(expectNoProblem(await genesis.putLimits({ max_concurrent_claims: 7 })).max_concurrent_claims).toBe(
@@ -67,13 +67,13 @@ test('manages the plan, tasks, limits and policy, and runs operator commands', a
 });
 
 test('a malformed request returns a problem that names the field', async () => {
-  const { genesis } = await openClientHarness(planOf({ A: 1 }));
+  const { genesis } = await openClientHarness(planTextOf({ A: 1 }));
   const reply = await genesis.claimTask({ ...AGENT, task_id: 'no such id' });
   expect(reply).toMatchObject({ code: 'INVALID_REQUEST', status: 400, faults: [{ path: 'task_id' }] });
 });
 
 test('agent and session come from the environment if they are omitted', async () => {
-  const { genesis } = await openClientHarness(planOf({ A: 1 }));
+  const { genesis } = await openClientHarness(planTextOf({ A: 1 }));
   Object.assign(process.env, { GENESIS_AGENT: 'agent-env', GENESIS_SESSION: 'sess-env' });
   try {
     const { claim } = expectNoProblem(await genesis.claimTask({ task_id: 'A-001-part' }));
@@ -88,7 +88,7 @@ test('agent and session come from the environment if they are omitted', async ()
 test.each(['lose_reply', 'lose_request'] as const)(
   'repeats a call after %s, and it takes effect once',
   async (loss) => {
-    const { genesis, direct, proxy } = await openClientHarness(planOf({ A: 1 }));
+    const { genesis, direct, proxy } = await openClientHarness(planTextOf({ A: 1 }));
     let lost = 0;
     proxy.actionFor = () => (lost++ < 2 ? loss : 'pass');
     const reply = expectNoProblem(await genesis.claimTask({ ...AGENT, task_id: 'A-001-part' }));
@@ -108,7 +108,7 @@ describe('a busy server', () => {
 
   // req: STO-016
   test('is called again after the time in Retry-After', async () => {
-    const { genesis, proxy } = await openClientHarness(planOf({ A: 1 }));
+    const { genesis, proxy } = await openClientHarness(planTextOf({ A: 1 }));
     let requestCount = 0;
     proxy.actionFor = () => (++requestCount === 1 ? busy('0') : 'pass');
     expect(expectNoProblem(await genesis.task('A-001-part')).phase).toBe('OPEN');
@@ -116,7 +116,7 @@ describe('a busy server', () => {
   });
 
   test('is not called earlier, even if that time exceeds the retry limit', async () => {
-    const { client, proxy } = await openClientHarness(planOf({ A: 1 }));
+    const { client, proxy } = await openClientHarness(planTextOf({ A: 1 }));
     let requestCount = 0;
     proxy.actionFor = () => (++requestCount === 1 ? busy('60') : 'pass');
     const impatient = client({ retry: { within_seconds: 20 } });
@@ -126,7 +126,7 @@ describe('a busy server', () => {
 });
 
 test('a claim is suspended while a human decides, reviewed, and resumed', async () => {
-  const { genesis } = await openClientHarness(planOf({ A: 1 }));
+  const { genesis } = await openClientHarness(planTextOf({ A: 1 }));
   const first = expectNoProblem(await genesis.next(AGENT));
   if (!first.success) throw new Error(first.reason);
   const { task_id, generation, id: claim_id, session_id } = first.claim;
@@ -173,8 +173,8 @@ describe('an endless reply', () => {
 });
 
 test('returns UNREACHABLE if no server was reached, and UNKNOWN if the request may have arrived', async () => {
-  const { proxy, client } = await openClientHarness(planOf({ A: 1 }));
-  const closed = await startProxy({ port: 0 });
+  const { proxy, client } = await openClientHarness(planTextOf({ A: 1 }));
+  const closed = await startFaultyProxy({ port: 0 });
   await closed.close();
   const nobody = client({ url: closed.url, retry: { tries: 2 } });
   expect(await nobody.status()).toMatchObject({ code: 'UNREACHABLE', status: 0 });
@@ -212,7 +212,7 @@ test('does not follow a redirect: no other host gets the token or the body', asy
 
 describe('a batch of claims where signatures are required', () => {
   async function openSigned(options: () => object) {
-    const { client, direct } = await openClientHarness(planOf({ A: 1, B: 1, C: 1 }), {}, Genesis);
+    const { client, direct } = await openClientHarness(planTextOf({ A: 1, B: 1, C: 1 }), {}, Genesis);
     expectNoProblem(await direct.putLimits({ require_signatures: true }));
     const claims = ['A', 'B', 'C'].map((track) => ({
       task_id: `${track}-001-part`,

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { expectNoProblem, openClientHarness, planOf } from './testing/client-harness.js';
+import { expectNoProblem, openClientHarness, planTextOf } from './testing/client-harness.js';
 
 const idOf = (n: number) => `A-${String(n).padStart(3, '0')}-part`;
 const numbers = Array.from({ length: 100 }, (_, index) => index + 1);
 
 test('a hundred concurrent claims, renewals and results take a few requests, each with its own reply', async () => {
-  const { genesis, proxy } = await openClientHarness(planOf({ A: 99 }));
+  const { genesis, proxy } = await openClientHarness(planTextOf({ A: 99 }));
   const claims = await Promise.all(
     numbers.map((n) => genesis.claimTask({ task_id: idOf(n), agent_id: 'agent-a', session_id: 'sess-a' })),
   );
@@ -32,7 +32,7 @@ test('a hundred concurrent claims, renewals and results take a few requests, eac
 });
 
 test('sends a single call without a batch', async () => {
-  const { genesis, proxy } = await openClientHarness(planOf({ A: 2 }));
+  const { genesis, proxy } = await openClientHarness(planTextOf({ A: 2 }));
   for (const n of [1, 2]) {
     await genesis.claimTask({ task_id: idOf(n), agent_id: 'agent-a', session_id: 'sess-a' });
   }
@@ -43,7 +43,7 @@ test('sends a single call without a batch', async () => {
 });
 
 test('a malformed call does not affect the others in its batch', async () => {
-  const { genesis } = await openClientHarness(planOf({ A: 3 }));
+  const { genesis } = await openClientHarness(planTextOf({ A: 3 }));
   const replies = await Promise.all(
     [idOf(1), 'not an id', idOf(2), idOf(3)].map((task_id) =>
       genesis.claimTask({ task_id, agent_id: 'agent-a', session_id: 'sess-a' }),
@@ -58,7 +58,7 @@ test('a malformed call does not affect the others in its batch', async () => {
 });
 
 test('repeats a batch whose reply is lost, and it takes effect once', async () => {
-  const { genesis, direct, proxy } = await openClientHarness(planOf({ A: 50 }));
+  const { genesis, direct, proxy } = await openClientHarness(planTextOf({ A: 50 }));
   let lost = 0;
   proxy.actionFor = (request) => (request.endsWith('/batch') && lost++ === 0 ? 'lose_reply' : 'pass');
   const replies = await Promise.all(

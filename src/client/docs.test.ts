@@ -3,12 +3,18 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { transform } from 'esbuild';
 import { expect, test } from 'vitest';
-import { builtFile, openClientHarness, planOf, startChild, tempFolder } from './testing/client-harness.js';
+import {
+  builtFile,
+  openClientHarness,
+  planTextOf,
+  startChild,
+  tempFolder,
+} from './testing/client-harness.js';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
 test('the snippets of docs/sdk.md run in order', async () => {
-  const { server, outbox } = await openClientHarness(planOf({ A: 1 }));
+  const { server, outbox } = await openClientHarness(planTextOf({ A: 1 }));
   const folder = await tempFolder();
   const client = pathToFileURL(builtFile('index.js')).href;
   const text = await readFile(join(ROOT, 'docs', 'sdk.md'), 'utf8');

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { expectNoProblem, openClientHarness, planOf } from './testing/client-harness.js';
+import { expectNoProblem, openClientHarness, planTextOf } from './testing/client-harness.js';
 
 test('delivers every event once and in order over connections that break', async () => {
-  const { genesis, direct, proxy } = await openClientHarness(planOf({ A: 30 }));
+  const { genesis, direct, proxy } = await openClientHarness(planTextOf({ A: 30 }));
   const listening = new AbortController();
   const positions: number[] = [];
   let connections = 0;
@@ -31,7 +31,7 @@ test('delivers every event once and in order over connections that break', async
 });
 
 test('a feed resumes from a cursor, and ends with its signal', async () => {
-  const { genesis } = await openClientHarness(planOf({ A: 1 }));
+  const { genesis } = await openClientHarness(planTextOf({ A: 1 }));
   let after = '';
   for await (const { cursor } of genesis.follow()) {
     after = cursor;
@@ -51,7 +51,7 @@ test('a feed resumes from a cursor, and ends with its signal', async () => {
 });
 
 test('a request that the server refuses permanently ends the feed with its problem', async () => {
-  const { genesis } = await openClientHarness(planOf({ A: 1 }));
+  const { genesis } = await openClientHarness(planTextOf({ A: 1 }));
   const feed = genesis.follow({ after: 'no cursor of ours' });
   await expect(feed.next()).rejects.toMatchObject({ problem: { code: 'INVALID_REQUEST' } });
 });

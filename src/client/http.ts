@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withoutUndefined } from '../core/without-undefined.js';
 import { type ApiProblem, GenesisError } from './replies.js';
-import { BLOB_BYTES_MAX, bytesOf, jsonOf } from './reply-bytes.js';
+import { bytesOf, jsonOf, REPLY_BLOB_BYTES_MAX } from './reply-bytes.js';
 
 /** Limits for retrying a request that may have taken effect. */
 export interface RetryOptions {
@@ -66,7 +66,7 @@ export class Http {
     return this.send(request, async (response) => (await jsonOf(response)) as T);
   }
 
-  bytes(request: HttpRequest, bytesMax = BLOB_BYTES_MAX): Promise<Uint8Array | ApiProblem> {
+  bytes(request: HttpRequest, bytesMax = REPLY_BLOB_BYTES_MAX): Promise<Uint8Array | ApiProblem> {
     return this.send(request, async (response) => new Uint8Array(await bytesOf(response, bytesMax)));
   }
 

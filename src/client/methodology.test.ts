@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { expectNoProblem, openClientHarness, planOf } from './testing/client-harness.js';
+import { expectNoProblem, openClientHarness, planTextOf } from './testing/client-harness.js';
 
 const F = 'REQ-F-AUTH-001';
 const files = {
@@ -8,7 +8,7 @@ const files = {
 };
 
 test('every methodology call reaches its project and returns a typed value', async () => {
-  const { genesis } = await openClientHarness(planOf({ A: 1 }));
+  const { genesis } = await openClientHarness(planTextOf({ A: 1 }));
   const { methodology } = genesis;
   expect(expectNoProblem(await methodology.init({ files })).feature_count).toBe(1);
   expect(expectNoProblem(await methodology.start()).feature).toBe(F);

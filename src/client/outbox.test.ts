@@ -8,7 +8,7 @@ import {
   builtFile,
   expectNoProblem,
   openClientHarness,
-  planOf,
+  planTextOf,
   startChild,
   tempFolder,
 } from './testing/client-harness.js';
@@ -40,7 +40,7 @@ const ACCEPTED: SubmissionReply = {
 test.each(['lose_request', 'lose_reply'] as const)(
   'the next start submits the result of an agent that was killed before the reply (%s), and it counts once',
   async (loss) => {
-    const { genesis, direct, proxy, outbox } = await openClientHarness(planOf({ A: 1 }));
+    const { genesis, direct, proxy, outbox } = await openClientHarness(planTextOf({ A: 1 }));
     proxy.actionFor = (request) => (request.endsWith('/results') ? loss : 'pass');
     const child = startChild(childOf('agent'), [proxy.url, outbox]);
     expect(await child.nextLine()).toBe('working A-001-part');
@@ -67,7 +67,7 @@ test('a server that is killed and restarted loses no result, and counts none twi
   const port = (await first.nextLine()) ?? '';
   const url = `http://127.0.0.1:${port}`;
   const genesis = new Genesis({ url, project: 'shop', outbox: await tempFolder() });
-  expectNoProblem(await genesis.putPlan(planOf({ A: 6 })));
+  expectNoProblem(await genesis.putPlan(planTextOf({ A: 6 })));
   let done = 0;
   let revived: Promise<unknown> = Promise.resolve();
   const summary = await genesis.work({ ...AGENT, concurrency: 2 }, async ({ task_id }) => {
@@ -117,7 +117,7 @@ test('keeps a result without a final answer, and a refused result that the serve
 
 describe('when the outbox cannot be written', () => {
   async function withoutDisk() {
-    const harness = await openClientHarness(planOf({ A: 1 }));
+    const harness = await openClientHarness(planTextOf({ A: 1 }));
     const file = join(await tempFolder(), 'full');
     await writeFile(file, '');
     const warnings: string[] = [];

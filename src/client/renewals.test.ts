@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 import { expect, test } from 'vitest';
 import { renewalDelayMs } from './renewer.js';
-import { openClientHarness, planOf, startChild, tempFolder } from './testing/client-harness.js';
+import { openClientHarness, planTextOf, startChild, tempFolder } from './testing/client-harness.js';
 import { expectBusyAgentToKeepItsClaim } from './testing/expect-busy-agent-keeps-claim.js';
 import type { WorkSummary } from './work-options.js';
 
@@ -38,7 +38,7 @@ test('when built, renewals have their own thread: a handler that blocks past its
 });
 
 test('in a bundle without the worker file, renewals run on the main thread, with a warning', async () => {
-  const { server, outbox } = await openClientHarness(planOf({ A: 1 }));
+  const { server, outbox } = await openClientHarness(planTextOf({ A: 1 }));
   const child = startChild(await built({ 'agent.js': AGENT }), [server.url, outbox]);
   expect(await child.nextLine()).toBe('working A-001-part');
   const summary = JSON.parse((await child.nextLine()) ?? '') as WorkSummary;

@@ -3,7 +3,7 @@ import { GenesisError } from './replies.js';
 /** Far above any genuine reply: a page has at most a thousand entries. */
 const JSON_BYTES_MAX = 64 * 1024 * 1024;
 /** The largest result size that a tenant's limits allow. */
-export const BLOB_BYTES_MAX = 1024 ** 3;
+export const REPLY_BLOB_BYTES_MAX = 1024 ** 3;
 /** For one event of a stream: a command has at most 1 MiB. */
 export const FRAME_CHARS_MAX = 4 * 1024 * 1024;
 

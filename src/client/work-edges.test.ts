@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { coordinationConfig } from '../../test/support/workspace-files.js';
 import type { Genesis } from './genesis.js';
-import { expectNoProblem, openClientHarness, planOf } from './testing/client-harness.js';
+import { expectNoProblem, openClientHarness, planTextOf } from './testing/client-harness.js';
 import type { EdgeResult, EndedWork, Work } from './work-options.js';
 
 const FEATURE = 'REQ-F-AUTH-001';
@@ -39,7 +39,7 @@ const FILES = {
 
 /** A server with a plan of one task and a feature of two edges. */
 async function openWithFeature(changes: Readonly<Record<string, string>> = {}) {
-  const harness = await openClientHarness(planOf({ A: 1 }));
+  const harness = await openClientHarness(planTextOf({ A: 1 }));
   expectNoProblem(await harness.direct.methodology.init({ files: { ...FILES, ...changes } }));
   return harness;
 }

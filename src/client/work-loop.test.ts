@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { FrozenTime } from '../../test/support/frozen-time.js';
 import { Genesis } from './genesis.js';
 import type { SubmitOutcome } from './outbox.js';
-import { expectNoProblem, openClientHarness, PROJECT_KEY, planOf } from './testing/client-harness.js';
+import { expectNoProblem, openClientHarness, PROJECT_KEY, planTextOf } from './testing/client-harness.js';
 
 const AGENT = { agent_id: 'agent-a' };
 const heard = (signal: AbortSignal) =>
@@ -14,7 +14,7 @@ const heard = (signal: AbortSignal) =>
 
 // req: SDK-001
 test('completes a plan with several tasks at a time, and every result has its outcome', async () => {
-  const { genesis, direct } = await openClientHarness(planOf({ A: 5, B: 5, C: 1 }));
+  const { genesis, direct } = await openClientHarness(planTextOf({ A: 5, B: 5, C: 1 }));
   const done: string[] = [];
   let begun = 0;
   let letGo = (): void => {};
@@ -40,7 +40,7 @@ test('completes a plan with several tasks at a time, and every result has its ou
 });
 
 test('releases the work as an error, with the message, when the handler throws', async () => {
-  const { genesis, direct } = await openClientHarness(planOf({ A: 1 }));
+  const { genesis, direct } = await openClientHarness(planTextOf({ A: 1 }));
   const summary = await genesis.work({ ...AGENT, until: 'stopped' }, async (_work, { stop }) => {
     stop();
     throw new Error('the tests are red');
@@ -54,7 +54,7 @@ test('releases the work as an error, with the message, when the handler throws',
 });
 
 test('treats a result that is not JSON data as an error of the handler', async () => {
-  const { genesis, direct } = await openClientHarness(planOf({ A: 1 }));
+  const { genesis, direct } = await openClientHarness(planTextOf({ A: 1 }));
   const summary = await genesis.work(AGENT, async (_work, { stop }) => {
     stop();
     return { size: 1n };
@@ -66,7 +66,7 @@ test('treats a result that is not JSON data as an error of the handler', async (
 });
 
 test('repeats a request whose grant was lost, and does not leave the work to its lease', async () => {
-  const { client, direct, proxy } = await openClientHarness(planOf({ A: 1 }));
+  const { client, direct, proxy } = await openClientHarness(planTextOf({ A: 1 }));
   const genesis = client({ retry: { tries: 1 } });
   let lost = 0;
   proxy.actionFor = (request) => (request.endsWith('/next') && lost++ < 2 ? 'lose_reply' : 'pass');
@@ -77,7 +77,7 @@ test('repeats a request whose grant was lost, and does not leave the work to its
 });
 
 test('when stopped, aborts the handler, releases the claim and closes the session', async () => {
-  const { genesis, direct } = await openClientHarness(planOf({ A: 1 }));
+  const { genesis, direct } = await openClientHarness(planTextOf({ A: 1 }));
   const stopping = new AbortController();
   const summary = await genesis.work({ ...AGENT, signal: stopping.signal }, async (_work, { signal }) => {
     stopping.abort();
@@ -91,7 +91,7 @@ test('when stopped, aborts the handler, releases the claim and closes the sessio
 // req: SDK-003
 test('the signal aborts when an operator releases the claim', async () => {
   FrozenTime.begin();
-  const { genesis, direct } = await openClientHarness(planOf({ A: 1 }), {}, Genesis);
+  const { genesis, direct } = await openClientHarness(planTextOf({ A: 1 }), {}, Genesis);
   let why: unknown;
   const summary = await genesis.work(
     { ...AGENT, lease_duration_seconds: 1 },
@@ -114,7 +114,7 @@ test('the signal aborts when an operator releases the claim', async () => {
 
 test('a zombie stops before its lease expires, and its result is refused and parked', async () => {
   const time = FrozenTime.begin();
-  const { genesis, direct, proxy, server } = await openClientHarness(planOf({ A: 1 }), {}, Genesis);
+  const { genesis, direct, proxy, server } = await openClientHarness(planTextOf({ A: 1 }), {}, Genesis);
   const held: boolean[] = [];
   let readiness = '';
   const summary = await genesis.work(
@@ -147,7 +147,7 @@ test('a zombie stops before its lease expires, and its result is refused and par
 });
 
 test('submits a large result by blob', async () => {
-  const { genesis, direct } = await openClientHarness(planOf({ A: 1 }));
+  const { genesis, direct } = await openClientHarness(planTextOf({ A: 1 }));
   const large = 'x'.repeat(2 * 1024 * 1024);
   await genesis.work(AGENT, async () => ({ large }));
   const { results } = expectNoProblem(await direct.results('A-001-part'));
@@ -160,7 +160,7 @@ test('submits a large result by blob', async () => {
 // req: LSE-012
 test('proposes a lease from the durations of the track, within the limits of the tenant', async () => {
   FrozenTime.begin();
-  const { genesis, direct } = await openClientHarness(planOf({ A: 2, B: 1 }), {
+  const { genesis, direct } = await openClientHarness(planTextOf({ A: 2, B: 1 }), {
     max_lease_duration_seconds: 100,
   });
   const leases: Record<string, number | null> = {};
@@ -178,7 +178,7 @@ test('proposes a lease from the durations of the track, within the limits of the
 });
 
 test('until idle, asks every track before it ends', async () => {
-  const { genesis, direct } = await openClientHarness(planOf({ A: 1, B: 1 }));
+  const { genesis, direct } = await openClientHarness(planTextOf({ A: 1, B: 1 }));
   const other = { agent_id: 'agent-b', session_id: 'sess-b' };
   expectNoProblem(await direct.claimTask({ task_id: 'A-001-part', ...other }));
   const tracks = ['A', 'B'];
@@ -187,7 +187,7 @@ test('until idle, asks every track before it ends', async () => {
 });
 
 test('waits for work in a track without any', async () => {
-  const { genesis, direct, proxy } = await openClientHarness(planOf({ A: 1 }));
+  const { genesis, direct, proxy } = await openClientHarness(planTextOf({ A: 1 }));
   let polls = 0;
   proxy.actionFor = (request) => {
     // The second request shows that the first reply did not end the work.
@@ -201,7 +201,7 @@ test('waits for work in a track without any', async () => {
 
 test('signs every command of a session with a key, including renewals, and the log keeps the signatures', async () => {
   FrozenTime.begin();
-  const { client, direct } = await openClientHarness(planOf({ A: 1 }), {}, Genesis);
+  const { client, direct } = await openClientHarness(planTextOf({ A: 1 }), {}, Genesis);
   expectNoProblem(await direct.putLimits({ require_signatures: true }));
   const unsigned = await direct.claimTask({
     task_id: 'A-001-part',
@@ -220,7 +220,7 @@ test('signs every command of a session with a key, including renewals, and the l
 });
 
 test('ends the work with the problem if the server refuses permanently', async () => {
-  const { client } = await openClientHarness(planOf({ A: 1 }));
+  const { client } = await openClientHarness(planTextOf({ A: 1 }));
   const genesis = client({ project: 'no such project!' });
   const outcomes: SubmitOutcome[] = [];
   await expect(genesis.work(AGENT, async () => outcomes)).rejects.toMatchObject({ name: 'GenesisError' });

@@ -6,7 +6,7 @@ import { Coordinator } from '../coordinator/coordinator.js';
 import { openMemoryStore } from '../stores/memory/memory-store.js';
 import { OPEN_PRINCIPAL } from './auth/principal.js';
 import { createInProcessApp } from './in-process.js';
-import { COMMAND_BYTES_MAX } from './middleware/body.js';
+import { COMMAND_BODY_BYTES_MAX } from './middleware/body.js';
 import type { App } from './route.js';
 import { PROJECT_URL } from './testing/test-server.js';
 
@@ -56,7 +56,7 @@ test('refuses a body that is too large, without a declared length', async () => 
   const init = { method: 'POST', body, duplex: 'half' } as RequestInit;
   const response = await app.request(`${PROJECT_URL}/claims`, init);
   expect([response.status, await response.json()]).toMatchObject([413, { code: 'BODY_TOO_LARGE' }]);
-  expect(chunksRead).toBeLessThan((2 * COMMAND_BYTES_MAX) / chunk.length);
+  expect(chunksRead).toBeLessThan((2 * COMMAND_BODY_BYTES_MAX) / chunk.length);
 });
 
 test('streams events until the reader cancels', async () => {

@@ -6,7 +6,7 @@ import { RateLimiter } from './auth/rate-limit.js';
 import { BodyMemory } from './body-memory.js';
 import { listen } from './listen.js';
 import { DEFAULT_LISTEN_SETTINGS } from './listen-settings.js';
-import { COMMAND_BYTES_MAX } from './middleware/body.js';
+import { COMMAND_BODY_BYTES_MAX } from './middleware/body.js';
 import type { ServerContext } from './route.js';
 import { ROUTES } from './routes.js';
 import { startServer } from './server.js';
@@ -54,7 +54,7 @@ describe('a body that', () => {
   });
 
   test('is larger than a command may be is refused, with or without a Content-Length', async () => {
-    const large = JSON.stringify({ task_id: 'x'.repeat(COMMAND_BYTES_MAX) });
+    const large = JSON.stringify({ task_id: 'x'.repeat(COMMAND_BODY_BYTES_MAX) });
     expect(await code(served.request('POST', `${PROJECT_URL}/claims`, large))).toEqual([
       413,
       'BODY_TOO_LARGE',
@@ -62,7 +62,7 @@ describe('a body that', () => {
     const head = `POST ${PROJECT_URL}/claims HTTP/1.1\r\nHost: 127.0.0.1\r\n`;
     const claimed = await served.sendRaw(`${head}Content-Length: 99999999999\r\n\r\n`);
     expect(claimed).toMatch(/^HTTP\/1\.1 413 .*BODY_TOO_LARGE/s);
-    const chunk = `${COMMAND_BYTES_MAX.toString(16)}\r\n${'x'.repeat(COMMAND_BYTES_MAX)}\r\n`;
+    const chunk = `${COMMAND_BODY_BYTES_MAX.toString(16)}\r\n${'x'.repeat(COMMAND_BODY_BYTES_MAX)}\r\n`;
     const chunked = await served.sendRaw(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk}${chunk}`);
     expect(chunked).toMatch(/^HTTP\/1\.1 413 .*BODY_TOO_LARGE/s);
   });

@@ -9,7 +9,7 @@ export const newPrivateKey = (): KeyObject => generateKeyPairSync('ed25519').pri
 export const toPem = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' }).toString();
 
 /** Throws if there is no such file, or if others may read it. `what` names the key in the message. */
-export async function readPrivateFile(file: string, what: string): Promise<string> {
+export async function readPrivateKeyText(file: string, what: string): Promise<string> {
   const { mode } = await stat(file);
   if (process.platform !== 'win32' && (mode & 0o077) !== 0)
     throw new Error(`The ${what} ${file} is readable by other users. Restrict it: chmod 600 ${file}`);

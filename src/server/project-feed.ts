@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cursorAt } from '../coordinator/queries/cursor.js';
 import type { EventFeed } from '../coordinator/queries/feed.js';
-import { backoffMs } from '../coordinator/queue/backoff.js';
+import { storeRetryDelayMs } from '../coordinator/queue/backoff.js';
 import { isProblem } from '../coordinator/wire/problem.js';
 import { type ProjectKey, StoreUnavailable } from '../stores/store.js';
 import { type EncodedEvent, encodeEvent, type StreamSubscriber } from './stream-subscriber.js';
@@ -103,7 +103,7 @@ export class ProjectFeed {
       } catch (error) {
         if (!(error instanceof StoreUnavailable) || this.isEnded) throw error;
         failures += 1;
-        const waitMs = backoffMs(failures, Math.random());
+        const waitMs = storeRetryDelayMs(failures, Math.random());
         await sleep(waitMs, undefined, { ref: false });
       }
     }

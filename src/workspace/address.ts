@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { LOCK_FILE } from '../stores/file/layout.js';
 import { nodeDisk } from '../stores/file/node-disk.js';
-import { readPrivateFile } from './regular-file.js';
+import { readUserOnlyFile } from './regular-file.js';
 import type { Workspace } from './workspace.js';
 
 /** The URL of the process that holds the log, and its token; null if it has no token. */
@@ -71,7 +71,7 @@ const ADDRESS_PATTERN =
  */
 export async function readAddress(workspace: Workspace): Promise<ServerAddress | UntrustedAddress | null> {
   const path = addressFile(workspace);
-  const read = readPrivateFile(path, BYTES_MAX);
+  const read = readUserOnlyFile(path, BYTES_MAX);
   if (!Buffer.isBuffer(read))
     return read.fault === 'missing' ? null : { untrusted: `${path} ${read.message}` };
   const [, url, pid, token = null] = ADDRESS_PATTERN.exec(read.toString('utf8').trim()) ?? [];

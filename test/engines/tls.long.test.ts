@@ -10,7 +10,7 @@ import { postgresOwner, startOwnPostgres } from '../../src/stores/postgres/testi
 import { startOwnRedis } from '../../src/stores/redis/testing.js';
 import { requireEngine } from '../../src/stores/testing/engine.js';
 import { onEngine, onProgram } from '../../src/stores/testing/on-engine.js';
-import { findProgram } from '../../src/stores/testing/program.js';
+import { findInstalledProgram } from '../../src/stores/testing/program.js';
 import { freePort } from '../../src/stores/testing/server-process.js';
 
 interface CertificateFiles {
@@ -141,7 +141,7 @@ async function onRedis(authority: Authority, { cert, key }: CertificateFiles): P
   );
 }
 
-const missing = findProgram('openssl') === null ? 'openssl is not installed' : null;
+const missing = findInstalledProgram('openssl') === null ? 'openssl is not installed' : null;
 await onProgram('openssl', missing, async () => {
   const authority = new Authority();
   const certified = authority.certify('localhost');

@@ -10,8 +10,8 @@ import {
   allEvents,
   commitOne,
   KEY,
-  logFolder,
   looseEventTransaction,
+  projectLogFolder,
 } from '../../src/stores/file/testing.js';
 import { LogDamaged, StoreBroken, StoreUnavailable } from '../../src/stores/store.js';
 import { transactionOf } from '../../src/stores/transaction.js';
@@ -32,7 +32,7 @@ async function reopenedIds(root: string): Promise<string[]> {
   }
 }
 
-const verified = (root: string) => readLog({ folder: logFolder(root) }, () => {});
+const verified = (root: string) => readLog({ folder: projectLogFolder(root) }, () => {});
 
 /** The lines of a log of ours with this many blocks, of another project or of this one. */
 async function ownLog(project: string, blocks: number): Promise<string> {
@@ -136,7 +136,7 @@ it('a block that another process writes with an unfinished line after it does no
   const store = await openFileStore({ root, disk: { ...nodeDisk, pause: async () => {} } });
   await commitOne(store, looseEventTransaction('a'));
   const before = await readFile(activeFile(root), 'utf8');
-  await mkdir(logFolder(other), { recursive: true });
+  await mkdir(projectLogFolder(other), { recursive: true });
   await writeFile(activeFile(other), before);
   const forger = await openFileStore({ root: other });
   await commitOne(forger, looseEventTransaction('forged'));

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { expectNoProblem, openClientHarness, planOf } from '../../src/client/testing/client-harness.js';
+import { expectNoProblem, openClientHarness, planTextOf } from '../../src/client/testing/client-harness.js';
 import { PROJECT_URL, TestServer } from '../../src/server/testing/test-server.js';
 
 /**
@@ -80,7 +80,7 @@ it('many concurrent calls that wait for work cause no Node warning in the server
 
 it('an agent that works on many tasks concurrently with one abort signal causes no Node warning', async () => {
   const warned = expectNoWarning();
-  const { genesis, direct } = await openClientHarness(planOf({ A: MANY }));
+  const { genesis, direct } = await openClientHarness(planTextOf({ A: MANY }));
   const stop = new AbortController();
   const working = calls(MANY);
   const summary = await genesis.work(

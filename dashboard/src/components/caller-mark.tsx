@@ -1,6 +1,6 @@
 import { forgetKey, readKey } from '../api/key.js';
 import { useWhoami } from '../api/whoami.js';
-import { ForeignText } from './foreign-text.js';
+import { UntrustedText } from './untrusted-text.js';
 
 /** Who uses the page. Without its key, the page asks for another. */
 export function CallerMark() {
@@ -13,7 +13,7 @@ export function CallerMark() {
     <span className="caller quiet">
       {data === undefined ? null : (
         <span className="caller-name" title="Name and role of the caller">
-          {data.name === null ? 'no key' : <ForeignText text={data.name} />} · {data.role}
+          {data.name === null ? 'no key' : <UntrustedText text={data.name} />} · {data.role}
         </span>
       )}
       {readKey() === null || data?.name === null ? null : (

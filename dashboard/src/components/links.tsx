@@ -1,6 +1,6 @@
 import { Link } from 'wouter';
 import { linkedText } from '../model/linked-text.js';
-import { visibleText } from './foreign-text.js';
+import { visibleText } from './untrusted-text.js';
 
 export const taskPath = (id: string): string => `/task/${encodeURIComponent(id)}`;
 

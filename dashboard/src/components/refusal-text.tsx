@@ -1,5 +1,5 @@
 import type { ShownRefusal } from '../api/refusal.js';
-import { visibleText } from './foreign-text.js';
+import { visibleText } from './untrusted-text.js';
 
 export const RefusalText = ({ refusal }: { refusal: ShownRefusal | null }) =>
   refusal === null ? null : (

@@ -1,4 +1,4 @@
-import type { OverlayFile } from '../../engine/checks/work-copy.js';
+import type { CandidateFile } from '../../engine/checks/work-copy.js';
 import { collectDrafts } from '../../workspace/drafts/collect.js';
 import type { DraftGrant } from '../../workspace/drafts/draft-grant.js';
 import { isDraftRefusal } from '../../workspace/drafts/refusal.js';
@@ -8,7 +8,7 @@ import { CommandFailure, EXIT } from '../exit.js';
 import { singleLine } from '../output/text.js';
 
 /** The files that a submission of these drafts would contain, here instead of in the store. Empty if there are none. */
-export async function readCandidateFiles(workspace: Workspace, grant: DraftGrant): Promise<OverlayFile[]> {
+export async function readCandidateFiles(workspace: Workspace, grant: DraftGrant): Promise<CandidateFile[]> {
   const contents = new Map<string, Uint8Array>();
   const put = async (_: unknown, sha256: string, bytes: Uint8Array) => {
     contents.set(sha256, bytes);

@@ -7,7 +7,7 @@ import { sandboxExecutor } from '../../engine/checks/command-executor.js';
 import { checkRunner, DEFAULT_CHECK_LIMITS, runnableCheck } from '../../engine/checks/run-check.js';
 import { runChecks } from '../../engine/checks/run-checks.js';
 import { findSandbox } from '../../engine/checks/sandbox.js';
-import { createWorkCopy, isCopyRefusal, type OverlayFile } from '../../engine/checks/work-copy.js';
+import { type CandidateFile, createWorkCopy, isCopyRefusal } from '../../engine/checks/work-copy.js';
 import type { DraftGrant } from '../../workspace/drafts/draft-grant.js';
 import { Workspace } from '../../workspace/workspace.js';
 import type { CommandContext } from '../context.js';
@@ -53,7 +53,7 @@ export async function withRunChecks(
 const NO_DRAFTS = 'there are no drafts of this work here.';
 
 /** The files, or why there are none: a result by file can be submitted without drafts, and with bad ones. */
-async function draftsOf(workspace: Workspace, grant: DraftGrant): Promise<OverlayFile[] | string> {
+async function draftsOf(workspace: Workspace, grant: DraftGrant): Promise<CandidateFile[] | string> {
   try {
     const files = await readCandidateFiles(workspace, grant);
     return files.length === 0 ? NO_DRAFTS : files;
@@ -67,7 +67,7 @@ async function draftsOf(workspace: Workspace, grant: DraftGrant): Promise<Overla
 async function runOn(
   context: CommandContext,
   root: string,
-  files: readonly OverlayFile[],
+  files: readonly CandidateFile[],
   checks: readonly EffectiveCheck[],
 ): Promise<CheckReport[] | null> {
   const sandbox = await findSandbox(context.io.env.PATH);

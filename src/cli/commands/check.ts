@@ -7,7 +7,7 @@ import type { CheckExecution } from '../../engine/checks/check-runner.js';
 import type { CommandExecutor } from '../../engine/checks/command-executor.js';
 import { checkRunner, DEFAULT_CHECK_LIMITS } from '../../engine/checks/run-check.js';
 import { runChecks } from '../../engine/checks/run-checks.js';
-import { createWorkCopy, isCopyRefusal, type OverlayFile } from '../../engine/checks/work-copy.js';
+import { type CandidateFile, createWorkCopy, isCopyRefusal } from '../../engine/checks/work-copy.js';
 import { readCandidateFiles } from '../check/candidate-files.js';
 import { checkResultLines, lastLines } from '../check/check-table.js';
 import { warnAboutHumanChecks } from '../check/left-out-checks.js';
@@ -71,14 +71,14 @@ async function deterministicChecks(
 }
 
 /** The drafts of this session's claim; none without a claim. */
-async function candidateOf(context: CommandContext, taskId: string): Promise<OverlayFile[]> {
+async function candidateOf(context: CommandContext, taskId: string): Promise<CandidateFile[]> {
   const handle = await context.state.handle(await context.target(), await context.session(), taskId);
   return handle === null ? [] : readCandidateFiles(context.requireWorkspace(), handle);
 }
 
 interface CopyRun {
   readonly root: string;
-  readonly files: readonly OverlayFile[];
+  readonly files: readonly CandidateFile[];
   readonly checks: readonly EffectiveCheck[];
   readonly executor: CommandExecutor;
 }
@@ -107,7 +107,7 @@ async function runOnCopy(
 function showResults(
   context: CommandContext,
   task_id: string,
-  files: readonly OverlayFile[],
+  files: readonly CandidateFile[],
   { is_sandboxed }: CommandExecutor,
   results: readonly CheckExecution[],
 ): void {

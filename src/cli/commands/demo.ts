@@ -7,11 +7,11 @@ import { lineageTable } from '../../core/views/index.js';
 import { command, commands } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { runDemoAgent } from '../demo/agent.js';
-import { awaitStart, START_TIMEOUT_SECONDS } from '../demo/await-start.js';
 import { type DemoProcess, type DemoServer, endProcess, logFolder, startDemoServer } from '../demo/fleet.js';
 import { storyLine } from '../demo/narrator.js';
 import { DEMO_PROJECT } from '../demo/plan.js';
 import { type DemoOutcome, runDemo } from '../demo/run-demo.js';
+import { AUTO_START_SECONDS, waitForEnter } from '../demo/wait-for-enter.js';
 import { CommandFailure, EXIT, wrongUsage } from '../exit.js';
 import { parseWholeNumber } from '../option-parsers.js';
 import { lineageText } from '../output/lineage.js';
@@ -54,7 +54,7 @@ const demo = command('demo', {
         // With --keep, a person at the terminal wants to see the page.
         if (keep !== true || (context.io.stdin as ReadStream).isTTY !== true) return;
         printCommentary(context, START_PROMPT);
-        await awaitStart(context.io.stdin, signal);
+        await waitForEnter(context.io.stdin, signal);
       };
       const outcome = await runDemo({
         url,
@@ -98,7 +98,7 @@ const introText = ({ url }: DemoServer, folder: string, agents: number): string 
 
 const pageUrl = (url: string): string => `${url}/?project=${DEMO_PROJECT}`;
 
-const START_PROMPT = `Open the page, then press Enter to start the agents. They start in ${START_TIMEOUT_SECONDS} seconds otherwise.\n`;
+const START_PROMPT = `Open the page, then press Enter to start the agents. They start in ${AUTO_START_SECONDS} seconds otherwise.\n`;
 
 const NEXT_STEPS = `
 Next: connect your own agent (README.md, “Connect an agent”), or keep the server and its data for inspection:

@@ -8,7 +8,7 @@ import { warnAboutHumanChecks } from '../check/left-out-checks.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { autoIterate } from '../engine/auto-iterate.js';
-import { noConstructor, readPlan, runEdge } from '../engine/run-edge.js';
+import { noConstructor, readEdgePlan, runEdge } from '../engine/run-edge.js';
 import { EXIT, failureWithCode, wrongUsage } from '../exit.js';
 import { checklistText, reportStopped, showRun } from '../output/run.js';
 import { reportRefusal } from '../replies.js';
@@ -87,7 +87,7 @@ interface EdgeName {
 }
 
 async function showMachine(context: CommandContext, edge: EdgeName): Promise<void> {
-  const plan = await readPlan(context, edge);
+  const plan = await readEdgePlan(context, edge);
   const compiled = compileMachine(plan);
   const missing = plan.construct === null ? [noConstructor(plan.edge)] : [];
   await warnAboutHumanChecks(context, edge);

@@ -19,7 +19,7 @@ import {
 import type { OptionsOf } from '../option-table.js';
 import { startProgress } from '../output/progress.js';
 import { countText, singleLine } from '../output/text.js';
-import { defaultStore, folderOfStore, workspaceOf } from '../store.js';
+import { defaultStore, folderOfStore, workspaceOfStoreUrl } from '../store.js';
 
 const MIGRATE_OPTIONS = {
   '--store <url>': 'store URL (default: GENESIS_STORE, or the local store)',
@@ -53,7 +53,7 @@ export const migrateCommand = command('migrate', {
   help: '\nSeveral processes may run it at once: each step runs once. Of a log only store.json changes, and its lines stay. Keys created\nbefore keys were bound to their store are bound, except in a workspace, whose log may come from elsewhere: create new keys\nthere (gen key create). In a workspace the missing lines are added to .gitignore. With routes:./tenants.yml every store\nnamed in the file is migrated, and the store of the tenant: --tenant ID, or several ids separated by commas.\nWhat --point-in-time-recovery and --streams switch on costs money on AWS, and gen migrate never switches it off.\n\nExamples:\n  gen migrate --store postgres://fleet@localhost/fleet\n  gen migrate --status\n  gen migrate --dry-run > migration.sql',
   async run(context, options) {
     const reports: StoreMigrationReport[] = [];
-    for (const url of await urlsOf(context, options.store ?? defaultStore(context.io)))
+    for (const url of await expandStoreUrl(context, options.store ?? defaultStore(context.io)))
       reports.push(await migrateOne(context, url, options));
     if (options.dryRun) return;
     context.show({ stores: reports }, () => reports.flatMap((each) => reportLines(each, options)));
@@ -68,7 +68,7 @@ async function migrateOne(
 ): Promise<StoreMigrationReport> {
   const { withoutPassword } = await import('../../server/store-url.js');
   const store = withoutPassword(url);
-  const workspace = workspaceOf(context.io, url);
+  const workspace = workspaceOfStoreUrl(context.io, url);
   if (workspace !== null) {
     const migrator = await migratorOfFolder(workspace.events);
     await assertHasFeatures(store, migrator, options);
@@ -151,7 +151,7 @@ async function migrateWorkspace(
   return ignores;
 }
 
-async function urlsOf({ tenant }: CommandContext, url: string): Promise<string[]> {
+async function expandStoreUrl({ tenant }: CommandContext, url: string): Promise<string[]> {
   const { isRoutesUrl, readRoutesUrl } = await import('../../server/store-url.js');
   if (!isRoutesUrl(url)) return [url];
   const { defaultUrl, tenantIds, urlOf } = await readRoutesUrl(url);

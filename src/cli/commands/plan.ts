@@ -11,7 +11,13 @@ import { AT_OPTION } from '../option-parsers.js';
 import { drawPlan } from '../output/plan.js';
 import { startProgress } from '../output/progress.js';
 import { countText } from '../output/text.js';
-import { allTasks, currentPlanOf, type PlanSourceFile, planOf, readPlanSource } from '../plan-source.js';
+import {
+  allTasks,
+  currentPlanOf,
+  importedPlanOf,
+  type PlanSourceFile,
+  readPlanSource,
+} from '../plan-source.js';
 import { unwrapReply } from '../replies.js';
 
 const FORMAT_OPTION = {
@@ -35,19 +41,20 @@ Examples:
   async run(context, file, { format, dryRun }) {
     const source = await readPlanSource(context, file, format);
     // Faults of the file alone are found before any server is asked.
-    const { input } = planOf(source);
+    const { input } = importedPlanOf(source);
     const project = projectOf(context, input);
     const target = { url: context.url, tenant: context.tenant, project };
     const { url, token } = await context.server();
     const genesis = await context.genesisAt({ ...target, url }, token);
-    if (dryRun) return showMapping(context, source, project, planOf(source, await currentPlanOf(genesis)));
+    if (dryRun)
+      return showMapping(context, source, project, importedPlanOf(source, await currentPlanOf(genesis)));
     if (source.format === 'plan') {
       const reply = unwrapReply(await genesis.putPlan(source.text));
       await context.state.saveProject(target);
       return context.show(reply, () => importText(project, reply, input));
     }
     const current = await currentPlanOf(genesis);
-    const imported = planOf(source, current);
+    const imported = importedPlanOf(source, current);
     // The ids depend on the plan that was read: refuse the import if it has changed since.
     const reply = unwrapReply(await genesis.putPlan(imported.input, { if_match: current.version }));
     await context.state.saveProject(target);
@@ -92,7 +99,7 @@ const check = command('check <file>', {
   description: 'list all errors in a plan or another file to import, without a server',
   options: FORMAT_OPTION,
   async run(context, file, { format }) {
-    const { input } = planOf(await readPlanSource(context, file, format));
+    const { input } = importedPlanOf(await readPlanSource(context, file, format));
     const tracks = Object.keys(input.tracks).length;
     const tasks = Object.values(input.tracks).flat().length;
     context.show(

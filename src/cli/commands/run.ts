@@ -13,7 +13,7 @@ import { countText } from '../output/text.js';
 import { waitForReader } from '../output/wait-for-reader.js';
 import { unwrapReply } from '../replies.js';
 import { requiredSigningKey } from '../signing.js';
-import { workspaceOf } from '../worker/drafts.js';
+import { findWorkspace } from '../worker/drafts.js';
 import { IDLE_PREFIX } from '../worker/idle-text.js';
 import { generationKey, runWork, type WorkerRun } from '../worker/run-work.js';
 import { assertRunnable } from '../worker/runnable.js';
@@ -143,7 +143,7 @@ async function cleanUpDrafts({ context, draftClaims }: WorkerRun, ended: EndedWo
   const { task_id, generation, outcome, submission } = ended;
   if (!isFromDrafts || outcome !== 'accepted' || submission === null) return;
   const { agent_id } = submission;
-  await removeWorktree(context, { agent_id, task_id, generation }, workspaceOf(context.io));
+  await removeWorktree(context, { agent_id, task_id, generation }, findWorkspace(context.io));
 }
 
 function doneText(project: string, tracks: readonly string[] = [], kind?: WorkKind): string {

@@ -15,7 +15,7 @@ import { ignoreWarning, keyWarning, trackedWarning } from '../key-warnings.js';
 import { collectOption, parsePort } from '../option-parsers.js';
 import type { OptionsOf } from '../option-table.js';
 import { waitForStop } from '../stop.js';
-import { defaultStore, folderOfStore, workspaceOf } from '../store.js';
+import { defaultStore, folderOfStore, workspaceOfStoreUrl } from '../store.js';
 import { unusedStoreRemover } from '../unused-store.js';
 import { webhookOptions } from '../webhook-options.js';
 
@@ -64,7 +64,7 @@ async function up(context: CommandContext, options: UpOptions): Promise<void> {
   context.io.restartWith?.(YOUNG_GENERATION_FLAG);
   const stopRequested = waitForStop(context.io);
   const url = options.store ?? defaultStore(context.io);
-  const workspace = workspaceOf(context.io, url);
+  const workspace = workspaceOfStoreUrl(context.io, url);
   const settings = settingsOf(options);
   const log = await openAccessLog(context, options.accessLog);
   const target = { url, workspace, anchor: options.anchor };

@@ -8,10 +8,10 @@ import { findDraftPaths } from '../../workspace/drafts/draft-paths.js';
 import { isDraftRefusal } from '../../workspace/drafts/refusal.js';
 import type { Workspace } from '../../workspace/workspace.js';
 
-type CandidateFile = NonNullable<PendingReview['files']>[number];
+type ReviewedFile = NonNullable<PendingReview['files']>[number];
 
 /** A candidate's file, and the path where a person can read it. */
-export interface CandidateCopy extends CandidateFile {
+export interface CandidateCopy extends ReviewedFile {
   /** The agent's draft, relative to the project's root; null if it is not on this machine. */
   readonly draft: string | null;
   /** Whether the draft still equals what was submitted. */
@@ -34,7 +34,7 @@ export async function candidateCopies(
   );
 }
 
-const withoutDraft = (file: CandidateFile): CandidateCopy => ({ ...file, draft: null, is_same: false });
+const withoutDraft = (file: ReviewedFile): CandidateCopy => ({ ...file, draft: null, is_same: false });
 
 /** SHA-256 of a file; null if there is no such file. A file of another size differs, so it is not read. */
 async function digestOf(path: string, sizeBytes: number): Promise<string | null> {

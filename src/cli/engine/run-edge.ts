@@ -36,7 +36,7 @@ export const noConstructor = (edge: string): string =>
 const noEvaluator = (edge: string, names: readonly string[]): string =>
   `${edge} has agent checks (${names.join(', ')}), but no evaluator. Set evaluate in .ai-workspace/engine.yml or in the file of the edge, or make the checks deterministic.`;
 
-export async function readPlan(
+export async function readEdgePlan(
   context: CommandContext,
   { feature_id, edge }: { readonly feature_id: string; readonly edge: string },
 ): Promise<EdgePlan> {
@@ -60,7 +60,7 @@ export async function runEdge(
   const workspace = context.requireWorkspace();
   const genesis = await context.genesis();
   const { methodology, feature } = await readConfiguration(workspace, genesis, feature_id);
-  const plan = await readPlan(context, { feature_id, edge });
+  const plan = await readEdgePlan(context, { feature_id, edge });
   if (plan.construct === null) throw wrongUsage(noConstructor(edge));
   const unjudged = unjudgedChecks(plan);
   if (unjudged.length > 0) throw wrongUsage(noEvaluator(edge, unjudged));

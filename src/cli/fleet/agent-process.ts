@@ -65,7 +65,7 @@ const BACKOFF_MS = { first: 500, most: 60_000 };
 const STOP_GRACE_MS = 15_000;
 
 /** Delay before the nth restart in a row. */
-export const backoffMs = (restartsInRow: number): number =>
+export const restartDelayMs = (restartsInRow: number): number =>
   Math.min(BACKOFF_MS.first * 2 ** (restartsInRow - 1), BACKOFF_MS.most);
 
 /** One supervised `gen run --loop`: started again when it dies, until all work is done. */
@@ -115,7 +115,7 @@ export class AgentProcess {
       this.restarts += 1;
       this.restartsInRow += 1;
       this.state = 'restarting';
-      const delayMs = backoffMs(this.restartsInRow);
+      const delayMs = restartDelayMs(this.restartsInRow);
       printLine(
         `${this.name} ended (${ended}). Restart ${this.restartsInRow} of ${restartsMax} in ${delayMs / 1000} s`,
       );

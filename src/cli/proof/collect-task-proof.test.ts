@@ -4,7 +4,7 @@ import { P, planOf, unwrap } from '../../../test/support/coordinator-harness.js'
 import { evaluatorReport, FILES } from '../../../test/support/workspace-files.js';
 import { checkProof } from '../../core/audit/proof.js';
 import { assembleTaskProof, type TaskProof } from '../../core/audit/task-proof/task-proof.js';
-import { newSigner, sha256, verifyEd25519 } from '../../core/audit/testing/primitives.js';
+import { newSigner, testSha256, verifyEd25519 } from '../../core/audit/testing/primitives.js';
 import { A, B, C, EvidenceHarness, KEY, linesOf, rolesIn, verdictOf } from './testing/proof-harness.js';
 
 const EDGE = 'REQ-F-A#design_code';
@@ -46,7 +46,7 @@ it('tells of a takeover, and of the late result that was refused', async () => {
   expect(verdictOf(proof, [KEY.key_id])).toBe('ok');
   expect(verdictOf(proof, [newSigner().key_id])).toBe('UNTRUSTED_KEY');
   for (const { proof: inclusion } of proof.events)
-    expect(checkProof(inclusion, { hash: sha256, verify: verifyEd25519 })).toMatchObject({ ok: true });
+    expect(checkProof(inclusion, { hash: testSha256, verify: verifyEd25519 })).toMatchObject({ ok: true });
 });
 
 it('tells of a parked result and its adoption', async () => {
@@ -90,7 +90,7 @@ it('a proof counts what is missing, so that no grant can be left out silently', 
   await fleet.takeOver(A);
   const { events } = await fleet.proof(A);
   const shown = events.filter(({ role }) => role !== 'earlier_grant').map(({ proof }) => proof);
-  const partial = assembleTaskProof(A, shown, sha256, () => []);
+  const partial = assembleTaskProof(A, shown, testSha256, () => []);
   expect(partial && verdictOf(partial)).toBe('ok');
   expect(partial?.summary.slice(-3, -1)).toEqual([
     'Not in this file: the grant of generation 1.',
@@ -204,7 +204,7 @@ it('tells of an edge that a human approved', async () => {
   await alpha.claims(SPEC, { agent_role: 'architect' });
   const { evaluators } = evaluatorReport({ complete: 'pass', wanted: 'pass' });
   await alpha.submits(SPEC, 'v1', { evaluators, iteration: 2 });
-  const candidate_sha256 = Buffer.from(sha256(Buffer.from('"v1"'))).toString('hex');
+  const candidate_sha256 = Buffer.from(testSha256(Buffer.from('"v1"'))).toString('hex');
   const review = { task_id: SPEC, generation: 1, iteration: 2, decision: 'APPROVED', candidate_sha256 };
   unwrap(await fleet.coordinator.decisions.recordReview(P, review, human('rita')));
   const proof = await fleet.proof(SPEC);

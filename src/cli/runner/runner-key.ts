@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { publicKeyText } from '../../client/sign-command.js';
-import { createKeyFile, ed25519KeyOf, readPrivateFile } from '../../server/private-key-file.js';
+import { createKeyFile, ed25519KeyOf, readPrivateKeyText } from '../../server/private-key-file.js';
 import { CommandFailure } from '../exit.js';
 
 /** The private key of a runner, and its public key as the project enrols it. */
@@ -23,6 +23,6 @@ export async function readRunnerKey(file: string): Promise<Omit<RunnerKey, 'isNe
     throw new CommandFailure(
       `There is no key ${file}. Enrol this runner first: gen runner enrol --key ${file}`,
     );
-  const key = ed25519KeyOf(await readPrivateFile(file, 'key of the runner'), file, '--key');
+  const key = ed25519KeyOf(await readPrivateKeyText(file, 'key of the runner'), file, '--key');
   return { key, public_key: publicKeyText(createPublicKey(key)) };
 }

@@ -23,7 +23,11 @@ export async function openSigningKey(io: Io): Promise<KeyObject> {
       `${user}. Pass a file of this user in ${SIGNING_KEY_VARIABLE}.`;
     throw failureWithCode('STORE_REFUSED', message);
   }
-  const { createKeyFile, ed25519KeyOf, readPrivateFile } = await import('../../server/private-key-file.js');
+  const {
+    createKeyFile,
+    ed25519KeyOf,
+    readPrivateKeyText: readPrivateFile,
+  } = await import('../../server/private-key-file.js');
   await createKeyFile(file);
   return ed25519KeyOf(await readPrivateFile(file, 'signing key'), file, SIGNING_KEY_VARIABLE);
 }

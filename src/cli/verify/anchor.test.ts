@@ -12,7 +12,7 @@ import { openAuditKey } from '../../server/audit/audit-key.js';
 import { FileSink } from '../../server/audit/file-sink.js';
 import { openSinks } from '../../server/audit/sinks.js';
 import { openFileStore } from '../../stores/file/file-store.js';
-import { digestOf, NO_HASH, PAYLOAD } from '../../stores/file/line.js';
+import { base64urlDigest, NO_HASH, PAYLOAD } from '../../stores/file/line.js';
 import { UNRECORDED_REDACTION } from '../../stores/file/redacted-lines.js';
 import { SealInput, sealedText } from '../../stores/file/seal.js';
 import { gen, start } from '../testing/terminal.js';
@@ -371,7 +371,7 @@ describe('an attack on a log of files is named by gen verify and by gen up', () 
     const [envelope = '', payload = ''] = line.split(PAYLOAD);
     if (!payload.includes(from)) return line;
     const forged = payload.replace(from, to);
-    const digest = `"payload_sha256":"${digestOf(forged.slice(0, -1))}"`;
+    const digest = `"payload_sha256":"${base64urlDigest(forged.slice(0, -1))}"`;
     return [withDigest ? envelope.replace(/"payload_sha256":"[^"]+"/, digest) : envelope, forged].join(
       PAYLOAD,
     );

@@ -19,12 +19,12 @@ export interface Drafts {
   readonly folder: string;
 }
 
-export const workspaceOf = ({ env, cwd }: Io): Workspace | null =>
+export const findWorkspace = ({ env, cwd }: Io): Workspace | null =>
   Workspace.find(env[WORKSPACE_VARIABLE] || cwd);
 
 /** Null for a task, and without a workspace. */
 export async function openDrafts(io: Io, claim: GrantedClaim): Promise<Drafts | null> {
-  const workspace = subjectKindOf(claim.task_id) === 'edge' ? workspaceOf(io) : null;
+  const workspace = subjectKindOf(claim.task_id) === 'edge' ? findWorkspace(io) : null;
   if (workspace === null) return null;
   return { workspace, folder: join(workspace.root, await createDraftFolder(workspace, claim)) };
 }

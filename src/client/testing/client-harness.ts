@@ -9,7 +9,7 @@ import { type RunningServer, startServer } from '../../server/server.js';
 import { openMemoryStore } from '../../stores/memory/memory-store.js';
 import type { Genesis, GenesisOptions } from '../genesis.js';
 import { type ApiProblem, isProblem } from '../replies.js';
-import { type FaultyProxy, startProxy } from './proxy.js';
+import { type FaultyProxy, startFaultyProxy } from './proxy.js';
 
 export const PROJECT_KEY = { tenant_id: 'default', project_id: 'shop' };
 
@@ -48,7 +48,7 @@ export async function openClientHarness(
     port: 0,
     limits: { min_lease_duration_seconds: 1, ...limits },
   });
-  const proxy = await startProxy(server);
+  const proxy = await startFaultyProxy(server);
   onTestFinished(async () => {
     await proxy.close();
     await server.stop();
@@ -74,7 +74,7 @@ export async function tempFolder(): Promise<string> {
 }
 
 /** A plan with one track per letter and independent tasks. */
-export function planOf(tracks: Readonly<Record<string, number>>): string {
+export function planTextOf(tracks: Readonly<Record<string, number>>): string {
   const lines = ['project: shop', 'tracks:'];
   for (const [track, count] of Object.entries(tracks)) {
     lines.push(`  ${track}:`);

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { FrozenTime } from '../../../test/support/frozen-time.js';
 import type { Genesis } from '../genesis.js';
 import type { WorkSummary } from '../work-options.js';
-import { expectNoProblem, openClientHarness, planOf, startChild } from './client-harness.js';
+import { expectNoProblem, openClientHarness, planTextOf, startChild } from './client-harness.js';
 
 const LEASE_SECONDS = 1;
 const STEP_SECONDS = 0.3;
@@ -15,7 +15,7 @@ const STEPS = 4;
  */
 export async function expectBusyAgentToKeepItsClaim(program: string): Promise<string> {
   const time = FrozenTime.begin();
-  const { direct, server, outbox } = await openClientHarness(planOf({ A: 1 }));
+  const { direct, server, outbox } = await openClientHarness(planTextOf({ A: 1 }));
   const child = startChild(program, [server.url, outbox, String(LEASE_SECONDS), String(STEP_SECONDS)]);
   expect(await child.nextLine()).toBe('working A-001-part');
   for (let step = 1; step <= STEPS; step += 1) {

@@ -19,7 +19,7 @@ export interface FaultyProxy {
 
 const REQUEST = /(?:^|\n)((?:GET|POST|PUT|DELETE) \S+) HTTP\/1\.1\r\n/g;
 
-export async function startProxy(target: { port: number }): Promise<FaultyProxy> {
+export async function startFaultyProxy(target: { port: number }): Promise<FaultyProxy> {
   const sockets = new Set<Socket>();
   const requests: string[] = [];
   const watchers = new Set<() => void>();

@@ -15,7 +15,7 @@ import { OPEN_CALLER } from '../authentication/caller.js';
 import { Coordinator } from '../coordinator.js';
 import { payloadDigest, sha256 } from './audit-hash.js';
 import type { AuditOptions, AuditSigner } from './signer.js';
-import { isSignedBy } from './verify-signature.js';
+import { isSignedBySync } from './verify-signature.js';
 
 const TASKS = Array.from({ length: 9 }, (_, at) => `A-00${at + 1}-part`);
 const OTHER: ProjectKey = { ...P, project_id: 'shed' };
@@ -49,7 +49,7 @@ async function runWith(
 let runs = 0;
 
 async function auditOf(harness: CoordinatorHarness, project = P) {
-  const audit = new LogAudit({ hash: sha256, verify: isSignedBy, project });
+  const audit = new LogAudit({ hash: sha256, verify: isSignedBySync, project });
   for (const event of await harness.events(project)) audit.visit(event, payloadDigest(event.payload));
   const { checkpoints, faults } = audit.result();
   return { checkpoints, codes: faults.map(({ code }) => code) };

@@ -18,10 +18,10 @@ import { isProblem } from '../wire/problem.js';
 import { sha256 } from './audit-hash.js';
 import type { AuditSigner } from './signer.js';
 import type { AuditSink } from './sink.js';
-import { isSignedBy } from './verify-signature.js';
+import { isSignedBySync } from './verify-signature.js';
 
 const TASKS = Array.from({ length: 30 }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-part`);
-const CHECKS = { hash: sha256, verify: isSignedBy };
+const CHECKS = { hash: sha256, verify: isSignedBySync };
 
 function newSigner(): AuditSigner {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');

@@ -13,7 +13,7 @@ import { type AsyncReply, catchStoreErrors, isProblem, type Problem } from '../w
 import { type AcceptedLoss, highestGeneration, lossRecord, recordLoss } from './accept-loss.js';
 import { type KeyVerb, keyChange, keyChangeReply } from './key-changes.js';
 import { ProjectAudit } from './project-audit.js';
-import { consistencyProof, inclusionProof, noCheckpointProblem, type ProofSource } from './proofs.js';
+import { noCheckpointProblem, type ProofSource, proveConsistency, proveInclusion } from './proofs.js';
 import type { AuditOptions } from './signer.js';
 
 const TICK_MS = 1000;
@@ -104,12 +104,12 @@ export class AuditService {
 
   /** Proves that an event is in the log of the last checkpoint. */
   proof(projectKey: ProjectKey, position: number): AsyncReply<InclusionProof> {
-    return this.withRecords(projectKey, (source) => inclusionProof(source, position));
+    return this.withRecords(projectKey, (source) => proveInclusion(source, position));
   }
 
   /** Proves that the log at a checkpoint is a prefix of the log at a later checkpoint. */
   consistency(projectKey: ProjectKey, from: number, to: number | null): AsyncReply<ConsistencyProof> {
-    return this.withRecords(projectKey, (source) => consistencyProof(source, from, to));
+    return this.withRecords(projectKey, (source) => proveConsistency(source, from, to));
   }
 
   /** Adds the signature of this coordinator to a record, if it has a key. */

@@ -24,7 +24,7 @@ export interface ProofSource {
 }
 
 /** Proves that an event is in the log that the last checkpoint covers. */
-export async function inclusionProof(
+export async function proveInclusion(
   source: ProofSource,
   position: number,
 ): Promise<InclusionProof | Problem> {
@@ -53,7 +53,7 @@ function payloadOf({ event, isRedacted }: EventLeaf): { payload?: string } {
 }
 
 /** Proves that the log at a checkpoint is a prefix of the log at a later checkpoint, by default the last. */
-export async function consistencyProof(
+export async function proveConsistency(
   source: ProofSource,
   from: number,
   to: number | null,

@@ -53,7 +53,7 @@ export function checkpointOperation(body: ParsedCheckpointBody, state: Methodolo
   return operation;
 }
 
-export async function checkpointReply(
+export async function buildCheckpointReply(
   recorded: RecordedCheckpoint,
   body: ParsedCheckpointBody,
   project: Project,

@@ -56,7 +56,7 @@ import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
 import { spendingOf } from '../services/runs.js';
 import { type AsyncReply, isProblem, type Problem, problem } from '../wire/problem.js';
-import { checkpointOperation, checkpointReply } from './checkpoint.js';
+import { buildCheckpointReply, checkpointOperation } from './checkpoint.js';
 import { foldBackOperation } from './fold-back.js';
 import { gapsOperation } from './gaps.js';
 import { releaseOperation } from './release.js';
@@ -170,7 +170,7 @@ export class MethodologyService {
     if (isProblem(fields)) return fields;
     return this.withCurrentProject(projectKey, async ({ project, state }) => {
       const mark = await project.run(checkpointOperation(fields, state, caller), caller);
-      return isProblem(mark) ? mark : checkpointReply(mark, fields, project);
+      return isProblem(mark) ? mark : buildCheckpointReply(mark, fields, project);
     });
   }
 

@@ -2,7 +2,7 @@ import type { Head } from '../../core/claims/head.js';
 import { canTakeOver, isStale } from '../../core/claims/lease.js';
 import type { Rules } from '../../core/claims/policy.js';
 import { adviceFor } from '../../core/contract/codes.js';
-import { evidencePolicyStatus } from '../../core/engine/evidence.js';
+import { describeEvidencePolicy } from '../../core/engine/evidence.js';
 import { isoTime } from '../../core/events/envelope.js';
 import type { Feature, Methodology } from '../../core/methodology/definition/methodology.js';
 import type {
@@ -45,7 +45,7 @@ export function viewInputOf(
 
 function standingOf({ records }: WorkState) {
   const policy = policyFromRecord(records.get(POLICY_SUBJECT)).evidence;
-  return evidencePolicyStatus(policy, runnersIn(records.get(RUNNERS_SUBJECT) ?? null));
+  return describeEvidencePolicy(policy, runnersIn(records.get(RUNNERS_SUBJECT) ?? null));
 }
 
 /** Why a command was refused. */

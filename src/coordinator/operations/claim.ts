@@ -19,7 +19,7 @@ import { TransactionBuilder } from '../queue/transaction-builder.js';
 import type { Problem } from '../wire/problem.js';
 import { conflictWithOverlappingGrants, isSingleAgentProject, SINGLE_AGENT } from './edge-facts.js';
 import { claimFacts } from './facts.js';
-import { claimResult, deniedClaimResult, grantResult } from './render.js';
+import { deniedClaimResult, grantResult, renderClaimResult } from './render.js';
 import { otherOwnerProblem } from './session.js';
 import { heldBySession, ownWorkAdvice } from './session-claims.js';
 import { addAction, type RequestFields, requestKeyFromText, requestKeyOf } from './shared.js';
@@ -246,13 +246,13 @@ function sessionUserOf(session: RecordHead | null, caller: Caller): string | nul
 
 function renderClaim(view: DecisionView, decision: Decision, session_id: string): ClaimResult | Problem {
   if (!decision.ok) {
-    const refusal = claimResult(view.key, decision, { id: '', session_id });
+    const refusal = renderClaimResult(view.key, decision, { id: '', session_id });
     const next = ownWorkAdvice(ownDependencies(view, decision, session_id));
     return next === null || !('next' in refusal) ? refusal : { ...refusal, next };
   }
   const { generation, claim, subject } = decision.next;
   const id = view.claimIdOf(subject)({ generation, request_id: claim?.request_id ?? null });
-  return claimResult(view.key, decision, { id, session_id });
+  return renderClaimResult(view.key, decision, { id, session_id });
 }
 
 /** What a refused claim waits for and its session holds itself. */

@@ -4,8 +4,8 @@ import { checkDigestText } from '../../core/engine/check-digest.js';
 import {
   type CandidateRecord,
   candidateRecord,
+  describeEvidencePolicy,
   type EvidenceFacts,
-  evidencePolicyStatus,
   type Runners,
   runnersRecord,
   type VerifiedOutcomes,
@@ -85,11 +85,11 @@ function checkDigest(check: EffectiveCheck): string | null {
 }
 
 /** What counts as a pass of an edge's deterministic checks, and what its last candidate lacks. Null if it has no checks. */
-export function edgeEvidence(view: DecisionView, subject: string): Explanation['evidence'] | null {
+export function explainEvidence(view: DecisionView, subject: string): Explanation['evidence'] | null {
   const checks = deterministicChecks(view, subject);
   const { generation, phase } = view.peekHead(subject);
   if (checks.length === 0 || phase === 'COMPLETED') return null;
-  const status = evidencePolicyStatus(view.policy.evidence, runnersOf(view));
+  const status = describeEvidencePolicy(view.policy.evidence, runnersOf(view));
   if (status.policy === 'reported')
     return { ...status, candidate: null, outcomes: [], passed: [], missing: [] };
   const proposed = candidateOf(view, subject);

@@ -63,7 +63,7 @@ export function grantResult(projectKey: ProjectKey, head: Head, id: string): Gra
 }
 
 /** `session_id` comes from the request. */
-export function claimResult(
+export function renderClaimResult(
   projectKey: ProjectKey,
   decision: Decision,
   { id, session_id }: { id: string; session_id: string },
@@ -138,19 +138,19 @@ export const invalidLeaseProblem = ({ details }: Decision): Problem =>
 const refusal = <Code extends RefusalCode>({ code, details }: Decision) =>
   ({ success: false, reason: code as Code, next: details.says ?? adviceFor(code as Code) }) as const;
 
-export function renewalResult(decision: Decision): RenewalResult | Problem {
+export function renderRenewalResult(decision: Decision): RenewalResult | Problem {
   if (decision.code === 'INVALID_LEASE') return invalidLeaseProblem(decision);
   if (!decision.ok) return { ...refusal<RenewalRefusal>(decision), new_expiry: null };
   return { success: true, reason: 'RENEWED', new_expiry: timeOrNull(decision.details.expires_at_ms) };
 }
 
-export const releaseResult = (decision: Decision): ReleaseResult =>
+export const renderReleaseResult = (decision: Decision): ReleaseResult =>
   decision.ok ? { success: true, reason: 'RELEASED' } : refusal<HandleRefusal>(decision);
 
-export const noteResult = (decision: Decision): NoteResult =>
+export const renderNoteResult = (decision: Decision): NoteResult =>
   decision.ok ? { success: true, reason: 'NOTED' } : refusal<HandleRefusal>(decision);
 
-export function submissionResult({ code, details, next: head }: Decision): SubmissionResult {
+export function renderSubmissionResult({ code, details, next: head }: Decision): SubmissionResult {
   const fields = {
     current_generation: head.generation,
     work_lost: details.work_lost ?? false,
@@ -169,7 +169,7 @@ export function submissionResult({ code, details, next: head }: Decision): Submi
     : { ...refused, reason };
 }
 
-export function gateResult(decision: Decision): GateResult {
+export function renderGateResult(decision: Decision): GateResult {
   const { code, details, next: head } = decision;
   const fields = { generation: head.generation, until: timeOrNull(details.expires_at_ms) };
   return decision.ok

@@ -46,7 +46,7 @@ export const openSession = (
   });
 
 function openedResult(view: DecisionView, opening: SessionRequest): SessionResult {
-  const session = sessionRecord(view, opening.session_id);
+  const session = readSessionRecord(view, opening.session_id);
   if (session === null) {
     const { says: next, ...reached } = reachedLimit(view.exhaustedLimit ?? 'max_active_sessions', null, {
       ...view.policy,
@@ -110,13 +110,13 @@ export const closeSession = (session_id: string, caller: Caller): Operation<Sess
       transaction.putRecord(subject, [{ ...draft, session_id }]).setPermit(SESSIONS_SCOPE, session_id, null);
     }
     if (forbidden !== null) return forbidden;
-    const session = sessionRecord(view, session_id);
+    const session = readSessionRecord(view, session_id);
     return session === null ? unknownSessionProblem() : { success: true, reason: 'CLOSED', session };
   });
 
 type StoredSession = Omit<SessionRecord, 'session_id' | keyof ProjectKey> & SessionOwner;
 
-export function sessionRecord(view: DecisionView, session_id: string): SessionRecord | null {
+export function readSessionRecord(view: DecisionView, session_id: string): SessionRecord | null {
   const value = view.lookUpSession(session_id).record?.value;
   if (value === undefined) return null;
   const { principal: _, ...shown } = value as unknown as StoredSession;

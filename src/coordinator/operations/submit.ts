@@ -18,7 +18,7 @@ import type { Problem } from '../wire/problem.js';
 import { claimedRoleProblem, convergenceFacts, evidenceFrom } from './convergence-facts.js';
 import { checkEvidenceRecords } from './edge-evidence.js';
 import { inputsDigest, isKnownSubject } from './facts.js';
-import { submissionResult } from './render.js';
+import { renderSubmissionResult } from './render.js';
 import { addAction, type RequestFields, requestKeyOf } from './shared.js';
 
 /** Maximum number of parked results per subject and agent. */
@@ -84,7 +84,7 @@ export class SubmitOperation implements Operation<SubmissionResult | Problem> {
     checkEvidenceRecords(transaction, subject);
     // A refusal is not remembered, although it can be a sign of life: its reason may be gone when it is pushed again.
     const isDelivered = decision.ok || decision.code === 'ESCALATED';
-    return transaction.answer(isDelivered ? this.request : null, submissionResult(decision));
+    return transaction.answer(isDelivered ? this.request : null, renderSubmissionResult(decision));
   }
 
   shouldRepeat(transaction: Transaction, positions: readonly (number | null)[]): boolean {

@@ -6,7 +6,7 @@ import type { Explanation } from '../../core/contract/tasks.js';
 import { holderAdvice } from '../../core/engine/holder-advice.js';
 import { isoTime } from '../../core/events/envelope.js';
 import { subjectKindOf } from '../../core/subject.js';
-import { edgeChecks, edgeEvidence } from '../operations/edge-evidence.js';
+import { edgeChecks, explainEvidence } from '../operations/edge-evidence.js';
 import { edgeFacts, isSingleAgentProject, SINGLE_AGENT } from '../operations/edge-facts.js';
 import { openDependencies, unknownReason } from '../operations/facts.js';
 import type { DecisionView } from '../queue/decision-view.js';
@@ -22,7 +22,7 @@ interface ExplainRequest {
 
 /** Why an agent can or cannot claim this work; of an edge, also what its checks need to pass. */
 export function explain(view: DecisionView, subject: string, request: ExplainRequest): Explanation {
-  const evidence = (subjectKindOf(subject) === 'edge' ? edgeEvidence(view, subject) : null) ?? null;
+  const evidence = (subjectKindOf(subject) === 'edge' ? explainEvidence(view, subject) : null) ?? null;
   const { claim } = view.peekHead(subject);
   const isHeldByCaller = claim !== null && claim.session_id === request.sessionId && view.isLive(subject);
   const explanation = isHeldByCaller

@@ -7,7 +7,7 @@ import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
 import type { Environment } from '../runtime/environment.js';
 import { catchStoreErrors } from '../wire/problem.js';
-import { scopeProblem } from '../wire/scope.js';
+import { projectKeyProblem } from '../wire/project-key.js';
 import { cursorAheadProblem, cursorAt, INVALID_CURSOR, positionOfCursor } from './cursor.js';
 import { PAGE_CHARS_MAX } from './page.js';
 import type { ReadScheduler } from './read-scheduler.js';
@@ -34,8 +34,8 @@ export class EventFeed {
   ) {}
 
   async page(projectKey: ProjectKey, filter: EventFilter = {}) {
-    const fault = scopeProblem(projectKey);
-    if (fault !== null) return fault;
+    const problem = projectKeyProblem(projectKey);
+    if (problem !== null) return problem;
     const after = positionOfCursor(filter.after ?? '');
     if (after === null) return INVALID_CURSOR;
     const { after: _, limit = 100, type, ...rest } = canonicalFilter(filter);
@@ -59,8 +59,8 @@ export class EventFeed {
 
   /** Newest first, from before a position on. Searches a bounded part of the log: the reply's `before` continues. */
   async recentPage(projectKey: ProjectKey, filter: RecentEventFilter = {}) {
-    const fault = scopeProblem(projectKey);
-    if (fault !== null) return fault;
+    const problem = projectKeyProblem(projectKey);
+    if (problem !== null) return problem;
     const { before, limit = 100, type, ...rest } = canonicalFilter(filter);
     const query = { ...rest, ...(type === undefined ? {} : { types: [type] }) };
     const readPage = async () => {
@@ -164,7 +164,7 @@ export class EventFeed {
     cursor: string,
     signal: AbortSignal,
   ): AsyncGenerator<{ event: EventEnvelope; cursor: string }> {
-    if (scopeProblem(projectKey) !== null) return;
+    if (projectKeyProblem(projectKey) !== null) return;
     try {
       const project = await this.projects.addReference(projectKey);
       let position = positionOfCursor(cursor) ?? 0;

@@ -21,8 +21,8 @@ export async function pastProject(
   project: Project,
   at: number,
 ): Promise<PastProject | Problem> {
-  const fault = positionProblem(project, at);
-  if (fault !== null) return fault;
+  const problem = positionProblem(project, at);
+  if (problem !== null) return problem;
   const state = await history.stateAt(project.key, at);
   return { state, context: foldContextAt(project, state) };
 }

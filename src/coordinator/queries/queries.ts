@@ -28,7 +28,7 @@ import type { Projects } from '../queue/projects.js';
 import type { Environment } from '../runtime/environment.js';
 import { runInSlices } from '../runtime/run-in-slices.js';
 import { type AsyncReply, fieldProblem, isProblem, type Problem, problem } from '../wire/problem.js';
-import { tenantProblem } from '../wire/scope.js';
+import { tenantProblem } from '../wire/project-key.js';
 import { cursorAheadProblem, cursorAt, INVALID_CURSOR, positionOfCursor } from './cursor.js';
 import { expiredClaims } from './expired-claims.js';
 import { explain } from './explain.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { CoordinatorHarness, P, planOf } from '../../../test/support/coordinator-harness.js';
 import { StoreUnavailable } from '../../stores/store.js';
-import { backoffMs } from './backoff.js';
+import { storeRetryDelayMs } from './backoff.js';
 
 const A = 'A-001-core';
 const STEP_SECONDS = 0.25;
@@ -99,9 +99,9 @@ async function listening(harness: CoordinatorHarness) {
 
 describe('the pause after consecutive failures', () => {
   it('doubles up to ten seconds, and jitter shortens it by at most half', () => {
-    expect([1, 2, 3, 4, 5, 6, 60].map((failures) => backoffMs(failures, 1))).toEqual([
+    expect([1, 2, 3, 4, 5, 6, 60].map((failures) => storeRetryDelayMs(failures, 1))).toEqual([
       500, 1000, 2000, 4000, 8000, 10_000, 10_000,
     ]);
-    expect(backoffMs(60, 0)).toBe(5000);
+    expect(storeRetryDelayMs(60, 0)).toBe(5000);
   });
 });

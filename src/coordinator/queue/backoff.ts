@@ -6,7 +6,7 @@ const LONGEST_MS = 10_000;
 const DOUBLINGS_MAX = 5;
 
 /** Pause after consecutive failures, with jitter between half and all of it so that retries do not synchronize. */
-export function backoffMs(failures: number, random: number): number {
+export function storeRetryDelayMs(failures: number, random: number): number {
   const pauseMs = Math.min(FIRST_MS * 2 ** Math.min(failures - 1, DOUBLINGS_MAX), LONGEST_MS);
   return pauseMs * (0.5 + random / 2);
 }
@@ -33,7 +33,7 @@ export class Backoff {
   failed(): void {
     this.failures += 1;
     const random = Buffer.from(this.environment.randomBytes(4)).readUInt32LE() / 2 ** 32;
-    this.retryAtMs = this.environment.clock.monotonicMs() + backoffMs(this.failures, random);
+    this.retryAtMs = this.environment.clock.monotonicMs() + storeRetryDelayMs(this.failures, random);
   }
 
   succeeded(): void {

@@ -8,7 +8,7 @@ import type { Environment } from '../runtime/environment.js';
 import type { Observer } from '../runtime/observer.js';
 import { isImportUnfinished, unfinishedImportText } from '../transfer/unfinished-import.js';
 import { type AsyncReply, catchStoreErrors, type Problem, problem } from '../wire/problem.js';
-import { scopeProblem, tenantProblem } from '../wire/scope.js';
+import { projectKeyProblem, tenantProblem } from '../wire/project-key.js';
 import { Backoff } from './backoff.js';
 import type { ProjectServices } from './commit-path.js';
 import { Project } from './project.js';
@@ -273,7 +273,7 @@ export class Projects {
     projectKey: ProjectKey,
     work: (project: Project) => AsyncReply<T>,
   ): AsyncReply<T> {
-    const fault = scopeProblem(projectKey);
+    const fault = projectKeyProblem(projectKey);
     if (fault !== null) return fault;
     try {
       return await catchStoreErrors(async () => work(await this.addReference(projectKey)));

@@ -2,7 +2,7 @@ import type { Blobs } from '../../stores/blobs.js';
 import type { Projects } from '../queue/projects.js';
 import { sha256Hex } from '../runtime/identity.js';
 import { catchStoreErrors, problem } from '../wire/problem.js';
-import { tenantProblem } from '../wire/scope.js';
+import { tenantProblem } from '../wire/project-key.js';
 
 /** Stores the bytes of large results. */
 export class BlobService {

@@ -41,8 +41,8 @@ export class ClaimService {
       projectKey,
       command,
       (project) => {
-        const fault = roleProblem(project, [claim], caller);
-        if (fault !== null) return Promise.resolve(fault);
+        const problem = roleProblem(project, [claim], caller);
+        if (problem !== null) return Promise.resolve(problem);
         const reply = this.runClaim(project, claim, caller);
         return claim.with_briefing
           ? reply.then((granted) => this.withBriefing(projectKey, project, granted))
@@ -75,8 +75,8 @@ export class ClaimService {
     return this.projects.withProject(
       projectKey,
       async (project) => {
-        const fault = roleProblem(project, claims, caller);
-        if (fault !== null) return fault;
+        const problem = roleProblem(project, claims, caller);
+        if (problem !== null) return problem;
         if (mode === 'partial') {
           const run = (claim: ClaimRequest) => this.runClaim(project, claim, caller);
           const replies = claims.map((claim, index) =>
@@ -85,8 +85,8 @@ export class ClaimService {
           return { results: await Promise.all(replies) };
         }
         for (const each of sessionCommands) {
-          const fault = await withSignatureCheck(project, each, async () => null);
-          if (fault !== null) return fault;
+          const problem = await withSignatureCheck(project, each, async () => null);
+          if (problem !== null) return problem;
         }
         const results = await project.run(atomicClaimOperation(claims, caller, request_id), caller);
         return isProblem(results) ? results : { results };
@@ -114,8 +114,8 @@ export class ClaimService {
       projectKey,
       sent,
       async (project) => {
-        const fault = roleProblem(project, [{ body: fields }], caller);
-        if (fault !== null) return fault;
+        const problem = roleProblem(project, [{ body: fields }], caller);
+        if (problem !== null) return problem;
         const readMethodology = () => this.methodology.stateOf(project);
         const context = { caller, project, signal, readMethodology };
         const tryNext = () => project.run(new NextOperation(claimFields, context), caller);

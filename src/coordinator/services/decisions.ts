@@ -10,7 +10,7 @@ import { holderOperation } from '../operations/holder.js';
 import { OperatorOperation, type OperatorRequest } from '../operations/operate.js';
 import { parseBody, parseRoleBody, parseSubject } from '../operations/parse-body.js';
 import { checkPushedIds } from '../operations/pushed.js';
-import { gateResult } from '../operations/render.js';
+import { renderGateResult } from '../operations/render.js';
 import { requestKeyOf } from '../operations/shared.js';
 import type { EventHistory } from '../queries/history.js';
 import type { DecisionView } from '../queue/decision-view.js';
@@ -44,7 +44,7 @@ export class DecisionService {
       failing: unverifiedChecks(view, subject),
     });
     const request = requestKeyOf(caller, 'record_review', fields);
-    const operation = holderOperation(subject, command, gateResult, { request_id, offline }, request);
+    const operation = holderOperation(subject, command, renderGateResult, { request_id, offline }, request);
     const checked = checkPushedIds(operation, offline, { history: this.history, key: projectKey, subject });
     return this.projects.withProject(projectKey, (project) => project.run(checked, caller));
   }

@@ -68,8 +68,8 @@ export class EvidenceService {
     const { tenant_id } = projectKey;
     const propose = (project: Project) =>
       catchStoreErrors(async () => {
-        const fault = await candidateProblem(fields.candidate_sha256, { tenant_id, blobs: this.blobs });
-        return fault ?? project.run(proposeCandidate({ subject, handle, body: fields }, caller), caller);
+        const problem = await candidateProblem(fields.candidate_sha256, { tenant_id, blobs: this.blobs });
+        return problem ?? project.run(proposeCandidate({ subject, handle, body: fields }, caller), caller);
       });
     const sent = { command: 'propose_candidate', body } as const;
     return this.projects.withProject(projectKey, (project) =>

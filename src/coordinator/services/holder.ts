@@ -32,7 +32,12 @@ import {
   parseSubject,
 } from '../operations/parse-body.js';
 import { checkPushedIds } from '../operations/pushed.js';
-import { gateResult, noteResult, releaseResult, renewalResult } from '../operations/render.js';
+import {
+  renderGateResult,
+  renderNoteResult,
+  renderReleaseResult,
+  renderRenewalResult,
+} from '../operations/render.js';
 import { buildResult, changedFilesOf } from '../operations/results.js';
 import { runSessionCommand } from '../operations/session-command.js';
 import { requestKeyOf } from '../operations/shared.js';
@@ -43,7 +48,7 @@ import type { Operation } from '../queue/operation.js';
 import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
 import { type AsyncReply, catchStoreErrors, isProblem } from '../wire/problem.js';
-import { scopeProblem } from '../wire/scope.js';
+import { projectKeyProblem } from '../wire/project-key.js';
 
 /** The commands of the agent that holds a claim. */
 export class HolderService {
@@ -58,7 +63,7 @@ export class HolderService {
     if (isProblem(parsed)) return parsed;
     const { subject, handle, fields, sent } = parsed;
     const command = { type: 'renew', handle, lease_seconds: fields.lease_duration_seconds ?? null } as const;
-    const operation = holderOperation(subject, command, renewalResult, fields);
+    const operation = holderOperation(subject, command, renderRenewalResult, fields);
     return this.runSigned(projectKey, sent, operation, caller);
   }
 
@@ -70,7 +75,7 @@ export class HolderService {
     const operation = holderOperation(
       subject,
       { type: 'release', handle, reason, message },
-      releaseResult,
+      renderReleaseResult,
       fields,
       fields.offline === undefined ? null : requestKeyOf(caller, 'release_claim', fields),
     );
@@ -127,7 +132,7 @@ export class HolderService {
     const operation = holderOperation(
       subject,
       { type: 'suspend', handle, gate },
-      gateResult,
+      renderGateResult,
       fields,
       request,
     );
@@ -140,7 +145,7 @@ export class HolderService {
     if (isProblem(parsed)) return parsed;
     const { subject, handle, fields, sent } = parsed;
     const request = requestKeyOf(caller, 'resume_claim', fields);
-    const operation = holderOperation(subject, { type: 'resume', handle }, gateResult, fields, request);
+    const operation = holderOperation(subject, { type: 'resume', handle }, renderGateResult, fields, request);
     const checked = this.checkPushedIds(projectKey, subject, fields.offline, operation);
     return this.runSigned(projectKey, sent, checked, caller);
   }
@@ -151,7 +156,7 @@ export class HolderService {
     const { subject, handle, fields, sent } = parsed;
     const request = requestKeyOf(caller, 'note', fields);
     const command = { type: 'note', handle, text: fields.text } as const;
-    const operation = holderOperation(subject, command, noteResult, fields, request);
+    const operation = holderOperation(subject, command, renderNoteResult, fields, request);
     return this.runSigned(projectKey, sent, operation, caller);
   }
 
@@ -166,17 +171,17 @@ export class HolderService {
     const sent = { command: 'append_event', body } as const;
     const signedFields = withSignedText(projectKey, sent, fields);
     return runSessionCommand(this.projects, projectKey, sent, (project) => {
-      const fault = roleProblem(project, [{ body: fields }], caller);
-      return fault === null
+      const problem = roleProblem(project, [{ body: fields }], caller);
+      return problem === null
         ? project.run(appendOperation(subject, signedFields, caller), caller)
-        : Promise.resolve(fault);
+        : Promise.resolve(problem);
     });
   }
 
   private async forEachItem<T>(projectKey: ProjectKey, body: unknown, run: (item: unknown) => AsyncReply<T>) {
     const fields = parseBody(itemsBody, body);
     if (isProblem(fields)) return fields;
-    return scopeProblem(projectKey) ?? { results: await Promise.all(fields.items.map(run)) };
+    return projectKeyProblem(projectKey) ?? { results: await Promise.all(fields.items.map(run)) };
   }
 
   private runSigned<T>(

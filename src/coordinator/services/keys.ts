@@ -16,7 +16,7 @@ import { pageOf } from '../queries/page.js';
 import type { Projects } from '../queue/projects.js';
 import type { Environment } from '../runtime/environment.js';
 import { type AsyncReply, catchStoreErrors, isProblem, type Problem, problem } from '../wire/problem.js';
-import { tenantProblem } from '../wire/scope.js';
+import { tenantProblem } from '../wire/project-key.js';
 
 /** Manages API keys, of tenants and of the platform's operators. */
 export class KeyService {

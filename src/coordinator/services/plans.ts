@@ -30,7 +30,7 @@ import type { Environment } from '../runtime/environment.js';
 import { sha256Hex } from '../runtime/identity.js';
 import { runInSlices } from '../runtime/run-in-slices.js';
 import { type AsyncReply, isProblem } from '../wire/problem.js';
-import { scopeProblem } from '../wire/scope.js';
+import { projectKeyProblem } from '../wire/project-key.js';
 
 /** An update with its request: `body` distinguishes requests, `request_id` comes from the document. */
 interface ParsedPlanRequest {
@@ -110,7 +110,7 @@ export class PlanService {
 
   /** A human's decision about tasks that an agent proposed. */
   async decideProposal(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<PlanResult> {
-    const read = scopeProblem(projectKey) ?? parseBody(decideProposalBody, body);
+    const read = projectKeyProblem(projectKey) ?? parseBody(decideProposalBody, body);
     if (isProblem(read)) return read;
     return this.projects.withProject(projectKey, (project) =>
       project.run(decideProposal(read, caller), caller),
@@ -124,8 +124,8 @@ export class PlanService {
     { request_id, if_match = null }: { request_id?: string; if_match?: number | null },
     caller: Caller,
   ): AsyncReply<PlanResult> {
-    const fault = scopeProblem(projectKey);
-    if (fault !== null) return fault;
+    const problem = projectKeyProblem(projectKey);
+    if (problem !== null) return problem;
     const read = await readRequest();
     if (isProblem(read)) return read;
     const operation = new PlanOperation({ verb, if_match, request_id, ...read }, caller);

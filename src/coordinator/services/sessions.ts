@@ -15,8 +15,13 @@ import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
 import { isPublicKey } from '../authentication/public-key.js';
 import { holderOperation } from '../operations/holder.js';
 import { parseBody } from '../operations/parse-body.js';
-import { releaseResult } from '../operations/render.js';
-import { closeSession, openSession, sessionRecord, unknownSessionProblem } from '../operations/session.js';
+import { renderReleaseResult } from '../operations/render.js';
+import {
+  closeSession,
+  openSession,
+  readSessionRecord,
+  unknownSessionProblem,
+} from '../operations/session.js';
 import { requestKeyOf } from '../operations/shared.js';
 import type { EventHistory } from '../queries/history.js';
 import { firstNames, limitOf } from '../queries/page.js';
@@ -83,7 +88,7 @@ export class SessionService {
   async list(tenantId: string, query: PageQuery = {}) {
     const page = await this.pageAcrossProjects(tenantId, query, {
       namesIn: sessionIds,
-      read: sessionRecord,
+      read: readSessionRecord,
       nameOf: ({ session_id }) => session_id,
     });
     return isProblem(page) ? page : { sessions: page.items, next: page.next };
@@ -176,7 +181,7 @@ async function closeInProject(project: Project, session_id: string, caller: Call
     const { generation } = project.view().head(subject);
     const handle = { generation, session_id, claim_id: null };
     const command = { type: 'release', handle, reason: 'SESSION_CLOSED', message: null } as const;
-    await project.run(holderOperation(subject, command, releaseResult));
+    await project.run(holderOperation(subject, command, renderReleaseResult));
   }
   return closed;
 }

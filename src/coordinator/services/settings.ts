@@ -26,7 +26,7 @@ import { policyFromRecord } from '../queue/rules-cache.js';
 import type { Environment } from '../runtime/environment.js';
 import { runInSlices } from '../runtime/run-in-slices.js';
 import { type AsyncReply, catchStoreErrors, fieldProblem, isProblem } from '../wire/problem.js';
-import { tenantProblem } from '../wire/scope.js';
+import { tenantProblem } from '../wire/project-key.js';
 
 /** A project's policy and methodology, and its tenant's limits. */
 export class SettingsService {
@@ -55,8 +55,8 @@ export class SettingsService {
   }
 
   async getLimits(tenantId: string): AsyncReply<Limits> {
-    const fault = tenantProblem(tenantId);
-    if (fault !== null) return fault;
+    const problem = tenantProblem(tenantId);
+    if (problem !== null) return problem;
     return catchStoreErrors(async () => {
       const tenant = await this.projects.tenantLimits(tenantId);
       await tenant.project.refresh();
@@ -67,8 +67,8 @@ export class SettingsService {
   async putLimits(tenantId: string, body: unknown, caller = OPEN_CALLER): AsyncReply<Limits> {
     const fields = parseBody(limitsBody, body);
     if (isProblem(fields)) return fields;
-    const fault = tenantProblem(tenantId);
-    if (fault !== null) return fault;
+    const problem = tenantProblem(tenantId);
+    if (problem !== null) return problem;
     const { request_id: _, signature: __, ...change } = fields;
     return catchStoreErrors(async () => {
       const tenant = await this.projects.tenantLimits(tenantId);

@@ -21,7 +21,7 @@ import type { Permit, ProjectKey, Store, Transaction } from '../../stores/store.
 import { transactionOf } from '../../stores/transaction.js';
 import { CLAIMS_SCOPE, SESSIONS_SCOPE, trackScope } from '../queue/permit-limits.js';
 import { policyFromRecord } from '../queue/rules-cache.js';
-import { scopeProblem } from '../wire/scope.js';
+import { projectKeyProblem } from '../wire/project-key.js';
 import { ARCHIVE_FORMAT, type ArchiveHeader, type ArchiveLine } from './archive.js';
 import { importPermit } from './unfinished-import.js';
 
@@ -73,9 +73,9 @@ async function readArchive(
   const first = await reading.next();
   const header = first.done === true ? null : asHeader(first.value);
   if (header === null) return brokenArchive('It does not start with an archive header.');
-  const fault = scopeProblem(header);
-  if (fault !== null)
-    return brokenArchive(`Its header names an invalid project, ${projectText(header)}: ${fault.detail}.`);
+  const problem = projectKeyProblem(header);
+  if (problem !== null)
+    return brokenArchive(`Its header names an invalid project, ${projectText(header)}: ${problem.detail}.`);
   const projectImport = new ProjectImport(store, header, blobs === null);
   await projectImport.begin();
   let lineNumber = 1;

@@ -2,13 +2,13 @@ import { beforeEach, expect, it } from 'vitest';
 import { AuditKeys } from './audit-keys.js';
 import { KEY_ENROLLED_EVENT, KEY_REVOKED_EVENT, rotationText } from './key-events.js';
 import { AuditedLog } from './testing/audited-log.js';
-import { newSigner, sha256, type TestSigner, verifyEd25519 } from './testing/primitives.js';
+import { newSigner, type TestSigner, testSha256, verifyEd25519 } from './testing/primitives.js';
 
 const [one, two, three] = [newSigner(), newSigner(), newSigner()];
 const log = new AuditedLog();
 let keys: AuditKeys;
 beforeEach(() => {
-  keys = new AuditKeys(sha256, verifyEd25519);
+  keys = new AuditKeys(testSha256, verifyEd25519);
 });
 
 /** The code of the fault, or null. */

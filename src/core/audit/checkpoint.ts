@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, isoTimestamp } from '../events/fields.js';
+import { isoTimestamp, nonNegativeInteger } from '../events/fields.js';
 import {
   auditKeyId,
   bytes32,
@@ -16,9 +16,9 @@ export const TILES_PER_CHECKPOINT_MAX = 4096;
 
 /** What a checkpoint states and signs. */
 const statement = {
-  incarnation: count,
+  incarnation: nonNegativeInteger,
   /** The number of events that it covers, which is the position of the last one. */
-  position: count.min(1),
+  position: nonNegativeInteger.min(1),
   root: bytes32,
   key_id: auditKeyId,
 };
@@ -31,7 +31,7 @@ export const checkpointPayload = z.strictObject({
   /** The hashes from which appending continues after a restart, largest subtree first. */
   subtrees: z.array(bytes32).max(SUBTREES_MAX),
   /** The roots of the tiles completed since the checkpoint before it; `first` is the index of the first of them. */
-  tiles: z.strictObject({ first: count, roots: z.array(bytes32).max(TILES_PER_CHECKPOINT_MAX) }),
+  tiles: z.strictObject({ first: nonNegativeInteger, roots: z.array(bytes32).max(TILES_PER_CHECKPOINT_MAX) }),
 });
 export type Checkpoint = z.infer<typeof checkpointPayload>;
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, name, sentence } from '../events/fields.js';
+import { name, nonNegativeInteger, sentence } from '../events/fields.js';
 import type { RecordHead } from '../record.js';
 import { recordSignature } from './signed-record.js';
 
@@ -11,14 +11,14 @@ export const historyLostPayload = z.strictObject({
   by: name,
   reason: sentence,
   /** Of the store from here on. Anchors of earlier incarnations do not apply after `kept_position`. */
-  incarnation: count,
+  incarnation: nonNegativeInteger,
   /** The last position at which the log agrees with an anchor, or its end. */
-  kept_position: count,
+  kept_position: nonNegativeInteger,
   /** Known to be lost: as many as the last anchor covers beyond `kept_position`. */
-  lost_events: count,
+  lost_events: nonNegativeInteger,
   record: z.strictObject({
     /** Every later generation is above it. */
-    generation_floor: count,
+    generation_floor: nonNegativeInteger,
   }),
   ...recordSignature,
 });

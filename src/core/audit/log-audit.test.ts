@@ -6,14 +6,14 @@ import { KEY_REVOKED_EVENT } from './key-events.js';
 import { LogAudit, type LogAuditOptions, type LogAuditReport } from './log-audit.js';
 import { OriginalDigests } from './original-digests.js';
 import { CHECKPOINT_LAG_MAX } from './recent-trees.js';
-import { AuditedLog, payloadDigest } from './testing/audited-log.js';
-import { newSigner, numberedLeaves, sha256, verifyEd25519 } from './testing/primitives.js';
+import { AuditedLog, testPayloadDigest } from './testing/audited-log.js';
+import { newSigner, numberedLeaves, testSha256, verifyEd25519 } from './testing/primitives.js';
 
 const PROJECT = { tenant_id: 'acme', project_id: 'shop' };
 
 function audit(events: readonly EventEnvelope[], options: Partial<LogAuditOptions> = {}): LogAuditReport {
-  const run = new LogAudit({ hash: sha256, verify: verifyEd25519, project: PROJECT, ...options });
-  for (const event of events) run.visit(event, payloadDigest(event.payload));
+  const run = new LogAudit({ hash: testSha256, verify: verifyEd25519, project: PROJECT, ...options });
+  for (const event of events) run.visit(event, testPayloadDigest(event.payload));
   return run.result();
 }
 const codes = ({ faults }: LogAuditReport): [number, string][] =>
@@ -71,7 +71,7 @@ describe('the audit of a log', () => {
   });
 
   it('does not need the payload of a redacted event', () => {
-    const originalSha256 = payloadDigest(log.events[49]!.payload);
+    const originalSha256 = testPayloadDigest(log.events[49]!.payload);
     const redacted = log.events.with(49, { ...log.events[49]!, payload: {} });
     const originals = new OriginalDigests();
     const forgotten = (position: number, digest: string | undefined) =>
@@ -86,15 +86,15 @@ describe('the audit of a log', () => {
           ],
         },
       });
-    forgotten(40, payloadDigest('about the future'));
+    forgotten(40, testPayloadDigest('about the future'));
     forgotten(1001, undefined);
     forgotten(1002, originalSha256);
-    forgotten(1003, payloadDigest({}));
+    forgotten(1003, testPayloadDigest({}));
     expect([originals.of(49), originals.of(50)]).toEqual([null, originalSha256]);
     expect([originals.remainingOf(49), originals.remainingOf(50)]).toEqual([null, '0'.repeat(64)]);
-    const run = new LogAudit({ hash: sha256, verify: verifyEd25519, project: PROJECT });
+    const run = new LogAudit({ hash: testSha256, verify: verifyEd25519, project: PROJECT });
     for (const event of redacted)
-      run.visit(event, originals.of(event.position) ?? payloadDigest(event.payload));
+      run.visit(event, originals.of(event.position) ?? testPayloadDigest(event.payload));
     expect(run.result().faults).toEqual([]);
     expect(codes(audit(redacted))[0]).toEqual([100, 'ROOT_DIFFERS']);
   });

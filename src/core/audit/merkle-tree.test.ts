@@ -12,17 +12,17 @@ import {
   nodeHash,
   rootFromInclusion,
 } from './merkle-tree.js';
-import { numberedLeaves, seededRandom, sha256 } from './testing/primitives.js';
+import { numberedLeaves, seededRandom, testSha256 } from './testing/primitives.js';
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 const fromHex = (text: string): Uint8Array => Buffer.from(text, 'hex');
 
 /** The definition in RFC 6962, 2.1, word for word. */
 function naiveRoot(leaves: readonly Uint8Array[]): Uint8Array {
-  if (leaves.length === 0) return emptyRoot(sha256);
+  if (leaves.length === 0) return emptyRoot(testSha256);
   if (leaves.length === 1) return leaves[0]!;
   const split = 2 ** Math.floor(Math.log2(leaves.length - 1));
-  return sha256(
+  return testSha256(
     Buffer.concat([[1], naiveRoot(leaves.slice(0, split)), naiveRoot(leaves.slice(split))].map(toBytes)),
   );
 }
@@ -55,7 +55,7 @@ const rangesOf = (leaves: readonly Uint8Array[]): HashOfRange => {
 };
 
 function rootsOf(leaves: readonly Uint8Array[]): Uint8Array[] {
-  const compactRange = new CompactRange(bytesHasher(sha256));
+  const compactRange = new CompactRange(bytesHasher(testSha256));
   return [
     compactRange.root(),
     ...leaves.map((leaf) => {
@@ -75,7 +75,7 @@ describe('the vectors of Certificate Transparency', () => {
     '40414243',
     '5051525354555657',
     '606162636465666768696a6b6c6d6e6f',
-  ].map((text) => leafHash(sha256, fromHex(text)));
+  ].map((text) => leafHash(testSha256, fromHex(text)));
   const ROOTS = [
     'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
     '6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d',
@@ -108,7 +108,7 @@ describe('the vectors of Certificate Transparency', () => {
   ])('have the path of leaf %i in a tree of %i', (leaf, size, expected) => {
     const path = inclusionPath(leaf - 1, size, rangesOf(LEAVES));
     expect(path.map(hex)).toEqual(expected);
-    const root = rootFromInclusion(sha256, { index: leaf - 1, size, leaf: LEAVES[leaf - 1]!, path });
+    const root = rootFromInclusion(testSha256, { index: leaf - 1, size, leaf: LEAVES[leaf - 1]!, path });
     expect(root && hex(root)).toBe(ROOTS[size]);
   });
 
@@ -121,7 +121,7 @@ describe('the vectors of Certificate Transparency', () => {
     const path = consistencyPath(from, to, rangesOf(LEAVES));
     expect(path.map(hex)).toEqual(expected);
     const [fromRoot, toRoot] = [fromHex(ROOTS[from]!), fromHex(ROOTS[to]!)];
-    expect(isConsistent(sha256, { from, to, fromRoot, toRoot, path })).toBe(true);
+    expect(isConsistent(testSha256, { from, to, fromRoot, toRoot, path })).toBe(true);
   });
 });
 
@@ -139,7 +139,7 @@ describe('a tree', () => {
     for (let size = 1; size <= MAX; size += 1) {
       for (let index = 0; index < size; index += 1) {
         const path = inclusionPath(index, size, ranges);
-        const root = rootFromInclusion(sha256, { index, size, leaf: leaves[index]!, path });
+        const root = rootFromInclusion(testSha256, { index, size, leaf: leaves[index]!, path });
         if (root === null || !equalBytes(root, roots[size]!)) throw new Error(`leaf ${index} of ${size}`);
       }
     }
@@ -159,7 +159,7 @@ describe('a tree', () => {
       for (let from = 1; from <= to; from += 1) {
         const path = consistencyPath(from, to, ranges);
         const claim = { from, to, fromRoot: roots[from]!, toRoot: roots[to]!, path };
-        if (!isConsistent(sha256, claim)) throw new Error(`${from} to ${to}`);
+        if (!isConsistent(testSha256, claim)) throw new Error(`${from} to ${to}`);
       }
     }
     for (const [from, to] of [
@@ -181,18 +181,18 @@ describe('a tree', () => {
       const index = Math.floor(random() * to);
       const claims = (path: Uint8Array[], proof: Uint8Array[]): boolean[] => [
         equalBytes(
-          rootFromInclusion(sha256, { index, size: to, leaf: leaves[index]!, path }) ?? new Uint8Array(0),
+          rootFromInclusion(testSha256, { index, size: to, leaf: leaves[index]!, path }) ?? new Uint8Array(0),
           roots[to]!,
         ),
-        isConsistent(sha256, { from, to, fromRoot: roots[from]!, toRoot: roots[to]!, path: proof }),
+        isConsistent(testSha256, { from, to, fromRoot: roots[from]!, toRoot: roots[to]!, path: proof }),
       ];
       const path = inclusionPath(index, to, ranges);
       const proof = consistencyPath(from, to, ranges);
       const changed = (list: Uint8Array[]): Uint8Array[] =>
-        list.with(Math.floor(random() * list.length), sha256(new Uint8Array(round)));
+        list.with(Math.floor(random() * list.length), testSha256(new Uint8Array(round)));
       expect(claims(path, proof)).toEqual([true, true]);
       const shorter = { index, size: to, leaf: leaves[index]!, path: path.slice(0, -1) };
-      expect(rootFromInclusion(sha256, shorter)).toBe(null);
+      expect(rootFromInclusion(testSha256, shorter)).toBe(null);
       expect(claims([...path, roots[1]!], [...proof, roots[1]!])).toEqual([false, false]);
       expect(claims(path.slice(1), proof.slice(1))).toEqual([false, false]);
       expect(claims(path.slice(0, -1), proof.slice(0, -1))).toEqual([false, false]);
@@ -203,10 +203,10 @@ describe('a tree', () => {
   it('begins with the empty one, and with no larger one', () => {
     const [none, three, five] = [roots[0]!, roots[3]!, roots[5]!];
     const path: Uint8Array[] = [];
-    expect(isConsistent(sha256, { from: 0, to: 3, fromRoot: none, toRoot: three, path })).toBe(true);
-    expect(isConsistent(sha256, { from: 0, to: 3, fromRoot: three, toRoot: three, path })).toBe(false);
-    expect(isConsistent(sha256, { from: 3, to: 3, fromRoot: three, toRoot: five, path })).toBe(false);
-    expect(isConsistent(sha256, { from: 5, to: 3, fromRoot: five, toRoot: three, path })).toBe(false);
+    expect(isConsistent(testSha256, { from: 0, to: 3, fromRoot: none, toRoot: three, path })).toBe(true);
+    expect(isConsistent(testSha256, { from: 0, to: 3, fromRoot: three, toRoot: three, path })).toBe(false);
+    expect(isConsistent(testSha256, { from: 3, to: 3, fromRoot: three, toRoot: five, path })).toBe(false);
+    expect(isConsistent(testSha256, { from: 5, to: 3, fromRoot: five, toRoot: three, path })).toBe(false);
   });
 });
 
@@ -215,9 +215,9 @@ describe('a compactRange', () => {
     const leaves = numberedLeaves(70);
     const roots = rootsOf(leaves);
     for (let size = 0; size < leaves.length; size += 1) {
-      const first = new CompactRange(bytesHasher(sha256));
+      const first = new CompactRange(bytesHasher(testSha256));
       for (const leaf of leaves.slice(0, size)) first.append(leaf);
-      const second = new CompactRange(bytesHasher(sha256), { size, subtrees: first.subtrees() });
+      const second = new CompactRange(bytesHasher(testSha256), { size, subtrees: first.subtrees() });
       for (const leaf of leaves.slice(size)) second.append(leaf);
       expect(second.root()).toEqual(roots[leaves.length]);
       expect(first.root()).toEqual(roots[size]);
@@ -227,7 +227,7 @@ describe('a compactRange', () => {
   it('reports each completed tile once', () => {
     const leaves = numberedLeaves(1025);
     const tiles: [number, Uint8Array][] = [];
-    const compactRange = new CompactRange(bytesHasher(sha256), undefined, (index, root) =>
+    const compactRange = new CompactRange(bytesHasher(testSha256), undefined, (index, root) =>
       tiles.push([index, root]),
     );
     for (const leaf of leaves) compactRange.append(leaf);
@@ -240,7 +240,7 @@ describe('a compactRange', () => {
     let calls = 0;
     const counting = (data: Uint8Array): Uint8Array => {
       calls += 1;
-      return sha256(data);
+      return testSha256(data);
     };
     const compactRange = new CompactRange(bytesHasher(counting));
     for (const leaf of numberedLeaves(1000)) compactRange.append(leaf);
@@ -249,23 +249,23 @@ describe('a compactRange', () => {
 
   it('counts beyond 32 bits', () => {
     const size = 2 ** 40 + 3;
-    const compactRange = new CompactRange(bytesHasher(sha256), { size, subtrees: numberedLeaves(3) });
-    compactRange.append(sha256(new Uint8Array(1)));
+    const compactRange = new CompactRange(bytesHasher(testSha256), { size, subtrees: numberedLeaves(3) });
+    compactRange.append(testSha256(new Uint8Array(1)));
     expect([compactRange.size, compactRange.subtrees().length]).toEqual([2 ** 40 + 4, 2]);
   });
 
   it('refuses subtrees that do not make up the size', () => {
-    expect(() => new CompactRange(bytesHasher(sha256), { size: 6, subtrees: numberedLeaves(3) })).toThrow(
+    expect(() => new CompactRange(bytesHasher(testSha256), { size: 6, subtrees: numberedLeaves(3) })).toThrow(
       '6 leaves',
     );
   });
 });
 
 it('hashes a leaf of any length, and never as a node', () => {
-  const [left, right] = [sha256(new Uint8Array(1)), sha256(new Uint8Array(2))];
-  expect(leafHash(sha256, Buffer.concat([left, right]))).not.toEqual(nodeHash(sha256, left, right));
+  const [left, right] = [testSha256(new Uint8Array(1)), testSha256(new Uint8Array(2))];
+  expect(leafHash(testSha256, Buffer.concat([left, right]))).not.toEqual(nodeHash(testSha256, left, right));
   for (const length of [2047, 2048, 5000, 3, 100_000]) {
     const text = new Uint8Array(length).fill(7);
-    expect(leafHash(sha256, text)).toEqual(sha256(Buffer.concat([Buffer.from([0]), text])));
+    expect(leafHash(testSha256, text)).toEqual(testSha256(Buffer.concat([Buffer.from([0]), text])));
   }
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { EventEnvelope } from '../events/envelope.js';
-import { count, sha256 } from '../events/fields.js';
+import { eventSha256, nonNegativeInteger } from '../events/fields.js';
 import { HISTORY_SUBJECT } from '../subject.js';
 import { bytes32 } from './audit-values.js';
 
@@ -10,7 +10,11 @@ export const REDACTION_EVENT = 'HISTORY_FORGOTTEN';
 /** Of this event, what is needed here. Entries of earlier versions have no original digest. */
 const redactions = z.object({
   events: z.array(
-    z.object({ position: count.min(1), payload_sha256: sha256, original_sha256: bytes32.optional() }),
+    z.object({
+      position: nonNegativeInteger.min(1),
+      payload_sha256: eventSha256,
+      original_sha256: bytes32.optional(),
+    }),
   ),
 });
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { leafText } from './leaf.js';
 import { checkProof, checkProofText, type ProofChecks, type ProofVerdict } from './proof.js';
-import { AuditedLog, payloadDigest } from './testing/audited-log.js';
-import { newSigner, sha256, verifyEd25519 } from './testing/primitives.js';
+import { AuditedLog, testPayloadDigest } from './testing/audited-log.js';
+import { newSigner, testSha256, verifyEd25519 } from './testing/primitives.js';
 
-const CHECKS: ProofChecks = { hash: sha256, verify: verifyEd25519 };
+const CHECKS: ProofChecks = { hash: testSha256, verify: verifyEd25519 };
 const log = new AuditedLog().fill(300);
 const inclusion = log.inclusion(41, 300, true);
 const consistency = log.consistency(100, 300);
@@ -29,7 +29,7 @@ describe('an inclusion proof', () => {
 
   it('is refused with a leaf of another position, project or tenant', () => {
     const event = log.events[41]!;
-    const leafOf = (change: object) => leafText({ ...event, ...change }, payloadDigest(event.payload));
+    const leafOf = (change: object) => leafText({ ...event, ...change }, testPayloadDigest(event.payload));
     expect(check({ ...inclusion, index: 40 })).toBe('LEAF_MISMATCH');
     for (const change of [{ position: 41 }, { project_id: 'other' }, { tenant_id: 'other' }]) {
       expect(check({ ...inclusion, leaf: leafOf(change) })).toBe('LEAF_MISMATCH');

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count } from '../events/fields.js';
+import { nonNegativeInteger } from '../events/fields.js';
 import { readStrictJson } from '../strict-json.js';
 import {
   bytes32,
@@ -27,7 +27,7 @@ export const inclusionProof = z.strictObject({
   checkpoint: anchorSchema,
   /** The text of the leaf (leaf.ts), as it was hashed. */
   leaf: wellFormedText,
-  index: count,
+  index: nonNegativeInteger,
   path,
   /** The JSON text of the event's payload. Without it, the proof says nothing about the content. */
   payload: wellFormedText.exactOptional(),

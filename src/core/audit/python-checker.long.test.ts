@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { onProgram } from '../../stores/testing/on-engine.js';
-import { findProgram, missingProgram } from '../../stores/testing/program.js';
+import { findInstalledProgram, missingProgram } from '../../stores/testing/program.js';
 import { checkProofText } from './proof.js';
 import { AuditedLog } from './testing/audited-log.js';
 import { mutatedProof } from './testing/mutated-proof.js';
-import { newSigner, seededRandom, sha256, verifyEd25519 } from './testing/primitives.js';
+import { newSigner, seededRandom, testSha256, verifyEd25519 } from './testing/primitives.js';
 
 const FOLDER = fileURLToPath(new URL('../../../examples/audit', import.meta.url));
-const PYTHON = findProgram('python3') ?? 'python3';
+const PYTHON = findInstalledProgram('python3') ?? 'python3';
 /** Checks all in one process, since starting one takes longer than a check. */
 const DRIVER = `
 import json, sys
@@ -30,7 +30,7 @@ interface ProofCase {
 
 const ours = ({ text, key }: ProofCase): string => {
   const trusted = key === undefined ? {} : { trustedKeys: [key] };
-  const verdict = checkProofText(text, { hash: sha256, verify: verifyEd25519, ...trusted });
+  const verdict = checkProofText(text, { hash: testSha256, verify: verifyEd25519, ...trusted });
   return verdict.ok ? 'ok' : verdict.code;
 };
 

@@ -5,7 +5,6 @@ import {
   adopt,
   claim,
   operatorFields,
-  pastGrant,
   reassign,
   release,
   renew,
@@ -14,6 +13,7 @@ import {
   review,
   submit,
   suspend,
+  testGrant,
 } from './testing/commands.js';
 import {
   accepted,
@@ -377,7 +377,7 @@ describe('a submission', () => {
       .thenRefusedToHolder('RESULT_TOO_LARGE');
   });
   it('that is refused is parked only if its handle was once granted', () => {
-    const zombie = submit(ada, 1, {}, { past_grant: pastGrant(ada, 1) });
+    const zombie = submit(ada, 1, {}, { past_grant: testGrant(ada, 1) });
     const { loose_events: notes } = given(...twice)
       .when(zombie, 5)
       .thenRefused('STALE_GENERATION', { work_lost: true, parked: 'result-aa11' });
@@ -391,7 +391,7 @@ describe('a submission', () => {
     ]);
     expect(
       given(...twice)
-        .when(submit(eve, 1, {}, { past_grant: pastGrant(ada, 1) }), 5)
+        .when(submit(eve, 1, {}, { past_grant: testGrant(ada, 1) }), 5)
         .thenRefused('STALE_GENERATION', { parked: null }).loose_events,
     ).toMatchObject([{ payload: { parked: false, verified: false } }]);
     expect(
@@ -401,7 +401,7 @@ describe('a submission', () => {
     ).toMatchObject([{ payload: { parked: false, verified: false } }]);
     expect(
       given(...twice)
-        .when(submit(ada, 1, {}, { past_grant: pastGrant(ada, 1), parking_full: true }), 5)
+        .when(submit(ada, 1, {}, { past_grant: testGrant(ada, 1), parking_full: true }), 5)
         .thenRefused('STALE_GENERATION', { parked: null }).loose_events,
     ).toMatchObject([{ agent_id: 'ada', payload: { parked: false } }]);
   });

@@ -3,9 +3,7 @@ import { evolve } from './evolve.js';
 import type { Head } from './head.js';
 import {
   claim,
-  handleOf,
   operatorFields,
-  pastGrant,
   release,
   renew,
   result,
@@ -13,6 +11,8 @@ import {
   review,
   submit,
   suspend,
+  testGrant,
+  testHandleOf,
 } from './testing/commands.js';
 import {
   accepted,
@@ -82,7 +82,7 @@ describe('findings in the claim rules of the specifications', () => {
     const again = given(granted(ada, 0), released(1), granted(ada, 2));
     again.when(submit(ada, 1), 10).thenRefused('STALE_GENERATION');
     again.when(renew(ada, 1), 10).thenRefused('GENERATION_MISMATCH');
-    const stolen = { ...handleOf(ada, 2), claim_id: handleOf(ada, 1).claim_id };
+    const stolen = { ...testHandleOf(ada, 2), claim_id: testHandleOf(ada, 1).claim_id };
     again
       .when({ type: 'release', handle: stolen, reason: 'VOLUNTARY', message: null }, 10)
       .thenRefused('SESSION_MISMATCH');
@@ -313,7 +313,7 @@ describe('a late candidate that needs a human', () => {
 
   it('is parked if another agent holds the work', () => {
     given(...takenOver)
-      .when(submit(ada, 1, {}, { authority: 'escalate', past_grant: pastGrant(ada, 1) }), 310)
+      .when(submit(ada, 1, {}, { authority: 'escalate', past_grant: testGrant(ada, 1) }), 310)
       .thenRefused('STALE_GENERATION', { parked: 'result-aa11' });
   });
 });

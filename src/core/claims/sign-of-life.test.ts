@@ -5,7 +5,7 @@ import { signOfLife } from './decide/sign-of-life.js';
 import type { Gate, Head } from './head.js';
 import { isStale } from './lease.js';
 import type { Rules } from './policy.js';
-import { handleOf, result, submit } from './testing/commands.js';
+import { result, submit, testHandleOf } from './testing/commands.js';
 import {
   ada,
   bob,
@@ -21,7 +21,7 @@ import {
 
 const note = (worker: typeof ada, generation: number): SubjectCommand<'note'> => ({
   type: 'note',
-  handle: handleOf(worker, generation),
+  handle: testHandleOf(worker, generation),
   text: 'half done',
 });
 const tooLarge = submit(ada, 1, { result: { ...result(), size_bytes: 51 } });
@@ -84,7 +84,7 @@ describe('the record of a refused submission', () => {
 
   it('names the sender of one without a valid handle, and keeps neither its claim id nor its content', () => {
     const content = { ...result(), data: 'secret' };
-    const forged = { ...handleOf(bob, 1), session_id: ada.session_id };
+    const forged = { ...testHandleOf(bob, 1), session_id: ada.session_id };
     const [record] = given(granted(ada, 0))
       .when(submit(bob, 1, { handle: forged, result: content, sender: 'key-7' }), 5)
       .thenRefused('SESSION_MISMATCH').loose_events;
@@ -134,14 +134,14 @@ describe('a step of a run', () => {
       gate,
     });
     const concluding = { generation: 1, begins_run_or_wait: false, concludes_run: true };
-    const fault = (head: Head, handle: ClaimHandle | null = handleOf(ada, 1), step = concluding) =>
+    const fault = (head: Head, handle: ClaimHandle | null = testHandleOf(ada, 1), step = concluding) =>
       stepReporterFault(head, step, handle, { now_ms: msAt(10), rules: EDGE_RULES, claimIdOf });
     const rejected = { generation: 1, decision: 'REJECTED' } as Gate;
     expect(fault(endedBy('FORCED'))).toBe('NO_CLAIM');
     expect(fault(endedBy('FORCED', { ...rejected, generation: 0 }))).toBe('NO_CLAIM');
     expect(fault(endedBy('FORCED', rejected))).toBeNull();
     expect(fault(endedBy('COMPLETED'))).toBeNull();
-    for (const other of [null, handleOf(bob, 1)]) {
+    for (const other of [null, testHandleOf(bob, 1)]) {
       expect(fault(endedBy('COMPLETED'), other)).toBe('NO_CLAIM');
       expect(fault({ ...endedBy('COMPLETED'), phase: 'COMPLETED' }, other)).toBeNull();
       expect(fault(endedBy('FORCED', rejected), other)).toBeNull();
@@ -149,7 +149,9 @@ describe('a step of a run', () => {
       expect(fault({ ...endedBy('COMPLETED'), phase: 'COMPLETED' }, other, ordinary)).toBe('NO_CLAIM');
     }
     const start = { generation: 1, begins_run_or_wait: true, concludes_run: false };
-    expect(fault(endedBy('COMPLETED'), handleOf(ada, 1), start)).toBeNull();
-    expect(fault({ ...endedBy('COMPLETED'), phase: 'COMPLETED' }, handleOf(ada, 1), start)).toBe('NO_CLAIM');
+    expect(fault(endedBy('COMPLETED'), testHandleOf(ada, 1), start)).toBeNull();
+    expect(fault({ ...endedBy('COMPLETED'), phase: 'COMPLETED' }, testHandleOf(ada, 1), start)).toBe(
+      'NO_CLAIM',
+    );
   });
 });

@@ -4,7 +4,7 @@ import { auditKeyId } from '../audit/audit-values.js';
 import { anchorSchema } from '../audit/checkpoint.js';
 import { consistencyProof, inclusionProof } from '../audit/proof.js';
 import { AUDIT_KEY_REFUSALS, AUDIT_KEY_SUCCESSES } from './codes.js';
-import { type ApiOperations, json, PROJECT_PATH, read } from './operation.js';
+import { type ApiOperations, json, PROJECT_PATH, readOperation } from './operation.js';
 import {
   boundedText,
   count,
@@ -84,22 +84,26 @@ const administer = (path: string, summary: string) =>
   }) as const;
 
 export const auditOperations = {
-  audit_head: read(`${PROJECT_PATH}/audit/head`, 'Get the last signed checkpoint of the log', {
+  audit_head: readOperation(`${PROJECT_PATH}/audit/head`, 'Get the last signed checkpoint of the log', {
     reply: anchorSchema,
   }),
-  audit_proof: read(
+  audit_proof: readOperation(
     `${PROJECT_PATH}/audit/proof`,
     'Prove that the event at a position is in the log of the last checkpoint',
     { query: z.strictObject({ position }), reply: inclusionProof },
   ),
-  audit_consistency: read(
+  audit_consistency: readOperation(
     `${PROJECT_PATH}/audit/consistency`,
     'Prove that the log at a checkpoint is a prefix of the log at a later checkpoint, by default the last',
     { query: z.strictObject({ from: position, to: position.exactOptional() }), reply: consistencyProof },
   ),
-  audit_keys: read(`${PROJECT_PATH}/audit/keys`, 'List the keys that signed checkpoints of the log', {
-    reply: auditKeyList,
-  }),
+  audit_keys: readOperation(
+    `${PROJECT_PATH}/audit/keys`,
+    'List the keys that signed checkpoints of the log',
+    {
+      reply: auditKeyList,
+    },
+  ),
   audit_replace_key: administer(
     'replace',
     "Revoke a lost audit key and enrol the server's current key in its place",

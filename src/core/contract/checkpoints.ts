@@ -7,7 +7,7 @@ import {
   edgeStatus,
   featureId,
   refused,
-  singleLine,
+  singleLineText,
   text,
 } from './methodology-fields.js';
 import { boundedText, count, named, type ReplyOf, time } from './schema.js';
@@ -16,8 +16,8 @@ import { FEATURE_STATUSES, VECTOR_TYPES } from './values.js';
 export const checkpointBody = z.strictObject({
   context_hash: contextHash,
   message: boundedText(4000).optional(),
-  git_ref: singleLine(200).optional(),
-  snapshot_path: singleLine(1024).optional(),
+  git_ref: singleLineText(200).optional(),
+  snapshot_path: singleLineText(1024).optional(),
   /** Limits the checkpoint to these features. Default: all. */
   features: z.array(featureId).max(1000).optional(),
   ...actorFields,

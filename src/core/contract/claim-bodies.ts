@@ -10,7 +10,7 @@ import {
   mutationFields,
   plainObject,
   plainValue,
-  sha256,
+  sha256Schema,
   subject,
   withinBytes,
 } from './schema.js';
@@ -78,7 +78,7 @@ export const submitBody = z
     ...handleFields,
     generation,
     result_data: plainValue.optional(),
-    blob_sha256: sha256.optional(),
+    blob_sha256: sha256Schema.optional(),
     metadata: metadata.optional(),
     iteration: iteration.optional(),
     evaluators: checkReports.optional(),
@@ -93,7 +93,7 @@ export const submitBody = z
   });
 export const suspendBody = holderBody({
   iteration: iteration.optional(),
-  candidate_sha256: sha256.optional(),
+  candidate_sha256: sha256Schema.optional(),
   ...offlineFields,
 });
 export const resumeBody = holderBody(offlineFields);

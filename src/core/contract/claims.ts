@@ -12,7 +12,7 @@ import {
   suspendBody,
 } from './claim-bodies.js';
 import { claimResult, gateResult, releaseResult, renewalResult, submissionResult } from './claim-replies.js';
-import { type ApiOperations, command, json, PROJECT_PATH } from './operation.js';
+import { type ApiOperations, commandOperation, json, PROJECT_PATH } from './operation.js';
 import { problemDocument } from './problem.js';
 import { reviewBody } from './reviews.js';
 
@@ -35,33 +35,38 @@ const batch = <Item extends z.ZodType>(path: string, summary: string, body: z.Zo
 const itemsOf = (item: z.ZodType) => itemsBody.extend({ items: z.array(item).max(BATCH_ITEMS_MAX) });
 
 export const claimOperations = {
-  claim_task: command(CLAIMS_PATH, 'Claim a task or an edge', claimBody, claimResult),
+  claim_task: commandOperation(CLAIMS_PATH, 'Claim a task or an edge', claimBody, claimResult),
   batch_claim: batch(
     CLAIMS_PATH,
     'Claim several tasks, each independently or all or nothing',
     batchClaimBody,
     claimResult,
   ),
-  renew_lease: command(`${CLAIMS_PATH}/renew`, 'Renew the lease of a claim', renewBody, renewalResult),
+  renew_lease: commandOperation(
+    `${CLAIMS_PATH}/renew`,
+    'Renew the lease of a claim',
+    renewBody,
+    renewalResult,
+  ),
   renew_batch: batch(`${CLAIMS_PATH}/renew`, 'Renew several leases', itemsOf(renewBody), renewalResult),
-  release_claim: command(`${CLAIMS_PATH}/release`, 'Release a claim', releaseBody, releaseResult),
+  release_claim: commandOperation(`${CLAIMS_PATH}/release`, 'Release a claim', releaseBody, releaseResult),
   release_batch: batch(
     `${CLAIMS_PATH}/release`,
     'Release several claims',
     itemsOf(releaseBody),
     releaseResult,
   ),
-  suspend_claim: command(
+  suspend_claim: commandOperation(
     `${CLAIMS_PATH}/suspend`,
     'Suspend a claim while a human decides',
     suspendBody,
     gateResult,
   ),
-  resume_claim: command(`${CLAIMS_PATH}/resume`, 'Resume a suspended claim', resumeBody, gateResult),
-  submit_result: command(RESULTS_PATH, 'Submit the result of a claim', submitBody, submissionResult),
+  resume_claim: commandOperation(`${CLAIMS_PATH}/resume`, 'Resume a suspended claim', resumeBody, gateResult),
+  submit_result: commandOperation(RESULTS_PATH, 'Submit the result of a claim', submitBody, submissionResult),
   submit_batch: batch(RESULTS_PATH, 'Submit several results', itemsOf(submitBody), submissionResult),
   record_review: {
-    ...command(
+    ...commandOperation(
       `${PROJECT_PATH}/reviews`,
       'Record the decision on work that waits for a human',
       reviewBody,
@@ -69,7 +74,7 @@ export const claimOperations = {
     ),
     action: 'review',
   },
-  next: command(
+  next: commandOperation(
     `${PROJECT_PATH}/next`,
     'Claim the best ready work: a task, or an edge, with its briefing',
     nextBody,

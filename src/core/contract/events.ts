@@ -3,7 +3,14 @@ import { isoTimestamp } from '../events/fields.js';
 import { agentIdSchema, sessionIdSchema } from '../ids.js';
 import { BATCH_ITEMS_MAX } from './claim-bodies.js';
 import { APPEND_REFUSALS, TRUST_REFUSALS } from './codes.js';
-import { type ApiOperations, command, json, PROJECT_PATH, read, TENANT_PATH } from './operation.js';
+import {
+  type ApiOperations,
+  commandOperation,
+  json,
+  PROJECT_PATH,
+  readOperation,
+  TENANT_PATH,
+} from './operation.js';
 import {
   boundedText,
   claimId,
@@ -18,7 +25,7 @@ import {
   pageLimit,
   plainObject,
   type ReplyOf,
-  sha256,
+  sha256Schema,
   subject,
   time,
   withinBytes,
@@ -56,7 +63,7 @@ export const importBody = z.strictObject({
    * Blobs of this tenant, each a JSON array of further events. They are imported with `events`, all or none, so that an
    * import may exceed one request.
    */
-  chunks: z.array(sha256).max(IMPORT_CHUNKS_MAX).exactOptional(),
+  chunks: z.array(sha256Schema).max(IMPORT_CHUNKS_MAX).exactOptional(),
   in_parts: z
     .boolean()
     .exactOptional()
@@ -155,12 +162,12 @@ export type ImportedCount = ReplyOf<typeof importedCount>;
 const EVENTS_PATH = `${PROJECT_PATH}/events`;
 
 export const eventOperations = {
-  events: read(
+  events: readOperation(
     EVENTS_PATH,
     'List the events of the project, paginated; `next` is the cursor of the next page',
     { query: eventFilter, reply: z.object({ events: z.array(eventEnvelope), next: z.string() }) },
   ),
-  recent_events: read(
+  recent_events: readOperation(
     `${EVENTS_PATH}/recent`,
     'List the events of the project, newest first; a page may be short or empty: `before` continues the search, and is null at the first event',
     {
@@ -168,13 +175,13 @@ export const eventOperations = {
       reply: z.object({ events: z.array(eventEnvelope), before: count.nullable() }),
     },
   ),
-  agent_events: read(
+  agent_events: readOperation(
     `${TENANT_PATH}/events`,
     'List the events of an agent in all projects of the tenant, by project and position, paginated',
     { query: agentEventFilter, reply: z.object({ events: z.array(eventEnvelope), next: nextPage }) },
   ),
   append_event: {
-    ...command(
+    ...commandOperation(
       EVENTS_PATH,
       'Append a methodology event; on claimed work only its holder may, and a human decision needs the permission to review',
       appendBody,
@@ -199,7 +206,7 @@ export const eventOperations = {
     body: json(trustImportsBody),
     reply: trustResult,
   },
-  events_stream: read(
+  events_stream: readOperation(
     `${EVENTS_PATH}/stream`,
     'Stream the events of the project as server-sent events; resume by Last-Event-ID, start now by after=now',
     // `after` may be `now`, for future events only.

@@ -6,7 +6,7 @@ import {
   GAP_KEYS_MAX,
   reqKey,
   severity,
-  singleLine,
+  singleLineText,
   text,
 } from './methodology-fields.js';
 import { count, named, positionFields, type ReplyOf, time } from './schema.js';
@@ -26,7 +26,7 @@ export const gapsBody = z.strictObject({
   /** Every key of the specification, once. */
   keys: z.array(keyCounts).max(GAP_KEYS_MAX),
   /** Keys used in code but missing from the specification. */
-  orphan_keys: z.array(singleLine(256)).max(GAP_KEYS_MAX).optional(),
+  orphan_keys: z.array(singleLineText(256)).max(GAP_KEYS_MAX).optional(),
   untagged_files: boundedCount.optional(),
   dry_run: z.boolean().optional(),
   ...actorFields,

@@ -63,14 +63,14 @@ export const TENANT_PATH = '/api/tenants/{tenant_id}';
 export const PROJECT_PATH = `${TENANT_PATH}/projects/{project_id}` as const;
 
 /** A call that reads, and changes nothing. */
-export const read = <Path extends string, Shape extends Pick<ApiOperation, 'query' | 'reply'>>(
+export const readOperation = <Path extends string, Shape extends Pick<ApiOperation, 'query' | 'reply'>>(
   path: Path,
   summary: string,
   shape: Shape,
 ) => ({ method: 'GET', path, action: 'read', summary, ...shape }) as const;
 
 /** A call whose command is entirely in its body, and that the rules may refuse. */
-export const command = <Body extends z.ZodType, Reply extends z.ZodType>(
+export const commandOperation = <Body extends z.ZodType, Reply extends z.ZodType>(
   path: string,
   summary: string,
   body: Body,

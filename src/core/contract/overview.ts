@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { projectFields, taskClaim } from './claim-records.js';
-import { type ApiOperations, PROJECT_PATH, read, TENANT_PATH } from './operation.js';
+import { type ApiOperations, PROJECT_PATH, readOperation, TENANT_PATH } from './operation.js';
 import {
   atField,
   atQuery,
@@ -59,11 +59,11 @@ const expiredClaimsQuery = pageQuery.extend({
 export type ExpiredClaimsQuery = z.output<typeof expiredClaimsQuery>;
 
 export const overviewOperations = {
-  status: read(`${PROJECT_PATH}/status`, 'Get the status of the project, now or at a log position', {
+  status: readOperation(`${PROJECT_PATH}/status`, 'Get the status of the project, now or at a log position', {
     query: atQuery,
     reply: projectStatus,
   }),
-  agents: read(
+  agents: readOperation(
     `${PROJECT_PATH}/agents`,
     'List the agents of the project, now or at a log position, paginated',
     {
@@ -71,7 +71,7 @@ export const overviewOperations = {
       reply: z.object({ agents: z.array(agentView), next: nextPage, ...positionFields }),
     },
   ),
-  list_expired_claims: read(
+  list_expired_claims: readOperation(
     `${PROJECT_PATH}/claims/expired`,
     'List claims that had expired at a time, by default now, and whose work was not claimed again, paginated',
     {
@@ -79,7 +79,7 @@ export const overviewOperations = {
       reply: z.object({ claims: z.array(taskClaim), next: nextPage, ...positionFields }),
     },
   ),
-  list_projects: read(`${TENANT_PATH}/projects`, 'List the projects of the tenant, paginated', {
+  list_projects: readOperation(`${TENANT_PATH}/projects`, 'List the projects of the tenant, paginated', {
     query: pageQuery,
     reply: z.object({ projects: z.array(projectEntry), next: nextPage }),
   }),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { requestIdSchema } from '../ids.js';
 import { taskProposalSchema } from '../plan/task-proposal.js';
 import { taskInputSchema } from '../plan/task-schema.js';
-import { type ApiOperations, PROJECT_PATH, read } from './operation.js';
+import { type ApiOperations, PROJECT_PATH, readOperation } from './operation.js';
 import { atQuery, boundedText, count, mutationFields, named, namedObject, type ReplyOf } from './schema.js';
 
 const planFields = {
@@ -61,7 +61,7 @@ export type PlanView = z.output<typeof planView>;
 const PLAN_PATH = `${PROJECT_PATH}/plan` as const;
 
 export const planOperations = {
-  get_plan: read(PLAN_PATH, 'Get the plan, now or at a log position, with its version as ETag', {
+  get_plan: readOperation(PLAN_PATH, 'Get the plan, now or at a log position, with its version as ETag', {
     query: atQuery,
     reply: planView,
   }),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { REVIEW_DECISIONS } from '../claims/head.js';
 import { LINK_DAYS_MAX, TOKEN_LENGTH_MAX } from '../engine/review-link.js';
 import { agentIdSchema } from '../ids.js';
-import { boundedCount, edgeName, featureId, singleLine, text } from './methodology-fields.js';
+import { boundedCount, edgeName, featureId, singleLineText, text } from './methodology-fields.js';
 import { offlineEvent, offlineEventId } from './offline.js';
 import {
   boundedText,
@@ -14,7 +14,7 @@ import {
   named,
   positionFields,
   type ReplyOf,
-  sha256,
+  sha256Schema,
   subject,
   time,
 } from './schema.js';
@@ -29,13 +29,13 @@ export const DECISION_CODES = {
 } as const;
 type DecisionName = keyof typeof DECISION_CODES;
 export const decideReviewBody = z.strictObject({
-  task_id: singleLine(200).optional(),
+  task_id: singleLineText(200).optional(),
   feature_id: featureId.optional(),
   edge: edgeName.optional(),
   /** These three identify the reviewed candidate, as listed by `reviews`. */
   generation: boundedCount,
   iteration,
-  candidate_sha256: sha256,
+  candidate_sha256: sha256Schema,
   decision: z.enum(Object.keys(DECISION_CODES) as [DecisionName, ...DecisionName[]]),
   comment: boundedText(4000).optional(),
   ...mutationFields,
@@ -77,7 +77,7 @@ export const reviewBody = z.strictObject({
   task_id: subject,
   generation,
   iteration,
-  candidate_sha256: sha256,
+  candidate_sha256: sha256Schema,
   decision: z.enum(REVIEW_DECISIONS),
   comment: boundedText(4000).optional(),
   offline: offlineEvent
@@ -107,7 +107,7 @@ export const reviewEntry = z.object({
   at: time,
 });
 export const reviewLinkBody = z.strictObject({
-  task_id: singleLine(200).optional(),
+  task_id: singleLineText(200).optional(),
   feature_id: featureId.optional(),
   edge: edgeName.optional(),
   reviewer: agentIdSchema.describe('who the link is for, such as an e-mail address'),

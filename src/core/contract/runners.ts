@@ -4,7 +4,7 @@ import { requestIdSchema } from '../ids.js';
 import { effectiveCheck } from './checks.js';
 import { holderBody } from './claim-bodies.js';
 import { EVIDENCE_REFUSALS, PROPOSE_REFUSALS } from './codes.js';
-import { type ApiOperations, command, json, PROJECT_PATH, read } from './operation.js';
+import { type ApiOperations, commandOperation, json, PROJECT_PATH, readOperation } from './operation.js';
 import {
   boundedText,
   count,
@@ -15,7 +15,7 @@ import {
   nextPage,
   pageQuery,
   type ReplyOf,
-  sha256,
+  sha256Schema,
   time,
   withinBytes,
 } from './schema.js';
@@ -28,7 +28,7 @@ export const enrolRunnerBody = z.strictObject({
   request_id: requestIdSchema.optional(),
 });
 export const proposeBody = holderBody({
-  candidate_sha256: sha256.describe(
+  candidate_sha256: sha256Schema.describe(
     'of the manifest, uploaded as a blob; the result to be submitted is this manifest',
   ),
   iteration: iteration.optional(),
@@ -109,19 +109,19 @@ export const runnerOperations = {
     summary: 'Revoke a runner; its evidence counts no longer, at once',
     reply: runner,
   },
-  propose_candidate: command(
+  propose_candidate: commandOperation(
     CANDIDATES_PATH,
     'Propose a candidate for an edge: runners run its checks before it is submitted',
     proposeBody,
     proposeResult,
   ),
-  list_candidates: read(
+  list_candidates: readOperation(
     CANDIDATES_PATH,
     'List the candidates of edges that are held, with the checks that a runner must run',
     { query: pageQuery, reply: z.object({ candidates: z.array(waitingCandidate), next: nextPage }) },
   ),
   record_evidence: {
-    ...command(
+    ...commandOperation(
       `${PROJECT_PATH}/evidence`,
       'Record the signed evidence of a runner about a candidate',
       evidenceBody,

@@ -44,7 +44,7 @@ export const generation = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 export const iteration = z.number().int().min(1).max(1_000_000);
 export const subject = boundedText(200);
 export const claimId = boundedText(64);
-export const sha256 = z
+export const sha256Schema = z
   .string()
   .regex(/^[0-9a-f]{64}$/, { error: 'expected a SHA-256: 64 lowercase hex digits' });
 export const withinBytes = (bytesMax: number) =>

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { projectIdSchema, sessionIdSchema } from '../ids.js';
 import { projectFields, taskClaim, taskFields } from './claim-records.js';
-import { type ApiOperations, command, read, TENANT_PATH } from './operation.js';
+import { type ApiOperations, commandOperation, readOperation, TENANT_PATH } from './operation.js';
 import {
   boundedText,
   count,
@@ -106,17 +106,17 @@ const SESSIONS_PATH = `${TENANT_PATH}/sessions` as const;
 const SESSION_PATH = `${SESSIONS_PATH}/{session_id}` as const;
 
 export const sessionOperations = {
-  open_session: command(
+  open_session: commandOperation(
     SESSIONS_PATH,
     'Open a session; the first claim of a session also opens it',
     sessionBody,
     sessionResult,
   ),
-  list_sessions: read(SESSIONS_PATH, 'List the sessions of the tenant, paginated', {
+  list_sessions: readOperation(SESSIONS_PATH, 'List the sessions of the tenant, paginated', {
     query: pageQuery,
     reply: z.object({ sessions: z.array(sessionRecord), next: nextPage }),
   }),
-  get_session: read(SESSION_PATH, 'Get the history of a session, the latest items of each list', {
+  get_session: readOperation(SESSION_PATH, 'Get the history of a session, the latest items of each list', {
     query: latestQuery,
     reply: sessionMemory,
   }),
@@ -128,7 +128,7 @@ export const sessionOperations = {
     reply: sessionResult,
     isRefusable: true,
   },
-  get_active_claims_for_session: read(
+  get_active_claims_for_session: readOperation(
     `${SESSION_PATH}/claims`,
     'List the claims that a session holds now, paginated',
     { query: pageQuery, reply: z.object({ claims: z.array(taskClaim), next: nextPage }) },

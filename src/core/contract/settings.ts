@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { TRACK_PATTERN } from '../plan/task-id.js';
 import { LIMITED_TRACKS_MAX } from '../plan/track-capacity.js';
-import { type ApiOperations, json, PROJECT_PATH, read, TENANT_PATH } from './operation.js';
+import { type ApiOperations, json, PROJECT_PATH, readOperation, TENANT_PATH } from './operation.js';
 import { count, mutationFields, namedObject } from './schema.js';
 import { EVIDENCE_POLICIES, RESULT_BYTES_MAX } from './values.js';
 
@@ -117,7 +117,7 @@ const LIMITS_PATH = `${TENANT_PATH}/limits` as const;
 const POLICY_PATH = `${PROJECT_PATH}/policy` as const;
 
 export const settingsOperations = {
-  get_limits: read(LIMITS_PATH, 'Get the limits of the tenant', { reply: limits }),
+  get_limits: readOperation(LIMITS_PATH, 'Get the limits of the tenant', { reply: limits }),
   put_limits: {
     method: 'PUT',
     path: LIMITS_PATH,
@@ -126,7 +126,7 @@ export const settingsOperations = {
     body: json(limitsBody),
     reply: limits,
   },
-  get_policy: read(POLICY_PATH, 'Get the policy of the project', { reply: policy }),
+  get_policy: readOperation(POLICY_PATH, 'Get the policy of the project', { reply: policy }),
   put_policy: {
     method: 'PUT',
     path: POLICY_PATH,

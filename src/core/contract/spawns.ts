@@ -8,7 +8,7 @@ import {
   edgeName,
   featureId,
   refused,
-  singleLine,
+  singleLineText,
   text,
 } from './methodology-fields.js';
 import { boundedText, named, type ReplyOf } from './schema.js';
@@ -24,12 +24,12 @@ export const spawnBody = z
     edge: edgeName.optional(),
     /** Whether that edge waits for the answer. Default: true if an edge is named. */
     blocks: z.boolean().optional(),
-    reason: singleLine(2000),
-    title: singleLine(200).optional(),
-    intent: singleLine(200).optional(),
-    profile: singleLine(64).optional(),
+    reason: singleLineText(2000),
+    title: singleLineText(200).optional(),
+    intent: singleLineText(200).optional(),
+    profile: singleLineText(64).optional(),
     /** For example `2 weeks` or `1h30m`. */
-    duration: singleLine(64).optional(),
+    duration: singleLineText(64).optional(),
     priority: z.enum(PRIORITIES).optional(),
     ...actorFields,
   })
@@ -75,8 +75,8 @@ export const foldBackBody = z.strictObject({
   question_answered: z.boolean().optional(),
   summary: boundedText(4000),
   recommendation: z.enum(['proceed', 'pivot', 'abandon']),
-  artifacts: z.array(singleLine(1024)).max(ARTIFACTS_MAX).optional(),
-  payload_path: singleLine(1024).optional(),
+  artifacts: z.array(singleLineText(1024)).max(ARTIFACTS_MAX).optional(),
+  payload_path: singleLineText(1024).optional(),
   ...actorFields,
 });
 export const foldBackReply = named(

@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { agentIdSchema, requestIdSchema } from '../ids.js';
 import { evidencePolicyStatus } from './checks.js';
-import { edgeName, featureId, severity, singleLine, text } from './methodology-fields.js';
+import { edgeName, featureId, severity, singleLineText, text } from './methodology-fields.js';
 import { count, named, positionFields, type ReplyOf, time } from './schema.js';
 import { WORKSPACE_STATES } from './values.js';
 
 export const startBody = z.strictObject({
   feature: featureId.optional(),
   edge: edgeName.optional(),
-  profile: singleLine(64).optional(),
+  profile: singleLineText(64).optional(),
   agent_id: agentIdSchema.optional(),
-  agent_role: singleLine(64).optional(),
+  agent_role: singleLineText(64).optional(),
   dry_run: z.boolean().optional(),
   request_id: requestIdSchema.optional(),
 });

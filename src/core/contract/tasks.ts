@@ -8,7 +8,7 @@ import { handleFields, leaseFields } from './claim-bodies.js';
 import { projectFields, taskClaim, taskFields } from './claim-records.js';
 import { noteResult } from './claim-replies.js';
 import { CLAIM_REFUSALS, OPERATOR_REFUSALS, OPERATOR_SUCCESSES } from './codes.js';
-import { type ApiOperations, command, json, PROJECT_PATH, read } from './operation.js';
+import { type ApiOperations, commandOperation, json, PROJECT_PATH, readOperation } from './operation.js';
 import { problemDocument } from './problem.js';
 import { reviewEntry } from './reviews.js';
 import {
@@ -216,12 +216,12 @@ const BLOB_PATH = `${PROJECT_PATH}/blobs/{sha256}` as const;
 
 const operator = <Verb extends OperatorVerb>(verb: Verb, summary: string) =>
   ({
-    ...command(`${TASK_PATH}/${verb}`, summary, operatorBodies[verb], operatorResult),
+    ...commandOperation(`${TASK_PATH}/${verb}`, summary, operatorBodies[verb], operatorResult),
     action: 'operate',
   }) as const;
 
 export const taskOperations = {
-  list_tasks: read(
+  list_tasks: readOperation(
     `${PROJECT_PATH}/tasks`,
     'List the tasks of the plan with their state, now or at a log position, paginated',
     {
@@ -237,31 +237,31 @@ export const taskOperations = {
     body: json(taskIdsBody),
     reply: z.object({ tasks: z.array(z.union([taskState, problemDocument])), next: z.null() }),
   },
-  get_task_state: read(TASK_PATH, 'Get the state of a task, now or at a log position', {
+  get_task_state: readOperation(TASK_PATH, 'Get the state of a task, now or at a log position', {
     query: atQuery,
     reply: taskState,
   }),
-  note: command(
+  note: commandOperation(
     `${TASK_PATH}/notes`,
     'Leave a note for the next holder of a task',
     noteBody.partial({ task_id: true }),
     noteResult,
   ),
-  get_claim_history: read(
+  get_claim_history: readOperation(
     `${TASK_PATH}/history`,
     'Get the generations and refused results of a task, the latest of each',
     { query: latestQuery.extend(atField), reply: lineage },
   ),
-  list_results: read(
+  list_results: readOperation(
     `${TASK_PATH}/results`,
     'List the results of a task: accepted, refused and parked, paginated',
     { query: pageQuery.extend(atField), reply: z.object({ results: z.array(taskResult), next: nextPage }) },
   ),
-  get_result: read(`${TASK_PATH}/results/{result_id}`, 'Get a result with its data', {
+  get_result: readOperation(`${TASK_PATH}/results/{result_id}`, 'Get a result with its data', {
     query: atQuery,
     reply: taskResult,
   }),
-  explain: read(`${TASK_PATH}/explain`, 'Explain why a task can or cannot be claimed now', {
+  explain: readOperation(`${TASK_PATH}/explain`, 'Explain why a task can or cannot be claimed now', {
     query: explainQuery,
     reply: explanation,
   }),
@@ -280,7 +280,7 @@ export const taskOperations = {
     body: { kind: 'bytes' },
     reply: blobStored,
   },
-  get_blob: read(BLOB_PATH, 'Download the bytes of a large result', {
+  get_blob: readOperation(BLOB_PATH, 'Download the bytes of a large result', {
     reply: { content_type: 'application/octet-stream' },
   }),
 } as const satisfies ApiOperations;

@@ -7,7 +7,7 @@ import {
   done,
   refused,
   SEMVER,
-  singleLine,
+  singleLineText,
   text,
 } from './methodology-fields.js';
 import { count, named, type ReplyOf, time } from './schema.js';
@@ -15,7 +15,7 @@ import { count, named, type ReplyOf, time } from './schema.js';
 export const versionReleaseBody = z.strictObject({
   version: z.string().max(160, { abort: true }).regex(SEMVER, { error: 'expected a version such as 1.2.0' }),
   dry_run: z.boolean().optional(),
-  git_tag: singleLine(200).optional(),
+  git_tag: singleLineText(200).optional(),
   context_hash: contextHash.optional(),
   coverage_pct: z.number().min(0).max(100).optional(),
   known_gaps: boundedCount.optional(),

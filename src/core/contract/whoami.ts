@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ROLES } from '../roles.js';
-import { type ApiOperations, read } from './operation.js';
+import { type ApiOperations, readOperation } from './operation.js';
 import { namedObject, type ReplyOf } from './schema.js';
 
 const whoamiReply = namedObject('Caller', {
@@ -16,9 +16,13 @@ export type WhoamiReply = ReplyOf<typeof whoamiReply>;
 
 export const whoamiOperations = {
   whoami: {
-    ...read('/api/whoami', 'Get the name, role and tenant of the caller, and the operations it may call', {
-      reply: whoamiReply,
-    }),
+    ...readOperation(
+      '/api/whoami',
+      'Get the name, role and tenant of the caller, and the operations it may call',
+      {
+        reply: whoamiReply,
+      },
+    ),
     tenant: 'own',
   },
 } as const satisfies ApiOperations;

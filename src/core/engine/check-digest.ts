@@ -1,6 +1,6 @@
 import { canonicalJson } from '../canonical-json.js';
 import type { EffectiveCheck } from '../contract/checks.js';
-import { isCommandRefusal, parseCommand } from './command-line.js';
+import { isCommandRefusal, parseCheckCommand } from './command-line.js';
 
 /**
  * The text whose digest identifies a check: all that decides whether it passes. With another minimum, report or timeout
@@ -9,7 +9,7 @@ import { isCommandRefusal, parseCommand } from './command-line.js';
 export function checkDigestText(check: EffectiveCheck): string | null {
   const { command = '', shell = false, report = null, timeout_seconds = null, skipped } = check;
   if (skipped !== null) return null;
-  const parsed = parseCommand(command, shell);
+  const parsed = parseCheckCommand(command, shell);
   if (isCommandRefusal(parsed)) return null;
   return canonicalJson({ command: parsed, report, timeout_seconds });
 }

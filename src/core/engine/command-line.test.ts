@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { type CommandRefusal, commandDigestText, parseCommand } from './command-line.js';
+import { type CommandRefusal, commandDigestText, parseCheckCommand } from './command-line.js';
 
 const argvOf = (text: string) => {
-  const command = parseCommand(text, false);
+  const command = parseCheckCommand(text, false);
   return 'kind' in command && command.kind === 'argv' ? command.argv : command;
 };
-const refusalOf = (text: string) => parseCommand(text, false) as CommandRefusal;
+const refusalOf = (text: string) => parseCheckCommand(text, false) as CommandRefusal;
 
 it.each([
   ['npm test', ['npm', 'test']],
@@ -47,12 +47,12 @@ it.each(['', '  ', "a 'b", 'a "b', 'a \\', "''", 'a\0b', 'x'.repeat(16_385), 'a 
 );
 
 it('passes a line on to the shell where the check says so', () => {
-  expect(parseCommand(' a | b ', true)).toEqual({ kind: 'shell', line: 'a | b' });
+  expect(parseCheckCommand(' a | b ', true)).toEqual({ kind: 'shell', line: 'a | b' });
 });
 
 it('gives the same words the same digest text, and a shell line another', () => {
   const text = (command: string, isShell = false) => {
-    const parsed = parseCommand(command, isShell);
+    const parsed = parseCheckCommand(command, isShell);
     return 'kind' in parsed ? commandDigestText(parsed) : null;
   };
   expect(text('npm  "test"')).toBe(text('npm test'));

@@ -43,7 +43,7 @@ const badCommand = (says: string): CommandRefusal =>
 export const isCommandRefusal = (value: object): value is CommandRefusal => 'refused' in value;
 
 /** The command as it is run. */
-export function parseCommand(text: string, isShell: boolean): CheckCommand | CommandRefusal {
+export function parseCheckCommand(text: string, isShell: boolean): CheckCommand | CommandRefusal {
   if (text.trim() === '') return badCommand('The command is empty.');
   if (text.length > COMMAND_CHARS_MAX)
     return badCommand(`The command has ${text.length} characters; the limit is ${COMMAND_CHARS_MAX}.`);

@@ -23,11 +23,11 @@ export function contextManifest(
     path: contextPath(path),
     sha256: `sha256:${sha256Hex(normalizedContent(content))}`,
   }));
-  return { context_hash: contextHash(entries, sha256Hex), entries: sortedByPath(entries) };
+  return { context_hash: hashContext(entries, sha256Hex), entries: sortedByPath(entries) };
 }
 
 /** The hash of entries whose paths and contents are normalized. */
-export function contextHash(entries: readonly ContextEntry[], sha256Hex: Sha256Hex): string {
+export function hashContext(entries: readonly ContextEntry[], sha256Hex: Sha256Hex): string {
   const listed = sortedByPath(entries).map(({ path, sha256 }) => ({ path, sha256 }));
   // Block style, without line folding.
   const list = stringify(listed, { sortMapEntries: true, lineWidth: 0, version: '1.2' });

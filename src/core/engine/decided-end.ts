@@ -4,7 +4,7 @@ import type { RunEventPayload } from './run-events.js';
 import type { Run } from './runs.js';
 
 /** Whether a person may have decided how a run ends: by the reason why its edge cannot be claimed. */
-export const isDecided = (refusal: string): boolean =>
+export const mayBeDecidedByPerson = (refusal: string): boolean =>
   refusal === 'DENIED_COMPLETED' || refusal === 'DENIED_HELD';
 
 type RunSteps = Pick<Run, 'run_id' | 'started_at' | 'steps'>;

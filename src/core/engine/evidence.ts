@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { canonicalJson } from '../canonical-json.js';
 import type { EffectiveCheck } from '../contract/checks.js';
 import type { EvidencePolicy } from '../contract/values.js';
-import { count, isoTimestamp, name, sha256 } from '../events/fields.js';
+import { eventSha256, isoTimestamp, name, nonNegativeInteger } from '../events/fields.js';
 import { ownValue } from '../own-value.js';
 import { baseFaultOf, type CheckOutcome, checkOutcomeSchema } from './check-outcome.js';
 
@@ -27,7 +27,7 @@ export const runnerIdSchema = z
 /** What the runner laid the candidate over: a commit that it resolved itself, or a folder, by the digest of its files. */
 export const evidenceBase = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('git'), commit: z.string().regex(/^[0-9a-f]{40}([0-9a-f]{24})?$/) }),
-  z.strictObject({ kind: z.literal('tree'), sha256 }),
+  z.strictObject({ kind: z.literal('tree'), sha256: eventSha256 }),
 ]);
 export type EvidenceBase = z.output<typeof evidenceBase>;
 
@@ -38,10 +38,10 @@ export const evidenceStatement = z.strictObject({
   task_id: name,
   generation: z.int().min(1),
   /** Of the manifest, which is the result's digest too. */
-  candidate_sha256: sha256,
+  candidate_sha256: eventSha256,
   base: evidenceBase,
   /** The project's `~base` when the runner fetched the base: every accepted edge result raises it. */
-  base_version: count,
+  base_version: nonNegativeInteger,
   runner_id: runnerIdSchema,
   started_at: isoTimestamp,
   ended_at: isoTimestamp,
@@ -91,7 +91,7 @@ const timeOf = (runner: RunnerRecord | undefined): string => runner?.revoked_at 
 /** Record of an edge's last candidate, with the statements of runners about it. */
 export const candidateRecord = z.strictObject({
   generation: z.int().min(1),
-  candidate_sha256: sha256,
+  candidate_sha256: eventSha256,
   iteration: z.int().min(1),
   session_id: name,
   proposed_at: isoTimestamp,
@@ -128,7 +128,7 @@ export interface EvidencePolicyStatus {
   readonly is_blocked: boolean;
 }
 
-export function evidencePolicyStatus(policy: EvidencePolicy, runners: Runners): EvidencePolicyStatus {
+export function describeEvidencePolicy(policy: EvidencePolicy, runners: Runners): EvidencePolicyStatus {
   const enrolled = Object.values(runners).filter(({ state }) => state === 'enrolled').length;
   const is_blocked = policy === 'verified' && enrolled === 0;
   return {
@@ -222,7 +222,7 @@ function verifiedOutcome(
   return reason ?? noEvidenceReason(facts);
 }
 
-/** Short, because it is repeated for each check: the advice about runners is in `evidencePolicyStatus`. */
+/** Short, because it is repeated for each check: the advice about runners is in `describeEvidencePolicy`. */
 function noEvidenceReason({ candidate_sha256, is_proposed, runners }: EvidenceFacts): string {
   const proposed = is_proposed
     ? `Proposed as ${candidate_sha256.slice(0, 12)}`

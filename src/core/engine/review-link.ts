@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { canonicalJson } from '../canonical-json.js';
-import { sha256 } from '../contract/schema.js';
+import { sha256Schema } from '../contract/schema.js';
 import { agentIdSchema, projectIdSchema, tenantIdSchema } from '../ids.js';
 
 /** A link with which a person decides on one candidate. It names everything that the decision is bound to. */
@@ -11,7 +11,7 @@ const reviewLinkSchema = z.strictObject({
   task_id: z.string().max(300),
   generation: z.int().min(0),
   iteration: z.int().min(0),
-  candidate_sha256: sha256,
+  candidate_sha256: sha256Schema,
   /** When the review was opened: the same candidate may be put before a person again. */
   opened_at_ms: z.int().min(0),
   /** The person that the link was made for, such as an e-mail address. */

@@ -4,7 +4,7 @@ import { agentIdSchema, projectIdSchema, requestIdSchema, sessionIdSchema, tenan
 import { PLATFORM_TENANT, type SubjectKind, subjectKeys, subjectKindOf, TENANT_PROJECT } from '../subject.js';
 import { edgeEventSchemas, taskEventSchemas } from './claim-events.js';
 import type { NewEvent } from './envelope.js';
-import { count, isoTimestamp, name, openObject } from './fields.js';
+import { isoTimestamp, name, nonNegativeInteger, openObject } from './fields.js';
 import { methodologyEventSchemas } from './methodology-events.js';
 import { recordEventSchemas } from './record-events.js';
 import { reviewEventSchemas } from './review-events.js';
@@ -49,7 +49,7 @@ export const envelopeSchema = z.strictObject({
   tenant_id: tenantIdSchema.or(z.literal(PLATFORM_TENANT)),
   project_id: projectIdSchema.or(z.literal(TENANT_PROJECT)),
   subject: printableName.exactOptional(),
-  seq: count.min(1).exactOptional(),
+  seq: nonNegativeInteger.min(1).exactOptional(),
   task_id: printableName.exactOptional(),
   feature_id: printableName.exactOptional(),
   edge: printableName.exactOptional(),
@@ -57,7 +57,7 @@ export const envelopeSchema = z.strictObject({
   agent_role: name.exactOptional(),
   // Empty if a human acts on a subject that was never claimed.
   session_id: sessionIdSchema.or(z.literal('')).exactOptional(),
-  generation: count.exactOptional(),
+  generation: nonNegativeInteger.exactOptional(),
   request_id: requestIdSchema.exactOptional(),
   payload: openObject,
 }) satisfies z.ZodType<NewEvent>;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type ClaimEventKind, EVENT_TYPES } from '../claims/claim-event-kinds.js';
 import { claimPayloadSchemas, evidenceFields } from './claim-payload-schemas.js';
-import { count, name, openObject, sentence } from './fields.js';
+import { name, nonNegativeInteger, openObject, sentence } from './fields.js';
 
 /** `warned` shares its event types with `escalated`. */
 type SchemaKind = Exclude<ClaimEventKind, 'warned'>;
@@ -26,7 +26,7 @@ export const taskEventSchemas = schemasOf('task');
 export const edgeEventSchemas = {
   ...schemasOf('edge'),
   edge_started: claimPayloadSchemas.granted.extend({
-    iteration: count.exactOptional(),
+    iteration: nonNegativeInteger.exactOptional(),
     profile: name.exactOptional(),
     vector_type: name.exactOptional(),
   }),
@@ -37,7 +37,7 @@ export const edgeEventSchemas = {
   }),
   result_adopted: claimPayloadSchemas.adopted.extend(evidenceFields),
   convergence_escalated: z.union([
-    claimPayloadSchemas.escalated.extend({ ...evidenceFields, iteration: count }),
+    claimPayloadSchemas.escalated.extend({ ...evidenceFields, iteration: nonNegativeInteger }),
     claimPayloadSchemas.warned,
   ]),
   review_completed: claimPayloadSchemas.reviewed.extend({

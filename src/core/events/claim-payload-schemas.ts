@@ -3,7 +3,15 @@ import type { ClaimEventKind } from '../claims/claim-event-kinds.js';
 import { CLAIM_STATES, REVIEW_DECISIONS } from '../claims/head.js';
 import { agentIdSchema, sessionIdSchema } from '../ids.js';
 import { PATH_BYTES_MAX } from '../methodology/definition/asset-path.js';
-import { count, isoTimestamp, name, openObject, sentence, sha256, text } from './fields.js';
+import {
+  eventSha256,
+  isoTimestamp,
+  name,
+  nonNegativeInteger,
+  openObject,
+  sentence,
+  textUpTo,
+} from './fields.js';
 
 const leaseFields = {
   lease_duration_seconds: z.number().nonnegative().nullable(),
@@ -11,22 +19,22 @@ const leaseFields = {
 };
 const resultFields = {
   result_id: name,
-  result_sha256: sha256,
-  result_size_bytes: count,
+  result_sha256: eventSha256,
+  result_size_bytes: nonNegativeInteger,
   work_product_ref: name,
   /** Small results are inline, large ones a blob with this digest. */
   result_data: z.unknown().optional(),
-  blob_sha256: sha256.exactOptional(),
+  blob_sha256: eventSha256.exactOptional(),
   /** `metadata` of the submission. */
   result_metadata: openObject.exactOptional(),
 };
 /** From the grant to the submission, by the store's clock. Absent if there was no grant. */
 const processingTime = { processing_time_seconds: z.number().nonnegative().exactOptional() };
 /** The credential that sent a refused command, and the number of this refusal among the credential's refusals. */
-const senderFields = { principal: name.exactOptional(), refused_count: count.exactOptional() };
+const senderFields = { principal: name.exactOptional(), refused_count: nonNegativeInteger.exactOptional() };
 /** Reported evidence of convergence: edges only. */
 export const evidenceFields = {
-  iteration: count.exactOptional(),
+  iteration: nonNegativeInteger.exactOptional(),
   evaluators: openObject.exactOptional(),
   convergence_type: name.exactOptional(),
   context_hash: name.exactOptional(),
@@ -38,18 +46,18 @@ const pushedFields = { occurred_at: isoTimestamp.exactOptional() };
 const signed = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
   z.strictObject({
     ...shape,
-    signature: text(512).exactOptional(),
-    signed_text: text(4096).exactOptional(),
+    signature: textUpTo(512).exactOptional(),
+    signed_text: textUpTo(4096).exactOptional(),
     ...pushedFields,
   });
 /** The reason of a hold may quote an error message or a review comment in full, so it is longer than either. */
-const operatorFields = { reason: text(8192), by: name };
+const operatorFields = { reason: textUpTo(8192), by: name };
 
 /** What an operator adopted: a result that was parked here, or what an imported log says has converged. */
 const adoptedFrom = z.union([
   z.strictObject({
     result_id: name,
-    generation: count,
+    generation: nonNegativeInteger,
     agent_id: agentIdSchema,
     session_id: sessionIdSchema,
   }),
@@ -57,7 +65,7 @@ const adoptedFrom = z.union([
   z.strictObject({
     imported: z.literal(true),
     event_id: z.uuid(),
-    position: count,
+    position: nonNegativeInteger,
     agent_id: agentIdSchema.exactOptional(),
     source: name.exactOptional(),
   }),
@@ -70,11 +78,11 @@ export const FAILING_LISTED_MAX = 20;
 /** Schema per kind of claim event. Tasks and edges use different event types for the same payloads. */
 export const claimPayloadSchemas = {
   granted: signed({
-    previous_generation: count,
+    previous_generation: nonNegativeInteger,
     previous_state: z.enum([...CLAIM_STATES, 'NONE']),
     ...leaseFields,
     max_hold_until: isoTimestamp.exactOptional(),
-    inputs: text(4096).exactOptional(),
+    inputs: textUpTo(4096).exactOptional(),
     user_id: name.exactOptional(),
     principal: name.exactOptional(),
     metadata: openObject.exactOptional(),
@@ -96,7 +104,7 @@ export const claimPayloadSchemas = {
   }),
   suspended: signed({
     until: isoTimestamp,
-    gate: z.strictObject({ iteration: count, candidate_sha256: sha256 }).exactOptional(),
+    gate: z.strictObject({ iteration: nonNegativeInteger, candidate_sha256: eventSha256 }).exactOptional(),
   }),
   resumed: signed(leaseFields),
   accepted: signed({
@@ -112,25 +120,25 @@ export const claimPayloadSchemas = {
   }),
   escalated: signed({
     reason: sentence,
-    iteration: count,
+    iteration: nonNegativeInteger,
     until: isoTimestamp,
     /** The first of the paths that need human attention; `path_count` has the total. */
-    paths: z.array(text(PATH_BYTES_MAX)).max(20).exactOptional(),
-    path_count: count.exactOptional(),
+    paths: z.array(textUpTo(PATH_BYTES_MAX)).max(20).exactOptional(),
+    path_count: nonNegativeInteger.exactOptional(),
     /** The first of the checks that the profile of the feature leaves out, for the reason `omits_checks`. */
-    omitted_checks: z.array(text(1024)).max(20).exactOptional(),
+    omitted_checks: z.array(textUpTo(1024)).max(20).exactOptional(),
     ...resultFields,
   }),
   warned: signed({
     action: z.literal('warn'),
     reason: sentence,
-    iteration: count,
-    result_sha256: sha256,
+    iteration: nonNegativeInteger,
+    result_sha256: eventSha256,
   }),
   reviewed: z.strictObject({
     decision: z.enum(REVIEW_DECISIONS),
-    iteration: count,
-    candidate_sha256: sha256,
+    iteration: nonNegativeInteger,
+    candidate_sha256: eventSha256,
     /** If `pushed_by` is set, according to that credential. */
     reviewer: name,
     /** The credential that pushed a review that was decided offline. */
@@ -143,10 +151,10 @@ export const claimPayloadSchemas = {
   }),
   held: z.strictObject(operatorFields),
   unheld: z.strictObject(operatorFields),
-  reset: z.strictObject({ ...operatorFields, epoch: count }),
+  reset: z.strictObject({ ...operatorFields, epoch: nonNegativeInteger }),
   claim_denied: z.strictObject({
     reason: name,
-    current_generation: count,
+    current_generation: nonNegativeInteger,
     holding_agent: agentIdSchema.exactOptional(),
     waiting_for: z.array(name).max(20).readonly().exactOptional(),
     limit: name.exactOptional(),
@@ -156,8 +164,8 @@ export const claimPayloadSchemas = {
     ...pushedFields,
   }),
   result_denied: signed({
-    submitted_generation: count,
-    current_generation: count,
+    submitted_generation: nonNegativeInteger,
+    current_generation: nonNegativeInteger,
     rejection_reason: name,
     work_lost: z.boolean(),
     parked: z.boolean(),
@@ -165,15 +173,15 @@ export const claimPayloadSchemas = {
     verified: z.literal(false).exactOptional(),
     /** NOT_CONVERGED: the names of the first checks that did not pass. */
     failing: z.array(name).max(FAILING_LISTED_MAX).readonly().exactOptional(),
-    metadata: z.strictObject({ result_size_bytes: count, ...processingTime }),
+    metadata: z.strictObject({ result_size_bytes: nonNegativeInteger, ...processingTime }),
     ...senderFields,
     ...resultFields,
   }),
   refusals_counted: z.strictObject({
-    current_generation: count,
+    current_generation: nonNegativeInteger,
     principal: name,
     /** All refusals so far, with those that are recorded in full. */
-    refused_count: count,
+    refused_count: nonNegativeInteger,
   }),
   noted: signed({ text: sentence }),
 } satisfies Record<ClaimEventKind, z.ZodType>;

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { CHECK_RESULTS } from '../contract/values.js';
 import { runEventSchemas } from '../engine/run-events.js';
-import { count, name, openObject, sentence } from './fields.js';
+import { name, nonNegativeInteger, openObject, sentence } from './fields.js';
 
 const findings = z.array(z.unknown()).max(1000);
 const path = z.string().max(1024);
 const checkCounts = z.strictObject({
-  passed: count,
-  failed: count,
-  skipped: count,
-  total: count,
+  passed: nonNegativeInteger,
+  failed: nonNegativeInteger,
+  skipped: nonNegativeInteger,
+  total: nonNegativeInteger,
   details: z.array(openObject).max(1000).exactOptional(),
 });
 
@@ -30,15 +30,15 @@ export const methodologyEventSchemas = {
   project_initialized: z.strictObject({
     language: name.exactOptional(),
     tools_detected: z.array(name).max(100).exactOptional(),
-    constraint_dimensions_configured: count.exactOptional(),
-    asset_types: count.exactOptional(),
-    transitions: count.exactOptional(),
+    constraint_dimensions_configured: nonNegativeInteger.exactOptional(),
+    asset_types: nonNegativeInteger.exactOptional(),
+    transitions: nonNegativeInteger.exactOptional(),
     profile: name.exactOptional(),
   }),
   iteration_completed: z.strictObject({
-    iteration: count,
+    iteration: nonNegativeInteger,
     status: z.enum(['iterating', 'converged', 'blocked', 'time_box_expired', 'spawn_requested']),
-    delta: count.exactOptional(),
+    delta: nonNegativeInteger.exactOptional(),
     convergence_type: z.string().max(256).exactOptional(),
     evaluators: checkCounts.exactOptional(),
     asset: path.exactOptional(),
@@ -75,34 +75,34 @@ export const methodologyEventSchemas = {
   }),
   checkpoint_created: z.strictObject({
     context_hash: name,
-    feature_count: count.exactOptional(),
+    feature_count: nonNegativeInteger.exactOptional(),
     git_ref: name.exactOptional(),
     message: sentence.exactOptional(),
     snapshot_path: path.exactOptional(),
     /** The snapshot includes the log up to this position. */
-    position: count.exactOptional(),
+    position: nonNegativeInteger.exactOptional(),
   }),
   gaps_validated: z.strictObject({
     layers_run: z.array(z.int().min(1).max(3)).max(3),
     feature: name.exactOptional(),
-    total_req_keys: count,
-    full_coverage: count,
-    partial_coverage: count,
-    no_coverage: count,
-    test_gaps: count.exactOptional(),
-    telemetry_gaps: count.exactOptional(),
+    total_req_keys: nonNegativeInteger,
+    full_coverage: nonNegativeInteger,
+    partial_coverage: nonNegativeInteger,
+    no_coverage: nonNegativeInteger,
+    test_gaps: nonNegativeInteger.exactOptional(),
+    telemetry_gaps: nonNegativeInteger.exactOptional(),
     layer_results: z.record(name, name).exactOptional(),
   }),
   release_created: z.strictObject({
     version: name,
-    features_included: count,
+    features_included: nonNegativeInteger,
     coverage_pct: z.number().min(0).max(100).exactOptional(),
-    known_gaps: count.exactOptional(),
+    known_gaps: nonNegativeInteger.exactOptional(),
     context_hash: name.exactOptional(),
     git_tag: name.exactOptional(),
   }),
   evaluator_detail: z.strictObject({
-    iteration: count.exactOptional(),
+    iteration: nonNegativeInteger.exactOptional(),
     check_name: name,
     check_type: name.exactOptional(),
     result: z.enum(CHECK_RESULTS),
@@ -111,7 +111,7 @@ export const methodologyEventSchemas = {
     command: sentence.exactOptional(),
   }),
   iteration_abandoned: z.strictObject({
-    iteration: count.exactOptional(),
+    iteration: nonNegativeInteger.exactOptional(),
     reason: sentence,
     last_event_at: name.exactOptional(),
   }),
@@ -149,14 +149,14 @@ export const methodologyEventSchemas = {
     intent_id: name.exactOptional(),
   }),
   escalation_queue_reviewed: z.strictObject({
-    queue_size: count,
-    items_processed: count,
-    actions_taken: z.record(name, count).exactOptional(),
+    queue_size: nonNegativeInteger,
+    items_processed: nonNegativeInteger,
+    actions_taken: z.record(name, nonNegativeInteger).exactOptional(),
     oldest_unresolved_days: z.number().nonnegative().exactOptional(),
-    severity_distribution: z.record(name, count).exactOptional(),
+    severity_distribution: z.record(name, nonNegativeInteger).exactOptional(),
   }),
   encoding_escalated: z.strictObject({
-    iteration: count.exactOptional(),
+    iteration: nonNegativeInteger.exactOptional(),
     functional_unit: name,
     from_category: name,
     to_category: name,
@@ -166,8 +166,8 @@ export const methodologyEventSchemas = {
   graph_zoom_out: zoomPayload,
   graph_zoom_selective: zoomPayload,
   health_checked: z.strictObject({
-    passed: count,
-    failed: count,
+    passed: nonNegativeInteger,
+    failed: nonNegativeInteger,
     checks: z.array(openObject).max(1000).exactOptional(),
     recommended_actions: z.array(sentence).max(100).exactOptional(),
   }),

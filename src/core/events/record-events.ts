@@ -12,7 +12,7 @@ import { TASKS_PER_EVENT_MAX } from '../plan/plan-change.js';
 import type { TaskInput } from '../plan/task.js';
 import { taskProposalSchema } from '../plan/task-proposal.js';
 import { ROLES } from '../roles.js';
-import { count, isoTimestamp, name, openObject, sha256, text } from './fields.js';
+import { eventSha256, isoTimestamp, name, nonNegativeInteger, openObject, textUpTo } from './fields.js';
 
 /** A plan change is split into chunks, so that the size of an event is bounded. */
 const chunk = <Item extends z.ZodType>(item: Item) => z.array(item).max(TASKS_PER_EVENT_MAX);
@@ -25,7 +25,7 @@ const sessionRecord = z.strictObject({
   user_id: name.nullable(),
   /** The credential that opened the session. */
   principal: name.exactOptional(),
-  public_key: text(1024).exactOptional(),
+  public_key: textUpTo(1024).exactOptional(),
   created_at: isoTimestamp,
   closed_at: isoTimestamp.exactOptional(),
 });
@@ -38,14 +38,14 @@ const keyRecord = z.strictObject({
   user_id: agentIdSchema.nullable(),
   /** The agent role that the key is bound to. Absent: any. */
   agent_role: agentRoleSchema.exactOptional(),
-  secret_sha256: sha256,
-  last_four: text(4),
+  secret_sha256: eventSha256,
+  last_four: textUpTo(4),
   created_at: isoTimestamp,
   created_by: name,
   expires_at: isoTimestamp.nullable(),
   revoked_at: isoTimestamp.exactOptional(),
   /** Proves that the store of this log created the key. Keys created before binding was introduced have none. */
-  binding: sha256.exactOptional(),
+  binding: eventSha256.exactOptional(),
 });
 export type KeyRecord = z.infer<typeof keyRecord>;
 const keyChanged = changed(keyRecord);
@@ -63,12 +63,12 @@ export const REDACTED_PER_EVENT_MAX = 400;
  */
 const historyRedacted = z.strictObject({
   before: isoTimestamp,
-  retention_days: count,
+  retention_days: nonNegativeInteger,
   events: z
     .array(
       z.strictObject({
-        position: count.min(1),
-        payload_sha256: sha256,
+        position: nonNegativeInteger.min(1),
+        payload_sha256: eventSha256,
         /** Before the redaction, in base64url. Missing in events from before there was an audit tree. */
         original_sha256: bytes32.exactOptional(),
       }),
@@ -81,11 +81,11 @@ export type HistoryRedacted = z.infer<typeof historyRedacted>;
 /** Events about the project's own records; `record` is the complete new value. */
 export const recordEventSchemas = {
   PLAN_CHANGED: z.strictObject({
-    version: count,
+    version: nonNegativeInteger,
     added: chunk(plannedInput),
     changed: chunk(plannedInput),
     removed: chunk(name),
-    record: z.strictObject({ version: count, task_count: count }),
+    record: z.strictObject({ version: nonNegativeInteger, task_count: nonNegativeInteger }),
   }),
   TASKS_PROPOSED: changed(taskProposalSchema),
   TASKS_PROPOSAL_DECIDED: changed(taskProposalSchema),

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { NOTICE_KINDS } from '../engine/review-notices.js';
-import { count, isoTimestamp, name, sha256 } from './fields.js';
+import { eventSha256, isoTimestamp, name, nonNegativeInteger } from './fields.js';
 
-const candidate = { iteration: count, candidate_sha256: sha256 };
+const candidate = { iteration: nonNegativeInteger, candidate_sha256: eventSha256 };
 const notice = {
   ...candidate,
   notice_id: z.uuid(),
   kind: z.enum(NOTICE_KINDS),
   /** Of a reminder, from 1. */
-  number: count.exactOptional(),
+  number: nonNegativeInteger.exactOptional(),
   /** Only the host of the URL: its path may be a secret. */
   host: name,
 };
@@ -20,7 +20,7 @@ export const reviewEventSchemas = {
   /** The receiver of the webhook has confirmed the notice. */
   review_notified: z.strictObject(notice),
   /** The notice was given up after its last try. */
-  review_notice_failed: z.strictObject({ ...notice, tries: count, error: name }),
+  review_notice_failed: z.strictObject({ ...notice, tries: nonNegativeInteger, error: name }),
   /** The deadline of a review has passed without an answer. */
   escalation_timeout: z.strictObject({ ...candidate, deadline: isoTimestamp }),
 };

@@ -3,7 +3,7 @@ import { addTasks } from './add-tasks.js';
 import { dependenciesOf } from './dependency-graph.js';
 import { applyPlanChange, type Plan } from './plan.js';
 import { NOTHING_STARTED, type StartedTasks } from './started-tasks.js';
-import { planOfTasks, startedTasksOf } from './testing.js';
+import { planOfTasks, startedTasksWith } from './testing.js';
 
 const running = (): Plan =>
   planOfTasks([
@@ -110,7 +110,7 @@ describe('adding tasks to a running plan', () => {
   });
 
   it('refuses new subtasks of a completed task', () => {
-    const done = startedTasksOf({ isCompleted: (id) => id === 'B-001-m' });
+    const done = startedTasksWith({ isCompleted: (id) => id === 'B-001-m' });
     expect(faultsOf([{ id: 'B-001-m::3', description: 'late' }], done)).toEqual([
       'ALREADY_COMPLETED tasks[0]',
     ]);

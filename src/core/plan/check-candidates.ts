@@ -1,5 +1,5 @@
 import type { DocumentPath } from '../yaml/source-position.js';
-import { findCycles, taskIdsOf } from './dependency-graph.js';
+import { findPlanCycles, taskIdsOf } from './dependency-graph.js';
 import { Plan, type PlanLookup } from './plan.js';
 import { FAULTS_MAX, type PlanFaultList } from './plan-faults.js';
 import { type PlannedTask, splitSubject, subtaskCount, subtaskId } from './task.js';
@@ -161,7 +161,7 @@ function addCycleFaults(
   faults: PlanFaultList,
 ): void {
   // A new cycle leads through a new task, so a search from the new tasks finds it.
-  for (const cycle of findCycles(lookup, taskIdsOf(fresh), FAULTS_MAX)) {
+  for (const cycle of findPlanCycles(lookup, taskIdsOf(fresh), FAULTS_MAX)) {
     const first = cycle.findIndex((id) => placed.has(splitSubject(id).task_id));
     const rotated = [...cycle.slice(first), ...cycle.slice(0, first)];
     const candidate = placed.get(splitSubject(rotated[0] ?? '').task_id);

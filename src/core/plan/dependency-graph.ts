@@ -112,7 +112,7 @@ export function* walkSteps(
 }
 
 /** Finds dependency cycles: each subject waits for the next, the last for the first. */
-export function findCycles(lookup: PlanLookup, roots: Iterable<string>, cyclesMax: number): string[][] {
+export function findPlanCycles(lookup: PlanLookup, roots: Iterable<string>, cyclesMax: number): string[][] {
   const cycles: string[][] = [];
   const onCycle = (nodes: readonly string[]): boolean => {
     cycles.push(nodes.filter((node) => !isStartNode(node)));

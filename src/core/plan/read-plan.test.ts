@@ -5,7 +5,7 @@ import { PLAN_TEXT_LENGTH_MAX } from './plan-document.js';
 import { readPlan } from './read-plan.js';
 import { renderPlan } from './render.js';
 import { NOTHING_STARTED } from './started-tasks.js';
-import { change, planOf, startedTasksOf } from './testing.js';
+import { change, planOf, startedTasksWith } from './testing.js';
 
 const SHOP = `# Project plan
 project: ecommerce-rebuild
@@ -327,7 +327,7 @@ describe('hostile input', () => {
 describe('started work', () => {
   const yaml = (tasks: string) => `tracks:\n  A:\n    - {id: A-001-a, description: a}\n${tasks}`;
   const current = planOf({ yaml: yaml('    - {id: A-002-b, description: b, subtasks: 3}\n') });
-  const started = (id: string) => startedTasksOf({ isStarted: (one) => one === id });
+  const started = (id: string) => startedTasksWith({ isStarted: (one) => one === id });
 
   it.each(['A-002-b', 'A-002-b::3'])('must not be removed with its task (%s)', (id) => {
     expect(faultsOf(yaml(''), current, started(id))).toMatchObject([
@@ -351,7 +351,7 @@ describe('started work', () => {
 
   it('gets no more subtasks once it is completed', () => {
     const more = yaml('    - {id: A-002-b, description: b, subtasks: 4}\n');
-    const done = startedTasksOf({ isCompleted: (id) => id === 'A-002-b' });
+    const done = startedTasksWith({ isCompleted: (id) => id === 'A-002-b' });
     expect(faultsOf(more, current, done)).toMatchObject([{ code: 'ALREADY_COMPLETED', line: 4 }]);
     expect(faultsOf(more, current)).toEqual([]);
   });

@@ -29,7 +29,7 @@ export const change = (parts: Partial<PlanChange>): PlanChange => ({
   ...parts,
 });
 
-export const startedTasksOf = (parts: Partial<StartedTasks>): StartedTasks => ({
+export const startedTasksWith = (parts: Partial<StartedTasks>): StartedTasks => ({
   ...NOTHING_STARTED,
   ...parts,
 });

@@ -3,7 +3,7 @@ import { cp, mkdir, mkdtemp, open, realpath, rm, symlink } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { dirname, join, sep } from 'node:path';
 import type { WorkCopy } from './check-runner.js';
-import { type CommandEnd, REPORT_BYTES_MAX, runCommand } from './run-command.js';
+import { type CommandEnd, REPORT_BYTES_MAX, runCommandProcess } from './run-command.js';
 import { findProgram, type Sandbox, type SandboxRun } from './sandbox.js';
 import { resourceLimits, sandboxEnvironment } from './sandbox-arguments.js';
 
@@ -29,7 +29,11 @@ export const sandboxExecutor = (sandbox: Sandbox): CommandExecutor => ({
   is_sandboxed: true,
   async execute(run) {
     const command = { ...sandbox.commandLine(run), cwd: '/', env: sandboxEnvironment() };
-    const { channel, ...end } = await runCommand({ ...command, limits: run.limits, signal: run.signal });
+    const { channel, ...end } = await runCommandProcess({
+      ...command,
+      limits: run.limits,
+      signal: run.signal,
+    });
     return { ...end, ...parseChannel(channel) };
   },
 });
@@ -69,7 +73,14 @@ export const unsandboxedExecutor = (path: string | undefined): CommandExecutor =
       const prlimit = findProgram('prlimit', path);
       const limited = prlimit === null ? [] : [prlimit, ...resourceLimits(limits), '--'];
       const [file = '', ...args] = [...limited, ...argv];
-      const { channel: _, ...end } = await runCommand({ file, args, cwd: project, env, limits, signal });
+      const { channel: _, ...end } = await runCommandProcess({
+        file,
+        args,
+        cwd: project,
+        env,
+        limits,
+        signal,
+      });
       const bytes = report === null ? null : await readReport(project, report);
       const state = {
         is_started: end.spawn_error === null,

@@ -7,7 +7,7 @@ import {
   type CheckCommand,
   commandDigestText,
   isCommandRefusal,
-  parseCommand,
+  parseCheckCommand,
 } from '../../core/engine/command-line.js';
 import { saysOf } from '../../core/engine/says.js';
 import { pathFault } from '../../core/methodology/definition/asset-path.js';
@@ -41,7 +41,7 @@ export function runnableCheck(
   check: EffectiveCheck,
 ): RunnableCheck | { readonly result: 'skip' | 'error'; readonly says: string } {
   if (check.skipped !== null) return { result: 'skip', says: check.skipped };
-  const command = parseCommand(check.command ?? '', check.shell === true);
+  const command = parseCheckCommand(check.command ?? '', check.shell === true);
   if (isCommandRefusal(command)) return { result: 'error', says: `${command.says} ${command.next}` };
   const minimum = check.report === undefined ? null : minimumOf(check.report);
   if (typeof minimum === 'string') return { result: 'error', says: minimum };

@@ -39,7 +39,7 @@ const USAGE_INTERVAL_MS = 200;
 const CLOSE_GRACE_MS = 2000;
 
 /** Runs a command in its own process group until it ends or reaches a limit. Rejects only if the signal is aborted. */
-export async function runCommand(spec: CommandSpec): Promise<CommandEnd> {
+export async function runCommandProcess(spec: CommandSpec): Promise<CommandEnd> {
   spec.signal.throwIfAborted();
   const end = await new CommandProcess(spec).end();
   spec.signal.throwIfAborted();

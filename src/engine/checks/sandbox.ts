@@ -4,7 +4,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import type { CheckLimits, WorkCopy } from './check-runner.js';
-import { REPORT_BYTES_MAX, runCommand } from './run-command.js';
+import { REPORT_BYTES_MAX, runCommandProcess } from './run-command.js';
 import {
   processLimit,
   resourceLimits,
@@ -92,7 +92,7 @@ async function trySandbox(sandbox: Sandbox): Promise<string | null> {
     };
     const { signal } = new AbortController();
     const command = { ...sandbox.commandLine(run), cwd: '/', env: sandboxEnvironment() };
-    const end = await runCommand({ ...command, limits: TRIAL_LIMITS, signal });
+    const end = await runCommandProcess({ ...command, limits: TRIAL_LIMITS, signal });
     if (end.exit_code === 0) return null;
     const output = Buffer.from(end.output).toString('utf8').trim().slice(-500);
     return end.spawn_error ?? (output || `exit code ${end.exit_code}, ${end.stopped ?? end.signal ?? ''}`);

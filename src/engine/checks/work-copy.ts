@@ -18,7 +18,7 @@ import type { WorkCopy } from './check-runner.js';
 import { listProjectFiles } from './project-files.js';
 
 /** A file of the candidate, under its path in the project. */
-export interface OverlayFile {
+export interface CandidateFile {
   readonly path: string;
   readonly bytes: Uint8Array;
   /** Absent: as the file in the project, which a new file is not. */
@@ -45,7 +45,7 @@ const PROGRAM_MODE = 0o755;
 /** Copies the files of a project that git does not ignore, and writes the candidate's files over them. */
 export async function createWorkCopy(
   root: string,
-  overlay: readonly OverlayFile[],
+  overlay: readonly CandidateFile[],
   limits: CopyLimits = COPY_LIMITS,
 ): Promise<WorkCopy | CopyRefusal> {
   const around = await mkdtemp(join(tmpdir(), 'genesis-check-'));
@@ -113,7 +113,7 @@ async function copyLink(source: string, target: string, path: string): Promise<v
 
 async function layOver(
   folder: string,
-  overlay: readonly OverlayFile[],
+  overlay: readonly CandidateFile[],
   dependencies: readonly string[],
 ): Promise<CopyRefusal | null> {
   for (const { path, bytes, executable } of overlay) {

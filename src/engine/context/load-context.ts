@@ -1,5 +1,5 @@
 import { sha256Hex } from '../../coordinator/runtime/identity.js';
-import { contextHash, contextPath, normalizedText, sortedByPath } from '../../core/engine/context-hash.js';
+import { contextPath, hashContext, normalizedText, sortedByPath } from '../../core/engine/context-hash.js';
 import { engineError } from '../engine-error.js';
 import { type ContextNeed, encodeContext, type ListedContextFile } from './context-manifest.js';
 
@@ -43,7 +43,7 @@ export function loadContext(options: ContextOptions): LoadedContext {
     .filter(({ need, text }) => need !== 'configuration' && text !== null)
     .reduce((sum, { bytes }) => sum + bytes, 0);
   const is_searched = documentBytes > (options.rag_threshold_bytes ?? RAG_THRESHOLD_BYTES);
-  const context_hash = contextHash(files, sha256Hex);
+  const context_hash = hashContext(files, sha256Hex);
   const listed = files.map(
     (file): ListedContextFile => ({
       ...file,

@@ -17,11 +17,11 @@ import { appendOnce, appendRunEvent, derivedEventId } from '../runs/run-events.j
 import type { StepCall } from '../runs/step-runner.js';
 import {
   claimOf,
+  edgePlanOf,
   type Findings,
   findingsOf,
   manifestOf,
   outcomesOf,
-  planOf,
   putJson,
   required,
 } from './run-state.js';
@@ -36,7 +36,7 @@ export async function judgeIterationStep(
 ): Promise<IterationVerdict> {
   const { blobs } = services;
   const { data, journal } = call;
-  const plan = await planOf(blobs, data);
+  const plan = await edgePlanOf(blobs, data);
   const manifest = await manifestOf(blobs, required(data, 'candidate').manifest);
   const outcomes = await outcomesOf(blobs, data);
   const earlier = (await findingsOf(blobs, data))?.failing ?? [];

@@ -7,14 +7,14 @@ import { saysOf } from '../../core/engine/says.js';
 import { engineError } from '../engine-error.js';
 import { buildPrompt, type ConstructionPrompt, type PromptText } from '../prompts/build-prompt.js';
 import type { StepCall } from '../runs/step-runner.js';
-import { claimOf, type Findings, findingsToFix, manifestOf, planOf, required } from './run-state.js';
+import { claimOf, edgePlanOf, type Findings, findingsToFix, manifestOf, required } from './run-state.js';
 import type { EngineServices } from './services.js';
 
 /** Lets the constructor of the edge make a candidate, and stores what it has changed. */
 export async function constructCandidate(services: EngineServices, call: StepCall): Promise<Candidate> {
   const { blobs, files } = services;
   const { data, signal, journal } = call;
-  const plan = await planOf(blobs, data);
+  const plan = await edgePlanOf(blobs, data);
   await assertUnchanged(services, plan, required(data, 'config').config_sha256);
   const spent = { run: journal.spent, ...(await services.spentSoFar(plan.feature_id)) };
   const overspent = spentLimit(plan.budget, spent);

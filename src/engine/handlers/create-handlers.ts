@@ -4,10 +4,10 @@ import { escalateStep, judgeIterationStep, promoteStep } from './conclude.js';
 import { constructCandidate, planDigest } from './construct.js';
 import { judgeCheckStep, runCheckStep } from './evaluate.js';
 import { requestReview } from './review.js';
-import { claimOf, planOf, putJson } from './run-state.js';
+import { claimOf, edgePlanOf, putJson } from './run-state.js';
 import type { EngineServices } from './services.js';
 import { subjectOf } from './submission.js';
-import { edgeEvidence, VerifiedCandidates } from './verified-outcomes.js';
+import { fetchEdgeEvidence, VerifiedCandidates } from './verified-outcomes.js';
 
 /** The handlers of all steps, on these services. The claim was taken before the first step. */
 export function createHandlers(services: EngineServices): StepHandlers {
@@ -16,7 +16,7 @@ export function createHandlers(services: EngineServices): StepHandlers {
     claim_edge: async ({ data }) => claimOf(data),
     load_config: (call) => loadConfig(services, call),
     load_context: async ({ data }) => {
-      const { manifest, ...context } = await services.loadContext(await planOf(services.blobs, data));
+      const { manifest, ...context } = await services.loadContext(await edgePlanOf(services.blobs, data));
       return { ...context, manifest: await services.blobs.put(manifest) };
     },
     construct_candidate: (call) => constructCandidate(services, call),
@@ -36,6 +36,6 @@ async function loadConfig(
 ): Promise<StepResult<'load_config'>> {
   const plan = await services.readPlan(run.feature_id, run.edge);
   const isVerified = plan.evidence === 'verified' && plan.checks.some(({ type }) => type === 'deterministic');
-  if (isVerified) await edgeEvidence(services, subjectOf({ run }));
+  if (isVerified) await fetchEdgeEvidence(services, subjectOf({ run }));
   return { plan: await putJson(services.blobs, plan), config_sha256: planDigest(plan) };
 }

@@ -7,7 +7,7 @@ import { DEFAULT_CHECK_LIMITS } from '../checks/run-check.js';
 import { engineError } from '../engine-error.js';
 import { judgeChecks } from '../evaluators/judge-check.js';
 import type { StepCall } from '../runs/step-runner.js';
-import { manifestOf, planOf, required } from './run-state.js';
+import { edgePlanOf, manifestOf, required } from './run-state.js';
 import type { EngineServices } from './services.js';
 import type { VerifiedCandidates } from './verified-outcomes.js';
 
@@ -18,7 +18,7 @@ export async function runCheckStep(
   call: StepCall,
 ): Promise<StepResult<'run_check'>> {
   const check = await checkOf(services, call);
-  if ((await planOf(services.blobs, call.data)).evidence !== 'verified')
+  if ((await edgePlanOf(services.blobs, call.data)).evidence !== 'verified')
     return storeLargeOutcome(services, await runHere(services, call, check));
   const outcomes = await evidence.outcomes(call.data, call.signal);
   const outcome = outcomes.find(({ name }) => name === check.name);
@@ -56,7 +56,7 @@ export async function judgeCheckStep(
 ): Promise<StepResult<'judge_check'>> {
   const { blobs, files } = services;
   const check = await checkOf(services, call);
-  const plan = await planOf(blobs, call.data);
+  const plan = await edgePlanOf(blobs, call.data);
   const evaluator = await services.openEvaluator(plan);
   if (evaluator === null) return storeLargeOutcome(services, pendingOutcome(check));
   const { manifest: reference, constructed_by } = required(call.data, 'candidate');
@@ -84,7 +84,7 @@ export async function judgeCheckStep(
 }
 
 async function checkOf({ blobs }: EngineServices, { data, check: name }: StepCall): Promise<EffectiveCheck> {
-  const plan = await planOf(blobs, data);
+  const plan = await edgePlanOf(blobs, data);
   const check = plan.checks.find((each) => each.name === name);
   if (check === undefined) throw engineError('failed', `${plan.edge} has no check ${name}.`);
   return check;

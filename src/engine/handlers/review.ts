@@ -6,7 +6,7 @@ import { type EventEnvelope, isoTime, msOf } from '../../core/events/envelope.js
 import { engineError } from '../engine-error.js';
 import { MachineStopped } from '../interpreter/run-machine.js';
 import type { StepCall } from '../runs/step-runner.js';
-import { planOf, putJson } from './run-state.js';
+import { edgePlanOf, putJson } from './run-state.js';
 import type { EngineServices } from './services.js';
 import { refusedError, subjectOf } from './submission.js';
 import { submitVerified } from './submit-verified.js';
@@ -30,7 +30,7 @@ export async function requestReview(services: EngineServices, call: StepCall): P
   if (reply.accepted) return { decision: 'APPROVED', reviewer: '', comment: '' };
   if (reply.reason !== 'ESCALATED') throw refusedError(reply);
   if (!journal.isWaiting(key)) {
-    const { settings } = await planOf(services.blobs, data);
+    const { settings } = await edgePlanOf(services.blobs, data);
     const eventsSince = await readEvents();
     // A person may have decided at once; a run that no longer waits cannot record that it does.
     const decidedSince = decisionOn(eventsSince, data);

@@ -24,7 +24,7 @@ export const putJson = (blobs: RunBlobs, value: unknown): Promise<BlobReference>
   blobs.put(Buffer.from(JSON.stringify(value)));
 
 /** The plan that the run goes by. Only the engine writes it, under its digest. */
-export const planOf = async (blobs: RunBlobs, data: RunData): Promise<EdgePlan> =>
+export const edgePlanOf = async (blobs: RunBlobs, data: RunData): Promise<EdgePlan> =>
   (await readJson(blobs, required(data, 'config').plan)) as EdgePlan;
 
 export async function manifestOf(blobs: RunBlobs, reference: BlobReference): Promise<ResultManifest> {

@@ -1,7 +1,7 @@
 import type { SubmissionResult } from '../../core/contract/claim-replies.js';
 import { isBlocking } from '../../core/engine/check-outcome.js';
 import type { StepCall } from '../runs/step-runner.js';
-import { planOf } from './run-state.js';
+import { edgePlanOf } from './run-state.js';
 import type { EngineServices } from './services.js';
 import { submitCandidate } from './submission.js';
 import { awaitVerifiedOutcomes } from './verified-outcomes.js';
@@ -17,7 +17,7 @@ export async function submitVerified(
   services: EngineServices,
   { data, signal }: Pick<StepCall, 'data' | 'signal'>,
 ): Promise<SubmissionResult> {
-  const { evidence } = await planOf(services.blobs, data);
+  const { evidence } = await edgePlanOf(services.blobs, data);
   for (let submission = 1; ; submission += 1) {
     const reply = await submitCandidate(services, data);
     const isVoid = !reply.accepted && reply.reason === 'NOT_CONVERGED' && evidence === 'verified';

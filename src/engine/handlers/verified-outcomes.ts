@@ -6,7 +6,7 @@ import type { RunData } from '../../core/engine/run-data.js';
 import { evidenceWaitSeconds } from '../../core/engine/step-timeouts.js';
 import { coordinationError, isCoordinationFailure } from '../coordination.js';
 import { engineError } from '../engine-error.js';
-import { claimOf, planOf, required } from './run-state.js';
+import { claimOf, edgePlanOf, required } from './run-state.js';
 import type { EngineServices } from './services.js';
 import { subjectOf } from './submission.js';
 
@@ -25,7 +25,7 @@ export async function awaitVerifiedOutcomes(
   data: RunData,
   stop: AbortSignal,
 ): Promise<readonly CheckOutcome[]> {
-  const plan = await planOf(services.blobs, data);
+  const plan = await edgePlanOf(services.blobs, data);
   const seconds = evidenceWaitSeconds(plan);
   const deadline = AbortSignal.timeout(seconds * 1000);
   const signal = AbortSignal.any([stop, deadline]);
@@ -68,7 +68,7 @@ async function currentOutcomes(
   data: RunData,
   plan: EdgePlan,
 ): Promise<readonly CheckOutcome[] | null> {
-  const { candidate, outcomes, missing } = await edgeEvidence(services, subjectOf(data));
+  const { candidate, outcomes, missing } = await fetchEdgeEvidence(services, subjectOf(data));
   const { generation } = claimOf(data);
   const { sha256 } = required(data, 'candidate');
   const isProposed = candidate?.generation === generation && candidate.candidate_sha256 === sha256;
@@ -87,7 +87,7 @@ async function currentOutcomes(
 }
 
 /** The evidence that counts for the edge now. Rejects if waiting cannot help, for example if no runner is enrolled. */
-export async function edgeEvidence(
+export async function fetchEdgeEvidence(
   { coordination }: Pick<EngineServices, 'coordination'>,
   subject: string,
 ): Promise<EdgeEvidence> {

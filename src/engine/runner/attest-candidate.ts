@@ -15,7 +15,7 @@ import {
 import type { CheckLimits, RunCheck, WorkCopy } from '../checks/check-runner.js';
 import { listProjectFiles } from '../checks/project-files.js';
 import { runChecks } from '../checks/run-checks.js';
-import { COPY_LIMITS, createWorkCopy, isCopyRefusal, type OverlayFile } from '../checks/work-copy.js';
+import { type CandidateFile, COPY_LIMITS, createWorkCopy, isCopyRefusal } from '../checks/work-copy.js';
 import { type FetchedBase, fileDigest } from './runner-base.js';
 
 /** What a runner works with. */
@@ -65,7 +65,7 @@ export async function attestCandidate(
 interface LoadedCandidate {
   readonly candidate: WaitingCandidate;
   readonly manifest: ResultManifest;
-  readonly overlay: readonly OverlayFile[];
+  readonly overlay: readonly CandidateFile[];
 }
 
 async function outcomesOn(
@@ -150,8 +150,8 @@ async function readManifest(sha256: string, tools: RunnerTools): Promise<ResultM
   throw new Error(`The candidate ${sha256} is not a manifest of files: ${parsed.path}: ${parsed.message}`);
 }
 
-async function readFiles({ files }: ResultManifest, tools: RunnerTools): Promise<OverlayFile[]> {
-  const overlay: OverlayFile[] = [];
+async function readFiles({ files }: ResultManifest, tools: RunnerTools): Promise<CandidateFile[]> {
+  const overlay: CandidateFile[] = [];
   for (const { path, sha256, size_bytes, executable } of files)
     overlay.push({ path, executable, bytes: await readBlob(sha256, size_bytes, tools) });
   return overlay;

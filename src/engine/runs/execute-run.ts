@@ -1,7 +1,7 @@
 import type { StateMachine } from '../../core/engine/asl.js';
 import type { Cost } from '../../core/engine/check-outcome.js';
 import { functionName } from '../../core/engine/compile-machine.js';
-import { decidedEnd, isDecided, overruledEnd } from '../../core/engine/decided-end.js';
+import { decidedEnd, mayBeDecidedByPerson, overruledEnd } from '../../core/engine/decided-end.js';
 import {
   type BlobReference,
   handlerResults,
@@ -196,7 +196,7 @@ async function refused(
   refusal: RefusedClaim,
   events: readonly EventEnvelope[],
 ): Promise<RunEnd> {
-  if (!('reason' in refusal) || !isDecided(refusal.reason)) return { status: 'REFUSED', refusal };
+  if (!('reason' in refusal) || !mayBeDecidedByPerson(refusal.reason)) return { status: 'REFUSED', refusal };
   const open = openRunOf(foldRuns(events));
   const end = open === undefined ? null : decidedEnd(open, events, refusal.reason);
   if (open === undefined || end === null) return { status: 'REFUSED', refusal };

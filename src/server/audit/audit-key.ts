@@ -4,7 +4,7 @@ import { sha256 } from '../../coordinator/audit/audit-hash.js';
 import type { AuditSigner } from '../../coordinator/audit/signer.js';
 import { keyIdOf } from '../../core/audit/audit-values.js';
 import { unlessMissing } from '../../stores/file/disk.js';
-import { createKeyFile, ed25519KeyOf, readPrivateFile } from '../private-key-file.js';
+import { createKeyFile, ed25519KeyOf, readPrivateKeyText } from '../private-key-file.js';
 
 const AUDIT_KEY = 'audit key';
 const AUDIT_KEY_VARIABLE = 'GENESIS_AUDIT_KEY';
@@ -23,7 +23,7 @@ export async function openAuditKey(file: string): Promise<OpenedAuditKey> {
 
 /** Throws if there is no such file, or if others may read it. */
 export async function readAuditKey(file: string): Promise<KeyObject> {
-  return ed25519KeyOf(await readPrivateFile(file, AUDIT_KEY), file, AUDIT_KEY_VARIABLE);
+  return ed25519KeyOf(await readPrivateKeyText(file, AUDIT_KEY), file, AUDIT_KEY_VARIABLE);
 }
 
 /** The file with the keys that `gen audit rotate` has replaced, oldest first. A link to the key leads to it too. */
@@ -32,7 +32,7 @@ export const previousKeysFile = async (file: string): Promise<string> => `${awai
 /** The keys that the key in this file has replaced, oldest first. */
 export async function readPreviousKeys(file: string): Promise<KeyObject[]> {
   const previousFile = await previousKeysFile(file);
-  const text = await unlessMissing(readPrivateFile(previousFile, AUDIT_KEY), '');
+  const text = await unlessMissing(readPrivateKeyText(previousFile, AUDIT_KEY), '');
   const pems = text.match(/-----BEGIN [^-]+-----[^-]*-----END [^-]+-----/g) ?? [];
   return pems.map((pem) => ed25519KeyOf(pem, previousFile, AUDIT_KEY_VARIABLE));
 }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { sha256 } from '../../coordinator/audit/audit-hash.js';
-import { isSignedBy } from '../../coordinator/audit/verify-signature.js';
+import { isSignedBySync } from '../../coordinator/audit/verify-signature.js';
 import { keyIdOf } from '../../core/audit/audit-values.js';
 import { openCommandSigner } from './command-signer.js';
 import { openSigner } from './open-signer.js';
@@ -50,7 +50,7 @@ describe('a signing command', () => {
     expect(signer).toMatchObject({ public_key: RAW, key_id: keyIdOf(sha256, RAW) });
     const signature = await signer.sign('line one\nline two äöü');
     expect(signature).toMatch(/^[\w-]{86}$/);
-    expect(isSignedBy(RAW, 'line one\nline two äöü', signature)).toBe(true);
+    expect(isSignedBySync(RAW, 'line one\nline two äöü', signature)).toBe(true);
   });
 
   it.each([
@@ -112,7 +112,7 @@ describe('a signing command', () => {
     const signer = await opened(
       `require('node:child_process').spawn(process.execPath, ['-e', 'setTimeout(() => {}, 20_000)'], { stdio: 'inherit' }).unref(); console.log(signed('key.pem', 'base64'))`,
     );
-    expect(isSignedBy(RAW, 'text', await signer.sign('text'))).toBe(true);
+    expect(isSignedBySync(RAW, 'text', await signer.sign('text'))).toBe(true);
   });
 
   it('fails for all who wait when it hangs, instead of one after the other', async () => {

@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto';
 import { sha256 } from '../../coordinator/audit/audit-hash.js';
 import type { AuditSigner } from '../../coordinator/audit/signer.js';
-import { isSignedBy } from '../../coordinator/audit/verify-signature.js';
+import { isSignedBySync } from '../../coordinator/audit/verify-signature.js';
 import { bytes32, keyIdOf } from '../../core/audit/audit-values.js';
 import { runBoundedCommand } from './bounded-command.js';
 import { ConcurrencyLimiter } from './concurrency-limiter.js';
@@ -66,7 +66,7 @@ function signatureIn(output: string, text: string, publicKey: string, { command 
   if (bytes.length !== SIGNATURE_BYTES)
     throw signerError(command, 'sign', 'it must print an Ed25519 signature: 64 bytes in base64 or base64url');
   const signature = bytes.toString('base64url');
-  if (isSignedBy(publicKey, text, signature)) return signature;
+  if (isSignedBySync(publicKey, text, signature)) return signature;
   const why = 'the signature is not one of the text by the key that it printed for public-key';
   throw signerError(command, 'sign', why);
 }

@@ -8,7 +8,7 @@ const PLACEHOLDER_DIGEST = Buffer.alloc(32);
 
 const KEY_PRINCIPAL_PREFIX = 'key-';
 
-export const keyIdOf = ({ id }: Principal): string => id.slice(KEY_PRINCIPAL_PREFIX.length);
+export const apiKeyIdOf = ({ id }: Principal): string => id.slice(KEY_PRINCIPAL_PREFIX.length);
 
 export const isKeyToken = (token: string): boolean => token.startsWith('gck_');
 

@@ -2,7 +2,7 @@ import type { KeyRing, Problem } from '../../coordinator/index.js';
 import { PLATFORM_TENANT, TENANT_PROJECT } from '../../core/subject.js';
 import type { Store } from '../../stores/store.js';
 import { isLoopback } from '../loopback.js';
-import { authenticateKey, isKeyToken, keyIdOf } from './api-keys.js';
+import { apiKeyIdOf, authenticateKey, isKeyToken } from './api-keys.js';
 import { credentialWatch } from './credential-watch.js';
 import { type JwtOptions, openTokenVerifier, type VerifyToken } from './jwt.js';
 import { bearerToken, OPEN_PRINCIPAL, type Principal, unauthenticated } from './principal.js';
@@ -99,14 +99,14 @@ class KeyAndTokenAuthenticator implements Authenticator {
       case 'owner':
         return false;
       case 'key':
-        return this.keys.isActive(keyIdOf(principal));
+        return this.keys.isActive(apiKeyIdOf(principal));
       case 'jwt':
         return (this.expiresInMs(principal) ?? 0) > 0;
     }
   }
 
   expiresInMs(principal: Principal): number | null {
-    if (principal.kind === 'key') return this.keys.expiresInMs(keyIdOf(principal));
+    if (principal.kind === 'key') return this.keys.expiresInMs(apiKeyIdOf(principal));
     return principal.expires_at_ms === undefined ? null : principal.expires_at_ms - Date.now();
   }
 }

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { expect, onTestFinished, test } from 'vitest';
 import { onProgram } from '../../stores/testing/on-engine.js';
-import { findProgram } from '../../stores/testing/program.js';
+import { findInstalledProgram } from '../../stores/testing/program.js';
 import { EventStreamClient } from '../testing/event-stream-client.js';
 import { PROJECT_URL, TestServer } from '../testing/test-server.js';
 
@@ -9,7 +9,7 @@ const [A, B] = ['A-001-core', 'B-001-data'] as const;
 
 const promtool = (args: string[], input = '') => spawnSync('promtool', args, { input, encoding: 'utf8' });
 const MISSING =
-  findProgram('promtool') === null ? 'promtool is not installed (npm run engines:install)' : null;
+  findInstalledProgram('promtool') === null ? 'promtool is not installed (npm run engines:install)' : null;
 
 /** A server with activity: grants, refusals, renewals, an expiry, accepted and refused results, and a stream. */
 async function served(): Promise<TestServer> {

@@ -10,7 +10,7 @@ import type { RequestConnection } from '../connection.js';
 import { type HttpResponse, problemResponse, toResponse } from '../response.js';
 import type { ApiCall } from '../route.js';
 
-export const COMMAND_BYTES_MAX = 1024 * 1024;
+export const COMMAND_BODY_BYTES_MAX = 1024 * 1024;
 const FORM_BYTES_MAX = 64 * 1024;
 
 /** Reads and decodes the body as the route expects it. Refuses it if it is too large or malformed. */
@@ -35,7 +35,7 @@ export async function readBody(call: ApiCall): Promise<HttpResponse | null> {
 
 function textBytesMax(body: Exclude<RequestBody, { kind: 'bytes' }>): number {
   if (body.kind === 'form') return FORM_BYTES_MAX;
-  return body.kind === 'plan' ? PLAN_TEXT_LENGTH_MAX : (body.bytes_max ?? COMMAND_BYTES_MAX);
+  return body.kind === 'plan' ? PLAN_TEXT_LENGTH_MAX : (body.bytes_max ?? COMMAND_BODY_BYTES_MAX);
 }
 
 async function blobBytesMax({ coordinator, tenant }: ApiCall): Promise<number | Problem> {

@@ -12,7 +12,7 @@ import { type ApiCall, jsonHandlers } from '../route.js';
 const projectField = z.object({ project_id: projectIdSchema });
 
 /** Handles a command whose body names the project; the tenant is the credential's. */
-export const command =
+export const projectCommand =
   (run: (coordinator: Coordinator, project: ProjectKey, body: object, caller: Caller) => Promise<object>) =>
   async ({ coordinator, tenant, body, caller }: ApiCall): Promise<object> => {
     const fields = parseBody(projectField, body);
@@ -25,7 +25,7 @@ export const command =
 type View<Query> = (service: MethodologyService, project: ProjectKey, query: Query) => Promise<object>;
 
 /** Handles a view whose query names the project. */
-const view =
+const projectView =
   <Query extends { project_id: string }>(run: View<Omit<Query, 'project_id'>>) =>
   ({ coordinator, tenant, query: { project_id, ...query } }: ApiCall<Query>) =>
     run(coordinator.methodology, { tenant_id: tenant, project_id }, query);
@@ -39,7 +39,7 @@ type StatusQuery = {
   at?: number;
 };
 
-const configure = command(({ settings }, project, body, caller) =>
+const configure = projectCommand(({ settings }, project, body, caller) =>
   settings.configure(project, { files: {}, ...body }, caller),
 );
 
@@ -49,17 +49,17 @@ export const methodologyHandlers = jsonHandlers({
     if (body instanceof JsonText) return coordinator.settings.configureText(tenant, body, caller);
     return configure(call);
   },
-  start: command(({ methodology }, ...request) => methodology.start(...request)),
-  spawn: command(({ methodology }, ...request) => methodology.spawn(...request)),
-  fold_back: command(({ methodology }, ...request) => methodology.foldBack(...request)),
-  checkpoint: command(({ methodology }, ...request) => methodology.checkpoint(...request)),
-  decide_review: command(({ methodology }, ...request) => methodology.review(...request)),
-  create_review_link: command(({ reviewLinks }, ...request) => reviewLinks.create(...request)),
-  decide_proposal: command(({ plans }, ...request) => plans.decideProposal(...request)),
-  validate_gaps: command(({ methodology }, ...request) => methodology.gaps(...request)),
-  release: command(({ methodology }, ...request) => methodology.release(...request)),
+  start: projectCommand(({ methodology }, ...request) => methodology.start(...request)),
+  spawn: projectCommand(({ methodology }, ...request) => methodology.spawn(...request)),
+  fold_back: projectCommand(({ methodology }, ...request) => methodology.foldBack(...request)),
+  checkpoint: projectCommand(({ methodology }, ...request) => methodology.checkpoint(...request)),
+  decide_review: projectCommand(({ methodology }, ...request) => methodology.review(...request)),
+  create_review_link: projectCommand(({ reviewLinks }, ...request) => reviewLinks.create(...request)),
+  decide_proposal: projectCommand(({ plans }, ...request) => plans.decideProposal(...request)),
+  validate_gaps: projectCommand(({ methodology }, ...request) => methodology.gaps(...request)),
+  release: projectCommand(({ methodology }, ...request) => methodology.release(...request)),
 
-  methodology_status: view<StatusQuery>((service, project, { feature, health, gantt, ...query }) => {
+  methodology_status: projectView<StatusQuery>((service, project, { feature, health, gantt, ...query }) => {
     const { agent_id: _, ...at } = query;
     if (health === 'true') return service.health(project, at);
     if (gantt === 'true') return service.gantt(project, at);
@@ -67,8 +67,8 @@ export const methodologyHandlers = jsonHandlers({
       ? service.status(project, query)
       : service.feature(project, { feature, ...at });
   }),
-  zoom: view((service, project, query) => service.zoom(project, query)),
-  trace: view((service, project, query) => service.trace(project, query)),
-  pending_reviews: view((service, project) => service.reviews(project)),
-  known_gaps: view((service, project, query) => service.gapsFound(project, query)),
+  zoom: projectView((service, project, query) => service.zoom(project, query)),
+  trace: projectView((service, project, query) => service.trace(project, query)),
+  pending_reviews: projectView((service, project) => service.reviews(project)),
+  known_gaps: projectView((service, project, query) => service.gapsFound(project, query)),
 });

@@ -1,9 +1,9 @@
 import { type Handlers, jsonHandlers } from '../route.js';
-import { command } from './methodology.js';
+import { projectCommand } from './methodology.js';
 
 /** Runs of the iterate engine. */
 export const runHandlers = jsonHandlers({
-  iterate: command(({ runs }, project, body, caller) => runs.request(project, body, caller)),
+  iterate: projectCommand(({ runs }, project, body, caller) => runs.request(project, body, caller)),
   list_runs: ({ coordinator, tenant, query: { project_id, ...query } }) =>
     coordinator.runs.list({ tenant_id: tenant, project_id }, query),
   runs_spent: ({ coordinator, tenant, query: { project_id, ...query } }) =>
@@ -13,7 +13,7 @@ export const runHandlers = jsonHandlers({
     return call.coordinator.runs.show({ tenant_id: call.tenant, project_id }, call.param('run_id'));
   },
   cancel_run: (call) =>
-    command(({ runs }, project, body, caller) => runs.cancel(project, call.param('run_id'), body, caller))(
-      call,
-    ),
+    projectCommand(({ runs }, project, body, caller) =>
+      runs.cancel(project, call.param('run_id'), body, caller),
+    )(call),
 }) satisfies Partial<Handlers>;

@@ -8,12 +8,12 @@ import type { ClaimResult } from '../../core/contract/claim-replies.js';
 import { type AnyHead, fold } from '../../core/fold.js';
 import type { ProjectKey, Store } from '../store.js';
 import { onProgram } from '../testing/on-engine.js';
-import { findProgram } from '../testing/program.js';
+import { findInstalledProgram } from '../testing/program.js';
 import { type DynamodbHarness, describeOnDynamodb } from './testing/harness.js';
 
 const PROGRAM = fileURLToPath(new URL('../../../examples/dynamodb-boto3/claim.py', import.meta.url));
 /** Debian installs boto3 for its own Python, which may not be the first one in the PATH. */
-const PYTHON = [findProgram('python3'), '/usr/bin/python3'].find(
+const PYTHON = [findInstalledProgram('python3'), '/usr/bin/python3'].find(
   (python) => python !== null && spawnSync(python, ['-c', 'import boto3']).status === 0,
 );
 const BOTO3_MISSING = PYTHON == null ? 'boto3 is not installed for python3 (npm run engines:install)' : null;

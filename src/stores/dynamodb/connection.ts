@@ -11,7 +11,7 @@ import { loadDriver } from '../load-driver.js';
 import { StoreUncertain } from '../store.js';
 import { classifyError, type DynamodbFailure, toStoreError } from './errors.js';
 import type { DynamoItem, DynamoKey } from './keys.js';
-import { type DynamodbOptions, isLoopback } from './options.js';
+import { type DynamodbOptions, isLoopbackEndpoint } from './options.js';
 import { ATTEMPT_ATTRIBUTE, type TableNames, tablesOf } from './schema.js';
 
 type DynamodbDriver = typeof import('@aws-sdk/client-dynamodb');
@@ -48,7 +48,7 @@ export class DynamoClient {
 
   static async connect(options: DynamodbOptions, nowMs: () => number): Promise<DynamoClient> {
     const driver = await loadDriver('@aws-sdk/client-dynamodb', () => import('@aws-sdk/client-dynamodb'));
-    const isEmulator = isLoopback(options.endpoint) && process.env.AWS_ACCESS_KEY_ID === undefined;
+    const isEmulator = isLoopbackEndpoint(options.endpoint) && process.env.AWS_ACCESS_KEY_ID === undefined;
     const client = new driver.DynamoDBClient({
       region: options.region,
       ...(options.endpoint === null ? {} : { endpoint: options.endpoint }),

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { range } from '../conformance/fixture.js';
 import { openMemoryStore } from '../memory/memory-store.js';
 import { type ProjectKey, type Store, StoreRefused } from '../store.js';
-import { contentOf, outcomesOf, transactionsOf } from '../testing/migrated-content.js';
+import { contentOf, transactionOutcomesOf, transactionsOf } from '../testing/migrated-content.js';
 import { DynamodbBlobs } from './blobs.js';
 import { DynamoClient } from './connection.js';
 import { openDynamodbMigrator, openDynamodbStore } from './dynamodb-store.js';
@@ -72,7 +72,9 @@ await describeOnDynamodb('the migration of dynamodb tables from version 1', (har
 
     const store = await harness.store(options);
     expect(await contentOf(store, PROJECTS)).toEqual(await contentOf(expected, PROJECTS));
-    expect(await outcomesOf(expected, PROJECTS)).toMatchObject(await outcomesOf(store, PROJECTS));
+    expect(await transactionOutcomesOf(expected, PROJECTS)).toMatchObject(
+      await transactionOutcomesOf(store, PROJECTS),
+    );
     for (const project of PROJECTS) {
       const row = projectFromItem(await dynamo.get(dynamo.tables.state, rowKey(project)));
       expect(row.indexed_buckets).toBe(Math.floor(LOOSE_EVENTS / BUCKET_SIZE));

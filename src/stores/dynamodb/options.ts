@@ -51,5 +51,5 @@ function endpointOf(endpoint: string | null): string | null {
 }
 
 /** An endpoint on this machine is an emulator: it requires credentials but does not check them. */
-export const isLoopback = (endpoint: string | null): boolean =>
+export const isLoopbackEndpoint = (endpoint: string | null): boolean =>
   endpoint !== null && /^(127(\.\d+){3}|localhost|\[::1\])$/.test(new URL(endpoint).hostname);

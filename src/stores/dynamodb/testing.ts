@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isSelected, type MissingEngine, NOT_SELECTED, type TestEngine } from '../testing/engine.js';
-import { findProgram } from '../testing/program.js';
+import { findInstalledProgram } from '../testing/program.js';
 import { newServerLocation, ServerProcess, type ServerSpec } from '../testing/server-process.js';
 import { type DynamodbOptions, parseDynamodbUrl } from './options.js';
 
@@ -54,7 +54,7 @@ function findCommand(): readonly [string, ...string[]] | MissingEngine {
   if (process.platform !== 'linux') return { missing: `dynoxide has no binary for ${process.platform}` };
   if (!existsSync(BINARY)) return { missing: 'dynoxide is not installed (npm run engines:install)' };
   if (process.arch === 'x64') return [BINARY];
-  const emulator = findProgram('qemu-x86_64', 'qemu-x86_64-static');
+  const emulator = findInstalledProgram('qemu-x86_64', 'qemu-x86_64-static');
   if (emulator !== null) return [emulator, BINARY];
   return {
     missing: `dynoxide is built for x64, and qemu-x86_64 is not installed (npm run engines:install)`,

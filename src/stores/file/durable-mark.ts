@@ -1,7 +1,7 @@
 import type { ProjectKey } from '../store.js';
 import { type Disk, type ReadableFile, readSmallFile, writeAtomically } from './disk.js';
 import { DURABLE_FILE } from './layout.js';
-import { digestOf } from './line.js';
+import { base64urlDigest } from './line.js';
 import { visitLines } from './line-reader.js';
 import { decodeLine } from './log-line.js';
 
@@ -15,7 +15,7 @@ export interface DurableMark {
 
 export async function writeDurableMark(disk: Disk, folder: string, mark: DurableMark): Promise<void> {
   const text = JSON.stringify(mark);
-  await writeAtomically(disk, folder, DURABLE_FILE, `${text}\n${digestOf(text)}\n`);
+  await writeAtomically(disk, folder, DURABLE_FILE, `${text}\n${base64urlDigest(text)}\n`);
 }
 
 /** Null if missing or damaged: the mark only adds to what the log itself proves. */
@@ -23,7 +23,7 @@ export async function readDurableMark(disk: Disk, folder: string): Promise<Durab
   const [text = '', digest = ''] = ((await readSmallFile(disk, `${folder}/${DURABLE_FILE}`)) ?? '').split(
     '\n',
   );
-  return text !== '' && digestOf(text) === digest ? (JSON.parse(text) as DurableMark) : null;
+  return text !== '' && base64urlDigest(text) === digest ? (JSON.parse(text) as DurableMark) : null;
 }
 
 /** How much of the log is known to have been durable: a position, and bytes of the active file. */

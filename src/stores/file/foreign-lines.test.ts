@@ -19,8 +19,8 @@ import {
   faultyDisk,
   type InjectedDiskFaults,
   KEY,
-  logFolder,
   looseEventTransaction,
+  projectLogFolder,
 } from './testing.js';
 import { readLogUnverified } from './unverified-reader.js';
 
@@ -67,7 +67,9 @@ it('foreign lines are kept between blocks, covered by the next seal, and are no 
   ]);
   expect(await reopenedIds(root)).toEqual(['a', 'b', 'c']);
   const shown: string[] = [];
-  const isRead = await readLogUnverified(nodeDisk, logFolder(root), ({ event_id }) => shown.push(event_id));
+  const isRead = await readLogUnverified(nodeDisk, projectLogFolder(root), ({ event_id }) =>
+    shown.push(event_id),
+  );
   expect([isRead, shown]).toEqual([true, ['a', 'b', 'c']]);
 });
 
@@ -142,7 +144,7 @@ it('foreign lines stay in a segment that is sealed, and are covered by a seal of
   await commitOne(store, looseEventTransaction('c'));
   expect(await idsOf(store)).toEqual(['a', 'b', 'c']);
   await store.close();
-  const segment = (name: string) => join(logFolder(root), 'segments', name);
+  const segment = (name: string) => join(projectLogFolder(root), 'segments', name);
   expect((await parsedLines(segment('000000000001.jsonl'))).at(-1)).toMatchObject({ data: { said: 'late' } });
   expect(await sealsIn(segment('000000000002.jsonl'))).toMatchObject([{ foreign: { lines: 1 } }]);
   store = await openFileStore(options);
@@ -201,7 +203,7 @@ it('foreign lines that look like the next event of the log never become one', as
   await store.close();
   expect(await reopenedIds(root)).toEqual(['a', 'b']);
   await appendFile(activeFile(root), `${next.replace('"position":2', '"position":3')}\n${COPIED_SEAL}\n`);
-  expect(await readLogUnverified(nodeDisk, logFolder(root), () => {})).toBe(false);
+  expect(await readLogUnverified(nodeDisk, projectLogFolder(root), () => {})).toBe(false);
   expect(await reopenedIds(root)).toEqual(['a', 'b']);
 });
 
@@ -387,7 +389,7 @@ it('foreign lines after torn lines are kept, and the torn lines are cut', async 
   expect(log.state.foreign.map(String)).toEqual([foreignLine('one'), foreignLine('two')]);
   expect(log.files.last.bytes).toBe(files.get('p/events.jsonl')?.length);
   await writeFile(activeFile(root), files.get('p/events.jsonl') as Buffer);
-  await writeFile(join(logFolder(root), 'durable'), '');
+  await writeFile(join(projectLogFolder(root), 'durable'), '');
   store = await openFileStore({ root });
   await commitOne(store, looseEventTransaction('c'));
   await store.close();

@@ -3,7 +3,7 @@ import type { NewEvent } from '../../core/events/envelope.js';
 import { escapeJson } from '../../core/json-text.js';
 import type { LoggedRequest, TransactionRecord } from '../ledger.js';
 import type { Permit } from '../store.js';
-import { digestOf } from './line.js';
+import { base64urlDigest } from './line.js';
 
 /**
  * Makes the texts of lines. The commands of a batch are decided together, so consecutive lines often share text, which
@@ -14,7 +14,7 @@ import { digestOf } from './line.js';
 export class LineText {
   private envelope = '';
   private payload = '';
-  private payloadSha256 = digestOf('');
+  private payloadSha256 = base64urlDigest('');
   private lastSharedFields: SharedFields = { event_type: '', timestamp: '', tenant_id: '', project_id: '' };
   private lastSharedText = sharedFieldsText(this.lastSharedFields);
 
@@ -62,7 +62,7 @@ export class LineText {
   private digestOfPayload(payload: string): string {
     if (payload !== this.payload) {
       this.payload = payload;
-      this.payloadSha256 = digestOf(payload);
+      this.payloadSha256 = base64urlDigest(payload);
     }
     return this.payloadSha256;
   }

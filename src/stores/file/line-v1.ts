@@ -1,9 +1,9 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { isObject } from '../../core/events/plain-data.js';
 import {
+  base64urlDigest,
   type DecodedLine,
   DIGEST_LENGTH,
-  digestOf,
   type LineLog,
   type LinePermit,
   NOT_OURS,
@@ -50,7 +50,8 @@ export function decodeV1Line(bytes: Buffer): V1Line | string {
   if (!isV1Line(bytes) || !hasHashEnd(bytes) || cut < V1_HASHED_FROM || bytes.at(-1) !== CLOSING_BRACE)
     return NOT_OURS;
   const hash = bytes.toString('latin1', V1_PREFIX.length, V1_PREFIX.length + DIGEST_LENGTH);
-  if (digestOf(bytes.subarray(V1_HASHED_FROM, cut)) !== hash) return 'its hash does not match its text';
+  if (base64urlDigest(bytes.subarray(V1_HASHED_FROM, cut)) !== hash)
+    return 'its hash does not match its text';
   const payload = bytes.subarray(cut + PAYLOAD_BYTES.length, bytes.length - 1);
   // A matching hash does not rule out that a required field is missing: anybody can compute one.
   const parsed = parseObject(`{${bytes.toString('utf8', V1_HASHED_FROM, cut)}}`) as ParsedV1Line | null;
@@ -58,7 +59,8 @@ export function decodeV1Line(bytes: Buffer): V1Line | string {
   const { log, ...event } = parsed;
   const isEvent = event.event_id !== undefined;
   const isRedacted = isEvent && payload.at(-1) === SPACE;
-  if (!isRedacted && log.payload_sha256 !== digestOf(payload)) return 'its payload does not match its digest';
+  if (!isRedacted && log.payload_sha256 !== base64urlDigest(payload))
+    return 'its payload does not match its digest';
   const line = { hash, ...commonLog(log), isRedacted };
   if (!isEvent) return { ...line, event: null };
   const content = parseObject(payload.toString('utf8'));

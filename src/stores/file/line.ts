@@ -27,7 +27,7 @@ export const NO_HASH = 'A'.repeat(DIGEST_LENGTH);
 export const PAYLOAD = ',"payload":';
 export const PAYLOAD_BYTES = Buffer.from(PAYLOAD);
 
-export const digestOf = (data: string | Uint8Array): string => hash('sha256', data, 'base64url');
+export const base64urlDigest = (data: string | Uint8Array): string => hash('sha256', data, 'base64url');
 
 /** The fields that the log adds to the event of a line. */
 export interface LineLog {
@@ -97,7 +97,7 @@ export function transactionLineOf(bytes: Buffer, parsed: ParsedLine): DecodedLin
   const cut = bytes.indexOf(PAYLOAD_BYTES);
   if (event.event_id === undefined || cut < 0 || !isObject(event.payload)) return NOT_OURS;
   const payload = bytes.subarray(cut + PAYLOAD_BYTES.length, bytes.length - 1);
-  return { event, isRedacted: log.payload_sha256 !== digestOf(payload), log };
+  return { event, isRedacted: log.payload_sha256 !== base64urlDigest(payload), log };
 }
 
 /** Null: not a JSON object. */

@@ -23,7 +23,7 @@ export function decodeLine(bytes: Buffer): FileLine | string {
   }
   // A failed parse is slow, and another program may append any number of such lines.
   const isText = bytes[0] !== OPENING_BRACE && !isSpace(bytes[0]);
-  const parsed = isText ? null : parseObject(textOf(bytes));
+  const parsed = isText ? null : parseObject(decodeText(bytes));
   if (parsed === null) return 'it is not a line of JSON';
   if ('seal' in parsed) {
     const seal = sealOf(bytes, parsed);
@@ -41,4 +41,4 @@ export function eventIn(bytes: Buffer): DecodedLine['event'] {
 }
 
 /** Most text is ASCII, and the check takes a fraction of the time of decoding UTF-8. */
-export const textOf = (bytes: Buffer): string => bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8');
+export const decodeText = (bytes: Buffer): string => bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8');

@@ -8,7 +8,7 @@ import { build } from 'esbuild';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { openFileStore } from './file-store.js';
-import { allEvents, seededRandom } from './testing.js';
+import { allEvents, reproducibleRandom } from './testing.js';
 
 const ROUNDS = Number(process.env.ROUNDS ?? 15);
 
@@ -100,7 +100,7 @@ async function inspect(root: string, confirmed: readonly ConfirmedCommit[]): Pro
 it(
   `keeps every confirmed transaction complete through ${ROUNDS} kills under load`,
   async () => {
-    const random = seededRandom(7);
+    const random = reproducibleRandom(7);
     const inTurn = async (lane: number, rounds: number) => {
       let root = await temporaryFolder();
       for (let round = 0; round < rounds; round += 1) {

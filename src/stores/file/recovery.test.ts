@@ -20,10 +20,10 @@ import {
   allEvents,
   commitOne,
   KEY,
-  logFolder,
   looseEventTransaction,
   newSubjectTransaction,
-  seededRandom,
+  projectLogFolder,
+  reproducibleRandom,
 } from './testing.js';
 
 interface Reopened {
@@ -70,7 +70,7 @@ async function writtenLog(
   await store.close();
   return {
     log: await readFile(activeFile(root)),
-    mark: await readFile(join(logFolder(root), 'durable')),
+    mark: await readFile(join(projectLogFolder(root), 'durable')),
     events,
   };
 }
@@ -142,7 +142,7 @@ describe('a log truncated at any byte of its last blocks', () => {
 
 it('detects every flipped bit: refuses the log with the line, or cuts its unconfirmed end', async () => {
   const { log, events } = await writtenLog(24);
-  const random = seededRandom(20_260_101);
+  const random = reproducibleRandom(20_260_101);
   const seen = { refused: 0, cut: 0 };
   for (let round = 0; round < 5000; round += 1) {
     const damaged = Buffer.from(log);
@@ -180,7 +180,7 @@ describe('a log in segments', () => {
     await store.close();
     return { root, events };
   }
-  const segmentsOf = async (root: string) => (await readdir(join(logFolder(root), 'segments'))).sort();
+  const segmentsOf = async (root: string) => (await readdir(join(projectLogFolder(root), 'segments'))).sort();
 
   it('returns the same events with snapshots and without', async () => {
     const { root, events } = await segmented();
@@ -188,10 +188,10 @@ describe('a log in segments', () => {
     expect(events.map((event) => event.position)).toEqual(
       Array.from({ length: 80 }, (_, index) => index + 1),
     );
-    expect(await readdir(join(logFolder(root), 'snapshots'))).toHaveLength(2);
-    expect((await recover(logFolder(root))).events).toEqual(events);
-    await rm(join(logFolder(root), 'snapshots'), { recursive: true });
-    expect((await recover(logFolder(root))).events).toEqual(events);
+    expect(await readdir(join(projectLogFolder(root), 'snapshots'))).toHaveLength(2);
+    expect((await recover(projectLogFolder(root))).events).toEqual(events);
+    await rm(join(projectLogFolder(root), 'snapshots'), { recursive: true });
+    expect((await recover(projectLogFolder(root))).events).toEqual(events);
   });
 
   it('restores the same heads, requests, loose events and permits from a snapshot', async () => {
@@ -244,40 +244,42 @@ describe('a log in segments', () => {
   it('is refused when a sealed segment is missing, with a snapshot and without', async () => {
     const { root } = await segmented();
     const names = await segmentsOf(root);
-    await rm(join(logFolder(root), 'segments', names[2] as string));
-    await expect(recover(logFolder(root))).rejects.toThrow(/jsonl, line 1: the file is missing/);
-    await rm(join(logFolder(root), 'snapshots'), { recursive: true });
-    await expect(recover(logFolder(root))).rejects.toThrow(/sealed segment is missing/);
+    await rm(join(projectLogFolder(root), 'segments', names[2] as string));
+    await expect(recover(projectLogFolder(root))).rejects.toThrow(/jsonl, line 1: the file is missing/);
+    await rm(join(projectLogFolder(root), 'snapshots'), { recursive: true });
+    await expect(recover(projectLogFolder(root))).rejects.toThrow(/sealed segment is missing/);
   });
 
   it('is refused when the last sealed segment is missing', async () => {
     const { root } = await segmented();
-    await rm(join(logFolder(root), 'snapshots'), { recursive: true });
-    await rm(join(logFolder(root), 'segments', (await segmentsOf(root)).pop() as string));
-    await expect(recover(logFolder(root))).rejects.toBeInstanceOf(LogDamaged);
+    await rm(join(projectLogFolder(root), 'snapshots'), { recursive: true });
+    await rm(join(projectLogFolder(root), 'segments', (await segmentsOf(root)).pop() as string));
+    await expect(recover(projectLogFolder(root))).rejects.toBeInstanceOf(LogDamaged);
   });
 
   it('is refused with the lines of the block when a sealed segment is damaged', async () => {
     const { root } = await segmented();
-    await rm(join(logFolder(root), 'snapshots'), { recursive: true });
-    const path = join(logFolder(root), 'segments', (await segmentsOf(root))[1] as string);
+    await rm(join(projectLogFolder(root), 'snapshots'), { recursive: true });
+    const path = join(projectLogFolder(root), 'segments', (await segmentsOf(root))[1] as string);
     const bytes = await readFile(path);
     const second = bytes.indexOf('"agent-1"', bytes.indexOf('\n')) + 1;
     bytes[second] = (bytes[second] as number) ^ 1;
     await writeFile(path, bytes);
-    await expect(recover(logFolder(root))).rejects.toThrow(/jsonl, lines 1 to 3: the seal does not match/);
+    await expect(recover(projectLogFolder(root))).rejects.toThrow(
+      /jsonl, lines 1 to 3: the seal does not match/,
+    );
   });
 
   it('ignores a damaged snapshot and uses the older one, or the log', async () => {
     const { root, events } = await segmented();
-    const snapshots = join(logFolder(root), 'snapshots');
+    const snapshots = join(projectLogFolder(root), 'snapshots');
     for (const [count, name] of (await readdir(snapshots)).sort().reverse().entries()) {
       for (const file of ['heads.jsonl', 'offsets.bin', 'blocks.bin', 'manifest.json']) {
         const bytes = await readFile(join(snapshots, name, file));
         const damaged = Buffer.from(bytes);
         damaged[5] = (damaged[5] as number) ^ 4;
         await writeFile(join(snapshots, name, file), damaged);
-        const { events: left, warnings } = await recover(logFolder(root));
+        const { events: left, warnings } = await recover(projectLogFolder(root));
         expect(left).toEqual(events);
         expect(warnings).toHaveLength(count + 1);
         if (file !== 'manifest.json') await writeFile(join(snapshots, name, file), bytes);
@@ -287,14 +289,14 @@ describe('a log in segments', () => {
 
   it('ignores an intact snapshot of another format', async () => {
     const { root, events } = await segmented();
-    const snapshots = join(logFolder(root), 'snapshots');
+    const snapshots = join(projectLogFolder(root), 'snapshots');
     for (const name of await readdir(snapshots)) {
       const path = join(snapshots, name, 'manifest.json');
       const [text = ''] = (await readFile(path, 'utf8')).split('\n');
       const older = text.replace(/"format":\d+/, '"format":2');
       await writeFile(path, `${older}\n${createHash('sha256').update(older).digest('base64url')}\n`);
     }
-    const { events: left, warnings } = await recover(logFolder(root));
+    const { events: left, warnings } = await recover(projectLogFolder(root));
     expect(left).toEqual(events);
     expect(warnings).toHaveLength(2);
     expect(warnings[0]).toContain('a format that this version does not support');
@@ -302,8 +304,8 @@ describe('a log in segments', () => {
 
   it('continues after a crash between sealing and the next file', async () => {
     const { root, events } = await segmented();
-    await rm(join(logFolder(root), 'snapshots'), { recursive: true });
-    await rm(join(logFolder(root), 'durable'));
+    await rm(join(projectLogFolder(root), 'snapshots'), { recursive: true });
+    await rm(join(projectLogFolder(root), 'durable'));
     const active = await readFile(activeFile(root)).catch(() => Buffer.alloc(0));
     await rm(activeFile(root), { force: true });
     const store = await openFileStore({ root });
@@ -314,7 +316,7 @@ describe('a log in segments', () => {
       positions: [left.length + 1],
     });
     await store.close();
-    expect((await recover(logFolder(root))).events).toHaveLength(left.length + 1);
+    expect((await recover(projectLogFolder(root))).events).toHaveLength(left.length + 1);
   });
 });
 
@@ -328,7 +330,7 @@ it('keeps transactions without events when every batch may be sealed', async () 
     expect((await commitOne(store, requestTransaction(key))).kind).toBe('committed');
   await commitOne(store, looseEventTransaction('second'));
   await store.close();
-  await rm(join(logFolder(root), 'snapshots'), { recursive: true });
+  await rm(join(projectLogFolder(root), 'snapshots'), { recursive: true });
   store = await openFileStore({ root, segment_bytes_max: 1 });
   for (const key of ['a', 'b', 'c'])
     expect((await commitOne(store, requestTransaction(key))).kind).toBe('replay');

@@ -1,5 +1,5 @@
 import { isObject } from '../../core/events/plain-data.js';
-import { DIGEST_LENGTH, digestOf, NOT_OURS, PAYLOAD_BYTES } from './line.js';
+import { base64urlDigest, DIGEST_LENGTH, NOT_OURS, PAYLOAD_BYTES } from './line.js';
 
 /**
  * The last line of a block:
@@ -89,7 +89,7 @@ export class SealInput {
     const bytes = typeof text === 'string' ? Buffer.from(text, 'latin1') : text;
     this.reserve(bytes.length);
     bytes.copy(this.buffer, this.length);
-    return digestOf(this.buffer.subarray(0, this.length + bytes.length));
+    return base64urlDigest(this.buffer.subarray(0, this.length + bytes.length));
   }
 
   private addNewline(): void {

@@ -7,9 +7,9 @@ import type { ProjectKey } from '../store.js';
 import { BlockIndex } from './block-index.js';
 import { appendSynced, type Disk, type DiskFile, readSmallFile, readWhole, withFile } from './disk.js';
 import { paddedPosition, SNAPSHOTS_FOLDER } from './layout.js';
-import { digestOf, type LinePermit, permitFromLine, permitToLine } from './line.js';
+import { base64urlDigest, type LinePermit, permitFromLine, permitToLine } from './line.js';
 import { visitLines } from './line-reader.js';
-import { textOf } from './log-line.js';
+import { decodeText } from './log-line.js';
 import { LineOffsets, NumberList } from './offsets.js';
 import { type PackedObjects, pack, unpack } from './packed.js';
 import type { LogState } from './replay.js';
@@ -74,7 +74,7 @@ export async function writeSnapshot(
     files,
   };
   const text = JSON.stringify(manifest);
-  await appendSynced(disk, `${temporary}/${MANIFEST}`, [Buffer.from(`${text}\n${digestOf(text)}\n`)]);
+  await appendSynced(disk, `${temporary}/${MANIFEST}`, [Buffer.from(`${text}\n${base64urlDigest(text)}\n`)]);
   await disk.syncFolder(temporary);
   await whenDurable();
   const name = paddedPosition(source.point.position);
@@ -196,7 +196,8 @@ export async function loadSnapshot(
 
 async function readManifest(disk: Disk, folder: string): Promise<SnapshotManifest> {
   const [text = '', digest = ''] = ((await readSmallFile(disk, `${folder}/${MANIFEST}`)) ?? '').split('\n');
-  if (text === '' || digestOf(text) !== digest) throw new Error(`${MANIFEST} is incomplete or damaged`);
+  if (text === '' || base64urlDigest(text) !== digest)
+    throw new Error(`${MANIFEST} is incomplete or damaged`);
   const manifest = JSON.parse(text) as SnapshotManifest;
   if (manifest.format !== FORMAT)
     throw new Error(`${MANIFEST} has a format that this version does not support`);
@@ -233,7 +234,7 @@ async function readPages(file: DiskFile, digest: Hash): Promise<string[]> {
     let end = start;
     for (let lines = 0; lines < PAGE_HEADS && end < bytes.length; lines += 1)
       end = bytes.indexOf(NEWLINE, end) + 1;
-    pages.push(textOf(bytes.subarray(start, end)));
+    pages.push(decodeText(bytes.subarray(start, end)));
     start = end;
   }
   return pages;

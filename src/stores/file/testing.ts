@@ -8,8 +8,8 @@ import { nodeDisk } from './node-disk.js';
 /** The project that the tests of this folder share. */
 export const KEY: ProjectKey = { tenant_id: 't', project_id: 'p' };
 
-export const logFolder = (root: string): string => join(root, 't', 'p');
-export const activeFile = (root: string): string => join(logFolder(root), 'events.jsonl');
+export const projectLogFolder = (root: string): string => join(root, 't', 'p');
+export const activeFile = (root: string): string => join(projectLogFolder(root), 'events.jsonl');
 
 /** A transaction of `count` events that creates a subject. */
 export const newSubjectTransaction = (
@@ -64,7 +64,7 @@ export function diskError(code: string): Error {
 }
 
 /** Reproducible numbers in [0, 1). */
-export function seededRandom(seed: number): () => number {
+export function reproducibleRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;

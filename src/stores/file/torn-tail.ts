@@ -4,7 +4,7 @@ import { bytesInFile } from './foreign-lines.js';
 import { parseObject } from './line.js';
 import { visitWholeLines } from './line-reader.js';
 import { placeError } from './log-check.js';
-import { decodeLine, textOf } from './log-line.js';
+import { decodeLine, decodeText } from './log-line.js';
 import { OWN_PREFIXES } from './own-log.js';
 import type { Seal } from './seal.js';
 
@@ -46,7 +46,7 @@ const isNextSeal = ({ durable, continues }: Seal, position: number): boolean =>
 
 /** Whether this may be the part of a line that a crash has left. */
 const isTornLine = (line: Buffer): boolean =>
-  parseObject(textOf(line)) === null &&
+  parseObject(decodeText(line)) === null &&
   OWN_PREFIXES.some((prefix) => line.subarray(0, prefix.length).equals(prefix));
 
 /**

@@ -8,9 +8,9 @@ import {
   activeFile,
   allEvents,
   commitOne,
-  logFolder,
   looseEventTransaction,
   newSubjectTransaction,
+  projectLogFolder,
 } from './testing.js';
 import { readLogUnverified } from './unverified-reader.js';
 
@@ -31,7 +31,7 @@ async function written(segment_bytes_max = 64 * 1024 * 1024) {
 
 async function readUnverified(root: string): Promise<EventEnvelope[] | null> {
   const events: EventEnvelope[] = [];
-  const fits = await readLogUnverified(nodeDisk, logFolder(root), (event) => events.push(event));
+  const fits = await readLogUnverified(nodeDisk, projectLogFolder(root), (event) => events.push(event));
   return fits ? events : null;
 }
 

@@ -5,7 +5,7 @@ import { readDurableMark } from './durable-mark.js';
 import { ACTIVE_FILE, sealedPositions, segmentPath } from './layout.js';
 import { NO_HASH } from './line.js';
 import { LogCheck } from './log-check.js';
-import { textOf } from './log-line.js';
+import { decodeText } from './log-line.js';
 import { type Seal, SealInput, sealedText } from './seal.js';
 import { type SkimmedLine, skimLine } from './skimmed-line.js';
 
@@ -97,7 +97,7 @@ async function readFileUnverified(file: DiskFile, check: LineCheck): Promise<boo
   let partialLine: Uint8Array = new Uint8Array();
   for await (const bytes of chunksOf(file)) {
     const end = bytes.lastIndexOf(NEWLINE) + 1;
-    if (end > 0 && !addLines(check, textOf(Buffer.concat([partialLine, bytes.subarray(0, end)]))))
+    if (end > 0 && !addLines(check, decodeText(Buffer.concat([partialLine, bytes.subarray(0, end)]))))
       return false;
     partialLine = end > 0 ? bytes.subarray(end) : Buffer.concat([partialLine, bytes]);
   }

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import type { RowDataPacket } from 'mysql2/promise';
 import { isSelected, type MissingEngine, NOT_SELECTED, type TestEngine } from '../testing/engine.js';
-import { findProgram } from '../testing/program.js';
+import { findInstalledProgram } from '../testing/program.js';
 import {
   newServerLocation,
   type ServerLocation,
@@ -56,7 +56,7 @@ export async function startOwnMysql(
   parent?: string,
 ): Promise<Required<TestEngine> | MissingEngine> {
   if (!isSelected('mysql')) return NOT_SELECTED;
-  if (findProgram('mariadbd') === null) {
+  if (findInstalledProgram('mariadbd') === null) {
     return { missing: 'mariadbd is not installed (npm run engines:install)' };
   }
   const location = await newServerLocation('mariadb', parent);

@@ -6,7 +6,7 @@ import { FOREVER_MS } from './event-columns.js';
 import { headFromText, textOfHead } from './head-text.js';
 import { forEachIndexed, INDEX_PREFIX } from './keys.js';
 import { packDoubles } from './numbers.js';
-import { positionsAt } from './posting.js';
+import { parsePosting } from './posting.js';
 import { requestText } from './whole-batch.js';
 
 /** The first number of an outcome. */
@@ -185,5 +185,5 @@ function decodeOutcome(
 function requestFromStored(key: string, stored: string): CompletedRequest {
   const end = stored.indexOf(' ');
   const [digest, reply] = JSON.parse(stored.slice(end + 1)) as [string, unknown?];
-  return { key, digest, reply, positions: positionsAt(stored.slice(0, end)) };
+  return { key, digest, reply, positions: parsePosting(stored.slice(0, end)) };
 }

@@ -7,7 +7,7 @@ import { readScript } from './script.js';
 /** Bytes sent in one command: commits on the same connection wait no longer than that takes. */
 const CHUNK_BYTES = 1 << 20;
 /** Redis keeps everything in memory: larger blobs belong in a folder or a bucket. */
-export const BLOB_BYTES_MAX = 64 * CHUNK_BYTES;
+export const REDIS_BLOB_BYTES_MAX = 64 * CHUNK_BYTES;
 /** Time to live of an unfinished draft. */
 const DRAFT_KEPT_MS = 3_600_000;
 const FINISH_SCRIPT = readScript(new URL('./finish-blob.lua', import.meta.url));
@@ -24,8 +24,10 @@ export class RedisBlobs implements Blobs {
   ) {}
 
   async put(tenantId: string, sha256: string, bytes: Uint8Array): Promise<void> {
-    if (bytes.byteLength > BLOB_BYTES_MAX) {
-      throw new Error(`A blob in Redis may have at most ${BLOB_BYTES_MAX} bytes, not ${bytes.byteLength}.`);
+    if (bytes.byteLength > REDIS_BLOB_BYTES_MAX) {
+      throw new Error(
+        `A blob in Redis may have at most ${REDIS_BLOB_BYTES_MAX} bytes, not ${bytes.byteLength}.`,
+      );
     }
     if ((await this.size(tenantId, sha256)) === bytes.byteLength) return;
     const draft = this.keys.blob(tenantId, `draft:${randomUUID()}`);

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { isoTime } from '../../core/events/envelope.js';
 import { eventOf, kindsOf, range, swapOf, transactionOf } from '../conformance/fixture.js';
 import { type ProjectKey, REQUEST_WINDOW_MS, type Store } from '../store.js';
-import { BLOB_BYTES_MAX } from './blobs.js';
+import { REDIS_BLOB_BYTES_MAX } from './blobs.js';
 import { onOwnRedis, type RedisHarness } from './testing/harness.js';
 
 const P: ProjectKey = { tenant_id: 't', project_id: 'p' };
@@ -168,7 +168,7 @@ function describeKeys(redis: RedisHarness): void {
       expect(await blobs.get('other', sha256)).toBeNull();
     }
     await expect(blobs.put('t', '../x', Buffer.from(''))).rejects.toThrow(/SHA-256/);
-    await expect(blobs.put('t', 'a'.repeat(64), new Uint8Array(BLOB_BYTES_MAX + 1))).rejects.toThrow(
+    await expect(blobs.put('t', 'a'.repeat(64), new Uint8Array(REDIS_BLOB_BYTES_MAX + 1))).rejects.toThrow(
       /at most/,
     );
     expect(await redis.command('KEYS', '*draft*')).toEqual([]);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { range } from '../conformance/fixture.js';
 import { openMemoryStore } from '../memory/memory-store.js';
 import { type ProjectKey, StoreRefused } from '../store.js';
-import { contentOf, outcomesOf, transactionsOf } from '../testing/migrated-content.js';
+import { contentOf, transactionOutcomesOf, transactionsOf } from '../testing/migrated-content.js';
 import { openRedisMigrator, openRedisStore } from './redis-store.js';
 import { aclRules } from './schema.js';
 import { onOwnRedis, type RedisHarness } from './testing/harness.js';
@@ -69,7 +69,9 @@ function describeMigration(redis: RedisHarness): void {
 
     const store = await redis.reopen();
     expect(await contentOf(store, PROJECTS)).toEqual(await contentOf(expected, PROJECTS));
-    expect(await outcomesOf(expected, PROJECTS)).toMatchObject(await outcomesOf(store, PROJECTS));
+    expect(await transactionOutcomesOf(expected, PROJECTS)).toMatchObject(
+      await transactionOutcomesOf(store, PROJECTS),
+    );
     expect(await redis.command('GET', 'genesis_fleet:{acme}:blob:00')).toBe('1blob');
     const keys = await redis.command<string[]>('KEYS', '*');
     expect(keys.filter((key) => /}:(p|slots):/.test(key))).toEqual([]);

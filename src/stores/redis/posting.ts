@@ -1,5 +1,5 @@
 /** The positions of a posting: `base:1,4-6` are the first and the fourth to sixth event after position `base`. */
-export function positionsAt(posting: string): number[] {
+export function parsePosting(posting: string): number[] {
   const [base, numbers] = posting.split(':') as [string, string];
   if (numbers === '') return [];
   return numbers.split(',').flatMap((range) => {

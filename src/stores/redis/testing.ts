@@ -1,6 +1,6 @@
 import { createConnection } from 'node:net';
 import { isSelected, type MissingEngine, NOT_SELECTED, type TestEngine } from '../testing/engine.js';
-import { findProgram } from '../testing/program.js';
+import { findInstalledProgram } from '../testing/program.js';
 import { newServerLocation, ServerProcess } from '../testing/server-process.js';
 import { parseRedisUrl, type RedisOptions } from './options.js';
 
@@ -18,7 +18,7 @@ export async function startOwnRedis(
   parent?: string,
 ): Promise<Required<TestEngine> | MissingEngine> {
   if (!isSelected('redis')) return NOT_SELECTED;
-  const program = findProgram('redis-server', 'valkey-server');
+  const program = findInstalledProgram('redis-server', 'valkey-server');
   if (program === null) return { missing: 'redis-server is not installed (npm run engines:install)' };
   const spec = {
     name: program,

@@ -65,7 +65,10 @@ export async function contentOf(store: Store, projects: readonly ProjectKey[]): 
 }
 
 /** The outcomes of transactions that are refused, and of one that moves a head which has a permit. */
-export async function outcomesOf(store: Store, projects: readonly ProjectKey[]): Promise<unknown[]> {
+export async function transactionOutcomesOf(
+  store: Store,
+  projects: readonly ProjectKey[],
+): Promise<unknown[]> {
   const outcomes = [];
   for (const project of projects) {
     const existing = (await store.events(project, { after: 100, limit: 1, types: ['THIRD'] }))[0]!;

@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 /** The path of the first of these programs that is in the PATH; null: none. */
-export function findProgram(...names: readonly string[]): string | null {
+export function findInstalledProgram(...names: readonly string[]): string | null {
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
   const paths = names.flatMap((name) => folders.map((folder) => join(folder, name)));
   return paths.find(isExecutable) ?? null;
@@ -10,7 +10,7 @@ export function findProgram(...names: readonly string[]): string | null {
 
 /** Why a test cannot use these programs, for `onProgram`; null: all are installed. */
 export function missingProgram(...names: readonly string[]): string | null {
-  const missing = names.find((name) => findProgram(name) === null);
+  const missing = names.find((name) => findInstalledProgram(name) === null);
   return missing === undefined ? null : `${missing} is not installed`;
 }
 

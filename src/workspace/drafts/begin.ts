@@ -1,7 +1,7 @@
 import { type BaseDigests, readBases, writeBases } from './base-record.js';
 import { type DraftScope, findDraftPaths, type ProjectFolder } from './draft-paths.js';
 import { type DraftRefusal, draftRefusal, isDraftRefusal, nameRefusal } from './refusal.js';
-import { digestOf, readBelow } from './safe-read.js';
+import { contentDigest, readBelow } from './safe-read.js';
 import { writeBelow } from './safe-write.js';
 
 interface StartedDraft {
@@ -41,7 +41,7 @@ async function beginDraft(
 ): Promise<StartedDraft | DraftRefusal> {
   const shared = await readBelow(root, path, { links: 'any' });
   if (isDraftRefusal(shared)) return shared;
-  const base_sha256 = digestOf(shared);
+  const base_sha256 = contentDigest(shared);
   bases.set(path, base_sha256);
   const draft = `${drafts}/${path}`;
   const existing = await readBelow(root, draft, { links: 'one' });

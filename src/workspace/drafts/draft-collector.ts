@@ -10,7 +10,7 @@ import type { BaseDigests } from './base-record.js';
 import { BlobUploads } from './blob-uploads.js';
 import type { BlobTarget } from './draft-paths.js';
 import { type DraftRefusal, draftRefusal, isDraftRefusal } from './refusal.js';
-import { digestOf, type FoundFile, readBelow, readSafely, type StepHook } from './safe-read.js';
+import { contentDigest, type FoundFile, readBelow, readSafely, type StepHook } from './safe-read.js';
 
 /** Collects files for a manifest, each with the base it started from. */
 export class DraftCollector {
@@ -44,7 +44,7 @@ export class DraftCollector {
     if (isDraftRefusal(shared)) return shared;
     const { bytes, executable } = draft;
     const sha256 = sha256Hex(bytes);
-    const sharedSha256 = digestOf(shared);
+    const sharedSha256 = contentDigest(shared);
     const base_sha256 = this.bases.get(path) ?? (this.bases.has(path) ? null : sharedSha256);
     this.bases.set(path, base_sha256);
     const sameMode = shared === null || shared.executable === executable;

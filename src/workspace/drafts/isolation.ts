@@ -6,7 +6,7 @@ import { WORKSPACE_FOLDER } from '../workspace.js';
 import { readBases, writeBases } from './base-record.js';
 import { type DraftPaths, findDraftPaths, type ProjectFolder } from './draft-paths.js';
 import { type DraftRefusal, draftRefusal, isDraftRefusal } from './refusal.js';
-import { digestOf, isFileContent, readBelow, readSafely, walkFiles } from './safe-read.js';
+import { contentDigest, isFileContent, readBelow, readSafely, walkFiles } from './safe-read.js';
 import { Worktree, type WorktreeScope } from './worktree.js';
 import { gitFolder } from './worktree-changes.js';
 
@@ -94,7 +94,7 @@ async function removePromotedDrafts(
       const shared = await readBelow(project.root, file.path, { links: 'any' });
       if (!isFileContent(draft) || !isFileContent(shared) || !draft.bytes.equals(shared.bytes)) return null;
       const base = bases.get(file.path);
-      if (base === undefined || base === digestOf(draft)) return null;
+      if (base === undefined || base === contentDigest(draft)) return null;
       await rm(file.folder.pathOf(file.name));
       bases.delete(file.path);
       return null;

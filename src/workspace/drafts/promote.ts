@@ -6,7 +6,7 @@ import { OpenFolder } from '../open-folder.js';
 import { draftPathsOf, type ProjectBlobs, type ProjectFolder } from './draft-paths.js';
 import { isDraftRefusal } from './refusal.js';
 import { resolveVersions } from './resolve-versions.js';
-import { digestOf, type FileContent, noopStepHook, readBelow, type StepHook } from './safe-read.js';
+import { contentDigest, type FileContent, noopStepHook, readBelow, type StepHook } from './safe-read.js';
 import { writeBelow, writeSafely } from './safe-write.js';
 
 /** A manifest that a commit has accepted, and its position in the log. */
@@ -97,10 +97,10 @@ class Promoter {
     }
     for (const version of versions.filter(needsApproval)) {
       // A person or an earlier version of this program may already have written it.
-      if (version.sha256 !== digestOf(current)) await this.keepConflict(version, UNAPPROVED_MESSAGE);
+      if (version.sha256 !== contentDigest(current)) await this.keepConflict(version, UNAPPROVED_MESSAGE);
     }
     const free = versions.filter((version) => !needsApproval(version));
-    const { last, conflicts } = resolveVersions(digestOf(current), free);
+    const { last, conflicts } = resolveVersions(contentDigest(current), free);
     if (last !== null) await this.writeVersion(last, current);
     for (const version of conflicts) await this.keepConflict(version, CHANGED_MESSAGE);
   }
@@ -108,7 +108,7 @@ class Promoter {
   private async writeVersion(version: FileVersion, current: FileContent | null): Promise<void> {
     const { path, sha256, executable } = version;
     const sameMode = current?.executable === executable || process.platform === 'win32';
-    if (digestOf(current) === sha256 && sameMode) {
+    if (contentDigest(current) === sha256 && sameMode) {
       this.promotion.unchanged.push(path);
       // A crash may have happened before the folder was synced.
       this.touchedFolders.add(posix.dirname(path));
@@ -118,7 +118,7 @@ class Promoter {
     if (bytes === null) return this.failMissingBlob(version);
     await this.onStep('fetched', path);
     const mode = current === null ? null : modeFor(current.mode, executable);
-    const written = await this.write(path, { bytes, executable, mode }, digestOf(current));
+    const written = await this.write(path, { bytes, executable, mode }, contentDigest(current));
     if (!written) return this.keepConflict(version, CHANGED_MESSAGE);
     this.promotion.written.push(path);
     this.touchedFolders.add(posix.dirname(path));
@@ -135,7 +135,7 @@ class Promoter {
     const isStillExpected = async () => {
       await this.onStep('written', path);
       const now = await readBelow(this.project.root, path, { links: 'any' });
-      return !isDraftRefusal(now) && digestOf(now) === expectedSha256;
+      return !isDraftRefusal(now) && contentDigest(now) === expectedSha256;
     };
     try {
       return await writeSafely(folder, posix.basename(path), { ...file, isStillExpected });

@@ -173,9 +173,9 @@ export const isFileContent = (read: FileContent | DraftRefusal | null): read is 
 /** The digest of a file by its path below a root; null if it cannot be read there. */
 export async function digestBelow(root: string, path: string): Promise<string | null> {
   const read = await readBelow(root, path, { links: 'any' });
-  return isFileContent(read) ? digestOf(read) : null;
+  return isFileContent(read) ? contentDigest(read) : null;
 }
 
 /** SHA-256 of a file; null if there is none. */
-export const digestOf = (file: FileContent | null): string | null =>
+export const contentDigest = (file: FileContent | null): string | null =>
   file === null ? null : sha256Hex(file.bytes);

@@ -6,7 +6,7 @@ import {
   dropCommand,
   EDGE,
   FEATURE,
-  namesIn,
+  namesInWorkspace,
   readOutcome,
   WorkspaceHarness,
 } from '../testing/workspace-harness.js';
@@ -29,7 +29,7 @@ it('keeps the newest outcomes of an agent and removes the oldest', async () => {
   for (const name of old) writeFileSync(`${folder}/${name}`, '{}');
   await dropCommand(workspace, 'a-01', 'new.json', claim);
   await harness.serialiser.pass();
-  const names = await namesIn(workspace, 'outcome', 'a-01');
+  const names = await namesInWorkspace(workspace, 'outcome', 'a-01');
   expect(names).toHaveLength(OUTCOMES_MAX);
   expect(names).toContain('new.json');
   expect(names).not.toContain(old[0]);
@@ -62,7 +62,7 @@ it('loses no command when an agent removes its outcomes or replaces one by a lin
   expect((await harness.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
   expect(harness.warnings).toEqual([]);
   expect(listed).toBeGreaterThan(1);
-  expect((await namesIn(workspace, 'outcome', 'a-01')).length).toBeLessThanOrEqual(OUTCOMES_MAX);
+  expect((await namesInWorkspace(workspace, 'outcome', 'a-01')).length).toBeLessThanOrEqual(OUTCOMES_MAX);
 });
 
 it('serves every agent in turn while many agents never stop sending', async () => {
@@ -100,7 +100,7 @@ it.each([
     await dropCommand(workspace, 'eve', '2.json', { ...claim, feature: 'F-2' });
     await dropCommand(workspace, 'good', '1.json', claim);
     expect((await harness.serialiser.pass()).toJSON()).toMatchObject({ outcomes: { GRANTED: 1 }, broken: 0 });
-    expect(await namesIn(workspace, 'inbox', 'eve')).toEqual(['1.json', '2.json']);
+    expect(await namesInWorkspace(workspace, 'inbox', 'eve')).toEqual(['1.json', '2.json']);
     expect(harness.warnings).toEqual([expect.stringContaining('is full')]);
   },
 );
@@ -127,5 +127,5 @@ it('submits the drafts of an agent as its result, and promotes them into the pro
     generation: 1,
   });
   expect((await harness.serialiser.pass()).outcomes).toEqual({ ACCEPTED: 1 });
-  expect(await namesIn(workspace, '..', '..', 'src')).toEqual(['auth.ts']);
+  expect(await namesInWorkspace(workspace, '..', '..', 'src')).toEqual(['auth.ts']);
 });

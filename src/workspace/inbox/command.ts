@@ -6,7 +6,7 @@ import { withoutUndefined } from '../../core/without-undefined.js';
 import { type CommandKind, fieldFault } from './fields.js';
 import { inboxSessionOf } from './names.js';
 
-export const COMMAND_BYTES_MAX = 64 * 1024;
+export const COMMAND_FILE_BYTES_MAX = 64 * 1024;
 
 /** A command file of an agent, parsed. `name` is the file's name, `body` the request body for the coordinator. */
 export interface InboxCommand {
@@ -37,7 +37,7 @@ const KINDS: ReadonlyMap<string, CommandKind> = new Map([
 /** Fields that the serialiser assigns. Values from an agent's clock or counter are ignored. */
 const ASSIGNED_FIELDS = new Set(['timestamp', 'event_id', 'project', 'instance_id', 'seq']);
 
-export function parseCommand(
+export function parseInboxCommand(
   agent_id: string,
   name: string,
   bytes: Buffer,

@@ -8,7 +8,7 @@ import {
   EDGE,
   FEATURE,
   KEY,
-  namesIn,
+  namesInWorkspace,
   readOutcome,
   WorkspaceHarness,
 } from '../testing/workspace-harness.js';
@@ -114,8 +114,9 @@ for (const [name, { before, command, rival, reply, edgeHistory }] of Object.entr
       if (!edgeHistory.includes('claim_rejected b-01 1')) expect(history).toEqual(edgeHistory);
       else expect(history.toSorted()).toEqual(edgeHistory.toSorted());
       expect((await readOutcome(workspace, 'a-01', '1.json')).reply).toMatchObject(reply);
-      expect(await namesIn(workspace, 'inbox', 'a-01')).toEqual([]);
-      if (rival !== undefined) expect(await namesIn(workspace, 'outcome', 'b-01')).toEqual(['1.json']);
+      expect(await namesInWorkspace(workspace, 'inbox', 'a-01')).toEqual([]);
+      if (rival !== undefined)
+        expect(await namesInWorkspace(workspace, 'outcome', 'b-01')).toEqual(['1.json']);
       const ids = (await harness.events()).map(({ event_id }) => event_id);
       expect(new Set(ids).size).toBe(ids.length);
     },
@@ -154,8 +155,8 @@ it('keeps a command in the inbox while the store is unreachable, and decides it 
     detail: 'The disk is full.',
   });
   await expect(harness.serialiser.pass()).rejects.toThrow('The disk is full.');
-  expect(await namesIn(workspace, 'inbox', 'a-01')).toEqual(['1.json']);
-  expect(await namesIn(workspace, 'outcome', 'a-01')).toEqual([]);
+  expect(await namesInWorkspace(workspace, 'inbox', 'a-01')).toEqual(['1.json']);
+  expect(await namesInWorkspace(workspace, 'outcome', 'a-01')).toEqual([]);
   harness.coordinator.claims.claimTask = real;
   expect((await harness.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
 });
@@ -187,7 +188,7 @@ describe('a refusal without an event in the log', () => {
     const before = await readOutcome(workspace, 'a-01', '1.json');
     expect(await served(workspace)).toEqual(['edge_started a-01 1']);
     expect(await readOutcome(workspace, 'a-01', '1.json')).toEqual(before);
-    expect(await namesIn(workspace, 'inbox', 'a-01')).toEqual([]);
+    expect(await namesInWorkspace(workspace, 'inbox', 'a-01')).toEqual([]);
   });
 
   it.each([

@@ -19,7 +19,7 @@ import {
   dropCommand,
   EDGE,
   FEATURE,
-  namesIn,
+  namesInWorkspace,
   readOutcome,
   WorkspaceHarness,
 } from '../testing/workspace-harness.js';
@@ -45,8 +45,8 @@ async function keptFor(workspace: Workspace, name: string): Promise<string> {
   const reason = JSON.parse(
     await readFile(workspace.path('events', 'broken', 'eve', `${name}.reason.json`), 'utf8'),
   );
-  expect(await namesIn(workspace, 'broken', 'eve')).toContain(name);
-  expect(await namesIn(workspace, 'inbox', 'eve')).toEqual([]);
+  expect(await namesInWorkspace(workspace, 'broken', 'eve')).toContain(name);
+  expect(await namesInWorkspace(workspace, 'inbox', 'eve')).toEqual([]);
   expect(reason.at).toMatch(/Z$/);
   return reason.reason;
 }
@@ -65,7 +65,7 @@ it.each([
   await writeFile(join(inbox, name), CLAIM);
   await dropCommand(workspace, 'good', '1.json', claim);
   expect((await harness.serialiser.pass()).toJSON()).toMatchObject({ broken: 1, outcomes: { GRANTED: 1 } });
-  const [kept = ''] = await namesIn(workspace, 'broken', 'eve');
+  const [kept = ''] = await namesInWorkspace(workspace, 'broken', 'eve');
   expect(kept).toMatch(/^unnamed-[0-9a-f]{16}$/);
   expect(await keptFor(workspace, kept)).toContain('name of a command');
   expect(await readFile(workspace.path('events', 'broken', 'eve', kept), 'utf8')).toBe(CLAIM);
@@ -78,7 +78,7 @@ it('quarantines a file whose name is not valid UTF-8', async () => {
     CLAIM,
   );
   expect((await harness.serialiser.pass()).broken).toBe(1);
-  expect(await namesIn(workspace, 'inbox', 'eve')).toEqual([]);
+  expect(await namesInWorkspace(workspace, 'inbox', 'eve')).toEqual([]);
 });
 
 it('ignores temporary and hidden files', async () => {
@@ -90,7 +90,7 @@ it('ignores temporary and hidden files', async () => {
     broken: 0,
     expired: 0,
   });
-  expect(await namesIn(workspace, 'inbox', 'eve')).toEqual(['..json', '.1.json', '1.json.tmp']);
+  expect(await namesInWorkspace(workspace, 'inbox', 'eve')).toEqual(['..json', '.1.json', '1.json.tmp']);
 });
 
 const PARTS: readonly [string, (path: string, workspace: Workspace) => Promise<unknown>, RegExp][] = [
@@ -160,7 +160,7 @@ it('keeps both of two broken files with the same name', async () => {
   await harness.serialiser.pass();
   await dropCommand(workspace, 'eve', 'x.json', 'two');
   await harness.serialiser.pass();
-  const kept = await namesIn(workspace, 'broken', 'eve');
+  const kept = await namesInWorkspace(workspace, 'broken', 'eve');
   expect(kept).toEqual(['x.json', 'x.json.reason.json', 'x.json~1', 'x.json~1.reason.json']);
   expect(await readFile(workspace.path('events', 'broken', 'eve', 'x.json'), 'utf8')).toBe('one');
 });
@@ -173,7 +173,7 @@ it('does not follow an inbox folder that is a link or becomes one while it is se
   await mkdir(workspace.path('events', 'inbox', 'no agent'));
   expect((await harness.serialiser.pass()).outcomes).toEqual({ GRANTED: 1 });
   expect((await readOutcome(workspace, 'bob', '1.json')).reply.claim.agent_id).toBe('bob');
-  expect(await namesIn(workspace, 'outcome')).toEqual(['bob']);
+  expect(await namesInWorkspace(workspace, 'outcome')).toEqual(['bob']);
   expect(harness.warnings).toEqual([
     expect.stringContaining('"no agent" is not a valid agent id'),
     expect.stringMatching(/mallory is not a folder/),
@@ -196,7 +196,7 @@ it('does not follow an inbox folder that is a link or becomes one while it is se
   await swapping.serialiser.pass();
   // The agent's own file was removed from the moved folder; the file of that name behind the link was served for
   // bob.
-  expect(await namesIn(workspace, 'inbox', 'eve-before')).toEqual([]);
+  expect(await namesInWorkspace(workspace, 'inbox', 'eve-before')).toEqual([]);
   expect((await readOutcome(workspace, 'bob', '1.json')).reply.claim.agent_id).toBe('bob');
 });
 
@@ -269,7 +269,7 @@ it('sweeps expired claims and stops on the signal while an agent never stops sen
   send();
   await harness.serialiser.pass(stop.signal);
   expect(swept).toBe(3);
-  expect(await namesIn(workspace, 'outcome', 'eve')).toEqual(['000001.json', '000002.json']);
+  expect(await namesInWorkspace(workspace, 'outcome', 'eve')).toEqual(['000001.json', '000002.json']);
 });
 
 it('refuses unknown fields of a command by name', async () => {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { unlessMissing } from '../../stores/file/disk.js';
 import type { FileFault } from '../regular-file.js';
 import { quarantineFile } from './broken.js';
-import { COMMAND_BYTES_MAX, type InboxCommand, parseCommand } from './command.js';
+import { COMMAND_FILE_BYTES_MAX, type InboxCommand, parseInboxCommand } from './command.js';
 import type { InboxReply } from './execute-command.js';
 import type { AgentFolder, InboxFiles } from './files.js';
 import { isCommandFile, isTemporaryFile } from './names.js';
@@ -55,13 +55,13 @@ export class AgentInbox {
     if (bytes === undefined) return null;
     const name = bytes.toString('utf8');
     if (!isCommandFile(name)) return { file: null, reason: BAD_NAME };
-    const content = await this.folder.read(name, COMMAND_BYTES_MAX);
+    const content = await this.folder.read(name, COMMAND_FILE_BYTES_MAX);
     if (content === 'missing') {
       this.waiting.pop();
       return null;
     }
     if (typeof content === 'string') return { file: name, reason: FAULT_MESSAGES[content] };
-    const command = parseCommand(this.agent_id, name, content);
+    const command = parseInboxCommand(this.agent_id, name, content);
     return 'unreadable' in command ? { file: name, reason: command.unreadable } : command;
   }
 
@@ -113,5 +113,5 @@ const FAULT_MESSAGES: Readonly<Record<Exclude<FileFault, 'missing'>, string>> = 
   link: 'It is a link. Write a regular file, then move it here under its final name.',
   not_a_file: 'It is not a regular file. Write a regular file, then move it here under its final name.',
   hard_link: 'It has more than one hard link. Write a separate file, then move it here.',
-  too_large: `It has more than ${COMMAND_BYTES_MAX / 1024} KiB. Write large results to the drafts instead.`,
+  too_large: `It has more than ${COMMAND_FILE_BYTES_MAX / 1024} KiB. Write large results to the drafts instead.`,
 };

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { verifyLog } from '../../cli/verify/verify-log.js';
-import { seededRandom } from '../../stores/file/testing.js';
+import { reproducibleRandom } from '../../stores/file/testing.js';
 import { childProgram } from '../testing/child-program.js';
 import {
   bareWorkspace,
   dropCommand,
-  namesIn,
+  namesInWorkspace,
   readOutcome,
   WorkspaceHarness,
 } from '../testing/workspace-harness.js';
@@ -95,9 +95,11 @@ async function inspect(workspace: Workspace, rounds: readonly number[]): Promise
     }
   }
   for (const agentId of AGENTS) {
-    expect(await namesIn(workspace, 'inbox', agentId)).toEqual([]);
+    expect(await namesInWorkspace(workspace, 'inbox', agentId)).toEqual([]);
     const names = rounds.flatMap((round) => Object.keys(commandsOf(agentId, round)));
-    const outcomes = (await namesIn(workspace, 'outcome', agentId)).filter((name) => !name.startsWith('.'));
+    const outcomes = (await namesInWorkspace(workspace, 'outcome', agentId)).filter(
+      (name) => !name.startsWith('.'),
+    );
     expect(outcomes).toEqual(names.sort());
   }
   expect((await verifyLog({ folder: workspace.events }, () => {})).breaks).toEqual([]);
@@ -107,7 +109,7 @@ async function inspect(workspace: Workspace, rounds: readonly number[]): Promise
 it(
   `executes every command once and writes its outcome across ${ROUNDS} kills of the serialiser`,
   async () => {
-    const random = seededRandom(11);
+    const random = reproducibleRandom(11);
     for (let begun = 0; begun < ROUNDS; begun += ROUNDS_PER_WORKSPACE) {
       const workspace = await bareWorkspace();
       const rounds = Array.from(

@@ -5,7 +5,7 @@ import {
   dropCommand,
   EDGE,
   FEATURE,
-  namesIn,
+  namesInWorkspace,
   readOutcome,
   WorkspaceHarness,
 } from '../testing/workspace-harness.js';
@@ -67,7 +67,7 @@ it('takes an edge from claim to convergence as specification 002 describes', asy
     'iteration_completed a-01 1',
     'edge_converged a-01 1',
   ]);
-  expect(await namesIn(workspace, 'inbox', 'a-01')).toEqual([]);
+  expect(await namesInWorkspace(workspace, 'inbox', 'a-01')).toEqual([]);
   const { agents } = (await harness.coordinator.queries.agents({
     tenant_id: 'default',
     project_id: 'shop',

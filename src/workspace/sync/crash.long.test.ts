@@ -8,7 +8,7 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 import { openFileStore } from '../../stores/file/file-store.js';
 import { FolderBlobs } from '../../stores/file/folder-blobs.js';
 import { childProgram } from '../testing/child-program.js';
-import { KEY, readLog, syncWorkspaceIn, workOffline } from './testing/sync-harness.js';
+import { KEY, readWorkspaceLog, syncWorkspaceIn, workOffline } from './testing/sync-harness.js';
 import { syncOnce } from './testing/sync-once.js';
 
 const startSync = childProgram(join(import.meta.dirname, 'sync.child.ts'));
@@ -69,7 +69,7 @@ async function createOfflineWork(): Promise<{ folder: string; office: string }> 
 test('reaches the same result when a sync is killed at any step and run again', async () => {
   const seen: string[] = [];
   const begun = await createOfflineWork();
-  const offlineIds = (await readLog(syncWorkspaceIn(begun.folder)))
+  const offlineIds = (await readWorkspaceLog(syncWorkspaceIn(begun.folder)))
     .filter(({ event_type }) => event_type.startsWith('edge_'))
     .map(({ event_id }) => event_id);
   for (let diesAt = 1; ; diesAt += 1) {
@@ -83,7 +83,7 @@ test('reaches the same result when a sync is killed at any step and run again', 
     seen.push(step);
     await syncOnce(folder, office);
     const log = await officeLog(office);
-    expect(await readLog(workspace), step).toEqual(log);
+    expect(await readWorkspaceLog(workspace), step).toEqual(log);
     const eventTypes = log
       .filter(({ subject }) => subject?.startsWith('REQ'))
       .map(({ event_type }) => event_type);

@@ -18,7 +18,7 @@ import { isSyncRefusal } from './sync-workspace.js';
 import {
   KEY,
   quietOptions,
-  readLog,
+  readWorkspaceLog,
   syncWorkspaceIn,
   withLocalLog,
   workOffline,
@@ -84,7 +84,7 @@ describe.each(STORES)('what was decided offline (%s store)', (name) => {
       await coordinator.holder.releaseClaim(KEY, { ...EDGE, session_id: 's-eve', expected_generation: 1 }),
     );
     const before = (await harness.events(KEY)).length;
-    const offline = decisionsIn(await readLog(workspace));
+    const offline = decisionsIn(await readWorkspaceLog(workspace));
     expect(await pushed()).toMatchObject({ sent: offline.length, refused: [], not_sent: [] });
     const arrived = (await harness.events(KEY)).slice(before);
     expect(decisionsIn(arrived)).toEqual(offline);
@@ -117,7 +117,7 @@ describe.each(STORES)('what was decided offline (%s store)', (name) => {
       const review = { ...EDGE, generation: 1, iteration: 1, candidate_sha256: sha256Hex('"v2"') };
       unwrap(await here.decisions.recordReview(KEY, { ...review, decision: 'APPROVED' }, human('rita')));
     });
-    const offline = decisionsIn(await readLog(workspace));
+    const offline = decisionsIn(await readWorkspaceLog(workspace));
     expect(offline.at(-1)).toMatchObject({ event_type: 'edge_converged' });
     expect(await pushed()).toMatchObject({ sent: offline.length, refused: [], not_sent: [] });
     expect(decisionsIn(await harness.events(KEY))).toEqual(offline);
@@ -132,7 +132,7 @@ describe.each(STORES)('what was decided offline (%s store)', (name) => {
     );
     const { coordinator } = harness;
     unwrap(await coordinator.claims.claimTask(KEY, { ...EDGE, agent_id: 'eve', session_id: 's-eve' }));
-    const offline = (await readLog(workspace)).at(-1);
+    const offline = (await readWorkspaceLog(workspace)).at(-1);
     expect(await pushed()).toMatchObject({ refused: [{ event_id: offline?.event_id }] });
     expect((await harness.events(KEY)).at(-1)).toMatchObject({
       event_type: 'claim_rejected',

@@ -13,7 +13,7 @@ import { isSyncRefusal, type SyncWorkspace } from './sync-workspace.js';
 import {
   KEY,
   quietOptions,
-  readLog,
+  readWorkspaceLog,
   syncWorkspaceIn,
   withLocalLog,
   workOffline,
@@ -122,7 +122,7 @@ describe('a remote that', () => {
     const workspace = await newWorkspace();
     expect(await pulling(workspace, telling(remote, tell))).toMatchObject({ refused: 'REMOTE_BROKEN' });
     expect(isSyncRefusal(await pulling(workspace, remote))).toBe(false);
-    expect(await readLog(workspace)).toEqual(await harness.events(KEY));
+    expect(await readWorkspaceLog(workspace)).toEqual(await harness.events(KEY));
   });
 
   test.each(LIES)('%s after offline work destroys no local event', async (_, tell) => {
@@ -133,10 +133,12 @@ describe('a remote that', () => {
     await workOffline(workspace, async (here) =>
       unwrap(await here.claims.claimTask(KEY, { task_id: 'REQ-F-3#design_code', ...by('ada') })),
     );
-    const before = await readLog(workspace);
+    const before = await readWorkspaceLog(workspace);
     const reply = (await pulling(workspace, telling(remote, tell), true)) as { aside: string };
     const aside = (await readFile(reply.aside, 'utf8')).trimEnd().split('\n');
-    expect([...(await readLog(workspace)), ...aside.map((line) => JSON.parse(line))]).toEqual(before);
+    expect([...(await readWorkspaceLog(workspace)), ...aside.map((line) => JSON.parse(line))]).toEqual(
+      before,
+    );
   });
 
   test('changes its log during a pull does not replace the shared part', async () => {
@@ -147,7 +149,7 @@ describe('a remote that', () => {
     await workOffline(workspace, async (here) =>
       unwrap(await here.claims.claimTask(KEY, { task_id: 'REQ-F-3#design_code', ...by('ada') })),
     );
-    const shared = (await readLog(workspace)).slice(0, await remote.position());
+    const shared = (await readWorkspaceLog(workspace)).slice(0, await remote.position());
     const other = await office();
     unwrap(await other.harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...by('mallory') }));
     let requestCount = 0;
@@ -160,7 +162,7 @@ describe('a remote that', () => {
       },
     };
     await pulling(workspace, turning, true).catch(() => {});
-    expect((await readLog(workspace)).slice(0, shared.length)).toEqual(shared);
+    expect((await readWorkspaceLog(workspace)).slice(0, shared.length)).toEqual(shared);
   });
 
   test('reports an impossible position is refused or unavailable', async () => {
@@ -252,7 +254,7 @@ test.each(['before', 'after'] as const)(
       }
       await both(remote);
       const log = await harness.events(KEY);
-      expect(await readLog(workspace), `request ${diesAt}`).toEqual(log);
+      expect(await readWorkspaceLog(workspace), `request ${diesAt}`).toEqual(log);
       const eventTypes = log
         .filter(({ subject }) => subject?.startsWith('REQ'))
         .map(({ event_type }) => event_type);
@@ -298,7 +300,7 @@ test('grants an edge to one of two workspaces that push at once, and records eac
   expect(log.flatMap((event) => checker.checkEvent(event))).toEqual([]);
   for (const workspace of workspaces) {
     await pulling(workspace, remote);
-    expect(await readLog(workspace)).toEqual(log);
+    expect(await readWorkspaceLog(workspace)).toEqual(log);
   }
 });
 
@@ -324,7 +326,7 @@ test('refuses and keeps work under a claim that another agent holds by now', asy
     refused: [{ event_type: 'edge_converged', reason: expect.stringMatching(/STALE|NOT_HOLDER|GENERATION/) }],
   });
   const reply = await pulling(workspace, remote);
-  expect(await readLog(workspace)).toEqual(await harness.events(KEY));
+  expect(await readWorkspaceLog(workspace)).toEqual(await harness.events(KEY));
   expect(await readFile((reply as { aside: string }).aside, 'utf8')).toContain('edge_converged');
 });
 
@@ -346,6 +348,6 @@ test('ignores an incomplete line at the end of the local log', async () => {
     }),
   );
   expect(await pulling(workspace, remote)).toMatchObject({ rebuilt: false });
-  expect(await readLog(workspace)).toEqual(await harness.events(KEY));
+  expect(await readWorkspaceLog(workspace)).toEqual(await harness.events(KEY));
   expect(await readdir(workspace.events)).not.toContain('offline');
 });

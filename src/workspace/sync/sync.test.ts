@@ -22,7 +22,7 @@ import { isSyncRefusal, type SyncRefusal, type SyncWorkspace } from './sync-work
 import {
   KEY,
   quietOptions,
-  readLog,
+  readWorkspaceLog,
   syncWorkspaceIn,
   withLocalLog,
   workOffline,
@@ -74,7 +74,7 @@ const iterated = (generation: number, agent: string) => ({
 
 /** Asserts that both logs are equal and valid. */
 async function inStep({ harness, workspace }: SyncScenario): Promise<void> {
-  const log = await readLog(workspace);
+  const log = await readWorkspaceLog(workspace);
   expect(log).toEqual(await harness.events(KEY));
   const checker = new PolicyAwareLogChecker();
   for (const event of log) expect(checker.checkEvent(event)).toEqual([]);
@@ -146,7 +146,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
     unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...by('eve') }));
     const release = { ...EDGE, session_id: 's-eve', expected_generation: 1 };
     unwrap(await harness.coordinator.holder.releaseClaim(KEY, release));
-    const tail = (await readLog(workspace)).slice(2);
+    const tail = (await readWorkspaceLog(workspace)).slice(2);
     const report = await pushed(workspace, remote);
     expect(report).toMatchObject({ from: 3, sent: 3, refused: [], not_sent: [] });
     expect(report.claims).toMatchObject([{ subject: EDGE.task_id, local_generation: 1, generation: 2 }]);
@@ -192,7 +192,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
     await inStep(all);
     expect(await readFile(aside ?? '', 'utf8')).toContain('edge_converged');
     expect(
-      (await readLog(workspace)).filter(({ event_type }) => event_type === 'claim_rejected'),
+      (await readWorkspaceLog(workspace)).filter(({ event_type }) => event_type === 'claim_rejected'),
     ).toMatchObject([{ agent_id: 'ada', payload: { holding_agent: 'bob' } }]);
   });
 
@@ -254,7 +254,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
     expect(await pushed(workspace, remote)).toMatchObject({ sent: 3, refused: [], not_sent: [] });
     await pulled(workspace, remote);
     await inStep(all);
-    expect(await readLog(workspace)).toHaveLength(3);
+    expect(await readWorkspaceLog(workspace)).toHaveLength(3);
   });
 });
 
@@ -294,7 +294,7 @@ describe('a pull', () => {
     const { harness, remote, workspace } = await openSyncScenario('memory');
     unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...by('ada') }));
     await pulled(workspace, remote);
-    const before = await readLog(workspace);
+    const before = await readWorkspaceLog(workspace);
     const { harness: restored } = await openSyncScenario('memory');
     const { coordinator, store, blobs } = restored;
     const other = coordinatorRemote({ name: 'the office', coordinator, store, blobs, key: KEY });
@@ -305,7 +305,7 @@ describe('a pull', () => {
     expect(await pull(workspace, other, { ...quietOptions, keep_aside: true })).toMatchObject({
       refused: 'REMOTE_DIFFERS',
     });
-    expect(await readLog(workspace)).toEqual(before);
+    expect(await readWorkspaceLog(workspace)).toEqual(before);
   });
 });
 

@@ -102,7 +102,7 @@ export async function readOutcome(workspace: Workspace, agentId: string, name: s
 }
 
 /** The names in a folder of `events/`; empty if it does not exist. */
-export const namesIn = (workspace: Workspace, ...parts: string[]): Promise<string[]> =>
+export const namesInWorkspace = (workspace: Workspace, ...parts: string[]): Promise<string[]> =>
   readdir(workspace.path('events', ...parts)).then(
     (names) => names.sort(),
     () => [],

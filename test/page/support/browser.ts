@@ -1,7 +1,7 @@
 import { type Browser, chromium } from 'playwright-core';
-import { findProgram } from '../../../src/stores/testing/program.js';
+import { findInstalledProgram } from '../../../src/stores/testing/program.js';
 
-const BROWSER = findProgram('chromium', 'chromium-browser', 'google-chrome');
+const BROWSER = findInstalledProgram('chromium', 'chromium-browser', 'google-chrome');
 /** Why no browser can be started; null: it can. */
 export const BROWSER_MISSING =
   BROWSER === null ? 'chromium is not installed (npm run engines:install)' : null;

@@ -13,7 +13,7 @@ import {
 import type { StateMachine } from '../../../src/core/engine/asl.js';
 import type { MachineOutcome } from '../../../src/engine/interpreter/run-machine.js';
 import type { MissingEngine } from '../../../src/stores/testing/engine.js';
-import { findProgram } from '../../../src/stores/testing/program.js';
+import { findInstalledProgram } from '../../../src/stores/testing/program.js';
 import { newServerLocation, ServerProcess } from '../../../src/stores/testing/server-process.js';
 import { type FunctionAnswer, FunctionServer } from './function-server.js';
 
@@ -30,7 +30,7 @@ export class StepFunctionsServer {
   ) {}
 
   static async start(): Promise<StepFunctionsServer | MissingEngine> {
-    const python = findProgram('python3');
+    const python = findInstalledProgram('python3');
     if (python === null) return { missing: 'python3 is not installed' };
     if (spawnSync(python, [STAND_IN]).status !== 0)
       return { missing: 'python3 has no moto with the engine of Step Functions (tried with moto 5.2.1)' };

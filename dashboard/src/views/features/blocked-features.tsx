@@ -1,5 +1,5 @@
 import type { MethodologyStatus } from '../../../../src/core/contract/methodology-views.js';
-import { visibleText } from '../../components/foreign-text.js';
+import { visibleText } from '../../components/untrusted-text.js';
 import { FeatureButton } from './spawn-tree.js';
 
 /** Why features cannot continue, and which others they wait for. */

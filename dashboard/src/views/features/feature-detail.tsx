@@ -1,9 +1,9 @@
 import type { FeatureView } from '../../../../src/core/contract/methodology-views.js';
-import { visibleText } from '../../components/foreign-text.js';
 import { TaskLink } from '../../components/links.js';
 import { Replied } from '../../components/states.js';
+import { visibleText } from '../../components/untrusted-text.js';
+import { EdgeTimeline } from './edge-timeline.js';
 import { SpawnTree } from './spawn-tree.js';
-import { TimeLine } from './time-line.js';
 import { useFeature } from './use-features.js';
 
 interface Props {
@@ -28,7 +28,7 @@ export function FeatureDetail({ id, onChoose }: Props) {
               </span>
             </p>
             <h3>Edges</h3>
-            <TimeLine feature={feature} />
+            <EdgeTimeline feature={feature} />
             <h3>Waits for</h3>
             <Obstacles feature={feature} />
             <h3>Spawned</h3>

@@ -1,7 +1,7 @@
 import { Fragment } from 'react';
 import { Link } from 'wouter';
-import { visibleText } from '../../components/foreign-text.js';
 import { taskPath } from '../../components/links.js';
+import { visibleText } from '../../components/untrusted-text.js';
 import type { FeatureMatrix, MatrixCell } from './matrix.js';
 
 interface Props {

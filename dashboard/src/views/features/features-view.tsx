@@ -7,7 +7,7 @@ import { FeatureDetail } from './feature-detail.js';
 import { FeatureTable } from './feature-table.js';
 import { Gaps } from './gaps.js';
 import { matrixOf } from './matrix.js';
-import { ProjectTimeLine } from './project-time-line.js';
+import { ProjectTimeline } from './project-timeline.js';
 import { SpawnForestView } from './spawn-forest-view.js';
 import { useFeatures } from './use-features.js';
 import { YouAreHere } from './you-are-here.js';
@@ -67,7 +67,7 @@ function Features({ status }: { status: MethodologyStatus }) {
         )}
       </section>
       <BlockedFeatures status={status} onChoose={choose} />
-      <ProjectTimeLine status={status} />
+      <ProjectTimeline status={status} />
       <SpawnForestView status={status} onChoose={choose} />
       {chosen === null ? null : <FeatureDetail key={chosen} id={chosen} onChoose={choose} />}
       <Gaps />

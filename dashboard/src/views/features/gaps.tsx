@@ -1,7 +1,7 @@
 import { useReply } from '../../api/use-reply.js';
-import { visibleText } from '../../components/foreign-text.js';
 import { Replied } from '../../components/states.js';
 import { TimeText } from '../../components/time-text.js';
+import { visibleText } from '../../components/untrusted-text.js';
 
 /** Requirements without coverage, as the last gap report said, and what it raised. */
 export function Gaps() {

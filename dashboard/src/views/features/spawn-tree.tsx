@@ -1,5 +1,5 @@
 import type { FeatureView } from '../../../../src/core/contract/methodology-views.js';
-import { visibleText } from '../../components/foreign-text.js';
+import { visibleText } from '../../components/untrusted-text.js';
 
 interface Props {
   readonly feature: FeatureView;

@@ -1,7 +1,7 @@
 import type { MethodologyStatus } from '../../../../src/core/contract/methodology-views.js';
-import { visibleText } from '../../components/foreign-text.js';
 import { TaskLink } from '../../components/links.js';
 import { TimeText } from '../../components/time-text.js';
+import { visibleText } from '../../components/untrusted-text.js';
 
 const CLAIM_WORDS: Readonly<Record<MethodologyStatus['claims'][number]['state'], string>> = {
   held: 'works on',

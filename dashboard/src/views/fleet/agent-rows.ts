@@ -117,7 +117,7 @@ function agentState(
 }
 
 /** `agent-2` is before `agent-10`. */
-const names = new Intl.Collator('en', { numeric: true });
+const nameCollator = new Intl.Collator('en', { numeric: true });
 
 const byAttention = (a: AgentRow, b: AgentRow): number =>
-  STATE_ORDER.indexOf(a.state) - STATE_ORDER.indexOf(b.state) || names.compare(a.agent_id, b.agent_id);
+  STATE_ORDER.indexOf(a.state) - STATE_ORDER.indexOf(b.state) || nameCollator.compare(a.agent_id, b.agent_id);

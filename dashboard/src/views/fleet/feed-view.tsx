@@ -1,9 +1,9 @@
 import { Link } from 'wouter';
-import { ForeignText } from '../../components/foreign-text.js';
 import { useHashQuery } from '../../components/hash-location.js';
 import { TaskLink } from '../../components/links.js';
 import { Replied } from '../../components/states.js';
 import { TimeText } from '../../components/time-text.js';
+import { UntrustedText } from '../../components/untrusted-text.js';
 import type { FeedEvent } from './feed-events.js';
 import type { useActivity } from './use-activity.js';
 
@@ -47,9 +47,9 @@ function FeedList({ events, isAll }: { events: readonly FeedEvent[]; isAll: bool
             <TimeText at={event.timestamp} />
             <span className={`mark mark-${event.tone}`}>{event.label}</span>
             <span className="feed-text">
-              <ForeignText text={event.before} />
+              <UntrustedText text={event.before} />
               {event.subject === '' ? null : <TaskLink id={event.subject} />}
-              <ForeignText text={event.after} />
+              <UntrustedText text={event.after} />
             </span>
           </li>
         ))}

@@ -1,5 +1,5 @@
-import { ForeignText } from '../../components/foreign-text.js';
 import { TaskLink } from '../../components/links.js';
+import { UntrustedText } from '../../components/untrusted-text.js';
 import type { LastOutcome } from './activity.js';
 import type { KnownHolder } from './feed-events.js';
 
@@ -22,7 +22,7 @@ export function OutcomeText({ outcome: { kind, subject }, holder, agent }: Props
   return (
     <span className="quiet">
       {BEFORE[kind]} <TaskLink id={subject} />
-      {isTakenOver ? <ForeignText text={` to ${holder.agent_id}`} /> : null}
+      {isTakenOver ? <UntrustedText text={` to ${holder.agent_id}`} /> : null}
     </span>
   );
 }

@@ -1,8 +1,8 @@
 import { Link } from 'wouter';
 import type { Reply } from '../../api/call.js';
-import { ForeignText } from '../../components/foreign-text.js';
 import { TaskLink } from '../../components/links.js';
 import { TimeText } from '../../components/time-text.js';
+import { UntrustedText } from '../../components/untrusted-text.js';
 import { useServerClock } from '../../live/server-clock.js';
 import { durationText } from '../../model/duration.js';
 import { useFeatures } from '../features/use-features.js';
@@ -88,7 +88,7 @@ function OldestClaim({ claims, readyCount }: OldestClaimProps) {
     <p className="oldest-claim">
       Oldest claim: <TaskLink id={oldest.task_id} />, held by{' '}
       <b>
-        <ForeignText text={oldest.agent_id} />
+        <UntrustedText text={oldest.agent_id} />
       </b>{' '}
       for {durationText(heldMs)}, since <TimeText at={oldest.claimed_at} />
     </p>

@@ -1,4 +1,4 @@
-import { visibleText } from '../../components/foreign-text.js';
+import { visibleText } from '../../components/untrusted-text.js';
 
 const COUNTS = [
   ['passed', 'mark-good'],

@@ -1,4 +1,4 @@
-import { ForeignText } from '../../components/foreign-text.js';
+import { UntrustedText } from '../../components/untrusted-text.js';
 import type { ItemOf } from './inbox-items.js';
 import { ItemFrame } from './item-frame.js';
 
@@ -10,12 +10,12 @@ export function EscalationCard({ item }: { item: ItemOf<'escalation'> }) {
     <ItemFrame item={item} name={`Escalation: ${kind}`} taskId={taskId}>
       {feature_id !== null && edge === null ? <p className="mono">{feature_id}</p> : null}
       <p>
-        <ForeignText text={says} />
+        <UntrustedText text={says} />
       </p>
       <p>
         Resolve it with{' '}
         <code>
-          <ForeignText text={next} />
+          <UntrustedText text={next} />
         </code>
       </p>
     </ItemFrame>

@@ -1,4 +1,4 @@
-import { ForeignText } from '../../components/foreign-text.js';
+import { UntrustedText } from '../../components/untrusted-text.js';
 import type { ItemOf } from './inbox-items.js';
 import { ItemFrame } from './item-frame.js';
 
@@ -8,11 +8,11 @@ export function LimitCard({ item }: { item: ItemOf<'limit'> }) {
   return (
     <ItemFrame item={item} name={`Limit reached: ${name}`} taskId={task_id}>
       <p>
-        <ForeignText text={message} />
+        <UntrustedText text={message} />
       </p>
       {refused === 0 ? null : (
         <p className="quiet">
-          {refused} {refused === 1 ? 'claim' : 'claims'} of <ForeignText text={agents.join(', ')} />
+          {refused} {refused === 1 ? 'claim' : 'claims'} of <UntrustedText text={agents.join(', ')} />
         </p>
       )}
     </ItemFrame>

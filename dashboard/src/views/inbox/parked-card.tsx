@@ -1,7 +1,7 @@
 import { useReply } from '../../api/use-reply.js';
 import { Replied } from '../../components/states.js';
+import { adoptedIds } from '../task/generation-timeline.js';
 import { SubmissionEntry } from '../task/submissions.js';
-import { adoptedIds } from '../task/time-line.js';
 import type { ItemOf } from './inbox-items.js';
 import { ItemFrame } from './item-frame.js';
 

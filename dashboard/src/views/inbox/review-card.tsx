@@ -1,6 +1,6 @@
 import { command } from '../../api/call.js';
-import { ForeignText } from '../../components/foreign-text.js';
 import { TimeText } from '../../components/time-text.js';
+import { UntrustedText } from '../../components/untrusted-text.js';
 import { AnswerForm, type AnswerListener } from './answer-form.js';
 import { Candidate } from './candidate.js';
 import { CheckCounts } from './check-counts.js';
@@ -21,10 +21,10 @@ export function ReviewCard({ item, onAnswered, onRefused }: { item: ItemOf<'revi
   return (
     <ItemFrame item={item} name="Review" taskId={task_id}>
       <p>
-        <ForeignText text={review.reason} />
+        <UntrustedText text={review.reason} />
       </p>
       <p className="quiet">
-        <ForeignText text={agent_role === null ? agent_id : `${agent_id} (${agent_role})`} />, generation{' '}
+        <UntrustedText text={agent_role === null ? agent_id : `${agent_id} (${agent_role})`} />, generation{' '}
         {generation}, iteration {iteration}
         {deadline === null ? null : (
           <>
@@ -41,7 +41,7 @@ export function ReviewCard({ item, onAnswered, onRefused }: { item: ItemOf<'revi
           <ul>
             {review.human_checks.map(({ name, criterion }) => (
               <li key={name}>
-                <ForeignText text={`${name}: ${criterion}`} />
+                <UntrustedText text={`${name}: ${criterion}`} />
               </li>
             ))}
           </ul>

@@ -1,6 +1,6 @@
 import { useReply } from '../../api/use-reply.js';
-import { ForeignText } from '../../components/foreign-text.js';
 import { Replied } from '../../components/states.js';
+import { UntrustedText } from '../../components/untrusted-text.js';
 import { OperatorButtons } from '../task/operator-buttons.js';
 import type { ItemOf } from './inbox-items.js';
 import { ItemFrame } from './item-frame.js';
@@ -15,10 +15,10 @@ export function WaitingCard({ item }: { item: ItemOf<'stale' | 'held'> }) {
   return (
     <ItemFrame item={item} name={NAMES[item.kind]} taskId={task_id}>
       <p>
-        <ForeignText text={reason} />
+        <UntrustedText text={reason} />
       </p>
       <p className="quiet">
-        Waits for <ForeignText text={waits_for} />
+        Waits for <UntrustedText text={waits_for} />
       </p>
       <Replied asked={state}>
         {({ generation }) => (

@@ -1,9 +1,9 @@
 import { Link } from 'wouter';
 import type { EventEnvelope } from '../../../../src/core/contract/events.js';
 import { useFixedReply } from '../../api/use-reply.js';
-import { visibleText } from '../../components/foreign-text.js';
 import { taskPath } from '../../components/links.js';
 import { Empty, Replied } from '../../components/states.js';
+import { visibleText } from '../../components/untrusted-text.js';
 
 /** One event, as it stands in the log. */
 export function EventDetail({ position, onClose }: { position: number; onClose: () => void }) {

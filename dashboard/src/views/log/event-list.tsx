@@ -1,9 +1,9 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef, useState } from 'react';
 import type { EventEnvelope } from '../../../../src/core/contract/events.js';
-import { visibleText } from '../../components/foreign-text.js';
 import { Empty, Failure, Loading } from '../../components/states.js';
 import { TimeText } from '../../components/time-text.js';
+import { visibleText } from '../../components/untrusted-text.js';
 import type { LogFilter } from './log-filter.js';
 import type { NewEvents } from './log-pages.js';
 import { useLogEvents } from './use-log-events.js';

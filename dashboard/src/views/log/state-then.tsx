@@ -1,9 +1,9 @@
 import type { Reply } from '../../api/call.js';
 import { useFixedReply } from '../../api/use-reply.js';
-import { visibleText } from '../../components/foreign-text.js';
 import { TaskLink } from '../../components/links.js';
 import { Replied } from '../../components/states.js';
 import { TimeText } from '../../components/time-text.js';
+import { visibleText } from '../../components/untrusted-text.js';
 
 /** Progress and claims as they were at a position of the log. */
 export function StateThen({ at }: { at: number }) {

@@ -1,8 +1,8 @@
 import { useMutation } from '@tanstack/react-query';
 import { command, type Reply } from '../../api/call.js';
 import { useMay } from '../../api/whoami.js';
-import { visibleText } from '../../components/foreign-text.js';
 import { Failure } from '../../components/states.js';
+import { visibleText } from '../../components/untrusted-text.js';
 
 /** Whether the log is intact, checked by the server on request of an admin. */
 export function VerifyPanel() {

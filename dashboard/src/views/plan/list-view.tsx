@@ -2,10 +2,10 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { memo, useDeferredValue, useMemo, useRef, useSyncExternalStore } from 'react';
 import type { TaskState } from '../../../../src/core/contract/tasks.js';
 import type { Plan } from '../../../../src/core/plan/plan.js';
-import { ForeignText } from '../../components/foreign-text.js';
 import { useHashQuery } from '../../components/hash-location.js';
 import { TaskLink } from '../../components/links.js';
 import { Empty } from '../../components/states.js';
+import { UntrustedText } from '../../components/untrusted-text.js';
 import { FilterForm } from './filter-form.js';
 import { filterFrom, filterRows, sortedById } from './list-filter.js';
 import { type SubjectRow, subjectRows } from './plan-tasks.js';
@@ -120,7 +120,7 @@ const Cells = memo(function Cells({ row }: { row: SubjectRow }) {
         {generation}
       </span>
       <span role="cell" className="plan-description">
-        <ForeignText text={description} />
+        <UntrustedText text={description} />
       </span>
       {/* biome-ignore-end lint/a11y/useSemanticElements: see above */}
     </>

@@ -1,7 +1,7 @@
 import type { NodeProps } from '@xyflow/react';
 import { memo } from 'react';
-import { visibleText } from '../../components/foreign-text.js';
 import { TaskLink } from '../../components/links.js';
+import { visibleText } from '../../components/untrusted-text.js';
 import type { PlanNode } from './graph-elements.js';
 import { holderOf } from './plan-tasks.js';
 import { ReadinessMark } from './readiness-mark.js';

@@ -1,8 +1,8 @@
 import { useMemo } from 'react';
 import type { RunDetails } from '../../../../src/core/contract/runs.js';
-import { ForeignText, visibleText } from '../../components/foreign-text.js';
 import { useHashQuery } from '../../components/hash-location.js';
 import { ScrollRegion } from '../../components/scroll-region.js';
+import { UntrustedText, visibleText } from '../../components/untrusted-text.js';
 import { type CheckGridCell, checkGrid } from './check-grid.js';
 import type { MachineOutline } from './machine-outline.js';
 import { stateOf, stepParts } from './run-model.js';
@@ -39,7 +39,7 @@ export function CheckGridView({ run, outline }: { run: RunDetails; outline: Mach
             {rows.map(({ step, check, kind, cells }) => (
               <tr key={step}>
                 <th scope="row">
-                  <ForeignText text={check} /> <span className="quiet">by a {kind}</span>
+                  <UntrustedText text={check} /> <span className="quiet">by a {kind}</span>
                 </th>
                 {iterations.map((iteration, column) => (
                   <td key={iteration}>

@@ -4,8 +4,8 @@ import type { MethodologyStatus } from '../../../../src/core/contract/methodolog
 import { command, type Reply } from '../../api/call.js';
 import { useCommand } from '../../api/use-command.js';
 import { useMay } from '../../api/whoami.js';
-import { visibleText } from '../../components/foreign-text.js';
 import { RefusalText } from '../../components/refusal-text.js';
+import { visibleText } from '../../components/untrusted-text.js';
 import { useFeatures } from '../features/use-features.js';
 import { requestableEdges } from './requestable-edges.js';
 

@@ -1,5 +1,5 @@
 import type { RunSummary } from '../../../../src/core/contract/runs.js';
-import { visibleText } from '../../components/foreign-text.js';
+import { visibleText } from '../../components/untrusted-text.js';
 import { STATUS_TONES } from './run-model.js';
 
 /** The status of a run, and why it was escalated or has failed. */

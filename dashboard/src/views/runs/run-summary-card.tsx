@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { RunDetails } from '../../../../src/core/contract/runs.js';
-import { ForeignText } from '../../components/foreign-text.js';
 import { TaskLink } from '../../components/links.js';
 import { TimeText } from '../../components/time-text.js';
+import { UntrustedText } from '../../components/untrusted-text.js';
 import { useServerClock } from '../../live/server-clock.js';
 import { actorName } from '../../model/actor-name.js';
 import { CancelRunButton } from './cancel-run.js';
@@ -21,7 +21,7 @@ export const RunSummaryCard = ({ run }: { run: RunDetails }) => (
     </p>
     {run.says === '' ? null : (
       <p>
-        <ForeignText text={run.says} />
+        <UntrustedText text={run.says} />
       </p>
     )}
     <Facts run={run} />
@@ -48,7 +48,7 @@ function Facts({ run }: { run: RunDetails }) {
           {run.requested_by === null ? null : (
             <>
               {' by '}
-              <ForeignText text={actorName(run.requested_by)} />
+              <UntrustedText text={actorName(run.requested_by)} />
             </>
           )}
         </Fact>
@@ -65,7 +65,7 @@ function Facts({ run }: { run: RunDetails }) {
       )}
       {run.agent_id === null ? null : (
         <Fact name="Executor">
-          <ForeignText text={run.agent_id} />, generation {run.generation}
+          <UntrustedText text={run.agent_id} />, generation {run.generation}
         </Fact>
       )}
       {run.workflow_type === null ? null : <Fact name="Workflow">{run.workflow_type.toLowerCase()}</Fact>}

@@ -1,6 +1,6 @@
 import type { RunDetails } from '../../../../src/core/contract/runs.js';
 import { useReply } from '../../api/use-reply.js';
-import { ForeignText } from '../../components/foreign-text.js';
+import { UntrustedText } from '../../components/untrusted-text.js';
 import { runnerChecks } from './runner-checks.js';
 
 /** The checks of the candidate that runners have signed. */
@@ -18,9 +18,9 @@ export function RunnerEvidence({ run }: { run: RunDetails }) {
               {hasPassed ? 'passed' : 'missing'}
             </span>{' '}
             <b>
-              <ForeignText text={name} />
+              <UntrustedText text={name} />
             </b>{' '}
-            <ForeignText text={text} />
+            <UntrustedText text={text} />
           </li>
         ))}
       </ul>

@@ -1,6 +1,6 @@
 import type { RunDetails } from '../../../../src/core/contract/runs.js';
-import { ForeignBlock, ForeignText, visibleText } from '../../components/foreign-text.js';
 import { TimeText } from '../../components/time-text.js';
+import { UntrustedBlock, UntrustedText, visibleText } from '../../components/untrusted-text.js';
 import { useServerClock } from '../../live/server-clock.js';
 import type { ShownState } from './run-model.js';
 import { costText, msText, runDuration } from './run-texts.js';
@@ -35,7 +35,7 @@ export const StateDetail = ({ run, state: { name, steps } }: { run: RunDetails; 
 const NoSteps = ({ run, name }: { run: RunDetails; name: string }) =>
   name === 'ClaimEdge' && run.started_at !== null ? (
     <p>
-      <ForeignText text={run.agent_id ?? 'An executor'} /> holds the claim of generation {run.generation},
+      <UntrustedText text={run.agent_id ?? 'An executor'} /> holds the claim of generation {run.generation},
       since <TimeText at={run.started_at} />.
     </p>
   ) : (
@@ -46,7 +46,7 @@ const StepDetail = ({ run, step }: { run: RunDetails; step: Step }) => (
   <article className="run-step" aria-label={visibleText(step.step)}>
     <p className="row">
       <span className="mono">
-        <ForeignText text={step.step} />
+        <UntrustedText text={step.step} />
       </span>
       <StepMark step={step} />
       {step.attempts > 1 ? <span>{step.attempts} attempts</span> : null}
@@ -54,9 +54,9 @@ const StepDetail = ({ run, step }: { run: RunDetails; step: Step }) => (
     {step.error !== null ? (
       <div className="failure">
         <b>
-          <ForeignText text={step.error} />
+          <UntrustedText text={step.error} />
         </b>
-        {step.cause === null ? null : <ForeignBlock text={step.cause} />}
+        {step.cause === null ? null : <UntrustedBlock text={step.cause} />}
       </div>
     ) : (
       <Message text={outputMessage(step.output)} />
@@ -90,7 +90,8 @@ function StepMark({ step: { status, output } }: { step: Step }) {
   );
 }
 
-const Message = ({ text }: { text: string | null }) => (text === null ? null : <ForeignBlock text={text} />);
+const Message = ({ text }: { text: string | null }) =>
+  text === null ? null : <UntrustedBlock text={text} />;
 
 function Took({ step }: { step: Step }) {
   const nowMs = useServerClock();

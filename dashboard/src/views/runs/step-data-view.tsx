@@ -1,7 +1,7 @@
 import { Link } from 'wouter';
 import type { RunDetails } from '../../../../src/core/contract/runs.js';
 import { Disclosure } from '../../components/disclosure.js';
-import { ForeignText, visibleText } from '../../components/foreign-text.js';
+import { UntrustedText, visibleText } from '../../components/untrusted-text.js';
 import { BlobView, TextBox } from '../task/blob-view.js';
 import { storedDigest } from './run-texts.js';
 import { inputSteps, storedParts } from './step-data.js';
@@ -26,7 +26,7 @@ export function StepInput({ run, step }: { run: RunDetails; step: Step }) {
                 <>
                   Output of{' '}
                   <span className="mono">
-                    <ForeignText text={source.step} />
+                    <UntrustedText text={source.step} />
                   </span>
                   {source.iteration === step.iteration ? null : `, iteration ${source.iteration}`}
                 </>
@@ -67,7 +67,7 @@ function OutputContent({ step: { step, output, output_ref } }: { step: Step }) {
       <p>
         Stored as{' '}
         <span className="mono">
-          <ForeignText text={`${output_ref.bucket}/${output_ref.key}`} />
+          <UntrustedText text={`${output_ref.bucket}/${output_ref.key}`} />
         </span>
       </p>
     );

@@ -2,10 +2,10 @@ import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense } from 'react';
 import { refusalOfError } from '../../api/refusal.js';
 import { useCommand } from '../../api/use-command.js';
-import { visibleText } from '../../components/foreign-text.js';
 import { RefusalText } from '../../components/refusal-text.js';
 import { ScrollRegion } from '../../components/scroll-region.js';
 import { Loading } from '../../components/states.js';
+import { visibleText } from '../../components/untrusted-text.js';
 import { type BlobText, downloadBlob, readBlobText } from './blob.js';
 
 const TextDifference = lazy(() => import('./text-difference.js'));

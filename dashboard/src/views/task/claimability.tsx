@@ -1,7 +1,7 @@
 import { useReply } from '../../api/use-reply.js';
-import { visibleText } from '../../components/foreign-text.js';
 import { LinkedText } from '../../components/links.js';
 import { Replied } from '../../components/states.js';
+import { visibleText } from '../../components/untrusted-text.js';
 
 /** Whether the task can be claimed now, why, and what it waits for. */
 export function Claimability({ subject }: { subject: string }) {

@@ -1,5 +1,5 @@
-import { visibleText } from '../../components/foreign-text.js';
 import { ScrollRegion } from '../../components/scroll-region.js';
+import { visibleText } from '../../components/untrusted-text.js';
 
 const CLASS_BY_START: Readonly<Record<string, string>> = {
   '+': 'diff-added',

@@ -1,5 +1,5 @@
 import { Disclosure } from '../../components/disclosure.js';
-import { ForeignText } from '../../components/foreign-text.js';
+import { UntrustedText } from '../../components/untrusted-text.js';
 import { BlobDifference, BlobView } from './blob-view.js';
 import { compareFiles, type FileChange, type ResultFile, sizeText } from './result-content.js';
 
@@ -34,7 +34,7 @@ function FileEntry({ path, change, before, after, isCompared }: FileChange & { i
   const title = (
     <>
       <span className="mono">
-        <ForeignText text={path} />
+        <UntrustedText text={path} />
       </span>{' '}
       <span className="quiet">{sizeText((after ?? before)?.size_bytes ?? 0)}</span>{' '}
       {isCompared ? <span className={`mark ${TONES[change]}`}>{change}</span> : null}

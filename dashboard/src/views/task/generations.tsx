@@ -1,8 +1,8 @@
 import type { Reply } from '../../api/call.js';
-import { ForeignText } from '../../components/foreign-text.js';
 import { ScrollRegion } from '../../components/scroll-region.js';
 import { TimeText } from '../../components/time-text.js';
-import { outcomeOf, toneOf } from './time-line.js';
+import { UntrustedText } from '../../components/untrusted-text.js';
+import { outcomeOf, toneOf } from './generation-timeline.js';
 
 type Lineage = Reply<'get_claim_history'>;
 type Generation = Lineage['generations'][number];
@@ -41,19 +41,19 @@ function GenerationRow({ entry }: { entry: Generation }) {
     <tr>
       <td>{entry.generation}</td>
       <td>
-        <ForeignText text={entry.agent_id} />
+        <UntrustedText text={entry.agent_id} />
       </td>
       <td>
-        <ForeignText text={entry.session_id} />
+        <UntrustedText text={entry.session_id} />
       </td>
-      <td>{entry.user_id === null ? '–' : <ForeignText text={entry.user_id} />}</td>
+      <td>{entry.user_id === null ? '–' : <UntrustedText text={entry.user_id} />}</td>
       <td>
         <TimeText at={entry.acquired_at} />
       </td>
       <td>{entry.released_at === null ? '–' : <TimeText at={entry.released_at} />}</td>
       <td>
         <span className={`mark mark-${toneOf(outcome)}`}>{outcome}</span> <Origin from={entry.adopted_from} />{' '}
-        {entry.release_message === undefined ? null : <ForeignText text={entry.release_message} />}
+        {entry.release_message === undefined ? null : <UntrustedText text={entry.release_message} />}
       </td>
     </tr>
   );
@@ -64,7 +64,7 @@ function Origin({ from }: { from: Generation['adopted_from'] }) {
   if ('imported' in from) return <span>adopted from an imported log</span>;
   return (
     <span>
-      adopted from generation {from.generation} of <ForeignText text={from.agent_id} />
+      adopted from generation {from.generation} of <UntrustedText text={from.agent_id} />
     </span>
   );
 }

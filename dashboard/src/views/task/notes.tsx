@@ -1,7 +1,7 @@
 import { useReply } from '../../api/use-reply.js';
-import { ForeignBlock, ForeignText } from '../../components/foreign-text.js';
 import { Replied } from '../../components/states.js';
 import { TimeText } from '../../components/time-text.js';
+import { UntrustedBlock, UntrustedText } from '../../components/untrusted-text.js';
 
 const NOTES_MAX = 100;
 
@@ -19,9 +19,9 @@ export function Notes({ subject }: { subject: string }) {
             {events.map(({ event_id, agent_id, generation, timestamp, payload }) => (
               <li key={event_id}>
                 <p className="quiet">
-                  <ForeignText text={agent_id} />, generation {generation}, <TimeText at={timestamp} />
+                  <UntrustedText text={agent_id} />, generation {generation}, <TimeText at={timestamp} />
                 </p>
-                <ForeignBlock text={String(payload.text ?? '')} />
+                <UntrustedBlock text={String(payload.text ?? '')} />
               </li>
             ))}
           </ul>

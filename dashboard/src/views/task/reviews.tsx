@@ -1,6 +1,6 @@
 import type { Reply } from '../../api/call.js';
-import { ForeignBlock, ForeignText } from '../../components/foreign-text.js';
 import { TimeText } from '../../components/time-text.js';
+import { UntrustedBlock, UntrustedText } from '../../components/untrusted-text.js';
 import { actorName } from '../../model/actor-name.js';
 
 /** What people decided about candidates. */
@@ -9,9 +9,9 @@ export const Reviews = ({ reviews }: { reviews: Reply<'get_claim_history'>['revi
     {reviews.map(({ generation, iteration, decision, reviewer, comment, at }) => (
       <li key={`${generation} ${iteration} ${at}`}>
         <span className={`mark ${decision === 'APPROVED' ? 'mark-good' : 'mark-warn'}`}>{decision}</span>{' '}
-        generation {generation}, iteration {iteration}, by <ForeignText text={actorName(reviewer)} />,{' '}
+        generation {generation}, iteration {iteration}, by <UntrustedText text={actorName(reviewer)} />,{' '}
         <TimeText at={at} />
-        {comment === null ? null : <ForeignBlock text={comment} />}
+        {comment === null ? null : <UntrustedBlock text={comment} />}
       </li>
     ))}
   </ul>

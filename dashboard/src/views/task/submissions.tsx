@@ -1,12 +1,12 @@
 import type { Reply } from '../../api/call.js';
 import { Disclosure } from '../../components/disclosure.js';
-import { ForeignText } from '../../components/foreign-text.js';
 import { Replied } from '../../components/states.js';
 import { TimeText } from '../../components/time-text.js';
+import { UntrustedText } from '../../components/untrusted-text.js';
+import { adoptedIds } from './generation-timeline.js';
 import { AdoptButton } from './operator-buttons.js';
 import { contentOf } from './result-content.js';
 import { ContentDifference, ResultView, useResult } from './result-view.js';
-import { adoptedIds } from './time-line.js';
 
 type TaskState = Reply<'get_task_state'>;
 type Lineage = Reply<'get_claim_history'>;
@@ -47,7 +47,7 @@ export function SubmissionEntry({
         <span className="mark mark-bad">{submission.rejection_reason}</span>
         <span className={`mark ${isAdopted ? 'mark-good' : parked ? 'mark-warn' : ''}`}>{kept}</span>
         <span>
-          <ForeignText text={agent_id} /> (<ForeignText text={session_id} />) submitted it for generation{' '}
+          <UntrustedText text={agent_id} /> (<UntrustedText text={session_id} />) submitted it for generation{' '}
           {generation}, and generation {current_generation} was current
         </span>
         <TimeText at={submitted_at} />

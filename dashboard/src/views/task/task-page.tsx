@@ -1,12 +1,13 @@
 import { type ReactNode, useMemo } from 'react';
 import type { Reply } from '../../api/call.js';
 import { useReply } from '../../api/use-reply.js';
-import { ForeignBlock, ForeignText } from '../../components/foreign-text.js';
 import { Replied } from '../../components/states.js';
 import { TimeText } from '../../components/time-text.js';
+import { UntrustedBlock, UntrustedText } from '../../components/untrusted-text.js';
 import { actorName } from '../../model/actor-name.js';
 import { Claimability } from './claimability.js';
 import { Dependencies } from './dependencies.js';
+import { GenerationTimelineView } from './generation-timeline-view.js';
 import { Generations } from './generations.js';
 import { Notes } from './notes.js';
 import { actionsFor } from './operator-actions.js';
@@ -16,7 +17,6 @@ import { ReadinessMark } from './readiness-mark.js';
 import { ResultView } from './result-view.js';
 import { Reviews } from './reviews.js';
 import { Submissions } from './submissions.js';
-import { TimeLineView } from './time-line-view.js';
 import './task.css';
 
 type TaskState = Reply<'get_task_state'>;
@@ -28,7 +28,7 @@ export default function TaskPage({ id }: { id: string }) {
   return (
     <>
       <h1>
-        <ForeignText text={id} />
+        <UntrustedText text={id} />
       </h1>
       <Replied asked={state}>
         {(found) => (
@@ -70,7 +70,7 @@ function Summary({ state }: { state: TaskState }) {
         <span>generation {generation}</span>
         {isHeld ? (
           <span>
-            held by <ForeignText text={claim.agent_id} /> since <TimeText at={claim.claimed_at} />
+            held by <UntrustedText text={claim.agent_id} /> since <TimeText at={claim.claimed_at} />
           </span>
         ) : null}
         {parked > 0 ? <span className="mark mark-warn">{parked} parked</span> : null}
@@ -93,8 +93,8 @@ function TaskDescription({ plan, id }: { plan: Reply<'get_plan'>; id: string }) 
   return (
     <>
       <Card title="Description">
-        <ForeignBlock text={entry.description} />
-        {entry.instructions === null ? null : <ForeignBlock text={entry.instructions} />}
+        <UntrustedBlock text={entry.description} />
+        {entry.instructions === null ? null : <UntrustedBlock text={entry.instructions} />}
       </Card>
       <Card title="Dependencies">
         <Dependencies ids={entry.dependencies} />
@@ -107,12 +107,12 @@ function EdgeDescription({ state: { title = '', checks = [] } }: { state: TaskSt
   return (
     <Card title="Description">
       <p>
-        <ForeignText text={title} />
+        <UntrustedText text={title} />
       </p>
       <ul>
         {checks.map(({ name, type, criterion, required, skipped }) => (
           <li key={name}>
-            <span className="mark">{type}</span> <ForeignText text={`${name}: ${criterion}`} />
+            <span className="mark">{type}</span> <UntrustedText text={`${name}: ${criterion}`} />
             {required ? '' : ' (not required)'}
             {skipped === null ? '' : ` skipped: ${skipped}`}
           </li>
@@ -127,7 +127,7 @@ function ResultCard({ state: { task_id, result } }: { state: TaskState }) {
   return (
     <Card title="Result">
       <p className="quiet">
-        Of <ForeignText text={actorName(result.agent_id)} />, generation {result.generation},{' '}
+        Of <UntrustedText text={actorName(result.agent_id)} />, generation {result.generation},{' '}
         <TimeText at={result.submitted_at} />. Digest <span className="mono digest">{result.sha256}</span>
       </p>
       <ResultView subject={task_id} resultId={result.result_id} />
@@ -142,7 +142,7 @@ function History({ state }: { state: TaskState }) {
       {(lineage) => (
         <>
           <Card title="Lineage">
-            <TimeLineView lineage={lineage} />
+            <GenerationTimelineView lineage={lineage} />
             <Generations lineage={lineage} />
           </Card>
           {lineage.rejected.length === 0 ? null : (

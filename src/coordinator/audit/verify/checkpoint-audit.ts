@@ -4,7 +4,7 @@ import { OriginalDigests } from '../../../core/audit/original-digests.js';
 import type { EventEnvelope } from '../../../core/events/envelope.js';
 import type { ProjectKey } from '../../../stores/store.js';
 import { payloadDigest, sha256 } from '../audit-hash.js';
-import { isSignedBy } from '../verify-signature.js';
+import { isSignedBySync } from '../verify-signature.js';
 import { type LogViolation, UNVOUCHED_KEY } from './log-violation.js';
 
 /** What a log is compared with: checkpoints that were kept elsewhere, and keys that are known to be the owner's. */
@@ -54,7 +54,7 @@ const newAudit = (project: ProjectKey, { anchors = [], trustedKeys = [] }: Ancho
   const isOfProject = ({ tenant_id, project_id }: Anchor): boolean =>
     tenant_id === project.tenant_id && project_id === project.project_id;
   const ofProject = anchors.filter(isOfProject);
-  return new LogAudit({ hash: sha256, verify: isSignedBy, project, anchors: ofProject, trustedKeys });
+  return new LogAudit({ hash: sha256, verify: isSignedBySync, project, anchors: ofProject, trustedKeys });
 };
 
 /** What is wrong, as breaks of the log. */

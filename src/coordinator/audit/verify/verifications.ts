@@ -3,7 +3,7 @@ import type { LogVerification } from '../../../core/contract/audit.js';
 import type { ProjectKey } from '../../../stores/store.js';
 import { startWorker } from '../../runtime/start-worker.js';
 import { catchStoreErrors, type Problem, problem } from '../../wire/problem.js';
-import { scopeProblem } from '../../wire/scope.js';
+import { projectKeyProblem } from '../../wire/project-key.js';
 import type { LogReport } from './log-verifier.js';
 import type { StoreAnswer, StoreRead } from './verify.worker.js';
 import type { VerifiedStore } from './verify-store.js';
@@ -25,7 +25,7 @@ export class Verifications {
 
   /** Replays the log of a project. Stops when the signal is aborted. */
   async run(projectKey: ProjectKey, signal: AbortSignal): Promise<LogVerification | Problem> {
-    const fault = scopeProblem(projectKey);
+    const fault = projectKeyProblem(projectKey);
     if (fault !== null) return fault;
     if (this.isBusy)
       return problem(

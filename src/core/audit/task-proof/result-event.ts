@@ -1,18 +1,23 @@
 import { z } from 'zod';
 import { type ClaimEventKind, claimEventKindOf } from '../../claims/claim-event-kinds.js';
-import { count } from '../../events/fields.js';
+import { nonNegativeInteger } from '../../events/fields.js';
 import { isObject } from '../../events/plain-data.js';
 import { readStrictJson } from '../../strict-json.js';
 import { sessionSubject } from '../../subject.js';
 import type { InclusionProof } from '../proof.js';
 
-const text = z.string().optional();
+const optionalText = z.string().optional();
 const adoptedFrom = z.union([
-  z.looseObject({ imported: z.literal(true), event_id: z.string(), position: count, source: text }),
+  z.looseObject({
+    imported: z.literal(true),
+    event_id: z.string(),
+    position: nonNegativeInteger,
+    source: optionalText,
+  }),
   z.looseObject({
     imported: z.undefined().optional(),
     result_id: z.string(),
-    generation: count,
+    generation: nonNegativeInteger,
     agent_id: z.string(),
     session_id: z.string(),
   }),
@@ -22,39 +27,39 @@ const adoptedFrom = z.union([
 const envelope = z.looseObject({
   event_type: z.string(),
   timestamp: z.string(),
-  position: count,
-  subject: text,
-  seq: count.optional(),
+  position: nonNegativeInteger,
+  subject: optionalText,
+  seq: nonNegativeInteger.optional(),
   agent_id: z.string(),
-  agent_role: text,
-  session_id: text,
-  generation: count.optional(),
-  request_id: text,
+  agent_role: optionalText,
+  session_id: optionalText,
+  generation: nonNegativeInteger.optional(),
+  request_id: optionalText,
 });
 /** The same of a payload, whatever the type of the event. */
 const payload = z.looseObject({
-  signature: text,
-  inputs: text,
-  expires_at: text.nullable(),
-  cause: text,
-  disposition: text,
-  expired_at: text,
-  by: text,
-  reason: text,
+  signature: optionalText,
+  inputs: optionalText,
+  expires_at: optionalText.nullable(),
+  cause: optionalText,
+  disposition: optionalText,
+  expired_at: optionalText,
+  by: optionalText,
+  reason: optionalText,
   late: z.boolean().optional(),
-  result_id: text,
-  result_sha256: text,
-  result_size_bytes: count.optional(),
+  result_id: optionalText,
+  result_sha256: optionalText,
+  result_size_bytes: nonNegativeInteger.optional(),
   adopted_from: adoptedFrom.optional(),
-  decision: text,
-  reviewer: text,
-  pushed_by: text,
-  candidate_sha256: text,
-  rejection_reason: text,
-  submitted_generation: count.optional(),
-  current_generation: count.optional(),
+  decision: optionalText,
+  reviewer: optionalText,
+  pushed_by: optionalText,
+  candidate_sha256: optionalText,
+  rejection_reason: optionalText,
+  submitted_generation: nonNegativeInteger.optional(),
+  current_generation: nonNegativeInteger.optional(),
   parked: z.boolean().optional(),
-  record: z.looseObject({ public_key: text }).optional(),
+  record: z.looseObject({ public_key: optionalText }).optional(),
 });
 
 /** An event as evidence of a result. Without a payload if retention has redacted it. */

@@ -25,7 +25,7 @@ export const EVENTS_PER_PROOF_MAX = 200;
 const DIGEST_LENGTH = 32;
 
 /** The events that may be evidence of a task's result, in order of position. */
-export interface Evidence {
+export interface ResultEvents {
   readonly task_id: string;
   readonly events: readonly ResultEvent[];
   readonly hash: HashBytes;
@@ -45,7 +45,7 @@ export interface ResultContext {
 const isResult = (event: ResultEvent): boolean => ['accepted', 'adopted'].includes(evidenceKind(event) ?? '');
 
 /** Null if the events contain no accepted result of the task. */
-export function resultContext(evidence: Evidence): ResultContext | null {
+export function resultContext(evidence: ResultEvents): ResultContext | null {
   const { task_id: taskId, events } = evidence;
   const own = events.filter(({ subject }) => subject === taskId);
   const result = own.findLast(isResult);
@@ -70,7 +70,7 @@ export function resultContext(evidence: Evidence): ResultContext | null {
  * The inputs that a grant names, as `task@generation`. The event stores `id@generation.reopenings,…`, or a digest if the
  * list is long.
  */
-function inputsOfGrant(grant: ResultEvent, evidence: Evidence): ReadonlySet<string> | null {
+function inputsOfGrant(grant: ResultEvent, evidence: ResultEvents): ReadonlySet<string> | null {
   const inputs = grant.payload?.inputs ?? '';
   if (inputs === '') return new Set();
   const names = inputs.split(',').map((each) => /^(.+@\d+)\.\d+$/.exec(each)?.[1]);
@@ -81,7 +81,7 @@ function inputsOfGrant(grant: ResultEvent, evidence: Evidence): ReadonlySet<stri
 function inputsOfDigest(
   digest: string,
   grant: ResultEvent,
-  { task_id, events, hash }: Evidence,
+  { task_id, events, hash }: ResultEvents,
 ): ReadonlySet<string> | null {
   const results = events.filter(
     (event) => event.subject !== task_id && isResult(event) && event.position < grant.position,
@@ -138,7 +138,7 @@ function refusedRole({ payload }: ResultEvent, { result }: ResultContext): Resul
 }
 
 /** The events that belong to a proof of the result, at most as many as it may have, in order of position. */
-export function selectEvidence(evidence: Evidence): ResultEvent[] {
+export function selectEvidence(evidence: ResultEvents): ResultEvent[] {
   const kept = withRoles(evidence)
     .map(({ event, role }) => ({ event, rank: RESULT_ROLES.indexOf(role) }))
     .sort((one, other) => one.rank - other.rank || other.event.position - one.event.position)
@@ -150,7 +150,9 @@ export function selectEvidence(evidence: Evidence): ResultEvent[] {
 }
 
 /** The events that have a role, with it; none if there is no accepted result. */
-export function withRoles(evidence: Evidence): { readonly event: ResultEvent; readonly role: ResultRole }[] {
+export function withRoles(
+  evidence: ResultEvents,
+): { readonly event: ResultEvent; readonly role: ResultRole }[] {
   const context = resultContext(evidence);
   if (context === null) return [];
   return evidence.events.flatMap((event) => {

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { canonicalJson } from '../../canonical-json.js';
 import { bodyText, type SignedCommand, signedText, writeSignature } from '../../signing.js';
-import { newSigner, sha256, verifyEd25519 } from '../testing/primitives.js';
+import { newSigner, testSha256, verifyEd25519 } from '../testing/primitives.js';
 import { type ResultEvent, toResultEvent } from './result-event.js';
 import { type SignedCommandBody, signedBodyFault } from './session-signatures.js';
 
 const PROJECT = { tenant_id: 'acme', project_id: 'shop' };
 const AT = '2026-01-04T06:00:00.000Z';
 const KEY = newSigner('session');
-const hex = (text: string) => Buffer.from(sha256(Buffer.from(text))).toString('hex');
+const hex = (text: string) => Buffer.from(testSha256(Buffer.from(text))).toString('hex');
 
 function signatureOf(command: SignedCommand, body: Record<string, unknown>, signer = KEY): string {
   const toSign = { ...PROJECT, command, body };
@@ -72,7 +72,7 @@ function faultOf(
     { position: 2, command, body: text },
     { project: PROJECT, events: [...events, signed] },
     {
-      hash: sha256,
+      hash: testSha256,
       verify: verifyEd25519,
     },
   );

@@ -4,9 +4,9 @@ import type { Anchor } from '../checkpoint.js';
 import { evidenceKind, type ResultEvent } from './result-event.js';
 import {
   EVENTS_PER_PROOF_MAX,
-  type Evidence,
   inputName,
   type ResultContext,
+  type ResultEvents,
   type ResultRole,
   resultContext,
   withRoles,
@@ -14,7 +14,7 @@ import {
 import { commandsOf, type SignedCommandBody, sessionKey } from './session-signatures.js';
 
 /** What a summary is computed from: nothing else may change a word of it. */
-export interface SummarySource extends Evidence {
+export interface SummarySource extends ResultEvents {
   readonly checkpoint: Anchor;
   readonly signatures: readonly SignedCommandBody[];
 }

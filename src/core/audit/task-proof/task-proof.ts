@@ -11,7 +11,7 @@ import {
   type ProofFault,
 } from '../proof.js';
 import { provenEvent, type ResultEvent } from './result-event.js';
-import { EVENTS_PER_PROOF_MAX, type Evidence, RESULT_ROLES, withRoles } from './roles.js';
+import { EVENTS_PER_PROOF_MAX, RESULT_ROLES, type ResultEvents, withRoles } from './roles.js';
 import { type SignedCommandBody, signedBody, signedBodyFault } from './session-signatures.js';
 import { resultSummary } from './summary.js';
 
@@ -103,7 +103,7 @@ function contentFault(proof: TaskProof, events: readonly ResultEvent[], checks: 
   return summaryFault(proof, evidence) ?? signaturesFault(proof, events, checks);
 }
 
-function summaryFault({ events: [first], signatures, ...proof }: TaskProof, evidence: Evidence) {
+function summaryFault({ events: [first], signatures, ...proof }: TaskProof, evidence: ResultEvents) {
   if (first === undefined) return null;
   const expected = resultSummary({ ...evidence, checkpoint: first.proof.checkpoint, signatures });
   const length = Math.max(expected.length, proof.summary.length);

@@ -20,9 +20,10 @@ import {
 } from '../proof.js';
 import { signedRecordText } from '../signed-record.js';
 import { subtreeRoot } from '../tile-ranges.js';
-import { newSigner, sha256, type TestSigner } from './primitives.js';
+import { newSigner, type TestSigner, testSha256 } from './primitives.js';
 
-export const payloadDigest = (payload: unknown): string => toBase64url(sha256(utf8(JSON.stringify(payload))));
+export const testPayloadDigest = (payload: unknown): string =>
+  toBase64url(testSha256(utf8(JSON.stringify(payload))));
 
 /** A log with its tree, all in memory, whose checkpoints are as a coordinator would write them. */
 export class AuditedLog {
@@ -54,14 +55,14 @@ export class AuditedLog {
       payload,
     };
     this.events.push(event);
-    this.leaves.push(leafHash(sha256, utf8(leafText(event, payloadDigest(payload)))));
+    this.leaves.push(leafHash(testSha256, utf8(leafText(event, testPayloadDigest(payload)))));
     return event;
   }
 
   /** Appends an event of another log as it is. */
   repeat(event: EventEnvelope): void {
     this.events.push(event);
-    this.leaves.push(leafHash(sha256, utf8(leafText(event, payloadDigest(event.payload)))));
+    this.leaves.push(leafHash(testSha256, utf8(leafText(event, testPayloadDigest(event.payload)))));
   }
 
   /** A record that only a coordinator may write. */
@@ -87,7 +88,7 @@ export class AuditedLog {
   }
 
   compactRange(size: number): CompactRange {
-    const compactRange = new CompactRange(bytesHasher(sha256), undefined, (index, root) => {
+    const compactRange = new CompactRange(bytesHasher(testSha256), undefined, (index, root) => {
       this.tileRoots[index] = root;
     });
     for (const leaf of this.leaves.slice(0, size)) compactRange.append(leaf);
@@ -134,7 +135,7 @@ export class AuditedLog {
     return {
       format: INCLUSION_FORMAT,
       checkpoint: this.anchor(size),
-      leaf: leafText(event, payloadDigest(event.payload)),
+      leaf: leafText(event, testPayloadDigest(event.payload)),
       index,
       path: inclusionPath(index, size, this.range).map(toBase64url),
       ...(withPayload ? { payload: JSON.stringify(event.payload) } : {}),
@@ -147,7 +148,7 @@ export class AuditedLog {
   }
 
   private readonly range = (start: number, end: number): Uint8Array =>
-    subtreeRoot(sha256, this.leaves.slice(start, end));
+    subtreeRoot(testSha256, this.leaves.slice(start, end));
 }
 
 const subjectOf = (eventType: string, given: string | undefined): { subject?: string } => {

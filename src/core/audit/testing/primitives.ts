@@ -1,11 +1,11 @@
 import { createPrivateKey, createPublicKey, hash, randomUUID, sign, verify } from 'node:crypto';
 import { type HashBytes, keyIdOf, utf8, type VerifySignature } from '../audit-values.js';
 
-export const sha256: HashBytes = (data) => hash('sha256', data, 'buffer');
+export const testSha256: HashBytes = (data) => hash('sha256', data, 'buffer');
 
 /** A list of numbered leaves, as hashes. */
 export const numberedLeaves = (count: number): Uint8Array[] =>
-  Array.from({ length: count }, (_, at) => sha256(utf8(`leaf ${at}`)));
+  Array.from({ length: count }, (_, at) => testSha256(utf8(`leaf ${at}`)));
 
 export const verifyEd25519: VerifySignature = (publicKey, text, signature) => {
   try {
@@ -27,11 +27,11 @@ const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 /** A new key; with a name, always the same one. */
 export function newSigner(name: string = randomUUID()): TestSigner {
-  const der = Buffer.concat([PKCS8_PREFIX, sha256(utf8(name))]);
+  const der = Buffer.concat([PKCS8_PREFIX, testSha256(utf8(name))]);
   const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
   const public_key = createPublicKey(privateKey).export({ format: 'jwk' }).x as string;
   return {
-    key_id: keyIdOf(sha256, public_key),
+    key_id: keyIdOf(testSha256, public_key),
     public_key,
     sign: (text) => sign(null, utf8(text), privateKey).toString('base64url'),
   };

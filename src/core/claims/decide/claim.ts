@@ -23,7 +23,7 @@ import {
 } from '../lease.js';
 import type { Rules } from '../policy.js';
 import { reachedLimit } from '../reached-limit.js';
-import { DecisionBuilder, draftEvent, type EventActor, refuse, replay } from './decision-builder.js';
+import { DecisionBuilder, draftClaimEvent, type EventActor, refuse, replay } from './decision-builder.js';
 
 type ClaimDenial = { code: DecisionCode; details?: DecisionDetails };
 
@@ -151,7 +151,7 @@ function deny(head: Head, command: ClaimCommand, context: DecisionContext, denia
   if (UNRECORDED_CODES.has(denial.code)) return refuse(head, denial.code, details);
   const [sharedClaim] = details.shared ?? [];
   const holdingClaim = isLive(head, context.now_ms, context.rules) ? head.claim : (sharedClaim ?? null);
-  const denialEvent = draftEvent(
+  const denialEvent = draftClaimEvent(
     head,
     'claim_denied',
     actorOf(command, head.generation),

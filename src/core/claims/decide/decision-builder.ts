@@ -57,7 +57,7 @@ export class DecisionBuilder {
   }
 
   emit<F extends ClaimEventKind>(kind: F, actor: EventActor, payload: ClaimEventPayloads[F]): this {
-    const event = draftEvent(this.head, kind, actor, payload, this.at_ms);
+    const event = draftClaimEvent(this.head, kind, actor, payload, this.at_ms);
     event.seq = this.head.seq + 1;
     this.events.push(event);
     this.head = evolve(this.head, event);
@@ -116,7 +116,7 @@ export function replay(head: Head, code: DecisionCode, details: DecisionDetails 
 }
 
 /** Drafts an event without a seq: as it is, it changes no head, such as a refusal. */
-export function draftEvent<F extends ClaimEventKind>(
+export function draftClaimEvent<F extends ClaimEventKind>(
   head: Head,
   kind: F,
   actor: EventActor,

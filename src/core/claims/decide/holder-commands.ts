@@ -5,7 +5,7 @@ import { finiteOrNull, isLapsed, isLeaseAllowed, lapsesAtMs, leaseBoundsText } f
 import { leaseEndMs } from './claim.js';
 import {
   DecisionBuilder,
-  draftEvent,
+  draftClaimEvent,
   holderActor,
   refuse,
   replay,
@@ -107,7 +107,7 @@ const BACKOFF_FIRST_MS = 5_000;
 const BACKOFF_MAX_MS = 15 * 60_000;
 
 /** Exponential backoff: the delay doubles with every consecutive failure, up to 15 minutes. */
-export function backoffMs(failures: number): number {
+export function claimBackoffMs(failures: number): number {
   return Math.min(BACKOFF_FIRST_MS * 2 ** Math.min(failures - 1, 20), BACKOFF_MAX_MS);
 }
 
@@ -126,7 +126,7 @@ export function decideRelease(
   builder.emit('released', holderActor(head), {
     reason: command.reason,
     ...(command.message === null ? {} : { message: command.message }),
-    ...(isError ? { retry_at: isoTime(builder.at_ms + backoffMs(failures)) } : {}),
+    ...(isError ? { retry_at: isoTime(builder.at_ms + claimBackoffMs(failures)) } : {}),
   });
   builder.emitPoisonHold(context);
   return builder.build('RELEASED');
@@ -147,6 +147,6 @@ function isAlreadyReleased(
 export function decideNote(head: Head, command: SubjectCommand<'note'>, context: DecisionContext): Decision {
   const fault = handleFault(head, command.handle, context);
   if (fault !== null) return refuse(head, fault);
-  const noteEvent = draftEvent(head, 'noted', holderActor(head), { text: command.text }, context.now_ms);
+  const noteEvent = draftClaimEvent(head, 'noted', holderActor(head), { text: command.text }, context.now_ms);
   return { ...withSignOfLife(refuse(head, 'NOTED', {}, [noteEvent]), context), ok: true };
 }

@@ -22,7 +22,7 @@ import type { Gate, Head, LastClaim, SubmittedResult } from '../head.js';
 import { canTakeOver, finiteOrNull, isLapsed, lapsesAtMs } from '../lease.js';
 import {
   DecisionBuilder,
-  draftEvent,
+  draftClaimEvent,
   type EventActor,
   holderActor,
   refuse,
@@ -58,7 +58,7 @@ export function decideSubmit(head: Head, command: SubmitCommand, context: Decisi
     iteration: command.facts.iteration,
     result_sha256: command.result.sha256,
   };
-  const looseEvent = draftEvent(head, 'warned', holderActor(head), warning, context.now_ms);
+  const looseEvent = draftClaimEvent(head, 'warned', holderActor(head), warning, context.now_ms);
   return { ...accepted, loose_events: [looseEvent] };
 }
 
@@ -225,7 +225,7 @@ function refuseSubmission(
   const grant = verifiedGrant(head, command.handle, command.facts.past_grant, context);
   const parked = work_lost && grant !== null && code !== 'SESSION_MISMATCH' && !command.facts.parking_full;
   const { failing = null, ...more } = refusalDetails(command, context, code);
-  const rejectionEvent = draftEvent(
+  const rejectionEvent = draftClaimEvent(
     head,
     'result_denied',
     grant === null ? senderActor(head, command) : { ...grant, request_id: null },

@@ -3,7 +3,7 @@ import type { SubmittedResult } from '../head.js';
 import { claimIdOf, requestOf, TASK, type TestAgent } from './given.js';
 
 /** Valid commands with default fields; a test overrides the fields it is about. */
-export const handleOf = (worker: TestAgent, generation: number): ClaimHandle => ({
+export const testHandleOf = (worker: TestAgent, generation: number): ClaimHandle => ({
   generation,
   session_id: worker.session_id,
   claim_id: claimIdOf({ generation, request_id: requestOf(worker) }),
@@ -38,7 +38,7 @@ export const renew = (
   lease_seconds: number | null = null,
 ): SubjectCommand<'renew'> => ({
   type: 'renew',
-  handle: handleOf(worker, generation),
+  handle: testHandleOf(worker, generation),
   lease_seconds,
 });
 
@@ -47,7 +47,12 @@ export const release = (
   generation: number,
   reason: SubjectCommand<'release'>['reason'] = 'VOLUNTARY',
   message: string | null = null,
-): SubjectCommand<'release'> => ({ type: 'release', handle: handleOf(worker, generation), reason, message });
+): SubjectCommand<'release'> => ({
+  type: 'release',
+  handle: testHandleOf(worker, generation),
+  reason,
+  message,
+});
 
 export const result = (sha256 = 'aa11', generation = 1, subject = TASK): SubmittedResult => ({
   result_id: `result-${sha256}`,
@@ -72,14 +77,14 @@ export const submit = (
   facts: Partial<SubmitFacts> = {},
 ): SubjectCommand<'submit'> => ({
   type: 'submit',
-  handle: handleOf(worker, generation),
+  handle: testHandleOf(worker, generation),
   result: result('aa11', generation),
   sender: 'open',
   ...fields,
   facts: { ...UNRESTRICTED_FACTS, ...facts },
 });
 
-export const pastGrant = (worker: TestAgent, generation: number): PastGrant => ({
+export const testGrant = (worker: TestAgent, generation: number): PastGrant => ({
   ...worker,
   generation,
   request_id: requestOf(worker),
@@ -90,11 +95,11 @@ export const suspend = (
   worker: TestAgent,
   generation: number,
   gate: SubjectCommand<'suspend'>['gate'] = null,
-): SubjectCommand<'suspend'> => ({ type: 'suspend', handle: handleOf(worker, generation), gate });
+): SubjectCommand<'suspend'> => ({ type: 'suspend', handle: testHandleOf(worker, generation), gate });
 
 export const resume = (worker: TestAgent, generation: number): SubjectCommand<'resume'> => ({
   type: 'resume',
-  handle: handleOf(worker, generation),
+  handle: testHandleOf(worker, generation),
 });
 
 export const review = (

@@ -1,15 +1,15 @@
 import type { Feature } from './methodology.js';
 
-/** Dependency cycles of features, as `findCycles` returns them. */
+/** Dependency cycles of features, as `findClosedCycles` returns them. */
 export function featureCycles(features: readonly Feature[], cyclesMax?: number): string[][] {
   const dependsOn = features.map(
     ({ feature_id, dependencies }) => [feature_id, dependencies.map(({ feature }) => feature)] as const,
   );
-  return findCycles(new Map(dependsOn), cyclesMax);
+  return findClosedCycles(new Map(dependsOn), cyclesMax);
 }
 
 /** Finds each dependency cycle once, with its first name repeated at the end. Iterative: chains may be long. */
-export function findCycles(
+export function findClosedCycles(
   dependsOn: ReadonlyMap<string, readonly string[]>,
   cyclesMax = Number.POSITIVE_INFINITY,
 ): string[][] {

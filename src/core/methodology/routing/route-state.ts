@@ -41,11 +41,13 @@ function needsConstraints({ topology }: Methodology, progress: FeatureProgress):
 
 export function undecidedDimensions({ topology, constraints }: Methodology): string[] {
   return topology.constraint_dimensions
-    .filter(({ name, mandatory }) => mandatory && !isDecided(constraints.constraint_dimensions, name))
+    .filter(
+      ({ name, mandatory }) => mandatory && !isDimensionDecided(constraints.constraint_dimensions, name),
+    )
     .map(({ name }) => name);
 }
 
-export function isDecided(dimensions: Readonly<Record<string, unknown>>, name: string): boolean {
+export function isDimensionDecided(dimensions: Readonly<Record<string, unknown>>, name: string): boolean {
   return hasContent(ownValue(dimensions, name));
 }
 

@@ -1,4 +1,4 @@
-import { evidencePolicyStatus } from '../../engine/evidence.js';
+import { describeEvidencePolicy } from '../../engine/evidence.js';
 import type { Feature, Methodology, ModuleMap, Profile, Transition } from '../definition/methodology.js';
 import type { EdgeClaim, RouteInput } from '../progress/feature-state.js';
 import { featureRows } from '../progress/rows.js';
@@ -137,7 +137,7 @@ export function routeInputOf(project: TestProject): RouteInput {
     rows: featureRows(project.features ?? [], state, (subject) => claims[subject] ?? null),
     state,
     now_ms: project.now_ms ?? START_MS + 3_600_000,
-    evidence: evidencePolicyStatus('reported', {}),
+    evidence: describeEvidencePolicy('reported', {}),
     request: project.request ?? {},
   };
 }

@@ -2,7 +2,7 @@ import type { FeatureView, TrajectoryEntry } from '../../contract/methodology-vi
 import { effectiveTimeBox, type FeatureStep } from '../progress/feature-progress.js';
 import type { RouteInput } from '../progress/feature-state.js';
 import { projectProgressOf } from '../progress/project-progress.js';
-import { isDecided } from '../routing/route-state.js';
+import { isDimensionDecided } from '../routing/route-state.js';
 import { featureSummary } from './status.js';
 
 /** Details of one feature; null if it does not exist. */
@@ -52,6 +52,6 @@ function dimensionStatuses({ methodology }: RouteInput): FeatureView['constraint
   return (methodology?.topology.constraint_dimensions ?? []).map(({ name, mandatory }) => ({
     name,
     mandatory,
-    decided: isDecided(decided, name),
+    decided: isDimensionDecided(decided, name),
   }));
 }

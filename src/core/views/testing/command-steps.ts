@@ -69,7 +69,7 @@ export function claimBy(worker: HistoryAgent, waiting_for: readonly string[] = [
   };
 }
 
-export function resultOf(subject: string, generation: number, text: string): SubmittedResult {
+export function testResult(subject: string, generation: number, text: string): SubmittedResult {
   const digest = Buffer.from(`${subject} ${generation} ${text}`).toString('hex').slice(0, 64).padEnd(64, '0');
   return {
     result_id: `result-${generation}-${text}-${subject}`,
@@ -89,7 +89,7 @@ export function submitBy(
   return {
     type: 'submit',
     handle,
-    result: resultOf(subject, handle.generation, fields.text ?? 'done'),
+    result: testResult(subject, handle.generation, fields.text ?? 'done'),
     facts: {
       inputs: null,
       past_grant: history.grantOf(subject, handle.generation),
@@ -135,7 +135,7 @@ export function commandOf(step: CommandStep, history: HistorySoFar): SubjectComm
       return submitBy(history, subject, handle, { text: `v${choice % 2}`, authority });
     }
     case 'suspend': {
-      const candidate_sha256 = resultOf(subject, head.generation, 'v0').sha256;
+      const candidate_sha256 = testResult(subject, head.generation, 'v0').sha256;
       return { type: verb, handle, gate: choice % 2 === 0 ? null : { iteration: 1, candidate_sha256 } };
     }
     case 'resume':
@@ -168,7 +168,7 @@ function adoptCommandOf({ subject, choice }: CommandStep, history: HistorySoFar)
   const parked = history.parkedOf(subject)[0];
   const grant = parked === undefined ? null : history.grantOf(subject, parked.generation);
   const text = String((parked?.result_data as { text?: string } | undefined)?.text);
-  const result = resultOf(subject, parked?.generation ?? 0, text);
+  const result = testResult(subject, parked?.generation ?? 0, text);
   const adopted = grant === null ? null : { from: originOf(grant, result), result };
   const operatorFields = operatorFieldsFor(history.head(subject), choice);
   return { type: 'adopt', ...operatorFields, session_id: 's-op', request_id: null, adopted };

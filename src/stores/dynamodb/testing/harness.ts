@@ -4,7 +4,7 @@ import { onSharedEngine } from '../../testing/shared-engine.js';
 import { type DynamodbStore, openDynamodbStore } from '../dynamodb-store.js';
 import type { DynamodbOptions } from '../options.js';
 import { optionsWithLongTimeouts } from '../testing.js';
-import { type DynamodbProxy, startProxy } from './proxy.js';
+import { type DynamodbProxy, startDynamodbProxy } from './proxy.js';
 
 export interface DynamodbHarness {
   readonly options: DynamodbOptions;
@@ -23,7 +23,7 @@ export function createHarness(url: string): DynamodbHarness {
       return store;
     },
     proxy: async () => {
-      const proxy = await startProxy(options);
+      const proxy = await startDynamodbProxy(options);
       onTestFinished(() => proxy.close());
       return proxy;
     },

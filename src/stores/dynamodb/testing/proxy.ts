@@ -36,7 +36,7 @@ export interface DynamodbProxy {
 }
 
 /** An HTTP proxy in front of the database, for faults an emulator does not produce: throttling, conflicts, missing replies. */
-export async function startProxy(engine: DynamodbOptions): Promise<DynamodbProxy> {
+export async function startDynamodbProxy(engine: DynamodbOptions): Promise<DynamodbProxy> {
   const calls: ProxiedCall[] = [];
   const server = createServer(async (incoming, outgoing) => {
     const text = await bodyOf(incoming);

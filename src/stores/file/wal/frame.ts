@@ -1,5 +1,5 @@
 import type { ProjectKey } from '../../store.js';
-import { DIGEST_LENGTH, digestOf } from '../line.js';
+import { base64urlDigest, DIGEST_LENGTH } from '../line.js';
 
 /**
  * A frame of the write-ahead log: what one flush makes durable for several projects. A line of JSON, and then the bytes
@@ -57,7 +57,7 @@ export function encodeFrame(prev: string, parts: readonly WalPart[]): { bytes: B
     Buffer.from(`${JSON.stringify(header)}\n`),
     ...parts.flatMap((part) => part.bytes),
   ]);
-  const digest = digestOf(bytes.subarray(HASHED_FROM));
+  const digest = base64urlDigest(bytes.subarray(HASHED_FROM));
   bytes.write(digest, FRAME_PREFIX.length, 'latin1');
   return { bytes, digest };
 }
@@ -74,7 +74,8 @@ export function frameAt(bytes: Buffer, offset: number): WalFrame | null {
     parts.push({ ...part, bytes: bytes.subarray(end, end + length) });
     end += length;
   }
-  if (end > bytes.length || digestOf(bytes.subarray(offset + HASHED_FROM, end)) !== header.frame) return null;
+  if (end > bytes.length || base64urlDigest(bytes.subarray(offset + HASHED_FROM, end)) !== header.frame)
+    return null;
   return { digest: header.frame, prev: header.prev, parts, length: end - offset };
 }
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import type { MissingEngine, TestEngine } from '../../testing/engine.js';
-import { findProgram } from '../../testing/program.js';
+import { findInstalledProgram } from '../../testing/program.js';
 import { newServerLocation, ServerProcess } from '../../testing/server-process.js';
 
 const PROGRAM = fileURLToPath(new URL('./s3-server.py', import.meta.url));
@@ -16,7 +16,7 @@ export interface S3TestServer extends TestEngine {
 }
 
 export async function startS3Server(): Promise<S3TestServer | MissingEngine> {
-  const python = findProgram('python3');
+  const python = findInstalledProgram('python3');
   if (python === null) return { missing: 'python3 is not installed' };
   if (spawnSync(python, [PROGRAM]).status !== 0)
     return { missing: 'python3 has no moto with its server (pip install "moto[s3,server]")' };

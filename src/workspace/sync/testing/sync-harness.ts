@@ -51,5 +51,5 @@ export async function withLocalLog<T>(
   }
 }
 
-export const readLog = (workspace: SyncWorkspace): Promise<EventEnvelope[]> =>
+export const readWorkspaceLog = (workspace: SyncWorkspace): Promise<EventEnvelope[]> =>
   withLocalLog(workspace, ({ store }) => store.events(KEY, { after: 0, limit: 100_000 }));

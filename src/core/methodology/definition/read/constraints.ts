@@ -9,9 +9,9 @@ import {
   checksSchema,
   checkTypes,
   longText,
+  optionalSection,
   optionalText,
   orElse,
-  section,
   shortText,
   textOrNull,
 } from './fields.js';
@@ -19,7 +19,7 @@ import type { YamlFile } from './yaml-file.js';
 
 const edgeOverride = z.object({ evaluators: checkTypes.nullish(), additional_checks: checksSchema });
 const schema = z.object({
-  project: section({
+  project: optionalSection({
     name: optionalText,
     default_profile: shortText.nullish(),
     language: longText.nullish(),
@@ -30,7 +30,7 @@ const schema = z.object({
   standards: anyRecord,
   architecture: anyRecord,
   constraint_dimensions: anyRecord,
-  evaluator_overrides: section({ edges: orElse(z.record(z.string(), edgeOverride), {}) }),
+  evaluator_overrides: optionalSection({ edges: orElse(z.record(z.string(), edgeOverride), {}) }),
 });
 
 export interface ParsedConstraints {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ClaimTimeouts, Methodology } from '../methodology.js';
-import { orElse, section } from './fields.js';
+import { optionalSection, orElse } from './fields.js';
 import type { YamlFile } from './yaml-file.js';
 
 const seconds = z
@@ -8,10 +8,10 @@ const seconds = z
   .min(1)
   .max(366 * 86_400)
   .nullish();
-const schema = section({
-  coordination: section({ mode: orElse(z.enum(['single', 'multi']), 'multi') }),
-  parallelism: section({ enforce: orElse(z.boolean(), false) }),
-  claims: section({
+const schema = optionalSection({
+  coordination: optionalSection({ mode: orElse(z.enum(['single', 'multi']), 'multi') }),
+  parallelism: optionalSection({ enforce: orElse(z.boolean(), false) }),
+  claims: optionalSection({
     stale_threshold_seconds: seconds,
     claim_ttl_seconds: seconds,
     on_ttl: z.enum(['hold', 'takeover']).nullish(),

@@ -11,10 +11,10 @@ import {
   checkTypeOf,
   iterationCount,
   longText,
+  optionalSection,
   orElse,
   parseCheck,
   requiredField,
-  section,
   warnAboutRunFields,
 } from './fields.js';
 import { warnUnknownFields } from './unknown-fields.js';
@@ -46,7 +46,7 @@ const schema = z.object({
   evaluator_types: orElse(z.record(z.string(), evaluatorType.nullable()), {}),
   checklist: checksSchema,
   evaluators: z.unknown().optional(),
-  convergence: section(convergence.shape),
+  convergence: optionalSection(convergence.shape),
   convergence_rules: anyRecord,
 });
 

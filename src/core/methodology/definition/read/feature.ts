@@ -11,9 +11,9 @@ import {
   checksSchema,
   knownCheckTypes,
   longText,
+  optionalSection,
   optionalText,
   orElse,
-  section,
   shortText,
   textOrNull,
   timeBoxSchema,
@@ -72,7 +72,7 @@ const schema = z.object({
   depends_on: dependencies,
   requirements: keys,
   satisfies: keys,
-  constraints: section({
+  constraints: optionalSection({
     acceptance_criteria: orElse(z.array(z.union([longText, criterion])).max(500), []),
     threshold_overrides: anyRecord,
     additional_checks: checksSchema,

@@ -48,7 +48,7 @@ export const orElse = <S extends z.ZodType, const Fallback>(schema: S, fallback:
   schema.nullish().transform((value) => value ?? fallback);
 
 /** A group of fields that a file may omit as a whole. */
-export const section = <Shape extends z.core.$ZodShape>(shape: Shape) =>
+export const optionalSection = <Shape extends z.core.$ZodShape>(shape: Shape) =>
   z.preprocess((value) => value ?? {}, z.object(shape));
 
 /** A map with any values; empty if omitted. */

@@ -10,8 +10,8 @@ import {
   evaluatorNames,
   iterationCount,
   knownCheckTypes,
+  optionalSection,
   orElse,
-  section,
   shortText,
   shortTexts,
   timeBoxSchema,
@@ -30,18 +30,18 @@ const schema = z.object({
     skip: orElse(shortTexts, []),
     optional: orElse(shortTexts, []),
   }),
-  evaluators: section({
+  evaluators: optionalSection({
     default: orElse(evaluatorNames, CHECK_TYPES),
     overrides: orElse(z.record(z.string(), evaluators), {}),
   }),
-  convergence: section({
+  convergence: optionalSection({
     rule: orElse(shortText, 'all_required_checks_pass'),
     human_required_on_all_edges: orElse(z.boolean(), false),
     additional_condition: shortText.nullish(),
     max_iterations: iterationCount.nullish(),
     stuck_threshold: iterationCount.nullish(),
   }),
-  iteration: section({ time_box: timeBoxSchema }),
+  iteration: optionalSection({ time_box: timeBoxSchema }),
   vector_types: z.union([z.enum(['any', 'all']), shortTexts]).nullish(),
 });
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { OUTSIDE_AUTHORITY_ACTIONS } from '../../../contract/values.js';
 import type { RoleRegistry } from '../methodology.js';
 import type { EdgeNameIndex } from './edge-names.js';
-import { description, orElse, section, shortText, shortTexts } from './fields.js';
+import { description, optionalSection, orElse, shortText, shortTexts } from './fields.js';
 import type { YamlFile } from './yaml-file.js';
 
 const role = z.object({ description, converge_edges: z.union([z.literal('all'), shortTexts]) });
@@ -10,7 +10,7 @@ const schema = z.object({
   roles: z
     .record(shortText, role)
     .refine((roles) => Object.keys(roles).length <= 200, { error: 'expected at most 200 roles' }),
-  authority: section({
+  authority: optionalSection({
     outside_authority_action: orElse(z.enum(OUTSIDE_AUTHORITY_ACTIONS), 'escalate'),
     spec_mutation_requires_human: orElse(z.boolean(), true),
   }),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { iterationCount, orElse, section } from './fields.js';
+import { iterationCount, optionalSection, orElse } from './fields.js';
 import type { IterationThresholds } from './profile.js';
 import type { YamlFile } from './yaml-file.js';
 
@@ -9,7 +9,9 @@ const trigger = z.object({
   per_profile: z.record(z.string(), iterationCount).nullish(),
 });
 const schema = z.object({
-  escalation: section({ probabilistic_to_human: section({ triggers: orElse(z.array(trigger), []) }) }),
+  escalation: optionalSection({
+    probabilistic_to_human: optionalSection({ triggers: orElse(z.array(trigger), []) }),
+  }),
 });
 
 /** Parses `intentengine_config.yml`, a file of other Genesis tools: when an agent's work goes to a human, by profile. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Reply } from '../../api/call.js';
-import { adoptedIds, timeLineOf } from './time-line.js';
+import { adoptedIds, generationTimelineOf } from './generation-timeline.js';
 
 type Lineage = Reply<'get_claim_history'>;
 
@@ -29,11 +29,11 @@ const lineage = (generations: object[], rejected: object[] = []): Lineage =>
 
 describe('the time line', () => {
   test('is missing for a task that was never claimed', () => {
-    expect(timeLineOf(lineage([]), 0)).toBeNull();
+    expect(generationTimelineOf(lineage([]), 0)).toBeNull();
   });
 
   test('has a bar for each generation, from its grant to its end', () => {
-    const line = timeLineOf(
+    const line = generationTimelineOf(
       lineage([
         generation(1, 0, 25),
         generation(2, 50, 100, { result_accepted: true, release_reason: 'COMPLETED' }),
@@ -47,12 +47,12 @@ describe('the time line', () => {
   });
 
   test('draws a claim that is held until now', () => {
-    const line = timeLineOf(lineage([generation(1, 0, 10), generation(2, 10, null)]), 20 * 60_000);
+    const line = generationTimelineOf(lineage([generation(1, 0, 10), generation(2, 10, null)]), 20 * 60_000);
     expect(line?.rows[1]).toMatchObject({ outcome: 'IN_PROGRESS', held: { start: 50, width: 50 } });
   });
 
   test('shows that an older generation worked on while the newer one was held', () => {
-    const line = timeLineOf(
+    const line = generationTimelineOf(
       lineage([generation(1, 0, 20), generation(2, 20, 100)], [refused(1, 60), refused(1, 40, { id: 'b' })]),
       0,
     );
@@ -65,12 +65,15 @@ describe('the time line', () => {
   });
 
   test('draws no late work for a submission before the end of the claim', () => {
-    const line = timeLineOf(lineage([generation(1, 0, 20)], [refused(1, 10, { parked: false })]), 0);
+    const line = generationTimelineOf(
+      lineage([generation(1, 0, 20)], [refused(1, 10, { parked: false })]),
+      0,
+    );
     expect(line?.rows[0]?.late).toBeNull();
   });
 
   test('keeps a refused submission whose generation is not in the history', () => {
-    const line = timeLineOf(lineage([generation(3, 0, 10)], [refused(1, 5)]), 0);
+    const line = generationTimelineOf(lineage([generation(3, 0, 10)], [refused(1, 5)]), 0);
     expect(line?.rows[0]).toMatchObject({
       generation: 1,
       agent_id: 'agent-1',
@@ -80,7 +83,10 @@ describe('the time line', () => {
   });
 
   test('survives a single moment', () => {
-    expect(timeLineOf(lineage([generation(1, 5, 5)]), 0)?.rows[0]?.held).toEqual({ start: 0, width: 0 });
+    expect(generationTimelineOf(lineage([generation(1, 5, 5)]), 0)?.rows[0]?.held).toEqual({
+      start: 0,
+      width: 0,
+    });
   });
 });
 

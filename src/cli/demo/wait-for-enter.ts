@@ -3,11 +3,11 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 
 /** The agents start by themselves after this long. */
-export const START_TIMEOUT_SECONDS = 30;
+export const AUTO_START_SECONDS = 30;
 
 /** Waits for Enter, so that a person can open the page before anything happens. */
-export async function awaitStart(stdin: Readable, stopSignal: AbortSignal): Promise<void> {
-  const signal = AbortSignal.any([stopSignal, AbortSignal.timeout(START_TIMEOUT_SECONDS * 1000)]);
+export async function waitForEnter(stdin: Readable, stopSignal: AbortSignal): Promise<void> {
+  const signal = AbortSignal.any([stopSignal, AbortSignal.timeout(AUTO_START_SECONDS * 1000)]);
   const lines = createInterface({ input: stdin });
   try {
     await once(lines, 'line', { signal });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { projectIdSchema } from '../../core/ids.js';
 import { folderName } from '../../stores/file/layout.js';
-import { scopeProblem } from './scope.js';
+import { projectKeyProblem } from './project-key.js';
 
 const hasFolder = (id: string): boolean => {
   try {
@@ -20,12 +20,12 @@ test('a tenant or project name is refused exactly when no folder could have it',
     .filter((id) => projectIdSchema.safeParse(id).success);
   fc.assert(
     fc.property(name, (id) => {
-      expect(scopeProblem({ tenant_id: 'acme', project_id: id }) === null).toBe(hasFolder(id));
-      expect(scopeProblem({ tenant_id: id, project_id: 'shop' }) === null).toBe(hasFolder(id));
+      expect(projectKeyProblem({ tenant_id: 'acme', project_id: id }) === null).toBe(hasFolder(id));
+      expect(projectKeyProblem({ tenant_id: id, project_id: 'shop' }) === null).toBe(hasFolder(id));
     }),
     { numRuns: 2000 },
   );
   for (const id of ['A'.repeat(66), 'A'.repeat(67), 'a'.repeat(128), 'lock', `lock${'L'.repeat(66)}`]) {
-    expect(scopeProblem({ tenant_id: 'acme', project_id: id }) === null).toBe(hasFolder(id));
+    expect(projectKeyProblem({ tenant_id: 'acme', project_id: id }) === null).toBe(hasFolder(id));
   }
 });

@@ -12,15 +12,15 @@ export const visibleText = (text: string): string =>
   );
 
 /** Text that an agent, a file or a model wrote: hidden characters are shown, and it never acts as markup. */
-export const ForeignText = ({ text }: { text: string }) => (
+export const UntrustedText = ({ text }: { text: string }) => (
   <span className="foreign" dir="auto">
     {visibleText(text)}
   </span>
 );
 
 /** A text of several lines. It scrolls if it is long. */
-export const ForeignBlock = ({ text }: { text: string }) => (
+export const UntrustedBlock = ({ text }: { text: string }) => (
   <div className="foreign-block" tabIndex={text.length > SCROLLING_FROM ? 0 : undefined}>
-    <ForeignText text={text} />
+    <UntrustedText text={text} />
   </div>
 );

@@ -1,15 +1,15 @@
 import type { Reply } from '../../api/call.js';
-import { ForeignText } from '../../components/foreign-text.js';
 import { TimeText } from '../../components/time-text.js';
+import { UntrustedText } from '../../components/untrusted-text.js';
 import { useClock } from '../../live/use-clock.js';
 import { durationText } from '../../model/duration.js';
-import { type Span, type TimeLineRow, timeLineOf } from './time-line.js';
+import { type GenerationTimelineRow, generationTimelineOf, type Span } from './generation-timeline.js';
 
 const place = ({ start, width }: Span) => ({ left: `${start}%`, width: `${width}%` });
 
 /** The generations as bars on one axis of time. A striped bar: the agent continued after its claim had ended. */
-export function TimeLineView({ lineage }: { lineage: Reply<'get_claim_history'> }) {
-  const line = timeLineOf(lineage, useClock());
+export function GenerationTimelineView({ lineage }: { lineage: Reply<'get_claim_history'> }) {
+  const line = generationTimelineOf(lineage, useClock());
   if (line === null) return null;
   const { start_ms, end_ms, rows } = line;
   return (
@@ -35,7 +35,7 @@ const TONE_NAMES = [
 ] as const;
 
 /** The meaning of what is drawn. */
-function Key({ rows }: { rows: readonly TimeLineRow[] }) {
+function Key({ rows }: { rows: readonly GenerationTimelineRow[] }) {
   const tones = TONE_NAMES.filter(([tone]) => rows.some((row) => row.held !== null && row.tone === tone));
   return (
     <ul className="row time-line-key quiet">
@@ -58,13 +58,13 @@ function Key({ rows }: { rows: readonly TimeLineRow[] }) {
   );
 }
 
-function Row({ row }: { row: TimeLineRow }) {
+function Row({ row }: { row: GenerationTimelineRow }) {
   const { generation, agent_id, outcome, tone, held, late, refused } = row;
   const afterwards = late === null ? '' : ', worked on after its claim had ended';
   return (
     <div className="time-line-row">
       <span className="time-line-name">
-        <span className="quiet">{generation}</span> <ForeignText text={agent_id} />
+        <span className="quiet">{generation}</span> <UntrustedText text={agent_id} />
       </span>
       <div
         className="time-line-track"

@@ -1,12 +1,12 @@
 import type { FeatureView, TrajectoryEntry } from '../../../../src/core/contract/methodology-views.js';
-import { visibleText } from '../../components/foreign-text.js';
 import { TaskLink } from '../../components/links.js';
 import { TimeText } from '../../components/time-text.js';
+import { visibleText } from '../../components/untrusted-text.js';
 import { useClock } from '../../live/use-clock.js';
 import { type TimeBar, timeBars } from './trajectory.js';
 
 /** When each edge of a feature was worked on. */
-export function TimeLine({ feature }: { feature: FeatureView }) {
+export function EdgeTimeline({ feature }: { feature: FeatureView }) {
   const bars = timeBars(feature.trajectory, useClock());
   if (bars.length === 0) return <p className="quiet">No edge has been started.</p>;
   return (

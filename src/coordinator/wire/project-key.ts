@@ -12,7 +12,7 @@ const ESCAPED_CHARS = /[^a-z0-9._-]/g;
 const ESCAPED_LENGTH = 3;
 
 /** Rejects invalid tenant and project names before they reach a store. */
-export function scopeProblem({ tenant_id, project_id }: ProjectKey): Problem | null {
+export function projectKeyProblem({ tenant_id, project_id }: ProjectKey): Problem | null {
   return tenantProblem(tenant_id) ?? nameProblem('project_id', project_id, projectIdSchema);
 }
 

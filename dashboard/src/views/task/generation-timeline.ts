@@ -14,7 +14,7 @@ export interface SubmissionMark {
   readonly isParked: boolean;
   readonly text: string;
 }
-export interface TimeLineRow {
+export interface GenerationTimelineRow {
   readonly generation: number;
   readonly agent_id: string;
   readonly outcome: string;
@@ -25,10 +25,10 @@ export interface TimeLineRow {
   readonly late: Span | null;
   readonly refused: readonly SubmissionMark[];
 }
-export interface TimeLine {
+export interface GenerationTimeline {
   readonly start_ms: number;
   readonly end_ms: number;
-  readonly rows: readonly TimeLineRow[];
+  readonly rows: readonly GenerationTimelineRow[];
 }
 export type Tone = 'good' | 'bad' | 'warn' | 'accent';
 
@@ -43,7 +43,10 @@ export function toneOf(outcome: string): Tone {
 }
 
 /** The generations of a task on one axis of time. A claim that is held reaches until now. */
-export function timeLineOf({ generations, rejected }: Lineage, nowMs: number): TimeLine | null {
+export function generationTimelineOf(
+  { generations, rejected }: Lineage,
+  nowMs: number,
+): GenerationTimeline | null {
   const endOf = ({ released_at }: Generation): number => msOf(released_at) ?? nowMs;
   const times = [
     ...generations.flatMap((one) => [msOf(one.acquired_at), endOf(one)]),
@@ -59,7 +62,7 @@ export function timeLineOf({ generations, rejected }: Lineage, nowMs: number): T
   const numbers = [...new Set([...generations, ...rejected].map(({ generation }) => generation))];
   const rows = numbers
     .sort((a, b) => a - b)
-    .map((generation): TimeLineRow => {
+    .map((generation): GenerationTimelineRow => {
       const entry = generations.find((one) => one.generation === generation);
       const submissions = rejected.filter((one) => one.generation === generation);
       const outcome = entry === undefined ? 'UNKNOWN' : outcomeOf(entry);

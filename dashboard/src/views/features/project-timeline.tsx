@@ -1,8 +1,8 @@
 import { Link } from 'wouter';
 import type { MethodologyStatus } from '../../../../src/core/contract/methodology-views.js';
-import { visibleText } from '../../components/foreign-text.js';
 import { taskPath } from '../../components/links.js';
 import { TimeText } from '../../components/time-text.js';
+import { visibleText } from '../../components/untrusted-text.js';
 import { useServerClock } from '../../live/server-clock.js';
 import { type ProjectBar, projectTime } from './project-time.js';
 
@@ -14,7 +14,7 @@ const WORDS = {
 } as const;
 
 /** When each edge of each feature was worked on. */
-export function ProjectTimeLine({ status }: { status: MethodologyStatus }) {
+export function ProjectTimeline({ status }: { status: MethodologyStatus }) {
   const { from, rows } = projectTime(status.features, useServerClock());
   return (
     <section className="card" aria-label="Time line of the project">
