@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Run } from '../core/engine/runs.js';
@@ -12,7 +12,6 @@ const OTHER = `REQ-F-SHOP-002#${EDGE}`;
 /** Appends a line to up.js; the check of a feature passes when the project allows it. */
 const FILES = {
   'up.js': 'one\n',
-  'allowed/REQ-F-SHOP-002': '',
   '.ai-workspace/profiles/minimal.yml': `profile: minimal
 graph: {include: ["intent→requirements"]}
 evaluators: {default: [agent, deterministic]}
@@ -52,11 +51,15 @@ describe('a draft whose file another feature has changed', { timeout: 120_000 },
     expect(other, other.out).toMatchObject({ code: 0 });
     expect(await textOf('up.js')).toBe('one\nREQ-F-SHOP-002+u\n');
     await writeProjectFile(cwd, 'allowed/all', '');
-    expect((await run('review', '--feature', FEATURE_ID, '--refine', '--comment', 'again')).code).toBe(0);
+    expect((await run('task', 'force-release', SUBJECT, '--reason', 'again')).code).toBe(0);
     expect((await run('runs', 'retry', run_id, '--role', 'full_stack')).code).toBe(0);
-    const retried = await iterate(SUBJECT);
-    expect(retried, `${retried.out}${retried.err}`).toMatchObject({ code: 0 });
+    const retried = await iterate(SUBJECT, '--json');
+    expect(retried, retried.out).toMatchObject({ code: 0 });
     expect(await textOf('up.js')).toBe(`one\nREQ-F-SHOP-002+u\n${FEATURE_ID}+u\n`);
+    const agent = '.ai-workspace/agents/agent-a';
+    const kept = await readdir(join(cwd, agent), { recursive: true });
+    const earlier = kept.find((path) => path.startsWith('earlier') && path.endsWith('up.js'));
+    expect(await textOf(join(agent, earlier ?? ''))).toBe(`one\n${FEATURE_ID}+u\n`);
   });
 
   it('is begun again by the command that the refusal names, for an agent that works by hand', async () => {
