@@ -101,7 +101,9 @@ export class Coordinator {
     this.sessions = new SessionService(projects, this.history, readScheduler, environment);
     this.keys = new KeyService(projects, environment);
     this.evidence = new EvidenceService(projects, blobs, readScheduler);
-    this.queries = new Queries(projects, store, this.history, blobs, readScheduler, environment);
+    this.queries = new Queries(projects, store, this.history, blobs, readScheduler, environment, (project) =>
+      this.runs.stateOf(project),
+    );
     this.feed = new EventFeed(projects, store, readScheduler, environment);
     this.runs = new RunsService(projects, this.history, readScheduler, environment);
     this.decisions = new DecisionService(projects, this.history);

@@ -15,6 +15,7 @@ import { claimInSession } from '../signing.js';
 import { noteCommand, releaseClaimCommand, renewCommand } from './holder.js';
 import { operatorCommands } from './operate.js';
 import { proposeCommand } from './propose.js';
+import { refreshDraftsCommand } from './refresh-drafts.js';
 import { submitCommand } from './submit.js';
 import { taskAddCommand } from './task-add.js';
 import { taskProofCommand } from './task-proof.js';
@@ -109,6 +110,7 @@ export const taskCommand = command('task', {
     renewCommand,
     releaseClaimCommand,
     noteCommand,
+    refreshDraftsCommand,
     proposeCommand,
     submitCommand,
     show,

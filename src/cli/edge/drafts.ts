@@ -4,7 +4,8 @@ import type { ResultManifest } from '../../core/methodology/definition/manifest.
 import { subjectKindOf } from '../../core/subject.js';
 import { collectDrafts } from '../../workspace/drafts/collect.js';
 import type { DraftGrant } from '../../workspace/drafts/draft-grant.js';
-import { isDraftRefusal } from '../../workspace/drafts/refusal.js';
+import { type RefreshedDraft, refreshDrafts } from '../../workspace/drafts/refresh.js';
+import { type DraftRefusal, isDraftRefusal } from '../../workspace/drafts/refusal.js';
 import { readProjectKey } from '../../workspace/project-file.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import type { CommandContext } from '../context.js';
@@ -36,10 +37,22 @@ export async function collectDraftManifest(
   };
   const scope = { ...grant, subject: grant.task_id };
   const manifest = await collectDrafts(workspace, { blobs: { put: putDraftBlob }, key: projectKey }, scope);
-  if (isDraftRefusal(manifest)) {
-    const { refused, says, next } = manifest;
-    const message = singleLine(`${refused}: ${says} ${next} Nothing was submitted.`);
-    throw new CommandFailure(message, EXIT.refused, manifest);
-  }
+  if (isDraftRefusal(manifest)) throw draftFailure(manifest);
   return manifest;
+}
+
+/** Begins the holder's drafts again whose files changed in the project; null if the grant has a worktree. */
+export async function refreshGrantDrafts(
+  workspace: Workspace,
+  grant: DraftGrant,
+): Promise<readonly RefreshedDraft[] | null> {
+  const refreshed = await refreshDrafts(workspace, { ...grant, subject: grant.task_id });
+  if (refreshed !== null && isDraftRefusal(refreshed)) throw draftFailure(refreshed);
+  return refreshed;
+}
+
+function draftFailure(refusal: DraftRefusal): CommandFailure {
+  const { refused, says, next } = refusal;
+  const message = singleLine(`${refused}: ${says} ${next} Nothing was submitted.`);
+  return new CommandFailure(message, EXIT.refused, refusal);
 }

@@ -5,11 +5,13 @@ import type { Genesis } from '../../client/index.js';
 import type { ManifestFile, ResultManifest } from '../../core/methodology/definition/manifest.js';
 import { createWorkCopy, isCopyRefusal } from '../../engine/checks/work-copy.js';
 import { engineError } from '../../engine/engine-error.js';
-import type { CandidateFiles, ClaimOfRun } from '../../engine/handlers/services.js';
+import type { CandidateFiles, ClaimOfRun, RefreshedText } from '../../engine/handlers/services.js';
 import type { RunBlobs } from '../../engine/run-blobs.js';
+import type { RefreshedDraft } from '../../workspace/drafts/refresh.js';
+import { isFileContent, readBelow } from '../../workspace/drafts/safe-read.js';
 import { writeBelow } from '../../workspace/drafts/safe-write.js';
 import type { Workspace } from '../../workspace/workspace.js';
-import { collectDraftManifest } from '../edge/drafts.js';
+import { collectDraftManifest, refreshGrantDrafts } from '../edge/drafts.js';
 import { createDraftFolder } from '../edge/edge-grant.js';
 import { CommandFailure } from '../exit.js';
 
@@ -34,7 +36,11 @@ export function draftFiles(
     async prepare(claim, last) {
       const folder = await asEngineError(createDraftFolder(workspace, grantOf(claim)));
       for (const file of last?.files ?? []) await restore(workspace, folder, file, bytesOf);
-      return join(workspace.root, folder);
+      const refreshed = await asEngineError(refreshGrantDrafts(workspace, grantOf(claim)));
+      return {
+        folder: join(workspace.root, folder),
+        refreshed: await Promise.all((refreshed ?? []).map((one) => refreshedText(workspace, one))),
+      };
     },
     collect: (claim) => asEngineError(collectDraftManifest(workspace, genesis, grantOf(claim))),
     async workCopy(manifest) {
@@ -51,6 +57,14 @@ export function draftFiles(
     },
     texts: (manifest) => textsOf(manifest, bytesOf),
   };
+}
+
+async function refreshedText({ root }: Workspace, { path, earlier }: RefreshedDraft): Promise<RefreshedText> {
+  const textAt = async (place: string): Promise<string> => {
+    const read = await readBelow(root, place, { links: 'any' });
+    return isFileContent(read) ? shownText(read.bytes) : '';
+  };
+  return { path, present: await textAt(path), earlier: await textAt(earlier) };
 }
 
 /** The content of a file of a manifest: a blob. */
@@ -80,15 +94,19 @@ export async function textsOf(
 ): Promise<{ name: string; text: string }[]> {
   const texts: { name: string; text: string }[] = [];
   for (const file of files) {
-    const bytes = file.size_bytes > TEXT_BYTES_MAX ? null : await bytesOf(file);
     const text =
-      bytes === null || !isUtf8(bytes)
-        ? `(${file.size_bytes} bytes, not shown)`
-        : Buffer.from(bytes).toString('utf8');
+      file.size_bytes > TEXT_BYTES_MAX ? notShown(file.size_bytes) : shownText(await bytesOf(file));
     texts.push({ name: file.path, text });
   }
   return texts;
 }
+
+const notShown = (sizeBytes: number): string => `(${sizeBytes} bytes, not shown)`;
+
+const shownText = (bytes: Uint8Array): string =>
+  bytes.length > TEXT_BYTES_MAX || !isUtf8(bytes)
+    ? notShown(bytes.length)
+    : Buffer.from(bytes).toString('utf8');
 
 /** A refusal of drafts is a failed step: the machine tells it to a person. */
 async function asEngineError<T>(work: Promise<T>): Promise<T> {

@@ -1,5 +1,6 @@
 import type { Head } from '../../core/claims/head.js';
 import { canTakeOver, isStale } from '../../core/claims/lease.js';
+import { openGateOf } from '../../core/claims/open-gate.js';
 import type { Rules } from '../../core/claims/policy.js';
 import { adviceFor } from '../../core/contract/codes.js';
 import { describeEvidencePolicy } from '../../core/engine/evidence.js';
@@ -82,6 +83,6 @@ function edgeClaimOf(head: Head, nowMs: number, rules: Rules): EdgeClaim | null 
 
 function edgeClaimState(head: Head, nowMs: number, rules: Rules): EdgeClaim['state'] {
   if (canTakeOver(head, nowMs, rules)) return 'lease_expired';
-  if (head.claim?.state === 'SUSPENDED') return 'awaiting_human';
+  if (head.claim?.state === 'SUSPENDED') return openGateOf(head) === null ? 'suspended' : 'awaiting_human';
   return isStale(head, nowMs, rules) ? 'stale' : 'held';
 }

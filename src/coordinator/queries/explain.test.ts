@@ -75,7 +75,9 @@ forEachStore('explain', (open) => {
     const { coordinator, alpha, harness, rules } = await openWithPlan({ max_generations_per_task: 1 });
     await alpha.claims(A);
     await alpha.suspends(A);
-    expect(unwrap(await coordinator.queries.explain(P, A)).why[0]?.says).toContain('waits for a human');
+    expect(unwrap(await coordinator.queries.explain(P, A)).why[0]?.says).toContain(
+      'suspended it without a review',
+    );
     await alpha.releases(A);
     expect(await rules(A)).toEqual(['DENIED_LIMIT']);
     await alpha.claims(EDGE);

@@ -1,9 +1,11 @@
 import { isExhausted } from '../../core/claims/generation.js';
 import type { LastClaim } from '../../core/claims/head.js';
 import { holdReason, isStale } from '../../core/claims/lease.js';
+import { openGateOf } from '../../core/claims/open-gate.js';
 import { adviceFor, type ClaimRefusal } from '../../core/contract/codes.js';
 import type { Explanation } from '../../core/contract/tasks.js';
 import { holderAdvice } from '../../core/engine/holder-advice.js';
+import { type LastRun, suspendedAdvice } from '../../core/engine/suspended-advice.js';
 import { isoTime } from '../../core/events/envelope.js';
 import { subjectKindOf } from '../../core/subject.js';
 import { edgeChecks, explainEvidence } from '../operations/edge-evidence.js';
@@ -18,6 +20,8 @@ interface ExplainRequest {
   readonly liveClaims: number;
   /** The session that asks; null if it is not known. */
   readonly sessionId: string | null;
+  /** The last run of the edge; null if there is none. */
+  readonly lastRun: LastRun | null;
 }
 
 /** Why an agent can or cannot claim this work; of an edge, also what its checks need to pass. */
@@ -26,7 +30,7 @@ export function explain(view: DecisionView, subject: string, request: ExplainReq
   const { claim } = view.peekHead(subject);
   const isHeldByCaller = claim !== null && claim.session_id === request.sessionId && view.isLive(subject);
   const explanation = isHeldByCaller
-    ? explainOwnClaim(view, subject, claim, evidence)
+    ? explainOwnClaim(view, subject, claim, evidence, request.lastRun)
     : explainClaim(view, subject, request);
   return evidence === null ? explanation : { ...explanation, evidence };
 }
@@ -37,17 +41,24 @@ function explainOwnClaim(
   subject: string,
   { expires_at_ms, state }: LastClaim,
   evidence: Explanation['evidence'] | null,
+  last_run: LastRun | null,
 ): Explanation {
-  const { generation } = view.peekHead(subject);
+  const head = view.peekHead(subject);
+  const { generation } = head;
   const says = `you hold it under generation ${generation}${endText(expires_at_ms)}`;
   const checks = edgeChecks(view, subject);
-  const next = holderAdvice({ subject, generation, is_suspended: state === 'SUSPENDED', checks, evidence });
+  const suspended = state === 'SUSPENDED' ? { has_open_gate: openGateOf(head) !== null, last_run } : null;
+  const next = holderAdvice({ subject, generation, suspended, checks, evidence });
   const why = [{ rule: 'DENIED_ACTIVE_CLAIM' as const, says }];
   return { task_id: subject, claimable: false, is_held_by_you: true, why, next };
 }
 
 /** Lists every rule that keeps an agent from this work, in evaluation order. */
-function explainClaim(view: DecisionView, subject: string, { liveClaims }: ExplainRequest): Explanation {
+function explainClaim(
+  view: DecisionView,
+  subject: string,
+  { liveClaims, lastRun }: ExplainRequest,
+): Explanation {
   const unknownMessage = unknownReason(view, subject);
   const why: DenialReason[] =
     unknownMessage === null
@@ -59,13 +70,17 @@ function explainClaim(view: DecisionView, subject: string, { liveClaims }: Expla
     claimable: first === undefined,
     is_held_by_you: false,
     why: first === undefined ? [{ rule: 'GRANTED', says: 'no rule prevents a claim' }] : why,
-    next: first === undefined ? 'Claim it.' : adviceOf(first.rule, subject),
+    next: first === undefined ? 'Claim it.' : adviceOf(view, first.rule, subject, lastRun),
   };
 }
 
 /** The reason for `UNKNOWN_TASK` names the subject already. */
-const adviceOf = (rule: ClaimRefusal, subject: string): string =>
-  rule === 'UNKNOWN_TASK' ? adviceFor(rule) : adviceFor(rule, subject);
+function adviceOf(view: DecisionView, rule: ClaimRefusal, subject: string, lastRun: LastRun | null): string {
+  const head = view.peekHead(subject);
+  if (rule === 'DENIED_ACTIVE_CLAIM' && head.claim?.state === 'SUSPENDED')
+    return suspendedAdvice(subject, openGateOf(head) !== null, lastRun);
+  return rule === 'UNKNOWN_TASK' ? adviceFor(rule) : adviceFor(rule, subject);
+}
 
 const endText = (expiresAtMs: number | null): string =>
   expiresAtMs === null ? '' : ` until ${isoTime(expiresAtMs)}`;
@@ -126,7 +141,10 @@ function describeHolder(view: DecisionView, subject: string): string {
   const { claim, generation } = view.head(subject);
   if (claim === null) return '';
   const who = `${claim.agent_id} holds it in session ${claim.session_id} under generation ${generation}`;
-  if (claim.state === 'SUSPENDED') return `${who}, and waits for a human`;
+  if (claim.state === 'SUSPENDED')
+    return openGateOf(view.head(subject)) === null
+      ? `${who}, and has suspended it without a review`
+      : `${who}, and waits for a human`;
   if (isStale(view.head(subject), view.now_ms, view.rulesOf(subject))) {
     return `${who}, silent since ${isoTime(claim.active_at_ms)}; a human must release it, because stale_policy is hold`;
   }

@@ -2,6 +2,7 @@ import { claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
 import type { ExpiredClaimsQuery, ProjectEntry, ProjectStatus } from '../../core/contract/overview.js';
 import { type AtQuery, PAGE_MAX, type PageQuery } from '../../core/contract/schema.js';
 import type { Explanation, Lineage, TaskFilter, TaskResult, TaskState } from '../../core/contract/tasks.js';
+import { lastRunOf, type RunsState } from '../../core/engine/run-summaries.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { readStrictJson } from '../../core/strict-json.js';
 import {
@@ -41,7 +42,7 @@ import { detailedStateOf, statesOf, subjectProblem, tasksIn, type ViewedProject 
 /** Number of events a lineage is built from, in addition to its refused results. */
 const LINEAGE_EVENTS_MAX = 10_000;
 
-type SubjectQuery<T> = (view: DecisionView, subject: string) => AsyncReply<T>;
+type SubjectQuery<T> = (view: DecisionView, subject: string, project: Project) => AsyncReply<T>;
 
 /** Read queries. Answers about a project's present come from its refreshed heads. */
 export class Queries {
@@ -54,6 +55,7 @@ export class Queries {
     private readonly blobs: Blobs,
     private readonly readScheduler: ReadScheduler,
     private readonly environment: Environment,
+    private readonly readRuns: (project: Project) => Promise<RunsState>,
   ) {}
 
   projectsOf(tenantId: string): Promise<string[]> {
@@ -201,9 +203,12 @@ export class Queries {
 
   /** For a session it says also whether it holds the work itself. */
   explain(projectKey: ProjectKey, taskId: string, sessionId?: string): AsyncReply<Explanation> {
-    return this.withSubject(projectKey, taskId, async (view, subject) => {
+    return this.withSubject(projectKey, taskId, async (view, subject, project) => {
       const liveClaims = await this.store.countPermits(projectKey.tenant_id, CLAIMS_SCOPE);
-      return explain(view, subject, { liveClaims, sessionId: sessionId ?? null });
+      // Only the advice for suspended work names a run.
+      const isSuspended = view.peekHead(subject).claim?.state === 'SUSPENDED';
+      const lastRun = isSuspended ? lastRunOf(await this.readRuns(project), subject) : null;
+      return explain(view, subject, { liveClaims, sessionId: sessionId ?? null, lastRun });
     });
   }
 
@@ -270,7 +275,7 @@ export class Queries {
     if (isProblem(subject)) return subject;
     return this.projects.query(projectKey, async (project) => {
       const view = project.view();
-      return subjectProblem(view, subject) ?? query(view, subject);
+      return subjectProblem(view, subject) ?? query(view, subject, project);
     });
   }
 

@@ -75,7 +75,7 @@ const claimSummary = z.object({
   agent_id: text,
   agent_role: text.nullable(),
   generation: count,
-  state: z.enum(['held', 'stale', 'awaiting_human', 'lease_expired']),
+  state: z.enum(['held', 'stale', 'awaiting_human', 'suspended', 'lease_expired']),
   since: time,
 });
 const stageCoverage = z.object({

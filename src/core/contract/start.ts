@@ -17,6 +17,7 @@ export const startBody = z.strictObject({
 export const ESCALATION_KINDS = [
   'review',
   'escalation',
+  'suspended',
   'hold',
   'intent',
   'stuck',

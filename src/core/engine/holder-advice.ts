@@ -1,12 +1,14 @@
 import type { EffectiveCheck } from '../contract/checks.js';
 import type { Explanation } from '../contract/tasks.js';
 import { genCommand } from '../methodology/definition/command.js';
+import { type LastRun, suspendedAdvice } from './suspended-advice.js';
 
 /** What decides the next step of the session that holds an edge or a task. */
 export interface HeldWork {
   readonly subject: string;
   readonly generation: number;
-  readonly is_suspended: boolean;
+  /** Null unless the claim is suspended. */
+  readonly suspended: { readonly has_open_gate: boolean; readonly last_run: LastRun | null } | null;
   /** Empty for a task. */
   readonly checks: readonly Pick<EffectiveCheck, 'name' | 'type' | 'required'>[];
   readonly evidence: Explanation['evidence'] | null;
@@ -14,8 +16,8 @@ export interface HeldWork {
 
 /** What the holder can do next, with the command to run. */
 export function holderAdvice(work: HeldWork): string {
-  const { subject, is_suspended, evidence } = work;
-  if (is_suspended) return 'It waits for the decision of a person: gen review.';
+  const { subject, suspended, evidence } = work;
+  if (suspended !== null) return suspendedAdvice(subject, suspended.has_open_gate, suspended.last_run);
   const lostHandle = `If you have lost its handle: ${genCommand('task', 'claim', subject)} returns the same claim (over HTTP: claim with resume: true).`;
   const step =
     evidence?.policy === 'verified'

@@ -175,9 +175,15 @@ export function evolveRuns(state: RunsState, event: EventEnvelope): void {
 }
 
 function decideLastRun({ edges, runs }: RunsState, event: EventEnvelope): void {
-  const last = runs.get(edges.get(event.subject ?? '')?.last_run_id ?? '');
-  if (last !== undefined) runs.set(last.run_id, decidedRun(last, event));
+  const last = lastRunOf({ edges, runs }, event.subject ?? '');
+  if (last !== null) runs.set(last.run_id, decidedRun(last, event));
 }
+
+/** The run of an edge that the log mentioned first most recently; null if it has none. */
+export const lastRunOf = (
+  { edges, runs }: Pick<RunsState, 'edges' | 'runs'>,
+  subject: string,
+): RunSummary | null => runs.get(edges.get(subject)?.last_run_id ?? '') ?? null;
 
 /** Edges whose run waits for its executor, because a person has decided. */
 export function decidedEdges({ edges, runs }: RunsState): ReadonlySet<string> {

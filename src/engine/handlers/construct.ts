@@ -8,7 +8,7 @@ import { engineError } from '../engine-error.js';
 import { buildPrompt, type ConstructionPrompt, type PromptText } from '../prompts/build-prompt.js';
 import type { StepCall } from '../runs/step-runner.js';
 import { claimOf, edgePlanOf, type Findings, findingsToFix, manifestOf, required } from './run-state.js';
-import type { EngineServices } from './services.js';
+import type { EngineServices, RefreshedText } from './services.js';
 
 /** Lets the constructor of the edge make a candidate, and stores what it has changed. */
 export async function constructCandidate(services: EngineServices, call: StepCall): Promise<Candidate> {
@@ -21,9 +21,10 @@ export async function constructCandidate(services: EngineServices, call: StepCal
   if (overspent !== null) throw engineError('budgetSpent', overspent);
   const claim = claimOf(data);
   const last = data.candidate === undefined ? null : await manifestOf(blobs, data.candidate.manifest);
-  const folder = await files.prepare(claim, last);
+  const { folder, refreshed } = await files.prepare(claim, last);
+  const texts = last === null ? [] : await files.texts(last);
   const prompt = buildPrompt(
-    await promptInput(services, call, plan, last === null ? [] : await files.texts(last)),
+    withRefreshed(await promptInput(services, call, plan, texts), refreshed),
     plan.settings.context?.prompt_tokens_max,
   );
   // Stored before it is used: it explains a constructor that fails, too.
@@ -79,6 +80,21 @@ async function promptInput(
     files,
     context: context === null ? [] : await services.contextTexts(context, plan),
     parked: await services.parkedTexts(`${plan.feature_id}#${plan.edge}`),
+  };
+}
+
+/** A refreshed file is shown as it is now, so that the next draft includes the changes that others made to it. */
+function withRefreshed(input: ConstructionPrompt, refreshed: readonly RefreshedText[]): ConstructionPrompt {
+  const paths = new Set(refreshed.map(({ path }) => path));
+  const present = refreshed.map(({ path, present: text }) => ({ name: path, text }));
+  const earlier = refreshed.map(({ path, earlier: text }) => ({
+    name: `${path}: the draft before others changed this file in the project`,
+    text,
+  }));
+  return {
+    ...input,
+    files: [...input.files.filter(({ name }) => !paths.has(name)), ...present],
+    parked: [...earlier, ...input.parked],
   };
 }
 

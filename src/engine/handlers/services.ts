@@ -17,10 +17,24 @@ export interface ClaimOfRun {
   readonly session_id: string;
 }
 
+/** A draft that was begun again, because its file in the project has changed since. */
+export interface RefreshedText {
+  readonly path: string;
+  /** The draft now: the file of the project. */
+  readonly present: string;
+  /** The draft before. */
+  readonly earlier: string;
+}
+
+export interface PreparedDrafts {
+  readonly folder: string;
+  readonly refreshed: readonly RefreshedText[];
+}
+
 /** The files of candidates: the drafts of a workspace, or a checkout elsewhere. */
 export interface CandidateFiles {
-  /** The folder in which the constructor works, with the files of the last candidate, if any. */
-  prepare(claim: ClaimOfRun, last: ResultManifest | null): Promise<string>;
+  /** The folder in which the constructor works, with the files of the last candidate, if any, on their present bases. */
+  prepare(claim: ClaimOfRun, last: ResultManifest | null): Promise<PreparedDrafts>;
   /** Describes and stores the changed files. Rejects with an `EngineError` if there are none, or one is not allowed. */
   collect(claim: ClaimOfRun): Promise<ResultManifest>;
   /** A throw-away copy of the project with the candidate laid over it. */

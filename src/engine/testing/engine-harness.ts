@@ -88,7 +88,7 @@ export function scriptedServicesOn(
     coordination,
     blobs: runBlobs,
     files: {
-      prepare: async () => '/draft',
+      prepare: async () => ({ folder: '/draft', refreshed: [] }),
       async collect() {
         const bytes = Buffer.from(draft);
         const sha256 = sha256Hex(bytes);

@@ -12,8 +12,8 @@ interface StartedDraft {
 }
 
 /**
- * Records the current shared files as the bases of the drafts, and copies out files that have no draft. An agent
- * calls it again after the shared files changed, to state that its drafts now include those changes.
+ * Records the current shared files as the bases of the drafts, and copies out files that have no draft. An existing
+ * draft stays: the caller states that it includes the shared file as it is now.
  */
 export async function beginDrafts(
   project: ProjectFolder,

@@ -1,9 +1,10 @@
+import { genCommand } from '../../core/methodology/definition/command.js';
 import type { ResultManifest } from '../../core/methodology/definition/manifest.js';
 import { OpenFolder } from '../open-folder.js';
 import { readBases, writeBases } from './base-record.js';
 import { DraftCollector, noDraftsRefusal } from './draft-collector.js';
 import { type BlobTarget, type DraftScope, findDraftPaths, type ProjectFolder } from './draft-paths.js';
-import { type DraftRefusal, draftRefusal, isDraftRefusal } from './refusal.js';
+import { type DraftRefusal, draftRefusal, isDraftRefusal, WORKTREE_BASE_CHANGED } from './refusal.js';
 import { noopStepHook, type StepHook, walkFiles } from './safe-read.js';
 import { Worktree } from './worktree.js';
 
@@ -25,7 +26,8 @@ export async function collectDrafts(
   if (isDraftRefusal(paths)) return paths;
   const worktree = scope.generation === undefined ? null : new Worktree(project, paths, scope.generation);
   const baseCommit = (await worktree?.baseCommit()) ?? null;
-  if (worktree !== null && baseCommit !== null) return worktree.collect(target, baseCommit, onStep);
+  if (worktree !== null && baseCommit !== null)
+    return withBaseAdvice(await worktree.collect(target, baseCommit, onStep), WORKTREE_BASE_CHANGED);
   const { drafts } = paths;
   const bases = await readBases(project, paths.bases);
   if (isDraftRefusal(bases)) return bases;
@@ -39,6 +41,14 @@ export async function collectDrafts(
   } finally {
     await folder.close();
   }
-  const manifest = await collection.manifest(drafts);
+  const refresh = genCommand('task', 'refresh-drafts', scope.subject);
+  const advice = `Begin these drafts again: ${refresh}. Repeat your changes in them, then submit.`;
+  const manifest = withBaseAdvice(await collection.manifest(drafts), advice);
   return isDraftRefusal(manifest) ? manifest : ((await writeBases(project, paths.bases, bases)) ?? manifest);
 }
+
+const withBaseAdvice = (
+  collected: ResultManifest | DraftRefusal,
+  next: string,
+): ResultManifest | DraftRefusal =>
+  isDraftRefusal(collected) && collected.refused === 'BASE_CHANGED' ? { ...collected, next } : collected;

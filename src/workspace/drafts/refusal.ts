@@ -11,10 +11,11 @@ const NEXT_STEPS = {
   UNREADABLE: 'Make the file readable for the user that runs the serialiser, then submit.',
   TOO_LARGE: 'Store large files elsewhere, and submit a file that references them.',
   TOO_MANY: 'Submit the work in parts, or keep generated files out of the drafts.',
-  BASE_CHANGED: 'Merge the shared files into the drafts, begin the drafts again, then submit.',
+  BASE_CHANGED:
+    'Begin these drafts again: gen task refresh-drafts FEATURE#EDGE. Repeat your changes in them, then submit.',
   DELETION: 'Restore the file in the worktree, then submit. Only a person removes shared files.',
   NO_WORKTREE: 'Claim the edge again to get a worktree, or set `isolation: drafts` in coordination.yml.',
-  BAD_BASE: 'Remove the base record, begin the drafts again, then submit.',
+  BAD_BASE: 'Remove the base record, compare the drafts with the files of the project, then submit.',
 } as const;
 
 export interface DraftRefusal {
@@ -30,6 +31,10 @@ export const draftRefusal = (
   path: string,
   message: string,
 ): DraftRefusal => ({ refused, path, says: message, next: NEXT_STEPS[refused] });
+
+/** What helps if the base of a worktree has changed. */
+export const WORKTREE_BASE_CHANGED =
+  'Commit the files of the project. Then release the edge and claim it again: the new worktree begins with that commit, and this one is kept.';
 
 export const isDraftRefusal = (value: object | null): value is DraftRefusal =>
   value !== null && 'refused' in value;

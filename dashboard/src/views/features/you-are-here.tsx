@@ -7,6 +7,7 @@ const CLAIM_WORDS: Readonly<Record<MethodologyStatus['claims'][number]['state'],
   held: 'works on',
   stale: 'is silent on',
   awaiting_human: 'waits for a review of',
+  suspended: 'has suspended',
   lease_expired: 'let the lease end on',
 };
 

@@ -26,8 +26,6 @@ export const edgeHandlers = {
   edge_held: onHeld,
   edge_unheld: onUnheld,
   edge_reset: onReset,
-  run_started: onRunStarted,
-  run_ended: onRunEnded,
 };
 
 /** Starts a new episode: counters of earlier episodes do not apply to it. */
@@ -143,18 +141,6 @@ function onReviewed(context: EventContext): void {
     comment: longTextIn(payload, 'comment', 'feedback'),
     at: event.timestamp,
   };
-}
-
-function onRunStarted(context: EventContext): void {
-  const edge = context.existingEdge();
-  if (edge !== null) edge.escalation = null;
-}
-
-function onRunEnded(context: EventContext): void {
-  const edge = context.existingEdge();
-  if (edge === null) return;
-  const isEscalated = shortTextIn(context.payload, 'status') === 'ESCALATED';
-  edge.escalation = isEscalated ? longTextIn(context.payload, 'says') : null;
 }
 
 function clearPendingReview(edge: EdgeState | null): void {

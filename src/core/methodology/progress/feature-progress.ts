@@ -77,17 +77,24 @@ function featureStep(
 ): FeatureStep {
   const { edge, transition, optional, needs } = pathStep;
   const state = row.state?.edges.get(edge) ?? null;
+  const claim = row.claims.get(edge) ?? null;
   // Lists the fields: there is a step per edge of every feature, and a spread costs several times as much.
   return {
     edge,
     transition,
     optional,
     needs,
-    status: state?.status ?? 'pending',
+    status: stepStatus(state, claim),
     state,
-    claim: row.claims.get(edge) ?? null,
+    claim,
     stuck: state !== null && isStuck(state, stuckThreshold(methodology, profile, edge)),
   };
+}
+
+/** A claim that is suspended without a review blocks its edge: no review would end the suspension. */
+function stepStatus(state: EdgeState | null, claim: EdgeClaim | null): FeatureStep['status'] {
+  if (state?.status === 'pending_review' && claim?.state === 'suspended') return 'blocked';
+  return state?.status ?? 'pending';
 }
 
 const stuckThreshold = ({ edges }: Methodology, profile: Profile, edge: string): number =>

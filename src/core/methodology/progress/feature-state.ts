@@ -8,6 +8,7 @@ import type {
 import type { StartBody } from '../../contract/start.js';
 import type { EdgeStatus } from '../../contract/values.js';
 import type { EvidencePolicyStatus } from '../../engine/evidence.js';
+import type { LastRun } from '../../engine/suspended-advice.js';
 import type { EventEnvelope } from '../../events/envelope.js';
 import type { Feature, Methodology } from '../definition/methodology.js';
 
@@ -47,6 +48,8 @@ export const newEdgeState = (edge: string, { timestamp, position }: EventEnvelop
   context_hash: null as string | null,
   /** Why the last run of the engine handed the edge to a person; null if it did not. */
   escalation: null as string | null,
+  /** The last run that was requested or started; null if there was none. */
+  last_run: null as LastRun | null,
   /** Last human review of a candidate, until the edge converges. */
   review: null as EdgeReview | null,
   /** Time of the last event that was work on the edge: refusals and stale reports do not count. */

@@ -12,7 +12,16 @@ import type { RouteInput } from './feature-state.js';
 
 /** What prevents everybody from working on an edge. A claim is none: its holder may work. */
 export interface Obstacle {
-  readonly kind: 'review' | 'spawn' | 'hold' | 'reported' | 'source' | 'dependency' | 'time_box' | 'profile';
+  readonly kind:
+    | 'review'
+    | 'suspended'
+    | 'spawn'
+    | 'hold'
+    | 'reported'
+    | 'source'
+    | 'dependency'
+    | 'time_box'
+    | 'profile';
   readonly message: string;
 }
 
@@ -102,8 +111,10 @@ function missingDependency(
 
 export function stepObstacle(
   { row, steps }: FeatureProgress,
-  { status, state, needs }: FeatureStep,
+  { status, state, claim, needs }: FeatureStep,
 ): Obstacle | null {
+  if (claim?.state === 'suspended')
+    return { kind: 'suspended', message: 'its claim is suspended, and no candidate waits for a review' };
   if (status === 'pending_review') return { kind: 'review', message: 'it waits for a human to review it' };
   if (state?.blocked_by != null) {
     return { kind: 'spawn', message: `it waits for ${state.blocked_by} to fold back` };

@@ -2,6 +2,7 @@ import { compareText } from '../../compare-text.js';
 import type { MethodologySignal } from '../../contract/gaps.js';
 import type { Escalation } from '../../contract/start.js';
 import { PRIORITIES } from '../../contract/values.js';
+import { suspendedCommand } from '../../engine/suspended-advice.js';
 import { genCommand, newFeatureCommand, stuckSpawnCommand } from '../definition/command.js';
 import {
   effectiveTimeBox,
@@ -74,6 +75,10 @@ function escalationsOfStep(
     found.push({ kind, feature_id, edge, severity, since, says, next });
   };
   const review = reviewCommand(feature_id, edge);
+  if (claim?.state === 'suspended') {
+    const message = `${where} is suspended, and no candidate waits for a review`;
+    add('suspended', 'high', message, suspendedCommand(`${feature_id}#${edge}`, state.last_run));
+  }
   if (status === 'pending_review') add('review', 'high', `${where} waits for a review`, review);
   if (state.hold !== null) {
     const unhold = genCommand('task', 'unhold', `${feature_id}#${edge}`, '--reason', 'settled');

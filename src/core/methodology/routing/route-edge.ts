@@ -60,6 +60,7 @@ export const isHeldByAnother = ({ agent_id, state }: EdgeClaim, request: RouteRe
 
 function holderMessage({ agent_id, state, since }: EdgeClaim): string {
   if (state === 'stale') return `${agent_id} has held it since ${since} and is inactive`;
+  if (state === 'suspended') return `${agent_id} has suspended it`;
   if (state === 'awaiting_human') return `${agent_id} holds it and waits for a human`;
   return `${agent_id} has held it since ${since}`;
 }

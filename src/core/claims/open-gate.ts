@@ -1,0 +1,11 @@
+import type { Gate, Head } from './head.js';
+
+/** The gate that waits for the decision of a person; null if none does. A claim can be suspended without one. */
+export function openGateOf({
+  generation,
+  claim,
+  gate,
+}: Pick<Head, 'generation' | 'claim' | 'gate'>): Gate | null {
+  if (claim?.state !== 'SUSPENDED' || gate === null) return null;
+  return gate.decision === null && gate.generation === generation ? gate : null;
+}

@@ -1,0 +1,37 @@
+import type { RunSummary } from '../contract/runs.js';
+import { genCommand } from '../methodology/definition/command.js';
+import { subjectKeys } from '../subject.js';
+
+/** The last run of an edge, as far as advice needs it. */
+export type LastRun = Pick<RunSummary, 'run_id' | 'status'>;
+
+export const reviewCommand = (subject: string): string => {
+  const { feature_id, edge } = subjectKeys(subject);
+  return feature_id === undefined
+    ? genCommand('review', subject)
+    : genCommand('review', '--feature', feature_id, '--edge', edge ?? '');
+};
+
+/** The command that continues work whose claim is suspended and of which no candidate waits for a review. */
+export function suspendedCommand(subject: string, lastRun: LastRun | null): string {
+  switch (lastRun?.status) {
+    case 'ESCALATED':
+    case 'FAILED':
+      return genCommand('runs', 'retry', lastRun.run_id);
+    case 'REQUESTED':
+    case 'RUNNING':
+    case 'WAITING':
+      return genCommand('iterate', subject);
+    default:
+      return genCommand('task', 'force-release', subject, '--reason', 'suspended');
+  }
+}
+
+/** What a person can do about suspended work, with the command. */
+export function suspendedAdvice(subject: string, hasOpenGate: boolean, lastRun: LastRun | null): string {
+  if (hasOpenGate) return `A person must decide first: ${reviewCommand(subject)}`;
+  const next = suspendedCommand(subject, lastRun);
+  return next.startsWith('gen task force-release')
+    ? `Its holder can resume or release it; an admin can release it: ${next}`
+    : `Continue its run: ${next}`;
+}
