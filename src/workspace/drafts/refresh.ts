@@ -4,7 +4,7 @@ import { type BaseDigests, readBases } from './base-record.js';
 import { beginDrafts } from './begin.js';
 import { type DraftPaths, findDraftPaths, type ProjectFolder } from './draft-paths.js';
 import { type DraftRefusal, draftRefusal, isDraftRefusal } from './refusal.js';
-import { digestOf, type FoundFile, isFileContent, readBelow, readSafely, walkFiles } from './safe-read.js';
+import { contentDigest, type FoundFile, isFileContent, readBelow, readSafely, walkFiles } from './safe-read.js';
 import { writeBelow } from './safe-write.js';
 import { Worktree, type WorktreeScope } from './worktree.js';
 
@@ -63,8 +63,8 @@ async function setAside(
   const shared = await readBelow(root, path, { links: 'any' });
   // Whatever cannot be read is refused when the drafts are collected.
   if (!isFileContent(draft) || isDraftRefusal(shared)) return null;
-  const sharedSha256 = digestOf(shared);
-  const draftSha256 = digestOf(draft) ?? '';
+  const sharedSha256 = contentDigest(shared);
+  const draftSha256 = contentDigest(draft) ?? '';
   if (sharedSha256 === bases.get(path) || sharedSha256 === draftSha256) return null;
   // Named by its content: a second draft of the file does not overwrite the first.
   const earlier = `${agent}/earlier/${feature}/${edge}/${draftSha256.slice(0, 12)}/${path}`;
