@@ -42,7 +42,7 @@ function startProcess(cwd: string, env: Readonly<Record<string, string>>, ...arg
 
 test('a runner outlives the command whose server it used, and checks the candidates of the next one', async () => {
   const project = await createProject(WORKSPACE);
-  const { cwd, env } = project;
+  const { cwd, env = {} } = project;
   const constructed = join(await temporaryFolder(), 'constructed');
   const agent = `mkdir -p docs; cat > /dev/null; echo login > docs/login-$$.md; touch ${constructed}`;
   await writeProjectFile(

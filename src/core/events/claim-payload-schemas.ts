@@ -96,7 +96,17 @@ export const claimPayloadSchemas = {
   }),
   suspended: signed({
     until: isoTimestamp,
-    gate: z.strictObject({ iteration: count, candidate_sha256: sha256 }).exactOptional(),
+    gate: z
+      .strictObject({
+        iteration: count,
+        candidate_sha256: sha256,
+        /** The first of the required checks that the candidate has not passed. */
+        failing: z
+          .array(z.strictObject({ name: text(1024), says: text(1024) }))
+          .max(20)
+          .exactOptional(),
+      })
+      .exactOptional(),
   }),
   resumed: signed(leaseFields),
   accepted: signed({
