@@ -228,6 +228,12 @@ export class CommandContext {
     await (await this.commandServer?.catch(() => null))?.stop();
   }
 
+  /** Makes the next call resolve the server again. */
+  async leaveServer(): Promise<void> {
+    await this.close();
+    this.commandServer = null;
+  }
+
   print(text: string): void {
     this.io.stdout.write(`${text}\n`);
   }

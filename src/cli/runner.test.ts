@@ -149,7 +149,7 @@ describe('gen runner', { timeout: 120_000 }, () => {
     const { runners } = (await client.runners()) as { runners: readonly { runner_id: string }[] };
     await gen(terminal, 'runner', 'revoke', runners[0]?.runner_id ?? '');
     const refused = await runOnce('--root', repo);
-    expect([refused.code, refused.out]).toEqual([1, expect.stringContaining('RUNNER_REVOKED')]);
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('RUNNER_REVOKED')]);
     expect((await runOnce()).err).toContain('--repo PATH or --root DIR');
     for (const base of [
       ['--root', join(repo, 'none')],

@@ -1,4 +1,5 @@
 import type { PendingReview } from '../../core/contract/reviews.js';
+import type { RunSummary } from '../../core/contract/runs.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
 import { canonicalEdge } from '../../core/methodology/definition/edge-name.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
@@ -91,11 +92,36 @@ another candidate was submitted meanwhile.`,
       if (!context.is_json) context.print(reviewText(pending, copies, diffs, context));
       if (decision !== undefined)
         return decide(context, connection, pending, comment, DECISION_CODES[decision]);
-      const next = `Decide: ${pending.next} --approve|--reject|--refine`;
-      context.show({ ...pending, diffs }, () => ['', ...context.wrap(next, 0)]);
+      const run = await runOf(connection, pending);
+      context.show({ ...pending, diffs }, () => ['', ...howToDecide(pending, run, context)]);
     });
   },
 });
+
+/** The last run of the edge; undefined if an agent works on it by hand. */
+async function runOf(
+  { calls }: ProjectConnection,
+  { feature_id, task_id }: PendingReview,
+): Promise<RunSummary | undefined> {
+  const { runs } = unwrapReply(await calls.runs(withoutUndefined({ feature: feature_id ?? undefined })));
+  return runs.find((each) => each.task_id === task_id);
+}
+
+/** A candidate whose checks have not passed cannot be approved. */
+function howToDecide(
+  { next, failing = [] }: PendingReview,
+  run: RunSummary | undefined,
+  { wrap }: CommandContext,
+): string[] {
+  if (failing.length === 0) return wrap(`Decide: ${next} --approve|--reject|--refine`, 0);
+  return [
+    ...(run === undefined ? [] : wrap(`What was tried: ${genCommand('runs', 'show', run.run_id)}`, 0)),
+    ...wrap('It cannot be approved: an approval does not replace checks. Request changes, or reject it:', 0),
+    // Not wrapped: they are to be copied.
+    `  ${next} --refine --comment TEXT`,
+    `  ${next} --reject`,
+  ];
+}
 
 async function listPending(context: CommandContext, decision: string | undefined): Promise<void> {
   if (decision !== undefined)
@@ -157,29 +183,43 @@ function selectReview(
 /** Sends the decision with the hash of the candidate that was shown, so that it cannot apply to another one. */
 async function decide(
   context: CommandContext,
-  { calls }: ProjectConnection,
+  connection: ProjectConnection,
   pending: PendingReview,
   comment: string | undefined,
   decision: (typeof DECISION_CODES)[keyof typeof DECISION_CODES],
 ): Promise<void> {
   const { task_id, generation, iteration, candidate_sha256 } = pending;
   const candidate = { task_id, generation, iteration, candidate_sha256 };
-  const reply = unwrapReply(await calls.review({ ...candidate, decision, ...withoutUndefined({ comment }) }));
-  if (!reply.success) return reportRefusal(context, reply, 'the candidate has changed since it was shown.');
+  const reply = unwrapReply(
+    await connection.calls.review({ ...candidate, decision, ...withoutUndefined({ comment }) }),
+  );
+  if (!reply.success) {
+    const isStale = reply.reason === 'STALE_REVIEW';
+    return reportRefusal(context, reply, isStale ? 'the candidate has changed since it was shown.' : '');
+  }
   const isAccepted = decision === 'APPROVED' && pending.work_product_ref !== null;
   if (isAccepted) await removeWorktree(context, pending);
-  const { runs } = unwrapReply(
-    await calls.runs(withoutUndefined({ feature: pending.feature_id ?? undefined })),
-  );
-  const run = runs.find((each) => each.task_id === task_id);
-  // A rejection names its own next command.
-  const isContinued = decision !== 'REJECTED' && run?.decision === decision && run.status === 'WAITING';
-  const isRevised = decision === 'CHANGES_REQUESTED' && run?.decision === decision;
+  const run = await runOf(connection, pending);
+  const isOfRun = run?.decision === decision;
   context.show({ ...reply, review: pending }, () => [
     '',
     `${context.paint.green(reply.reason)}. ${decisionEffect(decision, isAccepted, task_id)}`,
-    ...(isContinued || isRevised ? [`Continue: ${genCommand('iterate', task_id)}`] : []),
+    ...nextLines(decision, isAccepted, task_id, isOfRun ? run : undefined),
   ]);
+}
+
+/** A rejection names its own next command. An accepted result needs one only if its run has not recorded its end. */
+function nextLines(
+  decision: string,
+  isAccepted: boolean,
+  taskId: string,
+  run: RunSummary | undefined,
+): string[] {
+  if (decision === 'REJECTED') return [];
+  if (run !== undefined)
+    return isAccepted && run.status !== 'WAITING' ? [] : [`Continue: ${genCommand('iterate', taskId)}`];
+  const isToSubmit = decision === 'APPROVED' && !isAccepted;
+  return isToSubmit ? [`Submit it: ${genCommand('task', 'submit', taskId, '--drafts')}`] : [];
 }
 
 /** Approval accepts an escalated result at once; after a review request the agent still has to submit. */

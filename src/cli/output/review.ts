@@ -87,12 +87,14 @@ export function reviewText(
   const humanLines = review.human_checks.flatMap(({ name, criterion }) =>
     wrap(criterion === '' ? name : `${name}: ${criterion}`, 2),
   );
+  const failingLines = (review.failing ?? []).flatMap(({ name, says }) => wrap(`${name}: ${says}`, 2));
   return [
     paint.bold(reviewName(review)),
     ...rows.flatMap(([name, text]) => context.labelled(`  ${name}`, text, 13)),
     ...fileLines(review, copies, context),
     ...diffs.flatMap((diff) => diffLines(diff, context)),
     ...section(paint.bold('Checks for the reviewer'), humanLines),
+    ...section(paint.bold('Required checks that have not passed'), failingLines),
     ...evaluatorLines(review, context),
   ].join('\n');
 }

@@ -1,6 +1,5 @@
 import { createHash, sign } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Genesis } from '../../client/genesis.js';
 import { runnerIdOf } from '../../coordinator/operations/runners.js';
 import { canonicalJson } from '../../core/canonical-json.js';
 import type { WaitingCandidate } from '../../core/contract/runners.js';
@@ -22,10 +21,10 @@ import {
 import { chooseExecutor } from '../check/choose-executor.js';
 import { withGapsInProcess } from '../check/gaps-in-process.js';
 import type { CommandContext } from '../context.js';
-import { EXIT, wrongUsage } from '../exit.js';
+import { CommandFailure, EXIT, wrongUsage } from '../exit.js';
 import { singleLine } from '../output/text.js';
-import { unwrapReply } from '../replies.js';
 import { abortOnStop } from '../stop.js';
+import { mayPass, RunnerConnection } from './runner-connection.js';
 import { type RunnerKey, readRunnerKey } from './runner-key.js';
 
 const POLL_MS = 5_000;
@@ -42,31 +41,34 @@ export interface RunnerOptions {
   readonly is_once: boolean;
 }
 
-/** Takes candidates, runs their checks, and signs and records what they came to, until it is stopped. */
+/** Takes candidates, runs their checks, and signs and records what they came to, until it is stopped or revoked. */
 export async function runRunner(context: CommandContext, options: RunnerOptions): Promise<void> {
   const key = await readRunnerKey(options.key_file);
   await assertBase(options.base);
   const executor = await chooseExecutor(context, options.is_unsandboxed);
-  const client = await context.genesis();
+  const connection = new RunnerConnection(context);
   const { tenant: tenant_id, project: project_id } = await context.target();
   const identity = { tenant_id, project_id, runner_id: runnerIdOf(key.public_key) };
   const tools: RunnerTools = {
-    getBlob: async (sha256, bytes_max) => unwrapReply(await client.getBlob(sha256, { bytes_max })),
-    putBlob: async (sha256, bytes) => void unwrapReply(await client.putBlob(sha256, bytes)),
+    getBlob: (sha256, bytes_max) => connection.call((client) => client.getBlob(sha256, { bytes_max })),
+    putBlob: async (sha256, bytes) => void (await connection.call((client) => client.putBlob(sha256, bytes))),
     fetchBase: () => fetchBase(options.base),
     runCheck: checkRunner(withGapsInProcess(executor, context)),
     limits: DEFAULT_CHECK_LIMITS,
     now: () => new Date(),
   };
-  const attested = new Map<string, number>();
+  const session = { context, connection, key, identity, tools, attested: new Map<string, number>() };
   const stop = abortOnStop(context.io);
   if (!options.is_once)
     context.printNotice(`Runner ${identity.runner_id} waits for candidates. Stop it with Ctrl-C.`);
   try {
+    // A server that never answered is a wrong address.
+    await attestWaiting(session, stop.signal);
+    if (options.is_once) return;
+    let isConnected = true;
     while (!stop.signal.aborted) {
-      await attestWaiting({ context, client, key, identity, tools, attested }, stop.signal);
-      if (options.is_once) return;
       await delay(POLL_MS, null, { signal: stop.signal }).catch(() => {});
+      isConnected = await attestIfConnected(session, isConnected, stop.signal);
     }
     context.exit_code = EXIT.stopped;
   } finally {
@@ -85,7 +87,7 @@ const fetchBase = (base: RunnerOptions['base']): Promise<FetchedBase> =>
 
 interface RunnerSession {
   readonly context: CommandContext;
-  readonly client: Genesis;
+  readonly connection: RunnerConnection;
   readonly key: Omit<RunnerKey, 'isNew'>;
   readonly identity: RunnerIdentity;
   readonly tools: RunnerTools;
@@ -98,11 +100,31 @@ interface CandidatePage {
   readonly next: string | null;
 }
 
+/** False if the server cannot be reached for now; this is reported once, until it is reached again. */
+async function attestIfConnected(
+  session: RunnerSession,
+  wasConnected: boolean,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { context } = session;
+  try {
+    if (!signal.aborted) await attestWaiting(session, signal);
+    return true;
+  } catch (error) {
+    if (!mayPass(error)) throw error;
+    if (wasConnected) context.warn(`${(error as Error).message} The runner tries again.`);
+    await context.leaveServer();
+    return false;
+  }
+}
+
 /** One after the other; a candidate that cannot be run is reported, and does not keep the others waiting. */
 async function attestWaiting(session: RunnerSession, signal: AbortSignal): Promise<void> {
   let query: PageQuery = {};
   for (let page = 0; page < PAGES_MAX; page += 1) {
-    const { candidates, next }: CandidatePage = unwrapReply(await session.client.candidates(query));
+    const { candidates, next }: CandidatePage = await session.connection.call((client) =>
+      client.candidates(query),
+    );
     await attestPage(session, candidates, signal);
     if (next === null || signal.aborted) return;
     query = { after: next };
@@ -128,11 +150,15 @@ async function attestPage(
       remember(attested, attestedKey(candidate), againMs);
     } catch (error) {
       if (signal.aborted) return;
+      if (error instanceof RunnerRevoked) throw error;
       context.exit_code = EXIT.refused;
       context.warn(`${candidate.task_id}: ${singleLine((error as Error).message)}`);
     }
   }
 }
+
+/** A revoked runner stays revoked: its process ends. */
+class RunnerRevoked extends CommandFailure {}
 
 const attestedKey = ({ evidence_of: _, ...candidate }: WaitingCandidate): string =>
   createHash('sha256').update(canonicalJson(candidate)).digest('hex');
@@ -150,10 +176,12 @@ async function attestOne(
   candidate: WaitingCandidate,
   signal: AbortSignal,
 ): Promise<EvidenceStatement> {
-  const { context, client, key, identity, tools } = session;
+  const { context, connection, key, identity, tools } = session;
   const statement = await attestCandidate(candidate, identity, tools, signal);
   const signature = sign(null, Buffer.from(evidenceText(statement)), key.key).toString('base64url');
-  const reply = unwrapReply(await client.recordEvidence({ statement, signature }));
+  const reply = await connection.call((client) => client.recordEvidence({ statement, signature }));
+  if (!reply.success && reply.reason === 'RUNNER_REVOKED')
+    throw new RunnerRevoked(`${reply.reason}. ${reply.next}`, EXIT.refused, reply);
   context.show({ ...reply, statement }, () =>
     reply.success
       ? `${statement.task_id} generation ${statement.generation}: ${resultsText(statement)}`

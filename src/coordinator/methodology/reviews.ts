@@ -65,6 +65,7 @@ function reviewOf(head: Head, view: DecisionView, state: MethodologyState): Pend
     notice_failed: failedNoticeOf(state, head, gate),
     evaluators: evaluators === undefined ? (edgeState?.evaluators ?? null) : { ...evaluators },
     ...candidateFilesOf(gate.candidate?.data),
+    ...(gate.failing === undefined ? {} : { failing: gate.failing }),
     human_checks: humanChecks(view, subject),
     next: genCommand(
       'review',

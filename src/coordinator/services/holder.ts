@@ -126,8 +126,11 @@ export class HolderService {
     const parsed = parseHolderCommand(projectKey, { command: 'suspend_claim', body }, suspendBody, caller);
     if (isProblem(parsed)) return parsed;
     const { subject, handle, fields, sent } = parsed;
-    const { iteration = 1, candidate_sha256 } = fields;
-    const gate = candidate_sha256 === undefined ? null : { iteration, candidate_sha256 };
+    const { iteration = 1, candidate_sha256, failing } = fields;
+    const gate =
+      candidate_sha256 === undefined
+        ? null
+        : { iteration, candidate_sha256, ...(failing === undefined ? {} : { failing }) };
     const request = requestKeyOf(caller, 'suspend_claim', fields);
     const operation = holderOperation(
       subject,

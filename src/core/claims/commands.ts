@@ -9,7 +9,7 @@ import type {
 } from '../contract/codes.js';
 import type { AdoptedFrom } from '../events/claim-payload-schemas.js';
 import type { EventDraft } from '../events/envelope.js';
-import type { Head, LastClaim, ReviewDecision, SubmittedResult } from './head.js';
+import type { Gate, Head, LastClaim, ReviewDecision, SubmittedResult } from './head.js';
 import type { Rules } from './policy.js';
 import type { GrantLimit } from './reached-limit.js';
 
@@ -134,7 +134,7 @@ interface CommandFields {
   };
   suspend: {
     readonly handle: ClaimHandle;
-    readonly gate: { readonly iteration: number; readonly candidate_sha256: string } | null;
+    readonly gate: Pick<Gate, 'iteration' | 'candidate_sha256' | 'failing'> | null;
   };
   resume: { readonly handle: ClaimHandle };
   record_review: {

@@ -96,6 +96,27 @@ describe('an edge that converges', () => {
     expect(edge(...past).when(converges(rejected), 5).decision.code).toBe('ACCEPTED');
   });
 
+  it('cannot be approved if required checks of the candidate have not passed; changes can be requested', () => {
+    const failing = [{ name: 'tests_pass', says: 'It failed.' }];
+    const gate = { iteration: 2, candidate_sha256: SHA, failing };
+    const suspended = edge(granted(ada, 0)).when(
+      { type: 'suspend', handle: converges({}).handle, gate },
+      1,
+    ).decision;
+    const decided = (decision: 'APPROVED' | 'CHANGES_REQUESTED' | 'REJECTED') =>
+      edge(granted(ada, 0), () => suspended.events[0]!).when(
+        review(1, { iteration: 2, candidate_sha256: SHA, decision }),
+        2,
+      ).decision;
+    const { code, details } = decided('APPROVED');
+    expect([code, details.says]).toEqual([
+      'NOT_CONVERGED',
+      expect.stringContaining('tests_pass: It failed.'),
+    ]);
+    expect(decided('CHANGES_REQUESTED').ok).toBe(true);
+    expect(decided('REJECTED').ok).toBe(true);
+  });
+
   it('records which rule required the human', () => {
     const reasonOf = (facts: Partial<SubmitFacts>) =>
       edge(granted(ada, 0)).when(converges(facts), 5).decision.events[0]?.payload.reason;

@@ -147,10 +147,10 @@ function suspended(head: Head, payload: ClaimEventPayloads['suspended'], atMs: n
   return { claim, gate };
 }
 
-type OpenedGate = Pick<Gate, 'iteration' | 'candidate_sha256' | 'candidate'>;
+type OpenedGate = Pick<Gate, 'iteration' | 'candidate_sha256' | 'candidate' | 'failing'>;
 const openGate = (
   { generation }: Head,
-  { iteration, candidate_sha256, candidate }: OpenedGate,
+  { iteration, candidate_sha256, candidate, failing }: OpenedGate,
   opened_at_ms: number,
 ): Gate => ({
   generation,
@@ -159,6 +159,7 @@ const openGate = (
   decision: null,
   reviewer: null,
   opened_at_ms,
+  ...(failing === undefined ? {} : { failing }),
   candidate,
 });
 

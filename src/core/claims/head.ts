@@ -1,3 +1,5 @@
+import type { FailingCheck } from '../contract/checks.js';
+
 /** States of a claim. A completed claim is RELEASED with the reason COMPLETED. */
 export const CLAIM_STATES = ['ACTIVE', 'SUSPENDED', 'EXPIRED', 'RELEASED', 'SUPERSEDED'] as const;
 export type ClaimState = (typeof CLAIM_STATES)[number];
@@ -60,6 +62,8 @@ export interface Gate {
   readonly reviewer: string | null;
   /** When the candidate was put before a person. Missing in heads that an earlier version stored. */
   readonly opened_at_ms?: number;
+  /** Required checks that the candidate has not passed. An approval cannot replace them. */
+  readonly failing?: readonly FailingCheck[];
   /** Set if a submission was escalated: an approval accepts exactly this result. */
   readonly candidate: SubmittedResult | null;
 }

@@ -63,5 +63,8 @@ export const evidencePolicyStatus = named(
   }),
 );
 
+/** Of a candidate that a run hands to a person. */
+export const FAILING_CHECKS_MAX = 20;
+export const FAILING_TEXT_MAX = 300;
 export type FailingCheck = ReplyOf<typeof failingCheck>;
 export type EffectiveCheck = ReplyOf<typeof effectiveCheck>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { agentIdSchema, requestIdSchema, sessionIdSchema } from '../ids.js';
-import { checkReports } from './checks.js';
+import { checkReports, FAILING_CHECKS_MAX, FAILING_TEXT_MAX } from './checks.js';
 import { offlineFields } from './offline.js';
 import {
   boundedText,
@@ -94,6 +94,11 @@ export const submitBody = z
 export const suspendBody = holderBody({
   iteration: iteration.optional(),
   candidate_sha256: sha256Schema.optional(),
+  failing: z
+    .array(z.strictObject({ name: boundedText(FAILING_TEXT_MAX), says: boundedText(FAILING_TEXT_MAX) }))
+    .max(FAILING_CHECKS_MAX)
+    .optional()
+    .describe('required checks that the candidate has not passed; with one, it cannot be approved'),
   ...offlineFields,
 });
 export const resumeBody = holderBody(offlineFields);

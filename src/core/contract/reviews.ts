@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { REVIEW_DECISIONS } from '../claims/head.js';
 import { LINK_DAYS_MAX, TOKEN_LENGTH_MAX } from '../engine/review-link.js';
 import { agentIdSchema } from '../ids.js';
+import { failingCheck } from './checks.js';
 import { boundedCount, edgeName, featureId, singleLineText, text } from './methodology-fields.js';
 import { offlineEvent, offlineEventId } from './offline.js';
 import {
@@ -67,6 +68,10 @@ const pendingReview = named(
       .nullable()
       .describe('files that the candidate would write; at most 100 are listed'),
     file_count: count,
+    failing: z
+      .array(failingCheck)
+      .exactOptional()
+      .describe('required checks that the candidate has not passed; with one, it cannot be approved'),
     /** The edge's checks that only a human can pass. */
     human_checks: z.array(z.object({ name: text, criterion: text })),
     next: text,

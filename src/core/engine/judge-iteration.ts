@@ -1,4 +1,9 @@
-import type { EffectiveCheck } from '../contract/checks.js';
+import {
+  type EffectiveCheck,
+  FAILING_CHECKS_MAX,
+  FAILING_TEXT_MAX,
+  type FailingCheck,
+} from '../contract/checks.js';
 import { type AuthorityDecision, REVIEW_CAUSES } from '../methodology/definition/authority.js';
 import { judgeConvergence } from '../methodology/definition/convergence.js';
 import type { Budget } from '../methodology/definition/engine-settings.js';
@@ -8,7 +13,7 @@ import { omittedChecksMessage } from './guarded-check-files.js';
 import type { ESCALATION_REASONS, HumanDecision, IterationVerdict } from './run-data.js';
 import { saysOf } from './says.js';
 
-type EscalationReason = (typeof ESCALATION_REASONS)[number];
+export type EscalationReason = (typeof ESCALATION_REASONS)[number];
 type Outcome = Pick<CheckOutcome, 'name' | 'type' | 'result'>;
 
 export interface IterationFacts {
@@ -66,6 +71,20 @@ export function failingCheckNames(
     .map(({ name }) => name)
     .filter((name) => judged.has(name))
     .sort();
+}
+
+/** What keeps the candidate from an approval: the first required checks of programs and models that have not passed. */
+export function failingChecks(
+  checks: readonly EffectiveCheck[],
+  outcomes: readonly (Outcome & Pick<CheckOutcome, 'says'>)[],
+): readonly FailingCheck[] {
+  const shortened = (text: string): string => text.slice(0, FAILING_TEXT_MAX);
+  return judgeConvergence(checks, automatic(outcomes))
+    .failing.slice(0, FAILING_CHECKS_MAX)
+    .map(({ name, says }) => {
+      const reported = outcomes.find((outcome) => outcome.name === name)?.says;
+      return { name: shortened(name), says: shortened(reported ? `${says} ${reported}` : says) };
+    });
 }
 
 const automatic = (outcomes: readonly Outcome[]): readonly Outcome[] =>

@@ -104,7 +104,18 @@ export const claimPayloadSchemas = {
   }),
   suspended: signed({
     until: isoTimestamp,
-    gate: z.strictObject({ iteration: nonNegativeInteger, candidate_sha256: eventSha256 }).exactOptional(),
+    gate: z
+      .strictObject({
+        iteration: nonNegativeInteger,
+        candidate_sha256: eventSha256,
+        /** The first of the required checks that the candidate has not passed. */
+        failing: z
+          .array(z.strictObject({ name: textUpTo(1024), says: textUpTo(1024) }))
+          .max(20)
+          .readonly()
+          .exactOptional(),
+      })
+      .exactOptional(),
   }),
   resumed: signed(leaseFields),
   accepted: signed({

@@ -1,8 +1,13 @@
+import type { FailingCheck } from '../../core/contract/checks.js';
 import type { CheckOutcome } from '../../core/engine/check-outcome.js';
-import { failingCheckNames, judgeIteration } from '../../core/engine/judge-iteration.js';
+import {
+  type EscalationReason,
+  failingCheckNames,
+  failingChecks,
+  judgeIteration,
+} from '../../core/engine/judge-iteration.js';
 import {
   ENGINE_ERRORS,
-  type ESCALATION_REASONS,
   type IterationVerdict,
   type RunData,
   type StepResult,
@@ -120,13 +125,13 @@ export async function escalateStep(
   // A candidate that has passed waits as a result: who approves it accepts it.
   if (reason === 'NOT_AUTHORISED') await submitCandidate(services, data);
   // A rejection has ended the claim.
-  else if (reason !== 'REJECTED') await suspend(services, data, reason !== 'BASE_DIFFERS');
+  else if (reason !== 'REJECTED') await suspend(services, data, reason);
   await endRun(services, call, 'ESCALATED', reason, says);
   return { reason };
 }
 
 function escalationOf({ run, verdict, failure }: RunData): {
-  reason: (typeof ESCALATION_REASONS)[number];
+  reason: EscalationReason;
   says: string;
 } {
   // A failure comes after the verdict, which may be from an earlier iteration.
@@ -155,21 +160,33 @@ const stuckAdvice = (feature: string, edge: string): string =>
  * There may be no candidate yet, or none that a person can judge: then no gate is opened. A claim that cannot be
  * suspended is lost: the edge belongs to another executor, or a person has accepted the candidate meanwhile.
  */
-async function suspend(
-  { coordination }: EngineServices,
-  data: RunData,
-  canBeReviewed: boolean,
-): Promise<void> {
+async function suspend(services: EngineServices, data: RunData, reason: EscalationReason): Promise<void> {
   const { generation, claim_id, session_id } = claimOf(data);
   const handle = { task_id: subjectOf(data), session_id, claim_id, expected_generation: generation };
+  const failing = LIMIT_REASONS.has(reason) ? await failingOf(services, data) : [];
   const gate =
-    data.candidate === undefined || !canBeReviewed
+    data.candidate === undefined || reason === 'BASE_DIFFERS'
       ? {}
-      : { iteration: data.iteration, candidate_sha256: data.candidate.sha256 };
-  const reply = await coordination.suspendClaim({ ...handle, ...gate });
+      : {
+          iteration: data.iteration,
+          candidate_sha256: data.candidate.sha256,
+          ...(failing.length > 0 ? { failing } : {}),
+        };
+  const reply = await services.coordination.suspendClaim({ ...handle, ...gate });
   if (isCoordinationFailure(reply)) throw coordinationError(reply);
   if (!reply.success)
     throw engineError('claimLost', `The claim could not be suspended: ${reply.reason}. ${reply.next}`);
+}
+
+/** The run has ended at a limit, so checks of its last candidate may have failed. */
+const LIMIT_REASONS: ReadonlySet<EscalationReason> = new Set(['MAX_ITERATIONS', 'STUCK', 'BUDGET_SPENT']);
+
+/** The last iteration may have no outcomes: then those of the candidate are in the findings of the one before. */
+async function failingOf({ blobs }: EngineServices, data: RunData): Promise<readonly FailingCheck[]> {
+  const { checks } = await edgePlanOf(blobs, data);
+  const outcomes = await outcomesOf(blobs, data);
+  const judged = outcomes.length > 0 ? outcomes : ((await findingsOf(blobs, data))?.outcomes ?? []);
+  return failingChecks(checks, judged);
 }
 
 async function endRun(

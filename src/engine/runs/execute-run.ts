@@ -2,6 +2,7 @@ import type { StateMachine } from '../../core/engine/asl.js';
 import type { Cost } from '../../core/engine/check-outcome.js';
 import { functionName } from '../../core/engine/compile-machine.js';
 import { decidedEnd, mayBeDecidedByPerson, overruledEnd } from '../../core/engine/decided-end.js';
+import { runToRevise } from '../../core/engine/requested-changes.js';
 import {
   type BlobReference,
   handlerResults,
@@ -128,11 +129,12 @@ async function continueRun(
   request: RunRequest,
   services: EngineServices,
   host: RunHost,
-  { open, runs, events, author, claim, retryOf = open?.retry_of ?? null }: ContinuedRun,
+  { open, runs, events, author, claim, retryOf: given }: ContinuedRun,
   signal: AbortSignal,
 ): Promise<RunEnd> {
   const { coordination, blobs } = services;
   const { subject, generation } = author;
+  const retryOf = given ?? (open === undefined ? runToRevise(runs, events) : open.retry_of);
   const run_id = open?.run_id ?? host.newRunId(claim.claim_id, runs.length);
   const machine =
     open === undefined || open.machine === null
@@ -146,7 +148,7 @@ async function continueRun(
   host.onStart?.({ run_id, machine, generation });
   const failures = failedSteps(events, run_id);
   const journal = new RunJournal(coordination, blobs, author, run_id, open ?? null, failures);
-  const retried = await retriedFindings(blobs, runs, retryOf);
+  const retried = await retriedFindings(blobs, runs, retryOf, events);
   const says = await runSteps(request, services, host, { machine, journal, claim, retried }, signal);
   const run = await runOf(services, subject, run_id);
   if (run === undefined) return claimLost(run_id, RUN_LOST);

@@ -20,18 +20,25 @@ ${section(
   review.human_checks.map(({ name, criterion }) => html(`${name}: ${criterion}`)),
 )}
 ${section(checksTitle(review), checkItems(review))}
+${section('Required checks that have not passed: it cannot be approved', failingItems(review))}
 ${section(`Files (${review.file_count})`, fileItems(review))}
 <p>Your decision applies to exactly this candidate, and you can decide once.</p>
 <form method="post" action="/reviews/link" autocomplete="off">
 <input type="hidden" name="token" value="${html(token)}">
 <p><label for="comment">Comment for the agent</label><br>
 <textarea id="comment" name="comment" rows="6" maxlength="4000"></textarea></p>
-<p class="decisions"><button class="good" name="decision" value="APPROVED">Approve</button>
+<p class="decisions">${approveButton(review)}
 <button name="decision" value="CHANGES_REQUESTED">Request changes</button>
 <button class="bad" name="decision" value="REJECTED">Reject</button></p>
 </form>`,
   );
 }
+
+const approveButton = ({ failing = [] }: PendingReview): string =>
+  failing.length > 0 ? '' : '<button class="good" name="decision" value="APPROVED">Approve</button>';
+
+const failingItems = ({ failing = [] }: PendingReview): string[] =>
+  failing.map(({ name, says }) => html(`${name}: ${says}`));
 
 /** A page that only says something. */
 export const messagePage = (title: string, ...sentences: readonly string[]): string =>

@@ -4,7 +4,14 @@ import { type BaseDigests, readBases } from './base-record.js';
 import { beginDrafts } from './begin.js';
 import { type DraftPaths, findDraftPaths, type ProjectFolder } from './draft-paths.js';
 import { type DraftRefusal, draftRefusal, isDraftRefusal } from './refusal.js';
-import { contentDigest, type FoundFile, isFileContent, readBelow, readSafely, walkFiles } from './safe-read.js';
+import {
+  contentDigest,
+  type FoundFile,
+  isFileContent,
+  readBelow,
+  readSafely,
+  walkFiles,
+} from './safe-read.js';
 import { writeBelow } from './safe-write.js';
 import { Worktree, type WorktreeScope } from './worktree.js';
 

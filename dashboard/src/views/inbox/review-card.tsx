@@ -16,6 +16,7 @@ const ANSWERS = [
 /** A candidate that waits for a decision. The decision names exactly the candidate that is shown. */
 export function ReviewCard({ item, onAnswered, onRefused }: { item: ItemOf<'review'> } & AnswerListener) {
   const { review } = item;
+  const { failing = [] } = review;
   const { task_id, generation, iteration, candidate_sha256, agent_id, agent_role, deadline } = review;
   const named = { task_id, generation, iteration, candidate_sha256 };
   return (
@@ -35,6 +36,18 @@ export function ReviewCard({ item, onAnswered, onRefused }: { item: ItemOf<'revi
       </p>
       <CheckCounts evaluators={review.evaluators} />
       <Candidate review={review} />
+      {failing.length === 0 ? null : (
+        <>
+          <p>Required checks have not passed, so it cannot be approved:</p>
+          <ul>
+            {failing.map(({ name, says }) => (
+              <li key={name}>
+                <ForeignText text={`${name}: ${says}`} />
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
       {review.human_checks.length === 0 ? null : (
         <>
           <p>Only a person can pass these checks:</p>
@@ -50,7 +63,7 @@ export function ReviewCard({ item, onAnswered, onRefused }: { item: ItemOf<'revi
       <AnswerForm
         draftKey={item.key}
         operation="decide_review"
-        answers={ANSWERS}
+        answers={failing.length === 0 ? ANSWERS : ANSWERS.filter(({ decision }) => decision !== 'APPROVED')}
         send={(decision, comment) => command('decide_review', { ...named, decision, ...comment })}
         onRefused={onRefused}
         onAnswered={(name) => onAnswered(`${name}: ${task_id}, generation ${generation}`)}

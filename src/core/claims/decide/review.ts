@@ -20,6 +20,11 @@ export function decideReview(head: Head, command: ReviewCommand, context: Decisi
   if (head.claim?.state !== 'SUSPENDED' || canTakeOver(head, context.now_ms, context.rules)) {
     return refuse(head, 'STALE_REVIEW');
   }
+  const [open] = gate.failing ?? [];
+  if (command.decision === 'APPROVED' && open !== undefined)
+    return refuse(head, 'NOT_CONVERGED', {
+      says: `Not all checks have passed, and an approval cannot replace them. ${open.name}: ${open.says} Request changes with a comment, which the next iteration reads; or reject the candidate; or change the checks of the edge, then request changes.`,
+    });
   // Approval accepts the candidate as the result, so its inputs must be current, as for every submission.
   const accepted = command.decision === 'APPROVED' ? gate.candidate : null;
   if (accepted !== null && head.claim.inputs !== command.inputs) return refuse(head, 'DEPENDENCY_CHANGED');
