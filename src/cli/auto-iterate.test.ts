@@ -132,7 +132,9 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     const unconfirmed = await gen(project, 'iterate', '--auto', '--role', 'full_stack', '--unsandboxed');
     expect(unconfirmed.err).toContain('gen iterate --auto --role full_stack --unsandboxed --yes');
     const failed = await auto(project);
-    expect(failed.err).toMatch(/Confirmed in .*:\n {2}has_docs: test -d docs/);
+    expect(failed.err).toMatch(
+      /Confirmed in .*:\n {2}constructor .*: sh -c 'exit 1'\n {2}has_docs: test -d docs/,
+    );
     const [, id] = /Next: gen runs retry (\S+)/.exec(failed.out) ?? [];
     const retried = await gen(project, 'runs', 'retry', String(id), '--role', 'full_stack');
     expect(retried.out).toContain(`Execute it: gen iterate ${SUBJECT} --role full_stack`);

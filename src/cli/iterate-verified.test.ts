@@ -86,7 +86,7 @@ await onProgram('bwrap', await missingSandbox(), () => {
     const keys = join(await temporaryFolder(), 'runner.pem');
     expect((await run('runner', 'enrol', '--key', keys)).code).toBe(0);
     const runner = await startProcess(cwd, home, 'runner', 'run', '--root', '.', '--key', keys);
-    const ended = await run('iterate', SUBJECT, '--role', 'architect');
+    const ended = await run('iterate', SUBJECT, '--yes', '--role', 'architect');
     expect(ended, ended.out).toMatchObject({ code: 0 });
     expect(await runner.firstLine).toContain('answers fail');
     // The process of gen up promotes the result.
@@ -113,7 +113,7 @@ await onProgram('bwrap', await missingSandbox(), () => {
     await writeProjectFile(base, 'bin/answer', 'old');
     expect((await run('runner', 'enrol', '--key', keys)).code).toBe(0);
     await startProcess(cwd, home, 'runner', 'run', '--root', base, '--key', keys);
-    const ended = await run('iterate', SUBJECT, '--role', 'architect', '--json');
+    const ended = await run('iterate', SUBJECT, '--yes', '--role', 'architect', '--json');
     const stopped = JSON.parse(ended.out) as Run;
     expect([ended.code, stopped]).toMatchObject([
       3,
@@ -127,13 +127,13 @@ await onProgram('bwrap', await missingSandbox(), () => {
     ]);
     await writeProjectFile(base, 'bin/answer', 'committed later');
     expect((await run('runs', 'retry', stopped.run_id, '--role', 'architect')).code).toBe(0);
-    const retried = await run('iterate', SUBJECT, '--role', 'architect');
+    const retried = await run('iterate', SUBJECT, '--yes', '--role', 'architect');
     expect(retried, retried.out).toMatchObject({ code: 0 });
   }, 180_000);
 
   test('without a runner the run says so at once, constructs nothing and is handed to a person', async () => {
     const { run, client } = await openVerifiedWorkspace();
-    const ended = await run('iterate', SUBJECT, '--role', 'architect');
+    const ended = await run('iterate', SUBJECT, '--yes', '--role', 'architect');
     expect([ended.code, ended.out]).toEqual([3, expect.stringMatching(/no runner is\s+enrolled/)]);
     const proposed = await client.events({ type: 'CANDIDATE_PROPOSED' });
     expect('events' in proposed && proposed.events).toEqual([]);

@@ -51,3 +51,51 @@ test('gen runs lists, shows, cancels and retries runs, by the beginning of their
   expect(again).toMatchObject({ code: 1, err: expect.stringContaining('RUN_ENDED') });
   expect((await gen(terminal, 'status', '--health')).out).toContain('spent by runs');
 });
+
+/** An edge whose constructor and check are real commands, under a profile with these evaluators. */
+async function projectWith(...evaluators: string[]) {
+  const { cwd, env } = await createProject({
+    [PROFILE_FILE]: profileWith(...evaluators),
+    '.ai-workspace/graph/edges/intent_requirements.yml': `edge: "intent→requirements"
+checklist:
+  - { name: has_docs, type: deterministic, criterion: "It is there", required: true, command: "test -d docs" }
+construct: { type: command, command: [sh, -c, "mkdir docs && echo done > docs/a.md"] }
+`,
+  });
+  return { cwd, env: { ...env, PATH: process.env.PATH ?? '' } };
+}
+const SUBJECT = `${FEATURE_ID}#intent_requirements`;
+const PROFILE_FILE = '.ai-workspace/profiles/minimal.yml';
+const profileWith = (...evaluators: string[]) =>
+  `profile: minimal\ngraph: {include: ["intent→requirements"]}\nevaluators: {default: [${evaluators}]}\n`;
+const onOneLine = (text: string) => text.replace(/\s+/g, ' ');
+const RUN_OPTIONS = ['--yes', '--unsandboxed'];
+
+test('gen iterate refuses an edge without a check that a candidate can pass; gen check and --dry-run warn', async () => {
+  const project = await projectWith('agent');
+  const sentence = 'intent_requirements has no required check under the profile minimal';
+  const refused = await gen(project, 'iterate', SUBJECT, ...RUN_OPTIONS);
+  expect([refused.code, onOneLine(refused.err)]).toEqual([1, expect.stringContaining(sentence)]);
+  expect((await gen(project, 'runs')).out).toContain('No edge has been run');
+  for (const argv of [
+    ['check', SUBJECT, ...RUN_OPTIONS],
+    ['iterate', SUBJECT, '--dry-run'],
+  ])
+    expect(onOneLine((await gen(project, ...argv)).err)).toContain(sentence);
+  await writeProjectFile(project.cwd, PROFILE_FILE, profileWith('deterministic'));
+  const ended = await gen(project, 'iterate', SUBJECT, ...RUN_OPTIONS, '--role', 'full_stack');
+  expect(ended.out).toContain(`CONVERGED ${SUBJECT}`);
+}, 60_000);
+
+test('gen iterate refuses an unknown role and an unknown edge with the closest names', async () => {
+  const project = await projectWith('deterministic');
+  for (const target of [[SUBJECT], ['--auto']]) {
+    const refused = await gen(project, 'iterate', ...target, ...RUN_OPTIONS, '--role', 'full_stakk');
+    expect(refused.code).toBe(2);
+    expect(onOneLine(refused.err)).toContain('no role full_stakk. Did you mean full_stack?');
+  }
+  const unknown = await gen(project, 'iterate', `${FEATURE_ID}#intent_requirement`, ...RUN_OPTIONS);
+  expect(unknown.code).toBe(1);
+  expect(onOneLine(unknown.err)).toContain('no edge intent_requirement. Did you mean intent_requirements?');
+  expect((await gen(project, 'runs')).out).toContain('No edge has been run');
+}, 60_000);

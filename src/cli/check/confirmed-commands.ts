@@ -8,9 +8,11 @@ import { countText, singleLine } from '../output/text.js';
 import { JsonRecordFolder, recordName } from '../state/json-record-folder.js';
 import { userFolder } from '../state/user-folder.js';
 
-/** A command of a project's check, and its digest. */
+/** A command that comes with the repository, and its digest. */
 export interface ProjectCommand {
-  readonly check: EffectiveCheck;
+  /** What runs it: the name of a check, or `constructor`. */
+  readonly name: string;
+  readonly command: string;
   readonly command_sha256: string;
 }
 
@@ -26,18 +28,38 @@ export async function checksWithConfirmedCommand(
   root: string,
   checks: readonly EffectiveCheck[],
 ): Promise<EffectiveCheck[]> {
-  const folder = confirmationsOf(context);
   const confirmed: EffectiveCheck[] = [];
   for (const check of checks) {
-    const runnable = runnableCheck(check);
-    if ('says' in runnable) continue;
-    if ((await folder.get(recordName(root, runnable.command_sha256))) !== null) confirmed.push(check);
+    const commands = checkCommands([check]);
+    if (commands.length > 0 && (await unconfirmedCommands(context, root, commands)).length === 0)
+      confirmed.push(check);
   }
   return confirmed;
 }
 
+/** The commands of the deterministic checks that can be run. */
+export const checkCommands = (checks: readonly EffectiveCheck[]): ProjectCommand[] =>
+  checks.flatMap((check) => {
+    const runnable = check.type === 'deterministic' ? runnableCheck(check) : null;
+    if (runnable === null || 'says' in runnable) return [];
+    return [{ name: check.name, command: check.command ?? '', command_sha256: runnable.command_sha256 }];
+  });
+
 const confirmationsOf = (context: CommandContext) =>
   new JsonRecordFolder<Confirmation>(join(userFolder(context.io), 'confirmed-commands'));
+
+/** Those commands that no person has confirmed for this project. */
+export async function unconfirmedCommands(
+  context: CommandContext,
+  root: string,
+  commands: readonly ProjectCommand[],
+): Promise<ProjectCommand[]> {
+  const folder = confirmationsOf(context);
+  const unconfirmed: ProjectCommand[] = [];
+  for (const command of commands)
+    if ((await folder.get(recordName(root, command.command_sha256))) === null) unconfirmed.push(command);
+  return unconfirmed;
+}
 
 /**
  * Commands come with the repository, whose author may be anyone. Each is run only after a person has confirmed it once
@@ -49,14 +71,9 @@ export async function confirmCommands(
   commands: readonly ProjectCommand[],
   { isConfirmed, howToConfirm }: { readonly isConfirmed: boolean; readonly howToConfirm: string },
 ): Promise<void> {
-  const folder = confirmationsOf(context);
-  const nameOf = ({ command_sha256 }: ProjectCommand) => recordName(root, command_sha256);
-  const unconfirmed: ProjectCommand[] = [];
-  for (const command of commands) if ((await folder.get(nameOf(command))) === null) unconfirmed.push(command);
+  const unconfirmed = await unconfirmedCommands(context, root, commands);
   if (unconfirmed.length === 0) return;
-  const lines = unconfirmed.map(
-    ({ check }) => `  ${singleLine(check.name)}: ${singleLine(check.command ?? '')}`,
-  );
+  const lines = unconfirmed.map(({ name, command }) => `  ${singleLine(name)}: ${singleLine(command)}`);
   const what = `${countText(unconfirmed.length, 'command')} of this repository`;
   if (isConfirmed) context.printNotice([`Confirmed in ${singleLine(root)}:`, ...lines].join('\n'));
   else {
@@ -67,8 +84,7 @@ export async function confirmCommands(
         `${what} must be confirmed by a person before the first run. Read the list above, then: ${howToConfirm}. Nothing was run.`,
       );
   }
-  for (const command of unconfirmed) {
-    const { check, command_sha256 } = command;
-    await folder.put(nameOf(command), { root, command: check.command ?? '', command_sha256 });
-  }
+  const folder = confirmationsOf(context);
+  for (const { command, command_sha256 } of unconfirmed)
+    await folder.put(recordName(root, command_sha256), { root, command, command_sha256 });
 }

@@ -1,3 +1,4 @@
+import { edgePlan, nothingToPass } from '../../core/engine/edge-plan.js';
 import { leftOutByProfile, leftOutOnEdge } from '../../core/methodology/definition/left-out-human-checks.js';
 import { profileOf } from '../../core/methodology/definition/profile.js';
 import { parseMethodology } from '../../core/methodology/definition/read-methodology.js';
@@ -6,8 +7,8 @@ import type { Workspace } from '../../workspace/workspace.js';
 import type { CommandContext } from '../context.js';
 import { readConfiguration } from '../engine/workspace-services.js';
 
-/** Names the human checks of the edge that do not count under the feature's profile. */
-export async function warnAboutHumanChecks(
+/** Names the human checks of the edge that do not count under the feature's profile, and a checklist that nothing can pass. */
+export async function warnAboutChecklist(
   context: CommandContext,
   { feature_id, edge }: { readonly feature_id: string; readonly edge: string },
 ): Promise<void> {
@@ -17,8 +18,13 @@ export async function warnAboutHumanChecks(
   const configuration = await readConfiguration(workspace, genesis, feature_id).catch(() => null);
   if (configuration === null) return;
   const { methodology, feature } = configuration;
-  const message = leftOutOnEdge(methodology, profileOf(methodology, feature), edge);
-  if (message !== null) context.warn(message);
+  const profile = profileOf(methodology, feature);
+  const isKnown = methodology.topology.transitions.some((one) => one.edge === edge);
+  const messages = [
+    leftOutOnEdge(methodology, profile, edge),
+    isKnown ? nothingToPass(edgePlan(methodology, feature, edge), profile.name) : null,
+  ];
+  for (const message of messages) if (message !== null) context.warn(message);
 }
 
 /** The same for all profiles that the project uses: its default, and the profiles of its features. */

@@ -1,10 +1,9 @@
-import type { EffectiveCheck } from '../../core/contract/checks.js';
 import type { RunCheck } from '../../engine/checks/check-runner.js';
 import type { CommandExecutor } from '../../engine/checks/command-executor.js';
-import { checkRunner, runnableCheck } from '../../engine/checks/run-check.js';
+import { checkRunner } from '../../engine/checks/run-check.js';
 import type { CommandContext } from '../context.js';
 import { chooseExecutor } from './choose-executor.js';
-import { confirmCommands } from './confirmed-commands.js';
+import { confirmCommands, type ProjectCommand } from './confirmed-commands.js';
 import { withGapsInProcess } from './gaps-in-process.js';
 
 export interface CheckRunnerOptions {
@@ -14,19 +13,13 @@ export interface CheckRunnerOptions {
   readonly howToConfirm: string;
 }
 
-/** What runs the commands of a repository's checks: after a person has confirmed them, and in a sandbox. */
+/** What runs the commands of a repository's checks: after a person has confirmed `commands`, and in a sandbox. */
 export async function openExecutor(
   context: CommandContext,
   root: string,
-  checks: readonly EffectiveCheck[],
+  commands: readonly ProjectCommand[],
   { isConfirmed, isUnsandboxed, howToConfirm }: CheckRunnerOptions,
 ): Promise<CommandExecutor> {
-  const commands = checks.flatMap((check) => {
-    const runnable = check.type === 'deterministic' ? runnableCheck(check) : null;
-    return runnable === null || 'says' in runnable
-      ? []
-      : [{ check, command_sha256: runnable.command_sha256 }];
-  });
   await confirmCommands(context, root, commands, { isConfirmed, howToConfirm });
   return withGapsInProcess(await chooseExecutor(context, isUnsandboxed), context);
 }
@@ -34,6 +27,6 @@ export async function openExecutor(
 export const openCheckRunner = async (
   context: CommandContext,
   root: string,
-  checks: readonly EffectiveCheck[],
+  commands: readonly ProjectCommand[],
   options: CheckRunnerOptions,
-): Promise<RunCheck> => checkRunner(await openExecutor(context, root, checks, options));
+): Promise<RunCheck> => checkRunner(await openExecutor(context, root, commands, options));

@@ -10,7 +10,8 @@ import { runChecks } from '../../engine/checks/run-checks.js';
 import { type CandidateFile, createWorkCopy, isCopyRefusal } from '../../engine/checks/work-copy.js';
 import { readCandidateFiles } from '../check/candidate-files.js';
 import { checkResultLines, lastLines } from '../check/check-table.js';
-import { warnAboutHumanChecks } from '../check/left-out-checks.js';
+import { checkCommands } from '../check/confirmed-commands.js';
+import { warnAboutChecklist } from '../check/left-out-checks.js';
 import { openExecutor } from '../check/open-check-runner.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
@@ -44,13 +45,14 @@ command or there is no sandbox, 130 stopped by a signal.`,
     const checks = await deterministicChecks(context, taskId, name);
     const words = [taskId, ...(name === undefined ? [] : [name]), '--yes'];
     const howToConfirm = `${genCommand('check', ...words)}${context.repeatedOptions()}`;
-    const executor = await openExecutor(context, root, checks, { isConfirmed, isUnsandboxed, howToConfirm });
+    const options = { isConfirmed, isUnsandboxed, howToConfirm };
+    const executor = await openExecutor(context, root, checkCommands(checks), options);
     const files = await candidateOf(context, taskId);
     const results = await runOnCopy(context, { root, files, checks, executor });
     if (results === null) return;
     showResults(context, taskId, files, executor, results);
     const { feature_id = '', edge: edgeName = '' } = subjectKeys(taskId);
-    await warnAboutHumanChecks(context, { feature_id, edge: edgeName });
+    await warnAboutChecklist(context, { feature_id, edge: edgeName });
   },
 });
 

@@ -1,16 +1,19 @@
+import { didYouMean } from '../../core/closest-names.js';
 import { compileMachine } from '../../core/engine/compile-machine.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
 import { canonicalEdge } from '../../core/methodology/definition/edge-name.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import { isCoordinationFailure } from '../../engine/coordination.js';
 import type { RunEnd } from '../../engine/runs/execute-run.js';
-import { warnAboutHumanChecks } from '../check/left-out-checks.js';
+import { warnAboutChecklist } from '../check/left-out-checks.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { autoIterate } from '../engine/auto-iterate.js';
 import { noConstructor, readEdgePlan, runEdge } from '../engine/run-edge.js';
+import { readConfiguration } from '../engine/workspace-services.js';
 import { EXIT, failureWithCode, wrongUsage } from '../exit.js';
 import { checklistText, reportStopped, showRun } from '../output/run.js';
+import { joinFirst } from '../output/text.js';
 import { reportRefusal } from '../replies.js';
 import { abortOnStop } from '../stop.js';
 
@@ -22,9 +25,12 @@ export const iterateCommand = command('iterate [id]', {
     '--role <role>': 'agent role to work in',
     '--dry-run': 'print the checklist and the state machine, and change nothing',
     '--unsandboxed': 'run checks without a sandbox',
-    '--yes': 'confirm the commands of the checks',
+    '--yes': 'confirm the commands of the constructor, the evaluator and the checks',
   },
   help: `
+Commands of constructors, evaluators and checks come with the repository: each must be confirmed once, and again when it
+changes. Until then nothing is run, and the exit code is 3.
+
 An interrupted run resumes after its last completed step. If a person must decide, the exit code is 3: decide with
 gen review, then run the command again.
 
@@ -47,6 +53,7 @@ Examples:
       if (isAuto) throw wrongUsage('--dry-run shows one edge. Omit --auto, and pass FEATURE#EDGE.');
       return showMachine(context, edgeOf(id));
     }
+    if (role !== undefined) await assertKnownRole(context, role);
     const confirm = howToConfirm(context, id, { isAuto, isLoop, isUnsandboxed, role });
     const runOptions = { role, isUnsandboxed, isConfirmed, howToConfirm: confirm };
     const stop = abortOnStop(context.io);
@@ -63,6 +70,16 @@ Examples:
     }
   },
 });
+
+/** A role that the project does not have could not converge any edge, and only the end of the run would say so. */
+async function assertKnownRole(context: CommandContext, role: string): Promise<void> {
+  const { methodology } = await readConfiguration(context.requireWorkspace(), await context.genesis(), null);
+  const names = Object.keys(methodology.roles.roles);
+  if (names.includes(role)) return;
+  const known = names.length === 0 ? 'It has none.' : `Its roles: ${joinFirst(names, ROLES_SHOWN_MAX)}.`;
+  throw wrongUsage(`The project has no role ${role}.${didYouMean(role, names)} ${known}`);
+}
+const ROLES_SHOWN_MAX = 20;
 
 /** The same command line, with `--yes`. */
 function howToConfirm(
@@ -90,7 +107,7 @@ async function showMachine(context: CommandContext, edge: EdgeName): Promise<voi
   const plan = await readEdgePlan(context, edge);
   const compiled = compileMachine(plan);
   const missing = plan.construct === null ? [noConstructor(plan.edge)] : [];
-  await warnAboutHumanChecks(context, edge);
+  await warnAboutChecklist(context, edge);
   context.show({ checks: plan.checks, ...compiled }, () => [
     checklistText(plan.checks, compiled, context),
     ...missing,

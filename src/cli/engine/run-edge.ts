@@ -1,14 +1,18 @@
 import type { Genesis } from '../../client/index.js';
+import { didYouMean } from '../../core/closest-names.js';
 import { planFault } from '../../core/engine/compile-machine.js';
-import { type EdgePlan, edgePlan, unjudgedChecks } from '../../core/engine/edge-plan.js';
+import { type EdgePlan, edgePlan, nothingToPass, unjudgedChecks } from '../../core/engine/edge-plan.js';
 import { reviewToDecide } from '../../core/engine/review-to-decide.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
+import { profileOf } from '../../core/methodology/definition/profile.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import type { RunCheck } from '../../engine/checks/check-runner.js';
 import { executeRun, type RunEnd, type RunHost } from '../../engine/runs/execute-run.js';
 import { processTimer } from '../../engine/runs/keep-claim.js';
 import { derivedRunId } from '../../engine/runs/run-events.js';
-import { openCheckRunner } from '../check/open-check-runner.js';
+import { agentCommands, assertAgentsConfirmed } from '../check/agent-commands.js';
+import { checkCommands, confirmCommands } from '../check/confirmed-commands.js';
+import { type CheckRunnerOptions, openCheckRunner } from '../check/open-check-runner.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure, failureWithCode, wrongUsage } from '../exit.js';
 import { unwrapReply } from '../replies.js';
@@ -42,8 +46,9 @@ export async function readEdgePlan(
 ): Promise<EdgePlan> {
   const genesis = await context.genesis();
   const { methodology, feature } = await readConfiguration(context.requireWorkspace(), genesis, feature_id);
-  if (!methodology.topology.transitions.some((one) => one.edge === edge))
-    throw new CommandFailure(`The graph has no edge ${edge}. Its edges: gen zoom`);
+  const edges = methodology.topology.transitions.map((one) => one.edge);
+  if (!edges.includes(edge))
+    throw new CommandFailure(`The graph has no edge ${edge}.${didYouMean(edge, edges)} Its edges: gen zoom`);
   const plan = edgePlan(methodology, feature, edge, await evidencePolicy(genesis));
   const fault = planFault(plan);
   if (fault !== null) throw wrongUsage(fault);
@@ -62,14 +67,13 @@ export async function runEdge(
   const { methodology, feature } = await readConfiguration(workspace, genesis, feature_id);
   const plan = await readEdgePlan(context, { feature_id, edge });
   if (plan.construct === null) throw wrongUsage(noConstructor(edge));
+  const fault = nothingToPass(plan, profileOf(methodology, feature).name);
+  if (fault !== null) throw new CommandFailure(fault);
   const unjudged = unjudgedChecks(plan);
   if (unjudged.length > 0) throw wrongUsage(noEvaluator(edge, unjudged));
   await refuseInReview(genesis, { feature_id, edge });
   const options = { isConfirmed, isUnsandboxed, howToConfirm };
-  const runCheck =
-    plan.evidence === 'verified'
-      ? refuseLocalChecks
-      : await openCheckRunner(context, workspace.root, plan.checks, options);
+  const runCheck = await openRunCheck(context, workspace.root, plan, options);
   const { tenant: tenant_id, project: project_id } = await context.target();
   const agent_id = await executorName(context);
   const services = workspaceServices({
@@ -77,6 +81,7 @@ export async function runEdge(
     genesis,
     agent_id,
     agent_role: role ?? null,
+    assertConfirmed: (pinned) => assertAgentsConfirmed(context, workspace.root, pinned),
     ...{ feature_id, edge, methodology, feature, runCheck, env: context.io.env },
   });
   const lock = await lockEdge(cliFolder(context.io), agent_id, edgeSubject(feature_id, edge));
@@ -105,7 +110,21 @@ async function refuseInReview(
     throw failureWithCode('ESCALATED', `${subject} waits for a review. Decide first: ${review.next}`);
 }
 
-/** Under `evidence: verified` only runners run the commands, so no confirmation and no sandbox are needed here. */
+/** Confirms all commands that the run starts on this machine, and opens what runs the checks. */
+async function openRunCheck(
+  context: CommandContext,
+  root: string,
+  plan: EdgePlan,
+  options: CheckRunnerOptions,
+): Promise<RunCheck> {
+  const agents = agentCommands(plan);
+  if (plan.evidence !== 'verified')
+    return openCheckRunner(context, root, [...agents, ...checkCommands(plan.checks)], options);
+  await confirmCommands(context, root, agents, options);
+  return refuseLocalChecks;
+}
+
+/** Under `evidence: verified` only runners run the checks, so they need no confirmation and no sandbox here. */
 const refuseLocalChecks: RunCheck = async ({ check }) => {
   throw new Error(`${check.name} must be run by a runner (policy \`evidence: verified\`)`);
 };

@@ -2,7 +2,7 @@ import type { Genesis } from '../../client/index.js';
 import { isProblem } from '../../client/replies.js';
 import type { EvidencePolicy } from '../../core/contract/values.js';
 import { NO_COST } from '../../core/engine/check-outcome.js';
-import { edgePlan } from '../../core/engine/edge-plan.js';
+import { type EdgePlan, edgePlan } from '../../core/engine/edge-plan.js';
 import { escalateIfChecksChanged } from '../../core/engine/guarded-check-files.js';
 import { checkAuthority } from '../../core/methodology/definition/authority.js';
 import { projectChecks } from '../../core/methodology/definition/checklist.js';
@@ -39,6 +39,8 @@ interface ServiceOptions {
   readonly methodology: Methodology;
   readonly feature: Feature;
   readonly runCheck: RunCheck;
+  /** Rejects if a person has not confirmed the commands of the constructor and the evaluator. */
+  readonly assertConfirmed: (plan: EdgePlan) => Promise<void>;
   readonly env: NodeJS.ProcessEnv;
 }
 
@@ -46,6 +48,7 @@ interface ServiceOptions {
 export function workspaceServices(options: ServiceOptions): EngineServices {
   const { workspace, genesis, agent_id, agent_role, feature_id, edge, methodology, feature, runCheck, env } =
     options;
+  const { assertConfirmed } = options;
   const task_id = edgeSubject(feature_id, edge);
   const blobs = remoteBlobs(genesis);
   const agentOptions = { folder: workspace.root, env };
@@ -73,10 +76,13 @@ export function workspaceServices(options: ServiceOptions): EngineServices {
           'failed',
           `${plan.edge} has no constructor. Set construct in engine.yml or in its file.`,
         );
+      await assertConfirmed(plan);
       return openConstructor(plan.construct, agentOptions);
     },
-    openEvaluator: async (plan) =>
-      plan.evaluate === null ? null : openEvaluator(plan.evaluate, agentOptions),
+    async openEvaluator(plan) {
+      await assertConfirmed(plan);
+      return plan.evaluate === null ? null : openEvaluator(plan.evaluate, agentOptions);
+    },
     runCheck,
     spentSoFar: (feature) => spentSoFar(genesis, feature),
     authorityOf({ edge, evidence, checks }, files) {

@@ -102,3 +102,9 @@ function splitWords(text: string): string[] | CommandRefusal {
 /** The text whose digest identifies a command: the same words written in another way are the same command. */
 export const commandDigestText = (command: CheckCommand): string =>
   JSON.stringify(command.kind === 'argv' ? { argv: command.argv } : { shell: command.line });
+
+/**
+ * The same of the command of a constructor or an evaluator. It runs outside of the sandbox, so a person who has confirmed
+ * a check with the same words has not confirmed it.
+ */
+export const agentDigestText = (argv: readonly string[]): string => JSON.stringify({ agent: argv });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { buildFeature, parsedMethodologyOf } from '../methodology/testing.js';
-import { edgePlan } from './edge-plan.js';
+import { edgePlan, nothingToPass } from './edge-plan.js';
 import { SPECIFICATION_EDGE_FILE } from './testing.js';
 
 const EDGE_PATH = 'graph/edges/design_code.yml';
@@ -73,5 +73,24 @@ review: { deadline_days: 3 }
     const methodology = { ...parsedMethodologyOf(), edges: {} };
     expect(edgePlan(methodology, buildFeature(), 'design_code').checks).toEqual([]);
     expect(() => edgePlan(methodology, buildFeature(), 'design_moon')).toThrow('has no edge design_moon');
+  });
+});
+
+describe('nothingToPass', () => {
+  const edgeWith = (check: string, ...lines: string[]) => ({
+    [EDGE_PATH]: edgeFile('checklist:', `  - {name: one, criterion: "It is so", ${check}}`, ...lines),
+    'profiles/mine.yml': 'profile: mine\nevaluators: {default: [agent, deterministic]}\n',
+  });
+  const EVALUATE = 'evaluate: { type: replay, transcript: judge.json }';
+  const REFUSED = expect.stringContaining('design_code has no required check under the profile mine');
+  it.each([
+    ['a required check', edgeWith('type: agent, required: true'), null],
+    ['an optional command', edgeWith('type: deterministic, required: false, command: "true"'), null],
+    ['an optional check with an evaluator', edgeWith('type: agent, required: false', EVALUATE), null],
+    ['an optional check without one', edgeWith('type: agent, required: false'), REFUSED],
+    ['an optional check without a command', edgeWith('type: deterministic, required: false'), REFUSED],
+    ['a check of a type that the profile leaves out', edgeWith('type: human, required: true'), REFUSED],
+  ])('decides by %s', (_, files, expected) => {
+    expect(nothingToPass(planOf(files, { profile: 'mine' }), 'mine')).toEqual(expected);
   });
 });

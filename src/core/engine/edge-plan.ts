@@ -101,3 +101,17 @@ export const unjudgedChecks = ({ evaluate, checks }: Pick<EdgePlan, 'evaluate' |
     : checks
         .filter(({ type, required, skipped }) => type === 'agent' && required && skipped === null)
         .map(({ name }) => name);
+
+/**
+ * Why no candidate can converge, as a sentence; null if one can. Without a required check an edge needs an optional one
+ * that passes, and a person is asked only if a required check is human.
+ */
+export function nothingToPass(
+  { edge, evaluate, checks }: Pick<EdgePlan, 'edge' | 'evaluate' | 'checks'>,
+  profile: string,
+): string | null {
+  const judges = { deterministic: true, agent: evaluate !== null, human: false };
+  if (checks.some(({ type, required, skipped }) => required || (skipped === null && judges[type])))
+    return null;
+  return `${edge} has no required check under the profile ${profile}, so no candidate can converge. Choose another profile for the feature, or add a check to the file of the edge.`;
+}

@@ -42,7 +42,7 @@ export function ReviewCard({ item, onAnswered, onRefused }: { item: ItemOf<'revi
           <ul>
             {failing.map(({ name, says }) => (
               <li key={name}>
-                <ForeignText text={`${name}: ${says}`} />
+                <UntrustedText text={`${name}: ${says}`} />
               </li>
             ))}
           </ul>

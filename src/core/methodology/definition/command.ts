@@ -13,7 +13,8 @@ export const stuckSpawnCommand = (feature: string, edge: string): string =>
     ...['--reason', `stuck on ${edge}`],
   );
 
-const shellQuoted = (word: string): string =>
+/** The word as a shell reads it back. */
+export const shellQuoted = (word: string): string =>
   /^[\w@%+=:,./~-][\w@%+=:,./~#-]*$/.test(word) ? word : `'${printable(word).replaceAll("'", `'\\''`)}'`;
 
 /** Control characters could alter the terminal that shows the command. */
