@@ -71,7 +71,7 @@ forEachStore('explain', (open) => {
     expect(await rules(A)).toEqual(['GRANTED']);
   });
 
-  test('distinguishes exhausted generations, a human gate and a stale holder', async () => {
+  test('distinguishes exhausted generations, a suspended claim and a stale holder', async () => {
     const { coordinator, alpha, harness, rules } = await openWithPlan({ max_generations_per_task: 1 });
     await alpha.claims(A);
     await alpha.suspends(A);

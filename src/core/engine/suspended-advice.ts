@@ -5,7 +5,7 @@ import { subjectKeys } from '../subject.js';
 /** The last run of an edge, as far as advice needs it. */
 export type LastRun = Pick<RunSummary, 'run_id' | 'status'>;
 
-export const reviewCommand = (subject: string): string => {
+export const reviewCommandOf = (subject: string): string => {
   const { feature_id, edge } = subjectKeys(subject);
   return feature_id === undefined
     ? genCommand('review', subject)
@@ -13,7 +13,20 @@ export const reviewCommand = (subject: string): string => {
 };
 
 /** The command that continues work whose claim is suspended and of which no candidate waits for a review. */
-export function suspendedCommand(subject: string, lastRun: LastRun | null): string {
+export const suspendedCommand = (subject: string, lastRun: LastRun | null): string =>
+  commandOfRun(subject, lastRun) ?? genCommand('task', 'force-release', subject, '--reason', 'suspended');
+
+/** What a person can do about suspended work, with the command. */
+export function suspendedAdvice(subject: string, hasOpenGate: boolean, lastRun: LastRun | null): string {
+  if (hasOpenGate) return `A person must decide first: ${reviewCommandOf(subject)}`;
+  const next = suspendedCommand(subject, lastRun);
+  return commandOfRun(subject, lastRun) === null
+    ? `Its holder can resume or release it; an admin can release it: ${next}`
+    : `Continue its run: ${next}`;
+}
+
+/** The command that continues the last run; null if it has ended for good, or there is none. */
+function commandOfRun(subject: string, lastRun: LastRun | null): string | null {
   switch (lastRun?.status) {
     case 'ESCALATED':
     case 'FAILED':
@@ -23,15 +36,6 @@ export function suspendedCommand(subject: string, lastRun: LastRun | null): stri
     case 'WAITING':
       return genCommand('iterate', subject);
     default:
-      return genCommand('task', 'force-release', subject, '--reason', 'suspended');
+      return null;
   }
-}
-
-/** What a person can do about suspended work, with the command. */
-export function suspendedAdvice(subject: string, hasOpenGate: boolean, lastRun: LastRun | null): string {
-  if (hasOpenGate) return `A person must decide first: ${reviewCommand(subject)}`;
-  const next = suspendedCommand(subject, lastRun);
-  return next.startsWith('gen task force-release')
-    ? `Its holder can resume or release it; an admin can release it: ${next}`
-    : `Continue its run: ${next}`;
 }

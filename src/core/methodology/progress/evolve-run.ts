@@ -3,7 +3,7 @@ import type { EventContext } from './event-context.js';
 import { longTextIn, shortTextIn } from './payload.js';
 
 /** Handlers for the runs of an edge. */
-export const runHandlers = {
+export const runEventHandlers = {
   run_requested: onRunRequested,
   run_started: onRunStarted,
   run_ended: onRunEnded,

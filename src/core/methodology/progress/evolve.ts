@@ -5,7 +5,7 @@ import { edgeHandlers } from './evolve-edge.js';
 import { onIterationCompleted } from './evolve-iteration.js';
 import { projectHandlers } from './evolve-project.js';
 import { reviewHandlers } from './evolve-review.js';
-import { runHandlers } from './evolve-run.js';
+import { runEventHandlers } from './evolve-run.js';
 import { signalHandlers } from './evolve-signal.js';
 import { spawnHandlers } from './evolve-spawn.js';
 import type { MethodologyState } from './feature-state.js';
@@ -14,7 +14,7 @@ import type { MethodologyState } from './feature-state.js';
 export const EVENT_HANDLERS: ReadonlyMap<string, (context: EventContext) => void> = new Map(
   Object.entries({
     ...edgeHandlers,
-    ...runHandlers,
+    ...runEventHandlers,
     iteration_completed: onIterationCompleted,
     ...spawnHandlers,
     ...signalHandlers,

@@ -44,13 +44,13 @@ function escalationOfSignal(signal: MethodologySignal): Escalation {
 
 /** The command that resolves a signal. A spawn that names an intent resolves the intent. */
 function signalCommand({ id, kind, feature_id, edge, says }: MethodologySignal): string {
-  if (kind === 'escalation') return reviewCommand(feature_id ?? '', edge ?? '');
+  if (kind === 'escalation') return reviewCommandOf(feature_id ?? '', edge ?? '');
   if (kind === 'stale_claim') return releaseCommand(feature_id ?? '', edge ?? '');
   const parent = feature_id === null ? [] : ['--parent', feature_id];
   return newFeatureCommand(...parent, '--intent', id, '--reason', says);
 }
 
-const reviewCommand = (feature: string, edge: string): string =>
+const reviewCommandOf = (feature: string, edge: string): string =>
   genCommand('review', '--feature', feature, '--edge', edge);
 const releaseCommand = (feature: string, edge: string): string =>
   genCommand('task', 'force-release', `${feature}#${edge}`, '--reason', 'stale');
@@ -74,7 +74,7 @@ function escalationsOfStep(
   ): void => {
     found.push({ kind, feature_id, edge, severity, since, says, next });
   };
-  const review = reviewCommand(feature_id, edge);
+  const review = reviewCommandOf(feature_id, edge);
   if (claim?.state === 'suspended') {
     const message = `${where} is suspended, and no candidate waits for a review`;
     add('suspended', 'high', message, suspendedCommand(`${feature_id}#${edge}`, state.last_run));
