@@ -115,7 +115,8 @@ describe.skipIf(sandbox.kind === 'none')(`a check in the sandbox${reason}`, { ti
   });
 
   it('stops processes that together use too much memory', async () => {
-    const one = 'head -c 300000000 /dev/zero | tail & ';
+    // `tail` keeps what it reads until its input ends, which it does not.
+    const one = '(head -c 300000000 /dev/zero; sleep 1000) | tail >/dev/null & ';
     const outcome = await run(shellCheck(`${one.repeat(4)} wait; sleep 1000`), {
       limits: { memory_bytes: 5e8 },
     });
