@@ -1,7 +1,7 @@
 import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import { agentDigestText } from '../../core/engine/command-line.js';
 import type { EdgePlan } from '../../core/engine/edge-plan.js';
-import { shellQuoted } from '../../core/methodology/definition/command.js';
+import { genCommand, shellQuoted } from '../../core/methodology/definition/command.js';
 import type {
   ConstructSettings,
   EvaluateSettings,
@@ -38,6 +38,6 @@ export async function assertAgentsConfirmed(
   if (first === undefined) return;
   throw engineError(
     'configChanged',
-    `A command of this run is not confirmed here and was not run: ${first.command}. Start a new run: gen iterate ${plan.feature_id}#${plan.edge}`,
+    `A command of this run is not confirmed here and was not run: ${first.command}. Start a new run: ${genCommand('iterate', `${plan.feature_id}#${plan.edge}`)}`,
   );
 }

@@ -1,5 +1,5 @@
 import type { SubmissionReply } from '../../client/replies.js';
-import { genCommand } from '../../core/methodology/definition/command.js';
+import { edgeReviewCommand, genCommand } from '../../core/methodology/definition/command.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import type { Paint } from './paint.js';
 import { firstLines, singleLine } from './text.js';
@@ -25,7 +25,7 @@ export function refusalLines(taskId: string, reply: SubmissionReply, paint: Pain
         ({ name, says }) => `  ${paint.red('✗')} ${singleLine(`${name}: ${says}`)}`,
       );
     case 'ESCALATED':
-      return [`A human must decide: ${genCommand('review', '--feature', feature_id, '--edge', edge)}`];
+      return [`A human must decide: ${edgeReviewCommand(feature_id, edge)}`];
     case 'OUTSIDE_AUTHORITY':
       return [
         `Release it: ${genCommand('task', 'release', taskId)}`,

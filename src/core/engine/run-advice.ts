@@ -1,4 +1,4 @@
-import { genCommand, stuckSpawnCommand } from '../methodology/definition/command.js';
+import { edgeReviewCommand, genCommand, stuckSpawnCommand } from '../methodology/definition/command.js';
 import { subjectKeys } from '../subject.js';
 import type { Run } from './runs.js';
 
@@ -8,7 +8,7 @@ type AdvisedRun = Pick<Run, 'run_id' | 'task_id' | 'status' | 'reason' | 'steps'
 export function nextCommandOf(run: AdvisedRun): string | null {
   const { run_id, task_id, status, reason, decision } = run;
   const { feature_id = '', edge = '' } = subjectKeys(task_id);
-  const review = genCommand('review', '--feature', feature_id, '--edge', edge);
+  const review = edgeReviewCommand(feature_id, edge);
   const iterate = genCommand('iterate', task_id);
   if (status === 'REQUESTED') return iterate;
   if (status === 'WAITING') return decision === null ? review : iterate;

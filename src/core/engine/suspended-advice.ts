@@ -1,15 +1,13 @@
 import type { RunSummary } from '../contract/runs.js';
-import { genCommand } from '../methodology/definition/command.js';
+import { edgeReviewCommand, genCommand } from '../methodology/definition/command.js';
 import { subjectKeys } from '../subject.js';
 
 /** The last run of an edge, as far as advice needs it. */
 export type LastRun = Pick<RunSummary, 'run_id' | 'status'>;
 
-export const reviewCommandOf = (subject: string): string => {
+const reviewCommandOf = (subject: string): string => {
   const { feature_id, edge } = subjectKeys(subject);
-  return feature_id === undefined
-    ? genCommand('review', subject)
-    : genCommand('review', '--feature', feature_id, '--edge', edge ?? '');
+  return feature_id === undefined ? genCommand('review', subject) : edgeReviewCommand(feature_id, edge ?? '');
 };
 
 /** The command that continues work whose claim is suspended and of which no candidate waits for a review. */

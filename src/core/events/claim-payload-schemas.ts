@@ -111,7 +111,7 @@ export const claimPayloadSchemas = {
         /** The first of the required checks that the candidate has not passed. */
         failing: z
           .array(z.strictObject({ name: textUpTo(1024), says: textUpTo(1024) }))
-          .max(20)
+          .max(FAILING_LISTED_MAX)
           .readonly()
           .exactOptional(),
       })

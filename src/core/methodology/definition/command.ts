@@ -19,3 +19,7 @@ export const shellQuoted = (word: string): string =>
 
 /** Control characters could alter the terminal that shows the command. */
 const printable = (word: string): string => word.replace(/\p{C}/gu, '�');
+
+/** The command with which a person decides the review of an edge. */
+export const edgeReviewCommand = (feature: string, edge: string): string =>
+  genCommand('review', '--feature', feature, '--edge', edge);

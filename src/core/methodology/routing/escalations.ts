@@ -3,7 +3,12 @@ import type { MethodologySignal } from '../../contract/gaps.js';
 import type { Escalation } from '../../contract/start.js';
 import { PRIORITIES } from '../../contract/values.js';
 import { suspendedCommand } from '../../engine/suspended-advice.js';
-import { genCommand, newFeatureCommand, stuckSpawnCommand } from '../definition/command.js';
+import {
+  edgeReviewCommand,
+  genCommand,
+  newFeatureCommand,
+  stuckSpawnCommand,
+} from '../definition/command.js';
 import {
   effectiveTimeBox,
   type FeatureProgress,
@@ -44,14 +49,12 @@ function escalationOfSignal(signal: MethodologySignal): Escalation {
 
 /** The command that resolves a signal. A spawn that names an intent resolves the intent. */
 function signalCommand({ id, kind, feature_id, edge, says }: MethodologySignal): string {
-  if (kind === 'escalation') return reviewCommandOf(feature_id ?? '', edge ?? '');
+  if (kind === 'escalation') return edgeReviewCommand(feature_id ?? '', edge ?? '');
   if (kind === 'stale_claim') return releaseCommand(feature_id ?? '', edge ?? '');
   const parent = feature_id === null ? [] : ['--parent', feature_id];
   return newFeatureCommand(...parent, '--intent', id, '--reason', says);
 }
 
-const reviewCommandOf = (feature: string, edge: string): string =>
-  genCommand('review', '--feature', feature, '--edge', edge);
 const releaseCommand = (feature: string, edge: string): string =>
   genCommand('task', 'force-release', `${feature}#${edge}`, '--reason', 'stale');
 
@@ -74,7 +77,7 @@ function escalationsOfStep(
   ): void => {
     found.push({ kind, feature_id, edge, severity, since, says, next });
   };
-  const review = reviewCommandOf(feature_id, edge);
+  const review = edgeReviewCommand(feature_id, edge);
   if (claim?.state === 'suspended') {
     const message = `${where} is suspended, and no candidate waits for a review`;
     add('suspended', 'high', message, suspendedCommand(`${feature_id}#${edge}`, state.last_run));

@@ -1,7 +1,7 @@
 import type { HealthFinding, HealthReport } from '../../contract/methodology-views.js';
 import type { ConfigFault } from '../../contract/problem.js';
 import { subjectKeys } from '../../subject.js';
-import { genCommand } from '../definition/command.js';
+import { edgeReviewCommand, genCommand } from '../definition/command.js';
 import { featureCycles } from '../definition/cycles.js';
 import type { FeatureProgress } from '../progress/feature-progress.js';
 import type { RouteInput } from '../progress/feature-state.js';
@@ -118,7 +118,7 @@ function noticeFindings({ state }: RouteInput): HealthFinding[] {
     const edgeState = state.features.get(feature_id ?? '')?.edges.get(edge ?? '');
     if (feature_id === undefined || edge === undefined || edgeState?.status !== 'pending_review') return [];
     const message = `${host} was not notified of the review of ${edge} of ${feature_id}: ${error}`;
-    const next = genCommand('review', '--feature', feature_id, '--edge', edge);
+    const next = edgeReviewCommand(feature_id, edge);
     return [finding('review_notice', 'medium', message, { feature_id, edge, next })];
   });
 }
