@@ -141,3 +141,7 @@ export const REGRESSIONS: readonly Regression[] = [
     bug: 'A late candidate that needed a review entered a track that was full.',
   },
 ];
+
+/** A run that `npm test` can afford: `npm run test:long` plays the others. */
+export const isShort = ({ mode, commands_max }: SeedRunOptions): boolean =>
+  mode === 'runs' || commands_max !== undefined;

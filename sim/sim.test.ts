@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { REGRESSIONS } from './regressions.js';
+import { isShort, REGRESSIONS } from './regressions.js';
 import { SeedWorkerPool } from './run-many.js';
 import type { SeedRunOptions } from './scenario/scenario.js';
 import { formatSeedTotals, unreachedGoals } from './seed-totals.js';
@@ -26,8 +26,8 @@ it(`keeps every invariant on ${WINDOW_SEEDS} seeds that this commit selects, fro
   await expectNoViolation(pool, [...seedRuns(from, from + WINDOW_SEEDS - 1)]);
 });
 
-it('passes every run that failed in the past', async () => {
-  await expectNoViolation(pool, REGRESSIONS);
+it('passes the short ones of the runs that failed in the past', async () => {
+  await expectNoViolation(pool, REGRESSIONS.filter(isShort));
 });
 
 it('replays a seed identically to the last event in every process', async () => {

@@ -14,11 +14,14 @@ export type StepPayload = RunEventPayload<
   Exclude<RunEventType, 'run_requested' | 'run_started' | 'run_ended'>
 >;
 
+/** In a log, events of a newer version may have more fields. Made once, because zod compiles each schema that it is given. */
+const recordedSchemas = new Map(RUN_EVENT_TYPES.map((type) => [type, runEventSchemas[type].loose()]));
+
 /** The payload of an event of a run; null for other events. */
 export function runPayloadOf({ event_type, payload }: EventEnvelope): AnyPayload | null {
   if (!isRunEvent(event_type)) return null;
-  const parsed = runEventSchemas[event_type].loose().safeParse(payload);
-  return parsed.success ? parsed.data : null;
+  const parsed = recordedSchemas.get(event_type)?.safeParse(payload);
+  return parsed?.success === true ? parsed.data : null;
 }
 
 /**
