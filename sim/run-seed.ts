@@ -25,10 +25,10 @@ const FAULTY_MS_MAX = 12 * 3600_000;
 
 const LIVENESS_MS_MAX = 3 * 3600_000;
 /**
- * Seven times what the longest of 70 seeds needed. Actors that try again for ever reach it long before the time is up, and the
+ * Three times what the longest of 70 seeds needed. Actors that try again for ever reach it long before the time is up, and the
  * log that they fill would make each further step slower.
  */
-const LIVENESS_COMMANDS_MAX = 10_000;
+const LIVENESS_COMMANDS_MAX = 5_000;
 
 /** Plays one seed to its end or to its first violation. */
 export async function runSeed(options: SeedRunOptions): Promise<SeedResult> {
