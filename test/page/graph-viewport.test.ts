@@ -51,6 +51,14 @@ await describeInBrowser('the viewport of the plan graph', (open) => {
     await page.waitForURL(/#\/task\/A-001-base$/);
   });
 
+  test('is not covered by its buttons', async () => {
+    const { page } = await openGraph(open);
+    const graph = await page.getByRole('region', { name: 'Graph of the plan' }).boundingBox();
+    const button = await page.getByRole('button', { name: 'Show the whole plan' }).boundingBox();
+    if (graph === null || button === null) throw new Error('The graph is not shown.');
+    expect(button.y + button.height).toBeLessThanOrEqual(graph.y);
+  });
+
   test('stays where a person moved it when tasks and the plan change', async () => {
     const { served, page } = await openGraph(open);
     const first = await transform(page);
