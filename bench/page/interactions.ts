@@ -78,18 +78,14 @@ const zooming: Interaction = {
 
 const GRAPH_CENTRE = { x: 700, y: 520 };
 const DRAG_PX = 260;
-/** Near the middle, where no link is: a link is not dragged with the graph. */
-const DRAGGED_Y = `Array.from({ length: 60 }, (_, step) => ${GRAPH_CENTRE.y} + step).find(
-  (y) => document.elementFromPoint(${GRAPH_CENTRE.x}, y)?.closest('.nopan') === null)`;
-
 const dragging: Interaction = {
   name: 'graph: dragged by a column',
-  event: 'mousemove',
+  // Not mousemove: during a drag the graph's library stops it before later listeners.
+  event: 'pointermove',
   state: TRANSFORM,
   prepare: async (page) => {
     await page.mouse.up();
-    const y = await page.evaluate<number>(DRAGGED_Y);
-    await page.mouse.move(GRAPH_CENTRE.x, y);
+    await page.mouse.move(GRAPH_CENTRE.x, GRAPH_CENTRE.y);
     await page.mouse.down();
   },
   act: (page, round) =>

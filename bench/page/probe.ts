@@ -5,7 +5,7 @@ import type { MainThreadTime, Renderer } from './renderer.js';
 export interface Interaction {
   readonly name: string;
   /** The first event of this type starts the clock. */
-  readonly event: 'keydown' | 'click' | 'wheel' | 'mousemove';
+  readonly event: 'keydown' | 'click' | 'wheel' | 'pointermove';
   /** Before the clock can start. */
   prepare?(page: Page, round: number): Promise<void>;
   act(page: Page, round: number): Promise<void>;

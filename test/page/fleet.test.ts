@@ -24,7 +24,7 @@ await describeInBrowser('the fleet view', (open) => {
     const page = await open(viewUrl(served.url));
     await page.getByText('No agent has claimed anything yet').waitFor();
     await page.getByText('No claim is held. Claim a task: gen task claim').waitFor();
-    await page.getByText('0 accepted in the last hour').waitFor();
+    await page.getByText('0 results accepted in the last hour').waitFor();
 
     const handle = await withTakeover(served);
     const bob = page.getByRole('row').filter({ hasText: 'bob' });
@@ -41,7 +41,7 @@ await describeInBrowser('the fleet view', (open) => {
 
     const other = await served.claim('B-001-y', 's3', { agent_id: 'cyd' });
     await served.post(`${PROJECT_URL}/results`, { ...other, result_data: 1 });
-    await page.getByText('1 accepted in the last hour, 1 in the last minute').waitFor();
+    await page.getByText('1 result accepted in the last hour, 1 in the last minute').waitFor();
     await page.getByRole('progressbar', { name: 'Track B: 1 of 1 done' }).waitFor();
 
     await happenings.filter({ hasText: parked }).getByRole('link').click();

@@ -182,7 +182,7 @@ await describeInBrowser('the inbox', (open) => {
     const tasks = [{ id: 'A-002-new', description: '<b>bold</b>' }];
     await served.request('POST', `${PROJECT_URL}/tasks`, { tasks }, { authorization: `Bearer ${agent}` });
     const asViewer = await open(viewUrl(served.url, 'inbox'), { key: viewer });
-    await asViewer.getByText('viewer').waitFor();
+    await asViewer.getByText('· viewer').waitFor();
     await asViewer.getByText('<b>bold</b>').waitFor();
     expect(await asViewer.getByRole('button', { name: 'Add to the plan' }).count()).toBe(0);
     const asReviewer = await open(viewUrl(served.url, 'inbox'), { key: reviewer });

@@ -60,6 +60,20 @@ await describeInBrowser('the page of a task', (open) => {
     await difference.getByText('+two').waitFor();
   });
 
+  test('says which adoption replaced an accepted result, and names a caller without a key', async () => {
+    const { served, holder } = await openWithParked();
+    await submit(served, holder, { result_data: 'one\nthree\n' });
+    const page = await open(viewUrl(served.url, `task/${TASK}`));
+    const refused = page.getByRole('region', { name: 'Refused submissions' });
+    await refused.getByRole('button', { name: /^Reset and adopt/ }).click();
+    await page.getByLabel('Reason').fill('It is better.');
+    await page.getByRole('dialog').getByRole('button', { name: 'Reset and adopt' }).click();
+    await page.getByText('replaced by the adoption of generation 3').waitFor();
+    await page.getByRole('img', { name: /^Generation 2: REPLACED/ }).waitFor();
+    const adoption = page.getByRole('row').filter({ hasText: 'adopted from generation 1' });
+    await adoption.getByRole('cell', { name: 'anonymous', exact: true }).first().waitFor();
+  });
+
   test('shows files and blobs when they are opened', async () => {
     const served = await TestServer.forTest();
     await served.plan(TASK);

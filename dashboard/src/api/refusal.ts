@@ -6,6 +6,9 @@ export interface ShownRefusal {
   readonly message: string;
 }
 
+/** Whether a refusal only says that the work is done already. */
+export const isHarmless = (code: unknown): boolean => code === 'DENIED_COMPLETED';
+
 /** The refusal in a reply; null if the command took effect. */
 export function refusalOf(reply: object): ShownRefusal | null {
   const { success, reason, next } = reply as { success?: unknown; reason?: unknown; next?: unknown };

@@ -3,6 +3,7 @@ import { TaskLink } from '../../components/links.js';
 import { TimeText } from '../../components/time-text.js';
 import { visibleText } from '../../components/untrusted-text.js';
 import { useClock } from '../../live/use-clock.js';
+import { actorName } from '../../model/actor-name.js';
 import { type TimeBar, timeBars } from './trajectory.js';
 
 /** When each edge of a feature was worked on. */
@@ -29,12 +30,13 @@ export function EdgeTimeline({ feature }: { feature: FeatureView }) {
 
 function BarText({ entry }: TimeBar<TrajectoryEntry>) {
   const { status, started_at, converged_at, iteration, deltas, agent_id } = entry;
-  const known = deltas.filter((delta) => delta !== null);
+  // The delta of a converged edge is 0, whatever its last iteration reported.
+  const known = status === 'converged' ? [] : deltas.filter((delta) => delta !== null);
   return (
     <span className="quiet">
       {status.replaceAll('_', ' ')}, {iteration === 1 ? '1 iteration' : `${iteration} iterations`}
       {known.length === 0 ? '' : `, delta ${known.join(' → ')}`}
-      {agent_id === null ? '' : `, ${visibleText(agent_id)}`}
+      {agent_id === null ? '' : `, ${visibleText(actorName(agent_id))}`}
       {started_at === null ? null : (
         <>
           , <TimeText at={started_at} />

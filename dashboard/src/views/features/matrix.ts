@@ -1,4 +1,5 @@
 import type { MethodologyStatus } from '../../../../src/core/contract/methodology-views.js';
+import { actorName } from '../../model/actor-name.js';
 
 type Feature = MethodologyStatus['features'][number];
 
@@ -48,7 +49,7 @@ function cellOf(status: MethodologyStatus, feature: Feature, edge: string): Matr
   return {
     edge,
     ...wordOf(status, feature, stop),
-    agents: claims.map(({ agent_id }) => agent_id),
+    agents: claims.map(({ agent_id }) => actorName(agent_id)),
     isOptional: stop.optional,
     isNext: start_would.feature === feature_id && start_would.edge === edge,
   };

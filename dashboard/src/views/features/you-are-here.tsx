@@ -1,4 +1,5 @@
 import type { MethodologyStatus } from '../../../../src/core/contract/methodology-views.js';
+import { AgentName } from '../../components/agent-name.js';
 import { TaskLink } from '../../components/links.js';
 import { TimeText } from '../../components/time-text.js';
 import { visibleText } from '../../components/untrusted-text.js';
@@ -33,8 +34,10 @@ export function YouAreHere({ status }: { status: MethodologyStatus }) {
       <ul className="features-agents">
         {claims.map((claim) => (
           <li key={`${claim.feature_id}#${claim.edge}`}>
-            <b>{visibleText(claim.agent_id)}</b> {CLAIM_WORDS[claim.state]}{' '}
-            <TaskLink id={`${claim.feature_id}#${claim.edge}`} />{' '}
+            <b>
+              <AgentName id={claim.agent_id} />
+            </b>{' '}
+            {CLAIM_WORDS[claim.state]} <TaskLink id={`${claim.feature_id}#${claim.edge}`} />{' '}
             <span className="quiet">
               generation {claim.generation}, since <TimeText at={claim.since} />
             </span>

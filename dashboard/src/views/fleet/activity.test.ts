@@ -57,6 +57,19 @@ describe('notable events', () => {
     ]);
   });
 
+  it('leave out a claim that was refused because the work is completed', () => {
+    const denied = event('CLAIM_REJECTED', 'ada', 1, { reason: 'DENIED_COMPLETED' });
+    const { feed, notable } = addEvents(NO_ACTIVITY, [denied], NOW);
+    expect(notable).toEqual([]);
+    expect(feed.map(inWords)).toEqual([`completed: ada asked for ${TASK}, which is completed`]);
+  });
+
+  it('name a caller without a key anonymous', () => {
+    expect(words(granted('open', 2), lost('open', 2), granted('ada', 3, 'EXPIRED'))[0]).toBe(
+      `takeover: ada took over ${TASK} from anonymous, whose lease had expired (generation 3)`,
+    );
+  });
+
   it('say which rule refused a result, and whether it is kept', () => {
     const payload = { rejection_reason: 'STALE_GENERATION', submitted_generation: 2, current_generation: 3 };
     expect(words(event('RESULT_REJECTED', 'bob', 2, { ...payload, parked: true }))).toEqual([

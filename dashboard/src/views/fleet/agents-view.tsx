@@ -1,5 +1,6 @@
 import type { Reply } from '../../api/call.js';
 import { useReply } from '../../api/use-reply.js';
+import { AgentName } from '../../components/agent-name.js';
 import { useHashQuery } from '../../components/hash-location.js';
 import { Empty, Replied } from '../../components/states.js';
 import { TimeText } from '../../components/time-text.js';
@@ -105,7 +106,7 @@ function AgentLine({ row, holders }: { row: AgentRow; holders: Activity['holders
   return (
     <tr>
       <th scope="row" className="agent-name">
-        {agent_id}
+        <AgentName id={agent_id} />
         <span className={`mark ${TONES[state]}`} title={MEANINGS[state]}>
           {state}
         </span>

@@ -1,5 +1,6 @@
 import { type ClaimEventKind, claimEventKindOf } from '../../../../src/core/claims/claim-event-kinds.js';
 import type { EventEnvelope } from '../../../../src/core/contract/events.js';
+import { isHarmless } from '../../api/refusal.js';
 import { actorName } from '../../model/actor-name.js';
 
 /** An event as a sentence around the id of its task. */
@@ -37,10 +38,18 @@ export function feedEvent(event: EventEnvelope, previous: KnownHolder | undefine
   if (event_type === 'PLAN_CHANGED')
     return { position, timestamp, subject: '', ...plain('plan', planText(event.payload)) };
   const kind = claimEventKindOf(event_type);
-  const sentence = kind === undefined ? undefined : SENTENCES[kind]?.(event, event.payload, previous);
+  const sentence =
+    kind === undefined
+      ? undefined
+      : SENTENCES[kind]?.(named(event), event.payload, previous && named(previous));
   if (sentence == null || subject === '') return null;
   return { position, timestamp, subject, ...sentence };
 }
+
+const named = <T extends { readonly agent_id: string }>(one: T): T => ({
+  ...one,
+  agent_id: actorName(one.agent_id),
+});
 
 const CAN_BE_ADOPTED = ' It is kept and can be adopted.';
 
@@ -94,7 +103,9 @@ const SENTENCES: Partial<Record<ClaimEventKind, SentenceOf>> = {
       : plain('returned', `${agent_id} gave back `);
   },
   claim_denied: ({ agent_id }, { reason, holding_agent }) => {
-    const holder = holding_agent === undefined ? '' : `, which ${holding_agent} holds`;
+    // Asking again for finished work harms nothing: `gen iterate` does it when all is done.
+    if (isHarmless(reason)) return plain('completed', `${agent_id} asked for `, ', which is completed');
+    const holder = holding_agent === undefined ? '' : `, which ${actorName(holding_agent)} holds`;
     return bad('refused', `${reason}: ${agent_id} asked for `, holder);
   },
   result_denied: ({ agent_id }, payload) => {

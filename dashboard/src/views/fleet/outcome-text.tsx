@@ -1,5 +1,6 @@
 import { TaskLink } from '../../components/links.js';
 import { UntrustedText } from '../../components/untrusted-text.js';
+import { actorName } from '../../model/actor-name.js';
 import type { LastOutcome } from './activity.js';
 import type { KnownHolder } from './feed-events.js';
 
@@ -22,7 +23,7 @@ export function OutcomeText({ outcome: { kind, subject }, holder, agent }: Props
   return (
     <span className="quiet">
       {BEFORE[kind]} <TaskLink id={subject} />
-      {isTakenOver ? <UntrustedText text={` to ${holder.agent_id}`} /> : null}
+      {isTakenOver ? <UntrustedText text={` to ${actorName(holder.agent_id)}`} /> : null}
     </span>
   );
 }

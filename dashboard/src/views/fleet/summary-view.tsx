@@ -1,8 +1,9 @@
 import { Link } from 'wouter';
 import type { Reply } from '../../api/call.js';
+import { useMay } from '../../api/whoami.js';
+import { AgentName } from '../../components/agent-name.js';
 import { TaskLink } from '../../components/links.js';
 import { TimeText } from '../../components/time-text.js';
-import { UntrustedText } from '../../components/untrusted-text.js';
 import { useServerClock } from '../../live/server-clock.js';
 import { durationText } from '../../model/duration.js';
 import { useFeatures } from '../features/use-features.js';
@@ -24,6 +25,7 @@ export function Summary({ status: { total, counts, claims, parked } }: { status:
   ] as const;
   const all = total.completed + total.in_progress + total.pending;
   const isDone = all > 0 && total.completed === all;
+  const mayVerify = useMay('verify_log');
   const edges = useFeatures().data?.project ?? NO_EDGES;
   return (
     <>
@@ -47,7 +49,8 @@ export function Summary({ status: { total, counts, claims, parked } }: { status:
         )}
         {isDone ? (
           <span>
-            Every task has one accepted result. <Link href="/log">Verify the log</Link>
+            Every task has one accepted result.{' '}
+            {mayVerify ? <Link href="/log">Open the log's verification</Link> : null}
           </span>
         ) : null}
       </p>
@@ -88,7 +91,7 @@ function OldestClaim({ claims, readyCount }: OldestClaimProps) {
     <p className="oldest-claim">
       Oldest claim: <TaskLink id={oldest.task_id} />, held by{' '}
       <b>
-        <UntrustedText text={oldest.agent_id} />
+        <AgentName id={oldest.agent_id} />
       </b>{' '}
       for {durationText(heldMs)}, since <TimeText at={oldest.claimed_at} />
     </p>

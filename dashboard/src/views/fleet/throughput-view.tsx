@@ -9,7 +9,7 @@ export function Throughput({ accepted, isBehind }: { accepted: readonly number[]
   const counts = acceptedPerMinute(accepted, useServerClock());
   const highest = Math.max(1, ...counts);
   const inHour = counts.reduce((sum, count) => sum + count, 0);
-  const text = `${inHour} accepted in the last hour, ${counts.at(-1)} in the last minute`;
+  const text = `${inHour} ${inHour === 1 ? 'result' : 'results'} accepted in the last hour, ${counts.at(-1)} in the last minute`;
   return (
     <>
       <p>

@@ -1,6 +1,6 @@
 import type { OperationId } from '../../api/call.js';
 import { useCommand } from '../../api/use-command.js';
-import { useMay } from '../../api/whoami.js';
+import { useMay, useWhoami } from '../../api/whoami.js';
 import { RefusalText } from '../../components/refusal-text.js';
 import { useDraft } from '../../components/use-draft.js';
 
@@ -43,7 +43,7 @@ export function AnswerForm<Decision extends string>({
     setComment('');
     onAnswered(name);
   };
-  if (!mayAnswer) return null;
+  if (!mayAnswer) return <NotPermitted />;
   return (
     <div className="answer">
       <RefusalText refusal={refusal} />
@@ -70,5 +70,17 @@ export function AnswerForm<Decision extends string>({
         ))}
       </div>
     </div>
+  );
+}
+
+/** Why there are no buttons. Nothing is said before the server has said who the caller is. */
+function NotPermitted() {
+  const { data } = useWhoami();
+  if (data === undefined) return null;
+  return (
+    <p className="quiet">
+      Your role, {data.role}, does not permit a decision. A key that does:{' '}
+      <code>gen key create --role reviewer</code>
+    </p>
   );
 }

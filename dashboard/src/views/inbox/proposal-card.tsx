@@ -1,5 +1,5 @@
 import { command } from '../../api/call.js';
-import { UntrustedText } from '../../components/untrusted-text.js';
+import { AgentName } from '../../components/agent-name.js';
 import { TextBox } from '../task/blob-view.js';
 import { AnswerForm, type AnswerListener } from './answer-form.js';
 import type { ItemOf } from './inbox-items.js';
@@ -16,7 +16,7 @@ export function ProposalCard({ item, onAnswered, onRefused }: { item: ItemOf<'pr
   return (
     <ItemFrame item={item} name="Proposed tasks">
       <p>
-        <UntrustedText text={proposed_by} /> proposes {tasks.length} {tasks.length === 1 ? 'task' : 'tasks'}.
+        <AgentName id={proposed_by} /> proposes {tasks.length} {tasks.length === 1 ? 'task' : 'tasks'}.
       </p>
       <TextBox text={JSON.stringify(tasks, null, 2)} name={`Tasks of ${proposal_id}`} />
       <AnswerForm

@@ -1,6 +1,7 @@
 import { command } from '../../api/call.js';
 import { TimeText } from '../../components/time-text.js';
 import { UntrustedText } from '../../components/untrusted-text.js';
+import { actorName } from '../../model/actor-name.js';
 import { AnswerForm, type AnswerListener } from './answer-form.js';
 import { Candidate } from './candidate.js';
 import { CheckCounts } from './check-counts.js';
@@ -25,8 +26,10 @@ export function ReviewCard({ item, onAnswered, onRefused }: { item: ItemOf<'revi
         <UntrustedText text={review.reason} />
       </p>
       <p className="quiet">
-        <UntrustedText text={agent_role === null ? agent_id : `${agent_id} (${agent_role})`} />, generation{' '}
-        {generation}, iteration {iteration}
+        <UntrustedText
+          text={agent_role === null ? actorName(agent_id) : `${actorName(agent_id)} (${agent_role})`}
+        />
+        , generation {generation}, iteration {iteration}
         {deadline === null ? null : (
           <>
             , decide until <TimeText at={deadline} />

@@ -1,6 +1,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef, useState } from 'react';
 import type { EventEnvelope } from '../../../../src/core/contract/events.js';
+import { AgentName } from '../../components/agent-name.js';
 import { Empty, Failure, Loading } from '../../components/states.js';
 import { TimeText } from '../../components/time-text.js';
 import { visibleText } from '../../components/untrusted-text.js';
@@ -106,7 +107,9 @@ function EventRow({
       <span className="number quiet">{position}</span>
       <span className="log-type">{visibleText(event_type)}</span>
       <span className="log-subject">{visibleText(subject ?? task_id ?? feature_id ?? '')}</span>
-      <span className="log-agent quiet">{visibleText(agent_id)}</span>
+      <span className="log-agent quiet">
+        <AgentName id={agent_id} />
+      </span>
       <span className="log-time quiet">
         <TimeText at={timestamp} />
       </span>

@@ -14,6 +14,10 @@ test('names each field of the filter as the operation does, and leaves empty one
   expect(filterQuery(filter)).toEqual({ type: 'edge_started', task_id: 'A-001-x', session_id: 's1' });
 });
 
+test('finds a caller without a key by the name that the page shows', () => {
+  expect(filterQuery({ ...NO_FILTER, agent: 'anonymous' })).toEqual({ agent_id: 'open' });
+});
+
 test('a time survives the way through the input, and no time is none', () => {
   const iso = '2026-01-02T03:04:05.000Z';
   expect(fromLocalInput(toLocalInput(iso))).toBe(iso);

@@ -1,3 +1,5 @@
+import { actorId } from '../../model/actor-name.js';
+
 /** What the log is narrowed to. All of it stands in the address. */
 export interface LogFilter {
   readonly type: string;
@@ -29,7 +31,10 @@ export const readFilter = (query: URLSearchParams): LogFilter =>
 /** A filter as query of the operations that list events. */
 export const filterQuery = (filter: LogFilter): Record<string, string> =>
   Object.fromEntries(
-    FILTER_NAMES.flatMap((name) => (filter[name] === '' ? [] : [[PARAMETERS[name], filter[name]]])),
+    FILTER_NAMES.flatMap((name) => {
+      const value = name === 'agent' ? actorId(filter.agent) : filter[name];
+      return value === '' ? [] : [[PARAMETERS[name], value]];
+    }),
   );
 
 /** A position from the address. Null: the present. */

@@ -1,5 +1,6 @@
 import type { Reply } from '../../api/call.js';
 import { useFixedReply } from '../../api/use-reply.js';
+import { AgentName } from '../../components/agent-name.js';
 import { TaskLink } from '../../components/links.js';
 import { Replied } from '../../components/states.js';
 import { TimeText } from '../../components/time-text.js';
@@ -60,7 +61,9 @@ const ClaimsThen = ({ claims }: { claims: Reply<'status'>['claims'] }) => (
             <td>
               <TaskLink id={task_id} />
             </td>
-            <td>{visibleText(agent_id)}</td>
+            <td>
+              <AgentName id={agent_id} />
+            </td>
             <td className="number">{generation}</td>
             <td className="word">{state}</td>
           </tr>

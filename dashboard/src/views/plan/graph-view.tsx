@@ -62,13 +62,24 @@ function Graph({ plan, states }: Props) {
   );
   return (
     <>
-      <p className="quiet">
-        {path.length === 0
-          ? 'All tasks are completed.'
-          : `Critical path: ${path.length} ${path.length === 1 ? 'task' : 'tasks'} that can only be done one after the other.`}
-        {lines.length >= LINES_MAX ? ` Only the first ${LINES_MAX} dependencies are drawn.` : ''}
-        {nodes === null ? ' Zoom in to read the tasks.' : ''}
-      </p>
+      <div className="row graph-top">
+        <p className="quiet">
+          {path.length === 0
+            ? 'All tasks are completed.'
+            : `Critical path: ${path.length} ${path.length === 1 ? 'task' : 'tasks'} that can only be done one after the other.`}
+          {lines.length >= LINES_MAX ? ` Only the first ${LINES_MAX} dependencies are drawn.` : ''}
+          {nodes === null ? ' Zoom in to read the tasks.' : ''}
+        </p>
+        {/* Beside the graph: over it they would cover tasks. */}
+        <Controls
+          className="graph-controls"
+          orientation="horizontal"
+          showInteractive={false}
+          showFitView={false}
+        >
+          <FitButton layout={layout} />
+        </Controls>
+      </div>
       <section className="plan-graph" aria-label="Graph of the plan">
         <ReactFlow
           nodes={(nodes ?? NO_NODES) as PlanNode[]}
@@ -83,9 +94,6 @@ function Graph({ plan, states }: Props) {
         >
           <GraphLayer lines={shownLines} boxes={boxes} />
           <Lanes lanes={layout.lanes} />
-          <Controls showInteractive={false} showFitView={false}>
-            <FitButton layout={layout} />
-          </Controls>
         </ReactFlow>
       </section>
     </>

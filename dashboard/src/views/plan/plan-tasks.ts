@@ -12,6 +12,7 @@ import {
   type TaskInput,
 } from '../../../../src/core/plan/task.js';
 import type { Reply } from '../../api/call.js';
+import { actorName } from '../../model/actor-name.js';
 import { layoutPlan, type PlanLayout } from './layout.js';
 
 /** A task of the plan with its state. Subtasks count as a part of it. */
@@ -128,5 +129,5 @@ export const subjectRows = (plan: Plan, states: readonly TaskState[]): SubjectRo
 /** Who holds a task; empty if no agent does. */
 export function holderOf(state: Pick<TaskState, 'claim'> | null): string {
   const claim = state?.claim ?? null;
-  return claim?.state === 'ACTIVE' || claim?.state === 'SUSPENDED' ? claim.agent_id : '';
+  return claim?.state === 'ACTIVE' || claim?.state === 'SUSPENDED' ? actorName(claim.agent_id) : '';
 }

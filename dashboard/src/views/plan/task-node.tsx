@@ -11,7 +11,7 @@ export const TaskNode = memo(function TaskNode({ data: { task, isCritical } }: N
   const { id, state, subtasks, description } = task;
   return (
     <div className={`task-node${isCritical ? ' task-critical' : ''}`} title={visibleText(description)}>
-      <div className="task-id nopan">
+      <div className="task-id">
         <TaskLink id={id} />
       </div>
       <div className="task-line">

@@ -1,11 +1,11 @@
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { RunDetails } from '../../../../src/core/contract/runs.js';
+import { AgentName } from '../../components/agent-name.js';
 import { TaskLink } from '../../components/links.js';
 import { TimeText } from '../../components/time-text.js';
 import { UntrustedText } from '../../components/untrusted-text.js';
 import { useServerClock } from '../../live/server-clock.js';
-import { actorName } from '../../model/actor-name.js';
 import { CancelRunButton } from './cancel-run.js';
 import { RetryRunButton } from './request-run.js';
 import { hasEnded } from './run-model.js';
@@ -48,7 +48,7 @@ function Facts({ run }: { run: RunDetails }) {
           {run.requested_by === null ? null : (
             <>
               {' by '}
-              <UntrustedText text={actorName(run.requested_by)} />
+              <AgentName id={run.requested_by} />
             </>
           )}
         </Fact>
@@ -65,7 +65,7 @@ function Facts({ run }: { run: RunDetails }) {
       )}
       {run.agent_id === null ? null : (
         <Fact name="Executor">
-          <UntrustedText text={run.agent_id} />, generation {run.generation}
+          <AgentName id={run.agent_id} />, generation {run.generation}
         </Fact>
       )}
       {run.workflow_type === null ? null : <Fact name="Workflow">{run.workflow_type.toLowerCase()}</Fact>}

@@ -1,12 +1,12 @@
 import { Link } from 'wouter';
 import type { RunSummary } from '../../../../src/core/contract/runs.js';
 import { useReply } from '../../api/use-reply.js';
+import { AgentName } from '../../components/agent-name.js';
 import { useHashQuery } from '../../components/hash-location.js';
 import { TaskLink } from '../../components/links.js';
 import { ScrollRegion } from '../../components/scroll-region.js';
 import { Empty, Replied } from '../../components/states.js';
 import { TimeText } from '../../components/time-text.js';
-import { UntrustedText } from '../../components/untrusted-text.js';
 import { useServerClock } from '../../live/server-clock.js';
 import { RequestRun } from './request-run.js';
 import { STATUS_TONES } from './run-model.js';
@@ -114,7 +114,7 @@ function RunRow({ run }: { run: RunSummary }) {
       <td>{costText(run.spent)}</td>
       <td>{began === null ? '–' : <TimeText at={began} />}</td>
       <td>{runDuration(run, nowMs) ?? '–'}</td>
-      <td>{run.agent_id === null ? '–' : <UntrustedText text={run.agent_id} />}</td>
+      <td>{run.agent_id === null ? '–' : <AgentName id={run.agent_id} />}</td>
     </tr>
   );
 }

@@ -1,4 +1,5 @@
 import type { RunDetails } from '../../../../src/core/contract/runs.js';
+import { AgentName } from '../../components/agent-name.js';
 import { TimeText } from '../../components/time-text.js';
 import { UntrustedBlock, UntrustedText, visibleText } from '../../components/untrusted-text.js';
 import { useServerClock } from '../../live/server-clock.js';
@@ -35,8 +36,8 @@ export const StateDetail = ({ run, state: { name, steps } }: { run: RunDetails; 
 const NoSteps = ({ run, name }: { run: RunDetails; name: string }) =>
   name === 'ClaimEdge' && run.started_at !== null ? (
     <p>
-      <UntrustedText text={run.agent_id ?? 'An executor'} /> holds the claim of generation {run.generation},
-      since <TimeText at={run.started_at} />.
+      <AgentName id={run.agent_id ?? 'An executor'} /> holds the claim of generation {run.generation}, since{' '}
+      <TimeText at={run.started_at} />.
     </p>
   ) : (
     <p className="quiet">The run has not reached this state in this iteration.</p>

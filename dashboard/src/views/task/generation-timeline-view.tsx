@@ -1,6 +1,6 @@
 import type { Reply } from '../../api/call.js';
+import { AgentName } from '../../components/agent-name.js';
 import { TimeText } from '../../components/time-text.js';
-import { UntrustedText } from '../../components/untrusted-text.js';
 import { useClock } from '../../live/use-clock.js';
 import { durationText } from '../../model/duration.js';
 import { type GenerationTimelineRow, generationTimelineOf, type Span } from './generation-timeline.js';
@@ -30,6 +30,7 @@ export function GenerationTimelineView({ lineage }: { lineage: Reply<'get_claim_
 const TONE_NAMES = [
   ['accent', 'holds it now'],
   ['good', 'accepted'],
+  ['plain', 'accepted, later replaced'],
   ['warn', 'gave it back'],
   ['bad', 'ended without a result'],
 ] as const;
@@ -64,7 +65,7 @@ function Row({ row }: { row: GenerationTimelineRow }) {
   return (
     <div className="time-line-row">
       <span className="time-line-name">
-        <span className="quiet">{generation}</span> <UntrustedText text={agent_id} />
+        <span className="quiet">{generation}</span> <AgentName id={agent_id} />
       </span>
       <div
         className="time-line-track"

@@ -46,6 +46,16 @@ describe('the time line', () => {
     ]);
   });
 
+  test('shows that an accepted result was replaced by a later one', () => {
+    const accepted = { result_accepted: true, release_reason: 'COMPLETED' };
+    const line = generationTimelineOf(
+      lineage([generation(1, 0, 10, accepted), generation(2, 10, 20), generation(3, 30, 30, accepted)]),
+      0,
+    );
+    expect(line?.rows.map(({ outcome }) => outcome)).toEqual(['REPLACED', 'EXPIRED', 'ACCEPTED']);
+    expect(line?.rows[0]?.tone).toBe('plain');
+  });
+
   test('draws a claim that is held until now', () => {
     const line = generationTimelineOf(lineage([generation(1, 0, 10), generation(2, 10, null)]), 20 * 60_000);
     expect(line?.rows[1]).toMatchObject({ outcome: 'IN_PROGRESS', held: { start: 50, width: 50 } });

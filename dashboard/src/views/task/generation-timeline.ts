@@ -30,15 +30,25 @@ export interface GenerationTimeline {
   readonly end_ms: number;
   readonly rows: readonly GenerationTimelineRow[];
 }
-export type Tone = 'good' | 'bad' | 'warn' | 'accent';
+export type Tone = 'good' | 'bad' | 'warn' | 'accent' | 'plain';
 
-/** ACCEPTED, why the generation ended, or IN_PROGRESS, as in the table of specification 004 §9.2. */
-export const outcomeOf = ({ result_accepted, release_reason }: Generation): string =>
-  result_accepted ? 'ACCEPTED' : (release_reason ?? 'IN_PROGRESS');
+/**
+ * ACCEPTED, why the generation ended, or IN_PROGRESS, as in the table of specification 004 §9.2. REPLACED: its result
+ * was accepted, and a later one counts now.
+ */
+export function outcomeOf(entry: Generation, all: readonly Generation[]): string {
+  if (!entry.result_accepted) return entry.release_reason ?? 'IN_PROGRESS';
+  return replacementOf(entry, all) === null ? 'ACCEPTED' : 'REPLACED';
+}
+
+/** The generation whose accepted result replaced the accepted result of this one; null if none did. */
+export const replacementOf = ({ generation }: Generation, all: readonly Generation[]): Generation | null =>
+  all.find((other) => other.result_accepted && other.generation > generation) ?? null;
 
 export function toneOf(outcome: string): Tone {
   if (outcome === 'ACCEPTED') return 'good';
   if (outcome === 'IN_PROGRESS') return 'accent';
+  if (outcome === 'REPLACED') return 'plain';
   return outcome === 'VOLUNTARY' ? 'warn' : 'bad';
 }
 
@@ -65,7 +75,7 @@ export function generationTimelineOf(
     .map((generation): GenerationTimelineRow => {
       const entry = generations.find((one) => one.generation === generation);
       const submissions = rejected.filter((one) => one.generation === generation);
-      const outcome = entry === undefined ? 'UNKNOWN' : outcomeOf(entry);
+      const outcome = entry === undefined ? 'UNKNOWN' : outcomeOf(entry, generations);
       const lastMs = maxOf(submissions.map(({ submitted_at }) => msOf(submitted_at) ?? startMs));
       const isLate = entry?.released_at != null && lastMs > endOf(entry);
       return {

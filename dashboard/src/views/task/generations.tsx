@@ -1,8 +1,9 @@
 import type { Reply } from '../../api/call.js';
+import { AgentName } from '../../components/agent-name.js';
 import { ScrollRegion } from '../../components/scroll-region.js';
 import { TimeText } from '../../components/time-text.js';
 import { UntrustedText } from '../../components/untrusted-text.js';
-import { outcomeOf, toneOf } from './generation-timeline.js';
+import { outcomeOf, replacementOf, toneOf } from './generation-timeline.js';
 
 type Lineage = Reply<'get_claim_history'>;
 type Generation = Lineage['generations'][number];
@@ -26,7 +27,7 @@ export function Generations({ lineage }: { lineage: Lineage }) {
         </thead>
         <tbody>
           {[...lineage.generations].reverse().map((entry) => (
-            <GenerationRow key={entry.generation} entry={entry} />
+            <GenerationRow key={entry.generation} entry={entry} all={lineage.generations} />
           ))}
         </tbody>
       </table>
@@ -35,27 +36,37 @@ export function Generations({ lineage }: { lineage: Lineage }) {
   );
 }
 
-function GenerationRow({ entry }: { entry: Generation }) {
-  const outcome = outcomeOf(entry);
+function GenerationRow({ entry, all }: { entry: Generation; all: readonly Generation[] }) {
+  const outcome = outcomeOf(entry, all);
   return (
     <tr>
       <td>{entry.generation}</td>
       <td>
-        <UntrustedText text={entry.agent_id} />
+        <AgentName id={entry.agent_id} />
       </td>
       <td>
         <UntrustedText text={entry.session_id} />
       </td>
-      <td>{entry.user_id === null ? '–' : <UntrustedText text={entry.user_id} />}</td>
+      <td>{entry.user_id === null ? '–' : <AgentName id={entry.user_id} />}</td>
       <td>
         <TimeText at={entry.acquired_at} />
       </td>
       <td>{entry.released_at === null ? '–' : <TimeText at={entry.released_at} />}</td>
       <td>
         <span className={`mark mark-${toneOf(outcome)}`}>{outcome}</span> <Origin from={entry.adopted_from} />{' '}
+        {entry.result_accepted ? <Replacement by={replacementOf(entry, all)} /> : null}{' '}
         {entry.release_message === undefined ? null : <UntrustedText text={entry.release_message} />}
       </td>
     </tr>
+  );
+}
+
+function Replacement({ by }: { by: Generation | null }) {
+  if (by === null) return null;
+  return (
+    <span>
+      replaced by {by.adopted_from === null ? 'the result' : 'the adoption'} of generation {by.generation}
+    </span>
   );
 }
 
@@ -64,7 +75,7 @@ function Origin({ from }: { from: Generation['adopted_from'] }) {
   if ('imported' in from) return <span>adopted from an imported log</span>;
   return (
     <span>
-      adopted from generation {from.generation} of <UntrustedText text={from.agent_id} />
+      adopted from generation {from.generation} of <AgentName id={from.agent_id} />
     </span>
   );
 }

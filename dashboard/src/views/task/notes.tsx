@@ -1,7 +1,8 @@
 import { useReply } from '../../api/use-reply.js';
+import { AgentName } from '../../components/agent-name.js';
 import { Replied } from '../../components/states.js';
 import { TimeText } from '../../components/time-text.js';
-import { UntrustedBlock, UntrustedText } from '../../components/untrusted-text.js';
+import { UntrustedBlock } from '../../components/untrusted-text.js';
 
 const NOTES_MAX = 100;
 
@@ -19,7 +20,7 @@ export function Notes({ subject }: { subject: string }) {
             {events.map(({ event_id, agent_id, generation, timestamp, payload }) => (
               <li key={event_id}>
                 <p className="quiet">
-                  <UntrustedText text={agent_id} />, generation {generation}, <TimeText at={timestamp} />
+                  <AgentName id={agent_id} />, generation {generation}, <TimeText at={timestamp} />
                 </p>
                 <UntrustedBlock text={String(payload.text ?? '')} />
               </li>

@@ -1,7 +1,7 @@
 import type { Reply } from '../../api/call.js';
+import { AgentName } from '../../components/agent-name.js';
 import { TimeText } from '../../components/time-text.js';
-import { UntrustedBlock, UntrustedText } from '../../components/untrusted-text.js';
-import { actorName } from '../../model/actor-name.js';
+import { UntrustedBlock } from '../../components/untrusted-text.js';
 
 /** What people decided about candidates. */
 export const Reviews = ({ reviews }: { reviews: Reply<'get_claim_history'>['reviews'] }) => (
@@ -9,8 +9,7 @@ export const Reviews = ({ reviews }: { reviews: Reply<'get_claim_history'>['revi
     {reviews.map(({ generation, iteration, decision, reviewer, comment, at }) => (
       <li key={`${generation} ${iteration} ${at}`}>
         <span className={`mark ${decision === 'APPROVED' ? 'mark-good' : 'mark-warn'}`}>{decision}</span>{' '}
-        generation {generation}, iteration {iteration}, by <UntrustedText text={actorName(reviewer)} />,{' '}
-        <TimeText at={at} />
+        generation {generation}, iteration {iteration}, by <AgentName id={reviewer} />, <TimeText at={at} />
         {comment === null ? null : <UntrustedBlock text={comment} />}
       </li>
     ))}

@@ -1,4 +1,5 @@
 import type { Reply } from '../../api/call.js';
+import { AgentName } from '../../components/agent-name.js';
 import { Disclosure } from '../../components/disclosure.js';
 import { Replied } from '../../components/states.js';
 import { TimeText } from '../../components/time-text.js';
@@ -47,7 +48,7 @@ export function SubmissionEntry({
         <span className="mark mark-bad">{submission.rejection_reason}</span>
         <span className={`mark ${isAdopted ? 'mark-good' : parked ? 'mark-warn' : ''}`}>{kept}</span>
         <span>
-          <UntrustedText text={agent_id} /> (<UntrustedText text={session_id} />) submitted it for generation{' '}
+          <AgentName id={agent_id} /> (<UntrustedText text={session_id} />) submitted it for generation{' '}
           {generation}, and generation {current_generation} was current
         </span>
         <TimeText at={submitted_at} />

@@ -1,10 +1,10 @@
 import { type ReactNode, useMemo } from 'react';
 import type { Reply } from '../../api/call.js';
 import { useReply } from '../../api/use-reply.js';
+import { AgentName } from '../../components/agent-name.js';
 import { Replied } from '../../components/states.js';
 import { TimeText } from '../../components/time-text.js';
 import { UntrustedBlock, UntrustedText } from '../../components/untrusted-text.js';
-import { actorName } from '../../model/actor-name.js';
 import { Claimability } from './claimability.js';
 import { Dependencies } from './dependencies.js';
 import { GenerationTimelineView } from './generation-timeline-view.js';
@@ -70,7 +70,7 @@ function Summary({ state }: { state: TaskState }) {
         <span>generation {generation}</span>
         {isHeld ? (
           <span>
-            held by <UntrustedText text={claim.agent_id} /> since <TimeText at={claim.claimed_at} />
+            held by <AgentName id={claim.agent_id} /> since <TimeText at={claim.claimed_at} />
           </span>
         ) : null}
         {parked > 0 ? <span className="mark mark-warn">{parked} parked</span> : null}
@@ -127,7 +127,7 @@ function ResultCard({ state: { task_id, result } }: { state: TaskState }) {
   return (
     <Card title="Result">
       <p className="quiet">
-        Of <UntrustedText text={actorName(result.agent_id)} />, generation {result.generation},{' '}
+        Of <AgentName id={result.agent_id} />, generation {result.generation},{' '}
         <TimeText at={result.submitted_at} />. Digest <span className="mono digest">{result.sha256}</span>
       </p>
       <ResultView subject={task_id} resultId={result.result_id} />

@@ -1,0 +1,83 @@
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { PROJECT_URL, TestServer } from '../../src/server/testing/test-server.js';
+import { describeInBrowser, viewUrl } from './support/open-page.js';
+
+const PLAN = {
+  tracks: {
+    A: [{ id: 'A-001-base', description: 'the base' }],
+    B: [{ id: 'B-001-docs', description: 'the manual', depends_on: ['A-001-base'] }],
+    C: [{ id: 'C-001-api', description: 'the interface' }],
+    D: [{ id: 'D-001-cli', description: 'the commands' }],
+  },
+};
+
+const nodeOf = (page: Page, id: string) => page.locator('.task-node').filter({ hasText: id });
+const transform = (page: Page) =>
+  page.evaluate<string>("document.querySelector('.react-flow__viewport').style.transform");
+
+async function openGraph(open: (url: string) => Promise<Page>) {
+  const served = await TestServer.forTest();
+  await served.request('PUT', `${PROJECT_URL}/plan`, PLAN);
+  const page = await open(viewUrl(served.url, 'plan'));
+  await nodeOf(page, 'A-001-base').getByText('ready').waitFor();
+  return { served, page };
+}
+
+await describeInBrowser('the viewport of the plan graph', (open) => {
+  test('is dragged from any part of a task, also when events arrive while the button is pressed', async () => {
+    const { served, page } = await openGraph(open);
+    const node = nodeOf(page, 'A-001-base');
+    const parts = [
+      { part: node.getByRole('link'), claimed: 'A-001-base' },
+      { part: node.locator('.task-id'), claimed: 'C-001-api' },
+      { part: node, claimed: 'D-001-cli' },
+    ];
+    for (const { part, claimed } of parts) {
+      const before = await transform(page);
+      const box = await part.boundingBox();
+      if (box === null) throw new Error('The task is not shown.');
+      await page.mouse.move(box.x + box.width - 4, box.y + box.height / 2);
+      await page.mouse.down();
+      await served.claim(claimed, claimed, { agent_id: 'ada' });
+      await nodeOf(page, claimed).getByText('ada').waitFor();
+      expect(await transform(page)).toBe(before);
+      await page.mouse.move(box.x + box.width + 30, box.y + 40);
+      await expect.poll(() => transform(page)).not.toBe(before);
+      await page.mouse.up();
+      expect(new URL(page.url()).hash).toBe('#/plan');
+    }
+    await node.getByRole('link').click();
+    await page.waitForURL(/#\/task\/A-001-base$/);
+  });
+
+  test('is not covered by its buttons', async () => {
+    const { page } = await openGraph(open);
+    const graph = await page.getByRole('region', { name: 'Graph of the plan' }).boundingBox();
+    const button = await page.getByRole('button', { name: 'Show the whole plan' }).boundingBox();
+    if (graph === null || button === null) throw new Error('The graph is not shown.');
+    expect(button.y + button.height).toBeLessThanOrEqual(graph.y);
+  });
+
+  test('stays where a person moved it when tasks and the plan change', async () => {
+    const { served, page } = await openGraph(open);
+    const first = await transform(page);
+    await page.getByRole('button', { name: 'Zoom Out' }).click();
+    await expect.poll(() => transform(page)).not.toBe(first);
+    await page.mouse.move(700, 520);
+    await page.mouse.down();
+    await page.mouse.move(760, 480);
+    await page.mouse.up();
+    // The transition of the zoom button may still be under way; the drag ends it.
+    const chosen = await transform(page);
+
+    const handle = await served.claim('A-001-base', 's1', { agent_id: 'ada' });
+    await nodeOf(page, 'A-001-base').getByText('ada').waitFor();
+    await served.post(`${PROJECT_URL}/results`, { ...handle, result_data: 1 });
+    await nodeOf(page, 'B-001-docs').getByText('ready').waitFor();
+    const added = { id: 'B-002-index', description: 'an index' };
+    await served.post(`${PROJECT_URL}/tasks`, { tasks: [added] });
+    await nodeOf(page, 'B-002-index').waitFor();
+    expect(await transform(page)).toBe(chosen);
+  });
+});

@@ -1,0 +1,72 @@
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { PROJECT_URL, TENANT_URL, TestServer } from '../../src/server/testing/test-server.js';
+import { expectAccessible } from './support/accessible.js';
+import { describeInBrowser, viewUrl } from './support/open-page.js';
+
+const TASK = 'A-001-x';
+const DIGEST = 'a'.repeat(64);
+const FAILING = [{ name: 'unit_tests', says: '2 of 7 fail' }];
+const OWN = { 'x-genesis-tenant': 'acme' };
+
+/** A candidate that waits for a decision. */
+async function startWithReview(more: object = {}): Promise<TestServer> {
+  const served = await TestServer.forTest();
+  await served.plan(TASK);
+  const { generation, ...handle } = await served.claim(TASK);
+  const candidate = { expected_generation: generation, iteration: 1, candidate_sha256: DIGEST, ...more };
+  const { body } = await served.post(`${PROJECT_URL}/claims/suspend`, { ...handle, ...candidate });
+  expect(body.reason).toBe('SUSPENDED');
+  return served;
+}
+
+async function linkUrl(served: TestServer): Promise<string> {
+  const asked = { project_id: 'shop', task_id: TASK, reviewer: 'rita@example.com' };
+  const { body } = await served.request('POST', '/api/review/link', asked, OWN);
+  return `${served.url}${body.path}`;
+}
+
+const cardOf = (page: Page) => page.getByRole('article', { name: `Review ${TASK}` });
+const buttonsOf = (page: Page) => page.getByRole('main').getByRole('button').allTextContents();
+
+await describeInBrowser('a review', (open) => {
+  test.each(['viewer', 'agent'])('has no answers for the role %s, and says why', async (role) => {
+    const served = await startWithReview();
+    const create = async (wanted: string, headers = {}) =>
+      (await served.request('POST', `${TENANT_URL}/keys`, { role: wanted }, headers)).body.token;
+    const admin = await create('admin');
+    const key = await create(role, { authorization: `Bearer ${admin}` });
+    const page = await open(viewUrl(served.url, 'inbox'), { key });
+    await cardOf(page).getByText(`Your role, ${role}, does not permit a decision.`).waitFor();
+    await cardOf(page).getByText(DIGEST).waitFor();
+    expect(await buttonsOf(page)).toEqual([]);
+    await expectAccessible(page);
+  });
+
+  test('of a candidate whose checks have failed cannot be approved in the inbox', async () => {
+    const served = await startWithReview({ failing: FAILING });
+    const page = await open(viewUrl(served.url, 'inbox'));
+    await cardOf(page).getByText('Required checks have not passed, so it cannot be approved').waitFor();
+    await cardOf(page).getByText('unit_tests: 2 of 7 fail').waitFor();
+    await cardOf(page).getByRole('button', { name: 'Reject' }).waitFor();
+    expect(await buttonsOf(page)).toEqual(['Request changes', 'Reject']);
+  });
+
+  test('of a candidate whose checks have failed cannot be approved by its link', async () => {
+    const served = await startWithReview({ failing: FAILING });
+    const page = await open(await linkUrl(served));
+    await page.getByRole('heading', { name: /have not passed: it cannot be approved/ }).waitFor();
+    await page.getByText('unit_tests: 2 of 7 fail').waitFor();
+    expect(await buttonsOf(page)).toEqual(['Request changes', 'Reject']);
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Request changes' }).click();
+    await page.getByText('You have requested changes.').waitFor();
+  });
+
+  test('of a candidate without failed checks can be approved by its link', async () => {
+    const page = await open(await linkUrl(await startWithReview()));
+    expect(await buttonsOf(page)).toEqual(['Approve', 'Request changes', 'Reject']);
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByText('You have approved this candidate.').waitFor();
+  });
+});
