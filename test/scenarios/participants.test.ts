@@ -36,13 +36,13 @@ async function serveProject() {
   return { server, store, blobs };
 }
 
-type Project = Awaited<ReturnType<typeof serveProject>>;
+type SharedProject = Awaited<ReturnType<typeof serveProject>>;
 
 const claimBody = (featureId: string, agent_id: string): string =>
   JSON.stringify({ feature_id: featureId, edge: EDGE, agent_id, session_id: agent_id, agent_role: ROLE });
 
 /** Runs the state machine of the edge, as an execution of a workflow does. */
-function runWorkflow({ server, store, blobs }: Project, featureId: string) {
+function runWorkflow({ server, store, blobs }: SharedProject, featureId: string) {
   const harness = { coordinator: server.coordinator, store, blobs, key: P, environment: systemEnvironment };
   const plan = buildPlan({ feature_id: featureId, edge: EDGE });
   const script = { plan, candidate: () => 'right', passes: () => true };
@@ -52,7 +52,7 @@ function runWorkflow({ server, store, blobs }: Project, featureId: string) {
 }
 
 /** Claims with an event of API Gateway, as it reaches a Lambda function. */
-async function claimInFunction({ server }: Project, featureId: string) {
+async function claimInFunction({ server }: SharedProject, featureId: string) {
   const lambda = handle(new Hono().mount('/', (request) => server.app.fetch(request)));
   const event = {
     version: '2.0',
@@ -67,14 +67,14 @@ async function claimInFunction({ server }: Project, featureId: string) {
 }
 
 /** Claims with plain HTTP, as a step of a pipeline does. */
-async function claimInPipeline({ server }: Project, featureId: string) {
+async function claimInPipeline({ server }: SharedProject, featureId: string) {
   const headers = { 'content-type': 'application/json' };
   const body = claimBody(featureId, 'pipeline');
   return (await fetch(server.url + CLAIMS_PATH, { method: 'POST', headers, body })).json();
 }
 
 /** Claims with the command line, as a developer does. */
-async function claimInTerminal({ server }: Project, featureId: string) {
+async function claimInTerminal({ server }: SharedProject, featureId: string) {
   const env = { GENESIS_URL: server.url, GENESIS_TENANT: P.tenant_id, GENESIS_PROJECT: P.project_id };
   const terminal = { cwd: await temporaryFolder(), env };
   const target = ['task', 'claim', `${featureId}#${EDGE}`, '--agent', 'developer', '--role', ROLE];
