@@ -26,9 +26,9 @@ const OPERATIONS: Readonly<Record<string, CommandRun>> = {
  * reports them; the units include indexes.
  */
 export async function benchCapacity(): Promise<void> {
-  const engine = await startDynamodb();
-  if ('missing' in engine) return console.log(`not run: ${engine.missing}`);
-  const options = optionsWithLongTimeouts(engine.url);
+  const database = await startDynamodb();
+  if ('missing' in database) return console.log(`not run: ${database.missing}`);
+  const options = optionsWithLongTimeouts(database.url);
   const migrator = await openDynamodbMigrator(options);
   await migrator.up();
   await migrator.close();
@@ -48,7 +48,7 @@ export async function benchCapacity(): Promise<void> {
     await harness.close();
   }
   await proxy.close();
-  await engine.stop();
+  await database.stop();
   console.log('\nDynamoDB, per command: items and capacity units, including indexes\n');
   console.log(
     table(['command', 'per transaction', 'its items', 'other items', 'WCU', 'items read', 'RCU'], rows),

@@ -3,7 +3,7 @@ import { loadavg } from 'node:os';
 import { createConnection } from 'mysql2/promise';
 import pg from 'pg';
 import { createClient } from 'redis';
-import { engineOf } from '../src/stores/engines.js';
+import { databaseOf } from '../src/stores/databases.js';
 import { startMysql } from '../src/stores/mysql/testing.js';
 import { startPostgres } from '../src/stores/postgres/testing.js';
 import { RedisKeys } from '../src/stores/redis/keys.js';
@@ -25,38 +25,38 @@ const NAMESPACE = 'genesis_fleet';
 /** Copies every head of a project, appending the letter to each subject. */
 type DoubleHeads = (project: ProjectKey, letter: string) => Promise<void>;
 
-const ENGINES = {
+const DATABASES = {
   postgres: { start: startPostgres, filler: fillPostgres },
   mysql: { start: startMysql, filler: fillMysql },
   redis: { start: startRedis, filler: fillRedis },
 } as const;
-type HeadsEngineName = keyof typeof ENGINES;
+type HeadsDatabaseName = keyof typeof DATABASES;
 
 /**
  * Processor time that a claim costs the database in a project of a thousand heads and in one of a million. The two
  * alternate, so that any other load on the machine affects both.
  */
 export async function benchHeads(selection: string): Promise<void> {
-  const names = (Object.keys(ENGINES) as HeadsEngineName[]).filter(
+  const names = (Object.keys(DATABASES) as HeadsDatabaseName[]).filter(
     (name) => selection === 'all' || selection.split(',').includes(name),
   );
   if (names.length === 0)
-    throw new Error(`--heads: expected all, or a list of ${Object.keys(ENGINES).join(',')}`);
+    throw new Error(`--heads: expected all, or a list of ${Object.keys(DATABASES).join(',')}`);
   const rows: string[][] = [];
-  for (const name of names) rows.push(await oneEngine(name));
-  console.log(`\nCPU time of the engine per claim, median of ${ROUNDS} alternating rounds\n`);
-  console.log(table(['engine', `${whole(HEADS_FEW)} heads`, 'a million heads', 'ratio', 'load'], rows));
+  for (const name of names) rows.push(await oneDatabase(name));
+  console.log(`\nCPU time of the database per claim, median of ${ROUNDS} alternating rounds\n`);
+  console.log(table(['database', `${whole(HEADS_FEW)} heads`, 'a million heads', 'ratio', 'load'], rows));
 }
 
-async function oneEngine(name: HeadsEngineName): Promise<string[]> {
-  const engine = await ENGINES[name].start();
-  if ('missing' in engine) return [name, engine.missing, '', '', ''];
-  const { migrator, open } = (await engineOf(engine.url))!;
-  const migrating = await migrator(engine.url);
+async function oneDatabase(name: HeadsDatabaseName): Promise<string[]> {
+  const database = await DATABASES[name].start();
+  if ('missing' in database) return [name, database.missing, '', '', ''];
+  const { migrator, open } = (await databaseOf(database.url))!;
+  const migrating = await migrator(database.url);
   await migrating.up();
   await migrating.close();
-  const store = await open(engine.url);
-  const { double, close } = await ENGINES[name].filler(engine.url);
+  const store = await open(database.url);
+  const { double, close } = await DATABASES[name].filler(database.url);
   const many = await newProject(store);
   for (const step of range(1, DOUBLINGS)) await double(many, String.fromCharCode(96 + step));
   await close();
@@ -67,7 +67,7 @@ async function oneEngine(name: HeadsEngineName): Promise<string[]> {
     manyUs.push(await claims(store, many));
   }
   await store.close();
-  await engine.stop();
+  await database.stop();
   const [fewMedianUs, manyMedianUs] = [median(fewUs), median(manyUs)];
   return [
     name,

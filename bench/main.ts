@@ -1,12 +1,12 @@
 import { cpus } from 'node:os';
 import { benchAgainst } from './against/against.js';
-import { benchEnginesAgainst } from './against/engines-against.js';
+import { benchDatabasesAgainst } from './against/databases-against.js';
 import { benchAudit } from './audit.js';
 import { benchCapacity } from './capacity.js';
 import { benchCrowd } from './crowd.js';
 import { benchCycles } from './cycles.js';
+import { benchDatabases } from './databases.js';
 import { benchDisk } from './disk.js';
-import { benchEngines } from './engines.js';
 import { benchFormats } from './formats.js';
 import { benchHeads } from './heads.js';
 import { benchInbox } from './inbox.js';
@@ -65,9 +65,9 @@ if (refOption !== null) {
   );
   const rounds = Number(optionValue('--rounds') ?? 7);
   if (storesOption === null) await benchAgainst(refOption, names, rounds);
-  else await benchEnginesAgainst(refOption, storesOption, names, rounds, quick);
+  else await benchDatabasesAgainst(refOption, storesOption, names, rounds, quick);
 }
-if (storesOption !== null && refOption === null) await benchEngines(storesOption, quick);
+if (storesOption !== null && refOption === null) await benchDatabases(storesOption, quick);
 if (headsOption !== null) await benchHeads(headsOption);
 if (outageOption !== null) await benchOutage(outageOption);
 const isCapacity = process.argv.includes('--capacity');

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startServer } from '../src/server/server.js';
-import { engineOf } from '../src/stores/engines.js';
-import { ENGINE_NAMES, type EngineName, startMigrated } from '../src/stores/testing/shared-engine.js';
+import { databaseOf } from '../src/stores/databases.js';
+import { DATABASE_NAMES, type DatabaseName, startMigrated } from '../src/stores/testing/shared-database.js';
 import { table } from './table.js';
 
 const PROJECTS = 10;
@@ -13,18 +13,18 @@ const SETTLE_SECONDS = 15;
 
 /** Measures the processor time of an idle server with ten loaded projects while its database is stopped. */
 export async function benchOutage(selection: string): Promise<void> {
-  const names = ENGINE_NAMES.filter((name) => selection === 'all' || selection.split(',').includes(name));
-  if (names.length === 0) throw new Error(`--outage: expected all, or a list of ${ENGINE_NAMES.join(',')}`);
+  const names = DATABASE_NAMES.filter((name) => selection === 'all' || selection.split(',').includes(name));
+  if (names.length === 0) throw new Error(`--outage: expected all, or a list of ${DATABASE_NAMES.join(',')}`);
   const rows: string[][] = [];
-  for (const name of names) rows.push(await oneEngine(name));
-  console.log(`\nAn idle server with ${PROJECTS} projects, its engine stopped for ${OUTAGE_SECONDS} s\n`);
-  console.log(table(['engine', 'CPU ms', '% of a core', '/readyz'], rows));
+  for (const name of names) rows.push(await oneDatabase(name));
+  console.log(`\nAn idle server with ${PROJECTS} projects, its database stopped for ${OUTAGE_SECONDS} s\n`);
+  console.log(table(['database', 'CPU ms', '% of a core', '/readyz'], rows));
 }
 
-async function oneEngine(name: EngineName): Promise<string[]> {
-  const engine = await startMigrated(name);
-  if ('missing' in engine) return [name, engine.missing, '', ''];
-  const store = await (await engineOf(engine.url))!.open(engine.url);
+async function oneDatabase(name: DatabaseName): Promise<string[]> {
+  const database = await startMigrated(name);
+  if ('missing' in database) return [name, database.missing, '', ''];
+  const store = await (await databaseOf(database.url))!.open(database.url);
   const server = await startServer({ store, port: 0 });
   for (let index = 0; index < PROJECTS; index += 1) {
     const tracks = { A: [{ id: 'A-001-work', description: 'work', depends_on: [] }] };
@@ -36,7 +36,7 @@ async function oneEngine(name: EngineName): Promise<string[]> {
     });
     if (!reply.ok) throw new Error(`${reply.status}: ${await reply.text()}`);
   }
-  await engine.stop();
+  await database.stop();
   await sleep(SETTLE_SECONDS * 1000);
   const usedMs: number[] = [];
   for (let window = 0; window < WINDOWS; window += 1) usedMs.push(await cpuMsOver(OUTAGE_SECONDS));

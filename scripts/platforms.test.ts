@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { readLockFiles } from './lock-files.js';
 import { findPlatformFaults, type LockedPackage, PLATFORMS, platformName } from './platforms.js';
 
 const binaries = (names: readonly string[]): Record<string, LockedPackage> =>
@@ -53,4 +54,12 @@ describe('a lock file', () => {
     );
     expect(findPlatformFaults({ 'node_modules/tool': tool, ...nested })).toEqual([]);
   });
+});
+
+// req: OPS-001
+it('of this repository installs on Linux, macOS and Windows', () => {
+  const faults = readLockFiles<LockedPackage>().map(({ packages }) => findPlatformFaults(packages));
+  expect(faults.length).toBeGreaterThan(0);
+  expect(faults.flat()).toEqual([]);
+  expect(new Set(PLATFORMS.map(({ os }) => os))).toEqual(new Set(['linux', 'darwin', 'win32']));
 });

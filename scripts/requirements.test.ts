@@ -19,6 +19,7 @@ describe('a requirement', () => {
     ['an empty statement', line({ statement: '' })],
     ['an unknown status', line({ status: 'done' })],
     ['an unknown field', line({ owner: 'me' })],
+    ['a measurement that is not a benchmark', line({ measured_by: 'by hand' })],
     ['a status other than built without a note', line({ status: 'dropped' })],
   ])('is refused with %s', (_, text) => {
     expect(faults([line({ id: 'ABC-001' }), text])).toEqual([expect.stringMatching(/^m:2 /)]);
@@ -55,5 +56,12 @@ describe('a citation', () => {
     expect(summaryOf(check([line()], '// req: CLK-001\nit('))).toBe(
       '1 requirements: 1 built, 0 partly, 0 planned, 0 dropped.',
     );
+  });
+
+  it('is not needed for what only a benchmark shows', () => {
+    expect(check([line({ measured_by: 'npm run bench -- --only cycles' })])).toMatchObject({
+      faults: [],
+      uncited: [],
+    });
   });
 });

@@ -11,7 +11,7 @@ import { Genesis, isProblem } from '../src/client/index.js';
 import { AuditedLog } from '../src/core/audit/testing/audited-log.js';
 import { newSigner } from '../src/core/audit/testing/primitives.js';
 import { startDynamodb } from '../src/stores/dynamodb/testing.js';
-import { onEngine, onProgram } from '../src/stores/testing/on-engine.js';
+import { onDatabase, onProgram } from '../src/stores/testing/on-database.js';
 import { missingProgram } from '../src/stores/testing/program.js';
 import { PACKAGE, type PublishedPackage, publishInto } from './support/published.js';
 
@@ -23,7 +23,7 @@ const STRICT_TSC_FLAGS =
   `--strict --module nodenext --moduleResolution nodenext --target es2022 --lib es2022 --types node
   --skipLibCheck false`.split(/\s+/);
 /** Each needs a driver, which is an optional peer dependency; all other exports must work without one. */
-const ENGINE_EXPORTS = ['./stores/dynamodb', './stores/mysql', './stores/postgres', './stores/redis'];
+const DATABASE_EXPORTS = ['./stores/dynamodb', './stores/mysql', './stores/postgres', './stores/redis'];
 
 let root: string;
 let published: PublishedPackage;
@@ -247,7 +247,7 @@ console.log(summary.outcomes.filter(({ reason }) => reason === 'ACCEPTED').lengt
 
     test('compiles in a strict program without any driver, whose agent completes a whole plan', async (context) => {
       const { bareProject: bare, manifest } = published;
-      const names = Object.keys(manifest.exports).filter((name) => !ENGINE_EXPORTS.includes(name));
+      const names = Object.keys(manifest.exports).filter((name) => !DATABASE_EXPORTS.includes(name));
       const program = await compile(bare, `${importing(names)}${SDK_PROGRAM}`);
       const { url, env, cwd, openCount } = await servePlan(context, bare);
       const { stdout } = await run(process.execPath, [program, url], { cwd, env });
@@ -256,12 +256,12 @@ console.log(summary.outcomes.filter(({ reason }) => reason === 'ACCEPTED').lengt
     });
 
     test('compiles in a strict program that opens engines if the drivers are installed', async () => {
-      const program = await compile(published.fullProject, importing(ENGINE_EXPORTS));
+      const program = await compile(published.fullProject, importing(DATABASE_EXPORTS));
       const { stdout } = await run(process.execPath, [program], {
         cwd: published.fullProject,
         env: environment(),
       });
-      expect(stdout).toBe('true\n'.repeat(ENGINE_EXPORTS.length));
+      expect(stdout).toBe('true\n'.repeat(DATABASE_EXPORTS.length));
     });
   });
 
@@ -401,14 +401,14 @@ console.log(summary.outcomes.filter(({ reason }) => reason === 'ACCEPTED').lengt
       expect(await countDone()).toBe(openCount);
     });
 
-    await onEngine('dynamodb', startDynamodb, (engine) => {
-      afterAll(() => engine.stop());
+    await onDatabase('dynamodb', startDynamodb, (database) => {
+      afterAll(() => database.stop());
       const missing = PYTHON_WITH_BOTO3 === undefined ? 'boto3 is not installed for python3' : null;
       return onProgram('examples/dynamodb-boto3', missing, () =>
         test('dynamodb-boto3/claim.py claims an edge that a coordinator then refuses to others', async (context) => {
           const { fullProject: full } = published;
           const cwd = await folderIn(full);
-          const tables = Object.assign(new URL(engine.url), { pathname: `/package-${randomUUID()}` }).href;
+          const tables = Object.assign(new URL(database.url), { pathname: `/package-${randomUUID()}` }).href;
           const credentials = { AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' };
           const env = environment({ ...credentials, GENESIS_STORE: tables, GENESIS_PROJECT: 'shop' });
           await gen(full, cwd, env, 'migrate', '--store', tables);

@@ -11,7 +11,7 @@ import { expect, inject, onTestFinished, test } from 'vitest';
 import { Genesis, isProblem } from '../src/client/index.js';
 import { startServer } from '../src/server/server.js';
 import { openStoreUrl } from '../src/server/store-url.js';
-import { onProgram } from '../src/stores/testing/on-engine.js';
+import { onProgram } from '../src/stores/testing/on-database.js';
 import { missingProgram } from '../src/stores/testing/program.js';
 import { FrozenTime } from './support/frozen-time.js';
 import { plainScript } from './support/plain-script.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { claimEventKindOf } from '../../src/core/claims/claim-event-kinds.js';
-import type { TestEngine } from '../../src/stores/testing/engine.js';
+import type { TestDatabase } from '../../src/stores/testing/database.js';
 import { hasPassed, report } from './report.js';
 import { type HistoryRunOptions, runHistory } from './run.js';
 
@@ -10,20 +10,24 @@ const SHORT = { seconds: 3, clients: 10, coordinators: 2, seed: 'short' } as con
  * Tests a short run on a real store, with a coordinator killed and the database restarted in the middle. With `proxies`,
  * all network traffic goes through a proxy that delays and cuts it. The database already has its schema.
  */
-export function describeHistory(name: string, engine: TestEngine, { proxies }: { proxies: boolean }): void {
+export function describeHistory(
+  name: string,
+  database: TestDatabase,
+  { proxies }: { proxies: boolean },
+): void {
   describe(`the history of ${name}`, () => {
     it(`follows the rules ${proxies ? 'through faulty proxies' : 'at full speed'}`, () =>
-      runAndCheck(engine, proxies));
+      runAndCheck(database, proxies));
   });
 }
 
-async function runAndCheck({ url, restart }: TestEngine, proxies: boolean): Promise<void> {
+async function runAndCheck({ url, restart }: TestDatabase, proxies: boolean): Promise<void> {
   const sides = url.startsWith('file:') ? 'agents' : 'both';
   const options: HistoryRunOptions = {
     ...SHORT,
     store: url,
     proxy: proxies ? sides : 'none',
-    ...(restart === undefined ? {} : { restartEngine: restart }),
+    ...(restart === undefined ? {} : { restartDatabase: restart }),
   };
   const result = await runHistory(options);
   expect(hasPassed(result), report(options, result)).toBe(true);

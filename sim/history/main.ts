@@ -4,7 +4,7 @@ import { hasPassed, report } from './report.js';
 import { type HistoryRunOptions, runHistory } from './run.js';
 
 const USAGE = `npm run check:history -- --store URL [--seconds 60] [--clients 50] [--coordinators 3]
-  [--proxy none|agents|store|both] [--seed TEXT] [--restart-engine COMMAND]`;
+  [--proxy none|agents|store|both] [--seed TEXT] [--restart-database COMMAND]`;
 const PROXIES = ['none', 'agents', 'store', 'both'] as const;
 
 const { values } = parseArgs({
@@ -15,12 +15,12 @@ const { values } = parseArgs({
     coordinators: { type: 'string', default: '3' },
     proxy: { type: 'string', default: 'none' },
     seed: { type: 'string', default: String(Date.now()) },
-    'restart-engine': { type: 'string' },
+    'restart-database': { type: 'string' },
   },
 });
 
 function readOptions(): HistoryRunOptions {
-  const { store, seed, 'restart-engine': command } = values;
+  const { store, seed, 'restart-database': command } = values;
   const proxy = PROXIES.find((name) => name === values.proxy);
   const [seconds = 0, clients = 0, coordinators = 0] = [
     values.seconds,
@@ -35,7 +35,7 @@ function readOptions(): HistoryRunOptions {
     throw new Error(`--seconds, --clients and --coordinators must be above 0.\n${USAGE}`);
   if (store === 'memory:')
     throw new Error('A store in memory is lost when its coordinator is killed. Pass another --store.');
-  const restart = command === undefined ? {} : { restartEngine: () => shell(command) };
+  const restart = command === undefined ? {} : { restartDatabase: () => shell(command) };
   return { store, seconds, clients, coordinators, proxy, seed, ...restart };
 }
 

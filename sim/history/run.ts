@@ -25,7 +25,7 @@ export interface HistoryRunOptions {
   readonly proxy: 'none' | 'agents' | 'store' | 'both';
   readonly seed: string;
   /** Stops and restarts the database, in the middle of the run. */
-  readonly restartEngine?: () => Promise<void>;
+  readonly restartDatabase?: () => Promise<void>;
 }
 
 export interface HistoryRunResult {
@@ -168,8 +168,8 @@ class HistoryRun {
     const victim = this.rng.pick(this.coordinators);
     await this.injectFault(`${victim.name} killed with SIGKILL and restarted`, () => victim.restart());
     await this.waitForThird(2);
-    const { restartEngine } = this.options;
-    if (restartEngine !== undefined) await this.injectFault('the engine restarted', restartEngine);
+    const { restartDatabase } = this.options;
+    if (restartDatabase !== undefined) await this.injectFault('the database restarted', restartDatabase);
     await this.waitForThird(3);
     await this.waitForCall(isRefusal);
   }

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, expect, inject, test } from 'vitest';
 import type { EventEnvelope } from '../core/events/envelope.js';
 import { findSandbox } from '../engine/checks/sandbox.js';
-import { onProgram } from '../stores/testing/on-engine.js';
+import { onProgram } from '../stores/testing/on-database.js';
 
 const EXAMPLE = fileURLToPath(new URL('../../examples/iterate', import.meta.url));
 const EDGE = 'REQ-F-SUM-001#design_code';

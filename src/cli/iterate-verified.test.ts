@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../test/support/temporary-folder.js';
 import { Genesis } from '../client/index.js';
 import type { Run } from '../core/engine/runs.js';
 import { findSandbox } from '../engine/checks/sandbox.js';
-import { onProgram } from '../stores/testing/on-engine.js';
+import { onProgram } from '../stores/testing/on-database.js';
 import { gen } from './testing/terminal.js';
 import { createProject, FEATURE_ID, writeProjectFile } from './testing/workspace.js';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { findSandbox } from '../engine/checks/sandbox.js';
-import { onProgram } from '../stores/testing/on-engine.js';
+import { onProgram } from '../stores/testing/on-database.js';
 
 const SCRIPT = fileURLToPath(new URL('../../examples/iterate/run.sh', import.meta.url));
 const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url));

@@ -7,7 +7,7 @@ import { afterAll, afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { FolderBlobs } from '../stores/file/folder-blobs.js';
 import { startS3Server } from '../stores/s3/testing/s3-server.js';
 import { StoreRefused } from '../stores/store.js';
-import { onStandIn } from '../stores/testing/on-engine.js';
+import { onStandIn } from '../stores/testing/on-database.js';
 import { openStoreUrl } from './store-url.js';
 
 const quiet = () => {};

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { onProgram } from '../stores/testing/on-engine.js';
+import { onProgram } from '../stores/testing/on-database.js';
 import { missingProgram } from '../stores/testing/program.js';
 import { type AnyJson, TENANT_URL, TestServer } from './testing/test-server.js';
 import { webhookNoticeSender } from './webhooks/notice-sender.js';

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type Blobs, MemoryBlobs, routedBlobs, withOlderBlobs } from '../stores/blobs.js';
 import { isModuleUrl, openModuleStore } from '../stores/custom/module-store.js';
-import { engineOf } from '../stores/engines.js';
+import { databaseOf } from '../stores/databases.js';
 import { openFileStore } from '../stores/file/file-store.js';
 import { FolderBlobs } from '../stores/file/folder-blobs.js';
 import { STORE_FILE } from '../stores/file/layout.js';
@@ -94,9 +94,9 @@ async function openSingle(url: string, warn: Warn): Promise<OpenedStore> {
       `${url}: a routes file must not name a module. Pass it with --store or GENESIS_STORE.`,
     );
   if (url === 'memory:') return { store: openMemoryStore(), blobs: new MemoryBlobs() };
-  const engine = await engineOf(url);
-  if (engine !== null) {
-    const store = await engine.open(url);
+  const database = await databaseOf(url);
+  if (database !== null) {
+    const store = await database.open(url);
     return { store, blobs: store.blobs };
   }
   if (url.startsWith(WORKSPACE_SCHEME)) {

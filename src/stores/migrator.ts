@@ -12,22 +12,22 @@ export interface Migrator {
   /** Applies the pending steps and returns them. Rejects with `StoreRefused` if the schema is newer than this program. */
   up(): Promise<readonly MigrationStep[]>;
   /** What the operator may switch on besides the schema. Absent: this database has nothing of the kind. */
-  readonly features?: EngineFeatures;
+  readonly features?: DatabaseFeatures;
   close(): Promise<void>;
 }
 
-export type EngineFeature = 'point_in_time_recovery' | 'streams';
+export type DatabaseFeature = 'point_in_time_recovery' | 'streams';
 
 /** Features are switched on when the operator asks for them, and never switched off. */
-export interface EngineFeatures {
+export interface DatabaseFeatures {
   /** The steps that `enable` would apply now. Also answered before the schema exists. */
-  pending(wanted: readonly EngineFeature[]): Promise<readonly EngineFeatureStep[]>;
+  pending(wanted: readonly DatabaseFeature[]): Promise<readonly DatabaseFeatureStep[]>;
   /** Applies the pending steps and returns them. The schema exists. */
-  enable(wanted: readonly EngineFeature[]): Promise<readonly EngineFeatureStep[]>;
+  enable(wanted: readonly DatabaseFeature[]): Promise<readonly DatabaseFeatureStep[]>;
 }
 
-export interface EngineFeatureStep {
-  readonly feature: EngineFeature;
+export interface DatabaseFeatureStep {
+  readonly feature: DatabaseFeature;
   readonly table: string;
   readonly statement: string;
 }

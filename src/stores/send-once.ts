@@ -19,7 +19,7 @@ export interface SendFailures {
  * batch whose reply was lost takes effect once, however often it is sent.
  */
 export async function sendOnce<T>(
-  engine: string,
+  database: string,
   send: () => Promise<T>,
   { isReplyLost, isRetryable, toStoreError }: SendFailures,
 ): Promise<T> {
@@ -36,7 +36,7 @@ export async function sendOnce<T>(
       if (performance.now() >= untilMs) {
         throw wasReplyLost
           ? new StoreUncertain(
-              `The connection to ${engine} was lost before the outcome of a commit was known.`,
+              `The connection to ${database} was lost before the outcome of a commit was known.`,
             )
           : toStoreError(error);
       }

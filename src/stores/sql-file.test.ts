@@ -35,8 +35,8 @@ describe('an SQL file', () => {
     ]);
   });
 
-  it.each(['postgres', 'mysql'])('has every statement that %s uses, and no other', (engine) => {
-    const folder = join(import.meta.dirname, engine);
+  it.each(['postgres', 'mysql'])('has every statement that %s uses, and no other', (database) => {
+    const folder = join(import.meta.dirname, database);
     const modulesOf = (path: string) =>
       readdirSync(path)
         .filter((name) => /(?<!test)\.ts$/.test(name))

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { verifyStore } from '../../src/coordinator/audit/verify/verify-store.js';
 import { Coordinator } from '../../src/coordinator/index.js';
-import type { EngineStore } from '../../src/stores/engines.js';
+import type { DatabaseStore } from '../../src/stores/databases.js';
 import { openWithoutTimeouts } from '../../src/stores/testing/open-without-timeouts.js';
-import { migrate, onSharedEngine } from '../../src/stores/testing/shared-engine.js';
+import { migrate, onSharedDatabase } from '../../src/stores/testing/shared-database.js';
 import { planOf, unwrap } from '../support/coordinator-harness.js';
 
 /**
@@ -161,7 +161,7 @@ const isDenied = (error: unknown): boolean => {
 };
 
 for (const dialect of [postgres, mysql]) {
-  await onSharedEngine(dialect.name, ({ url }) => {
+  await onSharedDatabase(dialect.name, ({ url }) => {
     const newNamespace = async (): Promise<{ namespace: string; at: string }> => {
       const namespace = `n${randomUUID().slice(0, 8)}_t`;
       const at = dialect.namespaceUrl(url, namespace);
@@ -317,11 +317,11 @@ async function claimed(
   return { generation: claim.generation, claim_id: claim.id };
 }
 
-const verified = (store: EngineStore) =>
+const verified = (store: DatabaseStore) =>
   verifyStore(store, { tenant_id: 'acme', project_id: 'shop' }, () => {});
 
 /** All events and heads of a tenant's project in a store. */
-async function copyOf(store: EngineStore, tenant_id: string): Promise<unknown> {
+async function copyOf(store: DatabaseStore, tenant_id: string): Promise<unknown> {
   const projectKey = { tenant_id, project_id: 'shop' };
   try {
     const events = await store.events(projectKey, { after: 0, limit: 1000 });

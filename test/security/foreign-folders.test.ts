@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { cliFolder } from '../../src/cli/state/cli-folder.js';
 import { gen, start, type TerminalOptions } from '../../src/cli/testing/terminal.js';
-import { skipGroup } from '../../src/stores/testing/on-engine.js';
+import { skipGroup } from '../../src/stores/testing/on-database.js';
 import { Workspace } from '../../src/workspace/workspace.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 

@@ -11,7 +11,7 @@ import {
   task,
   untilAborted,
 } from '../../src/engine/interpreter/testing.js';
-import { skipGroup } from '../../src/stores/testing/on-engine.js';
+import { skipGroup } from '../../src/stores/testing/on-database.js';
 import { StepFunctionsServer } from '../support/step-functions/step-functions-server.js';
 import { type GeneratedMachine, generatedMachine } from './generated-machine.js';
 import { ScriptedFunctions } from './scripted-functions.js';

@@ -7,7 +7,7 @@ import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import { executeRun } from '../../src/engine/runs/execute-run.js';
 import { answerWaitingTask, invokeStep } from '../../src/engine/runs/invoke-step.js';
 import { type EngineHarness, instantHost } from '../../src/engine/testing/engine-harness.js';
-import { skipGroup } from '../../src/stores/testing/on-engine.js';
+import { skipGroup } from '../../src/stores/testing/on-database.js';
 import { CoordinatorHarness, P, unwrap } from '../support/coordinator-harness.js';
 import type { FunctionAnswer } from '../support/step-functions/function-server.js';
 import { StepFunctionsServer } from '../support/step-functions/step-functions-server.js';

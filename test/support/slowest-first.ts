@@ -3,7 +3,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** A long file that starts last delays the end of the whole run. Most of these wait for their own child processes. */
 const SLOWEST = [
   'sim/sim.test.ts',
-  'test/engines/methodology.test.ts',
+  'test/databases/methodology.test.ts',
   'test/step-functions/runs.test.ts',
   'src/stores/dynamodb/dynamodb-store.conformance.test.ts',
   'src/cli/fleet.test.ts',

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { findLogs } from '../../../src/cli/verify/find-logs.js';
 import { readLog } from '../../../src/cli/verify/read-log.js';
@@ -23,15 +24,22 @@ export const fileLog =
     return faults;
   };
 
+/** Versions before the rename of databases have `engineOf`. */
+async function databaseLookupOf(dist: string) {
+  const older = `${dist}/stores/engines.js`;
+  if (existsSync(older)) return (await import(pathToFileURL(older).href)).engineOf;
+  return (await import(pathToFileURL(`${dist}/stores/databases.js`).href)).databaseOf;
+}
+
 /** Reads with the version that wrote: another version may refuse the schema. */
 export const engineLog =
   (url: string, dist: string): BenchLog =>
   async (onEvent) => {
-    const { engineOf } = await import(pathToFileURL(`${dist}/stores/engines.js`).href);
+    const databaseOf = await databaseLookupOf(dist);
     const { verifyStore } = await import(
       pathToFileURL(`${dist}/coordinator/audit/verify/verify-store.js`).href
     );
-    const store: Store = await (await engineOf(url)).open(url);
+    const store: Store = await (await databaseOf(url)).open(url);
     const faults: string[] = [];
     try {
       for (const project_id of await store.projects(BENCH_TENANT)) {

@@ -11,7 +11,7 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     file: 'src/coordinator/background/commit-poller.ts',
     find: 'if (backoff.isPausing) return;',
     replace: 'if (projects.length === 0) return;',
-    why: 'During an outage every coordinator queries the engine four times a second for every project.',
+    why: 'During an outage every coordinator queries the database four times a second for every project.',
     tests: BACKOFF_TESTS,
   },
   {
@@ -27,7 +27,7 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     file: 'src/coordinator/queue/backoff.ts',
     find: 'DOUBLINGS_MAX), LONGEST_MS)',
     replace: 'DOUBLINGS_MAX), 10 * LONGEST_MS)',
-    why: 'An engine that is available again is not queried for a long time.',
+    why: 'A database that is available again is not queried for a long time.',
     tests: BACKOFF_TESTS,
   },
   {
@@ -35,7 +35,7 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     file: 'src/server/readiness.ts',
     find: 'await store.project({ tenant_id: PLATFORM_TENANT, project_id: TENANT_PROJECT });',
     replace: '',
-    why: 'A store with its own clock reports ready although its engine is unavailable.',
+    why: 'A store with its own clock reports ready although its database is unavailable.',
     tests: ['src/server/readiness.test.ts'],
   },
   {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ApiKey } from '../../core/contract/keys.js';
 import { isModuleUrl } from '../../stores/custom/module-store.js';
 import { STORE_FILE } from '../../stores/file/layout.js';
-import type { EngineFeatureStep, Migrator } from '../../stores/migrator.js';
+import type { DatabaseFeatureStep, Migrator } from '../../stores/migrator.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
@@ -37,7 +37,7 @@ interface StoreMigrationReport {
   readonly wanted: number;
   readonly steps: readonly { readonly version: number; readonly name: string }[];
   /** Features of the database that were asked for. */
-  readonly features: readonly EngineFeatureStep[];
+  readonly features: readonly DatabaseFeatureStep[];
   /** Keys created before keys were bound to their store. */
   readonly keys: readonly ApiKey[];
   /** Lines missing from the workspace's `.gitignore`. */
@@ -159,9 +159,9 @@ async function expandStoreUrl({ tenant }: CommandContext, url: string): Promise<
 }
 
 async function migratorOf({ io }: CommandContext, url: string): Promise<Migrator | null> {
-  const { engineOf } = await import('../../stores/engines.js');
-  const engine = await engineOf(url);
-  if (engine !== null) return engine.migrator(url);
+  const { databaseOf } = await import('../../stores/databases.js');
+  const database = await databaseOf(url);
+  if (database !== null) return database.migrator(url);
   // The module decides the format of its storage.
   if (url === 'memory:' || isModuleUrl(url)) return null;
   const folder = folderOfStore(io, url);

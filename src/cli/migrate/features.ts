@@ -1,4 +1,4 @@
-import type { EngineFeature, EngineFeatureStep, Migrator } from '../../stores/migrator.js';
+import type { DatabaseFeature, DatabaseFeatureStep, Migrator } from '../../stores/migrator.js';
 import { wrongUsage } from '../exit.js';
 
 interface FeatureOptions {
@@ -6,13 +6,13 @@ interface FeatureOptions {
   readonly streams?: boolean | undefined;
 }
 
-export const FEATURE_NAMES: Readonly<Record<EngineFeature, string>> = {
+export const FEATURE_NAMES: Readonly<Record<DatabaseFeature, string>> = {
   point_in_time_recovery: 'point-in-time recovery',
   streams: 'the stream',
 };
 
 /** The features that the options ask for. */
-export const featuresOf = ({ pointInTimeRecovery, streams }: FeatureOptions): readonly EngineFeature[] => [
+export const featuresOf = ({ pointInTimeRecovery, streams }: FeatureOptions): readonly DatabaseFeature[] => [
   ...(pointInTimeRecovery === true ? (['point_in_time_recovery'] as const) : []),
   ...(streams === true ? (['streams'] as const) : []),
 ];
@@ -30,13 +30,15 @@ export async function assertHasFeatures(
   );
 }
 
-export const featuresText = (steps: readonly EngineFeatureStep[]): string =>
+export const featuresText = (steps: readonly DatabaseFeatureStep[]): string =>
   steps
     .map(({ feature, table, statement }) => `-- ${FEATURE_NAMES[feature]} of ${table}\n${statement};`)
     .join('\n\n');
 
-export function tablesByFeature(steps: readonly EngineFeatureStep[]): ReadonlyMap<EngineFeature, string[]> {
-  const tables = new Map<EngineFeature, string[]>();
+export function tablesByFeature(
+  steps: readonly DatabaseFeatureStep[],
+): ReadonlyMap<DatabaseFeature, string[]> {
+  const tables = new Map<DatabaseFeature, string[]>();
   for (const { feature, table } of steps) tables.set(feature, [...(tables.get(feature) ?? []), table]);
   return tables;
 }

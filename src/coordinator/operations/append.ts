@@ -92,10 +92,10 @@ function appendRefusal(transaction: TransactionBuilder, subject: string, body: A
   // The command that cancels a run also ends the claim of its executor.
   if (isCancellation(body) && isLive(head, context.now_ms, context.rules))
     return refusedAppend('SESSION_MISMATCH', 'The edge is claimed. Cancel the run instead: gen runs cancel.');
-  const fault = isRunEvent(body.event_type)
+  const refusal = isRunEvent(body.event_type)
     ? stepReporterFault(head, reportedStep(body), handle, context)
     : reporterFault(head, handle, context);
-  if (fault !== null) return refusedAppend(fault);
+  if (refusal !== null) return refusedAppend(refusal);
   const end = runEndRefusal(body, head);
   return end === null ? null : refusedAppend(end.reason, end.next);
 }
@@ -142,8 +142,8 @@ function requestKeyByEventId(body: AppendBody & RequestFields): RequestKey | nul
 /** The event's subject: a task, an edge of a feature, a feature, or null for the project. */
 export function appendSubjectOf(body: AppendBody, caller: Caller) {
   const { task_id, feature_id, edge } = body;
-  const fault = emitterProblem(body, caller);
-  if (fault !== null) return fault;
+  const problem = emitterProblem(body, caller);
+  if (problem !== null) return problem;
   const isEdge = edge !== undefined || (task_id !== undefined && subjectKindOf(task_id) === 'edge');
   // Elsewhere no claim protects a run, nor what it has spent.
   if (isRunEvent(body.event_type) && !isEdge) return fieldProblem('task_id', 'expected the edge of the run');

@@ -273,8 +273,8 @@ export class Projects {
     projectKey: ProjectKey,
     work: (project: Project) => AsyncReply<T>,
   ): AsyncReply<T> {
-    const fault = projectKeyProblem(projectKey);
-    if (fault !== null) return fault;
+    const keyProblem = projectKeyProblem(projectKey);
+    if (keyProblem !== null) return keyProblem;
     try {
       return await catchStoreErrors(async () => work(await this.addReference(projectKey)));
     } finally {

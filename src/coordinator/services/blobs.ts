@@ -12,8 +12,8 @@ export class BlobService {
   ) {}
 
   async putBlob(tenantId: string, sha256: string, bytes: Uint8Array) {
-    const fault = tenantProblem(tenantId);
-    if (fault !== null) return fault;
+    const idProblem = tenantProblem(tenantId);
+    if (idProblem !== null) return idProblem;
     return catchStoreErrors(async () => {
       const { max_result_size_bytes } = (await this.projects.tenantLimits(tenantId)).currentLimits();
       if (bytes.byteLength > max_result_size_bytes) {

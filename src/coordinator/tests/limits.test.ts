@@ -45,6 +45,20 @@ describe('the limits of specification 004 §7.2', () => {
   });
 });
 
+// req: PRF-001
+test('a tenant can have 10,000 live claims, and not one more if that is its limit', async () => {
+  const harness = await CoordinatorHarness.open('file', { limits: { max_concurrent_claims: 10_000 } });
+  await harness.plan(planOf(A));
+  const alpha = new HarnessAgent(harness, 'alpha', 's1');
+  const edges = Array.from({ length: 10_001 }, (_, index) => `REQ-F-${index}#design_code`);
+  const replies = await Promise.all(edges.map((edge) => alpha.claims(edge)));
+  const refused = replies.filter(({ success }) => !success);
+  expect(refused).toMatchObject([{ limit: 'max_concurrent_claims', limit_value: 10_000 }]);
+  expect(await harness.store.countPermits('acme', 'claims')).toBe(10_000);
+  const held = replies.find(({ success }) => success)?.claim?.task_id;
+  expect(await alpha.renews(String(held))).toMatchObject({ reason: 'RENEWED' });
+});
+
 forEachStore('limits', (open) => {
   // req: LIM-007
   test('are the defaults until an admin changes them, and survive a restart', async () => {

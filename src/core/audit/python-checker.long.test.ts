@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { onProgram } from '../../stores/testing/on-engine.js';
+import { onProgram } from '../../stores/testing/on-database.js';
 import { findInstalledProgram, missingProgram } from '../../stores/testing/program.js';
 import { checkProofText } from './proof.js';
 import { AuditedLog } from './testing/audited-log.js';

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { expect, onTestFinished, test } from 'vitest';
-import { onProgram } from '../../stores/testing/on-engine.js';
+import { onProgram } from '../../stores/testing/on-database.js';
 import { findInstalledProgram } from '../../stores/testing/program.js';
 import { EventStreamClient } from '../testing/event-stream-client.js';
 import { PROJECT_URL, TestServer } from '../testing/test-server.js';

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { onProgram } from '../../stores/testing/on-engine.js';
+import { onProgram } from '../../stores/testing/on-database.js';
 import { missingProgram } from '../../stores/testing/program.js';
 import { parseWebhookSecrets, webhookNoticeSender } from './notice-sender.js';
 import {

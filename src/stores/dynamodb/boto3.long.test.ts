@@ -7,7 +7,7 @@ import { isProblem } from '../../coordinator/wire/problem.js';
 import type { ClaimResult } from '../../core/contract/claim-replies.js';
 import { type AnyHead, fold } from '../../core/fold.js';
 import type { ProjectKey, Store } from '../store.js';
-import { onProgram } from '../testing/on-engine.js';
+import { onProgram } from '../testing/on-database.js';
 import { findInstalledProgram } from '../testing/program.js';
 import { type DynamodbHarness, describeOnDynamodb } from './testing/harness.js';
 

@@ -1,9 +1,9 @@
 import { describeStoreConformance } from '../conformance.js';
-import { onSharedEngine } from '../testing/shared-engine.js';
+import { onSharedDatabase } from '../testing/shared-database.js';
 import { openDynamodbStore } from './dynamodb-store.js';
 import { optionsWithLongTimeouts } from './testing.js';
 
-await onSharedEngine('dynamodb', ({ url }) => {
+await onSharedDatabase('dynamodb', ({ url }) => {
   const options = optionsWithLongTimeouts(url);
   // req: STO-001, STO-006
   describeStoreConformance('dynamodb', {

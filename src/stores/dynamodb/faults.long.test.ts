@@ -9,9 +9,9 @@ import {
   StoreUnavailable,
   StoreUncertain,
 } from '../store.js';
-import type { TestEngine } from '../testing/engine.js';
-import { onEngine, onOwnEngine } from '../testing/on-engine.js';
-import { startMigrated } from '../testing/shared-engine.js';
+import type { TestDatabase } from '../testing/database.js';
+import { onDatabase, onOwnDatabase } from '../testing/on-database.js';
+import { startMigrated } from '../testing/shared-database.js';
 import { DynamoClient } from './connection.js';
 import { META_KEY } from './keys.js';
 import { createHarness, type DynamodbHarness } from './testing/harness.js';
@@ -38,15 +38,15 @@ const FATES: [string, CallFate][] = [
   ['loses its reply', 'lose_reply'],
 ];
 
-await onEngine(
+await onDatabase(
   'dynamodb',
   () => startMigrated('dynamodb'),
-  (engine) => {
-    afterAll(() => engine.stop());
-    const setup = createHarness(engine.url);
-    describe('a dynamodb store with engine faults', () => describeFaults(setup));
-    onOwnEngine('dynamodb', engine, (own) =>
-      describe('a dynamodb store whose engine is killed', () => describeDeath(setup, own)),
+  (database) => {
+    afterAll(() => database.stop());
+    const setup = createHarness(database.url);
+    describe('a dynamodb store with database faults', () => describeFaults(setup));
+    onOwnDatabase('dynamodb', database, (own) =>
+      describe('a dynamodb store whose database is killed', () => describeDeath(setup, own)),
     );
   },
 );
@@ -307,7 +307,7 @@ function describeFaults({ options, store: open, proxy: openProxy }: DynamodbHarn
   });
 }
 
-function describeDeath({ store: open }: DynamodbHarness, engine: Required<TestEngine>): void {
+function describeDeath({ store: open }: DynamodbHarness, database: Required<TestDatabase>): void {
   it('keeps every acknowledged commit exactly once under load', async () => {
     const projectKey = project();
     const stores = await Promise.all([open(), open()]);
@@ -323,7 +323,7 @@ function describeDeath({ store: open }: DynamodbHarness, engine: Required<TestEn
     };
     const workers = stores.flatMap((store, name) => [worker(store, name * 2), worker(store, name * 2 + 1)]);
     await until(() => committedPositions.size > 10);
-    await engine.restart();
+    await database.restart();
     const before = committedPositions.size;
     await until(() => committedPositions.size > before + 10);
     stopped = true;

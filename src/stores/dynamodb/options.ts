@@ -1,10 +1,10 @@
-import { parseEngineUrl } from '../engine-url.js';
+import { parseDatabaseUrl } from '../database-url.js';
 import { StoreRefused } from '../store.js';
 
 export type DynamodbOptions = Readonly<ReturnType<typeof parseDynamodbUrl>>;
 
 const FORMAT = {
-  engine: 'DynamoDB',
+  database: 'DynamoDB',
   schemes: ['dynamodb'],
   parameters: ['endpoint'],
   example: 'dynamodb://REGION/PREFIX?endpoint=URL',
@@ -12,7 +12,7 @@ const FORMAT = {
 
 /** Credentials come from the environment, as usual for AWS. */
 export function parseDynamodbUrl(text: string) {
-  const url = parseEngineUrl(text, FORMAT);
+  const url = parseDatabaseUrl(text, FORMAT);
   if (url.username !== '' || url.password !== '') {
     throw new StoreRefused(
       'Credentials do not belong in the URL: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.',

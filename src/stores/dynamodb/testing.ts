@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isSelected, type MissingEngine, NOT_SELECTED, type TestEngine } from '../testing/engine.js';
+import { isSelected, type MissingDatabase, NOT_SELECTED, type TestDatabase } from '../testing/database.js';
 import { findInstalledProgram } from '../testing/program.js';
 import { newServerLocation, ServerProcess, type ServerSpec } from '../testing/server-process.js';
 import { type DynamodbOptions, parseDynamodbUrl } from './options.js';
@@ -32,7 +32,7 @@ const dynoxide = ([program, ...prefix]: readonly [string, ...string[]]): ServerS
 });
 
 /** Uses the DynamoDB of the URL variable, or else the compatible server from `npm run engines:install`. */
-export async function startDynamodb(): Promise<TestEngine | MissingEngine> {
+export async function startDynamodb(): Promise<TestDatabase | MissingDatabase> {
   if (!isSelected('dynamodb')) return NOT_SELECTED;
   const given = process.env.GENESIS_TEST_DYNAMODB;
   if (given !== undefined) return { url: given, stop: async () => {} };
@@ -50,7 +50,7 @@ export async function startDynamodb(): Promise<TestEngine | MissingEngine> {
  * The binary is for Linux on x64 and must not be started elsewhere: a system that cannot execute a file passes it to
  * `sh`, which runs whatever commands its bytes happen to spell.
  */
-function findCommand(): readonly [string, ...string[]] | MissingEngine {
+function findCommand(): readonly [string, ...string[]] | MissingDatabase {
   if (process.platform !== 'linux') return { missing: `dynoxide has no binary for ${process.platform}` };
   if (!existsSync(BINARY)) return { missing: 'dynoxide is not installed (npm run engines:install)' };
   if (process.arch === 'x64') return [BINARY];

@@ -2,14 +2,14 @@ import { createConnection } from 'mysql2/promise';
 import { describe, expect, it } from 'vitest';
 import { eventOf, kindsOf, range, swapOf, transactionOf } from '../conformance/fixture.js';
 import type { CommitOutcome, ProjectKey, Store } from '../store.js';
-import { onSharedEngine } from '../testing/shared-engine.js';
+import { onSharedDatabase } from '../testing/shared-database.js';
 import type { MysqlOptions } from './options.js';
 import { harnessOf, newProject } from './testing/harness.js';
 import { optionsWithoutTimeouts } from './testing.js';
 
 const FOREVER = Number.POSITIVE_INFINITY;
 
-await onSharedEngine('mysql', ({ url }) => {
+await onSharedDatabase('mysql', ({ url }) => {
   describe('the mysql store with several coordinators', () => describeRaces(optionsWithoutTimeouts(url)));
 });
 

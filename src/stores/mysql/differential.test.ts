@@ -1,6 +1,6 @@
 import { it } from 'vitest';
 import { expectSameAsMemory } from '../testing/differential.js';
-import { onSharedEngine } from '../testing/shared-engine.js';
+import { onSharedDatabase } from '../testing/shared-database.js';
 import { MysqlCommitter } from './commit.js';
 import { openPool } from './connection.js';
 import { MysqlStore, openMysqlStore } from './mysql-store.js';
@@ -8,7 +8,7 @@ import type { MysqlOptions } from './options.js';
 import { runPreflight } from './preflight.js';
 import { optionsWithoutTimeouts } from './testing.js';
 
-await onSharedEngine('mysql', ({ url }) => {
+await onSharedDatabase('mysql', ({ url }) => {
   it.each([
     ['in the common case', openMysqlStore],
     ['in the general case', openGeneralStore],

@@ -4,7 +4,7 @@ import { isoTime } from '../../core/events/envelope.js';
 import { eventOf, range, transactionOf } from '../conformance/fixture.js';
 import { openMemoryStore } from '../memory/memory-store.js';
 import type { EventQuery } from '../store.js';
-import { onSharedEngine } from '../testing/shared-engine.js';
+import { onSharedDatabase } from '../testing/shared-database.js';
 import { BLOCK_EVENTS, positionRanges } from './event-blocks.js';
 import { readEvents } from './events.js';
 import type { MysqlOptions } from './options.js';
@@ -22,7 +22,7 @@ it('joins adjacent blocks to one range of positions', () => {
   ]);
 });
 
-await onSharedEngine('mysql', ({ url }) => {
+await onSharedDatabase('mysql', ({ url }) => {
   describe('the events of the mysql store', () => describeEvents(optionsWithoutTimeouts(url)));
 });
 

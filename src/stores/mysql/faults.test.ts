@@ -3,21 +3,21 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { eventOf, kindsOf, range, swapOf, swapWith, transactionOf } from '../conformance/fixture.js';
 import { type ProjectKey, type Store, StoreRefused, StoreUnavailable, StoreUncertain } from '../store.js';
-import type { TestEngine } from '../testing/engine.js';
-import { onEngine, onOwnEngine } from '../testing/on-engine.js';
-import { startMigrated } from '../testing/shared-engine.js';
+import type { TestDatabase } from '../testing/database.js';
+import { onDatabase, onOwnDatabase } from '../testing/on-database.js';
+import { startMigrated } from '../testing/shared-database.js';
 import { openMysqlStore } from './mysql-store.js';
 import type { MysqlOptions } from './options.js';
 import { optionsWithoutTimeouts, queryServer } from './testing.js';
 
-await onEngine(
+await onDatabase(
   'mysql',
   () => startMigrated('mysql'),
-  (engine) => {
-    afterAll(() => engine.stop());
-    const options = optionsWithoutTimeouts(engine.url);
+  (database) => {
+    afterAll(() => database.stop());
+    const options = optionsWithoutTimeouts(database.url);
     describe('the mysql store with connection faults', () => describeFaults(options));
-    onOwnEngine('mysql', engine, (own) => {
+    onOwnDatabase('mysql', database, (own) => {
       describe('the mysql store with server faults', () => describeDeath(options, own));
       describe('the mysql store and the settings of its server', () => describeSettings(options));
     });
@@ -32,7 +32,7 @@ async function open(options: MysqlOptions): Promise<Store> {
   return store;
 }
 
-function describeDeath(options: MysqlOptions, { restart, freeze, thaw }: Required<TestEngine>): void {
+function describeDeath(options: MysqlOptions, { restart, freeze, thaw }: Required<TestDatabase>): void {
   it('keeps every acknowledged commit exactly once when the server is killed under load', async () => {
     const project = newProject();
     const store = await open(options);

@@ -6,7 +6,7 @@ import { eventOf, kindsOf, range, swapOf, transactionOf } from '../conformance/f
 import { openMemoryStore } from '../memory/memory-store.js';
 import type { CommitOutcome, EventQuery, Permit, ProjectKey, Store, Transaction } from '../store.js';
 import { StoreRefused } from '../store.js';
-import { onSharedEngine } from '../testing/shared-engine.js';
+import { onSharedDatabase } from '../testing/shared-database.js';
 import { openMysqlMigrator, openMysqlStore } from './mysql-store.js';
 import { encodeName } from './name-encoding.js';
 import type { MysqlOptions } from './options.js';
@@ -34,7 +34,7 @@ const QUERIES: Partial<EventQuery>[] = [
   { since: '2020-01-01T00:00:00.000Z' },
 ];
 
-await onSharedEngine('mysql', ({ url }) => {
+await onSharedDatabase('mysql', ({ url }) => {
   describe('the migration of a mysql store of version 1', () =>
     describeMigration(optionsWithoutTimeouts(url)));
 });

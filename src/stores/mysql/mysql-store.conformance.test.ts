@@ -1,9 +1,9 @@
 import { describeStoreConformance } from '../conformance.js';
-import { onSharedEngine } from '../testing/shared-engine.js';
+import { onSharedDatabase } from '../testing/shared-database.js';
 import { openMysqlStore } from './mysql-store.js';
 import { optionsWithoutTimeouts } from './testing.js';
 
-await onSharedEngine('mysql', ({ url }) => {
+await onSharedDatabase('mysql', ({ url }) => {
   const options = optionsWithoutTimeouts(url);
   // req: STO-001, STO-003
   describeStoreConformance('mysql', {

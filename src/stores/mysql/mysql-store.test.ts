@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { swapOf, transactionOf } from '../conformance/fixture.js';
-import { onSharedEngine } from '../testing/shared-engine.js';
+import { onSharedDatabase } from '../testing/shared-database.js';
 import type { MysqlOptions } from './options.js';
 import { harnessOf, newProject } from './testing/harness.js';
 import { optionsWithoutTimeouts } from './testing.js';
 
-await onSharedEngine('mysql', ({ url }) => {
+await onSharedDatabase('mysql', ({ url }) => {
   describe('the mysql store and its server', () => describeStore(optionsWithoutTimeouts(url)));
 });
 

@@ -1,14 +1,14 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { range } from '../conformance/fixture.js';
 import { StoreRefused, StoreUnavailable } from '../store.js';
-import { onSharedEngine } from '../testing/shared-engine.js';
+import { onSharedDatabase } from '../testing/shared-database.js';
 import { openMysqlMigrator, openMysqlStore } from './mysql-store.js';
 import type { MysqlOptions } from './options.js';
 import { SCHEMA_VERSION } from './schema.js';
 import { harnessOf, newNamespace } from './testing/harness.js';
 import { optionsWithoutTimeouts } from './testing.js';
 
-await onSharedEngine('mysql', ({ url }) => {
+await onSharedDatabase('mysql', ({ url }) => {
   describe('opening a mysql store', () => describeOpening(optionsWithoutTimeouts(url)));
 });
 

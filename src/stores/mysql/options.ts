@@ -1,18 +1,18 @@
 import { isIP } from 'node:net';
-import { choiceOf, decoded, integerOf, loginOf, parseEngineUrl } from '../engine-url.js';
+import { choiceOf, decoded, integerOf, loginOf, parseDatabaseUrl } from '../database-url.js';
 import { StoreRefused } from '../store.js';
 
 export type MysqlOptions = Readonly<ReturnType<typeof parseMysqlUrl>>;
 
 const FORMAT = {
-  engine: 'MySQL',
+  database: 'MySQL',
   schemes: ['mysql', 'mariadb'],
   parameters: ['tls', 'pool', 'connect_ms', 'statement_ms'],
   example: 'mysql://user:password@host:port/namespace?tls=true&pool=10',
 };
 
 export function parseMysqlUrl(text: string) {
-  const url = parseEngineUrl(text, FORMAT);
+  const url = parseDatabaseUrl(text, FORMAT);
   const { host, port, user, password } = loginOf(url, 3306);
   const namespace = decoded(url.pathname.slice(1)) || 'genesis_fleet';
   if (!/^[A-Za-z][A-Za-z0-9_]{0,62}$/.test(namespace)) {

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import type { RowDataPacket } from 'mysql2/promise';
-import { isSelected, type MissingEngine, NOT_SELECTED, type TestEngine } from '../testing/engine.js';
+import { isSelected, type MissingDatabase, NOT_SELECTED, type TestDatabase } from '../testing/database.js';
 import { findInstalledProgram } from '../testing/program.js';
 import {
   newServerLocation,
@@ -44,7 +44,7 @@ const mariadb = (settings: readonly string[]): ServerSpec => ({
 });
 
 /** The server of GENESIS_TEST_MYSQL, or else a new, empty MariaDB on a free port. */
-export async function startMysql(): Promise<TestEngine | MissingEngine> {
+export async function startMysql(): Promise<TestDatabase | MissingDatabase> {
   if (!isSelected('mysql')) return NOT_SELECTED;
   const given = process.env.GENESIS_TEST_MYSQL;
   return given === undefined ? startOwnMysql() : { url: given, stop: async () => {} };
@@ -54,7 +54,7 @@ export async function startMysql(): Promise<TestEngine | MissingEngine> {
 export async function startOwnMysql(
   settings: readonly string[] = [],
   parent?: string,
-): Promise<Required<TestEngine> | MissingEngine> {
+): Promise<Required<TestDatabase> | MissingDatabase> {
   if (!isSelected('mysql')) return NOT_SELECTED;
   if (findInstalledProgram('mariadbd') === null) {
     return { missing: 'mariadbd is not installed (npm run engines:install)' };

@@ -3,13 +3,13 @@ import pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventOf, kindsOf, range, swapOf, transactionOf } from '../conformance/fixture.js';
 import type { CommitOutcome, ProjectKey, Store } from '../store.js';
-import { onSharedEngine } from '../testing/shared-engine.js';
+import { onSharedDatabase } from '../testing/shared-database.js';
 import { openPostgresStore } from './postgres-store.js';
 import { optionsWithoutTimeouts } from './testing.js';
 
 const HOUR_MS = 3_600_000;
 
-await onSharedEngine('postgres', ({ url }) => {
+await onSharedDatabase('postgres', ({ url }) => {
   describe('several coordinators on postgres', () => describeRaces(url));
 });
 

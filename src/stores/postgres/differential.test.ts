@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { expectSameAsMemory } from '../testing/differential.js';
-import { onSharedEngine } from '../testing/shared-engine.js';
+import { onSharedDatabase } from '../testing/shared-database.js';
 import { openPostgresStore } from './postgres-store.js';
 import { SimpleBatch } from './simple-batch.js';
 import { optionsWithoutTimeouts } from './testing.js';
 
-await onSharedEngine('postgres', ({ url }) => {
+await onSharedDatabase('postgres', ({ url }) => {
   it.each([
     ['with simple commits', true],
     ['without simple commits', false],

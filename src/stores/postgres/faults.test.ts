@@ -3,17 +3,17 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { range, swapOf, transactionOf } from '../conformance/fixture.js';
 import { type ProjectKey, type Store, StoreUnavailable, StoreUncertain } from '../store.js';
-import type { TestEngine } from '../testing/engine.js';
-import { onEngine, onOwnEngine } from '../testing/on-engine.js';
+import type { TestDatabase } from '../testing/database.js';
+import { onDatabase, onOwnDatabase } from '../testing/on-database.js';
 import type { PostgresOptions } from './options.js';
 import { openPostgresStore } from './postgres-store.js';
 import { migrateNamespace, startPostgres } from './testing.js';
 
-await onEngine('postgres', startPostgres, async (engine) => {
-  afterAll(() => engine.stop());
-  const options = await migrateNamespace(engine.url, 'faults');
+await onDatabase('postgres', startPostgres, async (database) => {
+  afterAll(() => database.stop());
+  const options = await migrateNamespace(database.url, 'faults');
   describe('the postgres store with connection faults', () => describeFaults(options));
-  onOwnEngine('postgres', engine, (own) =>
+  onOwnDatabase('postgres', database, (own) =>
     describe('the postgres store with server faults', () => describeDeath(options, own)),
   );
 });
@@ -26,7 +26,7 @@ async function openHere(options: PostgresOptions): Promise<Store> {
   return store;
 }
 
-function describeDeath(options: PostgresOptions, { restart, freeze, thaw }: Required<TestEngine>): void {
+function describeDeath(options: PostgresOptions, { restart, freeze, thaw }: Required<TestDatabase>): void {
   it('keeps every acknowledged commit exactly once when the server is killed under load', async () => {
     const project = newProject();
     const store = await openHere(options);

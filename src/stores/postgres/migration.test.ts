@@ -6,7 +6,7 @@ import { isoTime } from '../../core/events/envelope.js';
 import { eventOf, kindsOf, swapWith, transactionOf } from '../conformance/fixture.js';
 import { openMemoryStore } from '../memory/memory-store.js';
 import type { CommitOutcome, EventQuery, Permit, ProjectKey, Store, Transaction } from '../store.js';
-import { onSharedEngine } from '../testing/shared-engine.js';
+import { onSharedDatabase } from '../testing/shared-database.js';
 import { bodyOf } from './events.js';
 import { openPostgresMigrator, openPostgresStore } from './postgres-store.js';
 import { asUser, own } from './testing/harness.js';
@@ -30,7 +30,7 @@ const QUERIES: Partial<EventQuery>[] = [
   { since: isoTime(1000), until: isoTime(2000) },
 ];
 
-await onSharedEngine('postgres', ({ url }) => {
+await onSharedDatabase('postgres', ({ url }) => {
   describe('a postgres store of version 2', () => describeMigration(url));
 });
 

@@ -1,14 +1,14 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { range, swapOf, transactionOf } from '../conformance/fixture.js';
 import { StoreRefused, StoreUnavailable } from '../store.js';
-import { onSharedEngine } from '../testing/shared-engine.js';
+import { onSharedDatabase } from '../testing/shared-database.js';
 import { type PostgresOptions, parsePostgresUrl } from './options.js';
 import { openPostgresMigrator, openPostgresStore } from './postgres-store.js';
 import { SCHEMA_VERSION } from './schema.js';
 import { asUser, own } from './testing/harness.js';
 import { migrateNamespace, optionsWithoutTimeouts } from './testing.js';
 
-await onSharedEngine('postgres', ({ url }) => {
+await onSharedDatabase('postgres', ({ url }) => {
   describe('opening a postgres store', () => describeOpening(url));
   describe('the schema of a postgres store', () => describeMigrations(url));
 });

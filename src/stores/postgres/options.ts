@@ -1,10 +1,10 @@
-import { choiceOf, decoded, integerOf, loginOf, parseEngineUrl } from '../engine-url.js';
+import { choiceOf, decoded, integerOf, loginOf, parseDatabaseUrl } from '../database-url.js';
 import { StoreRefused } from '../store.js';
 
 export type PostgresOptions = Readonly<ReturnType<typeof parsePostgresUrl>>;
 
 const FORMAT = {
-  engine: 'PostgreSQL',
+  database: 'PostgreSQL',
   schemes: ['postgres', 'postgresql'],
   parameters: ['namespace', 'sslmode', 'connections', 'connect_timeout_ms', 'statement_timeout_ms'],
   example: 'postgres://user:password@host:5432/database',
@@ -21,7 +21,7 @@ const SSL_MODES = {
 const NAMESPACE = /^(?!pg_)[a-z_][a-z0-9_]{0,49}$/;
 
 export function parsePostgresUrl(text: string) {
-  const url = parseEngineUrl(text, FORMAT);
+  const url = parseDatabaseUrl(text, FORMAT);
   const { host, port, user, password } = loginOf(url, 5432);
   const database = decoded(url.pathname.slice(1));
   if (database === '')

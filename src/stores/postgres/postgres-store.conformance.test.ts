@@ -1,9 +1,9 @@
 import { describeStoreConformance } from '../conformance.js';
-import { onSharedEngine } from '../testing/shared-engine.js';
+import { onSharedDatabase } from '../testing/shared-database.js';
 import { openPostgresStore } from './postgres-store.js';
 import { optionsWithoutTimeouts } from './testing.js';
 
-await onSharedEngine('postgres', ({ url }) => {
+await onSharedDatabase('postgres', ({ url }) => {
   const options = optionsWithoutTimeouts(url);
   // req: STO-001, STO-002
   describeStoreConformance('postgres', {

@@ -3,14 +3,14 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { isoTime } from '../../core/events/envelope.js';
 import { eventOf, kindsOf, range, swapOf, transactionOf } from '../conformance/fixture.js';
 import { type EventQuery, REQUEST_WINDOW_MS } from '../store.js';
-import { onSharedEngine } from '../testing/shared-engine.js';
+import { onSharedDatabase } from '../testing/shared-database.js';
 import { eventStatement } from './events.js';
 import type { PostgresOptions } from './options.js';
 import { openPostgresStore } from './postgres-store.js';
 import { asUser, own } from './testing/harness.js';
 import { migrateNamespace } from './testing.js';
 
-await onSharedEngine('postgres', ({ url }) => {
+await onSharedDatabase('postgres', ({ url }) => {
   describe('tenants of a postgres store', () => describeTenants(url));
   describe('events of a postgres store', () => describeIndexes(url));
   describe('requests of a postgres store', () => describeForgetting(url));

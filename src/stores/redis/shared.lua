@@ -6,7 +6,7 @@ local ZONE_SIZES = { 65536, 256 }
 -- The events of a commit are kept in chunks of this many, one per line. The commit's last chunk may have fewer.
 local CHUNK_EVENTS = 32
 
--- The engine's clock in whole milliseconds, never behind a time reported to this tenant before.
+-- The database's clock in whole milliseconds, never behind a time reported to this tenant before.
 local function clock_of(tenant)
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)

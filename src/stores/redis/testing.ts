@@ -1,5 +1,5 @@
 import { createConnection } from 'node:net';
-import { isSelected, type MissingEngine, NOT_SELECTED, type TestEngine } from '../testing/engine.js';
+import { isSelected, type MissingDatabase, NOT_SELECTED, type TestDatabase } from '../testing/database.js';
 import { findInstalledProgram } from '../testing/program.js';
 import { newServerLocation, ServerProcess } from '../testing/server-process.js';
 import { parseRedisUrl, type RedisOptions } from './options.js';
@@ -7,7 +7,7 @@ import { parseRedisUrl, type RedisOptions } from './options.js';
 const DURABLE: readonly string[] = ['--appendonly', 'yes', '--appendfsync', 'always'];
 
 /** The Redis of GENESIS_TEST_REDIS, or else a new one. */
-export async function startRedis(): Promise<TestEngine | MissingEngine> {
+export async function startRedis(): Promise<TestDatabase | MissingDatabase> {
   const given = process.env.GENESIS_TEST_REDIS ?? '';
   return given === '' ? startOwnRedis() : { url: given, stop: async () => {} };
 }
@@ -16,7 +16,7 @@ export async function startRedis(): Promise<TestEngine | MissingEngine> {
 export async function startOwnRedis(
   settings = DURABLE,
   parent?: string,
-): Promise<Required<TestEngine> | MissingEngine> {
+): Promise<Required<TestDatabase> | MissingDatabase> {
   if (!isSelected('redis')) return NOT_SELECTED;
   const program = findInstalledProgram('redis-server', 'valkey-server');
   if (program === null) return { missing: 'redis-server is not installed (npm run engines:install)' };

@@ -9,7 +9,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { StoreRefused, StoreUnavailable } from '../store.js';
-import { onStandIn } from '../testing/on-engine.js';
+import { onStandIn } from '../testing/on-database.js';
 import { freePort } from '../testing/server-process.js';
 import { parseS3Url } from './options.js';
 import { S3_BLOB_BYTES_MAX, S3Blobs } from './s3-blobs.js';

@@ -1,6 +1,6 @@
+import type { DatabaseStore } from '../databases.js';
 import { openDynamodbStore } from '../dynamodb/dynamodb-store.js';
 import { optionsWithLongTimeouts as dynamodbOptions } from '../dynamodb/testing.js';
-import type { EngineStore } from '../engines.js';
 import { openMysqlStore } from '../mysql/mysql-store.js';
 import { optionsWithoutTimeouts as mysqlOptions } from '../mysql/testing.js';
 import { openPostgresStore } from '../postgres/postgres-store.js';
@@ -8,7 +8,7 @@ import { optionsWithoutTimeouts as postgresOptions } from '../postgres/testing.j
 import { openRedisStore } from '../redis/redis-store.js';
 import { optionsWithLongTimeouts as redisOptions } from '../redis/testing.js';
 
-const OPEN: Readonly<Record<string, (url: string) => Promise<EngineStore>>> = {
+const OPEN: Readonly<Record<string, (url: string) => Promise<DatabaseStore>>> = {
   'postgres:': (url) => openPostgresStore(postgresOptions(url)),
   'mysql:': (url) => openMysqlStore(mysqlOptions(url)),
   'redis:': (url) => openRedisStore(redisOptions(url)),
@@ -16,8 +16,8 @@ const OPEN: Readonly<Record<string, (url: string) => Promise<EngineStore>>> = {
 };
 
 /** Opens the store of a URL as a coordinator does, but without timeouts that a slow machine could reach. */
-export function openWithoutTimeouts(url: string): Promise<EngineStore> {
+export function openWithoutTimeouts(url: string): Promise<DatabaseStore> {
   const open = OPEN[new URL(url).protocol];
-  if (open === undefined) throw new Error(`There is no engine for ${url}.`);
+  if (open === undefined) throw new Error(`There is no database for ${url}.`);
   return open(url);
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chmodSync, closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { skipGroup } from './on-engine.js';
+import { skipGroup } from './on-database.js';
 
 const MOUNT =
   'mount -t tmpfs -o "size=$1m,mode=777" none "$0" && echo here && cat >/dev/null; umount -l "$0"; rmdir "$0"';

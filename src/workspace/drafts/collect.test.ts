@@ -10,7 +10,7 @@ import {
   MANIFEST_FILES_MAX,
   parseManifest,
 } from '../../core/methodology/definition/manifest.js';
-import { skipGroup } from '../../stores/testing/on-engine.js';
+import { skipGroup } from '../../stores/testing/on-database.js';
 import { OpenFolder } from '../open-folder.js';
 import { beginDrafts } from './begin.js';
 import { collectDrafts } from './collect.js';

@@ -13,7 +13,7 @@ import {
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { skipGroup } from '../../stores/testing/on-engine.js';
+import { skipGroup } from '../../stores/testing/on-database.js';
 import {
   bareWorkspace,
   dropCommand,

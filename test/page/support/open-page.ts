@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, describe, expect, onTestFinished } from 'vitest';
-import { onProgram, skipGroup } from '../../../src/stores/testing/on-engine.js';
+import { onProgram, skipGroup } from '../../../src/stores/testing/on-database.js';
 import { BROWSER_MISSING, launchBrowser } from './browser.js';
 
 export interface OpenOptions {

@@ -12,7 +12,7 @@ import {
 } from '@aws-sdk/client-sfn';
 import type { StateMachine } from '../../../src/core/engine/asl.js';
 import type { MachineOutcome } from '../../../src/engine/interpreter/run-machine.js';
-import type { MissingEngine } from '../../../src/stores/testing/engine.js';
+import type { MissingDatabase } from '../../../src/stores/testing/database.js';
 import { findInstalledProgram } from '../../../src/stores/testing/program.js';
 import { newServerLocation, ServerProcess } from '../../../src/stores/testing/server-process.js';
 import { type FunctionAnswer, FunctionServer } from './function-server.js';
@@ -29,7 +29,7 @@ export class StepFunctionsServer {
     readonly functions: FunctionServer,
   ) {}
 
-  static async start(): Promise<StepFunctionsServer | MissingEngine> {
+  static async start(): Promise<StepFunctionsServer | MissingDatabase> {
     const python = findInstalledProgram('python3');
     if (python === null) return { missing: 'python3 is not installed' };
     if (spawnSync(python, [STAND_IN]).status !== 0)

@@ -25,8 +25,8 @@ export class Verifications {
 
   /** Replays the log of a project. Stops when the signal is aborted. */
   async run(projectKey: ProjectKey, signal: AbortSignal): Promise<LogVerification | Problem> {
-    const fault = projectKeyProblem(projectKey);
-    if (fault !== null) return fault;
+    const keyProblem = projectKeyProblem(projectKey);
+    if (keyProblem !== null) return keyProblem;
     if (this.isBusy)
       return problem(
         'UNAVAILABLE',

@@ -1,6 +1,6 @@
 import { describe, onTestFinished } from 'vitest';
 import type { ProcessClock } from '../../clock.js';
-import { onSharedEngine } from '../../testing/shared-engine.js';
+import { onSharedDatabase } from '../../testing/shared-database.js';
 import { type DynamodbStore, openDynamodbStore } from '../dynamodb-store.js';
 import type { DynamodbOptions } from '../options.js';
 import { optionsWithLongTimeouts } from '../testing.js';
@@ -32,6 +32,6 @@ export function createHarness(url: string): DynamodbHarness {
 
 /** Registers tests on the shared database of this process, whose tables contain data of other tests. */
 export const describeOnDynamodb = (name: string, tests: (harness: DynamodbHarness) => void): Promise<void> =>
-  onSharedEngine('dynamodb', ({ url }) => {
+  onSharedDatabase('dynamodb', ({ url }) => {
     describe(name, () => tests(createHarness(url)));
   });

@@ -36,7 +36,7 @@ export interface DynamodbProxy {
 }
 
 /** An HTTP proxy in front of the database, for faults an emulator does not produce: throttling, conflicts, missing replies. */
-export async function startDynamodbProxy(engine: DynamodbOptions): Promise<DynamodbProxy> {
+export async function startDynamodbProxy(database: DynamodbOptions): Promise<DynamodbProxy> {
   const calls: ProxiedCall[] = [];
   const server = createServer(async (incoming, outgoing) => {
     const text = await bodyOf(incoming);
@@ -48,12 +48,12 @@ export async function startDynamodbProxy(engine: DynamodbOptions): Promise<Dynam
     if (fate === 'cut') return void outgoing.destroy();
     if (typeof fate === 'object' && !('edit' in fate)) return reply(outgoing, fate);
     const onReply = (text: string) => proxy.onReply(call, JSON.parse(text));
-    forward(engine.endpoint as string, incoming, JSON.stringify(call.body), outgoing, fate, onReply);
+    forward(database.endpoint as string, incoming, JSON.stringify(call.body), outgoing, fate, onReply);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as { port: number };
   const proxy: DynamodbProxy = {
-    options: { ...engine, endpoint: `http://127.0.0.1:${port}` },
+    options: { ...database, endpoint: `http://127.0.0.1:${port}` },
     calls,
     fate: () => 'pass',
     onReply: () => {},

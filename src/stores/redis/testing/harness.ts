@@ -1,7 +1,7 @@
 import { createClient } from 'redis';
 import { afterAll, onTestFinished } from 'vitest';
-import type { TestEngine } from '../../testing/engine.js';
-import { onEngine } from '../../testing/on-engine.js';
+import type { TestDatabase } from '../../testing/database.js';
+import { onDatabase } from '../../testing/on-database.js';
 import type { RedisOptions } from '../options.js';
 import { openRedisMigrator, openRedisStore, type RedisStore } from '../redis-store.js';
 import { optionsWithLongTimeouts, startOwnRedis } from '../testing.js';
@@ -11,23 +11,23 @@ export const onOwnRedis = (
   settings: readonly string[] | undefined,
   tests: (redis: RedisHarness) => void,
 ): Promise<void> =>
-  onEngine(
+  onDatabase(
     'redis',
     () => startOwnRedis(settings),
-    (engine) => {
-      afterAll(() => engine.stop());
-      tests(new RedisHarness(engine));
+    (database) => {
+      afterAll(() => database.stop());
+      tests(new RedisHarness(database));
     },
   );
 
 export class RedisHarness {
   constructor(
-    readonly engine: Required<TestEngine>,
-    readonly options = optionsWithLongTimeouts(engine.url),
+    readonly database: Required<TestDatabase>,
+    readonly options = optionsWithLongTimeouts(database.url),
   ) {}
 
   with(changes: Partial<RedisOptions>): RedisHarness {
-    return new RedisHarness(this.engine, { ...this.options, ...changes });
+    return new RedisHarness(this.database, { ...this.options, ...changes });
   }
 
   async migrate(): Promise<void> {

@@ -2,20 +2,20 @@ import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
-import type { MissingEngine, TestEngine } from '../../testing/engine.js';
+import type { MissingDatabase, TestDatabase } from '../../testing/database.js';
 import { findInstalledProgram } from '../../testing/program.js';
 import { newServerLocation, ServerProcess } from '../../testing/server-process.js';
 
 const PROGRAM = fileURLToPath(new URL('./s3-server.py', import.meta.url));
 
 /** A real S3-compatible server. `url` is its endpoint. */
-export interface S3TestServer extends TestEngine {
+export interface S3TestServer extends TestDatabase {
   readonly client: S3Client;
   /** Returns its name. */
   createBucket(): Promise<string>;
 }
 
-export async function startS3Server(): Promise<S3TestServer | MissingEngine> {
+export async function startS3Server(): Promise<S3TestServer | MissingDatabase> {
   const python = findInstalledProgram('python3');
   if (python === null) return { missing: 'python3 is not installed' };
   if (spawnSync(python, [PROGRAM]).status !== 0)

@@ -3,13 +3,13 @@ import { expect, onTestFinished, test } from 'vitest';
 import { start } from '../../src/cli/testing/terminal.js';
 import { isProblem } from '../../src/coordinator/index.js';
 import { startOwnRedis } from '../../src/stores/redis/testing.js';
-import { requireEngine } from '../../src/stores/testing/engine.js';
-import { onEngine } from '../../src/stores/testing/on-engine.js';
-import { migrate } from '../../src/stores/testing/shared-engine.js';
+import { requireDatabase } from '../../src/stores/testing/database.js';
+import { onDatabase } from '../../src/stores/testing/on-database.js';
+import { migrate } from '../../src/stores/testing/shared-database.js';
 import { planOf, unwrap } from '../support/coordinator-harness.js';
 import { TcpSwitch } from '../support/tcp-switch.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
-import { EngineFleet } from './fleet.js';
+import { DatabaseFleet } from './fleet.js';
 
 const HA = ['--appendonly', 'yes', '--appendfsync', 'everysec'];
 const [KEPT, LOST] = ['A-001-kept', 'A-002-lost'] as const;
@@ -25,12 +25,12 @@ async function runRedisCommand(url: string, ...command: string[]): Promise<strin
   }
 }
 
-await onEngine(
+await onDatabase(
   'redis',
   () => startOwnRedis(HA),
   (primary) => {
     test('a grant lost in a Redis failover is refused afterwards, and coordinators started before the failover stop', async () => {
-      const replica = requireEngine(await startOwnRedis(HA));
+      const replica = requireDatabase(await startOwnRedis(HA));
       onTestFinished(async () => {
         await primary.stop();
         await replica.stop();
@@ -43,7 +43,7 @@ await onEngine(
       const line = await TcpSwitch.to(primary.url);
       const store = `${line.url}?profile=ha`;
       await migrate(store);
-      const before = await EngineFleet.open(store, 1);
+      const before = await DatabaseFleet.open(store, 1);
       const up = start({ cwd: await temporaryFolder() }, 'up', '--port', '0', '--store', store);
       await up.waitForOutput('is listening at');
       await before.plan(planOf(KEPT, LOST));
@@ -80,10 +80,10 @@ await onEngine(
   },
 );
 
-const claim = (fleet: EngineFleet, task_id: string, who: string) =>
+const claim = (fleet: DatabaseFleet, task_id: string, who: string) =>
   fleet.coordinatorAt(0).claims.claimTask(fleet.project, { task_id, agent_id: who, session_id: `s-${who}` });
 
-const submit = (fleet: EngineFleet, task_id: string, who: string, claim_id: string | undefined) =>
+const submit = (fleet: DatabaseFleet, task_id: string, who: string, claim_id: string | undefined) =>
   fleet.coordinatorAt(0).holder.submitResult(fleet.project, {
     task_id,
     session_id: `s-${who}`,
@@ -93,7 +93,7 @@ const submit = (fleet: EngineFleet, task_id: string, who: string, claim_id: stri
   });
 
 /** New coordinators in the same project, started after the failover. */
-async function reopened(before: EngineFleet, url: string): Promise<EngineFleet> {
-  const after = await EngineFleet.open(url, 1);
+async function reopened(before: DatabaseFleet, url: string): Promise<DatabaseFleet> {
+  const after = await DatabaseFleet.open(url, 1);
   return Object.assign(after, { project: before.project });
 }

@@ -2,33 +2,33 @@ import { join } from 'node:path';
 import { startOwnMysql } from '../../src/stores/mysql/testing.js';
 import { startOwnPostgres } from '../../src/stores/postgres/testing.js';
 import { startOwnRedis } from '../../src/stores/redis/testing.js';
-import type { MissingEngine, TestEngine } from '../../src/stores/testing/engine.js';
+import type { MissingDatabase, TestDatabase } from '../../src/stores/testing/database.js';
 import { childrenOf } from '../process-usage.js';
 import { whole } from '../table.js';
 import { type Build, buildRef, buildWorkingTree } from './build.js';
-import type { EngineOperationCost } from './engine-meter.js';
-import type { EngineTrial } from './engine-trial.child.js';
+import type { DatabaseOperationCost } from './database-meter.js';
+import type { DatabaseTrial } from './database-trial.child.js';
 import { type Measure, type RunCosts, roundsTable, runRounds } from './rounds.js';
 import { runChild } from './run-child.js';
 import type { WorkloadName } from './trial.child.js';
 
-const CHILD = join(import.meta.dirname, 'engine-trial.child.ts');
+const CHILD = join(import.meta.dirname, 'database-trial.child.ts');
 
 /** Never the database of a URL variable: its processes could not be told from other processes. */
-const ENGINES = {
+const DATABASES = {
   postgres: () => startOwnPostgres(),
   mysql: () => startOwnMysql(),
   redis: () => startOwnRedis(),
 } as const;
-type ComparedEngine = keyof typeof ENGINES;
+type ComparedDatabase = keyof typeof DATABASES;
 
 const PROJECTS: Readonly<Record<WorkloadName, number>> = { cycles: 1, projects: 10 };
 /** Enough for several seconds, and for many ticks of the clock that counts the CPU time of the database. */
-const TASKS: Readonly<Record<ComparedEngine, number>> = { postgres: 20_000, mysql: 20_000, redis: 30_000 };
+const TASKS: Readonly<Record<ComparedDatabase, number>> = { postgres: 20_000, mysql: 20_000, redis: 30_000 };
 
-const MEASURES: readonly Measure<EngineOperationCost>[] = [
-  ['engine_cpu_us', 'engine CPU µs', (value) => value.toFixed(1)],
-  ['engine_written_bytes', 'engine written bytes', whole],
+const MEASURES: readonly Measure<DatabaseOperationCost>[] = [
+  ['database_cpu_us', 'database CPU µs', (value) => value.toFixed(1)],
+  ['database_written_bytes', 'database written bytes', whole],
   ['coordinator_cpu_us', 'coordinator CPU µs', (value) => value.toFixed(1)],
   ['per_second', 'operations/s', whole],
   ['p50_ms', 'p50 ms', whole],
@@ -36,44 +36,44 @@ const MEASURES: readonly Measure<EngineOperationCost>[] = [
 ];
 
 /** Compares the working tree with a commit on databases. Every run has a new database. */
-export async function benchEnginesAgainst(
+export async function benchDatabasesAgainst(
   ref: string,
   selection: string,
   workloads: readonly WorkloadName[],
   rounds: number,
   quick: boolean,
 ): Promise<void> {
-  const engines = selectedEngines(selection);
+  const databases = selectedDatabases(selection);
   const builds = [await buildRef(ref), await buildWorkingTree()] as const;
-  for (const engine of engines) {
-    const tasks = TASKS[engine] / (quick ? 4 : 1);
-    const missing = await whyMissing(engine);
-    if (missing !== null) console.log(`\n${engine}: not run, ${missing}`);
+  for (const database of databases) {
+    const tasks = TASKS[database] / (quick ? 4 : 1);
+    const missing = await whyMissing(database);
+    if (missing !== null) console.log(`\n${database}: not run, ${missing}`);
     for (const workload of missing === null ? workloads : []) {
       const done = await runRounds(
         builds,
         rounds,
-        (build) => runTrial(build, engine, PROJECTS[workload], tasks),
-        (round) => process.stderr.write(`  ${engine}, ${workload}: round ${round} of ${rounds}\n`),
+        (build) => runTrial(build, database, PROJECTS[workload], tasks),
+        (round) => process.stderr.write(`  ${database}, ${workload}: round ${round} of ${rounds}\n`),
       );
       const load = `${whole(tasks)} of each operation, 1000 in flight, ${PROJECTS[workload]} project(s)`;
-      console.log(`\n${engine}, ${load}; medians of ${rounds} rounds, per operation\n`);
+      console.log(`\n${database}, ${load}; medians of ${rounds} rounds, per operation\n`);
       console.log(roundsTable(builds, done, MEASURES));
     }
   }
 }
 
-function selectedEngines(selection: string): ComparedEngine[] {
-  const known = Object.keys(ENGINES) as ComparedEngine[];
+function selectedDatabases(selection: string): ComparedDatabase[] {
+  const known = Object.keys(DATABASES) as ComparedDatabase[];
   const names = selection === 'all' ? known : selection.split(',');
-  const engines = known.filter((name) => names.includes(name));
-  if (engines.length < names.length)
+  const databases = known.filter((name) => names.includes(name));
+  if (databases.length < names.length)
     throw new Error(`--stores with --against: expected all, or a list of ${known.join(',')}`);
-  return engines;
+  return databases;
 }
 
-async function whyMissing(engine: ComparedEngine): Promise<string | null> {
-  const started = await ENGINES[engine]();
+async function whyMissing(database: ComparedDatabase): Promise<string | null> {
+  const started = await DATABASES[database]();
   if ('missing' in started) return started.missing;
   await started.stop();
   return null;
@@ -81,17 +81,17 @@ async function whyMissing(engine: ComparedEngine): Promise<string | null> {
 
 async function runTrial(
   { dist }: Build,
-  engine: ComparedEngine,
+  database: ComparedDatabase,
   projects: number,
   tasks: number,
-): Promise<RunCosts<EngineOperationCost>> {
+): Promise<RunCosts<DatabaseOperationCost>> {
   const before = childrenOf(process.pid);
-  const started: TestEngine | MissingEngine = await ENGINES[engine]();
+  const started: TestDatabase | MissingDatabase = await DATABASES[database]();
   if ('missing' in started) throw new Error(started.missing);
-  const engine_pids = childrenOf(process.pid).filter((pid) => !before.includes(pid));
-  const trial: EngineTrial = { dist, url: started.url, engine_pids, projects, tasks };
+  const database_pids = childrenOf(process.pid).filter((pid) => !before.includes(pid));
+  const trial: DatabaseTrial = { dist, url: started.url, database_pids, projects, tasks };
   try {
-    return await runChild<EngineOperationCost>(CHILD, [JSON.stringify(trial)]);
+    return await runChild<DatabaseOperationCost>(CHILD, [JSON.stringify(trial)]);
   } finally {
     await started.stop();
   }

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { ENGINE_NAMES, onSharedEngine } from '../../src/stores/testing/shared-engine.js';
+import { DATABASE_NAMES, onSharedDatabase } from '../../src/stores/testing/shared-database.js';
 import { planOf, unwrap } from '../support/coordinator-harness.js';
-import { EngineFleet, GROWING_LEASES_SECONDS } from './fleet.js';
+import { DatabaseFleet, GROWING_LEASES_SECONDS } from './fleet.js';
 
 const TASK = 'A-101-build-login';
 const alice = { agent_id: 'Agent-A', session_id: 'Session-1' };
 const bob = { agent_id: 'Agent-B', session_id: 'Session-2' };
 
-for (const name of ENGINE_NAMES) {
-  await onSharedEngine(name, ({ url }) => {
+for (const name of DATABASE_NAMES) {
+  await onSharedDatabase(name, ({ url }) => {
     describe(`the generation clock of specification 004 on ${name} with two coordinators`, () => {
       async function openFleet(plan: unknown = planOf(TASK)) {
-        const fleet = await EngineFleet.open(url, 2);
+        const fleet = await DatabaseFleet.open(url, 2);
         await fleet.plan(plan);
         const { project } = fleet;
         return { fleet, project, one: fleet.coordinatorAt(0), other: fleet.coordinatorAt(1) };

@@ -6,14 +6,14 @@ import { createWorkspace, EDGE, KEY, withOfflineCoordinator } from '../../src/cl
 import { gen } from '../../src/cli/testing/terminal.js';
 import { startServer } from '../../src/server/server.js';
 import { openStoreUrl } from '../../src/server/store-url.js';
-import { onSharedEngine } from '../../src/stores/testing/shared-engine.js';
+import { onSharedDatabase } from '../../src/stores/testing/shared-database.js';
 import type { Workspace } from '../../src/workspace/workspace.js';
 import { unwrap } from '../support/coordinator-harness.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
 
-await onSharedEngine('postgres', ({ url }) => {
+await onSharedDatabase('postgres', ({ url }) => {
   describe('two workspaces and a server on postgres', () => {
     /** Creates a workspace for a project of its own. */
     async function laptop(projectId: string): Promise<{ cwd: string; workspace: Workspace }> {

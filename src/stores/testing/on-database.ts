@@ -1,42 +1,44 @@
 import { describe, it } from 'vitest';
-import { isSelected, type MissingEngine, type TestEngine } from './engine.js';
+import { isSelected, type MissingDatabase, type TestDatabase } from './database.js';
 import { NOT_RUN } from './not-run.js';
 
 /**
  * Registers tests against a real database. If it is missing, they are skipped with the reason in the closing summary, or
  * fail under `ENGINES=all`. `STORES=file,postgres` limits the stores.
  */
-export const onEngine = <Engine extends TestEngine>(...engine: EngineTests<Engine>): Promise<void> =>
-  onStarted(skipMissing, ...engine);
+export const onDatabase = <Database extends TestDatabase>(
+  ...database: DatabaseTests<Database>
+): Promise<void> => onStarted(skipMissing, ...database);
 
 /** The same for a stand-in that package managers do not have: without it the tests are skipped, whatever `ENGINES` says. */
-export const onStandIn = <Engine extends TestEngine>(...standIn: EngineTests<Engine>): Promise<void> =>
-  onStarted(skipGroup, ...standIn);
+export const onStandIn = <Database extends TestDatabase>(
+  ...standIn: DatabaseTests<Database>
+): Promise<void> => onStarted(skipGroup, ...standIn);
 
-type EngineTests<Engine> = readonly [
+type DatabaseTests<Database> = readonly [
   name: string,
-  start: () => Promise<Engine | MissingEngine>,
-  tests: (engine: Engine) => void | Promise<void>,
+  start: () => Promise<Database | MissingDatabase>,
+  tests: (database: Database) => void | Promise<void>,
 ];
 
-async function onStarted<Engine extends TestEngine>(
+async function onStarted<Database extends TestDatabase>(
   skip: (name: string, reason: string) => void,
-  ...[name, start, tests]: EngineTests<Engine>
+  ...[name, start, tests]: DatabaseTests<Database>
 ): Promise<void> {
   if (!isSelected(name)) return skipGroup(name, 'not in STORES');
-  const engine = await start();
-  if ('missing' in engine) skip(name, engine.missing);
-  else await tests(engine);
+  const database = await start();
+  if ('missing' in database) skip(name, database.missing);
+  else await tests(database);
 }
 
 /** Registers tests that kill, freeze or configure the database, which requires an exclusive one. */
-export function onOwnEngine(
+export function onOwnDatabase(
   name: string,
-  engine: TestEngine,
-  tests: (engine: Required<TestEngine>) => void,
+  database: TestDatabase,
+  tests: (database: Required<TestDatabase>) => void,
 ): void {
-  if (engine.restart !== undefined) tests(engine as Required<TestEngine>);
-  else skipGroup(name, `GENESIS_TEST_${name.toUpperCase()} is a shared engine, which tests do not restart`);
+  if (database.restart !== undefined) tests(database as Required<TestDatabase>);
+  else skipGroup(name, `GENESIS_TEST_${name.toUpperCase()} is a shared database, which tests do not restart`);
 }
 
 /** Registers tests that need a program of this machine: a browser, promtool, Python. `missing` is null if it is installed. */

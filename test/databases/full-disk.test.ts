@@ -6,17 +6,17 @@ import { isProblem } from '../../src/coordinator/index.js';
 import { startOwnMysql } from '../../src/stores/mysql/testing.js';
 import { startOwnPostgres } from '../../src/stores/postgres/testing.js';
 import { startOwnRedis } from '../../src/stores/redis/testing.js';
-import type { MissingEngine, TestEngine } from '../../src/stores/testing/engine.js';
-import { onEngine } from '../../src/stores/testing/on-engine.js';
+import type { MissingDatabase, TestDatabase } from '../../src/stores/testing/database.js';
+import { onDatabase } from '../../src/stores/testing/on-database.js';
 import { onSmallDisk, type SmallDisk } from '../../src/stores/testing/small-disk.js';
 import { planOf, unwrap } from '../support/coordinator-harness.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
-import { EngineFleet } from './fleet.js';
+import { DatabaseFleet } from './fleet.js';
 
-type Start = (folder: string) => Promise<Required<TestEngine> | MissingEngine>;
+type Start = (folder: string) => Promise<Required<TestDatabase> | MissingDatabase>;
 
 /** The smallest disk on which each database starts. */
-const ENGINES: Record<string, { mib: number; start: Start }> = {
+const DATABASES: Record<string, { mib: number; start: Start }> = {
   postgres: {
     mib: 100,
     start: (parent) => startOwnPostgres({ parent, settings: ['max_wal_size=32MB', 'min_wal_size=32MB'] }),
@@ -29,16 +29,16 @@ const TASKS = Array.from({ length: 900 }, (_, index) => `A-${String(index + 1).p
 /** Large enough that a file soon has to grow. */
 const METADATA = { said: 'x'.repeat(3000) };
 
-for (const [name, { mib, start }] of Object.entries(ENGINES)) {
+for (const [name, { mib, start }] of Object.entries(DATABASES)) {
   await onSmallDisk(`${name} on a full disk`, mib, async (disk) => {
     afterAll(() => disk.stop());
-    await onEngine(
+    await onDatabase(
       name,
       () => start(disk.folder),
-      (engine) => {
+      (database) => {
         test(`${name} leaves no partial write on a full disk, and continues once there is space`, async () => {
-          onTestFinished(() => engine.stop());
-          const fixture = new FullDiskScenario(name, engine, disk);
+          onTestFinished(() => database.stop());
+          const fixture = new FullDiskScenario(name, database, disk);
           await fixture.migrates();
           await fixture.works();
         });
@@ -50,7 +50,7 @@ for (const [name, { mib, start }] of Object.entries(ENGINES)) {
 class FullDiskScenario {
   constructor(
     private readonly name: string,
-    private readonly engine: Required<TestEngine>,
+    private readonly database: Required<TestDatabase>,
     private readonly disk: SmallDisk,
   ) {}
 
@@ -59,7 +59,7 @@ class FullDiskScenario {
    * schema.
    */
   async migrates(): Promise<void> {
-    const [cwd, store] = [await temporaryFolder(), ['--store', this.engine.url]];
+    const [cwd, store] = [await temporaryFolder(), ['--store', this.database.url]];
     this.disk.fill();
     const { code, out, err } = await gen({ cwd }, 'migrate', ...store);
     expect([code, out]).toEqual([1, '']);
@@ -71,7 +71,7 @@ class FullDiskScenario {
   }
 
   async works(): Promise<void> {
-    const fleet = await EngineFleet.open(this.engine.url, 1);
+    const fleet = await DatabaseFleet.open(this.database.url, 1);
     await fleet.plan(planOf(...TASKS));
     const granted = [await claimed(fleet, TASKS[0]!)];
     this.disk.fill();
@@ -84,7 +84,7 @@ class FullDiskScenario {
     const verified = await gen(
       { cwd: await temporaryFolder() },
       'verify',
-      this.engine.url,
+      this.database.url,
       '--tenant',
       fleet.project.tenant_id,
     );
@@ -92,7 +92,7 @@ class FullDiskScenario {
   }
 
   /** Claims succeed while the database has preallocated space; then they fail with UNAVAILABLE and have no effect. */
-  private async refused(fleet: EngineFleet, granted: string[]): Promise<string[]> {
+  private async refused(fleet: DatabaseFleet, granted: string[]): Promise<string[]> {
     const refused: string[] = [];
     for (const taskId of TASKS.slice(1)) {
       const reply = await claim(fleet, taskId);
@@ -109,7 +109,7 @@ class FullDiskScenario {
   }
 
   /** Redis exits when it cannot sync. The pending claim is retried and takes effect once Redis is back. */
-  private async settledLater(fleet: EngineFleet): Promise<string[]> {
+  private async settledLater(fleet: DatabaseFleet): Promise<string[]> {
     const requestId = 'under-way';
     const underWay = claim(fleet, TASKS[1]!, requestId);
     await this.freeDisk();
@@ -125,13 +125,13 @@ class FullDiskScenario {
 
   /** Frees the disk, and restarts the database if it exited. */
   private async freeDisk(): Promise<void> {
-    if (this.name === 'redis') while (await answers(this.engine.url)) await pause(20);
+    if (this.name === 'redis') while (await answers(this.database.url)) await pause(20);
     this.disk.freeSpace();
-    if (this.name === 'redis') await this.engine.restart();
+    if (this.name === 'redis') await this.database.restart();
   }
 }
 
-const claim = (fleet: EngineFleet, task_id: string, request_id?: string) =>
+const claim = (fleet: DatabaseFleet, task_id: string, request_id?: string) =>
   fleet.coordinatorAt(0).claims.claimTask(fleet.project, {
     task_id,
     agent_id: 'a',
@@ -140,7 +140,7 @@ const claim = (fleet: EngineFleet, task_id: string, request_id?: string) =>
     ...(request_id === undefined ? {} : { request_id }),
   });
 
-async function claimed(fleet: EngineFleet, taskId: string): Promise<string> {
+async function claimed(fleet: DatabaseFleet, taskId: string): Promise<string> {
   expect(unwrap(await claim(fleet, taskId)).success).toBe(true);
   return taskId;
 }

@@ -1,8 +1,8 @@
 import { afterAll, expect, it, onTestFinished } from 'vitest';
 import { type RunningServer, startServer } from '../../src/server/server.js';
 import { openStoreUrl } from '../../src/server/store-url.js';
-import { onEngine, onOwnEngine } from '../../src/stores/testing/on-engine.js';
-import { ENGINE_NAMES, startMigrated } from '../../src/stores/testing/shared-engine.js';
+import { onDatabase, onOwnDatabase } from '../../src/stores/testing/on-database.js';
+import { DATABASE_NAMES, startMigrated } from '../../src/stores/testing/shared-database.js';
 import { planOf } from '../support/coordinator-harness.js';
 
 /**
@@ -20,13 +20,13 @@ const A = 'A-001-core';
 const P = '/api/tenants/acme/projects/shop';
 const JSON_BODY = { 'content-type': 'application/json' };
 
-for (const name of ENGINE_NAMES) {
-  await onEngine(
+for (const name of DATABASE_NAMES) {
+  await onDatabase(
     name,
     () => startMigrated(name),
-    (engine) => {
-      afterAll(() => engine.stop());
-      onOwnEngine(name, engine, ({ url, halt, boot }) => {
+    (database) => {
+      afterAll(() => database.stop());
+      onOwnDatabase(name, database, ({ url, halt, boot }) => {
         it(`/readyz and commands are 503 while ${name} is stopped, and all recovers once it is back`, async () => {
           const [first, second] = [await serverOn(url), await serverOn(url)];
           expect((await ask(first, 'PUT', `${P}/plan`, planOf(A))).status).toBe(200);

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { PolicyAwareLogChecker } from '../../src/core/claims/policy-aware-log-checker.js';
 import type { AnyHead } from '../../src/core/fold.js';
-import { ENGINE_NAMES, onSharedEngine } from '../../src/stores/testing/shared-engine.js';
+import { DATABASE_NAMES, onSharedDatabase } from '../../src/stores/testing/shared-database.js';
 import { candidateDigest } from '../support/candidate-digest.js';
 import { unwrap } from '../support/coordinator-harness.js';
 import { coordinationConfig, evaluatorReport, FILES } from '../support/workspace-files.js';
-import { EngineFleet } from './fleet.js';
+import { DatabaseFleet } from './fleet.js';
 
 const CODE = 'REQ-F-A#design_code';
 const SPEC = 'REQ-F-A#intent_requirements';
@@ -15,11 +15,11 @@ const by = (index: number) => ({
   agent_role: 'architect',
 });
 
-for (const name of ENGINE_NAMES) {
-  await onSharedEngine(name, ({ url }) => {
+for (const name of DATABASE_NAMES) {
+  await onSharedDatabase(name, ({ url }) => {
     describe(`edges of features on ${name} with three coordinators`, () => {
       async function openFleet(enforce = false) {
-        const fleet = await EngineFleet.open(url, 3);
+        const fleet = await DatabaseFleet.open(url, 3);
         const { project } = fleet;
         const intent = { '../specification/INTENT.md': '# Sign in\n\nPeople sign in.\n' };
         const files = { ...FILES, ...intent, 'coordination.yml': coordinationConfig({ enforce }) };
@@ -27,7 +27,7 @@ for (const name of ENGINE_NAMES) {
         return { fleet, project };
       }
 
-      async function faults(fleet: EngineFleet): Promise<unknown[]> {
+      async function faults(fleet: DatabaseFleet): Promise<unknown[]> {
         const checker = new PolicyAwareLogChecker();
         const found = (await fleet.events()).flatMap((event) => checker.checkEvent(event));
         const heads = await fleet.store.scanHeads(fleet.project, { after: null, limit: 1000 });

@@ -1,14 +1,15 @@
-import type { Engine } from '../../src/stores/engines.js';
+import { existsSync } from 'node:fs';
+import type { Database } from '../../src/stores/databases.js';
 import { claim, renew, submit } from '../cycles.js';
 import { harnessOn, newTempFolder } from '../harness.js';
-import { type EngineOperationCost, meterEngine } from './engine-meter.js';
+import { type DatabaseOperationCost, meterDatabase } from './database-meter.js';
 
 /** What one trial is given, as JSON in its argument. */
-export interface EngineTrial {
+export interface DatabaseTrial {
   /** Folder of the compiled version. */
   readonly dist: string;
   readonly url: string;
-  readonly engine_pids: readonly number[];
+  readonly database_pids: readonly number[];
   readonly projects: number;
   readonly tasks: number;
 }
@@ -17,21 +18,27 @@ const IN_FLIGHT = 1000;
 /** The part of the tasks that is claimed and completed before anything is measured. */
 const WARM_UP = 0.4;
 
-async function trial({ dist, url, engine_pids, projects, tasks }: EngineTrial) {
+/** Versions before the rename of databases have `engineOf`. */
+async function databaseOf(dist: string, url: string): Promise<Database> {
+  const isOlder = existsSync(`${dist}/stores/engines.js`);
+  if (isOlder) return (await import(`${dist}/stores/engines.js`)).engineOf(url);
+  return (await import(`${dist}/stores/databases.js`)).databaseOf(url);
+}
+
+async function trial({ dist, url, database_pids, projects, tasks }: DatabaseTrial) {
   const { Coordinator } = await import(`${dist}/coordinator/index.js`);
-  const { engineOf } = await import(`${dist}/stores/engines.js`);
-  const engine: Engine = await engineOf(url);
-  const migrator = await engine.migrator(url);
+  const database: Database = await databaseOf(dist, url);
+  const migrator = await database.migrator(url);
   await migrator.up();
   await migrator.close();
   const warmUp = Math.ceil(tasks * WARM_UP);
   const tasksEach = Math.ceil((warmUp + tasks) / projects);
-  const harness = await harnessOn(await engine.open(url), await newTempFolder(), projects, tasksEach, {
+  const harness = await harnessOn(await database.open(url), await newTempFolder(), projects, tasksEach, {
     implementation: { Coordinator },
   });
   const measure = (count: number, operation: (index: number) => Promise<void>) =>
-    meterEngine(engine_pids, count, IN_FLIGHT, operation);
-  const costs: Record<string, EngineOperationCost> = {};
+    meterDatabase(database_pids, count, IN_FLIGHT, operation);
+  const costs: Record<string, DatabaseOperationCost> = {};
   try {
     for (const operation of [claim, renew, submit])
       await measure(warmUp, (index) => operation(harness, index));
@@ -43,4 +50,4 @@ async function trial({ dist, url, engine_pids, projects, tasks }: EngineTrial) {
   return costs;
 }
 
-console.log(JSON.stringify(await trial(JSON.parse(process.argv[2] ?? '') as EngineTrial)));
+console.log(JSON.stringify(await trial(JSON.parse(process.argv[2] ?? '') as DatabaseTrial)));

@@ -1,22 +1,25 @@
 import { StoreRefused } from './store.js';
 
-export interface EngineUrlFormat {
-  readonly engine: string;
+export interface DatabaseUrlFormat {
+  readonly database: string;
   readonly schemes: readonly string[];
   readonly parameters: readonly string[];
   readonly example: string;
 }
 
 /** Parses the URL of a database. No error repeats its credentials. */
-export function parseEngineUrl(text: string, { engine, schemes, parameters, example }: EngineUrlFormat): URL {
+export function parseDatabaseUrl(
+  text: string,
+  { database, schemes, parameters, example }: DatabaseUrlFormat,
+): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !schemes.includes(url.protocol.slice(0, -1))) {
-    throw new StoreRefused(`Not a ${engine} URL. Expected ${example}`);
+    throw new StoreRefused(`Not a ${database} URL. Expected ${example}`);
   }
   for (const name of url.searchParams.keys()) {
     if (parameters.includes(name)) continue;
     throw new StoreRefused(
-      `Unknown parameter "${name}" in the ${engine} URL. Known: ${parameters.join(', ')}.`,
+      `Unknown parameter "${name}" in the ${database} URL. Known: ${parameters.join(', ')}.`,
     );
   }
   return url;

@@ -8,8 +8,8 @@ import { afterAll, describe, expect, inject, test } from 'vitest';
 import { startOwnMysql } from '../../src/stores/mysql/testing.js';
 import { postgresOwner, startOwnPostgres } from '../../src/stores/postgres/testing.js';
 import { startOwnRedis } from '../../src/stores/redis/testing.js';
-import { requireEngine } from '../../src/stores/testing/engine.js';
-import { onEngine, onProgram } from '../../src/stores/testing/on-engine.js';
+import { requireDatabase } from '../../src/stores/testing/database.js';
+import { onDatabase, onProgram } from '../../src/stores/testing/on-database.js';
 import { findInstalledProgram } from '../../src/stores/testing/program.js';
 import { freePort } from '../../src/stores/testing/server-process.js';
 
@@ -92,16 +92,16 @@ function describeTls(
 }
 
 const onPostgres = (authority: Authority, { cert, key }: CertificateFiles): Promise<void> =>
-  onEngine(
+  onDatabase(
     'postgres',
     () => {
       const owner = postgresOwner() ?? statSync(key);
       chownSync(key, owner.uid, owner.gid);
       return startOwnPostgres({ settings: ['ssl=on', `ssl_cert_file=${cert}`, `ssl_key_file=${key}`] });
     },
-    (engine) => {
-      afterAll(() => engine.stop());
-      const modes = ['require', 'verify-full'].map((mode) => `${engine.url}?sslmode=${mode}`);
+    (database) => {
+      afterAll(() => database.stop());
+      const modes = ['require', 'verify-full'].map((mode) => `${database.url}?sslmode=${mode}`);
       const certified = modes.map((url) => url.replace('127.0.0.1', 'localhost'));
       describeTls('postgres', authority, certified, modes[0] as string);
     },
@@ -111,16 +111,16 @@ const startMysqlWith = ({ cert, key }: CertificateFiles) =>
   startOwnMysql([`--ssl-cert=${cert}`, `--ssl-key=${key}`]);
 
 const onMysql = (authority: Authority, certified: CertificateFiles): Promise<void> =>
-  onEngine(
+  onDatabase(
     'mysql',
     () => startMysqlWith(certified),
-    async (engine) => {
-      const other = requireEngine(await startMysqlWith(authority.certify('elsewhere')));
+    async (database) => {
+      const other = requireDatabase(await startMysqlWith(authority.certify('elsewhere')));
       afterAll(async () => {
-        await engine.stop();
+        await database.stop();
         await other.stop();
       });
-      const [right, wrong] = [engine, other].map(
+      const [right, wrong] = [database, other].map(
         ({ url }) => `${url.replace('127.0.0.1', 'localhost')}?tls=true`,
       ) as [string, string];
       describeTls('mysql', authority, [right], wrong);
@@ -131,11 +131,11 @@ async function onRedis(authority: Authority, { cert, key }: CertificateFiles): P
   const port = await freePort();
   const files = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-ca-cert-file', authority.certificate];
   const overTls = ['--tls-port', String(port), ...files, '--tls-auth-clients', 'no'];
-  await onEngine(
+  await onDatabase(
     'redis',
     () => startOwnRedis(['--appendonly', 'yes', '--appendfsync', 'always', ...overTls]),
-    (engine) => {
-      afterAll(() => engine.stop());
+    (database) => {
+      afterAll(() => database.stop());
       describeTls('redis', authority, [`rediss://localhost:${port}`], `rediss://127.0.0.1:${port}`);
     },
   );

@@ -8,13 +8,13 @@ import { isProblem } from '../../src/coordinator/index.js';
 import { startOwnMysql } from '../../src/stores/mysql/testing.js';
 import { startOwnPostgres } from '../../src/stores/postgres/testing.js';
 import { startOwnRedis } from '../../src/stores/redis/testing.js';
-import { requireEngine } from '../../src/stores/testing/engine.js';
-import { onEngine } from '../../src/stores/testing/on-engine.js';
-import { migrate } from '../../src/stores/testing/shared-engine.js';
+import { requireDatabase } from '../../src/stores/testing/database.js';
+import { onDatabase } from '../../src/stores/testing/on-database.js';
+import { migrate } from '../../src/stores/testing/shared-database.js';
 import { planOf, unwrap } from '../support/coordinator-harness.js';
 import { TcpSwitch } from '../support/tcp-switch.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
-import { EngineFleet } from './fleet.js';
+import { DatabaseFleet } from './fleet.js';
 
 const TASKS = ['A-001-a', 'A-002-b', 'A-003-c'];
 
@@ -29,22 +29,22 @@ async function refusedWith(store: string, sentence: RegExp): Promise<void> {
   }
 }
 
-const claim = (fleet: EngineFleet, task_id: string) =>
+const claim = (fleet: DatabaseFleet, task_id: string) =>
   fleet.coordinatorAt(0).claims.claimTask(fleet.project, { task_id, agent_id: 'a', session_id: 's-a' });
 
-async function expectUnavailable(fleet: EngineFleet, taskId: string): Promise<void> {
+async function expectUnavailable(fleet: DatabaseFleet, taskId: string): Promise<void> {
   const reply = await claim(fleet, taskId);
   expect(isProblem(reply) && reply.problem, JSON.stringify(reply)).toBe('UNAVAILABLE');
 }
 
 /** Points the address at another server and lets the store notice, so that everything from here on goes there. */
-async function moved(line: TcpSwitch, url: string, { store }: EngineFleet): Promise<void> {
+async function moved(line: TcpSwitch, url: string, { store }: DatabaseFleet): Promise<void> {
   line.pointTo(url);
   for (let tries = 0; tries < 3; tries += 1) await store.now().catch(() => {});
 }
 
 /** Retries while the reply is UNAVAILABLE, then expects a grant. */
-async function granted(fleet: EngineFleet, taskId: string): Promise<void> {
+async function granted(fleet: DatabaseFleet, taskId: string): Promise<void> {
   for (;;) {
     const reply = await claim(fleet, taskId);
     if (isProblem(reply) && reply.problem === 'UNAVAILABLE') continue;
@@ -53,7 +53,7 @@ async function granted(fleet: EngineFleet, taskId: string): Promise<void> {
   }
 }
 
-await onEngine(
+await onDatabase(
   'postgres',
   () => startOwnPostgres(),
   (primary) => {
@@ -70,7 +70,7 @@ await onEngine(
       await refusedWith(elsewhere, /is a read-only replica/);
 
       const line = await TcpSwitch.to(primary.url);
-      const fleet = await EngineFleet.open(line.url, 1);
+      const fleet = await DatabaseFleet.open(line.url, 1);
       await fleet.plan(planOf(...TASKS));
       await granted(fleet, TASKS[0]!);
       const [{ lsn }] = (await says.query('SELECT pg_current_wal_lsn() AS lsn')).rows;
@@ -95,7 +95,7 @@ async function connected(url: string): Promise<pg.Client> {
   return client;
 }
 
-await onEngine('mysql', startOwnMysql, ({ url, stop }) => {
+await onDatabase('mysql', startOwnMysql, ({ url, stop }) => {
   afterAll(stop);
   const say = async (sql: string) => {
     const connection = await createConnection({ uri: url.replace('/genesis_fleet', '') });
@@ -110,7 +110,7 @@ await onEngine('mysql', startOwnMysql, ({ url, stop }) => {
     await say('GRANT SELECT, INSERT, UPDATE, DELETE, EXECUTE ON genesis_fleet.* TO app');
     const app = new URL(url);
     [app.username, app.password] = ['app', 'of-it'];
-    const fleet = await EngineFleet.open(app.href, 1);
+    const fleet = await DatabaseFleet.open(app.href, 1);
     await fleet.plan(planOf(...TASKS));
     await granted(fleet, TASKS[0]!);
     await say('SET GLOBAL read_only = 1');
@@ -127,19 +127,19 @@ await onEngine('mysql', startOwnMysql, ({ url, stop }) => {
   });
 });
 
-await onEngine('redis', startOwnRedis, ({ url, stop }) => {
+await onDatabase('redis', startOwnRedis, ({ url, stop }) => {
   afterAll(stop);
 
   test('a Redis replica is refused, and a coordinator that reaches one waits for the primary', async () => {
     await migrate(url);
-    const replica = requireEngine(await startOwnRedis());
+    const replica = requireDatabase(await startOwnRedis());
     onTestFinished(replica.stop);
     await replicate(replica.url, url);
     await refusedWith(replica.url, /read-only replica\. Connect to its primary/);
     await refusedWith(`${replica.url}?namespace=elsewhere`, /read-only replica/);
 
     const line = await TcpSwitch.to(url);
-    const fleet = await EngineFleet.open(line.url, 1);
+    const fleet = await DatabaseFleet.open(line.url, 1);
     await fleet.plan(planOf(...TASKS));
     await granted(fleet, TASKS[0]!);
     await moved(line, replica.url, fleet);

@@ -5,7 +5,7 @@ import { Coordinator, type Environment, systemEnvironment } from '../../src/coor
 import { skewMarginMs } from '../../src/coordinator/queue/store-time.js';
 import type { Limits } from '../../src/core/claims/policy.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
-import type { EngineStore } from '../../src/stores/engines.js';
+import type { DatabaseStore } from '../../src/stores/databases.js';
 import type { ProjectKey } from '../../src/stores/store.js';
 import { openWithoutTimeouts } from '../../src/stores/testing/open-without-timeouts.js';
 import { unwrap } from '../support/coordinator-harness.js';
@@ -18,19 +18,19 @@ export const GROWING_LEASES_SECONDS = [2, 6, 20, 60, 300];
 const LIMITS: Partial<Limits> = { min_lease_duration_seconds: 1 };
 
 /** Several coordinators over one database, each with its own connections, in a tenant of its own. */
-export class EngineFleet {
+export class DatabaseFleet {
   readonly project: ProjectKey = { tenant_id: `t${randomUUID().slice(0, 8)}`, project_id: 'shop' };
 
   private constructor(
     readonly coordinators: readonly Coordinator[],
-    readonly stores: readonly EngineStore[],
+    readonly stores: readonly DatabaseStore[],
   ) {}
 
   static async open(
     url: string,
     size: number,
     options: { limits?: Partial<Limits>; environment?: Environment } = {},
-  ): Promise<EngineFleet> {
+  ): Promise<DatabaseFleet> {
     const stores = await Promise.all(Array.from({ length: size }, () => openWithoutTimeouts(url)));
     const { environment = systemEnvironment } = options;
     const limits = { ...LIMITS, ...options.limits };
@@ -41,10 +41,10 @@ export class EngineFleet {
       for (const coordinator of coordinators) coordinator.close();
       for (const store of stores) await store.close();
     });
-    return new EngineFleet(coordinators, stores);
+    return new DatabaseFleet(coordinators, stores);
   }
 
-  get store(): EngineStore {
+  get store(): DatabaseStore {
     return this.stores[0]!;
   }
 

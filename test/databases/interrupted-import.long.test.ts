@@ -21,7 +21,7 @@ import {
   StoreUncertain,
   type Transaction,
 } from '../../src/stores/store.js';
-import { ENGINE_NAMES, onSharedEngine } from '../../src/stores/testing/shared-engine.js';
+import { DATABASE_NAMES, onSharedDatabase } from '../../src/stores/testing/shared-database.js';
 import { CoordinatorHarness, P, planOf, unwrap } from '../support/coordinator-harness.js';
 
 interface ImportSize {
@@ -204,8 +204,8 @@ describeImports(
   LARGE,
 );
 
-for (const name of ENGINE_NAMES) {
-  await onSharedEngine(name, async ({ url }) => {
+for (const name of DATABASE_NAMES) {
+  await onSharedDatabase(name, async ({ url }) => {
     const { store } = await openStoreUrl(url, () => {});
     afterAll(() => store.close());
     describeImports(name, async () => store, name === 'dynamodb' ? SMALL : LARGE);

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { databaseOf } from '../src/stores/databases.js';
 import { startDynamodb } from '../src/stores/dynamodb/testing.js';
-import { engineOf } from '../src/stores/engines.js';
 import { startMysql } from '../src/stores/mysql/testing.js';
 import { startPostgres } from '../src/stores/postgres/testing.js';
 import { startRedis } from '../src/stores/redis/testing.js';
@@ -11,41 +11,41 @@ import { type BenchHarness, harnessOn, newTempFolder } from './harness.js';
 import { type LoadResult, measure } from './load.js';
 import { table } from './table.js';
 
-const ENGINES = {
+const DATABASES = {
   postgres: startPostgres,
   mysql: startMysql,
   redis: startRedis,
   dynamodb: startDynamodb,
 } as const;
-type BenchEngineName = keyof typeof ENGINES;
+type BenchDatabaseName = keyof typeof DATABASES;
 
 const IN_FLIGHT = [1, 64, 1000] as const;
-const JOB_QUEUES: Partial<Record<BenchEngineName, readonly string[]>> = {
+const JOB_QUEUES: Partial<Record<BenchDatabaseName, readonly string[]>> = {
   postgres: ['postgres', 'pg-boss', 'graphile-worker'],
   redis: ['redis', 'bullmq'],
 };
 
 /** Measures claims and whole cycles through one coordinator and one project, and the server beside the database's job queues. */
-export async function benchEngines(selection: string, quick: boolean): Promise<void> {
-  const names = (Object.keys(ENGINES) as BenchEngineName[]).filter(
+export async function benchDatabases(selection: string, quick: boolean): Promise<void> {
+  const names = (Object.keys(DATABASES) as BenchDatabaseName[]).filter(
     (name) => selection === 'all' || selection.split(',').includes(name),
   );
   if (names.length === 0)
-    throw new Error(`--stores: expected all, or a list of ${Object.keys(ENGINES).join(',')}`);
+    throw new Error(`--stores: expected all, or a list of ${Object.keys(DATABASES).join(',')}`);
   const rows: string[][] = [];
-  for (const name of names) rows.push(...(await oneEngine(name, quick)));
-  console.log('\nCommands in process over one project of a real engine, every reply durable\n');
-  console.log(table(['operation', 'engine', 'in flight', 'per second', 'p50 ms', 'p99 ms'], rows));
+  for (const name of names) rows.push(...(await oneDatabase(name, quick)));
+  console.log('\nCommands in process over one project of a real database, every reply durable\n');
+  console.log(table(['operation', 'database', 'in flight', 'per second', 'p50 ms', 'p99 ms'], rows));
   const queues = names.flatMap((name) => JOB_QUEUES[name] ?? []);
   if (queues.length > 0) await runJobQueues(queues, quick);
 }
 
-async function oneEngine(name: BenchEngineName, quick: boolean): Promise<string[][]> {
-  const engine = await ENGINES[name]();
-  if ('missing' in engine) return [['not run', name, engine.missing, '', '', '']];
+async function oneDatabase(name: BenchDatabaseName, quick: boolean): Promise<string[][]> {
+  const database = await DATABASES[name]();
+  if ('missing' in database) return [['not run', name, database.missing, '', '', '']];
   const rows: string[][] = [];
   for (const inFlight of IN_FLIGHT) {
-    const harness = await harnessAt(engine.url, tasksFor(name, inFlight, quick));
+    const harness = await harnessAt(database.url, tasksFor(name, inFlight, quick));
     try {
       for (const [operation, measured] of await twoOperations(harness, inFlight)) {
         rows.push([operation, name, String(inFlight), ...cells(measured)]);
@@ -55,23 +55,23 @@ async function oneEngine(name: BenchEngineName, quick: boolean): Promise<string[
     }
     process.stderr.write(`  ${name}, ${inFlight} in flight: measured\n`);
   }
-  await engine.stop();
+  await database.stop();
   return rows;
 }
 
 /** Enough tasks for a measurement of a few seconds. */
-function tasksFor(name: BenchEngineName, inFlight: number, quick: boolean): number {
+function tasksFor(name: BenchDatabaseName, inFlight: number, quick: boolean): number {
   const countMax = name === 'dynamodb' ? 400 : 20_000;
   return Math.ceil((inFlight === 1 ? countMax / 20 : countMax) / (quick ? 4 : 1));
 }
 
 async function harnessAt(url: string, tasks: number): Promise<BenchHarness> {
-  const engine = (await engineOf(url))!;
-  const migrator = await engine.migrator(url);
+  const database = (await databaseOf(url))!;
+  const migrator = await database.migrator(url);
   await migrator.up();
   await migrator.close();
   // Each measurement in a shared database uses a tenant of its own.
-  return harnessOn(await engine.open(url), await newTempFolder(), 1, tasks, {
+  return harnessOn(await database.open(url), await newTempFolder(), 1, tasks, {
     tenant_id: `t${randomUUID().slice(0, 8)}`,
   });
 }

@@ -2,10 +2,10 @@ import { countUsage } from '../process-usage.js';
 import { meter } from './meter.js';
 
 /** The cost of one operation to a database, and to the coordinator before it. */
-export interface EngineOperationCost {
+export interface DatabaseOperationCost {
   /** Of all processes of the database. */
-  readonly engine_cpu_us: number | null;
-  readonly engine_written_bytes: number | null;
+  readonly database_cpu_us: number | null;
+  readonly database_written_bytes: number | null;
   readonly coordinator_cpu_us: number;
   readonly per_second: number;
   readonly p50_ms: number;
@@ -13,18 +13,18 @@ export interface EngineOperationCost {
 }
 
 /** Runs an operation many times, and measures this process and the database's processes meanwhile. */
-export async function meterEngine(
-  enginePids: readonly number[],
+export async function meterDatabase(
+  databasePids: readonly number[],
   count: number,
   inFlight: number,
   operation: (index: number) => Promise<void>,
-): Promise<EngineOperationCost> {
-  const usageSince = countUsage(enginePids);
+): Promise<DatabaseOperationCost> {
+  const usageSince = countUsage(databasePids);
   const { cpu_us, wall_us, p50_ms, p99_ms } = await meter(count, inFlight, operation);
   const { cpu_seconds, written_bytes } = usageSince() ?? { cpu_seconds: null, written_bytes: null };
   return {
-    engine_cpu_us: cpu_seconds === null ? null : (cpu_seconds * 1e6) / count,
-    engine_written_bytes: written_bytes === null ? null : written_bytes / count,
+    database_cpu_us: cpu_seconds === null ? null : (cpu_seconds * 1e6) / count,
+    database_written_bytes: written_bytes === null ? null : written_bytes / count,
     coordinator_cpu_us: cpu_us,
     per_second: 1e6 / wall_us,
     p50_ms,

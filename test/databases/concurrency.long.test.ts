@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { Coordinator, systemEnvironment } from '../../src/coordinator/index.js';
-import { skipGroup } from '../../src/stores/testing/on-engine.js';
-import { ENGINE_NAMES, onSharedEngine } from '../../src/stores/testing/shared-engine.js';
+import { skipGroup } from '../../src/stores/testing/on-database.js';
+import { DATABASE_NAMES, onSharedDatabase } from '../../src/stores/testing/shared-database.js';
 import { planOf, unwrap } from '../support/coordinator-harness.js';
-import { EngineFleet, GROWING_LEASES_SECONDS } from './fleet.js';
+import { DatabaseFleet, GROWING_LEASES_SECONDS } from './fleet.js';
 
 const COORDINATORS = 3;
 const HOUR_MS = 3_600_000;
@@ -12,11 +12,11 @@ const by = (index: number) => ({ agent_id: `agent-${index}`, session_id: `s-${in
 const idOf = (index: number) => `A-${String(index + 1).padStart(3, '0')}-work`;
 const tasks = (count: number) => Array.from({ length: count }, (_, index) => idOf(index));
 
-for (const name of ENGINE_NAMES) {
-  await onSharedEngine(name, ({ url }) => {
+for (const name of DATABASE_NAMES) {
+  await onSharedDatabase(name, ({ url }) => {
     describe(`three coordinators over one ${name}`, () => {
       test('grant each task once, however many agents claim it concurrently', async () => {
-        const fleet = await EngineFleet.open(url, COORDINATORS);
+        const fleet = await DatabaseFleet.open(url, COORDINATORS);
         await fleet.plan(planOf(...tasks(20)));
         const claims = tasks(20).flatMap((task_id) =>
           Array.from({ length: 6 }, (_, index) =>
@@ -55,7 +55,7 @@ for (const name of ENGINE_NAMES) {
       });
 
       test('deliver every event exactly once to a concurrent reader of the feed', async () => {
-        const fleet = await EngineFleet.open(url, COORDINATORS);
+        const fleet = await DatabaseFleet.open(url, COORDINATORS);
         await fleet.plan(planOf(...tasks(60)));
         const last = (await fleet.events()).length;
         const seen: number[] = [];
@@ -84,7 +84,7 @@ for (const name of ENGINE_NAMES) {
       else
         test('neither steal nor lose a claim if the clock of one is an hour off', async () => {
           for (const offMs of [HOUR_MS, -HOUR_MS]) {
-            const fleet = await EngineFleet.open(url, 1);
+            const fleet = await DatabaseFleet.open(url, 1);
             await fleet.plan(planOf(...tasks(2)));
             const { clock } = systemEnvironment;
             const environment = {
@@ -119,7 +119,7 @@ for (const name of ENGINE_NAMES) {
   });
 }
 
-const claimAll = async (fleet: EngineFleet, lease?: { lease_duration_seconds: number }) => {
+const claimAll = async (fleet: DatabaseFleet, lease?: { lease_duration_seconds: number }) => {
   const claims = tasks(30).map((task_id, index) =>
     fleet.coordinatorAt(index).claims.claimTask(fleet.project, { task_id, ...by(index), ...lease }),
   );
@@ -129,7 +129,7 @@ const claimAll = async (fleet: EngineFleet, lease?: { lease_duration_seconds: nu
 /** Thirty concurrent claims, all answered before the first lease expires. */
 async function expiringClaims(url: string) {
   for (const lease_duration_seconds of GROWING_LEASES_SECONDS) {
-    const fleet = await EngineFleet.open(url, COORDINATORS, { limits: { max_concurrent_claims: LIMIT } });
+    const fleet = await DatabaseFleet.open(url, COORDINATORS, { limits: { max_concurrent_claims: LIMIT } });
     // No coordinator timer may help: permits must become free through time alone.
     for (const coordinator of fleet.coordinators) coordinator.close();
     await fleet.plan(planOf(...tasks(30)));

@@ -1,5 +1,5 @@
 /** A real database that a test started, or found through its URL variable. */
-export interface TestEngine {
+export interface TestDatabase {
   readonly url: string;
   /** Kills it as a power cut would, and restarts it on the same data and port. Absent if the database is not ours to kill. */
   readonly restart?: () => Promise<void>;
@@ -13,7 +13,7 @@ export interface TestEngine {
 }
 
 /** Why a database is not available here, for the summary of tests that did not run. */
-export interface MissingEngine {
+export interface MissingDatabase {
   readonly missing: string;
 }
 
@@ -23,10 +23,12 @@ export function isSelected(name: string): boolean {
   return stores === undefined || stores === '' || stores.split(',').includes(name);
 }
 
-export const NOT_SELECTED: MissingEngine = { missing: 'not in STORES' };
+export const NOT_SELECTED: MissingDatabase = { missing: 'not in STORES' };
 
 /** For a second database of a kind that already runs, so that it cannot be missing. */
-export function requireEngine<Engine extends TestEngine>(engine: Engine | MissingEngine): Engine {
-  if ('missing' in engine) throw new Error(`A second engine cannot be started: ${engine.missing}.`);
-  return engine;
+export function requireDatabase<Database extends TestDatabase>(
+  database: Database | MissingDatabase,
+): Database {
+  if ('missing' in database) throw new Error(`A second database cannot be started: ${database.missing}.`);
+  return database;
 }

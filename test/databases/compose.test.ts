@@ -3,8 +3,12 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { gen, start } from '../../src/cli/testing/terminal.js';
-import { engineOf } from '../../src/stores/engines.js';
-import { ENGINE_NAMES, type EngineName, onSharedEngine } from '../../src/stores/testing/shared-engine.js';
+import { databaseOf } from '../../src/stores/databases.js';
+import {
+  DATABASE_NAMES,
+  type DatabaseName,
+  onSharedDatabase,
+} from '../../src/stores/testing/shared-database.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 interface Service {
@@ -21,7 +25,7 @@ type Services = Readonly<Record<string, Service>>;
 const READ = ['GENESIS_STORE', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'];
 
 /** Parses the file as docker compose does when no variable is set. */
-async function servicesOf(name: EngineName): Promise<Services> {
+async function servicesOf(name: DatabaseName): Promise<Services> {
   const file = await readFile(`deploy/compose/${name}.yml`, 'utf8');
   const withDefaults = file.replace(/\$\{\w+:-([^}]*)\}/g, '$1');
   return parse(withDefaults, { merge: true }).services;
@@ -38,23 +42,23 @@ function accessOf({ environment = {}, command = [] }: Service) {
   };
 }
 
-for (const name of ENGINE_NAMES) {
+for (const name of DATABASE_NAMES) {
   describe(`deploy/compose/${name}.yml`, () => {
     test('declares its services and credentials, and publishes ports on loopback only', async () => {
       const services = await servicesOf(name);
-      const { [name]: itsEngine, ...coordinators } = services as Services & Record<EngineName, Service>;
+      const { [name]: itsDatabase, ...coordinators } = services as Services & Record<DatabaseName, Service>;
       const store = new URL(coordinators.migrate?.environment?.GENESIS_STORE ?? '');
-      expect(await engineOf(store.href)).not.toBeNull();
+      expect(await databaseOf(store.href)).not.toBeNull();
       if (name === 'dynamodb') {
         expect(new URL(store.searchParams.get('endpoint') ?? '').host).toBe('dynamodb:8000');
       } else {
         const { username, password, pathname } = store;
         expect(store.hostname).toBe(name);
-        expect({ username, password, database: pathname.slice(1) }).toEqual(accessOf(itsEngine));
+        expect({ username, password, database: pathname.slice(1) }).toEqual(accessOf(itsDatabase));
       }
       expect(Object.keys(coordinators).sort()).toEqual(['key', 'migrate', 'one', 'two']);
-      expect(itsEngine.ports).toBeUndefined();
-      expect(itsEngine.healthcheck).toBeDefined();
+      expect(itsDatabase.ports).toBeUndefined();
+      expect(itsDatabase.healthcheck).toBeDefined();
       for (const { environment, ports = [], depends_on = {} } of Object.values(coordinators)) {
         expect(READ).toEqual(expect.arrayContaining(Object.keys(environment ?? {})));
         for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:468[01]:4680$/);
@@ -65,7 +69,7 @@ for (const name of ENGINE_NAMES) {
     });
   });
 
-  await onSharedEngine(name, ({ url }) => {
+  await onSharedDatabase(name, ({ url }) => {
     test(`the commands of deploy/compose/${name}.yml start coordinators that require a key`, async () => {
       const services = await servicesOf(name);
       const storeUrl = replaceService(services, url, name);
@@ -91,7 +95,7 @@ for (const name of ENGINE_NAMES) {
 }
 
 /** The store URL of the file, pointed at an unused namespace in the database of this test. */
-function replaceService(services: Services, url: string, name: EngineName): string {
+function replaceService(services: Services, url: string, name: DatabaseName): string {
   const [wanted, here] = [new URL(services.migrate?.environment?.GENESIS_STORE ?? ''), new URL(url)];
   const own = `c${randomUUID().slice(0, 8)}`;
   here.search = name === 'dynamodb' ? here.search : wanted.search;

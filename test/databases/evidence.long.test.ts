@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest';
-import { ENGINE_NAMES, onSharedEngine } from '../../src/stores/testing/shared-engine.js';
+import { DATABASE_NAMES, onSharedDatabase } from '../../src/stores/testing/shared-database.js';
 import { unwrap } from '../support/coordinator-harness.js';
 import { outcomeOf, TestRunner, uploadCandidate } from '../support/test-runner.js';
 import { evaluatorReport, FILES } from '../support/workspace-files.js';
-import { EngineFleet } from './fleet.js';
+import { DatabaseFleet } from './fleet.js';
 
 const EDGES = ['REQ-F-A#design_code', 'REQ-F-B#design_code'] as const;
 const ROLES = 'roles:\n  architect: { converge_edges: [design_code] }\n';
 
-for (const name of ENGINE_NAMES) {
-  await onSharedEngine(name, ({ url }) => {
+for (const name of DATABASE_NAMES) {
+  await onSharedDatabase(name, ({ url }) => {
     /** Two claimed edges whose candidates have evidence. Every coordinator has seen it. */
     async function openVerified() {
-      const fleet = await EngineFleet.open(url, 2);
+      const fleet = await DatabaseFleet.open(url, 2);
       const { project } = fleet;
       const [first, second] = [fleet.coordinatorAt(0), fleet.coordinatorAt(1)];
       unwrap(await first.settings.configure(project, { files: { ...FILES, 'agent_roles.yml': ROLES } }));

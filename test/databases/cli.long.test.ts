@@ -7,7 +7,11 @@ import { Coordinator } from '../../src/coordinator/index.js';
 import { evolveRecord, type RecordHead } from '../../src/core/record.js';
 import { type OpenedStore, openStoreUrl } from '../../src/server/store-url.js';
 import type { Store } from '../../src/stores/store.js';
-import { ENGINE_NAMES, type EngineName, onSharedEngine } from '../../src/stores/testing/shared-engine.js';
+import {
+  DATABASE_NAMES,
+  type DatabaseName,
+  onSharedDatabase,
+} from '../../src/stores/testing/shared-database.js';
 import { transactionOf } from '../../src/stores/transaction.js';
 import { KEY_LOG, writeUnboundKey } from '../security/support/unbound-key.js';
 import { planOf, unwrap } from '../support/coordinator-harness.js';
@@ -16,7 +20,7 @@ import { temporaryFolder } from '../support/temporary-folder.js';
 const TASK = 'A-001-core';
 
 /** URL of an unused namespace in the database. */
-function fresh(url: string, name: EngineName): string {
+function fresh(url: string, name: DatabaseName): string {
   const namespace = `n${randomUUID().slice(0, 8)}`;
   const storeUrl = new URL(url);
   if (name === 'dynamodb' || name === 'mysql') storeUrl.pathname = `/${namespace}`;
@@ -63,8 +67,8 @@ async function copyKeys(from: Store, to: Store): Promise<void> {
   }
 }
 
-for (const name of ENGINE_NAMES) {
-  await onSharedEngine(name, ({ url }) => {
+for (const name of DATABASE_NAMES) {
+  await onSharedDatabase(name, ({ url }) => {
     describe(`gen on ${name}`, () => {
       // req: STO-013
       test('migrate reports the version, shows a dry run, migrates once, and then has nothing to do', async () => {
@@ -106,7 +110,7 @@ for (const name of ENGINE_NAMES) {
         expect(await statesOf(theirs, ids)).toEqual(['unbound', 'unbound']);
       });
 
-      test('export, import and verify move a project out of the engine and back', async () => {
+      test('export, import and verify move a project out of the database and back', async () => {
         const cwd = await temporaryFolder();
         const [from, to] = [fresh(url, name), fresh(url, name)];
         for (const store of [from, to]) await gen({ cwd }, 'migrate', '--store', store);

@@ -7,7 +7,11 @@ import { Coordinator } from '../../src/coordinator/index.js';
 import { openStoreUrl } from '../../src/server/store-url.js';
 import { tenantSlug } from '../../src/stores/tenant-routes.js';
 import { openWithoutTimeouts } from '../../src/stores/testing/open-without-timeouts.js';
-import { ENGINE_NAMES, type EngineName, onSharedEngine } from '../../src/stores/testing/shared-engine.js';
+import {
+  DATABASE_NAMES,
+  type DatabaseName,
+  onSharedDatabase,
+} from '../../src/stores/testing/shared-database.js';
 import { planOf, unwrap } from '../support/coordinator-harness.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
@@ -16,15 +20,15 @@ const TENANTS = ['acme', 'Globex.Corp'] as const;
 const quiet = () => {};
 
 /** The URL of a database with `{tenant}` in its namespace. */
-function pattern(url: string, name: EngineName, prefix: string): string {
+function pattern(url: string, name: DatabaseName, prefix: string): string {
   const namespace = `${prefix}_{tenant}`;
   if (name === 'mysql') return url.replace(/\/genesis_fleet$/, `/${namespace}`);
   if (name === 'dynamodb') return url.replace('/genesis_fleet?', `/${namespace}?`);
   return `${url}${url.includes('?') ? '&' : '?'}namespace=${namespace}`;
 }
 
-for (const name of ENGINE_NAMES) {
-  await onSharedEngine(name, ({ url }) => {
+for (const name of DATABASE_NAMES) {
+  await onSharedDatabase(name, ({ url }) => {
     describe(`tenants in separate namespaces on ${name}`, () => {
       // req: TEN-003
       test('work concurrently, and each namespace holds only its own tenant', async () => {
@@ -68,7 +72,7 @@ for (const name of ENGINE_NAMES) {
 }
 
 // req: TEN-004, TEN-005
-test('the routes file gives a tenant its own engine, and an engine that is down affects no other tenant', async () => {
+test('the routes file gives a tenant its own database, and a database that is down affects no other tenant', async () => {
   const cwd = await temporaryFolder();
   const routes = join(cwd, 'tenants.yml');
   await writeFile(

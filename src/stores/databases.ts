@@ -3,17 +3,17 @@ import type { Migrator } from './migrator.js';
 import type { Store } from './store.js';
 
 /** A store on a database, which can also store the blobs. */
-export interface EngineStore extends Store {
+export interface DatabaseStore extends Store {
   readonly blobs: Blobs;
 }
 
-export interface Engine {
-  open(url: string): Promise<EngineStore>;
+export interface Database {
+  open(url: string): Promise<DatabaseStore>;
   migrator(url: string): Promise<Migrator>;
 }
 
 /** Kinds of databases by URL scheme. Each is loaded, with its driver, on first use. */
-const ENGINES: Readonly<Record<string, () => Promise<Engine>>> = {
+const DATABASES: Readonly<Record<string, () => Promise<Database>>> = {
   postgres: postgres,
   postgresql: postgres,
   mysql: mysql,
@@ -24,37 +24,37 @@ const ENGINES: Readonly<Record<string, () => Promise<Engine>>> = {
 };
 
 /** The database for a URL; null if the scheme is unknown. */
-export async function engineOf(url: string): Promise<Engine | null> {
+export async function databaseOf(url: string): Promise<Database | null> {
   const scheme = /^([a-z]+):/.exec(url)?.[1] ?? '';
-  return Object.hasOwn(ENGINES, scheme) ? ((await ENGINES[scheme]?.()) ?? null) : null;
+  return Object.hasOwn(DATABASES, scheme) ? ((await DATABASES[scheme]?.()) ?? null) : null;
 }
 
-const engine = <Options>(
+const database = <Options>(
   parse: (url: string) => Options,
-  open: (options: Options) => Promise<EngineStore>,
+  open: (options: Options) => Promise<DatabaseStore>,
   migrator: (options: Options) => Promise<Migrator>,
-): Engine => ({ open: async (url) => open(parse(url)), migrator: async (url) => migrator(parse(url)) });
+): Database => ({ open: async (url) => open(parse(url)), migrator: async (url) => migrator(parse(url)) });
 
-async function postgres(): Promise<Engine> {
+async function postgres(): Promise<Database> {
   const { openPostgresStore, openPostgresMigrator } = await import('./postgres/postgres-store.js');
   const { parsePostgresUrl } = await import('./postgres/options.js');
-  return engine(parsePostgresUrl, openPostgresStore, openPostgresMigrator);
+  return database(parsePostgresUrl, openPostgresStore, openPostgresMigrator);
 }
 
-async function mysql(): Promise<Engine> {
+async function mysql(): Promise<Database> {
   const { openMysqlStore, openMysqlMigrator } = await import('./mysql/mysql-store.js');
   const { parseMysqlUrl } = await import('./mysql/options.js');
-  return engine(parseMysqlUrl, openMysqlStore, openMysqlMigrator);
+  return database(parseMysqlUrl, openMysqlStore, openMysqlMigrator);
 }
 
-async function redis(): Promise<Engine> {
+async function redis(): Promise<Database> {
   const { openRedisStore, openRedisMigrator } = await import('./redis/redis-store.js');
   const { parseRedisUrl } = await import('./redis/options.js');
-  return engine(parseRedisUrl, openRedisStore, openRedisMigrator);
+  return database(parseRedisUrl, openRedisStore, openRedisMigrator);
 }
 
-async function dynamodb(): Promise<Engine> {
+async function dynamodb(): Promise<Database> {
   const { openDynamodbStore, openDynamodbMigrator } = await import('./dynamodb/dynamodb-store.js');
   const { parseDynamodbUrl } = await import('./dynamodb/options.js');
-  return engine(parseDynamodbUrl, openDynamodbStore, openDynamodbMigrator);
+  return database(parseDynamodbUrl, openDynamodbStore, openDynamodbMigrator);
 }

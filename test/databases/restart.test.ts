@@ -3,17 +3,17 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { Coordinator, systemEnvironment } from '../../src/coordinator/index.js';
 import { eventOf } from '../../src/stores/conformance/fixture.js';
 import { openWithoutTimeouts } from '../../src/stores/testing/open-without-timeouts.js';
-import { ENGINE_NAMES, onSharedEngine } from '../../src/stores/testing/shared-engine.js';
+import { DATABASE_NAMES, onSharedDatabase } from '../../src/stores/testing/shared-database.js';
 import { transactionOf } from '../../src/stores/transaction.js';
 import { planOf, unwrap } from '../support/coordinator-harness.js';
-import { EngineFleet } from './fleet.js';
+import { DatabaseFleet } from './fleet.js';
 
 const [A, B, C] = ['A-001-core', 'B-001-data', 'C-001-api'] as const;
 const POLL_MS = 20;
 const OLD_TEXT = 'a remark of years ago';
 
 /** DynamoDB lists the tenants that have had a claim. */
-async function claimAndRelease(fleet: EngineFleet): Promise<void> {
+async function claimAndRelease(fleet: DatabaseFleet): Promise<void> {
   const session = { task_id: A, session_id: 's1' };
   const coordinator = fleet.coordinatorAt(0);
   const { claim } = unwrap(
@@ -25,12 +25,12 @@ async function claimAndRelease(fleet: EngineFleet): Promise<void> {
   );
 }
 
-for (const name of ENGINE_NAMES) {
-  await onSharedEngine(name, ({ url }) => {
+for (const name of DATABASE_NAMES) {
+  await onSharedDatabase(name, ({ url }) => {
     describe(`a coordinator that starts on ${name}, without a command`, () => {
       // req: LSE-014, MET-006
       test('records the end of a lease, and knows the numbers of projects with claims', async () => {
-        const fleet = await EngineFleet.open(url, 1);
+        const fleet = await DatabaseFleet.open(url, 1);
         const { project } = fleet;
         await fleet.plan(planOf(A, B, C));
         const idle = { ...project, project_id: 'idle' };
@@ -87,7 +87,7 @@ for (const name of ENGINE_NAMES) {
 
       // req: LIM-004
       test('redacts the old content of a project that nobody uses, and unloads it again', async () => {
-        const fleet = await EngineFleet.open(url, 1);
+        const fleet = await DatabaseFleet.open(url, 1);
         const { project } = fleet;
         await fleet.plan(planOf(A));
         await claimAndRelease(fleet);

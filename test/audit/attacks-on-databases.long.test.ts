@@ -4,18 +4,18 @@ import { payloadDigest } from '../../src/coordinator/audit/audit-hash.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import { HISTORY_SUBJECT, LOSS_SUBJECT } from '../../src/core/subject.js';
 import {
-  ENGINE_NAMES,
-  type EngineName,
+  DATABASE_NAMES,
+  type DatabaseName,
   migrate,
-  onSharedEngine,
-} from '../../src/stores/testing/shared-engine.js';
+  onSharedDatabase,
+} from '../../src/stores/testing/shared-database.js';
 import { AuditedProject, expectNamed, resultText, TASKS } from './audited-project.js';
 import { REWRITE_EVENTS } from './rewrite-events.js';
 
 const [FIRST, SECOND, THIRD, FOURTH] = TASKS;
 
 /** A store beside the shared one, without data. */
-async function emptyStore(name: EngineName, url: string): Promise<string> {
+async function emptyStore(name: DatabaseName, url: string): Promise<string> {
   const namespace = `attacks_${randomUUID().slice(0, 8)}`;
   const empty = new URL(url);
   if (name === 'mysql' || name === 'dynamodb') empty.pathname = `/${namespace}`;
@@ -32,13 +32,13 @@ async function expectSound(project: AuditedProject, url: string): Promise<void> 
 const positionsText = (after: number, upto: number): string =>
   `differs from the signed log is between positions ${after + 1} and ${upto}`;
 
-for (const name of ENGINE_NAMES) {
-  await onSharedEngine(name, ({ url }) => {
+for (const name of DATABASE_NAMES) {
+  await onSharedDatabase(name, ({ url }) => {
     describe(`an attack on the log of ${name} is named`, () => describeAttacks(name, url));
   });
 }
 
-function describeAttacks(name: EngineName, sharedUrl: string): void {
+function describeAttacks(name: DatabaseName, sharedUrl: string): void {
   // A separate store: coordinators of other tests watch every project with claims, and sign its log with their keys.
   let url: string;
   let otherUrl: string;

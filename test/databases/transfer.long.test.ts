@@ -9,9 +9,9 @@ import { exportProject } from '../../src/coordinator/transfer/export-project.js'
 import { importProject } from '../../src/coordinator/transfer/import-project.js';
 import { type OpenedStore, openStoreUrl } from '../../src/server/store-url.js';
 import type { ProjectKey, Store } from '../../src/stores/store.js';
-import { isSelected } from '../../src/stores/testing/engine.js';
-import { skipGroup } from '../../src/stores/testing/on-engine.js';
-import { ENGINE_NAMES, onSharedEngine } from '../../src/stores/testing/shared-engine.js';
+import { isSelected } from '../../src/stores/testing/database.js';
+import { skipGroup } from '../../src/stores/testing/on-database.js';
+import { DATABASE_NAMES, onSharedDatabase } from '../../src/stores/testing/shared-database.js';
 import { planOf, unwrap } from '../support/coordinator-harness.js';
 
 const LARGE = 'x'.repeat(100_000);
@@ -23,8 +23,8 @@ for (const url of ['memory:', `file:${folder}`]) {
   const name = url.split(':', 1)[0] ?? '';
   if (isSelected(name)) opened.set(name, await openStoreUrl(url, quiet));
 }
-for (const name of ENGINE_NAMES) {
-  await onSharedEngine(name, async ({ url }) => {
+for (const name of DATABASE_NAMES) {
+  await onSharedDatabase(name, async ({ url }) => {
     opened.set(name, await openStoreUrl(url, quiet));
   });
 }
