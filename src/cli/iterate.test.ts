@@ -87,6 +87,19 @@ test('gen iterate refuses an edge without a check that a candidate can pass; gen
   expect(ended.out).toContain(`CONVERGED ${SUBJECT}`);
 }, 60_000);
 
+test('gen runs says who approved the candidate of an escalated run, when, and that the edge converged', async () => {
+  const project = await projectWith('deterministic');
+  expect((await gen(project, 'iterate', SUBJECT, ...RUN_OPTIONS)).out).toContain(
+    'ESCALATED (NOT_AUTHORISED)',
+  );
+  expect((await gen(project, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(0);
+  const [run] = JSON.parse((await gen(project, 'runs', '--json')).out).runs;
+  expect(run).toMatchObject({ status: 'ESCALATED', decision: 'APPROVED' });
+  const sentence = `approved by ${run.decided_by} on ${run.decided_at}; the edge converged`;
+  expect((await gen(project, 'runs')).out).toContain(`ESCALATED (NOT_AUTHORISED), ${sentence}`);
+  expect((await gen(project, 'runs', 'show', run.run_id)).out).toContain(`\n  ${sentence}\n`);
+}, 60_000);
+
 test('gen iterate refuses an unknown role and an unknown edge with the closest names', async () => {
   const project = await projectWith('deterministic');
   for (const target of [[SUBJECT], ['--auto']]) {

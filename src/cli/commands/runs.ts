@@ -5,7 +5,7 @@ import { withoutUndefined } from '../../core/without-undefined.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { failureWithCode } from '../exit.js';
-import { costText, runStatus, runText } from '../output/run.js';
+import { costText, runStatusLine, runText } from '../output/run.js';
 import { reportRefusal, showDecision, unwrapReply } from '../replies.js';
 
 const show = command('show <id>', {
@@ -119,7 +119,7 @@ const runsTable = (runs: readonly RunSummary[], context: CommandContext): string
   context.table(runs, [
     { head: 'RUN', cell: ({ run_id }) => run_id, is_fixed: true },
     { head: 'EDGE', cell: ({ task_id }) => task_id },
-    { head: 'STATUS', cell: runStatus },
+    { head: 'STATUS', cell: runStatusLine, is_flexible: true },
     { head: 'ITERATIONS', cell: ({ iterations }) => String(iterations) },
     { head: 'SPENT', cell: ({ spent }) => costText(spent), is_flexible: true },
     { head: 'STARTED', cell: ({ started_at }) => started_at ?? 'not yet', is_fixed: true },
