@@ -39,6 +39,9 @@ test('gen runs lists, shows, cancels and retries runs, by the beginning of their
   expect(shown.out).toContain('construct_candidate');
   expect(shown.out.replace(/\s+/g, ' ')).toContain('The agent changed nothing');
   expect((await gen(terminal, 'runs', 'show', 'f')).err).toContain('There is no run f');
+  const unknown = await gen(terminal, 'runs', 'retry', id, '--role', 'full_stakk');
+  expect(unknown.code).toBe(2);
+  expect(unknown.err).toContain('The project has no role full_stakk. Did you mean full_stack?');
   const retried = await gen(terminal, 'runs', 'retry', id);
   expect(retried.out).toContain(`gen iterate ${edge}`);
   const listed = JSON.parse((await gen(terminal, 'runs', '--json')).out).runs;

@@ -4,7 +4,7 @@ import { subjectKeys } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
-import { failureWithCode } from '../exit.js';
+import { failureWithCode, wrongUsage } from '../exit.js';
 import { costText, runStatusLine, runText } from '../output/run.js';
 import { reportRefusal, showDecision, unwrapReply } from '../replies.js';
 
@@ -54,7 +54,10 @@ Examples:
     const { feature_id = '', edge = '' } = subjectKeys(task_id);
     const request = { feature_id, edge, retry_of: run_id, ...withoutUndefined({ agent_role }) };
     const reply = unwrapReply(await methodology.requestRun(request));
-    if (!reply.success) return reportRefusal(context, reply);
+    if (!reply.success) {
+      if (reply.reason === 'UNKNOWN_ROLE') throw wrongUsage(reply.next);
+      return reportRefusal(context, reply);
+    }
     if (reply.reason === 'DRY_RUN') return;
     const { reviews } = unwrapReply(await methodology.reviews());
     const review = reviews.find((pending) => pending.task_id === task_id);
