@@ -18,7 +18,8 @@ test('gen runs lists, shows, cancels and retries runs, by the beginning of their
   const edge = `${FEATURE_ID}#design_code`;
   expect((await gen(terminal, 'runs')).out).toContain('No edge has been run');
   const dryRun = await gen(terminal, 'iterate', edge, '--dry-run');
-  expect(dryRun.out.indexOf('StartAt')).toBeLessThan(dryRun.out.indexOf('REQUIRED'));
+  expect(dryRun.out.indexOf('REQUIRED')).toBeLessThan(dryRun.out.indexOf('StartAt'));
+  expect(dryRun.out.indexOf('has no constructor')).toBeLessThan(dryRun.out.indexOf('StartAt'));
   expect(dryRun.out).toContain('design_code has no constructor.');
   const iterateWith = async (settings: string) => {
     await writeProjectFile(terminal.cwd, '.ai-workspace/engine.yml', settings);

@@ -108,6 +108,8 @@ async function showMachine(context: CommandContext, edge: EdgeName): Promise<voi
   context.show({ checks: plan.checks, ...compiled }, () => [
     checklistText(plan.checks, compiled, context),
     ...missing,
+    '',
+    JSON.stringify(compiled.machine, null, 2),
   ]);
 }
 

@@ -29,7 +29,7 @@ function summaryLines(run: Run, context: CommandContext): string[] {
     `${statusText(run, context)} ${run.task_id}, generation ${run.generation}, ${iterationsText(run.iterations)}`,
     ...decisionLines(run),
     ...(run.says === '' ? [] : context.wrap(singleLine(run.says), 2)),
-    `  Run ${run.run_id}, ${costText(run.spent)}`,
+    `  Run ${run.run_id}, spent ${costText(run.spent)}`,
     ...timeLines(run),
     ...nextLines(run),
   ];
@@ -139,7 +139,7 @@ export function costText({ input_tokens, output_tokens, usd, seconds }: Cost): s
 
 export function checklistText(
   checks: readonly EffectiveCheck[],
-  { reason, machine }: CompiledMachine,
+  { reason }: CompiledMachine,
   context: CommandContext,
 ): string {
   const rows = context.table(checks, [
@@ -148,6 +148,5 @@ export function checklistText(
     { head: 'REQUIRED', cell: ({ required }) => (required ? 'yes' : 'no') },
     { head: 'COMMAND', cell: ({ command = '' }) => command, is_flexible: true },
   ]);
-  // Last, because the machine is longer than a screen.
-  return [JSON.stringify(machine, null, 2), '', rows, '', reason].join('\n');
+  return [rows, '', reason].join('\n');
 }
