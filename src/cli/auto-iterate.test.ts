@@ -6,6 +6,12 @@ import { createProject, FEATURE_ID } from './testing/workspace.js';
 
 const SUBJECT = `${FEATURE_ID}#intent_requirements`;
 const OTHER_ID = 'REQ-F-SHOP-002';
+const JUDGED_ID = 'REQ-F-SHOP-003';
+/** An agent check, which needs an evaluator. */
+const JUDGED_CHECK = `constraints:
+  additional_checks:
+    - { name: judged, type: agent, criterion: "It reads well", required: true }
+`;
 const PROFILE = `profile: minimal
 graph: {include: ["intent→requirements", "requirements→design"]}
 evaluators: {default: [agent, deterministic]}
@@ -219,6 +225,25 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     const ended = await looping.ended;
     expect(ended.code).toBe(130);
     expect(ended.err).toContain('goes on from the last completed step');
+  });
+
+  it('skips an edge that cannot be run with --loop, unless the command line names it', async () => {
+    const project = await createAutoProject({
+      '.ai-workspace/profiles/bare.yml': PROFILE.replace('minimal', 'bare').replace(', deterministic', ''),
+      [`.ai-workspace/features/active/${OTHER_ID}.yml`]: feature(OTHER_ID).replace('minimal', 'bare'),
+      [`.ai-workspace/features/active/${JUDGED_ID}.yml`]: feature(JUDGED_ID, JUDGED_CHECK),
+    });
+    const named = await auto(project, '--loop', `${OTHER_ID}#intent_requirements`);
+    expect([named.code, named.err]).toEqual([1, expect.stringContaining('has no required check')]);
+    const options = ['--auto', '--loop', '--unsandboxed', '--yes', '--role', 'full_stack'];
+    const looping = start(project, 'iterate', ...options);
+    await looping.waitForErrorOutput('Waiting for changes.');
+    expect(await convergedIn(project)).toBe(2);
+    looping.stop('SIGTERM');
+    const { code, err } = await looping.ended;
+    expect(code).toBe(130);
+    const text = err.replace(/\s+/g, ' ');
+    for (const id of [OTHER_ID, JUDGED_ID]) expect(text).toContain(`${id}#intent_requirements was not run:`);
   });
 
   it('redraws the machine in place on a terminal', async () => {

@@ -22,6 +22,9 @@ it('creates a workspace in an empty folder, and prints the next step', async () 
     'Sell books',
   );
   expect(made).toMatchObject({ code: 0, err: '', out: expect.stringContaining('gen up') });
+  expect(made.out).toContain(
+    'Features use the profile full (kind library). To change it, set project.default_profile',
+  );
   expect(made.out).not.toContain('INTENT.md');
   expect(await read(cwd, 'coordination.yml')).toMatch(/project_id: "my-shop"[\s\S]*mode: multi/);
   expect(await read(cwd, 'context', 'project_constraints.yml')).toContain('default_profile: full');

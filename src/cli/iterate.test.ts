@@ -18,7 +18,8 @@ test('gen runs lists, shows, cancels and retries runs, by the beginning of their
   const edge = `${FEATURE_ID}#design_code`;
   expect((await gen(terminal, 'runs')).out).toContain('No edge has been run');
   const dryRun = await gen(terminal, 'iterate', edge, '--dry-run');
-  expect(dryRun.out.indexOf('StartAt')).toBeLessThan(dryRun.out.indexOf('REQUIRED'));
+  expect(dryRun.out.indexOf('REQUIRED')).toBeLessThan(dryRun.out.indexOf('StartAt'));
+  expect(dryRun.out.indexOf('has no constructor')).toBeLessThan(dryRun.out.indexOf('StartAt'));
   expect(dryRun.out).toContain('design_code has no constructor.');
   const iterateWith = async (settings: string) => {
     await writeProjectFile(terminal.cwd, '.ai-workspace/engine.yml', settings);
@@ -39,6 +40,9 @@ test('gen runs lists, shows, cancels and retries runs, by the beginning of their
   expect(shown.out).toContain('construct_candidate');
   expect(shown.out.replace(/\s+/g, ' ')).toContain('The agent changed nothing');
   expect((await gen(terminal, 'runs', 'show', 'f')).err).toContain('There is no run f');
+  const unknown = await gen(terminal, 'runs', 'retry', id, '--role', 'full_stakk');
+  expect(unknown.code).toBe(2);
+  expect(unknown.err).toContain('The project has no role full_stakk. Did you mean full_stack?');
   const retried = await gen(terminal, 'runs', 'retry', id);
   expect(retried.out).toContain(`gen iterate ${edge}`);
   const listed = JSON.parse((await gen(terminal, 'runs', '--json')).out).runs;
@@ -85,6 +89,19 @@ test('gen iterate refuses an edge without a check that a candidate can pass; gen
   await writeProjectFile(project.cwd, PROFILE_FILE, profileWith('deterministic'));
   const ended = await gen(project, 'iterate', SUBJECT, ...RUN_OPTIONS, '--role', 'full_stack');
   expect(ended.out).toContain(`CONVERGED ${SUBJECT}`);
+}, 60_000);
+
+test('gen runs says who approved the candidate of an escalated run, when, and that the edge converged', async () => {
+  const project = await projectWith('deterministic');
+  expect((await gen(project, 'iterate', SUBJECT, ...RUN_OPTIONS)).out).toContain(
+    'ESCALATED (NOT_AUTHORISED)',
+  );
+  expect((await gen(project, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(0);
+  const [run] = JSON.parse((await gen(project, 'runs', '--json')).out).runs;
+  expect(run).toMatchObject({ status: 'ESCALATED', decision: 'APPROVED' });
+  const sentence = `approved by ${run.decided_by} on ${run.decided_at}; the edge converged`;
+  expect((await gen(project, 'runs')).out).toContain(`ESCALATED (NOT_AUTHORISED), ${sentence}`);
+  expect((await gen(project, 'runs', 'show', run.run_id)).out).toContain(`\n  ${sentence}\n`);
 }, 60_000);
 
 test('gen iterate refuses an unknown role and an unknown edge with the closest names', async () => {

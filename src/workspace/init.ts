@@ -5,7 +5,7 @@ import { DEFAULT_FILES } from '../core/methodology/definition/defaults.generated
 import type { DetectedTools } from './detect-tools.js';
 import { addMissingCliIgnores, addMissingIgnores } from './git-ignore.js';
 import { COORDINATION_FILE, idFromName } from './project-file.js';
-import type { ProjectKind } from './project-kinds.js';
+import { initialProfileOf, type ProjectKind } from './project-kinds.js';
 import { INTENT_FILE, Workspace, WorkspaceError } from './workspace.js';
 
 /** The answers for a new project. Empty: not given. */
@@ -110,7 +110,7 @@ function constraintsText({ name, kind, language, test_runner }: InitAnswers, gue
   const document = parseDocument(DEFAULT_FILES.get('context/project_constraints.yml') ?? '');
   document.setIn(['project', 'name'], name);
   // Other projects depend on a library, so it gets every check.
-  document.setIn(['project', 'default_profile'], kind === 'library' ? 'full' : 'standard');
+  document.setIn(['project', 'default_profile'], initialProfileOf(kind));
   document.setIn(['language', 'primary'], language);
   const tools = { ...guess.tools, ...(test_runner === '' ? {} : { test_runner }) };
   for (const [tool, command] of Object.entries(tools)) {

@@ -6,12 +6,13 @@
  *
  * What stops them: a command runs only after a person has confirmed it once for this project. The confirmations are
  * outside of the repository, by the digest of the command, so a changed command must be confirmed again. The engine looks
- * them up again each time before it starts a command. The commands of checks: `src/cli/check.test.ts`.
+ * them up again each time before it starts a command, also one of a check: a resumed run has the commands of the plan with
+ * which another began it. The commands of `gen check`: `src/cli/check.test.ts`.
  */
 import { access, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { gen, type TerminalOptions } from '../../src/cli/testing/terminal.js';
+import { gen, start, type TerminalOptions } from '../../src/cli/testing/terminal.js';
 import { createProject, FEATURE_ID, writeProjectFile } from '../../src/cli/testing/workspace.js';
 
 const SUBJECT = `${FEATURE_ID}#intent_requirements`;
@@ -98,6 +99,32 @@ describe('the commands of constructors and evaluators', { timeout: 120_000 }, ()
     const ended = await iterate(project, SUBJECT, '--yes');
     expect(joined(ended.err)).toContain("evaluator (no sandbox, with your environment): sh -c 'touch");
     expect([ended.code, await hasFile(mark)]).toEqual([3, false]);
+    const [run] = JSON.parse((await gen(project, 'runs', '--json')).out).runs;
+    expect(joined((await gen(project, 'runs', 'show', run.run_id)).out)).toContain('is not confirmed here');
+  });
+});
+
+describe('the commands of checks', { timeout: 120_000 }, () => {
+  it('of a resumed run are not run if only those of the present files are confirmed', async () => {
+    const project = await projectWith(shell('construct', 'mkdir docs; echo > docs/a.md'), HAS_DOCS);
+    const mark = join(project.cwd, 'was-run');
+    const hostile = check(
+      'has_docs',
+      'deterministic',
+      `, shell: true, command: ${JSON.stringify(`touch ${mark}; sleep 60`)}`,
+    );
+    await writeProjectFile(project.cwd, EDGE_FILE, edgeFile(hostile));
+    const begun = start(project, 'iterate', SUBJECT, '--unsandboxed', '--yes', '--role', 'full_stack');
+    await begun.waitForErrorOutput('DeterministicChecks');
+    begun.stop('SIGTERM');
+    expect((await begun.ended).code).toBe(130);
+    // The same project of a person who has confirmed nothing yet, and sees the harmless command.
+    await rm(join(project.cwd, '.home', 'confirmed-commands'), { recursive: true });
+    await rm(mark, { force: true });
+    await writeProjectFile(project.cwd, EDGE_FILE, edgeFile(HAS_DOCS));
+    const resumed = await iterate(project, SUBJECT, '--yes');
+    expect(joined(resumed.err)).toContain('has_docs: test -d docs');
+    expect([resumed.code, await hasFile(mark)]).toEqual([3, false]);
     const [run] = JSON.parse((await gen(project, 'runs', '--json')).out).runs;
     expect(joined((await gen(project, 'runs', 'show', run.run_id)).out)).toContain('is not confirmed here');
   });

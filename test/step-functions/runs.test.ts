@@ -3,6 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { StateMachine } from '../../src/core/engine/asl.js';
 import { compileMachine, functionName } from '../../src/core/engine/compile-machine.js';
 import { handlerResults, type StepHandlerName } from '../../src/core/engine/run-data.js';
+import { buildCheck, buildPlan } from '../../src/core/engine/testing.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import { executeRun } from '../../src/engine/runs/execute-run.js';
 import { answerWaitingTask, invokeStep } from '../../src/engine/runs/invoke-step.js';
@@ -25,6 +26,7 @@ import {
 const RUNS = fc.sample(generatedRun, { seed: 20_261_120, numRuns: 50 });
 const SUBJECT = `${FEATURE}#${EDGE}`;
 const RUN_ID = '0190a0a0-0000-7000-8000-000000000001';
+const NEXT_RUN_ID = '0190a0a0-0000-7000-8000-000000000002';
 const REQUEST = { ...P, feature_id: FEATURE, edge: EDGE, agent_role: 'full_stack' };
 const SIGNAL = new AbortController().signal;
 const HANDLERS = Object.keys(handlerResults) as StepHandlerName[];
@@ -53,15 +55,18 @@ async function decide({ coordinator }: EngineHarness, world: ScriptedWorld): Pro
   );
 }
 
-/** In this process. A person decides whenever the run waits. */
-async function runHere(run: GeneratedRun): Promise<EventEnvelope[]> {
+/** In this process. A person decides whenever a run waits, and between two runs. */
+async function runHere(run: GeneratedRun, runIds: readonly string[] = [RUN_ID]): Promise<EventEnvelope[]> {
   const harness = await configured(run);
   const world = new ScriptedWorld(run);
-  const host = { ...instantHost(), newRunId: () => RUN_ID };
-  for (;;) {
-    const end = await executeRun(REQUEST, world.services(harness), host, SIGNAL);
-    if (end.status !== 'WAITING') break;
-    await decide(harness, world);
+  for (const [at, runId] of runIds.entries()) {
+    if (at > 0) await decide(harness, world);
+    const host = { ...instantHost(), newRunId: () => runId };
+    for (;;) {
+      const end = await executeRun(REQUEST, world.services(harness), host, SIGNAL);
+      if (end.status !== 'WAITING') break;
+      await decide(harness, world);
+    }
   }
   return harness.events();
 }
@@ -71,6 +76,7 @@ async function runOn(
   server: StepFunctionsServer,
   prefix: string,
   run: GeneratedRun,
+  runIds: readonly string[] = [RUN_ID],
 ): Promise<EventEnvelope[]> {
   const harness = await configured(run);
   const world = new ScriptedWorld(run);
@@ -101,14 +107,17 @@ async function runOn(
   }
   const { machine } = compileMachine(run.plan);
   const renamed = JSON.parse(JSON.stringify(machine).replaceAll(':function:', `:function:${prefix}`));
-  const input = { run: { run_id: RUN_ID, ...P, feature_id: FEATURE, edge: EDGE }, iteration: 1 };
-  await server.run(renamed as StateMachine, input);
+  for (const [at, run_id] of runIds.entries()) {
+    if (at > 0) await decide(harness, world);
+    const input = { run: { run_id, ...P, feature_id: FEATURE, edge: EDGE }, iteration: 1 };
+    await server.run(renamed as StateMachine, input);
+  }
   return harness.events();
 }
 
 describe('the generated runs', () => {
   it('end in every way, and reach every step', async () => {
-    const events = (await Promise.all(RUNS.map(runHere))).flat();
+    const events = (await Promise.all(RUNS.map((run) => runHere(run)))).flat();
     const payloads = (type: string) =>
       events.filter(({ event_type }) => event_type === type).map(({ payload }) => payload);
     const ends = payloads('run_ended').map(({ status, reason }) => `${status} ${reason}`);
@@ -142,5 +151,27 @@ else {
         expect(there, JSON.stringify(run)).toEqual(here);
       },
     );
+
+    it('begins with the findings and the comment of a run of which a person requested changes', async () => {
+      const checks = [buildCheck('tests_pass', 'deterministic')];
+      const plan = buildPlan({ feature_id: FEATURE, edge: EDGE, checks, max_iterations: 1 });
+      const run: GeneratedRun = {
+        plan,
+        construct: ['pass'],
+        checks: { tests_pass: ['fail'] },
+        decisions: ['CHANGES_REQUESTED'],
+      };
+      const runIds = [RUN_ID, NEXT_RUN_ID];
+      const here = comparableEvents(await runHere(run, runIds), plan);
+      const there = comparableEvents(await runOn(server, 'revised-', run, runIds), plan);
+      const started = there.filter(({ event_type }) => event_type === 'run_started');
+      expect(started.map(({ payload }) => payload)).toMatchObject([{}, { retry_of: RUN_ID }]);
+      const prompts = there.flatMap(({ payload }) => {
+        const { step, output } = payload as { step?: string; output?: { prompt_sha256: string } };
+        return step === 'construct_candidate' && output !== undefined ? [output.prompt_sha256] : [];
+      });
+      expect(new Set(prompts).size).toBe(2);
+      expect(there).toEqual(here);
+    });
   });
 }

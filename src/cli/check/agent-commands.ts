@@ -10,7 +10,7 @@ import { engineError } from '../../engine/engine-error.js';
 import type { CommandContext } from '../context.js';
 import { type ProjectCommand, unconfirmedCommands } from './confirmed-commands.js';
 
-type Agents = Pick<EdgePlan, 'feature_id' | 'edge' | 'construct' | 'evaluate'>;
+type Agents = Pick<EdgePlan, 'construct' | 'evaluate'>;
 
 /** The commands of the constructor and of the evaluator. They run with the user's environment and without a sandbox. */
 export const agentCommands = ({ construct, evaluate }: Agents): ProjectCommand[] => [
@@ -26,18 +26,19 @@ function agentCommand(name: string, settings: ConstructSettings | EvaluateSettin
 }
 
 /**
- * Fails the step if a command of the plan is not confirmed. The plan of a run may be another than the one that was
+ * Fails the step if one of its commands is not confirmed. The plan of a run may be another than the one that was
  * confirmed when this command began: a resumed run has the plan of the executor that began it.
  */
-export async function assertAgentsConfirmed(
+export async function assertConfirmed(
   context: CommandContext,
   root: string,
-  plan: Agents,
+  subject: string,
+  commands: readonly ProjectCommand[],
 ): Promise<void> {
-  const [first] = await unconfirmedCommands(context, root, agentCommands(plan));
+  const [first] = await unconfirmedCommands(context, root, commands);
   if (first === undefined) return;
   throw engineError(
     'configChanged',
-    `A command of this run is not confirmed here and was not run: ${first.command}. Start a new run: ${genCommand('iterate', `${plan.feature_id}#${plan.edge}`)}`,
+    `A command of this run is not confirmed here and was not run: ${first.command}. Start a new run: ${genCommand('iterate', subject)}`,
   );
 }

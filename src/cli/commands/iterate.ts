@@ -1,7 +1,7 @@
-import { didYouMean } from '../../core/closest-names.js';
 import { compileMachine } from '../../core/engine/compile-machine.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
 import { canonicalEdge } from '../../core/methodology/definition/edge-name.js';
+import { unknownRoleReason } from '../../core/methodology/definition/unknown-role.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import { isCoordinationFailure } from '../../engine/coordination.js';
 import type { RunEnd } from '../../engine/runs/execute-run.js';
@@ -13,7 +13,6 @@ import { noConstructor, readEdgePlan, runEdge } from '../engine/run-edge.js';
 import { readConfiguration } from '../engine/workspace-services.js';
 import { EXIT, failureWithCode, wrongUsage } from '../exit.js';
 import { checklistText, reportStopped, showRun } from '../output/run.js';
-import { joinFirst } from '../output/text.js';
 import { reportRefusal } from '../replies.js';
 import { abortOnStop } from '../stop.js';
 
@@ -37,7 +36,8 @@ gen review, then run the command again.
 With --auto the id is the first edge or a feature; without an id, all features are run. Requested runs come first, then
 the recommendations of gen start. Edges without a constructor are skipped. It stops with exit code 3 at a review, an
 escalation or an expired time box, and prints the command to run next; with 0 if nothing is ready; with 130 after a
-signal such as Ctrl-C. With --loop it runs until a signal.
+signal such as Ctrl-C. With --loop it runs until a signal, and skips edges that cannot be run; it ends earlier only if
+the server cannot be reached or the configuration cannot be read.
 
 Examples:
   gen iterate REQ-F-AUTH-001#design_code
@@ -74,12 +74,9 @@ Examples:
 /** A role that the project does not have could not converge any edge, and only the end of the run would say so. */
 async function assertKnownRole(context: CommandContext, role: string): Promise<void> {
   const { methodology } = await readConfiguration(context.requireWorkspace(), await context.genesis(), null);
-  const names = Object.keys(methodology.roles.roles);
-  if (names.includes(role)) return;
-  const known = names.length === 0 ? 'It has none.' : `Its roles: ${joinFirst(names, ROLES_SHOWN_MAX)}.`;
-  throw wrongUsage(`The project has no role ${role}.${didYouMean(role, names)} ${known}`);
+  const reason = unknownRoleReason(methodology, role);
+  if (reason !== null) throw wrongUsage(reason);
 }
-const ROLES_SHOWN_MAX = 20;
 
 /** The same command line, with `--yes`. */
 function howToConfirm(
@@ -111,6 +108,8 @@ async function showMachine(context: CommandContext, edge: EdgeName): Promise<voi
   context.show({ checks: plan.checks, ...compiled }, () => [
     checklistText(plan.checks, compiled, context),
     ...missing,
+    '',
+    JSON.stringify(compiled.machine, null, 2),
   ]);
 }
 

@@ -4,8 +4,8 @@ import { subjectKeys } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { command } from '../command.js';
 import type { CommandContext } from '../context.js';
-import { failureWithCode } from '../exit.js';
-import { costText, runStatus, runText } from '../output/run.js';
+import { failureWithCode, wrongUsage } from '../exit.js';
+import { costText, runStatusLine, runText } from '../output/run.js';
 import { reportRefusal, showDecision, unwrapReply } from '../replies.js';
 
 const show = command('show <id>', {
@@ -54,7 +54,10 @@ Examples:
     const { feature_id = '', edge = '' } = subjectKeys(task_id);
     const request = { feature_id, edge, retry_of: run_id, ...withoutUndefined({ agent_role }) };
     const reply = unwrapReply(await methodology.requestRun(request));
-    if (!reply.success) return reportRefusal(context, reply);
+    if (!reply.success) {
+      if (reply.reason === 'UNKNOWN_ROLE') throw wrongUsage(reply.next);
+      return reportRefusal(context, reply);
+    }
     if (reply.reason === 'DRY_RUN') return;
     const { reviews } = unwrapReply(await methodology.reviews());
     const review = reviews.find((pending) => pending.task_id === task_id);
@@ -119,7 +122,7 @@ const runsTable = (runs: readonly RunSummary[], context: CommandContext): string
   context.table(runs, [
     { head: 'RUN', cell: ({ run_id }) => run_id, is_fixed: true },
     { head: 'EDGE', cell: ({ task_id }) => task_id },
-    { head: 'STATUS', cell: runStatus },
+    { head: 'STATUS', cell: runStatusLine, is_flexible: true },
     { head: 'ITERATIONS', cell: ({ iterations }) => String(iterations) },
     { head: 'SPENT', cell: ({ spent }) => costText(spent), is_flexible: true },
     { head: 'STARTED', cell: ({ started_at }) => started_at ?? 'not yet', is_fixed: true },

@@ -57,9 +57,10 @@ export async function autoIterate(
     } else {
       // Set aside before the run: a review during it must be able to bring the edge back.
       setAside.add(edgeSubject(step.edge.feature_id, step.edge.edge));
-      pause = await runNext(context, step.edge, options, setAside, signal);
+      const isNamedEdge = step.edge === first;
+      pause = await runNext(context, step.edge, { ...options, isNamedEdge }, setAside, signal);
       [first, last_feature_id] = [null, step.edge.feature_id];
-      if (pause !== null && isLoop) context.warn(`${pause.says} ${pause.next}`);
+      if (pause !== null && isLoop) context.warn(`${pause.says} ${pause.next}`.trim());
     }
     if (signal.aborted) return reportStopped(context);
   }
@@ -69,7 +70,7 @@ export async function autoIterate(
 async function runNext(
   context: CommandContext,
   edge: AutoEdge,
-  options: AutoOptions,
+  options: AutoOptions & { readonly isNamedEdge: boolean },
   setAside: Set<string>,
   signal: AbortSignal,
 ): Promise<AutoPause | null> {
@@ -78,9 +79,8 @@ async function runNext(
   try {
     end = await runEdge(context, edge, options, signal);
   } catch (error) {
-    // Such as a command that is not confirmed: other edges may go on.
-    if (!options.isLoop || !(error instanceof CommandFailure) || error.exitCode !== EXIT.human) throw error;
-    return { says: error.message, next: '' };
+    if (!options.isLoop || !isSkippable(error, options.isNamedEdge)) throw error;
+    return { says: `${subject} was not run: ${error.message}`, next: '' };
   }
   if (signal.aborted) return null;
   if (end.status === 'CLAIM_LOST' || end.status === 'REFUSED') {
@@ -92,6 +92,14 @@ async function runNext(
   setAside.delete(subject);
   return pauseUntilPromoted(context, end, signal);
 }
+
+/**
+ * Whether the failure concerns only this edge, such as a command that is not confirmed or a missing evaluator: other edges
+ * can be run. An edge that the command line names must be one that can be run. What concerns all edges, such as a lost
+ * server or a file that cannot be read, fails again when the next edge is chosen.
+ */
+const isSkippable = (error: unknown, isNamedEdge: boolean): error is CommandFailure =>
+  error instanceof CommandFailure && (error.exitCode === EXIT.human || !isNamedEdge);
 
 /** The edge is left to its holder. */
 function reportNotRun(

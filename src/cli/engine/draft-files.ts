@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Genesis } from '../../client/index.js';
 import type { ManifestFile, ResultManifest } from '../../core/methodology/definition/manifest.js';
@@ -8,8 +7,8 @@ import { engineError } from '../../engine/engine-error.js';
 import type { CandidateFiles, ClaimOfRun, RefreshedText } from '../../engine/handlers/services.js';
 import type { RunBlobs } from '../../engine/run-blobs.js';
 import type { RefreshedDraft } from '../../workspace/drafts/refresh.js';
+import { restoreDrafts } from '../../workspace/drafts/restore.js';
 import { isFileContent, readBelow } from '../../workspace/drafts/safe-read.js';
-import { writeBelow } from '../../workspace/drafts/safe-write.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { collectDraftManifest, refreshGrantDrafts } from '../edge/drafts.js';
 import { createDraftFolder } from '../edge/edge-grant.js';
@@ -35,7 +34,9 @@ export function draftFiles(
   return {
     async prepare(claim, last) {
       const folder = await asEngineError(createDraftFolder(workspace, grantOf(claim)));
-      for (const file of last?.files ?? []) await restore(workspace, folder, file, bytesOf);
+      const grant = { ...grantOf(claim), subject: owner.task_id };
+      const blocked = await restoreDrafts(workspace, grant, folder, last?.files ?? [], bytesOf);
+      if (blocked !== null) throw engineError('failed', blocked.says);
       const refreshed = await asEngineError(refreshGrantDrafts(workspace, grantOf(claim)));
       return {
         folder: join(workspace.root, folder),
@@ -72,20 +73,6 @@ export const fileBytes =
   (blobs: Pick<RunBlobs, 'get'>) =>
   ({ sha256 }: ManifestFile): Promise<Uint8Array> =>
     blobs.get({ bucket: '', key: sha256, version: sha256 });
-
-/** Another executor's drafts may be on another machine: what is missing here comes from the last candidate. */
-async function restore(
-  { root }: Workspace,
-  folder: string,
-  file: ManifestFile,
-  bytesOf: (file: ManifestFile) => Promise<Uint8Array>,
-): Promise<void> {
-  const path = `${folder}/${file.path}`;
-  if ((await lstat(join(root, path)).catch(() => null)) !== null) return;
-  const { executable } = file;
-  if (await writeBelow(root, path, { bytes: await bytesOf(file), executable })) return;
-  throw engineError('failed', `${path} cannot be written: a link or a file blocks its path.`);
-}
 
 /** The files as text, for prompts. */
 export async function textsOf(

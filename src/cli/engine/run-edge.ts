@@ -10,7 +10,7 @@ import type { RunCheck } from '../../engine/checks/check-runner.js';
 import { executeRun, type RunEnd, type RunHost } from '../../engine/runs/execute-run.js';
 import { processTimer } from '../../engine/runs/keep-claim.js';
 import { derivedRunId } from '../../engine/runs/run-events.js';
-import { agentCommands, assertAgentsConfirmed } from '../check/agent-commands.js';
+import { agentCommands, assertConfirmed } from '../check/agent-commands.js';
 import { checkCommands, confirmCommands } from '../check/confirmed-commands.js';
 import { type CheckRunnerOptions, openCheckRunner } from '../check/open-check-runner.js';
 import type { CommandContext } from '../context.js';
@@ -81,7 +81,8 @@ export async function runEdge(
     genesis,
     agent_id,
     agent_role: role ?? null,
-    assertConfirmed: (pinned) => assertAgentsConfirmed(context, workspace.root, pinned),
+    assertConfirmed: (pinned) =>
+      assertConfirmed(context, workspace.root, edgeSubject(feature_id, edge), agentCommands(pinned)),
     ...{ feature_id, edge, methodology, feature, runCheck, env: context.io.env },
   });
   const lock = await lockEdge(cliFolder(context.io), agent_id, edgeSubject(feature_id, edge));
@@ -118,10 +119,17 @@ async function openRunCheck(
   options: CheckRunnerOptions,
 ): Promise<RunCheck> {
   const agents = agentCommands(plan);
-  if (plan.evidence !== 'verified')
-    return openCheckRunner(context, root, [...agents, ...checkCommands(plan.checks)], options);
-  await confirmCommands(context, root, agents, options);
-  return refuseLocalChecks;
+  if (plan.evidence === 'verified') {
+    await confirmCommands(context, root, agents, options);
+    return refuseLocalChecks;
+  }
+  const runCheck = await openCheckRunner(context, root, [...agents, ...checkCommands(plan.checks)], options);
+  const subject = edgeSubject(plan.feature_id, plan.edge);
+  return async (run) => {
+    // A resumed run has the checks of the plan that it began with.
+    await assertConfirmed(context, root, subject, checkCommands([run.check]));
+    return runCheck(run);
+  };
 }
 
 /** Under `evidence: verified` only runners run the checks, so they need no confirmation and no sandbox here. */

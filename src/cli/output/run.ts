@@ -27,8 +27,9 @@ export function reportStopped(context: CommandContext): void {
 function summaryLines(run: Run, context: CommandContext): string[] {
   return [
     `${statusText(run, context)} ${run.task_id}, generation ${run.generation}, ${iterationsText(run.iterations)}`,
+    ...decisionLines(run),
     ...(run.says === '' ? [] : context.wrap(singleLine(run.says), 2)),
-    `  Run ${run.run_id}, ${costText(run.spent)}`,
+    `  Run ${run.run_id}, spent ${costText(run.spent)}`,
     ...timeLines(run),
     ...nextLines(run),
   ];
@@ -49,11 +50,37 @@ function statusText(run: Run, { paint }: CommandContext): string {
   return color(runStatus(run));
 }
 
+type DecidedRun = Pick<
+  Run,
+  'status' | 'reason' | 'decision' | 'decided_by' | 'decided_at' | 'edge_converged_at'
+>;
+
 /** With the reason, or the decision of a person after which the run has not continued yet. */
-export function runStatus({ status, reason, decision }: Pick<Run, 'status' | 'reason' | 'decision'>): string {
+function runStatus({ status, reason, decision }: Pick<Run, 'status' | 'reason' | 'decision'>): string {
   if (status === 'WAITING' && decision !== null) return `DECIDED (${decision})`;
   return reason === null ? status : `${status} (${reason})`;
 }
+
+/** The status on one line, with the decision that a person made after an escalated run had ended. */
+export const runStatusLine = (run: DecidedRun): string => [runStatus(run), ...laterDecision(run)].join(', ');
+
+const decisionLines = (run: DecidedRun): string[] =>
+  laterDecision(run).map((text) => `  ${singleLine(text)}`);
+
+function laterDecision(run: DecidedRun): string[] {
+  const { status, decision, decided_by, decided_at, edge_converged_at } = run;
+  if (status !== 'ESCALATED' || decision === null) return [];
+  const by = decided_by ? ` by ${decided_by}` : '';
+  const at = decided_at ? ` on ${decided_at}` : '';
+  const effect = edge_converged_at ? '; the edge converged' : '';
+  return [`${DECISION_TEXTS[decision] ?? decision}${by}${at}${effect}`];
+}
+
+const DECISION_TEXTS: Readonly<Record<string, string>> = {
+  APPROVED: 'approved',
+  REJECTED: 'rejected',
+  CHANGES_REQUESTED: 'changes requested',
+};
 
 function timeLines({ requested_at, requested_by, started_at, ended_at, agent_id, retry_of }: Run): string[] {
   const requested = requested_at === null ? [] : [`requested ${requested_at} by ${requested_by}`];
@@ -112,7 +139,7 @@ export function costText({ input_tokens, output_tokens, usd, seconds }: Cost): s
 
 export function checklistText(
   checks: readonly EffectiveCheck[],
-  { reason, machine }: CompiledMachine,
+  { reason }: CompiledMachine,
   context: CommandContext,
 ): string {
   const rows = context.table(checks, [
@@ -121,6 +148,5 @@ export function checklistText(
     { head: 'REQUIRED', cell: ({ required }) => (required ? 'yes' : 'no') },
     { head: 'COMMAND', cell: ({ command = '' }) => command, is_flexible: true },
   ]);
-  // Last, because the machine is longer than a screen.
-  return [JSON.stringify(machine, null, 2), '', rows, '', reason].join('\n');
+  return [rows, '', reason].join('\n');
 }

@@ -11,7 +11,7 @@ import { type DetectedTools, detectTools } from '../../workspace/detect-tools.js
 import { isForeign } from '../../workspace/foreign.js';
 import { type InitAnswers, type InitReport, initWorkspace } from '../../workspace/init.js';
 import { readProjectKey } from '../../workspace/project-file.js';
-import { PROJECT_KINDS } from '../../workspace/project-kinds.js';
+import { initialProfileOf, PROJECT_KINDS, type ProjectKind } from '../../workspace/project-kinds.js';
 import { configureBodyOf, readWorkspaceFiles } from '../../workspace/read-files.js';
 import { INTENT_FILE, Workspace } from '../../workspace/workspace.js';
 import { warnAboutProfiles } from '../check/left-out-checks.js';
@@ -39,7 +39,9 @@ export async function initHere(context: CommandContext, options: InitOptions): P
   const isIntended = hasIntent(await readFile(join(root, INTENT_FILE), 'utf8').catch(() => ''));
   const evidence = isVerified ? { evidence: 'verified' } : {};
   context.show({ ...report, configured, ...evidence }, () =>
-    reportLines(context, report, { isConfigured: configured, isIntended, isVerified, foreignLog }),
+    reportLines(context, report, {
+      ...{ kind: answers.kind, isConfigured: configured, isIntended, isVerified, foreignLog },
+    }),
   );
   // The log of another tool is imported first, and then has the files.
   if (!configured && foreignLog === null) context.exit_code = EXIT.refused;
@@ -135,12 +137,13 @@ async function demandEvidence(context: CommandContext, workspace: Workspace): Pr
   return !isRefused;
 }
 
+const CONSTRAINTS_FILE = '.ai-workspace/context/project_constraints.yml';
 /** The file that each option's answer is written to. */
 const WRITTEN_TO = [
   ['--name', 'name', COORDINATION_FILE],
-  ['--kind', 'kind', '.ai-workspace/context/project_constraints.yml'],
-  ['--language', 'language', '.ai-workspace/context/project_constraints.yml'],
-  ['--test-runner', 'testRunner', '.ai-workspace/context/project_constraints.yml'],
+  ['--kind', 'kind', CONSTRAINTS_FILE],
+  ['--language', 'language', CONSTRAINTS_FILE],
+  ['--test-runner', 'testRunner', CONSTRAINTS_FILE],
   ['--intent', 'intent', 'specification/INTENT.md'],
 ] as const;
 
@@ -155,6 +158,7 @@ function ignoredOptions(options: InitOptions, { kept }: InitReport): string[] {
 }
 
 interface InitOutcome {
+  readonly kind: ProjectKind;
   readonly isConfigured: boolean;
   readonly isIntended: boolean;
   /** Deterministic checks need the evidence of a runner. */
@@ -166,11 +170,15 @@ interface InitOutcome {
 function reportLines(
   { paint }: CommandContext,
   { made, kept, renewed }: InitReport,
-  { isConfigured, isIntended, isVerified, foreignLog }: InitOutcome,
+  { kind, isConfigured, isIntended, isVerified, foreignLog }: InitOutcome,
 ): string[] {
   const lines = [`${countText(made.length, 'file')} added to .ai-workspace/, .genesis/ and specification/.`];
   if (renewed.length > 0) lines.push('Changed:', ...renewed.map((file) => `  ${file}`));
   if (kept.length > 0) lines.push('Already existed, left unchanged:', ...kept.map((file) => `  ${file}`));
+  if (made.includes(CONSTRAINTS_FILE))
+    lines.push(
+      `Features use the profile ${initialProfileOf(kind)} (kind ${kind}). To change it, set project.default_profile in ${CONSTRAINTS_FILE}, then run: gen init`,
+    );
   if (!isConfigured && foreignLog === null)
     lines.push('The files are not in the log yet. Fix the problem above, then run: gen init');
   if (isVerified)

@@ -9,6 +9,7 @@ import { retryRefusal } from '../../core/engine/run-request.js';
 import { evolveRun, openRunOf, type RunsState } from '../../core/engine/run-summaries.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
+import { unknownRoleReason } from '../../core/methodology/definition/unknown-role.js';
 import { subjectKeys } from '../../core/subject.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
 import { actorOf, type Caller } from '../authentication/caller.js';
@@ -82,6 +83,8 @@ export class RequestRunOperation implements Operation<Reply> {
   }
 
   private refusal(view: DecisionView, plan: EdgePlan): IterateResult | null {
+    const role = this.unknownRole(view);
+    if (role !== null) return refused('UNKNOWN_ROLE', role);
     const { retry_of } = this.body;
     const retry = retry_of === undefined ? null : retryRefusal(this.state.runs.get(retry_of), this.subject);
     if (retry !== null) return refused(retry);
@@ -90,6 +93,13 @@ export class RequestRunOperation implements Operation<Reply> {
     if (head.phase === 'COMPLETED') return refused('DENIED_COMPLETED');
     const hold = holdReason(head, view.now_ms, view.rulesOf(this.subject));
     return hold === null ? null : refused('DENIED_HELD', adviceFor('DENIED_HELD', this.subject));
+  }
+
+  /** A role that is bound to the credential was not chosen for this project, and the executor has its own. */
+  private unknownRole({ methodology }: DecisionView): string | null {
+    const { agent_role } = this.body;
+    if (methodology === null || agent_role === undefined || this.caller.agent_role !== null) return null;
+    return unknownRoleReason(methodology, agent_role);
   }
 
   private runUnderWay(): IterateResult | null {

@@ -73,6 +73,19 @@ async function requestRun({ coordinator }: CoordinatorHarness, more: object = {}
 }
 
 forEachStore('a request for a run', (open) => {
+  test('is refused in a role that the project does not have, with the closest name', async () => {
+    const harness = await open();
+    await configured(harness);
+    const body = { ...EDGE, agent_role: 'full_stakk' };
+    expect(await harness.coordinator.runs.request(P, body)).toMatchObject({
+      reason: 'UNKNOWN_ROLE',
+      next: expect.stringContaining('The project has no role full_stakk. Did you mean full_stack?'),
+    });
+    // A role of the credential is not a mistake of this request.
+    const bound = { ...OPEN_CALLER, agent_role: 'ops' };
+    expect(await harness.coordinator.runs.request(P, EDGE, bound)).toMatchObject({ reason: 'REQUESTED' });
+  });
+
   test('is recorded once per edge: the next one answers with the run under way', async () => {
     const harness = await open();
     await configured(harness);

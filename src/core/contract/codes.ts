@@ -104,6 +104,7 @@ export const ITERATE_REFUSALS = [
   'NOT_INITIALISED',
   'UNKNOWN_FEATURE',
   'UNKNOWN_EDGE',
+  'UNKNOWN_ROLE',
   'UNKNOWN_RUN',
   'RUN_NOT_ENDED',
   'NO_CONSTRUCTOR',
@@ -238,6 +239,7 @@ const ADVICE = {
     'This candidate does not wait for evidence: its edge has another candidate or generation, or has ended. List those that wait: gen runner candidates.',
   BASE_MOVED:
     'The base has moved: another result was accepted since the checks ran. Fetch the base and run the checks again.',
+  UNKNOWN_ROLE: 'The project has no such role. Its roles are in agent_roles.yml.',
   UNKNOWN_RUN: 'No run of the project has this id. List them: gen runs.',
   RUN_ENDED: 'This run has ended. To run the edge again: gen runs retry.',
   RUN_NOT_ENDED: 'This run has not ended: gen iterate goes on with it. To end it: gen runs cancel.',

@@ -69,6 +69,12 @@ const runShape = {
     .string()
     .nullable()
     .describe('of the review that it waits for or has ended with; null before the decision'),
+  decided_by: z.string().nullable().optional().describe('the reviewer of that decision'),
+  decided_at: time.nullable().optional(),
+  edge_converged_at: time
+    .nullable()
+    .optional()
+    .describe('when the edge converged with the candidate of an escalated run, after its approval'),
 };
 const runSummary = namedObject('RunSummary', runShape);
 const runStep = namedObject('RunStep', {

@@ -55,6 +55,12 @@ const failed: RunEvent = {
   generation: 1,
   payload: { ...stepFields, attempt: 1, duration_ms: 5, error: 'Engine.Failed', cause: '', cost },
 };
+const reviewed = (decision: string): RunEvent => ({
+  event_type: 'review_completed',
+  generation: 1,
+  payload: { decision, reviewer: 'sam' },
+});
+const accepted: RunEvent = { event_type: 'edge_converged', generation: 1, payload: {} };
 
 const stateOf = (events: readonly EventEnvelope[]) => {
   const state = emptyRunsState();
@@ -103,7 +109,28 @@ describe('the summaries of runs', () => {
 
   it('know which runs of an edge are open, and how many it has had', () => {
     const { edges } = stateOf(eventsOf(requested(), ended('CANCELLED'), requested(RUNS[1])));
-    expect(edges.get(EDGES[0])).toEqual({ count: 2, last_run_id: RUNS[1], open: new Set([RUNS[1]]) });
+    expect(edges.get(EDGES[0])).toEqual({
+      count: 2,
+      last_run_id: RUNS[1],
+      last_started_run_id: null,
+      open: new Set([RUNS[1]]),
+    });
+  });
+
+  it('tell who decided on the candidate of an escalated run, when, and that the edge converged', () => {
+    const events = eventsOf(started(), ended('ESCALATED'), reviewed('APPROVED'), accepted, completed());
+    const decided = { status: 'ESCALATED', decision: 'APPROVED', decided_by: 'sam' };
+    const times = { decided_at: events[2]?.timestamp, edge_converged_at: events[3]?.timestamp };
+    expect(stateOf(events).runs.get(RUNS[0])).toMatchObject({ ...decided, ...times });
+    expect(foldRuns(events)).toMatchObject([{ ...decided, ...times }]);
+    const rejected = stateOf(eventsOf(started(), ended('ESCALATED'), reviewed('REJECTED'))).runs.get(RUNS[0]);
+    expect(rejected).toMatchObject({ decision: 'REJECTED', decided_by: 'sam', edge_converged_at: null });
+  });
+
+  it('assign a decision to the run that made the candidate, not to a request that came before the decision', () => {
+    const events = eventsOf(started(), ended('ESCALATED'), requested(RUNS[1]), reviewed('APPROVED'));
+    const { runs } = stateOf(events);
+    expect(RUNS.slice(0, 2).map((id) => runs.get(id)?.decision)).toEqual(['APPROVED', null]);
   });
 
   const run = fc.constantFrom(...RUNS);
@@ -127,7 +154,9 @@ describe('the summaries of runs', () => {
   const given: fc.Arbitrary<RunEvent> = fc.oneof(
     run.map((id) => requested(id)),
     run.map((id) => started(id)),
-    fc.tuple(fc.constantFrom('CONVERGED', 'CANCELLED'), run).map(([status, id]) => ended(status, id)),
+    fc
+      .tuple(fc.constantFrom('CONVERGED', 'CANCELLED', 'ESCALATED'), run)
+      .map(([status, id]) => ended(status, id)),
     step.map((fields) => ({ event_type: 'run_step_started', payload: { ...fields, attempt: 1 } })),
     step.map((fields) => ({ event_type: 'run_suspended', payload: { ...fields, deadline_at: '' } })),
     fc.tuple(step, fc.record(attempt), optionalCost).map(([fields, tried, some]) => ({
@@ -138,6 +167,7 @@ describe('the summaries of runs', () => {
       event_type: 'run_step_failed',
       payload: { ...fields, ...tried, ...some, error: 'Engine.Failed', cause: '' },
     })),
+    fc.constantFrom(reviewed('APPROVED'), reviewed('CHANGES_REQUESTED'), accepted),
     fc.constant({ event_type: 'heartbeat', payload: {} }),
   );
   const onAnEdge = fc

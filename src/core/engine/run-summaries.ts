@@ -61,8 +61,10 @@ const newRun = (event: EventEnvelope, runId: string): RunSummary => ({
   iterations: 0,
   step: null,
   spent: NO_COST,
-  decision: null,
+  ...UNDECIDED,
 });
+
+const UNDECIDED = { decision: null, decided_by: null, decided_at: null, edge_converged_at: null } as const;
 
 const requestedRun = (
   event: EventEnvelope,
@@ -101,24 +103,26 @@ function withStep(before: RunSummary, event: EventEnvelope, payload: StepPayload
   return {
     ...before,
     ...writerOf(before, event),
-    // The step that ends a run is completed after it.
-    status: before.ended_at === null ? status : before.status,
+    // The step that ends a run is completed after it. A person may have decided in between.
+    ...(before.ended_at === null ? { status, ...UNDECIDED } : {}),
     iterations: Math.max(before.iterations, iteration),
     step,
     spent: addCost(before.spent, costOf(payload)),
-    decision: null,
   };
 }
 
-/** The run after a decision of a person on its edge: the same run, unless it is about its candidate. */
-export function decidedRun(
-  run: RunSummary,
-  { event_type, subject, generation, payload }: EventEnvelope,
-): RunSummary {
-  if (claimEventKindOf(event_type) !== 'reviewed') return run;
+/** The run after an event of its claim: the same run, unless it is a decision on its candidate, or follows from one. */
+export function decidedRun(run: RunSummary, event: EventEnvelope): RunSummary {
+  const { event_type, subject, generation, payload, timestamp } = event;
   if (run.task_id !== subject || run.generation !== generation) return run;
-  if (run.status !== 'WAITING' && run.status !== 'ESCALATED') return run;
-  return { ...run, decision: String(payload.decision) };
+  const kind = claimEventKindOf(event_type);
+  if (kind === 'reviewed') {
+    if (run.status !== 'WAITING' && run.status !== 'ESCALATED') return run;
+    const decided_by = String(payload.reviewer ?? event.agent_id);
+    return { ...run, decision: String(payload.decision), decided_by, decided_at: timestamp };
+  }
+  const isConverged = kind === 'accepted' && run.status === 'ESCALATED' && run.decision === 'APPROVED';
+  return isConverged ? { ...run, edge_converged_at: timestamp } : run;
 }
 
 const costOf = (payload: StepPayload): Cost => ('cost' in payload ? payload.cost : undefined) ?? NO_COST;
@@ -133,6 +137,8 @@ interface RunsOfEdge {
   count: number;
   /** The one that was mentioned first most recently. */
   last_run_id: string;
+  /** The one that was started most recently: decisions are about its candidate. */
+  last_started_run_id: string | null;
   /** Ids of the runs that have not ended, oldest first. */
   readonly open: Set<string>;
 }
@@ -165,7 +171,7 @@ export function evolveRuns(state: RunsState, event: EventEnvelope): void {
   state.last_updated = event.timestamp;
   const payload = runPayloadOf(event);
   if (payload === null) {
-    decideLastRun(state, event);
+    decideStartedRun(state, event);
     return;
   }
   const before = state.runs.get(payload.run_id);
@@ -177,9 +183,9 @@ export function evolveRuns(state: RunsState, event: EventEnvelope): void {
   if ('step' in payload) addSpent(state, after.task_id, costOf(payload));
 }
 
-function decideLastRun({ edges, runs }: RunsState, event: EventEnvelope): void {
-  const last = lastRunOf({ edges, runs }, event.subject ?? '');
-  if (last !== null) runs.set(last.run_id, decidedRun(last, event));
+function decideStartedRun({ edges, runs }: RunsState, event: EventEnvelope): void {
+  const started = runs.get(edges.get(event.subject ?? '')?.last_started_run_id ?? '');
+  if (started !== undefined) runs.set(started.run_id, decidedRun(started, event));
 }
 
 /** The run of an edge that the log mentioned first most recently; null if it has none. */
@@ -198,8 +204,10 @@ export function decidedEdges({ edges, runs }: RunsState): ReadonlySet<string> {
 }
 
 function recordOfEdge({ edges }: RunsState, before: RunSummary | undefined, after: RunSummary): void {
-  const ofEdge = edges.get(after.task_id) ?? { count: 0, last_run_id: after.run_id, open: new Set<string>() };
+  const ofEdge = edges.get(after.task_id) ?? newRunsOfEdge(after.run_id);
   edges.set(after.task_id, ofEdge);
+  if (after.started_at !== null && (before?.started_at ?? null) === null)
+    ofEdge.last_started_run_id = after.run_id;
   if (before === undefined) {
     ofEdge.count += 1;
     ofEdge.last_run_id = after.run_id;
@@ -207,6 +215,13 @@ function recordOfEdge({ edges }: RunsState, before: RunSummary | undefined, afte
   if (after.ended_at === null) ofEdge.open.add(after.run_id);
   else ofEdge.open.delete(after.run_id);
 }
+
+const newRunsOfEdge = (runId: string): RunsOfEdge => ({
+  count: 0,
+  last_run_id: runId,
+  last_started_run_id: null,
+  open: new Set(),
+});
 
 function addSpent(state: RunsState, taskId: string, cost: Cost): void {
   const { feature_id = '' } = subjectKeys(taskId);

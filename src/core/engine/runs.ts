@@ -1,4 +1,3 @@
-import { claimEventKindOf } from '../claims/claim-event-kinds.js';
 import type { RunDetails, RunSummary } from '../contract/runs.js';
 import type { EventEnvelope } from '../events/envelope.js';
 import { addCost, NO_COST } from './check-outcome.js';
@@ -20,7 +19,8 @@ interface RunFold {
 /** The runs in the events, in the order in which they are first mentioned. Events of other kinds are ignored. */
 export function foldRuns(events: Iterable<EventEnvelope>): Run[] {
   const folds = new Map<string, RunFold>();
-  for (const event of events) foldEvent(folds, event);
+  const lastStarted = new Map<string, RunFold>();
+  for (const event of events) foldEvent(folds, lastStarted, event);
   return [...folds.values()].map(detailsOf);
 }
 
@@ -34,12 +34,16 @@ export const failedSteps = (
     return payload?.run_id === runId ? [payload as RunEventPayload<'run_step_failed'>] : [];
   });
 
-function foldEvent(folds: Map<string, RunFold>, event: EventEnvelope): void {
+/** `lastStarted`, by edge: a decision is about the candidate of that run. */
+function foldEvent(
+  folds: Map<string, RunFold>,
+  lastStarted: Map<string, RunFold>,
+  event: EventEnvelope,
+): void {
   const payload = runPayloadOf(event);
   if (payload === null) {
-    if (claimEventKindOf(event.event_type) !== 'reviewed') return;
-    const last = [...folds.values()].findLast(({ summary: { task_id } }) => task_id === event.subject);
-    if (last !== undefined) last.summary = decidedRun(last.summary, event);
+    const started = lastStarted.get(event.subject ?? '');
+    if (started !== undefined) started.summary = decidedRun(started.summary, event);
     return;
   }
   const known = folds.get(payload.run_id);
@@ -48,7 +52,10 @@ function foldEvent(folds: Map<string, RunFold>, event: EventEnvelope): void {
   const fold = known ?? { summary, started: null, steps: new Map<string, RunStep>() };
   fold.summary = summary;
   folds.set(summary.run_id, fold);
-  if (event.event_type === 'run_started') fold.started = payload as RunEventPayload<'run_started'>;
+  if (event.event_type === 'run_started') {
+    fold.started = payload as RunEventPayload<'run_started'>;
+    lastStarted.set(summary.task_id, fold);
+  }
   if (!('step' in payload)) return;
   const name = `${payload.iteration} ${payload.step}`;
   fold.steps.set(name, changedStep(fold.steps.get(name), event, payload));

@@ -2,13 +2,7 @@ import type { StateMachine } from '../../core/engine/asl.js';
 import type { Cost } from '../../core/engine/check-outcome.js';
 import { functionName } from '../../core/engine/compile-machine.js';
 import { decidedEnd, mayBeDecidedByPerson, overruledEnd } from '../../core/engine/decided-end.js';
-import { runToRevise } from '../../core/engine/requested-changes.js';
-import {
-  type BlobReference,
-  handlerResults,
-  type RunIdentity,
-  type StepHandlerName,
-} from '../../core/engine/run-data.js';
+import { handlerResults, type RunIdentity, type StepHandlerName } from '../../core/engine/run-data.js';
 import { openRunOf } from '../../core/engine/run-summaries.js';
 import { failedSteps, foldRuns, type Run } from '../../core/engine/runs.js';
 import { saysOf } from '../../core/engine/says.js';
@@ -27,7 +21,7 @@ import {
 import { claimEdge, type RefusedClaim, type RunRequest, sessionOf, startRun } from './begin-run.js';
 import { hasDecision } from './decided-run.js';
 import { keepClaim, type SetTimer } from './keep-claim.js';
-import { retriedFindings } from './retried-findings.js';
+import { retriedRunId, withRetriedFindings } from './retried-findings.js';
 import { appendRunEvent, type RunAuthor } from './run-events.js';
 import { RunJournal } from './run-journal.js';
 import { runStep } from './step-runner.js';
@@ -134,7 +128,7 @@ async function continueRun(
 ): Promise<RunEnd> {
   const { coordination, blobs } = services;
   const { subject, generation } = author;
-  const retryOf = given ?? (open === undefined ? runToRevise(runs, events) : open.retry_of);
+  const retryOf = given ?? retriedRunId(open, runs, events);
   const run_id = open?.run_id ?? host.newRunId(claim.claim_id, runs.length);
   const machine =
     open === undefined || open.machine === null
@@ -148,8 +142,10 @@ async function continueRun(
   host.onStart?.({ run_id, machine, generation });
   const failures = failedSteps(events, run_id);
   const journal = new RunJournal(coordination, blobs, author, run_id, open ?? null, failures);
-  const retried = await retriedFindings(blobs, runs, retryOf, events);
-  const says = await runSteps(request, services, host, { machine, journal, claim, retried }, signal);
+  const { tenant_id, project_id, feature_id, edge } = request;
+  const identity = { run_id, tenant_id, project_id, feature_id, edge };
+  const ofSteps = await withRetriedFindings(blobs, identity, retryOf, runs, events);
+  const says = await runSteps(services, host, { machine, journal, claim, identity: ofSteps }, signal);
   const run = await runOf(services, subject, run_id);
   if (run === undefined) return claimLost(run_id, RUN_LOST);
   if (says === null) return claimLost(run_id, run.status === 'CANCELLED' ? CANCELLED : undefined);
@@ -223,16 +219,14 @@ interface RunParts {
   readonly machine: StateMachine;
   readonly journal: RunJournal;
   readonly claim: ClaimOfRun;
-  /** Findings of the run that this one retries. */
-  readonly retried: BlobReference | undefined;
+  readonly identity: RunIdentity;
 }
 
 /** The message about the end; null if the claim was lost. */
 async function runSteps(
-  { tenant_id, project_id, feature_id, edge }: RunRequest,
   services: EngineServices,
   host: RunHost,
-  { machine, journal, claim, retried }: RunParts,
+  { machine, journal, claim, identity }: RunParts,
   signal: AbortSignal,
 ): Promise<string | null> {
   const handlers = createHandlers(services);
@@ -247,12 +241,7 @@ async function runSteps(
         runStep(handlers, journal, handlerOf(task), task.input, task.signal, services.now),
       ),
   };
-  const run: RunIdentity = { run_id, tenant_id, project_id, feature_id, edge };
-  const input = {
-    run: { ...run, ...(retried === undefined ? {} : { retried_findings: retried }) },
-    iteration: 1,
-    claim,
-  };
+  const input = { run: identity, iteration: 1, claim };
   try {
     const outcome = await runMachine(machine, input, machineHost, kept.signal);
     if (outcome.status === 'SUCCEEDED') return '';

@@ -11,6 +11,7 @@ import type { ClaimOfRun, EngineServices } from '../handlers/services.js';
 import { MachineStopped } from '../interpreter/run-machine.js';
 import { claimEdge, type RunRequest, startRun } from './begin-run.js';
 import { keepClaim, processTimer } from './keep-claim.js';
+import { retriedRunId, withRetriedFindings } from './retried-findings.js';
 import type { RunAuthor } from './run-events.js';
 import { RunJournal } from './run-journal.js';
 import { parsedPayload, runStep } from './step-runner.js';
@@ -34,9 +35,11 @@ export async function invokeStep(
   const subject = edgeSubject(data.run.feature_id, data.run.edge);
   const author: RunAuthor = { subject, agent_id: services.agent_id, ...claimOf(data) };
   const isHeld = await isRenewed(services, author);
-  const earlier = foldRuns(await services.coordination.eventsOf(subject)).find(
-    ({ run_id }) => run_id === data.run.run_id,
-  );
+  const events = await services.coordination.eventsOf(subject);
+  const runs = foldRuns(events);
+  const earlier = runs.find(({ run_id }) => run_id === data.run.run_id);
+  const retryOf = earlier?.retry_of ?? null;
+  const run = await withRetriedFindings(services.blobs, data.run, retryOf, runs, events);
   const journal = new RunJournal(
     services.coordination,
     services.blobs,
@@ -52,7 +55,8 @@ export async function invokeStep(
     signal,
   );
   try {
-    return await runStep(createHandlers(services), journal, name, payload, kept.signal, services.now);
+    const handlers = createHandlers(services);
+    return await runStep(handlers, journal, name, { ...data, run }, kept.signal, services.now);
   } catch (error) {
     if (error instanceof MachineStopped) return null;
     if (kept.isLost()) throw engineError('claimLost', 'Another executor has the edge.');
@@ -74,11 +78,12 @@ async function beginRun(
   const claimed = await claimEdge(request, services, subject);
   if (isCoordinationFailure(claimed)) throw coordinationError(claimed);
   if (!('claim_id' in claimed)) throw engineError('claimLost', `${claimed.reason}: ${claimed.next}`);
-  const runs = foldRuns(await services.coordination.eventsOf(subject));
+  const events = await services.coordination.eventsOf(subject);
+  const runs = foldRuns(events);
   const run = runs.find((each) => each.run_id === run_id);
   const author: RunAuthor = { subject, agent_id: services.agent_id, ...claimed };
   if ((run?.started_at ?? null) === null)
-    await startRun(request, services, author, { run_id, retry_of: run?.retry_of ?? null });
+    await startRun(request, services, author, { run_id, retry_of: retriedRunId(run, runs, events) });
   return claimed;
 }
 

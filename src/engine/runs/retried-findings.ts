@@ -1,15 +1,42 @@
-import { requestedChanges } from '../../core/engine/requested-changes.js';
-import { type BlobReference, handlerResults, type StepHandlerName } from '../../core/engine/run-data.js';
+import { requestedChanges, runToRevise } from '../../core/engine/requested-changes.js';
+import {
+  type BlobReference,
+  handlerResults,
+  type RunIdentity,
+  type StepHandlerName,
+} from '../../core/engine/run-data.js';
 import type { Run } from '../../core/engine/runs.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { findingsSchema, putJson, readJson } from '../handlers/run-state.js';
 import type { RunBlobs } from '../run-blobs.js';
 
 /**
+ * The run whose findings a run begins with: the one that its request names; for a run that is not in the log yet, the one
+ * of which a person requested changes. Null if there is none.
+ */
+export const retriedRunId = (
+  run: Run | undefined,
+  runs: readonly Run[],
+  events: readonly EventEnvelope[],
+): string | null => (run === undefined ? runToRevise(runs, events) : run.retry_of);
+
+/** The run as each of its steps gets it: with what the run that it retries has found. */
+export async function withRetriedFindings(
+  blobs: RunBlobs,
+  identity: RunIdentity,
+  retryOf: string | null,
+  runs: readonly Run[],
+  events: readonly EventEnvelope[],
+): Promise<RunIdentity> {
+  const retried_findings = await retriedFindings(blobs, runs, retryOf, events);
+  return retried_findings === undefined ? identity : { ...identity, retried_findings };
+}
+
+/**
  * What the last iteration of a run found, with the comment of a person who requested changes after it; undefined if it
  * judged none.
  */
-export async function retriedFindings(
+async function retriedFindings(
   blobs: RunBlobs,
   runs: readonly Run[],
   retryOf: string | null,

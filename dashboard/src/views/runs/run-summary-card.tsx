@@ -63,6 +63,13 @@ function Facts({ run }: { run: RunDetails }) {
           <TimeText at={run.ended_at} />
         </Fact>
       )}
+      {run.decision === null || !run.decided_at ? null : (
+        <Fact name="Decided">
+          {run.decision.toLowerCase().replace('_', ' ')} <TimeText at={run.decided_at} /> by{' '}
+          <UntrustedText text={actorName(run.decided_by ?? '')} />
+          {run.edge_converged_at ? '; the edge converged' : ''}
+        </Fact>
+      )}
       {run.agent_id === null ? null : (
         <Fact name="Executor">
           <AgentName id={run.agent_id} />, generation {run.generation}
