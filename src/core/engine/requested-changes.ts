@@ -9,7 +9,9 @@ import type { Run } from './runs.js';
  */
 export function requestedChanges(runId: string, events: readonly EventEnvelope[]): string | null {
   const since = eventsOfRun(events, runId);
-  const next = since.findIndex(({ payload }) => payload.run_id !== undefined && payload.run_id !== runId);
+  const next = since.findIndex(
+    ({ event_type, payload }) => event_type === 'run_started' && payload.run_id !== runId,
+  );
   const ofRun = next === -1 ? since : since.slice(0, next);
   // A decision from before the last gate concerns an earlier candidate.
   const last = ofRun.findLast(({ event_type }) => GATE_KINDS.has(claimEventKindOf(event_type)));
