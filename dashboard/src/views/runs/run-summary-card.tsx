@@ -66,7 +66,7 @@ function Facts({ run }: { run: RunDetails }) {
       {run.decision === null || !run.decided_at ? null : (
         <Fact name="Decided">
           {run.decision.toLowerCase().replace('_', ' ')} <TimeText at={run.decided_at} /> by{' '}
-          <UntrustedText text={actorName(run.decided_by ?? '')} />
+          <AgentName id={run.decided_by ?? ''} />
           {run.edge_converged_at ? '; the edge converged' : ''}
         </Fact>
       )}
