@@ -21,6 +21,7 @@ export default defineConfig({
     testTimeout: 15 * 60_000,
     hookTimeout: 15 * 60_000,
     globalSetup: './test/support/built.ts',
+    setupFiles: './test/support/built-processes.ts',
     reporters: ['default', './test/support/closing-line.ts'],
   },
 });

@@ -3,12 +3,11 @@ import { once } from 'node:events';
 import { existsSync, watch } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
+import { selfCommand } from './self.js';
 import { createProject, writeProjectFile } from './testing/workspace.js';
 
-const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url));
-const TSX = import.meta.resolve('tsx');
+const [PROGRAM, ...WORDS] = selfCommand();
 
 /** The constructor waits in its first call, so that the executor can be killed in the middle of a step. */
 const AGENT = `echo call >> "$1/calls"
@@ -41,7 +40,7 @@ test('gen iterate --auto that was killed with -9 goes on, and the edge converges
   await writeProjectFile(cwd, '.ai-workspace/graph/edges/intent_requirements.yml', edgeFile(cwd));
   const iterate = (): ChildProcess => {
     const options = ['iterate', '--auto', '--unsandboxed', '--yes', '--role', 'full_stack'];
-    const child = spawn(process.execPath, ['--import', TSX, MAIN, ...options], {
+    const child = spawn(PROGRAM, [...WORDS, ...options], {
       cwd,
       env: { ...env, PATH: process.env.PATH, GENESIS_HOME: join(cwd, '.home') },
       stdio: 'ignore',

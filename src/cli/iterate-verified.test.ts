@@ -9,13 +9,13 @@ import { Genesis } from '../client/index.js';
 import type { Run } from '../core/engine/runs.js';
 import { findSandbox } from '../engine/checks/sandbox.js';
 import { onProgram } from '../stores/testing/on-database.js';
+import { selfCommand } from './self.js';
 import { gen } from './testing/terminal.js';
 import { createProject, FEATURE_ID, writeProjectFile } from './testing/workspace.js';
 
 const EDGE = 'intent_requirements';
 const SUBJECT = `${FEATURE_ID}#${EDGE}`;
-const MAIN = new URL('./main.ts', import.meta.url).pathname;
-const LOADER = import.meta.resolve('tsx');
+const [PROGRAM, ...WORDS] = selfCommand();
 const PATH = process.env.PATH ?? '';
 
 /** Wrong at first, right once the prompt tells what failed; its script is a program. */
@@ -45,7 +45,7 @@ evaluators: {default: [agent, deterministic]}
 
 /** A process of gen, ended with the test; and the first line that it prints. */
 async function startProcess(cwd: string, env: Record<string, string>, ...argv: string[]) {
-  const child: ChildProcess = spawn(process.execPath, ['--import', LOADER, MAIN, ...argv], {
+  const child: ChildProcess = spawn(PROGRAM, [...WORDS, ...argv], {
     cwd,
     env: { PATH, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { findSandbox } from '../engine/checks/sandbox.js';
 import { onProgram } from '../stores/testing/on-database.js';
+import { selfCommand } from './self.js';
 
 const SCRIPT = fileURLToPath(new URL('../../examples/iterate/run.sh', import.meta.url));
-const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url));
-const TSX = import.meta.resolve('tsx');
+const GEN = selfCommand().join(' ');
 
 async function missingSandbox(): Promise<string | null> {
   const sandbox = await findSandbox(process.env.PATH);
@@ -22,7 +22,7 @@ await onProgram('bwrap', await missingSandbox(), () => {
     onTestFinished(() => rm(root, { recursive: true, force: true }));
     const folder = join(root, 'project');
     const ended = spawnSync('bash', [SCRIPT, folder], {
-      env: { PATH: process.env.PATH, HOME: root, GEN: `${process.execPath} --import ${TSX} ${MAIN}` },
+      env: { PATH: process.env.PATH, HOME: root, GEN },
       encoding: 'utf8',
     });
     expect(ended.status, ended.stderr).toBe(0);
@@ -39,7 +39,7 @@ await onProgram('bwrap', await missingSandbox(), () => {
   test('the example uses the gen on the PATH if GEN is not set', async () => {
     const root = await mkdtemp(join(tmpdir(), 'iterate-'));
     onTestFinished(() => rm(root, { recursive: true, force: true }));
-    const program = `#!/bin/sh\nexec '${process.execPath}' --import '${TSX}' '${MAIN}' "$@"\n`;
+    const program = `#!/bin/sh\nexec ${GEN} "$@"\n`;
     await mkdir(join(root, 'bin'));
     await writeFile(join(root, 'bin/gen'), program, { mode: 0o755 });
     const ended = spawnSync('bash', [SCRIPT, join(root, 'project')], {

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { temporaryFolder } from '../../test/support/temporary-folder.js';
+import { selfCommand } from './self.js';
 import { gen } from './testing/terminal.js';
 import { createProject, FEATURE_ID, writeProjectFile } from './testing/workspace.js';
 
 const EDGE = 'intent_requirements';
 const OTHER_FEATURE_ID = 'REQ-F-PAY-001';
-const MAIN = new URL('./main.ts', import.meta.url).pathname;
-const LOADER = import.meta.resolve('tsx');
+const [PROGRAM, ...WORDS] = selfCommand();
 const PATH = process.env.PATH ?? '';
 
 const WORKSPACE = {
@@ -31,7 +31,7 @@ evaluators: {default: [agent, deterministic]}
 };
 
 function startProcess(cwd: string, env: Readonly<Record<string, string>>, ...argv: string[]): ChildProcess {
-  const child = spawn(process.execPath, ['--import', LOADER, MAIN, ...argv], {
+  const child = spawn(PROGRAM, [...WORDS, ...argv], {
     cwd,
     env: { PATH, HOME: cwd, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],

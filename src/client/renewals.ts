@@ -1,6 +1,4 @@
-import { createRequire } from 'node:module';
-import { pathToFileURL } from 'node:url';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import type { ApiClientOptions } from './endpoint.js';
 import { LeaseCell, monotonicMs } from './lease-cell.js';
 import {
@@ -11,6 +9,7 @@ import {
   type RenewerMessage,
   type SendRenewal,
 } from './renewer.js';
+import { startRenewerThread } from './renewer-thread.js';
 import { type GrantedClaim, hasLease } from './replies.js';
 
 /** The abort reason when a claim is lost or may be. */
@@ -91,7 +90,7 @@ export class LeaseRenewals {
     try {
       // An app in this process cannot be called from another thread.
       if (options.fetch !== undefined) renewals.startRenewer();
-      else await renewals.startThread(startWorker(options));
+      else await renewals.startThread(startRenewerThread(options));
     } catch (error) {
       renewals.renewOnMainThread(error);
     }
@@ -169,14 +168,4 @@ export class LeaseRenewals {
     this.localRenewer = renewer;
     for (const { lease } of this.monitors.values()) renewer.execute({ start: lease });
   }
-}
-
-function startWorker(workerData: ApiClientOptions): Worker {
-  const isSource = import.meta.url.endsWith('.ts');
-  if (!isSource) return new Worker(new URL('./renewer.worker.js', import.meta.url), { workerData });
-  // Running from source: a worker thread does not inherit the main thread's TypeScript loader.
-  const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx/esm'));
-  const [reader, file] = [new URL('./api/index.mjs', tsx), new URL('./renewer.worker.ts', import.meta.url)];
-  const script = `import('${reader}').then((tsx) => { tsx.register(); return import('${file}'); })`;
-  return new Worker(script, { eval: true, execArgv: [], workerData });
 }

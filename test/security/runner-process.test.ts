@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { selfCommand } from '../../src/cli/self.js';
 import { startHarness } from '../../src/cli/testing/cli-harness.js';
 import { gen } from '../../src/cli/testing/terminal.js';
 import { Genesis } from '../../src/client/index.js';
@@ -11,8 +12,7 @@ import { uploadCandidate } from '../support/test-runner.js';
 import { FILES } from '../support/workspace-files.js';
 
 const EDGE = 'REQ-F-A#design_code';
-const MAIN = new URL('../../src/cli/main.ts', import.meta.url).pathname;
-const LOADER = import.meta.resolve('tsx');
+const [PROGRAM, ...WORDS] = selfCommand();
 /** Each level of subtests reads all lines below it again: this takes longer to read than the runner allows. */
 const NESTED_TAP = Array.from({ length: 1500 }, (_, depth) => `${' '.repeat(4 * depth)}ok 1\n`)
   .reverse()
@@ -39,7 +39,7 @@ async function startRunner(check: string, files: Readonly<Record<string, string>
   const env = { ...terminal.env, GENESIS_PROJECT: 'shop', PATH: process.env.PATH ?? '' };
   await gen({ ...terminal, env }, 'runner', 'enrol', '--key', key);
   const argv = ['runner', 'run', '--root', base, '--key', key, '--unsandboxed'];
-  const child = spawn(process.execPath, ['--import', LOADER, MAIN, ...argv], {
+  const child = spawn(PROGRAM, [...WORDS, ...argv], {
     ...{ cwd: terminal.cwd, env: { ...env, TMPDIR: temporary }, stdio: 'ignore' },
   });
   onTestFinished(() => void child.kill('SIGKILL'));

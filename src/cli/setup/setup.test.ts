@@ -97,9 +97,9 @@ test('adds the server, its hooks and a section for Claude Code to the existing c
   expect(permissions).toEqual({ allow: ['Bash(ls:*)', 'mcp__genesis__*'] });
   expect(hooks.PostToolUse).toHaveLength(2);
   expect(hooks.PostToolUse[1].hooks[0].command).toMatch(
-    /main\.ts hook renew --url 'http:\/\/127.0.0.1:9\/a\?b&c' --tenant default --project shop$/,
+    /main\.js hook renew --url 'http:\/\/127.0.0.1:9\/a\?b&c' --tenant default --project shop$/,
   );
-  expect(hooks.SessionStart[0].hooks[0].command).toContain('main.ts hook handles');
+  expect(hooks.SessionStart[0].hooks[0].command).toContain('main.js hook handles');
   expect(after['folder/AGENTS.md']).toMatch(/^# The shop\n\nUse tabs\.\n\n<!-- >>> genesis-fleet/);
 });
 

@@ -4,12 +4,12 @@ import { type CommittedOutcome, eventOf, range, type StoreFixture, transactionOf
 import { describe, it } from './test-list.js';
 
 const CALLERS = 8;
-const COMMITS = 200;
+const COMMITS = 80;
 
 export function describeOrder(fixture: () => StoreFixture): void {
   describe('the order of events', () => {
     // req: EVT-009, EVT-012
-    it('has no gaps and matches the order of 200 concurrent commits', async () => {
+    it('has no gaps and matches the order of concurrent commits', async () => {
       const wanted = await commitConcurrently(fixture());
       const events = await fixture().store.events(fixture().project, { after: 0, limit: 10_000 });
       expect(events.map((event) => event.position)).toEqual(range(1, events.length));
