@@ -16,7 +16,7 @@ const countOf = (text: string): number =>
 
 const LIST = "document.querySelector('.plan-list')";
 const SCROLL_TOP = `${LIST}?.scrollTop`;
-const NODES = "document.querySelectorAll('.task-node').length";
+const IS_NODE_SHOWN = "document.querySelector('.task-node')?.checkVisibility() === true";
 const TRANSFORM = "document.querySelector('.react-flow__viewport')?.style.transform";
 /** The row in the middle of the list is drawn. */
 const IS_ROW_DRAWN = `(() => {
@@ -139,7 +139,7 @@ export const INTERACTION_GROUPS: readonly InteractionGroup[] = [
     rounds: 20,
     interactions: [
       toTab('List', `document.querySelector('.plan-rows .plan-row') !== null`),
-      toTab('Graph', `${NODES} > 0`),
+      toTab('Graph', IS_NODE_SHOWN),
     ],
     start: nodesDrawn,
   },

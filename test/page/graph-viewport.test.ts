@@ -59,7 +59,7 @@ await describeInBrowser('the viewport of the plan graph', (open) => {
     expect(button.y + button.height).toBeLessThanOrEqual(graph.y);
   });
 
-  test('stays where a person moved it when tasks and the plan change', async () => {
+  test('stays where a person moved it when tasks and the plan change, and while the list is shown', async () => {
     const { served, page } = await openGraph(open);
     const first = await transform(page);
     await page.getByRole('button', { name: 'Zoom Out' }).click();
@@ -77,6 +77,12 @@ await describeInBrowser('the viewport of the plan graph', (open) => {
     await nodeOf(page, 'B-001-docs').getByText('ready').waitFor();
     const added = { id: 'B-002-index', description: 'an index' };
     await served.post(`${PROJECT_URL}/tasks`, { tasks: [added] });
+    await nodeOf(page, 'B-002-index').waitFor();
+    expect(await transform(page)).toBe(chosen);
+
+    await page.getByRole('link', { name: 'List', exact: true }).click();
+    await nodeOf(page, 'B-002-index').waitFor({ state: 'hidden' });
+    await page.getByRole('link', { name: 'Graph', exact: true }).click();
     await nodeOf(page, 'B-002-index').waitFor();
     expect(await transform(page)).toBe(chosen);
   });

@@ -1,4 +1,4 @@
-import { useDeferredValue } from 'react';
+import { type ComponentProps, useDeferredValue, useRef } from 'react';
 import { Link } from 'wouter';
 import { useHashQuery } from '../../components/hash-location.js';
 import { Empty, Replied } from '../../components/states.js';
@@ -34,11 +34,10 @@ export default function PlanView() {
           <Replied asked={states}>
             {({ tasks, isCut }) => {
               if (known.task_count === 0) return <NoPlan />;
-              const Shown = shownTab === 'list' ? PlanList : PlanGraph;
               return (
                 <>
                   {isCut ? <p className="failure">Only the first {TASKS_MAX} tasks are shown.</p> : null}
-                  <Shown plan={known} states={tasks} />
+                  <ShownTab tab={shownTab} plan={known} states={tasks} />
                 </>
               );
             }}
@@ -46,6 +45,24 @@ export default function PlanView() {
         )}
       </Replied>
     </>
+  );
+}
+
+type ShownTabProps = ComponentProps<typeof PlanGraph> & { readonly tab: (typeof TABS)[number] };
+
+/** The graph stays drawn behind the list, as it was last shown: drawing it anew would take longer, and lose its position. */
+function ShownTab({ tab, plan, states }: ShownTabProps) {
+  const drawn = useRef<ComponentProps<typeof PlanGraph> | null>(null);
+  if (tab === 'graph') drawn.current = { plan, states };
+  return (
+    <div className="plan-tabs">
+      {tab === 'list' ? <PlanList plan={plan} states={states} /> : null}
+      {drawn.current === null ? null : (
+        <div className={tab === 'graph' ? undefined : 'plan-behind'}>
+          <PlanGraph {...drawn.current} />
+        </div>
+      )}
+    </div>
   );
 }
 
