@@ -58,7 +58,7 @@ construct: {type: command, command: [sh, -c, "${agent}"]}
   expect(await run('policy', 'evidence=verified')).toMatchObject({ code: 0 });
   expect(await run('runner', 'enrol')).toMatchObject({ code: 0 });
 
-  const iterate = (feature: string) => ['iterate', `${feature}#${EDGE}`, '--role', 'architect'];
+  const iterate = (feature: string) => ['iterate', `${feature}#${EDGE}`, '--role', 'architect', '--yes'];
   const first = startProcess(cwd, env, ...iterate(FEATURE_ID));
   const firstEnded = once(first, 'exit');
   // The first run holds the log now, so the runner has to use its server.
