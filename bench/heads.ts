@@ -63,8 +63,8 @@ async function oneDatabase(name: HeadsDatabaseName): Promise<string[]> {
   process.stderr.write(`  ${name}: filled\n`);
   const [fewUs, manyUs]: [number[], number[]] = [[], []];
   for (const _ of range(1, ROUNDS)) {
-    fewUs.push(await claims(store, await newProject(store)));
-    manyUs.push(await claims(store, many));
+    fewUs.push(await measureClaimCpuUs(store, await newProject(store)));
+    manyUs.push(await measureClaimCpuUs(store, many));
   }
   await store.close();
   await database.stop();
@@ -119,7 +119,7 @@ function firstSwap({ tenant_id, project_id }: ProjectKey, subject: string): Head
 }
 
 /** Returns the database's processor time for one claim, in microseconds. */
-async function claims(store: Store, projectKey: ProjectKey): Promise<number> {
+async function measureClaimCpuUs(store: Store, projectKey: ProjectKey): Promise<number> {
   // This process has no other children than the database.
   const usageSince = countUsage(childrenOf(process.pid));
   for (const _ of range(1, BATCHES)) {

@@ -8,7 +8,7 @@ import type { InboxScenario } from './scenario.js';
 const EDGES = ['design→code', 'code↔unit_tests'];
 const FEATURES_AT_ONCE = 2;
 /** A converged edge stays converged, so new features must appear now and then. */
-const FILES_PER_FEATURE = 25;
+const COMMANDS_PER_NEW_FEATURE = 25;
 /** Longest time between writing a file and renaming it into place. */
 const MOVE_MS_MAX = 5;
 
@@ -148,7 +148,8 @@ export class InboxAgent {
   }
 
   private feature(): string {
-    const newest = Math.floor(this.context.tracker.files.length / FILES_PER_FEATURE) + FEATURES_AT_ONCE;
+    const newest =
+      Math.floor(this.context.tracker.files.length / COMMANDS_PER_NEW_FEATURE) + FEATURES_AT_ONCE;
     return `REQ-F-SIM-${String(newest - this.rng.int(FEATURES_AT_ONCE)).padStart(3, '0')}`;
   }
 

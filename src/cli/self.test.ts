@@ -21,8 +21,8 @@ async function installed() {
     await writeFile(join(await folder(name), 'gen'), `#!/bin/sh\nexec ${main}\n`, { mode });
     return join(root, name);
   };
-  const found = (...path: string[]): boolean => resolvesTo(main, 'gen', path.join(delimiter));
-  return { main, folder, linked, other, found };
+  const isFoundOn = (...path: string[]): boolean => resolvesTo(main, 'gen', path.join(delimiter));
+  return { main, folder, linked, other, found: isFoundOn };
 }
 
 test('recognizes a link to this program on the PATH', async () => {

@@ -140,7 +140,7 @@ describe('opening a session', () => {
     ]);
   });
 
-  it('is refused if another user has it open, also if its first claim opened it', async () => {
+  it('is refused if another user has it open, even if its first claim opened it', async () => {
     await claim(alice, TASK, 'sess-alice');
     expect(verdict(await open(bob, { session_id: 'sess-alice', user_id: 'bob' }))).toEqual(FORBIDDEN);
     expect(verdict(await open(aliceAgain, { session_id: 'sess-alice' }))).toEqual([200, 'OPENED']);

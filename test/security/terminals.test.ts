@@ -224,7 +224,7 @@ describe('the reply of a hostile server', () => {
   });
 });
 
-it('the output of an agent under gen run is sanitized, also if a character arrives in two chunks', async () => {
+it('the output of an agent under gen run is sanitized, even if a character arrives in two chunks', async () => {
   const { terminal } = await startPlannedHarness();
   const script = `process.stdout.write(${JSON.stringify(HOSTILE)}); process.stderr.write(Buffer.from([0xc2]));
     setTimeout(() => process.stderr.write(Buffer.from([0x9d, 0x35])), 50);`;

@@ -215,7 +215,7 @@ const WRONG_COMMON_FIELDS = [
 ];
 
 /** Defines own properties: a spread would set the prototype instead. */
-function withField(
+function withFields(
   body: Readonly<Record<string, unknown>>,
   fields: Readonly<Record<string, unknown>>,
 ): unknown {
@@ -229,12 +229,12 @@ function withField(
 export function* wrongBodies(name: string, { body }: BodyEndpoint): Generator<unknown> {
   yield* NON_OBJECT_BODIES;
   for (const fields of [...WRONG_COMMON_FIELDS, ...(WRONG_EXTRA_FIELDS[name] ?? [])])
-    yield withField(body, fields);
+    yield withFields(body, fields);
   for (const field of Object.keys(body)) {
     if (name !== 'release' || field !== 'reason') {
       const { [field]: _, ...rest } = body;
       yield rest;
     }
-    for (const value of WRONG_VALUES[field] ?? []) yield withField(body, { [field]: value });
+    for (const value of WRONG_VALUES[field] ?? []) yield withFields(body, { [field]: value });
   }
 }

@@ -18,7 +18,7 @@ export const DAMAGE_MUTANTS: readonly Mutant[] = [
     file: LOG_READER,
     find: 'if (isRedacted && !(await isRecordedRedaction(log, event))) {',
     replace: 'if (isRedacted && event.position < 0) {',
-    why: 'The same for lines before a snapshot, which are read only on request.',
+    why: 'A redaction that the log does not record is accepted in lines before a snapshot, which are read only on request.',
     tests: DAMAGE_TESTS,
   },
   {

@@ -14,7 +14,7 @@ export const REVOCATION_MUTANTS: readonly Mutant[] = [
     file: 'src/coordinator/queue/log-commits.ts',
     find: 'isStillAuthorized(job.caller)\n',
     replace: 'job.tries >= 0\n',
-    why: 'The same in the embedded log.',
+    why: 'With the embedded log, a waiting caller is granted work after its key was revoked.',
   },
   {
     name: 'waiting-call-answered-after-revocation',

@@ -21,7 +21,7 @@ export const acceptLoss = command('accept-loss', {
   ) {
     if (anchor === undefined)
       throw wrongUsage('Pass the checkpoints that were kept elsewhere: --anchor FILE.');
-    // Lazy import: the help does not pay its load time.
+    // Imported lazily, to keep --help fast.
     const { runAcceptLoss } = await import('../audit/accept-loss.js');
     await runAcceptLoss(context, { url, anchor, reason, trustedKeys: key });
   },

@@ -50,7 +50,7 @@ const rotate = command('rotate', {
   async run(context) {
     const { io } = context;
     const setting = auditKeySetting(io);
-    // Lazy import: the help does not pay its load time.
+    // Imported lazily, to keep --help fast.
     const { signingCommandOf } = await import('../../server/audit/open-signer.js');
     const { rotateKeyFile } = await import('../../server/audit/rotate-key.js');
     if (signingCommandOf(setting) !== null)

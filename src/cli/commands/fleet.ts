@@ -6,8 +6,8 @@ import { CommandFailure, EXIT, fileUnreadable, wrongUsage } from '../exit.js';
 import { newNames, numberedNames } from '../fleet/agent-name.js';
 import type { AgentSpec } from '../fleet/agent-process.js';
 import {
-  AGENTS_MAX,
   type AgentGroup,
+  FLEET_AGENTS_MAX,
   FLEET_FILE_BYTES_MAX,
   GROUP_NAME_PATTERN,
   readFleetFile,
@@ -21,7 +21,7 @@ const RESTARTS_DEFAULT = 5;
 
 const FLEET_OPTIONS = {
   '-n, --agents <n>': {
-    about: `number of agents, at most ${AGENTS_MAX} (default: 1)`,
+    about: `number of agents, at most ${FLEET_AGENTS_MAX} (default: 1)`,
     parse: parseWholeNumber,
   },
   '--file <file>': `YAML file that describes the agents (default without a command: ${FILE_DEFAULT})`,
@@ -83,8 +83,8 @@ type FleetCommandOptions = OptionsOf<typeof FLEET_OPTIONS>;
 function specsOfCommand(command: readonly string[], options: FleetCommandOptions): AgentSpec[] {
   const { agents = 1, file, name, track: tracks = [], kind = null, role = null } = options;
   if (file !== undefined) throw wrongUsage('Pass either a command or --file, not both.');
-  if (agents < 1 || agents > AGENTS_MAX)
-    throw wrongUsage(`--agents: expected a number from 1 to ${AGENTS_MAX}.`);
+  if (agents < 1 || agents > FLEET_AGENTS_MAX)
+    throw wrongUsage(`--agents: expected a number from 1 to ${FLEET_AGENTS_MAX}.`);
   if (name !== undefined && !GROUP_NAME_PATTERN.test(name))
     throw wrongUsage(`--name: expected letters, digits, _ and -, at most 60, not ${JSON.stringify(name)}.`);
   const names = name === undefined ? newNames(command[0] ?? '', agents) : numberedNames(name, agents);

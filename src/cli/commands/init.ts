@@ -12,6 +12,6 @@ export const initCommand = command('init', {
     '--force': 'overwrite the files under graph/; no other file is ever overwritten',
   },
   help: '\nAt a terminal and without options it asks five questions. Existing files are not changed.\n\nExamples:\n  gen init\n  gen init --name shop --kind service --intent "Sell books"\n  gen init --force',
-  // Lazy import: the help does not pay its load time.
+  // Imported lazily, to keep --help fast.
   run: async (context, options) => (await import('../workspace/init.js')).initHere(context, options),
 });

@@ -23,7 +23,7 @@ const enrol = command('enrol', {
   async run(context, { label, key }) {
     const { io } = context;
     const file = keyFile(io, key);
-    // Lazy import: the help does not pay its load time.
+    // Imported lazily, to keep --help fast.
     const { openRunnerKey } = await import('../runner/runner-key.js');
     const { public_key, isNew } = await openRunnerKey(file);
     const client = await context.genesis();
@@ -51,7 +51,7 @@ const run = command('run', {
     if ((repo === undefined) === (root === undefined)) throw wrongUsage('Pass --repo PATH or --root DIR.');
     const base =
       repo === undefined ? { root: resolve(io.cwd, root ?? '') } : { repo: resolve(io.cwd, repo), reference };
-    // Lazy import: the help does not pay its load time.
+    // Imported lazily, to keep --help fast.
     const { runRunner } = await import('../runner/run-runner.js');
     await runRunner(context, {
       ...{ key_file: keyFile(io, key), base },

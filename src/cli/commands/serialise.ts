@@ -4,7 +4,7 @@ export const serialiseCommand = command('serialise', {
   description: 'process the command files in the inboxes of this workspace, and write the outcomes',
   options: { '--watch': 'keep running until stopped' },
   help: '\nAn agent moves a file into .ai-workspace/events/inbox/AGENT_ID/ and waits for the file of the same name in\nevents/outcome/AGENT_ID/. A log has one writer: while gen up runs in this workspace, it processes the inboxes.\n\nExamples:\n  gen serialise\n  gen serialise --watch\n  gen serialise --json',
-  // Lazy import: the help does not pay its load time.
+  // Imported lazily, to keep --help fast.
   run: async (context, { watch = false }) =>
     (await import('../workspace/serialise.js')).serialiseHere(context, watch),
 });

@@ -4,7 +4,7 @@ const REMOTE_OPTION = {
   '--remote <url>': 'URL of a server or a store (default: the remote of the last sync)',
 } as const;
 
-// Lazy import: the help does not pay its load time.
+// Imported lazily, to keep --help fast.
 const runSync = () => import('../sync/run-sync.js');
 
 const push = command('push', {

@@ -21,7 +21,7 @@ import { webhookOptions } from '../webhook-options.js';
 
 const UP_OPTIONS = {
   '--store <url>':
-    'store URL (GENESIS_STORE): file:./dir, workspace:./project, postgres://…, mysql://…, redis://…, dynamodb://region/prefix, routes:./tenants.yml, module:./my-store.js or memory:; GENESIS_BLOBS keeps large results in file:./dir or s3://bucket/prefix',
+    'store URL (GENESIS_STORE): file:./dir, workspace:./project, postgres://…, mysql://…, redis://… and others (docs/stores.md)',
   '--port <n>': { about: 'port to listen on; 0 picks a free one', parse: parsePort, default: 4680 },
   '--host <address>': {
     about: 'address to listen on; all but loopback require keys or tokens',
@@ -118,7 +118,7 @@ interface UpTarget {
 
 /** Opens the store and starts the server on it. A failed start leaves nothing behind. */
 async function start(context: CommandContext, { url, workspace, anchor }: UpTarget, settings: UpSettings) {
-  // Lazy import: the help does not pay its load time.
+  // Imported lazily, to keep --help fast.
   const { startServer } = await import('../../server/server.js');
   const { openStoreUrl } = await import('../../server/store-url.js');
   const folder = folderOfStore(context.io, url);

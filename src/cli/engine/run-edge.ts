@@ -73,7 +73,7 @@ export async function runEdge(
   if (unjudged.length > 0) throw wrongUsage(noEvaluator(edge, unjudged));
   await refuseInReview(genesis, { feature_id, edge });
   const options = { isConfirmed, isUnsandboxed, howToConfirm };
-  const runCheck = await openRunCheck(context, workspace.root, plan, options);
+  const runCheck = await openCheckRunnerFor(context, workspace.root, plan, options);
   const { tenant: tenant_id, project: project_id } = await context.target();
   const agent_id = await executorName(context);
   const services = workspaceServices({
@@ -112,7 +112,7 @@ async function refuseInReview(
 }
 
 /** Confirms all commands that the run starts on this machine, and opens what runs the checks. */
-async function openRunCheck(
+async function openCheckRunnerFor(
   context: CommandContext,
   root: string,
   plan: EdgePlan,

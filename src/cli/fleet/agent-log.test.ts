@@ -25,7 +25,7 @@ it('continues the log of an earlier fleet', async () => {
   expect(await readFile(path, 'utf8')).toBe('first\nsecond\n');
 });
 
-it('the log of an agent returns its last complete line, also if it came in parts', async () => {
+it('the log of an agent returns its last complete line, even if it came in parts', async () => {
   const log = await AgentLog.open(join(await temporaryFolder(), 'a.log'));
   await log.write(Buffer.from('one\ntw'));
   expect(log.lastLine).toBe('one');

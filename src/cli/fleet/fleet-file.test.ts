@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { AGENTS_MAX, readFleetFile } from './fleet-file.js';
+import { FLEET_AGENTS_MAX, readFleetFile } from './fleet-file.js';
 
 const faultsOf = (text: string): readonly string[] => {
   const result = readFleetFile('fleet.yml', text);
@@ -107,7 +107,7 @@ it.each([
   [
     'too many agents together',
     'agents:\n  - { name: a, command: b, count: 99 }\n  - { name: c, command: c, count: 2 }\n',
-    new RegExp(`^fleet\\.yml:1:1: The file has 101 agents; at most ${AGENTS_MAX}`),
+    new RegExp(`^fleet\\.yml:1:1: The file has 101 agents; at most ${FLEET_AGENTS_MAX}`),
   ],
   ['text that is not YAML', 'agents: [\n', /^fleet\.yml:\d+:\d+: /],
   ['an empty file', '', /^fleet\.yml:1:1: "agents" is missing\. Expected a list/],

@@ -23,7 +23,7 @@ export type FleetFileResult =
   /** One `FILE:LINE:COLUMN: message` per fault. */
   | { readonly ok: false; readonly faults: readonly string[] };
 
-export const AGENTS_MAX = 100;
+export const FLEET_AGENTS_MAX = 100;
 export const FLEET_FILE_BYTES_MAX = 256 * 1024;
 const FAULTS_MAX = 100;
 const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
@@ -36,7 +36,7 @@ const argument = z.string().max(100_000);
 const groupSchema = z.strictObject({
   name: z.string().regex(GROUP_NAME_PATTERN),
   command: z.union([argument.min(1), z.array(argument).min(1).max(1000)]),
-  count: z.int().min(1).max(AGENTS_MAX).default(1),
+  count: z.int().min(1).max(FLEET_AGENTS_MAX).default(1),
   tracks: z.array(z.string().regex(TRACK_PATTERN)).min(1).max(100).optional(),
   kind: z.enum(WORK_KINDS).optional(),
   role: z.string().min(1).max(64).optional(),
@@ -44,12 +44,12 @@ const groupSchema = z.strictObject({
     .record(z.string().regex(VARIABLE_PATTERN), z.union([z.string().max(100_000), z.number(), z.boolean()]))
     .optional(),
 });
-const fleetSchema = z.strictObject({ agents: z.array(groupSchema).min(1).max(AGENTS_MAX) });
+const fleetSchema = z.strictObject({ agents: z.array(groupSchema).min(1).max(FLEET_AGENTS_MAX) });
 const FIELDS: Readonly<Record<string, string>> = {
   agents: 'a list with at least one group of agents',
   name: 'letters, digits, _ and -, at most 60',
   command: 'a shell command as text, or a list of the program and its arguments',
-  count: `a whole number from 1 to ${AGENTS_MAX}`,
+  count: `a whole number from 1 to ${FLEET_AGENTS_MAX}`,
   tracks: 'a list of tracks of the plan, such as [A, B]',
   kind: `${WORK_KINDS.join(' or ')}; tracks have tasks only`,
   role: 'text of at most 64 characters',
@@ -95,8 +95,8 @@ function checkAgents(groups: readonly GroupInput[], faults: FleetFaults): void {
     names.add(name);
   }
   const total = groups.reduce((sum, { count }) => sum + count, 0);
-  if (total > AGENTS_MAX)
-    faults.report(['agents'], `The file has ${total} agents; at most ${AGENTS_MAX} run together.`);
+  if (total > FLEET_AGENTS_MAX)
+    faults.report(['agents'], `The file has ${total} agents; at most ${FLEET_AGENTS_MAX} run together.`);
 }
 
 /** Collects faults with their positions in the file, up to a limit. */

@@ -13,7 +13,7 @@ const OPTIONS = { url: VALUE, tenant: VALUE, project: VALUE, agent: VALUE, sessi
  * another one: then the program runs it.
  */
 export async function runFastHook(argv: readonly string[], io: Io): Promise<boolean> {
-  const parsed = parseHookLine(argv);
+  const parsed = parseHookArguments(argv);
   if (parsed === null) return false;
   const { verb, values } = parsed;
   const { url, tenant, project } = { ...environmentTarget(io), ...values };
@@ -62,7 +62,7 @@ const environmentTarget = ({ env }: Io) => ({
   project: env.GENESIS_PROJECT,
 });
 
-function parseHookLine(argv: readonly string[]) {
+function parseHookArguments(argv: readonly string[]) {
   try {
     const { positionals, values } = parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true });
     const [hook, verb, ...rest] = positionals;

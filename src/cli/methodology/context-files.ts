@@ -1,5 +1,5 @@
 import { sha256Hex } from '../../coordinator/runtime/identity.js';
-import { type ContextManifest, contextManifest } from '../../core/engine/context-hash.js';
+import { type ContextManifest, hashContextFiles } from '../../core/engine/context-hash.js';
 import { readWorkspaceFiles } from '../../workspace/read-files.js';
 import { walkTextFiles } from '../../workspace/scan/walk.js';
 import type { Workspace } from '../../workspace/workspace.js';
@@ -23,5 +23,5 @@ export async function buildContextManifest(workspace: Workspace): Promise<Contex
       files.set(`${folder}/${path}`, text);
     }
   }
-  return contextManifest(files, sha256Hex);
+  return hashContextFiles(files, sha256Hex);
 }

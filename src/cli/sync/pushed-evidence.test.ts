@@ -57,7 +57,7 @@ async function serveVerified() {
 
 const eventTypeOf = ({ event_type }: { event_type: string }): string => event_type;
 
-/** With the files of the server's project: a push by an admin sends them first. */
+/** A workspace with the configuration files of the server, because an admin's push sends its own first. */
 async function createConfigured(cwd: string): Promise<Workspace> {
   const workspace = await createWorkspace(cwd);
   for (const [path, text] of Object.entries(CONFIGURATION)) {

@@ -363,7 +363,7 @@ forEachStore('a release', (open) => {
     }
     const request = { version: '1.0.0', known_gaps: 0 };
     expect(await coordinator.methodology.release(P, request)).toMatchObject({ reason: 'NOT_READY' });
-    // A caller that may review can append it, which is how offline decisions are imported.
+    // A reviewer can append release_created: this is how decisions made offline are imported.
     const body = { event_type: 'release_created', agent_id: 'ann', payload: payloadByType.release_created };
     expect(await coordinator.holder.appendEvent(P, body)).toMatchObject({ reason: 'APPENDED' });
   });

@@ -156,7 +156,7 @@ export function evidenceProblem(body: SubmitBody, subject: string): Problem | nu
 
 /**
  * Rejects a result for a claim in another agent role than the credential's: it would be recorded as the work of that
- * role. `grant`: the one that the handle belongs to, also if it has ended. Without one the rules of claims refuse the
+ * role. `grant`: the one that the handle belongs to, even if it has ended. Without one the rules of claims refuse the
  * result, and record its sender.
  */
 export function claimedRoleProblem(grant: PastGrant | null, { agent_role: bound }: Caller): Problem | null {

@@ -68,7 +68,7 @@ forEachStore('appending a methodology event', (open) => {
     expect(events).toHaveLength(1);
   });
 
-  test('takes effect once per event id, also if different agents append it', async () => {
+  test('takes effect once per event id, even if different agents append it', async () => {
     const { harness, coordinator } = await openWithPlan();
     const event_id = '0198c5a2-7d5e-7b2c-9c1f-2f6f3c1d4e5a';
     const occurred_at = '2026-01-03T10:00:00.000Z';

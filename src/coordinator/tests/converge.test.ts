@@ -284,7 +284,7 @@ forEachStore('an edge of a configured project', (open) => {
     expect(await alpha.submits(EDGE, 'v1', evaluatorReport())).toMatchObject({ reason: 'OUTSIDE_AUTHORITY' });
   });
 
-  test('claimed before the project was configured converges only once its feature has a file', async () => {
+  test('claimed before the project was configured converges only after its feature has a file', async () => {
     const harness = await open({ home: P });
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     await alpha.claims('REQ-F-OLD#design_code', { agent_role: 'full_stack' });

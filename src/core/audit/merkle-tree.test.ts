@@ -154,7 +154,7 @@ describe('a tree', () => {
     }
   });
 
-  it('begins with every smaller one, as the definition proves it', () => {
+  it('has a valid consistency proof from every smaller tree', () => {
     for (let to = 1; to <= MAX; to += 1) {
       for (let from = 1; from <= to; from += 1) {
         const path = consistencyPath(from, to, ranges);

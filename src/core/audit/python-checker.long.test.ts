@@ -104,7 +104,7 @@ function describeChecker(): void {
       expect(run()).toEqual([0, 'ok']);
       expect(run('--key', log.signer.key_id)).toEqual([0, 'ok']);
       expect(run('--key', newSigner().key_id)).toEqual([1, 'UNTRUSTED_KEY']);
-      // A key that it would not look at must not pass as trusted.
+      // A key without --key, or --key without a key, is a usage error and not ignored.
       expect(run(log.signer.key_id)).toEqual([1, '']);
       expect(run('--key')).toEqual([1, '']);
     } finally {

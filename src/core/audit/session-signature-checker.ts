@@ -78,7 +78,7 @@ export class SessionSignatureChecker {
     return false;
   }
 
-  /** A session keeps its first key, also if it is opened again without one. */
+  /** A session keeps its first key, even if it is opened again without one. */
   private rememberKey({ event_type, subject, session_id, payload }: EventEnvelope): void {
     if (event_type !== 'SESSION_OPENED' || session_id === undefined) return;
     const key = (payload.record as { public_key?: unknown } | undefined)?.public_key;

@@ -548,7 +548,7 @@ describe('a review', () => {
       .thenEvents('CHANGES_REQUESTED', ['REVIEW_COMPLETED', { expires_at: isoAt(1300) }]);
     expect(next.claim).toMatchObject({ state: 'ACTIVE', expires_at_ms: msAt(1300) });
   });
-  it('is idempotent, also if it completed the work', () => {
+  it('is idempotent, even if it completed the work', () => {
     given(...gated, decided)
       .when(review(1, { decision: 'CHANGES_REQUESTED' }), 10)
       .thenReplayed('CHANGES_REQUESTED');

@@ -32,7 +32,8 @@ import {
   suspended,
 } from './testing/given.js';
 
-/** One test per finding: claim rules of the specifications, taken literally, let two agents win or lost accepted work. */
+// One test per finding. Taken literally, these rules of the specifications let two agents win, or lose accepted work.
+
 const takenOver = [granted(ada, 0), expired(300), granted(bob, 300)];
 const expire = { type: 'expire' } as const;
 

@@ -42,8 +42,8 @@ const stalePolicy = z.enum(['takeover', 'hold']);
 const lateSubmit = z.enum(['accept', 'reject']);
 const taskProposals = z.enum(['review', 'allow']);
 const track = z.string().regex(TRACK_PATTERN, { error: 'expected a track: 1 to 8 capital letters' });
-const AGENTS_MAX = 10_000;
-const agentsMax = z.number().int().min(1).max(AGENTS_MAX);
+const AGENTS_PER_TRACK_MAX = 10_000;
+const agentsMax = z.number().int().min(1).max(AGENTS_PER_TRACK_MAX);
 const withinTracks = [
   (byTrack: object) => Object.keys(byTrack).length <= LIMITED_TRACKS_MAX,
   `expected at most ${LIMITED_TRACKS_MAX} tracks`,
@@ -91,7 +91,7 @@ export const policyBody = z.strictObject({
   /** By track: tracks that are left out keep their value, and null removes one. */
   max_agents_per_track: z
     .union([agentsMax, z.record(track, agentsMax.nullable()).refine(...withinTracks)], {
-      error: `expected a whole number from 1 to ${AGENTS_MAX}, or one per track for at most ${LIMITED_TRACKS_MAX} tracks`,
+      error: `expected a whole number from 1 to ${AGENTS_PER_TRACK_MAX}, or one per track for at most ${LIMITED_TRACKS_MAX} tracks`,
     })
     .nullable()
     .optional(),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Budget } from '../methodology/definition/engine-settings.js';
-import { type SpentByScope, spentLimit } from './budget.js';
+import { type SpentByScope, spentLimitText } from './budget.js';
 import { addCost, type Cost, NO_COST } from './check-outcome.js';
 
 const NOTHING: SpentByScope = { run: NO_COST, feature: NO_COST, project: NO_COST, tenant: NO_COST };
@@ -18,7 +18,7 @@ describe('a limit', () => {
     ['money is unknown, and not limited', { run: { tokens: 10 } }, spentBy('run', { usd: null })],
     ['less time has passed', { run: { seconds: 10 } }, spentBy('run', { seconds: 9.9 })],
   ])('is not spent if %s', (_, budget, spent) => {
-    expect(spentLimit(budget, spent)).toBeNull();
+    expect(spentLimitText(budget, spent)).toBeNull();
   });
 
   it.each<[string, Budget, SpentByScope, string]>([
@@ -47,7 +47,7 @@ describe('a limit', () => {
       'The project has a budget of 5 US dollars, but what it has spent is unknown; set usd_per_million_input_tokens',
     ],
   ])('is spent if %s', (_, budget, spent, message) => {
-    expect(spentLimit(budget, spent)).toContain(message);
+    expect(spentLimitText(budget, spent)).toContain(message);
   });
 
   it('is named from the narrowest scope on', () => {
@@ -57,6 +57,6 @@ describe('a limit', () => {
       run: { ...NO_COST, input_tokens: 1 },
       tenant: { ...NO_COST, input_tokens: 1 },
     };
-    expect(spentLimit(budget, spent)).toContain('The run has spent');
+    expect(spentLimitText(budget, spent)).toContain('The run has spent');
   });
 });

@@ -10,7 +10,7 @@ export type SpentByScope = Readonly<Record<BudgetScope, Cost>>;
  * The first limit that is spent, as a sentence; null if there is none. A limit is spent when it is reached. If the cost in
  * money is unknown, a limit in money counts as spent: it could be.
  */
-export function spentLimit(budget: Budget, spent: SpentByScope): string | null {
+export function spentLimitText(budget: Budget, spent: SpentByScope): string | null {
   for (const scope of BUDGET_SCOPES) {
     const limit = budget[scope];
     const message = limit === undefined ? null : spentOf(scope, limit, spent[scope]);

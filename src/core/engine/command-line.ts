@@ -42,7 +42,7 @@ const badCommand = (says: string): CommandRefusal =>
 
 export const isCommandRefusal = (value: object): value is CommandRefusal => 'refused' in value;
 
-/** The command as it is run. */
+/** Splits the command of a check into program and arguments, or says why it is refused. */
 export function parseCheckCommand(text: string, isShell: boolean): CheckCommand | CommandRefusal {
   if (text.trim() === '') return badCommand('The command is empty.');
   if (text.length > COMMAND_CHARS_MAX)

@@ -157,7 +157,7 @@ class MachineCompiler {
         ],
         Default: 'Escalate',
       },
-      NextIteration: { Type: 'Pass', Parameters: NEXT_ITERATION, Next: 'ConstructCandidate' },
+      NextIteration: { Type: 'Pass', Parameters: NEXT_ITERATION_INPUT, Next: 'ConstructCandidate' },
       Promote: this.#task('promote', null, 'Converged'),
       Escalate: { ...this.#task('escalate', null, 'Escalated'), Catch: [claimLostCatcher] },
       Converged: { Type: 'Succeed' },
@@ -187,7 +187,7 @@ class MachineCompiler {
  * What an iteration leaves to the next one. Outcomes and decisions about the old candidate are not passed on: a tier that
  * is not reached again would be judged by them.
  */
-const NEXT_ITERATION: PayloadTemplate = {
+const NEXT_ITERATION_INPUT: PayloadTemplate = {
   'run.$': '$.run',
   'iteration.$': '$.verdict.next_iteration',
   'claim.$': '$.claim',

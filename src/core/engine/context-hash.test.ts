@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { contextManifest } from './context-hash.js';
+import { hashContextFiles } from './context-hash.js';
 
 const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).digest('hex');
 const hashOf = (...files: [string, string | Uint8Array][]) =>
-  contextManifest(new Map(files), sha256).context_hash;
+  hashContextFiles(new Map(files), sha256).context_hash;
 
 it('the context hash equals the hash that its definition gives', () => {
   const list = `- path: a.yml\n  sha256: sha256:${sha256('x\n')}\n- path: b/c.md\n  sha256: sha256:${sha256('y')}\n`;
@@ -20,7 +20,7 @@ it('ignores the order of files, line endings, Unicode composition, and text vers
 });
 
 it('sorts paths by bytes and not by UTF-16 units, so an astral path comes last', () => {
-  const paths = contextManifest(
+  const paths = hashContextFiles(
     new Map([
       ['\u{1F600}', ''],
       ['\uFFEE', ''],

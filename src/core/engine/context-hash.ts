@@ -15,7 +15,7 @@ type Sha256Hex = (data: string | Uint8Array) => string;
  * normalized to NFC and LF, each file by its SHA-256, the list as YAML with sorted keys, and the SHA-256 of that.
  * Binary files are hashed unchanged.
  */
-export function contextManifest(
+export function hashContextFiles(
   files: ReadonlyMap<string, Uint8Array | string>,
   sha256Hex: Sha256Hex,
 ): ContextManifest {

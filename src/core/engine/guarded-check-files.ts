@@ -99,7 +99,7 @@ export function checkFilePaths(
   return files.filter((file) => isCheckFile(file, words)).map(({ path }) => path);
 }
 
-/** Words of commands that may be paths. `run`: those that an interpreter runs, in any folder, also if they are folders. */
+/** Words of commands that may be paths. `run`: those that an interpreter runs, in any folder, even if they are folders. */
 interface CommandWords {
   readonly named: ReadonlySet<string>;
   readonly run: ReadonlySet<string>;

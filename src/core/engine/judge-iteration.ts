@@ -7,7 +7,7 @@ import {
 import { type AuthorityDecision, REVIEW_CAUSES } from '../methodology/definition/authority.js';
 import { judgeConvergence } from '../methodology/definition/convergence.js';
 import type { Budget } from '../methodology/definition/engine-settings.js';
-import { type SpentByScope, spentLimit } from './budget.js';
+import { type SpentByScope, spentLimitText } from './budget.js';
 import type { CheckOutcome } from './check-outcome.js';
 import { omittedChecksMessage } from './guarded-check-files.js';
 import type { ESCALATION_REASONS, HumanDecision, IterationVerdict } from './run-data.js';
@@ -138,7 +138,7 @@ function decisionEscalation(human: HumanDecision | null): EscalationCause | null
 }
 
 function limitEscalation(facts: IterationFacts): EscalationCause | null {
-  const spent = spentLimit(facts.budget, facts.spent);
+  const spent = spentLimitText(facts.budget, facts.spent);
   if (spent !== null) return { reason: 'BUDGET_SPENT', says: spent };
   const { iteration, max_iterations } = facts;
   const stuck = stuckMessage(facts);

@@ -7,7 +7,7 @@ const notice = {
   ...candidate,
   notice_id: z.uuid(),
   kind: z.enum(NOTICE_KINDS),
-  /** Of a reminder, from 1. */
+  /** Only for reminders: 1 for the first. */
   number: nonNegativeInteger.exactOptional(),
   /** Only the host of the URL: its path may be a secret. */
   host: name,

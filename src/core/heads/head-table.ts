@@ -14,15 +14,15 @@ export class HeadTable {
   readonly records = new Map<string, RecordHead>();
 
   get(subject: string): AnyHead | undefined {
-    return isRecord(subject) ? this.records.get(subject) : this.claims.get(subject);
+    return isRecordSubject(subject) ? this.records.get(subject) : this.claims.get(subject);
   }
 
   has(subject: string): boolean {
-    return isRecord(subject) ? this.records.has(subject) : this.claims.has(subject);
+    return isRecordSubject(subject) ? this.records.has(subject) : this.claims.has(subject);
   }
 
   set(head: AnyHead): void {
-    if (isRecord(head.subject)) this.records.set(head.subject, head as RecordHead);
+    if (isRecordSubject(head.subject)) this.records.set(head.subject, head as RecordHead);
     else this.claims.set(head.subject, head as Head);
   }
 
@@ -52,4 +52,4 @@ function* concatenated<T>(...lists: readonly Iterable<T>[]): Generator<T> {
   for (const list of lists) yield* list;
 }
 
-const isRecord = (subject: string): boolean => subjectKindOf(subject) === 'record';
+const isRecordSubject = (subject: string): boolean => subjectKindOf(subject) === 'record';

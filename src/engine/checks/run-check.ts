@@ -88,7 +88,7 @@ export const checkRunner =
       signal,
     });
     const facts = await reportFacts(check.report, runnable.minimum_percent, execution.report, signal);
-    return resultOf(check, runnable, limits, execution, facts);
+    return executedCheckOf(check, runnable, limits, execution, facts);
   };
 
 function limitsOf({ check, limits }: CheckRun): CheckLimits {
@@ -113,7 +113,7 @@ function notRun(
   return { outcome, output: new Uint8Array(), report: null };
 }
 
-function resultOf(
+function executedCheckOf(
   { name, type, required, report: settings }: EffectiveCheck,
   { command_sha256, check_sha256 }: RunnableCheck,
   limits: CheckLimits,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { contextManifest } from '../../core/engine/context-hash.js';
+import { hashContextFiles } from '../../core/engine/context-hash.js';
 import { EngineError } from '../engine-error.js';
 import { decodeContext } from './context-manifest.js';
 import { contextQuery, contextTexts, PASSAGE_TOKENS_MAX } from './context-texts.js';
@@ -48,7 +48,7 @@ describe('loading the context', () => {
       fileOf('logo.png', Uint8Array.of(0, 255)),
     ];
     const { manifest, context_hash } = load(files);
-    const canonical = contextManifest(new Map(files.map(({ path, bytes }) => [path, bytes])), sha256);
+    const canonical = hashContextFiles(new Map(files.map(({ path, bytes }) => [path, bytes])), sha256);
     expect(context_hash).toBe(canonical.context_hash);
     const { files: listed } = decodeContext(manifest);
     expect(listed.map(({ path, sha256: hash }) => ({ path, sha256: hash }))).toEqual(canonical.entries);

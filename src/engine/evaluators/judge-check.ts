@@ -53,10 +53,10 @@ export async function judgeChecks(evaluator: Evaluator, judgement: Judgement): P
   return { outcomes, answer };
 }
 
-type Result = Pick<CheckOutcome, 'result' | 'says'>;
+type CheckJudgement = Pick<CheckOutcome, 'result' | 'says'>;
 
 /** Why no model judges the check; null if one does. */
-function notJudged({ type, skipped }: EffectiveCheck): Result | null {
+function notJudged({ type, skipped }: EffectiveCheck): CheckJudgement | null {
   if (type === 'human') return { result: 'pending', says: 'A person decides this check.' };
   if (type === 'deterministic') {
     return { result: 'error', says: 'A program decides this check, and none was run for it.' };
@@ -64,7 +64,7 @@ function notJudged({ type, skipped }: EffectiveCheck): Result | null {
   return skipped === null ? null : { result: 'skip', says: endOfMessage(skipped) };
 }
 
-const outcomeBase = ({ name, type, required }: EffectiveCheck): Omit<CheckOutcome, keyof Result> => ({
+const outcomeBase = ({ name, type, required }: EffectiveCheck): Omit<CheckOutcome, keyof CheckJudgement> => ({
   name,
   type,
   required,
@@ -113,7 +113,10 @@ async function askForVerdicts(
   }
 }
 
-function resultOf({ name }: EffectiveCheck, read: VerdictsRead): Result & Pick<CheckOutcome, 'issues'> {
+function resultOf(
+  { name }: EffectiveCheck,
+  read: VerdictsRead,
+): CheckJudgement & Pick<CheckOutcome, 'issues'> {
   const verdict = 'fault' in read ? undefined : read.verdicts.get(name);
   if (verdict === undefined) {
     const fault = 'fault' in read ? read.fault : 'none about this check';

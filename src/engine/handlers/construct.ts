@@ -1,6 +1,6 @@
 import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import { canonicalJson } from '../../core/canonical-json.js';
-import { spentLimit } from '../../core/engine/budget.js';
+import { spentLimitText } from '../../core/engine/budget.js';
 import type { EdgePlan } from '../../core/engine/edge-plan.js';
 import type { Candidate } from '../../core/engine/run-data.js';
 import { saysOf } from '../../core/engine/says.js';
@@ -17,7 +17,7 @@ export async function constructCandidate(services: EngineServices, call: StepCal
   const plan = await edgePlanOf(blobs, data);
   await assertUnchanged(services, plan, required(data, 'config').config_sha256);
   const spent = { run: journal.spent, ...(await services.spentSoFar(plan.feature_id)) };
-  const overspent = spentLimit(plan.budget, spent);
+  const overspent = spentLimitText(plan.budget, spent);
   if (overspent !== null) throw engineError('budgetSpent', overspent);
   const claim = claimOf(data);
   const last = data.candidate === undefined ? null : await manifestOf(blobs, data.candidate.manifest);

@@ -117,9 +117,9 @@ class MachineRun {
     if (state.Type === 'Fail') throw new MachineError(state.Error, state.Cause ?? '');
     if (state.Type === 'Pass') return [state.Next ?? null, passOutput(state, data, context)];
     if (state.Type === 'Task')
-      return this.guarded(state, data, signal, () => this.task(name, state, data, context, signal));
+      return this.withRetryAndCatch(state, data, signal, () => this.task(name, state, data, context, signal));
     if (state.Type === 'Parallel')
-      return this.guarded(state, data, signal, () => this.parallel(state, data, context, signal));
+      return this.withRetryAndCatch(state, data, signal, () => this.parallel(state, data, context, signal));
     const input = pathValue(state.InputPath, data, context);
     const output = pathValue(state.OutputPath, input, context);
     if (state.Type === 'Choice') return [chosenState(state, input, context), output];
@@ -181,7 +181,7 @@ class MachineRun {
   }
 
   /** Tries again and catches errors as the state says. */
-  private async guarded(
+  private async withRetryAndCatch(
     state: AslTaskState | AslParallelState,
     data: unknown,
     signal: AbortSignal,

@@ -58,7 +58,7 @@ export function accessLogLine(
 function subjectOf(param: string | undefined, { task_id, feature_id, edge }: BodyFields): unknown {
   const named = param ?? task_id;
   if (typeof named === 'string') return named;
-  // The body is logged also if it is invalid, and converting an object to text can throw.
+  // Invalid bodies are logged too, and converting an object in one to text can throw.
   const hasNames = typeof feature_id === 'string' && typeof edge === 'string';
   return hasNames ? `${feature_id}#${edge}` : null;
 }

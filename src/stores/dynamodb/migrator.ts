@@ -39,7 +39,7 @@ export class DynamodbMigrator implements Migrator {
     const isNew = steps.length === SCHEMA_VERSION;
     if (steps.length > 0) {
       for (const definition of tableDefinitions(this.dynamo.tables)) await this.createTable(definition);
-      await this.expireRequests();
+      await this.expireOldRequests();
     }
     const isMoved = steps.length > 0 && (isNew ? await this.create() : await this.convert());
     // A migrator that was interrupted here before has left the table.
@@ -75,12 +75,12 @@ export class DynamodbMigrator implements Migrator {
     });
   }
 
-  private async expireRequests(): Promise<void> {
+  private async expireOldRequests(): Promise<void> {
     const { client, driver, tables } = this.dynamo;
-    const expire = () => client.send(new driver.UpdateTimeToLiveCommand(timeToLive(tables)));
+    const enableTimeToLive = () => client.send(new driver.UpdateTimeToLiveCommand(timeToLive(tables)));
     // It is enabled already, or another migrator has just done the same.
     const ignoreDone = ignoreErrors('ValidationException', 'ResourceInUseException');
-    await this.dynamo.withRetries(() => expire().catch(ignoreDone));
+    await this.dynamo.withRetries(() => enableTimeToLive().catch(ignoreDone));
   }
 
   private async createTable(definition: CreateTableCommandInput): Promise<void> {

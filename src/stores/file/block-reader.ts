@@ -24,14 +24,14 @@ export class BlockReader {
   /** The blocks with these ascending indexes. Rejects with `LogDamaged`. Reads that are far apart run concurrently. */
   async read(indexes: readonly number[]): Promise<ReadonlyMap<number, Buffer>> {
     const known = this.last?.index === indexes[0] ? this.last : null;
-    const spans = this.spansOf(known === null ? indexes : indexes.slice(1));
-    const read = (await Promise.all(spans.map((span) => this.readSpan(span)))).flat();
+    const spans = this.nearbyGroupsOf(known === null ? indexes : indexes.slice(1));
+    const read = (await Promise.all(spans.map((span) => this.readGroup(span)))).flat();
     const blocks = known === null ? read : [known, ...read];
     this.last = blocks.at(-1) ?? null;
     return new Map(blocks.map(({ index, bytes }) => [index, bytes]));
   }
 
-  private spansOf(indexes: readonly number[]): number[][] {
+  private nearbyGroupsOf(indexes: readonly number[]): number[][] {
     const { blocks } = this.log.state;
     const spans: number[][] = [];
     let from: BlockRange = { start: 0, end: Number.NEGATIVE_INFINITY };
@@ -48,7 +48,7 @@ export class BlockReader {
     return spans;
   }
 
-  private async readSpan(indexes: readonly number[]): Promise<SealedBlock[]> {
+  private async readGroup(indexes: readonly number[]): Promise<SealedBlock[]> {
     const { files, state } = this.log;
     const { start } = state.blocks.range(indexes[0] as number);
     const { end } = state.blocks.range(indexes.at(-1) as number);

@@ -186,7 +186,7 @@ export class FileStore implements LogStore {
   }
 
   commit(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
-    return this.guarded(async () => {
+    return this.unlessBroken(async () => {
       // Find every reason to refuse a transaction before the first one is applied.
       await this.openLogs(transactions);
       this.assertOpen();
@@ -218,7 +218,7 @@ export class FileStore implements LogStore {
   }
 
   openLog({ tenant_id, project_id }: ProjectKey): Promise<WritableLog> {
-    return this.guarded(async () => {
+    return this.unlessBroken(async () => {
       const tenant = await this.tenant(tenant_id);
       const log = await this.openProject(tenant, { tenant_id, project_id });
       return new FileStoreLog(tenant, log, {
@@ -235,31 +235,33 @@ export class FileStore implements LogStore {
   }
 
   importForeignLines(key: ProjectKey): Promise<boolean> {
-    return this.guarded(async () => (await this.logOf(key))?.importForeignLines() ?? false);
+    return this.unlessBroken(async () => (await this.logOf(key))?.importForeignLines() ?? false);
   }
 
   heads(key: ProjectKey, subjects: readonly string[]): Promise<(StoredHead | null)[]> {
-    return this.guarded(async () => (await this.logOf(key))?.heads(subjects) ?? subjects.map(() => null));
+    return this.unlessBroken(
+      async () => (await this.logOf(key))?.heads(subjects) ?? subjects.map(() => null),
+    );
   }
 
   scanHeads(key: ProjectKey, page: { after: string | null; limit: number }): Promise<StoredHead[]> {
-    return this.guarded(async () => (await this.logOf(key))?.scanHeads(page) ?? []);
+    return this.unlessBroken(async () => (await this.logOf(key))?.scanHeads(page) ?? []);
   }
 
   events(key: ProjectKey, query: EventQuery): Promise<EventEnvelope[]> {
-    return this.guarded(async () => (await this.logOf(key))?.events(query) ?? []);
+    return this.unlessBroken(async () => (await this.logOf(key))?.events(query) ?? []);
   }
 
   redact(key: ProjectKey, events: readonly EventEnvelope[]): Promise<void> {
-    return this.guarded(async () => (await this.logOf(key))?.redact(events));
+    return this.unlessBroken(async () => (await this.logOf(key))?.redact(events));
   }
 
   project(key: ProjectKey): Promise<ProjectRow | null> {
-    return this.guarded(async () => (await this.logOf(key))?.row() ?? null);
+    return this.unlessBroken(async () => (await this.logOf(key))?.row() ?? null);
   }
 
   projects(tenantId: string): Promise<string[]> {
-    return this.guarded(async () => {
+    return this.unlessBroken(async () => {
       const tenant = await this.tenant(tenantId);
       const names = tenant.projects();
       await tenant.durable();
@@ -268,7 +270,7 @@ export class FileStore implements LogStore {
   }
 
   tenantIds(): Promise<string[]> {
-    return this.guarded(() => this.tenantLogsOptions.layout.tenantIds(this.tenantLogsOptions.disk));
+    return this.unlessBroken(() => this.tenantLogsOptions.layout.tenantIds(this.tenantLogsOptions.disk));
   }
 
   damage(): readonly FoundDamage[] {
@@ -276,7 +278,7 @@ export class FileStore implements LogStore {
   }
 
   countPermits(tenantId: string, scope: string): Promise<number> {
-    return this.guarded(async () => {
+    return this.unlessBroken(async () => {
       const tenant = await this.tenant(tenantId);
       assertPermitsLoaded(tenant);
       const count = tenant.permits.count(scope, this.clock.now());
@@ -287,7 +289,7 @@ export class FileStore implements LogStore {
 
   /** Opens the logs of the projects that are not known to be idle. A damaged tenant is left out, and reported. */
   heldProjects({ after, limit }: HeldProjectsPage): Promise<ProjectKey[]> {
-    return this.guarded(async () => {
+    return this.unlessBroken(async () => {
       const held: ProjectKey[] = [];
       for (const tenant_id of await this.tenantIds()) {
         const tenant = await this.tenant(tenant_id).catch((error) => {
@@ -301,16 +303,16 @@ export class FileStore implements LogStore {
   }
 
   now(): Promise<number> {
-    return this.guarded(async () => this.clock.now());
+    return this.unlessBroken(async () => this.clock.now());
   }
 
   meta(): Promise<StoreMeta> {
     const { incarnation, secret } = this.storeFile.meta;
-    return this.guarded(async () => ({ incarnation, secret }));
+    return this.unlessBroken(async () => ({ incarnation, secret }));
   }
 
   async raiseIncarnation(incarnation: number): Promise<StoreMeta> {
-    await this.guarded(() => this.storeFile.raiseIncarnation(incarnation));
+    await this.unlessBroken(() => this.storeFile.raiseIncarnation(incarnation));
     return this.meta();
   }
 
@@ -425,7 +427,7 @@ export class FileStore implements LogStore {
   }
 
   /** Once the store is broken, reports no results, not even of writes that still succeeded. */
-  private async guarded<T>(action: () => Promise<T>): Promise<T> {
+  private async unlessBroken<T>(action: () => Promise<T>): Promise<T> {
     this.assertOpen();
     try {
       const result = await action();

@@ -34,7 +34,7 @@ export function decodeLine(bytes: Buffer): FileLine | string {
   return typeof line === 'string' ? line : { kind: 'transaction', line };
 }
 
-/** The event of a line of either format, also if its place in the log is unknown; null if it has none. */
+/** The event of a line of either format, even if its place in the log is unknown; null if it has none. */
 export function eventIn(bytes: Buffer): DecodedLine['event'] {
   const decoded = decodeLine(bytes);
   return typeof decoded !== 'string' && 'line' in decoded ? decoded.line.event : null;

@@ -26,7 +26,7 @@ it.each([
   await store.close();
 });
 
-it('reads and verifies each block once, also if its events are returned in several pages', async () => {
+it('reads and verifies each block once, even if its events are returned in several pages', async () => {
   const disk = meteredDisk();
   const root = await temporaryFolder();
   const store = await openFileStore({ root, disk });

@@ -40,7 +40,7 @@ export async function readLogUnverified(
     },
     onWhole: () => {},
   });
-  const check: LineCheck = { lines, lastBlock };
+  const check: UnverifiedLog = { lines, lastBlock };
   // Opened before the sealed files are listed: if it is sealed meanwhile, its first position is read twice, which is
   // detected.
   const active = await disk.openRead(`${folder}/${ACTIVE_FILE}`);
@@ -56,7 +56,7 @@ export async function readLogUnverified(
   return position >= (mark?.position ?? 0) && lastBlock.isSealed();
 }
 
-interface LineCheck {
+interface UnverifiedLog {
   readonly lines: LogCheck<null>;
   readonly lastBlock: LastBlock;
 }
@@ -92,7 +92,7 @@ class LastBlock {
   }
 }
 
-async function readFileUnverified(file: DiskFile, check: LineCheck): Promise<boolean> {
+async function readFileUnverified(file: DiskFile, check: UnverifiedLog): Promise<boolean> {
   /** The beginning of a line that continues in the next chunk. */
   let partialLine: Uint8Array = new Uint8Array();
   for await (const bytes of chunksOf(file)) {
@@ -123,7 +123,7 @@ async function* chunksOf(file: DiskFile): AsyncGenerator<Buffer> {
   }
 }
 
-function addLines(check: LineCheck, text: string): boolean {
+function addLines(check: UnverifiedLog, text: string): boolean {
   const lines = text.split('\n');
   // The part after the last newline is empty.
   lines.pop();

@@ -68,7 +68,7 @@ describe('the context files of an edge', () => {
     expect(found.missing_required).toEqual([]);
   });
 
-  it('are missing by name, also if a folder of that name has no file', () => {
+  it('are missing by name, even if a folder of that name has no file', () => {
     mkdirSync(join(root, '.ai-workspace/context/templates'), { recursive: true });
     const long = 'The architecture decisions that concern this feature. '.repeat(10);
     expect(find({ required: ['adrs', 'templates', long, 'a\0b'] }).missing_required).toEqual([

@@ -114,7 +114,7 @@ describe('everything', () => {
 });
 
 describe('a parked result', () => {
-  it('can be adopted until it was, also if its row came with earlier events', () => {
+  it('can be adopted until it was, even if its row came with earlier events', () => {
     const denied = event('RESULT_REJECTED', 'bob', 1, {
       rejection_reason: 'STALE_GENERATION',
       submitted_generation: 1,

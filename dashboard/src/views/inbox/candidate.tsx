@@ -9,7 +9,7 @@ import { ContentDifference, ContentView, useResult } from '../task/result-view.j
 
 type Review = Reply<'pending_reviews'>['reviews'][number];
 
-/** The last accepted result, also if the work was reset since. It stays the same while the candidate waits. */
+/** The last accepted result, even if the work was reset since. It stays the same while the candidate waits. */
 const useLastAccepted = ({ task_id, generation }: Review) =>
   useQuery({
     queryKey: ['last accepted', task_id, generation],

@@ -14,8 +14,8 @@ import type { Plan } from '../../../../src/core/plan/plan.js';
 import { criticalPath } from './dependency-order.js';
 import { isSameArea, shownArea } from './graph-area.js';
 import { graphNodes, type PlanNode } from './graph-elements.js';
-import { GraphLayer } from './graph-layer.js';
 import { boxPaths, LINES_MAX, linePaths, planLines } from './graph-lines.js';
+import { GraphShapes } from './graph-shapes.js';
 import { Lanes } from './lanes-view.js';
 import { COLUMN_WIDTH, type PlanLayout } from './layout.js';
 import { layoutOf, planTasks } from './plan-tasks.js';
@@ -92,7 +92,7 @@ function Graph({ plan, states }: Props) {
           elementsSelectable={false}
           zoomOnDoubleClick={false}
         >
-          <GraphLayer lines={shownLines} boxes={boxes} />
+          <GraphShapes lines={shownLines} boxes={boxes} />
           <Lanes lanes={layout.lanes} />
         </ReactFlow>
       </section>

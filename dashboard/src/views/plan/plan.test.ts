@@ -67,7 +67,7 @@ describe('the tasks of a plan', () => {
     expect(planTasks(plan, [], 2)).toHaveLength(2);
   });
 
-  it('are rows with the description of the subtask, also if the plan has changed since', () => {
+  it('are rows with the description of the subtask, even if the plan has changed since', () => {
     const rows = subjectRows(plan, [state('B-001-w::2'), state('Z-001-gone')]);
     expect(rows.map(({ track, description }) => [track, description])).toEqual([
       ['B', 'two'],

@@ -85,7 +85,7 @@ export function provenEvent({ leaf, payload: payloadText }: InclusionProof): Res
 
 /**
  * The kind of a claim event; null for every other one. An event that moved the head has a seq; without one, it was
- * reported or imported, and is evidence of nothing. A warning is told from an escalation by it, also if it is redacted.
+ * reported or imported, and is evidence of nothing. A warning is told from an escalation by it, even if it is redacted.
  */
 export function evidenceKind({ event_type, seq }: ResultEvent): ClaimEventKind | null {
   const kind = claimEventKindOf(event_type);

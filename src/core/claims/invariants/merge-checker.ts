@@ -9,18 +9,18 @@ import type { ReportViolation } from './transition.js';
  */
 export class MergeChecker {
   private readonly children = new Map<string, Set<string>>();
-  private readonly vectorAtGrant = new Map<string, string | null>();
+  private readonly resultsAtGrant = new Map<string, string | null>();
 
   constructor(private readonly headOf: (subject: string) => Head | null | undefined) {}
 
   checkEvent(subject: string, kind: ClaimEventKind | undefined, report: ReportViolation): void {
     this.registerSubtask(subject);
     if (!this.children.has(subject)) return;
-    if (kind === 'granted') this.vectorAtGrant.set(subject, this.resultVectorOf(subject));
+    if (kind === 'granted') this.resultsAtGrant.set(subject, this.subtaskResultsOf(subject));
     if (kind !== 'accepted') return;
-    const feature = this.resultVectorOf(subject);
-    if (feature === null) report('INV-19', 'merged while a subtask was open');
-    else if (feature !== this.vectorAtGrant.get(subject))
+    const results = this.subtaskResultsOf(subject);
+    if (results === null) report('INV-19', 'merged while a subtask was open');
+    else if (results !== this.resultsAtGrant.get(subject))
       report('INV-19', 'merged results other than those it was granted for');
   }
 
@@ -32,7 +32,7 @@ export class MergeChecker {
   }
 
   /** Identifies the current result of every subtask; null while one of them has none. */
-  private resultVectorOf(parent: string): string | null {
+  private subtaskResultsOf(parent: string): string | null {
     const parts: string[] = [];
     for (const child of this.children.get(parent) ?? []) {
       const result = this.headOf(child)?.result ?? null;

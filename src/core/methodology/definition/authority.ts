@@ -26,7 +26,7 @@ export interface AuthorityRequest {
   readonly is_human: boolean;
 }
 
-/** Why a human must review a result that passes its checks, as part of a sentence; by the reason of the escalation. */
+/** By escalation reason: why a person must review a result that passes its checks. Completes a sentence. */
 export const REVIEW_CAUSES = {
   outside_role_authority:
     'the role of this agent may not converge the edge (--role sets it; by default full_stack may converge every edge)',

@@ -28,7 +28,7 @@ describe('the documentation page about the engine', () => {
 });
 
 describe('engine.yml', () => {
-  it('is absent in a project that has none, and counts as absent if it is empty', () => {
+  it('gives no settings of the engine if it is missing or empty', () => {
     expect(parsedMethodologyOf()).not.toHaveProperty('engine');
     expect(parsedMethodologyOf({ 'engine.yml': '# nothing yet\n' })).not.toHaveProperty('engine');
   });

@@ -474,7 +474,7 @@ describe('a profile that does not fit', () => {
     expect(methodology.roles.roles.pilot?.converge_edges).toEqual(['design_code']);
   });
 
-  it('is named with the edges that it is trimmed by, also if it is built in', () => {
+  it('is named with the edges that it is trimmed by, even if it is built in', () => {
     const { methodology, warnings } = parseValidMethodology({
       'graph/graph_topology.yml': `asset_types: { intent: {}, requirements: {}, design: {}, code: {}, unit_tests: {} }
 transitions:

@@ -92,7 +92,7 @@ it.each([
   ['cobertura', '<!DOCTYPE a>', 200_000],
   ['tap', 'ok 1\n  ---\n', 1, '  a: 1\n', 200_000],
 ] satisfies [ReportFormat, string, number, string?, number?][])(
-  'parses %s in linear time, also if it was made to take long',
+  'parses %s in linear time, even if it was made to take long',
   { timeout: 30_000 },
   (format, start, times, rest = '', restTimes = 0) => {
     const end = rest === '' ? '' : '  ...\n1..1\n';

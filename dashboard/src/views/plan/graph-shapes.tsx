@@ -9,7 +9,7 @@ interface Props {
 }
 
 /** Lines below the tasks and, in a large area, the tasks as coloured boxes. */
-export const GraphLayer = memo(function GraphLayer({ lines, boxes }: Props) {
+export const GraphShapes = memo(function GraphShapes({ lines, boxes }: Props) {
   return (
     <ViewportPortal>
       <svg className="graph-layer" width="1" height="1" aria-hidden="true">
