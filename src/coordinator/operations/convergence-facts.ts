@@ -29,7 +29,7 @@ interface ReportedConvergence {
 }
 
 /**
- * The methodology's requirements for this result. The role comes from the grant, not from the submission; a claim
+ * The methodology's requirements for this result of an edge. The role comes from the grant, not from the submission; a claim
  * without a role has the credential's.
  */
 export function convergenceFacts(
@@ -38,7 +38,6 @@ export function convergenceFacts(
   reported: ReportedConvergence,
 ): Pick<SubmitFacts, 'authority' | 'convergence'> {
   const { methodology } = view;
-  if (subjectKindOf(head.subject) !== 'edge') return { authority: 'granted' };
   const { edge = '' } = subjectKeys(head.subject);
   const claimedRole = head.claim?.agent_role ?? null;
   const is_human = claimedRole === HUMAN_ROLE && reported.caller.may_review;
@@ -140,14 +139,17 @@ function evaluateConvergence(
 
 /** Evidence stored with the result: always in a configured project, otherwise only if the submission reports some. */
 export function evidenceFrom(body: SubmitBody, configured: boolean): ConvergenceEvidence | null {
+  if (!configured && !hasEvidence(body)) return null;
   const { evaluators, convergence_type, context_hash } = body;
   const reported = withoutUndefined({ evaluators, convergence_type, context_hash });
-  if (!configured && Object.keys(reported).length === 0) return null;
   return { iteration: body.iteration ?? 1, convergence_type: 'standard', ...reported };
 }
 
+const hasEvidence = ({ evaluators, convergence_type, context_hash }: SubmitBody): boolean =>
+  evaluators !== undefined || convergence_type !== undefined || context_hash !== undefined;
+
 export function evidenceProblem(body: SubmitBody, subject: string): Problem | null {
-  if (subjectKindOf(subject) === 'edge' || evidenceFrom(body, false) === null) return null;
+  if (subjectKindOf(subject) === 'edge' || !hasEvidence(body)) return null;
   return fieldProblem(
     'evaluators',
     'accepted only for an edge, like convergence_type and context_hash; omit them for a task',

@@ -24,14 +24,14 @@ interface TenantBlobs {
 export const INLINE_BYTES_MAX = 64 * 1024;
 
 /**
- * Builds a result from a submission: its digest, its reference and, if
- * large, its blob, which is durable before any event names it.
+ * Builds a result from a submission: its digest, its reference and, if large, its blob, which is durable before any
+ * event names it. Most results are small, and need no promise.
  */
-export async function buildResult(
+export function buildResult(
   body: SubmitBody,
   subject: string,
   target: TenantBlobs & { size_bytes_max: number },
-): Promise<SubmittedResult | Problem> {
+): SubmittedResult | Promise<SubmittedResult | Problem> {
   const { tenant_id, blobs, size_bytes_max } = target;
   if (body.blob_sha256 !== undefined) return buildBlobResult(body, body.blob_sha256, subject, target);
   const text = canonicalJson(body.result_data);
@@ -41,8 +41,8 @@ export async function buildResult(
   if (sizeBytes <= INLINE_BYTES_MAX) return { data: body.result_data, ...identified };
   // The rules refuse a result that is too large; it must not be written before they do.
   if (sizeBytes > size_bytes_max) return identified;
-  await blobs.put(tenant_id, sha256, Buffer.from(text));
-  return { blob_sha256: sha256, ...identified };
+  const stored = blobs.put(tenant_id, sha256, Buffer.from(text));
+  return stored.then(() => ({ blob_sha256: sha256, ...identified }));
 }
 
 /** The result with its digest and its reference, for an event. The caller bounds its size. */

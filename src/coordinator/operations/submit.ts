@@ -1,7 +1,7 @@
 import type { ClaimHandle, PastGrant, SubmitFacts } from '../../core/claims/commands.js';
 import { verifiedGrant } from '../../core/claims/decide/submit.js';
 import { decide } from '../../core/claims/decide.js';
-import type { SubmittedResult } from '../../core/claims/head.js';
+import type { Head, SubmittedResult } from '../../core/claims/head.js';
 import type { SubmitBody } from '../../core/contract/claim-bodies.js';
 import type { SubmissionResult } from '../../core/contract/claim-replies.js';
 import type { ChangedFile } from '../../core/engine/guarded-check-files.js';
@@ -21,6 +21,7 @@ import { inputsDigest, isKnownSubject } from './facts.js';
 import { renderSubmissionResult } from './render.js';
 import { addAction, type RequestFields, requestKeyOf } from './shared.js';
 
+const TASK_FACTS = { authority: 'granted' } as const;
 /** Maximum number of parked results per subject and agent. */
 const PARKED_PER_AGENT_MAX = 16;
 
@@ -65,7 +66,7 @@ export class SubmitOperation implements Operation<SubmissionResult | Problem> {
     const facts: SubmitFacts = {
       inputs: inputsDigest(view, subject),
       past_grant,
-      ...convergenceFacts(view, head, { ...this.submitRequest, evidence: result.evidence }),
+      ...this.edgeFacts(view, head, result),
       iteration: body.iteration ?? 1,
       parking_full: this.grantHistory?.parking_full ?? false,
       is_permit_limit_reached: view.exhaustedLimit !== null,
@@ -101,6 +102,12 @@ export class SubmitOperation implements Operation<SubmissionResult | Problem> {
     const { result, body, subject } = this.submitRequest;
     const evidence = subjectKindOf(subject) === 'edge' ? evidenceFrom(body, view.methodology !== null) : null;
     return evidence === null ? result : { ...result, evidence };
+  }
+
+  /** A task needs no role and no checks. */
+  private edgeFacts(view: DecisionView, head: Head, { evidence }: SubmittedResult) {
+    if (subjectKindOf(head.subject) !== 'edge') return TASK_FACTS;
+    return convergenceFacts(view, head, { ...this.submitRequest, evidence });
   }
 
   private async readGrantHistory(): Promise<void> {

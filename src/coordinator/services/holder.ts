@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { SubmittedResult } from '../../core/claims/head.js';
 import {
   itemsBody,
   releaseBody,
@@ -16,6 +17,7 @@ import type {
 } from '../../core/contract/claim-replies.js';
 import { type AppendResult, appendBody } from '../../core/contract/events.js';
 import { noteBody } from '../../core/contract/tasks.js';
+import type { ChangedFile } from '../../core/engine/guarded-check-files.js';
 import { subjectKindOf } from '../../core/subject.js';
 import type { Blobs } from '../../stores/blobs.js';
 import type { ProjectKey } from '../../stores/store.js';
@@ -58,18 +60,18 @@ export class HolderService {
     private readonly blobs: Blobs,
   ) {}
 
-  async renewLease(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<RenewalResult> {
+  renewLease(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<RenewalResult> {
     const parsed = parseHolderCommand(projectKey, { command: 'renew_lease', body }, renewBody, caller);
-    if (isProblem(parsed)) return parsed;
+    if (isProblem(parsed)) return Promise.resolve(parsed);
     const { subject, handle, fields, sent } = parsed;
     const command = { type: 'renew', handle, lease_seconds: fields.lease_duration_seconds ?? null } as const;
     const operation = holderOperation(subject, command, renderRenewalResult, fields);
     return this.runSigned(projectKey, sent, operation, caller);
   }
 
-  async releaseClaim(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<ReleaseResult> {
+  releaseClaim(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<ReleaseResult> {
     const parsed = parseHolderCommand(projectKey, { command: 'release_claim', body }, releaseBody, caller);
-    if (isProblem(parsed)) return parsed;
+    if (isProblem(parsed)) return Promise.resolve(parsed);
     const { subject, handle, fields, sent } = parsed;
     const { reason, message = null } = fields;
     const operation = holderOperation(
@@ -83,31 +85,32 @@ export class HolderService {
     return this.runSigned(projectKey, sent, checked, caller);
   }
 
-  async submitResult(
-    projectKey: ProjectKey,
-    body: unknown,
-    caller = OPEN_CALLER,
-  ): AsyncReply<SubmissionResult> {
+  submitResult(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<SubmissionResult> {
     const parsed = parseHolderCommand(projectKey, { command: 'submit_result', body }, submitBody, caller);
-    if (isProblem(parsed)) return parsed;
+    if (isProblem(parsed)) return Promise.resolve(parsed);
     const { subject, handle, fields, sent } = parsed;
     const evidenceError = evidenceProblem(fields, subject);
-    if (evidenceError !== null) return evidenceError;
-    const submit = async (project: Project): AsyncReply<SubmissionResult> => {
+    if (evidenceError !== null) return Promise.resolve(evidenceError);
+    const submit = (project: Project): AsyncReply<SubmissionResult> => {
       const target = { tenant_id: projectKey.tenant_id, blobs: this.blobs };
+      const run = (result: SubmittedResult, files: readonly ChangedFile[]): AsyncReply<SubmissionResult> => {
+        const submission = { subject, handle, result, body: fields, files, caller };
+        const readHistory = () => this.history.ofSubject(projectKey, subject);
+        const operation = new SubmitOperation(submission, readHistory);
+        return project.run(this.checkPushedIds(projectKey, subject, fields.offline, operation), caller);
+      };
       const size_bytes_max = project.limits.max_result_size_bytes;
-      const result = await buildResult(fields, subject, { ...target, size_bytes_max });
-      if (isProblem(result)) return result;
-      const files = subjectKindOf(subject) === 'edge' ? await changedFilesOf(fields, target) : [];
-      if (isProblem(files)) return files;
-      const submission = { subject, handle, result, body: fields, files, caller };
-      const readHistory = () => this.history.ofSubject(projectKey, subject);
-      const operation = new SubmitOperation(submission, readHistory);
-      return project.run(this.checkPushedIds(projectKey, subject, fields.offline, operation), caller);
+      const built = buildResult(fields, subject, { ...target, size_bytes_max });
+      const isEdge = subjectKindOf(subject) === 'edge';
+      if (!isEdge && !(built instanceof Promise)) return run(built, []);
+      return catchStoreErrors(async () => {
+        const result = await built;
+        if (isProblem(result)) return result;
+        const files = isEdge ? await changedFilesOf(fields, target) : [];
+        return isProblem(files) ? files : run(result, files);
+      });
     };
-    return runSessionCommand(this.projects, projectKey, sent, (project) =>
-      catchStoreErrors(() => submit(project)),
-    );
+    return runSessionCommand(this.projects, projectKey, sent, submit);
   }
 
   renewBatch(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER) {

@@ -308,5 +308,5 @@ export function resultFields(result: SubmittedResult, withBody = true): ResultFi
   if (withBody && result.data !== undefined) fields.result_data = result.data;
   if (withBody && result.blob_sha256 !== undefined) fields.blob_sha256 = result.blob_sha256;
   if (withBody && result.metadata !== undefined) fields.result_metadata = result.metadata;
-  return { ...fields, ...result.evidence };
+  return result.evidence === undefined ? fields : { ...fields, ...result.evidence };
 }
