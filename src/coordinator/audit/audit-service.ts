@@ -49,14 +49,14 @@ export class AuditService {
   async checkpoint(): Promise<void> {
     const { options } = this;
     if (options === null) return;
-    await Promise.allSettled(this.loaded().map((audit) => audit.checkpoint(options)));
+    await Promise.allSettled(this.loadedAudits().map((audit) => audit.checkpoint(options)));
   }
 
   /** Ends the background work after a last checkpoint. */
   async stop(): Promise<void> {
     this.cancel();
     await this.checkpoint();
-    await this.deliver(this.loaded());
+    await this.deliverAll(this.loadedAudits());
   }
 
   /** Writes a last checkpoint of a project that is about to be unloaded. */
@@ -65,16 +65,16 @@ export class AuditService {
     if (options === null) return;
     const audit = this.auditOf(project);
     await audit.checkpoint(options);
-    await this.deliver([audit]);
+    await this.deliverAll([audit]);
   }
 
   /** Waits a bounded time. What a slow sink misses now is in the log, and is sent when the project is loaded again. */
-  private async deliver(audits: readonly ProjectAudit[]): Promise<void> {
+  private async deliverAll(audits: readonly ProjectAudit[]): Promise<void> {
     const delivered = Promise.allSettled(audits.map((audit) => audit.deliver()));
     await Promise.race([delivered, this.pause(DELIVER_AT_STOP_MS)]);
   }
 
-  private loaded(): ProjectAudit[] {
+  private loadedAudits(): ProjectAudit[] {
     return [...this.projects.all()].map((project) => this.auditOf(project));
   }
 

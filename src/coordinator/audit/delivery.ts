@@ -45,19 +45,19 @@ export class SinkDelivery {
 
   /** Checkpoints that the sink has not confirmed yet. */
   get pending(): number {
-    return this.unsent().length;
+    return this.unsentRoots().length;
   }
 
   private async sendAll(): Promise<void> {
     if (this.lastSent === undefined) this.lastSent = await this.sink.lastSent(this.projectKey);
-    for (let next = this.unsent(); next.length > 0; next = this.unsent()) {
+    for (let next = this.unsentRoots(); next.length > 0; next = this.unsentRoots()) {
       const some = next.slice(0, CHECKPOINTS_PER_CALL);
       await this.sink.send(some.map((checkpoint) => this.records.anchorOf(checkpoint)));
       this.lastSent = some.at(-1) ?? null;
     }
   }
 
-  private unsent(): SignedRoot[] {
+  private unsentRoots(): SignedRoot[] {
     const { lastSent = null } = this;
     return this.records.checkpoints.filter(
       (checkpoint) => this.ownKeys.has(checkpoint.key_id) && isLater(checkpoint, lastSent),

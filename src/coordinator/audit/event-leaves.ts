@@ -30,7 +30,7 @@ export class EventLeaves {
   async forEach(after: number, until_position: number, visit: (found: EventLeaf) => void): Promise<void> {
     const originals = await this.readOriginals();
     await this.history.forEach(this.projectKey, { after, until_position }, (event) => {
-      const original = originals.of(event.position);
+      const original = originals.digestAt(event.position);
       const leaf = leafText(event, original ?? payloadDigest(event.payload));
       visit({ event, leaf, isRedacted: original !== null });
       return true;
@@ -52,7 +52,7 @@ export class EventLeaves {
     return hashes;
   }
 
-  async at(position: number): Promise<EventLeaf | null> {
+  async leafAt(position: number): Promise<EventLeaf | null> {
     let found: EventLeaf | null = null;
     await this.forEach(position - 1, position, (each) => {
       found = each;

@@ -41,7 +41,7 @@ export class OriginalDigests {
   }
 
   /** The digest of the payload as it was written, if it was redacted since; null: it is the payload's own. */
-  of(position: number): string | null {
+  digestAt(position: number): string | null {
     return this.digests.get(position) ?? null;
   }
 

@@ -11,7 +11,7 @@ export class TileRecord {
   private readonly roots = new Map<number, string>();
   private listed = 0;
 
-  completed(index: number, root: Uint8Array): void {
+  addTile(index: number, root: Uint8Array): void {
     this.roots.set(index, toBase64url(root));
   }
 

@@ -7,7 +7,7 @@ import type { Rules } from './policy.js';
 const DEFAULT_LEASE_SECONDS = 300;
 
 /** Lease of a claim that does not ask for one: the default, within the limits of the tenant. */
-export function omittedLeaseSeconds(kind: SubjectKind, rules: Rules): number {
+export function defaultLeaseSeconds(kind: SubjectKind, rules: Rules): number {
   const seconds = kind === 'edge' ? rules.claim_ttl_seconds : DEFAULT_LEASE_SECONDS;
   return Math.min(Math.max(seconds, rules.min_lease_duration_seconds), rules.max_lease_duration_seconds);
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { requestIdSchema } from '../ids.js';
 import { configFault } from './problem.js';
-import { boundedText, count, mutationFields, named, type ReplyOf } from './schema.js';
+import { boundedText, count, mutationFields, type ReplyOf, withName } from './schema.js';
 
 /** The YAML files of a workspace, by path below `.ai-workspace/`. Their parser limits number and length. */
 export const configureBody = z.strictObject({
@@ -14,7 +14,7 @@ export const configureBody = z.strictObject({
   // Leaves space for the index of a transaction: features are written in several.
   request_id: requestIdSchema.max(120).optional(),
 });
-export const configureResult = named(
+export const configureResult = withName(
   'Configuration',
   z.object({
     success: z.literal(true),

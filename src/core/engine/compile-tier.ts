@@ -76,8 +76,8 @@ function blockingRules(tier: Tier, checks: readonly EffectiveCheck[]): ChoiceRul
 function compileBranch(check: EffectiveCheck, parts: TierParts): StateMachine {
   const { plan, tier, input, names, functionArn } = parts;
   const { handler, task, error } = TIERS[tier];
-  const taskName = names.unique(task, check.name);
-  const errorName = names.unique(error, check.name);
+  const taskName = names.uniqueName(task, check.name);
+  const errorName = names.uniqueName(error, check.name);
   return {
     StartAt: taskName,
     States: {

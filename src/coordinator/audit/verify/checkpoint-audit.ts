@@ -42,7 +42,7 @@ export class CheckpointAudit {
 
   /** Redacted events whose original digest no later event of the log records. */
   unrecordedRedactions(): Set<number> {
-    return new Set(this.redacted.filter((position) => this.originals.of(position) === null));
+    return new Set(this.redacted.filter((position) => this.originals.digestAt(position) === null));
   }
 
   result(): LogAuditReport | null {

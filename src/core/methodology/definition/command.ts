@@ -15,10 +15,10 @@ export const stuckSpawnCommand = (feature: string, edge: string): string =>
 
 /** The word as a shell reads it back. */
 export const shellQuoted = (word: string): string =>
-  /^[\w@%+=:,./~-][\w@%+=:,./~#-]*$/.test(word) ? word : `'${printable(word).replaceAll("'", `'\\''`)}'`;
+  /^[\w@%+=:,./~-][\w@%+=:,./~#-]*$/.test(word) ? word : `'${printableWord(word).replaceAll("'", `'\\''`)}'`;
 
 /** Control characters could alter the terminal that shows the command. */
-const printable = (word: string): string => word.replace(/\p{C}/gu, '�');
+const printableWord = (word: string): string => word.replace(/\p{C}/gu, '�');
 
 /** The command with which a person decides the review of an edge. */
 export const edgeReviewCommand = (feature: string, edge: string): string =>
