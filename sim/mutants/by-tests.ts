@@ -48,7 +48,7 @@ function run(job: TestRun, msMax: number | undefined): Promise<TestRunEnd> {
   });
   let printed = '';
   let isHung = false;
-  const keep = (chunk: Buffer): void => {
+  const keepOutput = (chunk: Buffer): void => {
     if (printed.length < OUTPUT_CHARS_MAX) printed += chunk.toString();
   };
   const stop = (): void => {
@@ -56,8 +56,8 @@ function run(job: TestRun, msMax: number | undefined): Promise<TestRunEnd> {
     process.kill(-(child.pid as number), 'SIGKILL');
   };
   const timer = msMax === undefined ? undefined : setTimeout(stop, msMax);
-  child.stdout.on('data', keep);
-  child.stderr.on('data', keep);
+  child.stdout.on('data', keepOutput);
+  child.stderr.on('data', keepOutput);
   return new Promise((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (code) => {

@@ -30,7 +30,7 @@ export async function tryRandomMutants({ count, seed, jobs }: RandomRun): Promis
   const survivors: Mutant[] = [];
   const baseline = new TestBaseline();
   const remaining = mutants[Symbol.iterator]();
-  const work = async (): Promise<void> => {
+  const tryRemaining = async (): Promise<void> => {
     for (const mutant of remaining) {
       const reaching = reachingTests(graph, tests, mutant.file);
       const how = await findingOf(mutant, reaching, baseline);
@@ -39,7 +39,7 @@ export async function tryRandomMutants({ count, seed, jobs }: RandomRun): Promis
       process.stdout.write(`${mutant.name}  ${mutant.why}  ${found}\n`);
     }
   };
-  await Promise.all(Array.from({ length: jobs }, work));
+  await Promise.all(Array.from({ length: jobs }, tryRemaining));
   process.stdout.write(`\n${mutants.length - survivors.length} of ${mutants.length} killed. Survivors:\n`);
   for (const { name, why } of survivors) process.stdout.write(`${name}  ${why}\n`);
 }

@@ -140,9 +140,9 @@ await onProgram('bwrap', await missingSandbox(), () => {
       await expectOneRun(folder, label);
       await rm(folder, { recursive: true, force: true });
     };
-    const worker = async (): Promise<void> => {
+    const killRemaining = async (): Promise<void> => {
       for (let count = counts.shift(); count !== undefined; count = counts.shift()) await killAt(count);
     };
-    await Promise.all(Array.from({ length: PARALLEL }, worker));
+    await Promise.all(Array.from({ length: PARALLEL }, killRemaining));
   }, 3_600_000);
 });

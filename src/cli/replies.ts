@@ -41,7 +41,7 @@ export function showDecision<T extends DecisionReply>(
   reply: T,
   successText: (reply: T) => string,
 ): void {
-  if (reply.success) context.show(reply, successText);
+  if (reply.success) context.printReply(reply, successText);
   else reportRefusal(context, reply);
 }
 

@@ -157,10 +157,10 @@ export class WorkLoop {
   private async runHandler(work: Work, lease: LeaseMonitor): Promise<HandlerResult | { error: unknown }> {
     const handlerAbort = new AbortController();
     const stop = () => handlerAbort.abort(new Error('the work loop was stopped'));
-    const lose = () => handlerAbort.abort(lease.signal.reason);
+    const abortHandler = () => handlerAbort.abort(lease.signal.reason);
     this.stopping.signal.addEventListener('abort', stop);
-    lease.signal.addEventListener('abort', lose);
-    if (lease.signal.aborted) lose();
+    lease.signal.addEventListener('abort', abortHandler);
+    if (lease.signal.aborted) abortHandler();
     if (this.isStopped) stop();
     const over = new AbortController();
     try {
@@ -172,7 +172,7 @@ export class WorkLoop {
     } finally {
       over.abort();
       this.stopping.signal.removeEventListener('abort', stop);
-      lease.signal.removeEventListener('abort', lose);
+      lease.signal.removeEventListener('abort', abortHandler);
     }
   }
 

@@ -14,7 +14,7 @@ export class BodyMemory {
   constructor(private readonly bytesMax = BYTES_MAX) {}
 
   /** Whether everyone that the bytes count for stays within its limit. */
-  has(bytes: number, principal: Principal): boolean {
+  hasSpaceFor(bytes: number, principal: Principal): boolean {
     return this.limitsOf(principal).every(([name, max]) => (this.usedBytes.get(name) ?? 0) + bytes <= max);
   }
 
@@ -48,7 +48,7 @@ export class BodyReservation {
   grow(bodyBytes: number): boolean {
     const added = bodyBytes - FREE_BYTES_PER_BODY - this.bytes;
     if (added <= 0) return true;
-    this.isRefused = !this.memory.has(added, this.principal);
+    this.isRefused = !this.memory.hasSpaceFor(added, this.principal);
     if (!this.isRefused) this.add(added);
     return !this.isRefused;
   }

@@ -61,7 +61,7 @@ export async function runAcceptLoss(
       const accepted = await recordAll(coordinator, losses, lost);
       // Sends the new checkpoints to the sinks: a later loss must know of this one.
       await coordinator.audit.stop();
-      context.show({ incarnation, projects: accepted }, () => acceptedLines(accepted));
+      context.printReply({ incarnation, projects: accepted }, () => acceptedLines(accepted));
     } finally {
       coordinator.close();
     }

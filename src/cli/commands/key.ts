@@ -39,7 +39,7 @@ const create = command('create', {
     // The token is not stored anywhere, so a repeated request returns none.
     if (key.token === null)
       throw new CommandFailure(key.next ?? 'The reply has no token. Create another key.');
-    context.show(key, ({ token }) => String(token));
+    context.printReply(key, ({ token }) => String(token));
     context.printNotice(
       `Key ${key.key_id} has role ${key.role}${boundRoleText(key)}. Save the token (GENESIS_TOKEN): it is not shown again.`,
     );
@@ -92,7 +92,7 @@ const list = command('list', {
   description: 'list the keys of this tenant, without secrets',
   async run(context) {
     const reply = unwrapReply(await (await context.genesisForTenant()).keys());
-    context.show(reply, ({ keys }) => {
+    context.printReply(reply, ({ keys }) => {
       if (keys.length === 0) return 'There are no keys.';
       return context.table(keys, [
         { head: 'Key', cell: ({ key_id }) => key_id },
@@ -113,7 +113,7 @@ const revoke = command('revoke <key_id>', {
   description: 'revoke a key',
   async run(context, keyId) {
     const reply = unwrapReply(await (await context.genesisForTenant()).revokeKey(keyId));
-    context.show(reply, () => `Key ${keyId} is revoked.`);
+    context.printReply(reply, () => `Key ${keyId} is revoked.`);
   },
 });
 

@@ -32,7 +32,7 @@ Examples:
         const known = view.bands.flatMap(({ edges }) => edges).join(', ');
         throw new CommandFailure(`The graph has no edge ${view.unknown_edge}. Its edges: ${known}`);
       }
-      context.show(view, () => zoomText(view, context));
+      context.printReply(view, () => zoomText(view, context));
     });
   },
 });
@@ -60,5 +60,5 @@ async function printMachine(
     throw new CommandFailure(`The graph has no edge ${edge}. Its edges: ${known.join(', ')}`);
   const compiled = compileMachine(edgePlan(methodology, configuration.feature, id));
   const mermaid = machineMermaid(compiled.machine);
-  context.show({ ...compiled, mermaid }, () => mermaid);
+  context.printReply({ ...compiled, mermaid }, () => mermaid);
 }

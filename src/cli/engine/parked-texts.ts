@@ -38,14 +38,14 @@ export async function parkedTexts(
   );
   const texts: PromptText[] = [];
   for (const result of parked)
-    texts.push(...(await readable(describeOutcome(result), resultTexts(blobs, result))));
+    texts.push(...(await textsIfReadable(describeOutcome(result), resultTexts(blobs, result))));
   for (const run of runs.slice(-ATTEMPTS_MAX).reverse())
-    texts.push(...(await readable(runName(run), runTexts(blobs, run))));
-  return bounded(texts);
+    texts.push(...(await textsIfReadable(runName(run), runTexts(blobs, run))));
+  return limitTexts(texts);
 }
 
 /** Old blobs may be gone: the run goes on without them. */
-const readable = (name: string, texts: Promise<PromptText[]>): Promise<PromptText[]> =>
+const textsIfReadable = (name: string, texts: Promise<PromptText[]>): Promise<PromptText[]> =>
   texts.catch((error) => {
     if (error instanceof EngineError) return [{ name, text: '(its content cannot be read)' }];
     throw error;
@@ -107,7 +107,7 @@ async function fileTexts(
 }
 
 /** The first texts in full; each is cut at its limit, and what comes after the total is left out. */
-function bounded(texts: readonly PromptText[]): PromptText[] {
+function limitTexts(texts: readonly PromptText[]): PromptText[] {
   const kept: PromptText[] = [];
   let left = TOTAL_CHARS_MAX;
   for (const { name, text } of texts) {

@@ -61,11 +61,11 @@ export function readFleetFile(file: string, text: string): FleetFileResult {
   const { value, problems, locate } = readYamlText(text, 'one');
   const faults = new FleetFaults(file, locate);
   for (const { path, message, source_position } of problems) faults.report(path, message, source_position);
-  if (value === undefined || !checkJsonShape(value, [], faults)) return faults.result();
+  if (value === undefined || !checkJsonShape(value, [], faults)) return faults.toResult();
   const parsed = parseWithSchema(fleetSchema, value ?? {}, [], faults);
-  if (parsed === null) return faults.result();
+  if (parsed === null) return faults.toResult();
   checkAgents(parsed.agents, faults);
-  if (!faults.isEmpty) return faults.result();
+  if (!faults.isEmpty) return faults.toResult();
   return { ok: true, groups: parsed.agents.map(toGroup) };
 }
 
@@ -128,7 +128,7 @@ class FleetFaults implements ShapeFaultSink {
   }
 
   /** In the order of the text. */
-  result(): FleetFileResult {
+  toResult(): FleetFileResult {
     const sorted = [...this.faults].sort((a, b) => a.line - b.line || a.column - b.column);
     const faults = sorted.map(({ line, column, message }) => `${this.file}:${line}:${column}: ${message}`);
     return { ok: false, faults };

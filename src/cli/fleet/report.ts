@@ -26,7 +26,7 @@ export const agentsReport = (
   progress: FleetProgress,
 ): Pick<FleetReport, 'agents' | 'refused'> => ({
   agents: agents.map(({ name, state, restarts, log }) => {
-    const { claim: _, ...counts } = progress.of(name);
+    const { claim: _, ...counts } = progress.progressOf(name);
     return { agent_id: name, state, ...counts, restarts, log: log.path };
   }),
   refused: progress.refused,

@@ -45,17 +45,17 @@ export async function importForeignFile(context: CommandContext, request: Foreig
   const texts = reports.flatMap((report) => reportLines(report, isDry));
   if (!isDry && isLogOf(target.workspace, resolve(context.io.cwd, request.log)))
     texts.push(`The original is kept in ${singleLine(foreignFolderOf(target.workspace))}.`);
-  if (!shouldTrust) return context.show(imported, () => (isDry ? texts : [...texts, TRUST_ADVICE]));
+  if (!shouldTrust) return context.printReply(imported, () => (isDry ? texts : [...texts, TRUST_ADVICE]));
   // Printed before, because the import stays if nothing may be trusted.
   if (!context.is_json) context.print(texts.join('\n'));
   if (preview !== null) {
     const reported = preview.convergedEdges();
-    return context.show({ imported, reported: reported.slice(0, REPORTED_MAX) }, () =>
+    return context.printReply({ imported, reported: reported.slice(0, REPORTED_MAX) }, () =>
       reportedLines(reported),
     );
   }
   const trust = await trustAllImports(context, target, false);
-  context.show({ imported, trust }, () => trustLines(trust, false));
+  context.printReply({ imported, trust }, () => trustLines(trust, false));
 }
 
 const TRUST_ADVICE =

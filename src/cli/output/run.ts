@@ -13,7 +13,7 @@ export const runText = (run: Run, context: CommandContext): string =>
 
 /** After a run that was drawn, its steps are on the screen already. */
 export const showRun = (run: Run, context: CommandContext): void =>
-  context.show(run, () => (isScreen(context) ? summaryLines(run, context) : runText(run, context)));
+  context.printReply(run, () => (isScreen(context) ? summaryLines(run, context) : runText(run, context)));
 
 /** Whether the states of a run can be redrawn in place. */
 export const isScreen = ({ io, is_json }: CommandContext): boolean =>

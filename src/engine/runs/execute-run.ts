@@ -77,7 +77,7 @@ export async function executeRun(
     return runUnderClaim(request, services, host, { open, runs, events, author, claim: claimed }, signal);
   }
   if (open === undefined || open.started_at === null || !hasDecision(open, events))
-    return refused(services, subject, claimed, events);
+    return endOfRefusedRun(services, subject, claimed, events);
   // The decision has ended the claim, so the steps that are left are recorded without one.
   const handle = { session_id: sessionOf(agent_id, subject), generation: open.generation };
   const author: RunAuthor = { subject, agent_id, claim_id: undefined, ...handle };
@@ -188,7 +188,7 @@ async function unlessClaimLost<T>(work: () => Promise<T>): Promise<T | null> {
 }
 
 /** If the run has ended without a process, records that. The edge has no holder then, so it needs no claim. */
-async function refused(
+async function endOfRefusedRun(
   services: EngineServices,
   subject: string,
   refusal: RefusedClaim,
@@ -266,15 +266,15 @@ async function reportStep(
   run: () => Promise<unknown>,
 ): Promise<unknown> {
   const { check = null, iteration = 1 } = input as { check?: string; iteration?: number };
-  const tell = (result: unknown, error: string | null): void =>
+  const notifyStep = (result: unknown, error: string | null): void =>
     onStep?.({ state, check, iteration, spent: journal.spent, result, error });
   try {
     const result = await run();
-    tell(result, null);
+    notifyStep(result, null);
     return result;
   } catch (error) {
     if (!(error instanceof MachineStopped) && !signal.aborted)
-      tell(null, error instanceof Error ? error.message : String(error));
+      notifyStep(null, error instanceof Error ? error.message : String(error));
     throw error;
   }
 }

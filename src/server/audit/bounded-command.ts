@@ -39,12 +39,12 @@ export function runBoundedCommand({
       child.stdout.destroy();
       child.stderr.destroy();
     };
-    const output = collect(child.stdout, () => {
+    const output = collectOutput(child.stdout, () => {
       fail(`it printed more than ${OUTPUT_BYTES_MAX} bytes`);
       return Buffer.alloc(0);
     });
     // Of the messages only the end is kept: it says why.
-    const messages = collect(child.stderr, (text) => text.subarray(-OUTPUT_BYTES_MAX));
+    const messages = collectOutput(child.stderr, (text) => text.subarray(-OUTPUT_BYTES_MAX));
     // What the program leaves behind would keep the pipes open.
     child.once('exit', () => killGroup(child));
     child.once('close', (code, signal) => {
@@ -62,7 +62,7 @@ export function runBoundedCommand({
 }
 
 /** Keeps what a stream brings, up to the limit; `onExcess` says what to keep beyond it. */
-function collect(stream: NodeJS.ReadableStream, onExcess: (bytes: Buffer) => Buffer): () => string {
+function collectOutput(stream: NodeJS.ReadableStream, onExcess: (bytes: Buffer) => Buffer): () => string {
   let bytes = Buffer.alloc(0);
   stream.on('data', (chunk: Buffer) => {
     const all = Buffer.concat([bytes, chunk]);

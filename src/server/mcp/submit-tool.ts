@@ -47,10 +47,13 @@ const DESCRIPTION =
 /** `drafts` is an argument only where there are draft folders. */
 export const submitTool = (hasDrafts: boolean) =>
   hasDrafts
-    ? defineTool('submit', DESCRIPTION, 'work', draftsSubmission, submit)
-    : defineTool('submit', DESCRIPTION, 'work', submission, submit);
+    ? defineTool('submit', DESCRIPTION, 'work', draftsSubmission, submitResult)
+    : defineTool('submit', DESCRIPTION, 'work', submission, submitResult);
 
-async function submit(context: ToolContext, call: z.infer<typeof draftsSubmission>): Promise<ToolResult> {
+async function submitResult(
+  context: ToolContext,
+  call: z.infer<typeof draftsSubmission>,
+): Promise<ToolResult> {
   const { client } = context;
   const { handle, result_data, drafts: isFromDrafts = false, evaluators, iteration } = call;
   const drafts = isFromDrafts ? context.drafts : null;

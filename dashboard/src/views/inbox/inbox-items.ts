@@ -63,8 +63,10 @@ export function inboxItems(sources: InboxSources, nowMs: number): InboxItem[] {
 }
 
 function byUrgencyAndAge(a: InboxItem, b: InboxItem): number {
-  const since = (item: InboxItem): string => item.since ?? '~';
-  return RANK[a.urgency] - RANK[b.urgency] || compare(since(a), since(b)) || compare(a.key, b.key);
+  const sinceOrLast = (item: InboxItem): string => item.since ?? '~';
+  return (
+    RANK[a.urgency] - RANK[b.urgency] || compare(sinceOrLast(a), sinceOrLast(b)) || compare(a.key, b.key)
+  );
 }
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
