@@ -70,7 +70,7 @@ async function harnessAt(url: string, tasks: number): Promise<BenchHarness> {
   const migrator = await database.migrator(url);
   await migrator.up();
   await migrator.close();
-  // Each measurement in a shared database uses a tenant of its own.
+  // Each measurement in a shared database uses its own tenant.
   return harnessOn(await database.open(url), await newTempFolder(), 1, tasks, {
     tenant_id: `t${randomUUID().slice(0, 8)}`,
   });

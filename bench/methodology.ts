@@ -21,7 +21,7 @@ export async function benchMethodology(): Promise<void> {
     const workspace = await workspaceWithLog(root, EVENTS);
     const rows = [['node alone', ...(await measureCommand(root, ['-e', '0']))]];
     rows.push(['gen status', ...(await measureCommand(root, [PROGRAM, 'status']))]);
-    // As after a clone: every file is newer than the log, with the same content.
+    // Makes every file newer than the log, with the same content, as a clone does.
     await touchAll(workspace.path('features/active'));
     rows.push(['gen status, every file just touched', ...(await measureCommand(root, [PROGRAM, 'status']))]);
     console.log(`\ngen status on ${EVENTS} events: milliseconds from start to exit, ${ROUNDS} runs\n`);

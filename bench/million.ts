@@ -86,7 +86,7 @@ async function elapsedMs(action: () => Promise<unknown>): Promise<number> {
   return performance.now() - beganMs;
 }
 
-/** Time from a cold store to the first answered query, in a process of its own. */
+/** Time from a cold store to the first answered query, in its own process. */
 async function measureReopening({ root, tasks }: Pick<BenchHarness, 'root' | 'tasks'>): Promise<number> {
   const { project, task_id } = tasks[0]!;
   const script = ['--max-semi-space-size=64', '--import', 'tsx', 'bench/reopen.ts'];

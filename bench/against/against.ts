@@ -17,7 +17,7 @@ const MEASURES: readonly Measure<OperationCost>[] = [
   ['p99_ms', 'p99 ms', (value) => value.toFixed(2)],
 ];
 
-/** Compares the working tree with a commit on the file store, each in a process of its own. */
+/** Compares the working tree with a commit on the file store, each in its own process. */
 export async function benchAgainst(
   ref: string,
   workloads: readonly WorkloadName[],

@@ -4,7 +4,7 @@ import { claim, renew, submit } from '../cycles.js';
 import { harnessOn, newTempFolder } from '../harness.js';
 import { type DatabaseOperationCost, meterDatabase } from './database-meter.js';
 
-/** What one trial is given, as JSON in its argument. */
+/** The input of one trial, passed as JSON in its argument. */
 export interface DatabaseTrial {
   /** Folder of the compiled version. */
   readonly dist: string;

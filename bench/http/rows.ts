@@ -114,7 +114,7 @@ async function onFileStore<Result extends { readonly replies: FleetReplies }>(
   }
 }
 
-/** Measures a job queue on a database of its own. Its results are not verified: only figures are shown. */
+/** Measures a job queue on its own database. Its results are not verified: only figures are shown. */
 async function onQueue(
   name: string,
   part: BenchPart,

@@ -7,7 +7,7 @@ const ROUNDS = 5;
 interface Load {
   readonly paint_ms: number;
   readonly shown_ms: number;
-  /** As sent over the network. */
+  /** Bytes as sent over the network. */
   readonly file_bytes: number;
   readonly reply_bytes: number;
   readonly requests: number;

@@ -40,7 +40,7 @@ interface TestRunEnd {
 
 function run(job: TestRun, msMax: number | undefined): Promise<TestRunEnd> {
   const env = { ...process.env, GENESIS_MUTANT: JSON.stringify(job), NO_COLOR: '1' };
-  // A group of its own, so that a worker in an endless loop ends with its parent.
+  // A separate process group, so that a worker in an endless loop ends with its parent.
   const child = spawn(process.execPath, [VITEST, 'run', '--config', CONFIG, '--bail', '1', ...job.tests], {
     cwd: ROOT,
     env,

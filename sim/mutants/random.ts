@@ -8,8 +8,9 @@ import { mutantsOf } from './flips.js';
 import { type Mutant, mutate } from './mutant.js';
 import { importGraphOf, reachingTests } from './reaching-tests.js';
 
-/** Without what is executed by tests of its own only: fixtures and programs that tests start. */
+/** The folders whose files are mutated. */
 const FOLDERS = ['src/core', 'src/coordinator', 'src/stores/file'];
+/** Files that only their own tests execute: fixtures, and programs that tests start. */
 const NOT_MUTATED = /\.test\.ts$|\btesting\b|\.child\.ts$/;
 /** Ends a mutant that loops for ever. All tests of the unmodified code take less, also on a busy machine. */
 const TRIAL_MS_MAX = 10 * 60_000;

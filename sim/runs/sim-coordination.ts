@@ -84,7 +84,7 @@ export function simCoordination({
       if (!isCoordinationFailure(reply) && reply.success) knowledge.confirmed.add(reply.event_id);
       return reply;
     },
-    // Simulated projects go by what is reported: nothing waits for the evidence of a runner.
+    // Simulated projects accept reported results: no run waits for the evidence of a runner.
     proposeCandidate: withoutEvidence,
     explain: withoutEvidence,
     evidenceChanges: withoutEvidence,

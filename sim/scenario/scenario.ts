@@ -105,7 +105,7 @@ export function scenarioOf(options: SeedRunOptions): Scenario {
     lease_seconds,
     think_ms: rng.pick([1_000, 2_000, 4_000]),
     segment_bytes_max: rng.pick([5_000, 20_000, 60_000, 1_000_000]),
-    // From a stream of their own, so that the rest of a seed does not change.
+    // Drawn from a separate random stream, so that the rest of a seed does not change.
     direct_syncs_max: rng.fork('direct syncs').pick([0, 0, 1, 4]),
     wal_bytes_max: rng.fork('wal bytes').pick([2_000, 20_000, 1_000_000]),
     policy: policyFor(rng.fork('policy'), lease_seconds),
@@ -137,7 +137,7 @@ function limitsFor(rng: Rng, mode: Mode): Limits {
     min_lease_duration_seconds: 1,
     max_concurrent_claims: rng.pick([2, 3, 5, 100]),
     max_active_sessions: rng.pick([2, 3, 50, 50]),
-    // A task at this limit can never be completed, so liveness mode would wait for it in vain.
+    // A task at this limit can never be completed, so liveness mode would wait for it forever.
     max_generations_per_task: mode !== 'safety' ? 1_000_000 : rng.pick([6, 20, 1000]),
     session_idle_seconds: rng.pick([30, 900]),
   };

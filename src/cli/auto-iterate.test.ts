@@ -224,7 +224,7 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     looping.stop('SIGTERM');
     const ended = await looping.ended;
     expect(ended.code).toBe(130);
-    expect(ended.err).toContain('goes on from the last completed step');
+    expect(ended.err).toContain('continues from the last completed step');
   });
 
   it('skips an edge that cannot be run with --loop, unless the command line names it', async () => {

@@ -119,7 +119,7 @@ async function copyOf(source: string, label: string): Promise<string> {
 }
 
 await onProgram('bwrap', await missingSandbox(), () => {
-  test('a run that is killed at any of its events ends like one that was not', async () => {
+  test('a run that is killed at any of its events ends like a run that was not killed', async () => {
     const fresh = await newProject();
     const waiting = await copyOf(fresh, 'waiting');
     expect(await iterate(waiting)).toBe(3);

@@ -89,7 +89,7 @@ describe('under `evidence: verified` no edge converges', { timeout: 60_000 }, ()
     await expectOpen(/tests_pass: A runner ran it: fail\. 3 tests failed\./);
   });
 
-  it('if an agent signs evidence with a key of its own, or enrols that key, or records as a runner', async () => {
+  it('if an agent signs evidence with its own key, or enrols that key, or records as a runner', async () => {
     const { agent, runner, runnerClient, propose, submit, expectOpen } = await openProject();
     const { manifest, signedStatement } = await propose({ 'src/a.ts': 'x' });
     const own = new TestRunner();

@@ -11,7 +11,7 @@ export function unwrapReply<T>(reply: T | ApiProblem): T {
   return reply;
 }
 
-/** The server knows only the header; the CLI takes it from a variable. */
+/** The server's advice names the header; the CLI reads the token from a variable. */
 const TOKEN_ADVICE = [
   'Set GENESIS_TOKEN to the token of a valid key. An admin creates keys: gen key create.',
 ];

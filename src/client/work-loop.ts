@@ -146,7 +146,7 @@ export class WorkLoop {
         if (outcome?.accepted) await this.leaseEstimates.recordDuration(track, monotonicMs() - startedMs);
         if (outcome === null) await this.reportEnd(work, 'pending', 'the server has not answered');
       } else await this.releaseWork(work, lease, ended.error);
-      // An unanswered result is in the outbox, and if it is escalated again, so is its claim.
+      // An unanswered result is kept in the outbox. If the result is escalated again, its claim is kept too.
       if (escalation !== undefined) await this.escalated.remove(escalation);
     } finally {
       lease.end();

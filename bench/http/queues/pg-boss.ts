@@ -36,7 +36,7 @@ export async function measurePgBoss(load: QueueLoad): Promise<Record<PgBossRun, 
     queue: PgBossRun,
     run: (boss: PgBoss, queue: string, load: QueueLoad) => Promise<RunMeasurement>,
   ): Promise<RunMeasurement> => {
-    // A queue has a table of its own, so that the runs do not slow each other down.
+    // Each queue has its own table, so that the runs do not slow each other down.
     await boss.createQueue(queue);
     await enqueue(boss, queue, JOBS_WAITING_PER_SECOND[queue] * secondsWithWarmUp(load));
     return runAfterWarmUp(load, (load) => run(boss, queue, load));

@@ -19,9 +19,9 @@ const EFFECT_KINDS: ReadonlySet<ClaimEventKind | undefined> = new Set(Object.val
 /** Which call caused which event, and which call first confirmed it. */
 export interface CallEffects {
   readonly violations: readonly HistoryViolation[];
-  /** For an event: the first call that may have caused it. It did not happen before that call was invoked. */
+  /** For an event: the first call that may have caused it. The event did not happen before that call was invoked. */
   readonly causedBy: ReadonlyMap<EventEnvelope, RecordedCall>;
-  /** For an event: the first call that confirmed it. It had happened when that call returned. */
+  /** For an event: the first call that confirmed it. The event had happened when that call returned. */
   readonly acknowledgedBy: ReadonlyMap<EventEnvelope, RecordedCall>;
   readonly byRequest: ReadonlyMap<string, readonly EventEnvelope[]>;
 }

@@ -19,7 +19,7 @@ import { checksWithConfirmedCommand } from './confirmed-commands.js';
 import { withGapsInProcess } from './gaps-in-process.js';
 
 /**
- * Runs the deterministic checks on the drafts before they are submitted. Their results replace what was reported of the
+ * Runs the deterministic checks on the drafts before they are submitted. Their results replace reported results of the
  * same checks. Those that cannot be run here are named, and stay as reported.
  */
 export async function withRunChecks(

@@ -32,7 +32,7 @@ const replace = command('replace <key_id>', {
 });
 
 const revoke = command('revoke <key_id>', {
-  description: 'revoke an audit key; what it signs from now on does not count',
+  description: 'revoke an audit key; signatures that it makes from now on are invalid',
   options: REASON_OPTION,
   help: '\nExample:\n  gen audit revoke 5c0e1f7a2b3d4e6f --reason "it was copied"',
   async run(context, keyId, { reason }) {

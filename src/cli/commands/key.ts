@@ -76,7 +76,10 @@ const createKeyInStore = (
 /** Roles that may create further keys. */
 const KEY_CREATOR_ROLES: readonly Role[] = ['admin', 'operator'];
 
-/** The role to create. The first key closes an open server, so one that cannot create keys would lock everyone out. */
+/**
+ * The role to create. The first key closes an open server, so a first key that cannot create keys would lock out all
+ * users.
+ */
 async function firstKeyRole(
   context: CommandContext,
   role: Role,

@@ -30,7 +30,7 @@ const MIGRATE_OPTIONS = {
 } as const;
 type MigrateOptions = OptionsOf<typeof MIGRATE_OPTIONS>;
 
-/** What one store needs, or what the migration did to it. */
+/** The steps that one store needs, or that the migration has applied. */
 interface StoreMigrationReport {
   readonly store: string;
   readonly found: number;

@@ -59,7 +59,7 @@ const exportCommand = command('export', {
   },
 });
 
-/** The lines of the family's format; null for what has no line there. */
+/** The lines of an event in the family's format; null if it has none. */
 async function familyText(): Promise<(line: ArchiveLine) => string | null> {
   const { FamilyLogWriter } = await import('../../core/methodology/family-log.js');
   const { parseMethodology } = await import('../../core/methodology/definition/read-methodology.js');

@@ -37,7 +37,7 @@ Examples:
   },
 });
 
-/** The machine that a run of the edge goes by: of a feature, or of any with the default profile. */
+/** The state machine of a run of the edge: for a feature, or for any feature with the default profile. */
 async function printMachine(
   context: CommandContext,
   edge: string | undefined,

@@ -20,7 +20,7 @@ export interface InjectedFaults {
 const KILL_AFTER_RESULTS = 2;
 const FREEZE_AFTER_RESULTS = 4;
 
-/** What is done to an agent, and the note that it leaves in the log before. */
+/** A fault for an agent, and the note that the agent writes to the log before it. */
 const KILL = {
   signal: 'SIGKILL',
   done: 'killed',

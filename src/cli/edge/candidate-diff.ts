@@ -14,7 +14,7 @@ export interface FileDiff {
   readonly change: 'added' | 'changed' | 'same';
   /** A unified diff; null if the file is only named. */
   readonly diff: string | null;
-  /** Why there is no diff, or not all of it. */
+  /** Why there is no diff, or only a part of it. */
   readonly note: string | null;
 }
 

@@ -1,6 +1,6 @@
 import type { Genesis } from '../../client/index.js';
 
-/** The stream tells of new evidence only: this also finds that a runner was revoked. */
+/** The stream reports new evidence only; rereading also detects that a runner was revoked. */
 const REREAD_MS = 10_000;
 
 /**

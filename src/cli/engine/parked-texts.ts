@@ -12,7 +12,7 @@ import { fileBytes, textsOf } from './draft-files.js';
 import { fetchEvents } from './fetch-events.js';
 import { lastCandidate } from './promoted-files.js';
 
-/** Of each kind. Older attempts tell less. */
+/** Maximum number of attempts of each kind. Older attempts are less useful. */
 const ATTEMPTS_MAX = 3;
 const FILES_MAX = 20;
 const TEXT_CHARS_MAX = 16 * 1024;
@@ -106,7 +106,7 @@ async function fileTexts(
   return files.map((file) => ({ name: `${name}: ${file.name}`, text: file.text }));
 }
 
-/** The first texts in full; each is cut at its limit, and what comes after the total is left out. */
+/** The first texts, each cut at its limit; texts beyond the total limit are left out. */
 function limitTexts(texts: readonly PromptText[]): PromptText[] {
   const kept: PromptText[] = [];
   let left = TOTAL_CHARS_MAX;

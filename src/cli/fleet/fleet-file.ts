@@ -85,7 +85,7 @@ function toGroup(input: GroupInput): AgentGroup {
   };
 }
 
-/** What the schema of one group cannot tell: names that are given twice, and too many agents together. */
+/** Checks that go beyond the schema of one group: duplicate names, and too many agents in total. */
 function checkAgents(groups: readonly GroupInput[], faults: FleetFaults): void {
   const names = new Set<string>();
   for (const [at, { name, kind, tracks }] of groups.entries()) {
@@ -111,7 +111,7 @@ class FleetFaults implements ShapeFaultSink {
   ) {}
 
   add(code: 'BAD_VALUE' | 'UNKNOWN_FIELD', path: DocumentPath, message: string): void {
-    // Without the words of the validator: what is expected says more.
+    // Omits the message of the validator: the expected value says more.
     const plain = message
       .replace(/ is not valid: .*$/s, ' is not valid.')
       .replace('; check its spelling', '');

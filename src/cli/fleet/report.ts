@@ -5,7 +5,7 @@ import type { AgentProgress, FleetProgress, RefusedResult } from './fleet-progre
 import { leftText, type OpenWork } from './open-work.js';
 import type { KeptWorktree } from './worktree.js';
 
-/** Who did what, what was refused, what is left. */
+/** The report of a fleet: the results of each agent, refusals, and open work. */
 export interface FleetReport {
   readonly agents: readonly (Omit<AgentProgress, 'claim'> & {
     readonly agent_id: string;

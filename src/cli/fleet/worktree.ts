@@ -55,7 +55,7 @@ export class AgentWorktree {
     return existsSync(started) ? started : this.folder;
   }
 
-  /** Removes it if it has nothing that the repository does not have. Otherwise says what it has. */
+  /** Removes the worktree if everything in it is also in the repository. Otherwise returns what it contains. */
   async finish(): Promise<KeptWorktree | null> {
     const { root } = this.repository;
     const hasFolder = existsSync(this.folder);

@@ -59,7 +59,7 @@ export async function importForeignFile(context: CommandContext, request: Foreig
 }
 
 const TRUST_ADVICE =
-  'What it says has converged is shown, and decides nothing. To see what you can make authoritative: gen import --trust-imports --dry-run';
+  'The convergences that it reports are shown, but decide nothing. To see what you can make authoritative: gen import --trust-imports --dry-run';
 
 /** Whether this is the path of the workspace's own log. */
 const isLogOf = (workspace: Workspace | null, file: string): workspace is Workspace =>

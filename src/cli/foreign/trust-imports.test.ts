@@ -68,7 +68,7 @@ describe('gen import --trust-imports', () => {
     expect(await runOk(terminal, 'verify')).toContain('Every invariant holds');
   });
 
-  it('trusts what was imported before, and a dry run only says so', async () => {
+  it('trusts earlier imports, and a dry run only reports them', async () => {
     const terminal = await openWorkspace();
     const preview = await runOk(terminal, ...IMPORT, '--trust-imports', '--dry-run');
     expect(preview).toContain(`The log reports 3 edges as converged: ${FIRST}, REQ-F-FORGED-001`);

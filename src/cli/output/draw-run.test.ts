@@ -42,7 +42,7 @@ describe('the drawing of a run', () => {
     ]);
   });
 
-  it('marks what is done, where it stands, and results as they come', () => {
+  it('marks finished states, the current state, and results as they arrive', () => {
     const checked = enterStates(START, ...BEFORE_CHECKS);
     expect(drawnLines(checked)).toContain('  ✓ ConstructCandidate');
     expect(drawnLines(checked)).toContain('  ● DeterministicChecks');
@@ -61,7 +61,7 @@ describe('the drawing of a run', () => {
     );
   });
 
-  it('begins the next iteration anew, and keeps the delta', () => {
+  it('resets the marks for the next iteration, and keeps the delta', () => {
     const failed = endStep(
       enterStates(START, ...BEFORE_CHECKS),
       endedStep('Check: tests_pass', 'tests_pass', { result: 'fail', blocks: true }),

@@ -20,7 +20,7 @@ export const isScreen = ({ io, is_json }: CommandContext): boolean =>
   io.columns !== null && !is_json && io.env.TERM !== 'dumb';
 
 export function reportStopped(context: CommandContext): void {
-  context.printNotice('Stopped. The same command goes on from the last completed step.');
+  context.printNotice('Stopped. The same command continues from the last completed step.');
   context.exit_code = EXIT.stopped;
 }
 

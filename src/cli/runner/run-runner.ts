@@ -41,7 +41,7 @@ export interface RunnerOptions {
   readonly is_once: boolean;
 }
 
-/** Takes candidates, runs their checks, and signs and records what they came to, until it is stopped or revoked. */
+/** Takes candidates, runs their checks, and signs and records the results, until it is stopped or revoked. */
 export async function runRunner(context: CommandContext, options: RunnerOptions): Promise<void> {
   const key = await readRunnerKey(options.key_file);
   await assertBase(options.base);

@@ -31,7 +31,7 @@ export class AuditRecords {
   readonly tileRoots: Uint8Array[] = [];
   /** The number of tiles that checkpoints list. */
   tilesListed = 0;
-  /** What is wrong with a checkpoint of the log; null if nothing is. */
+  /** The fault of a checkpoint of the log; null if there is none. */
   alarm: string | null = null;
   /** Positions of audit events after what the last checkpoint covers: they do not make a new checkpoint due. */
   private ownPositions: number[] = [];
@@ -50,7 +50,7 @@ export class AuditRecords {
     return position - (this.last?.position ?? 0) > this.ownPositions.length;
   }
 
-  /** Reads what was added since. Calls take turns: an event must not be applied twice. */
+  /** Reads the events added since the last call. Calls take turns: an event must not be applied twice. */
   read(): Promise<void> {
     this.lastRead = this.lastRead.catch(() => {}).then(() => this.readNew());
     return this.lastRead;

@@ -24,7 +24,7 @@ export class AuditService {
   private readonly audits = new WeakMap<Project, ProjectAudit>();
   private readonly stopTimer: () => void;
 
-  /** Without options nothing is written; what the log has is still answered. */
+  /** Without options nothing is written, but queries about existing checkpoints are answered. */
   constructor(
     private readonly projects: Projects,
     private readonly environment: Environment,
@@ -45,7 +45,7 @@ export class AuditService {
     this.stopTimer();
   }
 
-  /** Covers what has no checkpoint yet. */
+  /** Covers the events that have no checkpoint yet. */
   async checkpoint(): Promise<void> {
     const { options } = this;
     if (options === null) return;
@@ -145,7 +145,7 @@ export class AuditService {
     return this.changeKeys(projectKey, 'replace', body, caller);
   }
 
-  /** Ends a key: what it signs from now on does not count. */
+  /** Ends a key: signatures that it makes from now on are invalid. */
   async revokeKey(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<AuditKeyResult> {
     return this.changeKeys(projectKey, 'revoke', body, caller);
   }

@@ -22,11 +22,14 @@ export class SinkDelivery {
     private readonly projectKey: ProjectKey,
     private readonly records: AuditRecords,
     private readonly sink: AuditSink,
-    /** Only their checkpoints are sent: an anchor vouches for its key, and anyone may have enrolled another. */
+    /**
+     * Only checkpoints of these keys are sent: an anchor vouches for its key, and any writer to the log may have
+     * enrolled another key.
+     */
     private readonly ownKeys: ReadonlySet<string>,
   ) {}
 
-  /** Sends what is new, unless the sink is being given time to recover. Never rejects. */
+  /** Sends new checkpoints, unless the sink pauses after a failure. Never rejects. */
   deliver(nowMs: number): Promise<void> {
     if (nowMs < this.notBeforeMs) return Promise.resolve();
     this.running ??= this.sendAll()

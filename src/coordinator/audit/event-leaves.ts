@@ -60,7 +60,7 @@ export class EventLeaves {
     return found;
   }
 
-  /** The digests of payloads before retention redacted them. Reads what was added since. */
+  /** The digests of payloads before retention redacted them. Reads the events added since the last call. */
   private async readOriginals(): Promise<OriginalDigests> {
     const range = { subject: HISTORY_SUBJECT, after: this.originalsPosition };
     await this.history.forEach(this.projectKey, range, (event) => {

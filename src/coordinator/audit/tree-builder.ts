@@ -51,7 +51,7 @@ export class TreeBuilder {
     return this.waiting[0]?.firstPosition ?? null;
   }
 
-  /** Adds consecutive leaves. Those that it has are skipped; after a gap they wait until it is filled. */
+  /** Adds consecutive leaves. Known leaves are skipped; leaves after a gap wait until the gap is filled. */
   addLeaves(firstPosition: number, leafHashes: readonly string[]): void {
     if (firstPosition > this.size + 1) this.keepWaiting({ firstPosition, leafHashes });
     else this.append(firstPosition, leafHashes);

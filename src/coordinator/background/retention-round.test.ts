@@ -163,7 +163,7 @@ forEachStore('retention of unused projects', (open, name) => {
     await untilRedacted(harness, projectNamed('b'));
   });
 
-  test('does not read again what has not changed', async () => {
+  test('does not read unchanged projects again', async () => {
     const harness = await restartedAfter(91);
     expect(await harness.coordinator.redactIdleHistory()).toBe(1);
     harness.advance(DAY_S);

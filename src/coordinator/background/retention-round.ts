@@ -14,9 +14,9 @@ const FINISHED_MAX = 100_000;
 /** The events that a run may write: records of redactions, and a checkpoint. */
 const OWN_EVENTS_MAX = 100;
 
-/** What was looked at in a project. */
+/** The progress of retention in a project. */
 interface FinishedProject {
-  /** The position of the log then. If it has grown, heads may no longer need what they needed. */
+  /** The position of the log at that time. If the log has grown, heads may no longer need some old events. */
   readonly log_position: number;
   /** Every event up to here was old, or came before one that was. */
   readonly position: number;

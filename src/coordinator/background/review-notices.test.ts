@@ -92,7 +92,7 @@ forEachStore('notices of reviews', (open) => {
     expect(await recordedNoticeEvents()).toEqual(['review_notified requested 0']);
   });
 
-  test('skip what was missed: after a long interruption only the current one is sent', async () => {
+  test('skip missed notices: after a long interruption only the current notice is sent', async () => {
     const { receiver, harness } = await openWaiting();
     await runRound(harness, 5 * DAY);
     expect(receiver.kinds).toEqual(['reminder 2']);

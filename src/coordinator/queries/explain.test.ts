@@ -85,7 +85,7 @@ forEachStore('explain', (open) => {
     expect(unwrap(await coordinator.queries.explain(P, EDGE)).why[0]?.says).toContain('silent since');
   });
 
-  test('knows a task that was removed from the plan, and not one that was never in it', async () => {
+  test('explains a task that was removed from the plan, but not a task that was never in it', async () => {
     const { coordinator, denialRules } = await openWithPlan();
     await coordinator.decisions.operate(P, B, 'hold', { expected_generation: 0, reason: 'x' });
     unwrap(await coordinator.plans.put(P, planOf(A)));

@@ -303,7 +303,7 @@ export class Queries {
   }
 }
 
-/** The log has the count only now and then; of the current generation this coordinator may know a later one. */
+/** The log records the count only occasionally; for the current generation this coordinator may know a higher count. */
 function refusedCount(view: DecisionView, subject: string, refusals: RefusalCounts): number {
   const { generation } = view.peekHead(subject);
   const logged = refusals.totalOf(generation);

@@ -72,7 +72,7 @@ export class SettingsService {
     const { request_id: _, signature: __, ...change } = fields;
     return catchStoreErrors(async () => {
       const tenant = await this.projects.tenantLimits(tenantId);
-      // Only what was set is recorded, so that the rest follows the defaults of the server.
+      // Only values that were set are recorded, so that the others follow the defaults of the server.
       const changedSettings = () => {
         const record = { ...tenant.changedLimits(), ...withoutUndefined(change) };
         return { record, settings: { ...tenant.currentLimits(), ...record } };

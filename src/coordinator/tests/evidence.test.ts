@@ -65,7 +65,7 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
     expect(unwrap(await coordinator.evidence.listCandidates(P)).candidates).toEqual([]);
   });
 
-  test('does not converge by the word of its agent, and says that no runner is enrolled', async () => {
+  test('does not converge on the reports of its agent alone, and says that no runner is enrolled', async () => {
     const { propose, submissionRefusal } = await openVerified({ isEnrolled: false });
     const { manifest } = await propose();
     expect(await submissionRefusal(manifest)).toEqual([
@@ -225,7 +225,7 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
     expect(await submit(manifest)).toMatchObject({ accepted: true });
   });
 
-  test('converges with a new test of its own, without a human', async () => {
+  test('converges with a new test that its agent adds, without a human', async () => {
     const { propose, record, submit } = await openVerified();
     const { manifest, signedStatement } = await propose({ ...NEW_FILE, 'src/cart.test.ts': 'x' });
     await record(signedStatement());
@@ -252,7 +252,7 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
     expect(await submit(manifest)).toMatchObject({ accepted: true });
   });
 
-  test('keeps what was recorded over a restart', async () => {
+  test('keeps recorded evidence over a restart', async () => {
     const { harness, propose, record, agent } = await openVerified();
     const { manifest, signedStatement } = await propose();
     await record(signedStatement());

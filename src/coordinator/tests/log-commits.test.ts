@@ -95,7 +95,7 @@ test('a failed write takes back the grant and everything that was decided on it'
   });
 });
 
-test('a query about settings returns nothing that is not durable', async () => {
+test('a query about settings returns only durable values', async () => {
   const { coordinator, holdWrites, allowWrites } = await openOnFaultyDisk();
   const release = holdWrites();
   const changed = coordinator.settings.putPolicy(P, { max_attempts: 2 });
@@ -122,7 +122,7 @@ test('a command that follows a change of policy in the same batch is decided und
   expect(Date.parse(claim.expires_at) - Date.parse(claim.claimed_at)).toBe(100_000);
 });
 
-test('a command is decided on what was written bypassing the project’s queue', async () => {
+test('a command is decided on a state that includes writes which bypassed the project’s queue', async () => {
   const { coordinator, store } = await openOnFaultyDisk();
   expect(await coordinator.claims.claimTask(P, claimOf(A))).toMatchObject({ reason: 'GRANTED' });
   const another = await Coordinator.open({ store });

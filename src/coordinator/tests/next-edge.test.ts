@@ -30,7 +30,7 @@ forEachStore('next with edges', (open) => {
     expect(granted.briefing?.handle.task_id).toBe(best);
   });
 
-  test('hands out tasks alone unless it is asked for edges, and says that there are some', async () => {
+  test('returns only tasks unless it is asked for edges, and says that there are edges', async () => {
     const { harness, agents } = await openConfigured();
     const nothing = await agents[0].next();
     expect(nothing).toMatchObject({ reason: 'NOTHING_READY', waiting_for: [], done: false });

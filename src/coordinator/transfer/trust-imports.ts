@@ -28,7 +28,7 @@ export const SKIPPED_MAX = 100;
 /** Maximum number of events read at the same time. */
 const PARALLEL_READS_MAX = 25;
 
-/** What one call works with: the edges to trust, and what it reports of the others. */
+/** The selection of one call: the edges to trust, and its report about the others. */
 interface Selection {
   readonly chosen: ImportedConvergence[];
   readonly skipped: SkippedImport[];

@@ -15,7 +15,7 @@ export type AnchorCode =
   | 'DIFFERS'
   /** The log is of an earlier incarnation than the anchor: it went back in time. */
   | 'LOWER_INCARNATION'
-  /** The root agrees, but the log does not know the key that signed the anchor. */
+  /** The root agrees, but the key that signed the anchor is not enrolled in the log. */
   | 'UNKNOWN_KEY'
   | 'AGREES';
 
@@ -26,7 +26,7 @@ export interface AnchorResult {
   readonly detail: string;
 }
 
-/** What is known of the log at its end. */
+/** The state of the log after its last event. */
 export interface AuditedEnd {
   readonly size: number;
   readonly incarnation: number;

@@ -338,7 +338,7 @@ describe('a log and its anchors', () => {
     expect(faultCodes(auditEvents(copy.events))).toEqual([[1002, 'UNSIGNED_RECORD']]);
   });
 
-  it('vouch for the keys before them: one that is enrolled later without their signature is named', () => {
+  it('vouch for the keys before them: a key that is enrolled later without their signature is named', () => {
     const copy = new AuditedLog(PROJECT, log.signer);
     for (const event of log.events) copy.repeat(event);
     const other = newSigner();

@@ -46,11 +46,11 @@ export interface LogAuditReport {
   readonly faults: readonly AuditFault[];
   readonly fault_count: number;
   readonly anchors: readonly AnchorResult[];
-  /** Keys that neither an anchor nor a key of one vouches for: anyone who can write to the log can enrol one. */
+  /** Keys that no anchor vouches for, directly or through a rotation. Every writer to the log can enrol a key. */
   readonly unvouched_keys: readonly EnrolledAt[];
   /** Losses of history that an operator accepted and signed. */
   readonly losses: readonly RecordedLoss[];
-  /** The first event that is not what was signed comes after `after`, and not after `upto`. */
+  /** The first event that differs from what was signed is after position `after`, up to and including `upto`. */
   readonly differs_between: { readonly after: number; readonly upto: number } | null;
 }
 
@@ -123,7 +123,7 @@ export class LogAudit {
     this.anchors.visit(this.trees.size, () => this.trees.root());
   }
 
-  /** Those of another subject have no effect for a coordinator either. */
+  /** Key events of another subject have no effect in a coordinator either. */
   private applyAuditEvent(event: EventEnvelope): void {
     const fault = this.keys.apply(event);
     if (fault !== null) this.report(fault.position, fault.code, fault.detail);
@@ -154,8 +154,8 @@ export class LogAudit {
   }
 
   /**
-   * Checkpoints of the log narrow what anchors show only if one of them differs: if all agree, the one who changed the log
-   * has signed them again, and they say nothing about where.
+   * Checkpoints of the log help to locate a difference only if one of them differs from the events. If all agree, the
+   * log was signed again after the change, so they do not locate it.
    */
   private differsBetween(losses: readonly RecordedLoss[]): LogAuditReport['differs_between'] {
     const anchors = this.anchors.agreementBounds(losses);
@@ -230,7 +230,7 @@ export class LogAudit {
     if (this.contradictions.length < FAULTS_KEPT) this.contradictions.push({ at, statement });
   }
 
-  /** An anchor vouches for its key, and a trusted key for the one that it is rotated to. */
+  /** An anchor vouches for its key, and a trusted key vouches for its successor. */
   private addKey({ payload, position }: EventEnvelope): void {
     const key = keyEnrolledPayload.parse(payload);
     const { key_id } = key;

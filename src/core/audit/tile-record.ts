@@ -15,7 +15,7 @@ export class TileRecord {
     this.roots.set(index, toBase64url(root));
   }
 
-  /** What is wrong with the tiles of a checkpoint, whose root is right; null if nothing is. */
+  /** The fault of the tiles of a checkpoint whose root is right; null if there is none. */
   faultOf({ position, tiles }: Checkpoint): string | null {
     const { first, roots } = tiles;
     const end = first + roots.length;

@@ -48,7 +48,7 @@ export function isLapsed(head: Head, nowMs: number, rules: Rules): boolean {
   return claim.state === 'EXPIRED' || (isOpenClaim(claim) && nowMs >= lapsesAtMs(claim, rules));
 }
 
-/** Whether the lease has run out for everybody else, including the allowed clock skew. */
+/** Whether other agents may treat the lease as ended; the allowed clock skew is included. */
 export const canTakeOver = (head: Head, nowMs: number, rules: Rules): boolean =>
   isLapsed(head, nowMs - rules.skew_margin_ms, rules);
 

@@ -117,5 +117,8 @@ export const auditOperations = {
     body: json(z.strictObject(mutationFields)),
     reply: logVerification,
   },
-  audit_revoke_key: keyOperation('revoke', 'Revoke an audit key; what it signs from now on does not count'),
+  audit_revoke_key: keyOperation(
+    'revoke',
+    'Revoke an audit key; signatures that it makes from now on are invalid',
+  ),
 } as const satisfies ApiOperations;

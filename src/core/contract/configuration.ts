@@ -27,7 +27,7 @@ export const configureResult = withName(
     warnings: z.array(configFault),
     faults: z
       .array(configFault)
-      .describe('what is wrong in single files: what depends on them is refused, the rest is in effect'),
+      .describe('faults of single files: work that depends on these files is refused, the rest is in effect'),
   }),
 );
 export type ConfigureResult = ReplyOf<typeof configureResult>;

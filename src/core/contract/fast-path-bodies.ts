@@ -46,8 +46,8 @@ const leaseFields = { lease_duration_seconds: integerCheck(1, LEASE_SECONDS_MAX)
 const handleFields = { task_id: textCheck(200), session_id: idCheck, claim_id: textCheck(64) };
 
 /**
- * Reads an object that has the required fields of a schema and no others than those with a check. The fields come in
- * the schema's order, because the digest of a request depends on it.
+ * Reads an object that has the required fields of a schema and only fields that have a check. The fields come in the
+ * schema's order, because the digest of a request depends on it.
  */
 function bodyReader({ shape }: z.ZodObject, checks: Readonly<Record<string, FieldCheck>>): BodyReader {
   const fields = Object.keys(shape)

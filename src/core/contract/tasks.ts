@@ -59,7 +59,7 @@ const taskFilter = z.strictObject({
   ...atField,
 });
 
-/** `session_id`: for which session. It is told what it holds itself. */
+/** `session_id`: the session that asks. The reply says whether that session holds the work. */
 const explainQuery = z.strictObject({ session_id: sessionIdSchema.exactOptional() });
 
 const operatorFields = { expected_generation: generation, reason: boundedText(2000), ...mutationFields };

@@ -1,6 +1,6 @@
 import type { CheckOutcome } from './check-outcome.js';
 
-/** What is known of a command that has ended, and of its report. */
+/** How a command ended, and what its report contains. */
 export interface CommandFacts {
   readonly exit_code: number | null;
   readonly signal: string | null;
@@ -8,14 +8,14 @@ export interface CommandFacts {
   readonly stopped: string | null;
   /** Why it did not start; null if it did. */
   readonly not_started: string | null;
-  /** What else a person should know, such as a full disk. */
+  /** An additional remark for a person, such as a full disk. */
   readonly remark: string | null;
   readonly report: ReportFacts;
 }
 
 export type ReportFacts =
   | { readonly kind: 'none' }
-  /** It is missing, too large, or not of its format. */
+  /** The report is missing, too large, or in another format. */
   | { readonly kind: 'unusable'; readonly says: string }
   | { readonly kind: 'read'; readonly counts: ReportCounts; readonly minimum_percent: number | null };
 
@@ -29,7 +29,7 @@ export interface ReportCounts {
 
 export type CheckVerdict = Pick<CheckOutcome, 'result' | 'says'>;
 
-/** Exit codes by which shells say that a program does not exist, or is none. */
+/** Exit codes of a shell if a program does not exist or is not executable. */
 const NOT_A_PROGRAM = [126, 127];
 
 /** A check passes if its exit code is 0 and its report, where it has one, proves it. */

@@ -96,7 +96,10 @@ function compileBranch(check: EffectiveCheck, parts: TierParts): StateMachine {
   };
 }
 
-/** The outcome of a check that could not be run. A template cannot put texts together, so the name of the error says why. */
+/**
+ * The outcome of a check that could not be run. A template cannot join texts, so the name of the error states the
+ * reason.
+ */
 const errorOutcome = ({ name, type, required }: EffectiveCheck): PayloadTemplate => ({
   name,
   type,

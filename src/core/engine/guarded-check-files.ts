@@ -13,7 +13,7 @@ import { caseFoldedPath } from '../methodology/definition/guarded-paths.js';
 
 export interface ChangedFile {
   readonly path: string;
-  /** It did not exist when the work began. */
+  /** The file did not exist when the work began. */
   readonly is_new: boolean;
 }
 

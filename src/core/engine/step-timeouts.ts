@@ -14,10 +14,10 @@ const GRACE_SECONDS = 10;
 const SHORT_STEP_SECONDS = 20;
 /** Steps that copy files. */
 const FILES_STEP_SECONDS = 60;
-/** Nothing waits longer on Step Functions. */
+/** The longest wait that Step Functions allows. */
 const WAIT_SECONDS_MAX = 365 * 86_400;
 
-/** Runners take one candidate after the other: how long this one may wait for its turn. */
+/** How long a candidate may wait for its turn, because runners take one candidate after another. */
 const QUEUE_SECONDS = 900;
 
 const checkOwnSeconds = ({ timeout_seconds }: EffectiveCheck): number =>

@@ -180,7 +180,7 @@ export const claimPayloadSchemas = {
     rejection_reason: name,
     work_lost: z.boolean(),
     parked: z.boolean(),
-    /** Present if the sender did not prove to be the agent of a grant; `session_id` is then only what it claimed. */
+    /** Present if the sender did not prove to be the agent of a grant; the `session_id` is then unverified. */
     verified: z.literal(false).exactOptional(),
     /** NOT_CONVERGED: the names of the first checks that did not pass. */
     failing: z.array(name).max(FAILING_LISTED_MAX).readonly().exactOptional(),

@@ -22,7 +22,7 @@ export interface PlannedTask {
 
 const EMPTY: readonly string[] = [];
 
-/** Requests are validated, and the log contains only what was. */
+/** Requests are validated, so the log contains only valid tasks. */
 export function validTaskId(id: string): TaskId {
   const parsed = parseTaskId(id);
   if (!parsed.ok) throw new Error(`A task with an invalid id passed validation. ${parsed.message}`);

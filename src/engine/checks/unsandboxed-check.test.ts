@@ -18,7 +18,7 @@ async function run(check: ReturnType<typeof shellCheck>, files: Readonly<Record<
   return { ...outcome, copy, text: Buffer.from(output).toString('utf8') };
 }
 
-it('runs on a copy of its own with a clean environment', async () => {
+it('runs on its own copy with a clean environment', async () => {
   process.env.CHECK_TEST_SECRET = 'hush-9120';
   onTestFinished(() => {
     delete process.env.CHECK_TEST_SECRET;

@@ -8,7 +8,7 @@ export interface AgentOutput {
   /** Null: it names none. */
   readonly session: string | null;
   readonly cost: Omit<Cost, 'seconds'>;
-  /** It reports itself that it failed. */
+  /** The agent reports that it failed. */
   readonly is_error: boolean;
 }
 

@@ -59,7 +59,7 @@ it('reports cost and session from the JSON output of the agent', async () => {
   expect(cost).toMatchObject({ output_tokens: 9, usd: 0.5 });
 });
 
-it('gives each run of an agent that names no session one of its own', async () => {
+it('gives each run of an agent without a session a separate session', async () => {
   const [first, second] = [await construct(''), await construct('')];
   expect(first.constructed_by).not.toBe(second.constructed_by);
 });

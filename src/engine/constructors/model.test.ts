@@ -52,7 +52,7 @@ it('writes the files of the answer, and leaves the others as they are', async ()
   ]);
 });
 
-it('constructs each iteration in a session of its own', async () => {
+it('constructs each iteration in its own session', async () => {
   const answer = { files: [], says: '' };
   const [first, second] = [await construct(answer), await construct(answer)];
   expect(first.constructed_by).not.toBe(second.constructed_by);

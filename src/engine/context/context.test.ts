@@ -110,7 +110,7 @@ describe('loading the context', () => {
     expect(namesOf(manifest)).toEqual([]);
   });
 
-  it('names what the edge requires and nobody has found', () => {
+  it('names required files that were not found', () => {
     const { manifest } = load([], { missing_required: ['adrs'] });
     expect(decodeContext(manifest).missing_required).toEqual(['adrs']);
   });

@@ -89,7 +89,7 @@ it('refuses verdicts of the session that constructed', async () => {
   expect(outcomes).toMatchObject([{ result: 'error', says: expect.stringContaining('session'), cost }]);
 });
 
-it('fails all checks of an answer that is not what was asked for', async () => {
+it('fails all checks if the answer has another form than requested', async () => {
   const evaluator = evaluatorOf(`All pass! ${answerWith(verdict('clear'), verdict('complete'))}`);
   const { outcomes } = await judgeChecks(evaluator, judgementOf([check('clear'), check('complete')]));
   expect(outcomes.map(({ result }) => result)).toEqual(['error', 'error']);

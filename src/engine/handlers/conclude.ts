@@ -76,7 +76,7 @@ async function reportIteration(
   verdict: Omit<IterationVerdict, 'findings'>,
   outcomes: readonly CheckOutcome[],
 ): Promise<void> {
-  // An approved candidate is the result already: the acceptance tells of the iteration.
+  // An approved candidate is already the result: its acceptance reports the iteration.
   if (data.human?.decision === 'APPROVED') return;
   const { claim_id, ...author } = claimOf(data);
   // A rejection has ended the claim.

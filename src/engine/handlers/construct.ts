@@ -44,7 +44,7 @@ export async function constructCandidate(services: EngineServices, call: StepCal
   };
 }
 
-/** A run goes by one configuration: checks that change under it would judge something else. */
+/** A run uses one configuration: checks that change during the run would judge something else. */
 async function assertUnchanged(
   services: EngineServices,
   plan: EdgePlan,

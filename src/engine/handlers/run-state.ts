@@ -26,7 +26,7 @@ export const readJson = async (blobs: RunBlobs, reference: BlobReference): Promi
 export const putJson = (blobs: RunBlobs, value: unknown): Promise<BlobReference> =>
   blobs.put(Buffer.from(JSON.stringify(value)));
 
-/** The plan that the run goes by. Only the engine writes it, under its digest. */
+/** The edge plan of the run. Only the engine writes it, under its digest. */
 export const edgePlanOf = async (blobs: RunBlobs, data: RunData): Promise<EdgePlan> =>
   (await readJson(blobs, requiredPart(data, 'config').plan)) as EdgePlan;
 

@@ -81,7 +81,7 @@ async function currentOutcomes(
   if (unknown !== undefined)
     throw engineError(
       'configChanged',
-      `The coordinator does not know the check ${unknown}. Bring the configuration to it first: gen init`,
+      `The coordinator does not know the check ${unknown}. Send it the current configuration first: gen init`,
     );
   return names.every((name) => outcomes.some((outcome) => outcome.name === name)) ? outcomes : null;
 }

@@ -180,7 +180,7 @@ describe('a catcher', () => {
     expect(outcome.status).toBe('SUCCEEDED');
   });
 
-  it('catches what is wrong with the paths of its state, and is not subject to its output path', async () => {
+  it('catches errors in the paths of its state, and is not subject to its output path', async () => {
     const host = new ScriptedHost({ work: () => 'done' });
     const Catch = [{ ErrorEquals: ['States.ALL'], ResultPath: '$.e', Next: 'Caught' }];
     const workAndCaught = (fields: object): Record<string, MachineState> => ({
@@ -199,7 +199,7 @@ describe('a catcher', () => {
     );
   });
 
-  it('does not catch what it does not name', async () => {
+  it('does not catch errors that it does not name', async () => {
     const { outcome } = await runTask(['Bad'], [], [{ ErrorEquals: ['Other'], Next: 'Caught' }]);
     expect(outcome).toEqual({ status: 'FAILED', error: 'Bad', cause: 'call 0' });
   });

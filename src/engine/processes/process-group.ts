@@ -26,7 +26,7 @@ export interface GroupOptions {
 export interface GroupExit {
   /** By the shell's convention: 128 plus the signal number if a signal ended it. */
   readonly exit_code: number;
-  /** The end of what it printed. */
+  /** The end of the program's output. */
   readonly stdout: string;
   readonly stderr: string;
 }

@@ -246,7 +246,7 @@ forEachStore('a run of an edge', (open) => {
     expect((await typesIn(harness)).filter((type) => type === 'edge_converged')).toHaveLength(1);
   });
 
-  test('begins another run when a rejected candidate was let go on, instead of asking about it again', async () => {
+  test('begins another run after the hold on a rejected candidate was lifted, instead of asking for a review again', async () => {
     const harness = await openConfigured(open, true);
     const trace = newTrace();
     const plan = { ...HUMAN_PLAN, max_iterations: 1 };
@@ -265,7 +265,7 @@ forEachStore('a run of an edge', (open) => {
     expect(next).toMatchObject({ status: 'WAITING', retry_of: rejected?.run_id });
   });
 
-  test('goes by a request for changes although another executor has taken the edge over since', async () => {
+  test('follows a request for changes although another executor has taken over the edge', async () => {
     const harness = await openConfigured(open, true);
     unwrap(await harness.coordinator.settings.putPolicy(P, { stale_policy: 'takeover' }));
     const trace = newTrace();
@@ -390,7 +390,7 @@ forEachStore('a run of an edge', (open) => {
     expect(prompts.map((bytes) => Buffer.from(bytes ?? []).includes(FEATURE))).toEqual([true, true]);
   });
 
-  test('tells its host of each step', async () => {
+  test('reports each step to its host', async () => {
     const harness = await openConfigured(open);
     const steps: string[] = [];
     const host: RunHost = {
@@ -403,7 +403,7 @@ forEachStore('a run of an edge', (open) => {
     expect(steps).toEqual(['1 tests_pass fail', '2 tests_pass pass']);
   });
 
-  test('tells its host which states an earlier execution has completed', async () => {
+  test('reports to its host which states an earlier execution has completed', async () => {
     const harness = await openConfigured(open, true);
     const execute = async (): Promise<string[]> => {
       const states: string[] = [];

@@ -57,8 +57,8 @@ export type RunEnd =
   | { readonly status: 'CLAIM_LOST'; readonly run_id: string; readonly says: string };
 
 /**
- * Runs an edge until it converges, waits for a person or is handed to one. Claims it first; a run that was cut off goes
- * on from its last completed step, under the claim that its executor had or the next generation.
+ * Runs an edge until it converges, waits for a person or is handed to one. Claims it first; an interrupted run
+ * continues from its last completed step, under the claim that its executor had or the next generation.
  */
 export async function executeRun(
   request: RunRequest,
@@ -96,8 +96,8 @@ interface ContinuedRun {
 }
 
 /**
- * A rejected candidate is not put before a person again. That the edge was granted means that its hold was lifted, so the
- * run ends, and another begins that knows its findings. The same applies to an accepted candidate that was reset.
+ * A rejected candidate is not submitted to a person again. A grant of the edge means that its hold was lifted, so the
+ * run ends, and a new run begins with its findings. The same applies to an accepted candidate that was reset.
  */
 async function runUnderClaim(
   request: RunRequest,

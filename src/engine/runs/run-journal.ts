@@ -28,7 +28,7 @@ interface UnconfirmedEnd {
   readonly payload: RunEventPayload<'run_step_completed'>;
 }
 
-/** The steps of a run: what was completed is read from the log, and what happens is appended to it. */
+/** The steps of a run: completed steps are read from the log, and new ones are appended to it. */
 export class RunJournal {
   private readonly completed = new Map<string, CompletedStep>();
   private readonly attempts = new Map<string, number>();
@@ -118,8 +118,8 @@ export class RunJournal {
   }
 
   /**
-   * Records the end of a step. If the coordinator does not answer, the end is kept, and `resultOf` records it later: what
-   * has been done is not done again.
+   * Records the end of a step. If the coordinator does not answer, the end is kept, and `resultOf` records it later:
+   * completed work is not repeated.
    */
   async recordEnd(key: StepKey, attempt: number, durationMs: number, output: Output): Promise<void> {
     const stored = await this.storeOutput(output);

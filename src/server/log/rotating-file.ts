@@ -68,7 +68,7 @@ export class RotatingFile {
     await file?.close();
   }
 
-  /** How many of the bytes go into this file: whole lines, or the rest of the one that it ends with. */
+  /** How many of the bytes still go into this file: whole lines, or the rest of an unfinished line. */
   private fittingLength(bytes: Buffer): number {
     const freeBytes = this.limits.file_bytes_max - this.bytes;
     if (bytes.length <= freeBytes) return bytes.length;

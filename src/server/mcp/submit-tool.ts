@@ -76,7 +76,7 @@ async function submitResult(
   return successResult(renderSubmissionOrRelease(reply, handle));
 }
 
-/** What is wrong with the arguments, and how to call instead; null if nothing is. */
+/** The fault of the arguments, and the correct call; null if there is none. */
 function callFault(
   { handle, result_data }: z.infer<typeof draftsSubmission>,
   isFromDrafts: boolean,

@@ -43,7 +43,7 @@ function recordPrincipal(call: ApiCall, found: IdentifiedPrincipal): HttpRespons
   return null;
 }
 
-/** Comes before the permission, so that a caller cannot search for what it may do without limit. */
+/** Runs before the permission check, so that a caller cannot probe its permissions without limit. */
 export function limitRate(call: ApiCall, rateLimiter: RateLimiter): HttpResponse | null {
   const { authenticated, callingPrincipal, route } = call;
   if (authenticated === null || callingPrincipal !== null) return null;

@@ -59,7 +59,7 @@ export function describePermitsOnHeads(fixture: () => StoreFixture): void {
       expect(await countPermits()).toBe(1);
     });
 
-    it('is limited like any other, and what has ended gives way', async () => {
+    it('is limited like any other, and a permit that has ended frees its place', async () => {
       const { project, store } = fixture();
       const untilMs = (await now()) + LEASE_MS;
       const claimTransaction = (subject: string, until: number) =>

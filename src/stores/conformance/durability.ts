@@ -15,7 +15,7 @@ export function describeDurability(fixture: () => StoreFixture): void {
       expect(await fixture().store.meta()).toEqual(meta);
     });
 
-    it('raises its incarnation for good, and never lowers it', async () => {
+    it('raises its incarnation durably, and never lowers it', async () => {
       const { incarnation, secret } = await fixture().store.meta();
       const meta = { incarnation: incarnation + 5, secret };
       expect(await fixture().store.raiseIncarnation(incarnation + 5)).toEqual(meta);

@@ -24,7 +24,7 @@ export function describeHeldProjects(fixture: () => StoreFixture): void {
     await fixture().committed({ swaps: [swapOf(project, '~a', 0)], permits: [onHead(untilMs)] }, project);
   }
 
-  /** Those of this test's tenant; a database has the data of other tests. */
+  /** The projects of this test's tenant; a database has the data of other tests. */
   async function heldProjectIds(): Promise<string[]> {
     const found: ProjectKey[] = [];
     let after: ProjectKey | null = null;

@@ -38,7 +38,7 @@ export function describeTenants(fixture: () => StoreFixture): void {
       expect(await listedTenants()).toEqual([first, second]);
     });
 
-    it('of which a project was only read are not listed', async () => {
+    it('whose projects were only read are not listed', async () => {
       await fixture().store.project(fixture().key('p'));
       await fixture().store.events(fixture().key('p'), { after: 0, limit: 1 });
       expect(await listedTenants()).toEqual(listedBefore());

@@ -41,7 +41,7 @@ export async function openModuleStore(
 /** As long as a database may take to start. */
 const OPEN_TIMEOUT_MS = 60_000;
 
-/** Also keeps the process alive, which would otherwise end without a word if nothing else is to be done. */
+/** Also keeps the process alive: without other work it would end without a message. */
 async function withinTime<T>(file: string, timeoutMs: number, opening: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

@@ -89,7 +89,7 @@ function failureOfCancellation(reasons: readonly CancellationReason[]): Dynamodb
 const isConnectTimeout = ({ name, message }: DynamodbDriverError): boolean =>
   name === 'TimeoutError' && /did not establish a connection/.test(message ?? '');
 
-/** For everything but a transaction: it may be retried, so an unknown result counts as not happened. */
+/** For every call except a transaction. Such a call may be retried, so an unknown result counts as not happened. */
 export function toStoreError(failure: DynamodbFailure): Error {
   switch (failure.kind) {
     case 'refused':

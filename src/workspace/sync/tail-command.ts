@@ -148,7 +148,10 @@ function reviewAction(
   });
 }
 
-/** Whether a review accepted the candidate as the result. Otherwise its holder goes on, with a new lease, or has lost it. */
+/**
+ * Whether a review accepted the candidate as the result. Otherwise the holder continues with a new lease, or has lost
+ * its claim.
+ */
 export const isAcceptingReview = ({ event_type, payload }: EventEnvelope): boolean =>
   claimEventKindOf(event_type) === 'reviewed' &&
   payload.decision === 'APPROVED' &&

@@ -11,7 +11,7 @@ const spawnedBy = (parent: string) => ({ parent: { feature: parent, edge: null, 
 const featureNames = (nodes: readonly SpawnNode[]): unknown[] =>
   nodes.map((node) => [node.feature.feature_id, node.foldedBack, ...featureNames(node.children)]);
 
-test('the forest has each parent with what was spawned from it, and no lone feature', () => {
+test('the forest has each parent with its spawned features, and no feature without relations', () => {
   const folded = { feature: 'b', vector_type: 'spike', edge: null, payload_path: null };
   const a = featureWith('a', { children: [{ ...folded, folded_back: 'converged' }] });
   const forest = spawnForest([

@@ -88,7 +88,7 @@ describe('notable events', () => {
     expect(held.length).toBeLessThan(300);
   });
 
-  it('leave out what is ordinary, and types that are not known', () => {
+  it('leave out ordinary events, and unknown types', () => {
     expect(
       notableTexts(granted('ada', 1), event('LEASE_RENEWED', 'ada', 1), event('other', 'ada', 1)),
     ).toEqual([]);

@@ -41,7 +41,7 @@ describe('the inbox', () => {
     expect(itemsOf({})).toEqual([]);
   });
 
-  test('has the most urgent first, of those the oldest, and last what has no time', () => {
+  test('lists the most urgent items first, the oldest of them before the others, and items without a time last', () => {
     const items = itemsOf({
       reviews: {
         reviews: [review('young', 20), review('old', 10)],

@@ -34,7 +34,7 @@ const HANDLERS = {
 } as const;
 export type MachineStateName = keyof typeof HANDLERS;
 
-/** These run once, before the first iteration. */
+/** States that run once, before the first iteration. */
 const BEFORE_ITERATIONS: ReadonlySet<string> = new Set(['ClaimEdge', 'LoadConfig', 'LoadContext']);
 /** The run ends in one of these. */
 const ENDS: ReadonlySet<string> = new Set(['Promote', 'Escalate']);
@@ -53,7 +53,7 @@ export interface ShownState {
   readonly part: 'before' | 'iteration' | 'end';
   readonly progress: StateProgress;
   readonly isCurrent: boolean;
-  /** Those of the iteration. */
+  /** The states of the iteration. */
   readonly steps: readonly Step[];
 }
 

@@ -35,7 +35,7 @@ const TONE_NAMES = [
   ['bad', 'ended without a result'],
 ] as const;
 
-/** The meaning of what is drawn. */
+/** The legend of the timeline. */
 function Key({ rows }: { rows: readonly GenerationTimelineRow[] }) {
   const tones = TONE_NAMES.filter(([tone]) => rows.some((row) => row.held !== null && row.tone === tone));
   return (

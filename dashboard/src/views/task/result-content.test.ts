@@ -28,7 +28,7 @@ test.each([
   expect(contentOf(result)).toMatchObject(expected);
 });
 
-test('only what has a path and a digest is a file', () => {
+test('only an object with a path and a digest is a file', () => {
   expect(filesOf({ kind: 'files', files: [fileEntry('a', '1'), null, { path: 1 }] })).toEqual([
     fileEntry('a', '1'),
   ]);

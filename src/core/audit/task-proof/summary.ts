@@ -131,7 +131,7 @@ const TEXTS: Record<ResultRole, (event: ResultEvent, payload: Payload) => string
   reopening: (_event, payload) => `reopened${byText(payload)}${reasonText(payload)}`,
 };
 
-/** Whether a session can have signed it: all the others are acts of the coordinator, of an operator or of a reviewer. */
+/** Whether a session can have signed the event. Other events are acts of the coordinator, an operator or a reviewer. */
 const isActOfSession = (event: ResultEvent): boolean =>
   commandsOf(event).length > 0 && event.payload !== null && event.payload.by === undefined;
 

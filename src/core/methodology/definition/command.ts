@@ -6,7 +6,10 @@ export const genCommand = (...words: readonly string[]): string =>
 export const newFeatureCommand = (...words: readonly string[]): string =>
   genCommand('spawn', '--type', 'feature', '--id', 'REQ-F-NAME-001', ...words);
 
-/** What helps an edge that is stuck: a feature that answers the question, for which the edge waits. */
+/**
+ * The command that helps a stuck edge: it spawns a feature that answers the question, and the edge waits for that
+ * feature.
+ */
 export const stuckSpawnCommand = (feature: string, edge: string): string =>
   genCommand(
     ...['spawn', '--type', 'discovery', '--parent', feature, '--edge', edge],

@@ -113,7 +113,7 @@ function featureFindings(
   return found;
 }
 
-/** Reviews that wait and of which the last notice did not arrive. */
+/** Waiting reviews whose last notice was not delivered. */
 function noticeFindings({ state }: RouteInput): HealthFinding[] {
   return [...state.failed_notices].flatMap(([subject, { host, error }]) => {
     const { feature_id, edge } = subjectKeys(subject);
