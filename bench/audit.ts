@@ -3,12 +3,12 @@ import type { AuditOptions } from '../src/coordinator/audit/signer.js';
 import { isProblem } from '../src/coordinator/index.js';
 import { openAuditKey } from '../src/server/audit/audit-key.js';
 import { openFileStore } from '../src/stores/file/file-store.js';
-import { meter } from './against/meter.js';
+import { meterOperations } from './against/meter.js';
 import { median, ratioOf, spreadText } from './against/statistics.js';
 import { claim, submit } from './cycles.js';
 import { type BenchHarness, harnessOn, newTempFolder } from './harness.js';
 import { percentiles } from './load.js';
-import { millis, table, whole } from './table.js';
+import { millisText, table, wholeText } from './table.js';
 
 const IN_FLIGHT = 1000;
 const PROOFS = 200;
@@ -28,9 +28,9 @@ export async function benchAudit(tasks: number, rounds: number): Promise<void> {
     ['CPU µs per event, no checkpoints', median(cpu.without).toFixed(1)],
     ['CPU µs per event, with checkpoints', median(cpu.with).toFixed(1)],
     ['ratio, of rounds', `${ratio.toFixed(3)} (${spreadText(lowest, highest)})`],
-    ...(await proofs(tasks)),
+    ...(await proofRows(tasks)),
   ];
-  console.log(`\nCheckpoints of ${whole(2 * tasks)} events, ${rounds} rounds in turn\n`);
+  console.log(`\nCheckpoints of ${wholeText(2 * tasks)} events, ${rounds} rounds in turn\n`);
   console.log(table(['what', 'measured'], rows));
 }
 
@@ -41,10 +41,10 @@ async function openAudited(tasks: number, isAudited: boolean): Promise<BenchHarn
   return harnessOn(store, root, 1, tasks, isAudited ? { audit } : {});
 }
 
-async function work(harness: BenchHarness, tasks: number): Promise<number> {
+async function claimAndSubmitAll(harness: BenchHarness, tasks: number): Promise<number> {
   const costs = [
-    await meter(tasks, IN_FLIGHT, (index) => claim(harness, index)),
-    await meter(tasks, IN_FLIGHT, (index) => submit(harness, index)),
+    await meterOperations(tasks, IN_FLIGHT, (index) => claim(harness, index)),
+    await meterOperations(tasks, IN_FLIGHT, (index) => submit(harness, index)),
   ];
   return costs.reduce((sum, { cpu_us }) => sum + cpu_us, 0) / costs.length;
 }
@@ -54,16 +54,16 @@ async function cpuPerEvent(tasks: number, isAudited: boolean): Promise<number> {
   try {
     // A first checkpoint: from it on the tree is built from what the log passes on.
     await harness.coordinator.audit.checkpoint();
-    return await work(harness, tasks);
+    return await claimAndSubmitAll(harness, tasks);
   } finally {
     await harness.close();
   }
 }
 
-async function proofs(tasks: number): Promise<string[][]> {
+async function proofRows(tasks: number): Promise<string[][]> {
   const harness = await openAudited(tasks, true);
   try {
-    await work(harness, tasks);
+    await claimAndSubmitAll(harness, tasks);
     await harness.coordinator.audit.stop();
     const { project } = harness.tasks[0]!;
     const head = await harness.coordinator.audit.head(project);
@@ -79,8 +79,11 @@ async function proofs(tasks: number): Promise<string[][]> {
     }
     const { p50_ms, p99_ms } = percentiles(Float64Array.from(tookMs));
     return [
-      [`a proof among ${whole(head.position)} events`, `p50 ${millis(p50_ms)} ms, p99 ${millis(p99_ms)} ms`],
-      ['the largest proof', `${whole(bytesMax)} bytes`],
+      [
+        `a proof among ${wholeText(head.position)} events`,
+        `p50 ${millisText(p50_ms)} ms, p99 ${millisText(p99_ms)} ms`,
+      ],
+      ['the largest proof', `${wholeText(bytesMax)} bytes`],
     ];
   } finally {
     await harness.close();

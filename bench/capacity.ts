@@ -43,7 +43,7 @@ export async function benchCapacity(): Promise<void> {
     for (const [name, operation] of Object.entries(OPERATIONS)) {
       meter.reset();
       await measure(COMMANDS, inFlight, (index) => operation(harness, AGENTS + index));
-      rows.push([name, ...cells(meter.use)]);
+      rows.push([name, ...costCells(meter.use)]);
     }
     await harness.close();
   }
@@ -55,7 +55,7 @@ export async function benchCapacity(): Promise<void> {
   );
 }
 
-const cells = (use: CapacityUse): string[] => [
+const costCells = (use: CapacityUse): string[] => [
   (COMMANDS / use.transactions).toFixed(1),
   ...[use.transaction_items, use.other_items, use.write_units, use.items_read, use.read_units].map((sum) =>
     (sum / COMMANDS).toFixed(2),

@@ -1,6 +1,6 @@
 import { openHarness } from './harness.js';
 import { measure } from './load.js';
-import { table, whole } from './table.js';
+import { table, wholeText } from './table.js';
 
 /** Cost of a claim while the tenant has ten live claims and while it has ten thousand, alternating within one run. */
 export async function benchCrowd(): Promise<void> {
@@ -29,7 +29,7 @@ export async function benchCrowd(): Promise<void> {
         await measure(probes, 64, (index) => release(from + index));
       }
       rates.sort((a, b) => a - b);
-      rows.push([whole(live), whole(rates[Math.floor(rounds / 2)] ?? 0)]);
+      rows.push([wholeText(live), wholeText(rates[Math.floor(rounds / 2)] ?? 0)]);
     } finally {
       await harness.close();
     }

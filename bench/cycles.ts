@@ -1,6 +1,6 @@
 import { type BenchHarness, type BenchStoreName, openHarness } from './harness.js';
 import { type LoadResult, measure } from './load.js';
-import { millis, table, whole } from './table.js';
+import { millisText, table, wholeText } from './table.js';
 
 const AGENTS = 1000;
 const agentOf = (index: number) => ({
@@ -22,8 +22,8 @@ export async function benchCycles(quick: boolean): Promise<void> {
     for (const projects of [1, 100]) {
       for (const in_flight of [1, 64, 1000]) {
         const tasks = in_flight === 1 ? 4_000 : quick ? 20_000 : 100_000;
-        for (const [name, measured] of await oneSetting({ store, projects, in_flight, tasks })) {
-          rows.push([name, store, String(projects), String(in_flight), ...cells(measured)]);
+        for (const [name, measured] of await measureSetting({ store, projects, in_flight, tasks })) {
+          rows.push([name, store, String(projects), String(in_flight), ...latencyCells(measured)]);
         }
         process.stderr.write(`  ${store}, ${projects} projects, ${in_flight} in flight: measured\n`);
       }
@@ -33,13 +33,13 @@ export async function benchCycles(quick: boolean): Promise<void> {
   console.log(table(['operation', 'store', 'projects', 'in flight', 'per second', 'p50 ms', 'p99 ms'], rows));
 }
 
-export const cells = (measured: LoadResult): string[] => [
-  whole(measured.per_second),
-  millis(measured.p50_ms),
-  millis(measured.p99_ms),
+export const latencyCells = (measured: LoadResult): string[] => [
+  wholeText(measured.per_second),
+  millisText(measured.p50_ms),
+  millisText(measured.p99_ms),
 ];
 
-async function oneSetting({
+async function measureSetting({
   store,
   projects,
   in_flight,
@@ -51,11 +51,11 @@ async function oneSetting({
     results.push(['claim', await measure(tasks, in_flight, (index) => claim(harness, index))]);
     results.push(['renew', await measure(tasks, in_flight, (index) => renew(harness, index))]);
     results.push(['submit', await measure(tasks, in_flight, (index) => submit(harness, index))]);
-    const cycle = async (index: number) => {
+    const claimAndSubmit = async (index: number) => {
       await claim(harness, tasks + index);
       await submit(harness, tasks + index);
     };
-    results.push(['claim+submit', await measure(tasks, in_flight, cycle)]);
+    results.push(['claim+submit', await measure(tasks, in_flight, claimAndSubmit)]);
     return results;
   } finally {
     await harness.close();

@@ -6,7 +6,7 @@ import { startDynamodb } from '../src/stores/dynamodb/testing.js';
 import { startMysql } from '../src/stores/mysql/testing.js';
 import { startPostgres } from '../src/stores/postgres/testing.js';
 import { startRedis } from '../src/stores/redis/testing.js';
-import { cells, claim, submit } from './cycles.js';
+import { claim, latencyCells, submit } from './cycles.js';
 import { type BenchHarness, harnessOn, newTempFolder } from './harness.js';
 import { type LoadResult, measure } from './load.js';
 import { table } from './table.js';
@@ -33,22 +33,22 @@ export async function benchDatabases(selection: string, quick: boolean): Promise
   if (names.length === 0)
     throw new Error(`--stores: expected all, or a list of ${Object.keys(DATABASES).join(',')}`);
   const rows: string[][] = [];
-  for (const name of names) rows.push(...(await oneDatabase(name, quick)));
+  for (const name of names) rows.push(...(await measureDatabase(name, quick)));
   console.log('\nCommands in process over one project of a real database, every reply durable\n');
   console.log(table(['operation', 'database', 'in flight', 'per second', 'p50 ms', 'p99 ms'], rows));
   const queues = names.flatMap((name) => JOB_QUEUES[name] ?? []);
   if (queues.length > 0) await runJobQueues(queues, quick);
 }
 
-async function oneDatabase(name: BenchDatabaseName, quick: boolean): Promise<string[][]> {
+async function measureDatabase(name: BenchDatabaseName, quick: boolean): Promise<string[][]> {
   const database = await DATABASES[name]();
   if ('missing' in database) return [['not run', name, database.missing, '', '', '']];
   const rows: string[][] = [];
   for (const inFlight of IN_FLIGHT) {
     const harness = await harnessAt(database.url, tasksFor(name, inFlight, quick));
     try {
-      for (const [operation, measured] of await twoOperations(harness, inFlight)) {
-        rows.push([operation, name, String(inFlight), ...cells(measured)]);
+      for (const [operation, measured] of await measureTwoOperations(harness, inFlight)) {
+        rows.push([operation, name, String(inFlight), ...latencyCells(measured)]);
       }
     } finally {
       await harness.close();
@@ -70,13 +70,16 @@ async function harnessAt(url: string, tasks: number): Promise<BenchHarness> {
   const migrator = await database.migrator(url);
   await migrator.up();
   await migrator.close();
-  // Each measurement in a shared database uses a tenant of its own.
+  // Each measurement in a shared database uses its own tenant.
   return harnessOn(await database.open(url), await newTempFolder(), 1, tasks, {
     tenant_id: `t${randomUUID().slice(0, 8)}`,
   });
 }
 
-async function twoOperations(harness: BenchHarness, inFlight: number): Promise<[string, LoadResult][]> {
+async function measureTwoOperations(
+  harness: BenchHarness,
+  inFlight: number,
+): Promise<[string, LoadResult][]> {
   const half = Math.floor(harness.tasks.length / 2);
   const claims = await measure(half, inFlight, (index) => claim(harness, index));
   const cycles = await measure(half, inFlight, async (index) => {

@@ -2,7 +2,7 @@ import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newTempFolder } from './harness.js';
 import { percentiles } from './load.js';
-import { millis, table, whole } from './table.js';
+import { millisText, table, wholeText } from './table.js';
 
 const LINE_BYTES = 700;
 
@@ -36,9 +36,9 @@ async function appendAndSync(root: string, lines: number): Promise<string[]> {
   const { p50_ms, p99_ms } = percentiles(tookMs);
   return [
     String(lines),
-    whole(rounds / seconds),
-    whole((rounds * lines) / seconds),
-    millis(p50_ms),
-    millis(p99_ms),
+    wholeText(rounds / seconds),
+    wholeText((rounds * lines) / seconds),
+    millisText(p50_ms),
+    millisText(p99_ms),
   ];
 }

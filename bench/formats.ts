@@ -1,7 +1,7 @@
 import { sendRequest } from './formats/send-request.js';
 import { startMeasuredServer } from './formats/server.js';
 import * as texts from './formats/texts.js';
-import { table, whole } from './table.js';
+import { table, wholeText } from './table.js';
 
 const P = '/api/tenants/default/projects';
 const MIB = 1024 * 1024;
@@ -36,7 +36,7 @@ const yamlPlanCase = (name: string, project: string, body: () => string): Format
   body,
 });
 
-const items = (count: number, item: (at: number) => object): string =>
+const jsonItems = (count: number, item: (at: number) => object): string =>
   JSON.stringify({ items: Array.from({ length: count }, (_, index) => item(index)) });
 const handle = { task_id: 'A-001-x', session_id: 's', claim_id: 'c' };
 
@@ -75,10 +75,10 @@ const FORMATS: readonly FormatCase[] = [
     }),
   ),
   jsonCase('1,000 renewals', `${P}/added/claims/renew/batch`, () =>
-    items(1000, () => ({ ...handle, expected_generation: 1 })),
+    jsonItems(1000, () => ({ ...handle, expected_generation: 1 })),
   ),
   jsonCase('1,000 results', `${P}/added/results/batch`, () =>
-    items(1000, () => ({ ...handle, generation: 1, result_data: 'x'.repeat(900) })),
+    jsonItems(1000, () => ({ ...handle, generation: 1, result_data: 'x'.repeat(900) })),
   ),
   jsonCase('gaps, 5,000 keys', '/api/gaps', () =>
     JSON.stringify({ project_id: 'large', layers_run: [1, 2, 3], agent_id: 'a', keys: texts.gapKeys(5000) }),
@@ -116,14 +116,14 @@ export async function benchFormats(): Promise<void> {
       const next = await server.measure(() => requestWork(server.url));
       rows.push([
         format.name,
-        whole(body.length / 1024),
-        whole(wall_ms),
-        whole(blocked_ms),
-        whole(next.blocked_ms),
+        wholeText(body.length / 1024),
+        wholeText(wall_ms),
+        wholeText(blocked_ms),
+        wholeText(next.blocked_ms),
         result,
       ]);
       process.stderr.write(
-        `  ${format.name}: ${whole(wall_ms)} ms, blocked ${whole(blocked_ms)} ms, ${result}\n`,
+        `  ${format.name}: ${wholeText(wall_ms)} ms, blocked ${wholeText(blocked_ms)} ms, ${result}\n`,
       );
     }
   } finally {

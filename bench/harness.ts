@@ -99,7 +99,7 @@ export function tracksOf(
 ): Record<string, { id: string; description: string; depends_on: [] }[]> {
   const tracks: Record<string, { id: string; description: string; depends_on: [] }[]> = {};
   for (let made = 0, track = 0; made < count; track += 1) {
-    const name = letters(track);
+    const name = trackLetters(track);
     const size = Math.min(TASKS_PER_TRACK, count - made);
     tracks[name] = Array.from({ length: size }, (_, index) => ({
       id: `${name}-${String(index + 1).padStart(3, '0')}-work`,
@@ -111,7 +111,7 @@ export function tracksOf(
   return tracks;
 }
 
-function letters(index: number): string {
-  const digit = (value: number) => String.fromCharCode(65 + (value % 26));
-  return digit(Math.floor(index / 676)) + digit(Math.floor(index / 26)) + digit(index);
+function trackLetters(index: number): string {
+  const letterOf = (value: number) => String.fromCharCode(65 + (value % 26));
+  return letterOf(Math.floor(index / 676)) + letterOf(Math.floor(index / 26)) + letterOf(index);
 }

@@ -12,7 +12,7 @@ import type { HeadSwap, ProjectKey, Store } from '../src/stores/store.js';
 import { transactionOf } from '../src/stores/transaction.js';
 import { median } from './against/statistics.js';
 import { childrenOf, countUsage } from './process-usage.js';
-import { table, whole } from './table.js';
+import { table, wholeText } from './table.js';
 
 const HEADS_FEW = 1000;
 /** HEADS_FEW is doubled this many times: 1,024,000. */
@@ -43,12 +43,12 @@ export async function benchHeads(selection: string): Promise<void> {
   if (names.length === 0)
     throw new Error(`--heads: expected all, or a list of ${Object.keys(DATABASES).join(',')}`);
   const rows: string[][] = [];
-  for (const name of names) rows.push(await oneDatabase(name));
+  for (const name of names) rows.push(await measureDatabase(name));
   console.log(`\nCPU time of the database per claim, median of ${ROUNDS} alternating rounds\n`);
-  console.log(table(['database', `${whole(HEADS_FEW)} heads`, 'a million heads', 'ratio', 'load'], rows));
+  console.log(table(['database', `${wholeText(HEADS_FEW)} heads`, 'a million heads', 'ratio', 'load'], rows));
 }
 
-async function oneDatabase(name: HeadsDatabaseName): Promise<string[]> {
+async function measureDatabase(name: HeadsDatabaseName): Promise<string[]> {
   const database = await DATABASES[name].start();
   if ('missing' in database) return [name, database.missing, '', '', ''];
   const { migrator, open } = (await databaseOf(database.url))!;
@@ -58,11 +58,11 @@ async function oneDatabase(name: HeadsDatabaseName): Promise<string[]> {
   const store = await open(database.url);
   const { double, close } = await DATABASES[name].filler(database.url);
   const many = await newProject(store);
-  for (const step of range(1, DOUBLINGS)) await double(many, String.fromCharCode(96 + step));
+  for (const step of numbersBetween(1, DOUBLINGS)) await double(many, String.fromCharCode(96 + step));
   await close();
   process.stderr.write(`  ${name}: filled\n`);
   const [fewUs, manyUs]: [number[], number[]] = [[], []];
-  for (const _ of range(1, ROUNDS)) {
+  for (const _ of numbersBetween(1, ROUNDS)) {
     fewUs.push(await measureClaimCpuUs(store, await newProject(store)));
     manyUs.push(await measureClaimCpuUs(store, many));
   }
@@ -71,8 +71,8 @@ async function oneDatabase(name: HeadsDatabaseName): Promise<string[]> {
   const [fewMedianUs, manyMedianUs] = [median(fewUs), median(manyUs)];
   return [
     name,
-    `${whole(fewMedianUs)} µs`,
-    `${whole(manyMedianUs)} µs`,
+    `${wholeText(fewMedianUs)} µs`,
+    `${wholeText(manyMedianUs)} µs`,
     (manyMedianUs / fewMedianUs).toFixed(2),
     loadavg()[0]!.toFixed(1),
   ];
@@ -81,8 +81,8 @@ async function oneDatabase(name: HeadsDatabaseName): Promise<string[]> {
 /** Creates a project with a thousand heads, made by commits. */
 async function newProject(store: Store): Promise<ProjectKey> {
   const project = { tenant_id: `t${randomUUID().slice(0, 8)}`, project_id: 'p' };
-  for (const batch of range(1, HEADS_FEW / BATCH)) {
-    await store.commit(range(1, BATCH).map((n) => claimTransaction(project, `~${batch}-${n}-`)));
+  for (const batch of numbersBetween(1, HEADS_FEW / BATCH)) {
+    await store.commit(numbersBetween(1, BATCH).map((n) => claimTransaction(project, `~${batch}-${n}-`)));
   }
   return project;
 }
@@ -122,8 +122,8 @@ function firstSwap({ tenant_id, project_id }: ProjectKey, subject: string): Head
 async function measureClaimCpuUs(store: Store, projectKey: ProjectKey): Promise<number> {
   // This process has no other children than the database.
   const usageSince = countUsage(childrenOf(process.pid));
-  for (const _ of range(1, BATCHES)) {
-    await store.commit(range(1, BATCH).map(() => claimTransaction(projectKey, `~${randomUUID()}`)));
+  for (const _ of numbersBetween(1, BATCHES)) {
+    await store.commit(numbersBetween(1, BATCH).map(() => claimTransaction(projectKey, `~${randomUUID()}`)));
   }
   return ((usageSince()?.cpu_seconds ?? Number.NaN) * 1e6) / (BATCHES * BATCH);
 }
@@ -191,5 +191,5 @@ async function fillRedis(url: string): Promise<{ double: DoubleHeads; close(): P
   };
 }
 
-const range = (from: number, to: number): number[] =>
+const numbersBetween = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, index) => from + index);

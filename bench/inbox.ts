@@ -5,7 +5,7 @@ import { Serialiser } from '../src/workspace/inbox/serialiser.js';
 import { openWorkspaceStore } from '../src/workspace/store.js';
 import { Workspace } from '../src/workspace/workspace.js';
 import { newTempFolder } from './harness.js';
-import { table, whole } from './table.js';
+import { table, wholeText } from './table.js';
 
 const AGENTS = 100;
 
@@ -32,7 +32,13 @@ export async function benchInbox(cycles = 25): Promise<void> {
     const seconds = (performance.now() - began) / 1000;
     const { user, system } = process.cpuUsage(cpuBefore);
     const cpuUs = (user + system) / commands;
-    rows.push([name, whole(commands), whole(commands / seconds), whole(cpuUs), JSON.stringify(outcomes)]);
+    rows.push([
+      name,
+      wholeText(commands),
+      wholeText(commands / seconds),
+      wholeText(cpuUs),
+      JSON.stringify(outcomes),
+    ]);
   };
   await measure('warm-up', () => dropAll(workspace, 2, 0));
   await measure(`${cycles} edges of each agent, from claim to convergence`, () =>

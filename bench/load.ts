@@ -14,7 +14,7 @@ export async function measure(
 ): Promise<LoadResult> {
   const latenciesMs = new Float64Array(count);
   let next = 0;
-  const worker = async () => {
+  const runOperations = async () => {
     while (next < count) {
       const index = next++;
       const startedMs = performance.now();
@@ -23,13 +23,14 @@ export async function measure(
     }
   };
   const beganMs = performance.now();
-  await Promise.all(Array.from({ length: Math.min(inFlight, count) }, worker));
+  await Promise.all(Array.from({ length: Math.min(inFlight, count) }, runOperations));
   const tookMs = performance.now() - beganMs;
   return { count, per_second: (count * 1000) / tookMs, ...percentiles(latenciesMs) };
 }
 
 export function percentiles(latenciesMs: Float64Array): { p50_ms: number; p99_ms: number } {
   const sorted = latenciesMs.slice().sort();
-  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-  return { p50_ms: at(0.5), p99_ms: at(0.99) };
+  const percentileAt = (share: number) =>
+    sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  return { p50_ms: percentileAt(0.5), p99_ms: percentileAt(0.99) };
 }

@@ -27,7 +27,7 @@ export async function workspaceWithLog(root: string, events: number): Promise<Wo
     (_, index) => `REQ-F-BENCH-${String(index + 1).padStart(3, '0')}`,
   );
   await mkdir(workspace.path('features/active'), { recursive: true });
-  for (const id of features) await writeFile(workspace.path(`features/active/${id}.yml`), feature(id));
+  for (const id of features) await writeFile(workspace.path(`features/active/${id}.yml`), featureText(id));
   unwrap(await loadWorkspace(workspace, coordinator, key));
   await Promise.all(
     features.map((featureId, index) => workOn(coordinator, key, featureId, `agent-${index % 10}`)),
@@ -42,7 +42,7 @@ async function writeIntent(root: string): Promise<void> {
   await writeFile(join(root, 'specification/INTENT.md'), '# Intent\n\nA log to measure with.\n');
 }
 
-const feature = (id: string): string =>
+const featureText = (id: string): string =>
   `feature: ${id}\ntitle: Work to measure with\nvector_type: feature\nprofile: standard\npriority: medium\n`;
 
 async function workOn(

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { workspaceWithLog } from './methodology-log.js';
-import { table, whole } from './table.js';
+import { table, wholeText } from './table.js';
 
 const run = promisify(execFile);
 const EVENTS = 10_000;
@@ -19,11 +19,11 @@ export async function benchMethodology(): Promise<void> {
   const root = await mkdtemp(join(tmpdir(), 'bench-status-'));
   try {
     const workspace = await workspaceWithLog(root, EVENTS);
-    const rows = [['node alone', ...(await timed(root, ['-e', '0']))]];
-    rows.push(['gen status', ...(await timed(root, [PROGRAM, 'status']))]);
-    // As after a clone: every file is newer than the log, with the same content.
+    const rows = [['node alone', ...(await measureCommand(root, ['-e', '0']))]];
+    rows.push(['gen status', ...(await measureCommand(root, [PROGRAM, 'status']))]);
+    // Makes every file newer than the log, with the same content, as a clone does.
     await touchAll(workspace.path('features/active'));
-    rows.push(['gen status, every file just touched', ...(await timed(root, [PROGRAM, 'status']))]);
+    rows.push(['gen status, every file just touched', ...(await measureCommand(root, [PROGRAM, 'status']))]);
     console.log(`\ngen status on ${EVENTS} events: milliseconds from start to exit, ${ROUNDS} runs\n`);
     console.log(table(['', 'best', 'median', 'CPU, best', 'CPU, median'], rows));
   } finally {
@@ -36,7 +36,7 @@ async function touchAll(folder: string): Promise<void> {
   for (const name of await readdir(folder)) await utimes(join(folder, name), now, now);
 }
 
-async function timed(cwd: string, argv: readonly string[]): Promise<string[]> {
+async function measureCommand(cwd: string, argv: readonly string[]): Promise<string[]> {
   const walls: number[] = [];
   const processor: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -54,5 +54,5 @@ async function timed(cwd: string, argv: readonly string[]): Promise<string[]> {
 
 function bestAndMedian(taken: number[]): string[] {
   taken.sort((a, b) => a - b);
-  return [taken[0] ?? 0, taken[Math.floor(taken.length / 2)] ?? 0].map(whole);
+  return [taken[0] ?? 0, taken[Math.floor(taken.length / 2)] ?? 0].map(wholeText);
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type BenchHarness, newTempFolder, openHarness } from './harness.js';
 import { measure, percentiles } from './load.js';
-import { millis, table, whole } from './table.js';
+import { millisText, table, wholeText } from './table.js';
 
 const GENERATIONS = 100;
 
@@ -20,17 +20,17 @@ export async function benchMillion(tasks: number): Promise<void> {
     global.gc?.();
     const { heapUsed, external, rss } = process.memoryUsage();
     rows.push([
-      `memory with ${whole(tasks)} completed tasks`,
-      `${whole((heapUsed + external) / 2 ** 20)} MiB used, ${whole(rss / 2 ** 20)} MiB resident`,
+      `memory with ${wholeText(tasks)} completed tasks`,
+      `${wholeText((heapUsed + external) / 2 ** 20)} MiB used, ${wholeText(rss / 2 ** 20)} MiB resident`,
     ]);
-    rows.push(['a history of 100 generations', await histories(harness)]);
+    rows.push(['a history of 100 generations', await measureHistories(harness)]);
     const { project } = harness.tasks[0]!;
     const { position = 0 } = (await harness.store.project(project)) ?? {};
     harness.coordinator.close();
-    const closeMs = await timed(() => harness.store.close());
-    rows.push([`close, with a snapshot of ${whole(position)} events`, `${millis(closeMs)} ms`]);
-    rows.push(['open from the snapshot', `${millis(await reopen(harness))} ms`]);
-    rows.push(['open without any snapshot', `${millis(await reopenWithoutSnapshot(harness))} ms`]);
+    const closeMs = await elapsedMs(() => harness.store.close());
+    rows.push([`close, with a snapshot of ${wholeText(position)} events`, `${millisText(closeMs)} ms`]);
+    rows.push(['open from the snapshot', `${millisText(await measureReopening(harness))} ms`]);
+    rows.push(['open without any snapshot', `${millisText(await reopenWithoutSnapshot(harness))} ms`]);
   } finally {
     await rm(harness.root, { recursive: true, force: true });
   }
@@ -52,7 +52,8 @@ async function work({ coordinator, tasks }: BenchHarness, count: number): Promis
       result_data,
     });
     if (!('accepted' in reply) || !reply.accepted) throw new Error(JSON.stringify(reply));
-    if (index % 100_000 === 0) process.stderr.write(`  ${whole(index)} of ${whole(count)} tasks done\n`);
+    if (index % 100_000 === 0)
+      process.stderr.write(`  ${wholeText(index)} of ${wholeText(count)} tasks done\n`);
   });
   const { project, task_id } = tasks[0]!;
   for (let generation = 1; generation <= GENERATIONS; generation += 1) {
@@ -65,7 +66,7 @@ async function work({ coordinator, tasks }: BenchHarness, count: number): Promis
   }
 }
 
-async function histories({ coordinator, tasks }: BenchHarness): Promise<string> {
+async function measureHistories({ coordinator, tasks }: BenchHarness): Promise<string> {
   const { project, task_id } = tasks[0]!;
   const tookMs = new Float64Array(200);
   for (let round = 0; round < tookMs.length; round += 1) {
@@ -76,17 +77,17 @@ async function histories({ coordinator, tasks }: BenchHarness): Promise<string> 
       throw new Error(JSON.stringify(reply));
   }
   const { p50_ms, p99_ms } = percentiles(tookMs);
-  return `p50 ${millis(p50_ms)} ms, p99 ${millis(p99_ms)} ms`;
+  return `p50 ${millisText(p50_ms)} ms, p99 ${millisText(p99_ms)} ms`;
 }
 
-async function timed(action: () => Promise<unknown>): Promise<number> {
+async function elapsedMs(action: () => Promise<unknown>): Promise<number> {
   const beganMs = performance.now();
   await action();
   return performance.now() - beganMs;
 }
 
-/** Time from a cold store to the first answered query, in a process of its own. */
-async function reopen({ root, tasks }: Pick<BenchHarness, 'root' | 'tasks'>): Promise<number> {
+/** Time from a cold store to the first answered query, in its own process. */
+async function measureReopening({ root, tasks }: Pick<BenchHarness, 'root' | 'tasks'>): Promise<number> {
   const { project, task_id } = tasks[0]!;
   const script = ['--max-semi-space-size=64', '--import', 'tsx', 'bench/reopen.ts'];
   const args = [...script, root, project.tenant_id, project.project_id, task_id];
@@ -100,7 +101,7 @@ async function reopenWithoutSnapshot(harness: BenchHarness): Promise<number> {
     await cp(harness.root, root, { recursive: true });
     const { tenant_id, project_id } = harness.tasks[0]!.project;
     await rm(join(root, tenant_id, project_id, 'snapshots'), { recursive: true, force: true });
-    return await reopen({ ...harness, root });
+    return await measureReopening({ ...harness, root });
   } finally {
     await rm(root, { recursive: true, force: true });
   }

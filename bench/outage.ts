@@ -16,12 +16,12 @@ export async function benchOutage(selection: string): Promise<void> {
   const names = DATABASE_NAMES.filter((name) => selection === 'all' || selection.split(',').includes(name));
   if (names.length === 0) throw new Error(`--outage: expected all, or a list of ${DATABASE_NAMES.join(',')}`);
   const rows: string[][] = [];
-  for (const name of names) rows.push(await oneDatabase(name));
+  for (const name of names) rows.push(await measureDatabase(name));
   console.log(`\nAn idle server with ${PROJECTS} projects, its database stopped for ${OUTAGE_SECONDS} s\n`);
   console.log(table(['database', 'CPU ms', '% of a core', '/readyz'], rows));
 }
 
-async function oneDatabase(name: DatabaseName): Promise<string[]> {
+async function measureDatabase(name: DatabaseName): Promise<string[]> {
   const database = await startMigrated(name);
   if ('missing' in database) return [name, database.missing, '', ''];
   const store = await (await databaseOf(database.url))!.open(database.url);

@@ -1,7 +1,7 @@
 import { sendRequest } from './formats/send-request.js';
 import { type MeasuredServer, startMeasuredServer } from './formats/server.js';
 import * as texts from './formats/texts.js';
-import { table, whole } from './table.js';
+import { table, wholeText } from './table.js';
 
 const T = '/api/tenants/default';
 const P = `${T}/projects/read`;
@@ -94,6 +94,15 @@ async function measureWaitsDuringReads(
     return waits;
   });
   const answers = [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ');
-  process.stderr.write(`  ${name}: ${whole(wall_ms)} ms, blocked ${whole(blocked_ms)} ms, ${answers}\n`);
-  return [name, whole(wall_ms), whole(result[0]), whole(result[1]), whole(blocked_ms), answers];
+  process.stderr.write(
+    `  ${name}: ${wholeText(wall_ms)} ms, blocked ${wholeText(blocked_ms)} ms, ${answers}\n`,
+  );
+  return [
+    name,
+    wholeText(wall_ms),
+    wholeText(result[0]),
+    wholeText(result[1]),
+    wholeText(blocked_ms),
+    answers,
+  ];
 }

@@ -26,14 +26,14 @@ const STAGES = ['read', 'operation', 'attempt', 'apply', 'encode', 'index', 'set
 
 /** Measures where the time of a claim goes, stage by stage, without promises and without a disk. */
 export async function benchStages(): Promise<void> {
-  const rows = Array.from({ length: ROUNDS }, (_, round) => [String(round + 1), ...oneRound()]);
+  const rows = Array.from({ length: ROUNDS }, (_, round) => [String(round + 1), ...runRound()]);
   console.log(`\nMicroseconds per claim and stage, ${CLAIMS} claims in batches of ${BATCH}\n`);
   console.log(table(['round', ...STAGES, 'sum'], rows));
 }
 
-function oneRound(): string[] {
+function runRound(): string[] {
   const took = new Map<string, number>();
-  const time = <T>(stage: (typeof STAGES)[number], work: () => T): T => {
+  const timeStage = <T>(stage: (typeof STAGES)[number], work: () => T): T => {
     const beganMs = performance.now();
     const done = work();
     took.set(stage, (took.get(stage) ?? 0) + performance.now() - beganMs);
@@ -48,31 +48,37 @@ function oneRound(): string[] {
   let seal = NO_HASH;
   for (let at = 0; at < CLAIMS; at += BATCH) {
     const bodies = ids.slice(at, at + BATCH).map((taskId, offset) => bodyOf(taskId, at + offset));
-    const claims = time('read', () => bodies.map((body) => parseClaim(body, OPEN_CALLER) as ClaimRequest));
-    const operations = time('operation', () => claims.map((claim) => claimOperation(claim, OPEN_CALLER)));
+    const claims = timeStage('read', () =>
+      bodies.map((body) => parseClaim(body, OPEN_CALLER) as ClaimRequest),
+    );
+    const operations = timeStage('operation', () =>
+      claims.map((claim) => claimOperation(claim, OPEN_CALLER)),
+    );
     const nowMs = Date.now();
     const view = new DecisionView(source, nowMs, overlay);
-    const attempts = time('attempt', () =>
+    const attempts = timeStage('attempt', () =>
       operations.map((operation) => {
         view.beginOperation(null);
         return operation.attempt(view) as Attempt<unknown>;
       }),
     );
-    const applied = time('apply', () => attempts.map(({ transaction }) => ledger.apply(transaction, nowMs)));
+    const applied = timeStage('apply', () =>
+      attempts.map(({ transaction }) => ledger.apply(transaction, nowMs)),
+    );
     const transactions = applied.flatMap(({ record, ...rest }) =>
       record === null ? [] : [{ ...rest, record }],
     );
     const batch = new WriteBatch(writers, seal, 0);
-    time('encode', () => {
+    timeStage('encode', () => {
       for (const { events, first_position, record } of transactions)
         batch.add(events, first_position, record, nowMs);
       seal = batch.finish(0, undefined).seal;
     });
-    time('index', () => {
+    timeStage('index', () => {
       for (const event of batch.events) index.add(index.position + 1, event);
     });
     batch.release();
-    time('settle', () => {
+    timeStage('settle', () => {
       view.discardStaged();
       for (const [offset, { transaction }] of attempts.entries()) {
         const outcome = applied[offset]?.outcome;

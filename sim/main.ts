@@ -62,7 +62,7 @@ async function replayOne(seed: number): Promise<SeedResult[]> {
   return failures;
 }
 
-function* runs(): Generator<SeedRunOptions> {
+function* selectedRuns(): Generator<SeedRunOptions> {
   const from = Number(values.from);
   for (let seed = from; seed < from + Number(values.seeds); seed += 1) {
     for (const mode of modes) yield { seed, mode, ...runOverrides() };
@@ -73,7 +73,7 @@ async function runManySeeds(): Promise<SeedResult[]> {
   const totals = emptySeedTotals();
   const total = Number(values.seeds) * modes.length;
   let lastProgressMs = realNowMs();
-  await runMany(runs(), {
+  await runMany(selectedRuns(), {
     jobs: Number(values.jobs),
     onResult: (result) => {
       addSeedResult(totals, result);

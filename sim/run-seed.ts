@@ -108,7 +108,7 @@ class SeedRun {
       const count = tenant === 0 ? scenario.agents : 2;
       const agents = Array.from({ length: count }, (_, index) => {
         const sessionId = `s${index % scenario.sessions}`;
-        // Credentials of one user may share a session. Every fourth agent has no user and needs a session of its own.
+        // Credentials of one user may share a session. Every fourth agent has no user and needs its own session.
         const userId = index % 4 === 3 ? null : `user-of-${sessionId}`;
         return new SimAgent(context, scope, `agent-${index}`, sessionId, userId);
       });

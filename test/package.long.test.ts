@@ -330,7 +330,7 @@ console.log(summary.outcomes.filter(({ reason }) => reason === 'ACCEPTED').lengt
         const cwd = await folderIn(published.bareProject);
         const signer = newSigner('package');
         const log = new AuditedLog({ tenant_id: 'acme', project_id: 'shop' }, signer).fill(20);
-        const proof = log.inclusion(3, 20, true);
+        const proof = log.inclusionProof(3, 20, true);
         await writeFile(join(cwd, 'proof.json'), JSON.stringify(proof));
         await writeFile(join(cwd, 'changed.json'), JSON.stringify({ ...proof, index: 4 }));
         const check = (file: string) =>

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { whole } from '../table.js';
+import { wholeText } from '../table.js';
 import { buildRef, buildWorkingTree } from './build.js';
 import type { OperationCost } from './meter.js';
 import { type Measure, roundsTable, runRounds } from './rounds.js';
@@ -11,13 +11,13 @@ const CHILD = join(import.meta.dirname, 'trial.child.ts');
 const MEASURES: readonly Measure<OperationCost>[] = [
   ['cpu_us', 'CPU µs', (value) => value.toFixed(1)],
   ['wall_us', 'wall µs', (value) => value.toFixed(1)],
-  ['allocated_bytes', 'allocated bytes', whole],
-  ['written_bytes', 'written bytes', whole],
+  ['allocated_bytes', 'allocated bytes', wholeText],
+  ['written_bytes', 'written bytes', wholeText],
   ['p50_ms', 'p50 ms', (value) => value.toFixed(2)],
   ['p99_ms', 'p99 ms', (value) => value.toFixed(2)],
 ];
 
-/** Compares the working tree with a commit on the file store, each in a process of its own. */
+/** Compares the working tree with a commit on the file store, each in its own process. */
 export async function benchAgainst(
   ref: string,
   workloads: readonly WorkloadName[],

@@ -29,7 +29,7 @@ export async function buildRef(ref: string): Promise<Build> {
   const commit = await git('rev-parse', '--verify', '--end-of-options', `${ref}^{commit}`);
   const target = join(BUILDS, commit);
   const build = { name: ref, dist: join(target, 'dist') };
-  if (await exists(join(target, 'node_modules'))) return build;
+  if (await pathExists(join(target, 'node_modules'))) return build;
   const unfinished = await newFolder(`${target}.unfinished`);
   await run('sh', ['-c', 'git archive "$0" | tar -x -C "$1"', commit, unfinished], { cwd: REPOSITORY });
   await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: unfinished });
@@ -48,7 +48,7 @@ async function newFolder(path: string): Promise<string> {
 const git = async (...args: string[]): Promise<string> =>
   (await run('git', args, { cwd: REPOSITORY })).stdout.trim();
 
-const exists = (path: string): Promise<boolean> =>
+const pathExists = (path: string): Promise<boolean> =>
   stat(path).then(
     () => true,
     () => false,

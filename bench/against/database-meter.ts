@@ -1,5 +1,5 @@
 import { countUsage } from '../process-usage.js';
-import { meter } from './meter.js';
+import { meterOperations } from './meter.js';
 
 /** The cost of one operation to a database, and to the coordinator before it. */
 export interface DatabaseOperationCost {
@@ -20,7 +20,7 @@ export async function meterDatabase(
   operation: (index: number) => Promise<void>,
 ): Promise<DatabaseOperationCost> {
   const usageSince = countUsage(databasePids);
-  const { cpu_us, wall_us, p50_ms, p99_ms } = await meter(count, inFlight, operation);
+  const { cpu_us, wall_us, p50_ms, p99_ms } = await meterOperations(count, inFlight, operation);
   const { cpu_seconds, written_bytes } = usageSince() ?? { cpu_seconds: null, written_bytes: null };
   return {
     database_cpu_us: cpu_seconds === null ? null : (cpu_seconds * 1e6) / count,

@@ -4,7 +4,7 @@ import { claim, renew, submit } from '../cycles.js';
 import { harnessOn, newTempFolder } from '../harness.js';
 import { type DatabaseOperationCost, meterDatabase } from './database-meter.js';
 
-/** What one trial is given, as JSON in its argument. */
+/** The input of one trial, passed as JSON in its argument. */
 export interface DatabaseTrial {
   /** Folder of the compiled version. */
   readonly dist: string;
@@ -25,7 +25,7 @@ async function databaseOf(dist: string, url: string): Promise<Database> {
   return (await import(`${dist}/stores/databases.js`)).databaseOf(url);
 }
 
-async function trial({ dist, url, database_pids, projects, tasks }: DatabaseTrial) {
+async function runTrial({ dist, url, database_pids, projects, tasks }: DatabaseTrial) {
   const { Coordinator } = await import(`${dist}/coordinator/index.js`);
   const database: Database = await databaseOf(dist, url);
   const migrator = await database.migrator(url);
@@ -50,4 +50,4 @@ async function trial({ dist, url, database_pids, projects, tasks }: DatabaseTria
   return costs;
 }
 
-console.log(JSON.stringify(await trial(JSON.parse(process.argv[2] ?? '') as DatabaseTrial)));
+console.log(JSON.stringify(await runTrial(JSON.parse(process.argv[2] ?? '') as DatabaseTrial)));

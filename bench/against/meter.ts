@@ -14,7 +14,7 @@ export interface OperationCost {
 }
 
 /** Runs an operation many times, and measures the whole process meanwhile, all its threads included. */
-export async function meter(
+export async function meterOperations(
   count: number,
   inFlight: number,
   operation: (index: number) => Promise<void>,

@@ -1,8 +1,8 @@
 import { claim, renew, submit } from '../cycles.js';
 import { harnessOn, type Implementation, newTempFolder } from '../harness.js';
-import { meter, type OperationCost } from './meter.js';
+import { meterOperations, type OperationCost } from './meter.js';
 
-/** A workload: operations on a file store, each measured on tasks of its own. */
+/** A workload: operations on a file store, each measured on its own tasks. */
 interface Workload {
   readonly projects: number;
   readonly in_flight: number;
@@ -19,7 +19,7 @@ const WORKLOADS: Readonly<Record<WorkloadName, Workload>> = {
 /** The part of the tasks that is claimed and completed before anything is measured. */
 const WARM_UP = 0.25;
 
-async function trial(dist: string, { projects, in_flight, tasks }: Workload) {
+async function runTrial(dist: string, { projects, in_flight, tasks }: Workload) {
   const { Coordinator } = await import(`${dist}/coordinator/index.js`);
   const { openFileStore } = await import(`${dist}/stores/file/file-store.js`);
   const implementation: Implementation = { Coordinator };
@@ -31,15 +31,17 @@ async function trial(dist: string, { projects, in_flight, tasks }: Workload) {
   });
   const costs: Record<string, OperationCost> = {};
   try {
-    const cycle = async (index: number): Promise<void> => {
+    const claimAndSubmit = async (index: number): Promise<void> => {
       await claim(harness, index);
       await submit(harness, index);
     };
-    await meter(warmUp, in_flight, cycle);
-    costs.claim = await meter(tasks, in_flight, (index) => claim(harness, warmUp + index));
-    costs.renew = await meter(tasks, in_flight, (index) => renew(harness, warmUp + index));
-    costs.submit = await meter(tasks, in_flight, (index) => submit(harness, warmUp + index));
-    costs['claim+submit'] = await meter(tasks, in_flight, (index) => cycle(warmUp + tasks + index));
+    await meterOperations(warmUp, in_flight, claimAndSubmit);
+    costs.claim = await meterOperations(tasks, in_flight, (index) => claim(harness, warmUp + index));
+    costs.renew = await meterOperations(tasks, in_flight, (index) => renew(harness, warmUp + index));
+    costs.submit = await meterOperations(tasks, in_flight, (index) => submit(harness, warmUp + index));
+    costs['claim+submit'] = await meterOperations(tasks, in_flight, (index) =>
+      claimAndSubmit(warmUp + tasks + index),
+    );
   } finally {
     await harness.close();
   }
@@ -47,4 +49,4 @@ async function trial(dist: string, { projects, in_flight, tasks }: Workload) {
 }
 
 const [, , dist = '', name = ''] = process.argv;
-console.log(JSON.stringify(await trial(dist, WORKLOADS[name as WorkloadName])));
+console.log(JSON.stringify(await runTrial(dist, WORKLOADS[name as WorkloadName])));

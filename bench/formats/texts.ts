@@ -1,14 +1,15 @@
 /** Texts at the size limit of each format: well-formed ones, and ones that an attacker would write. */
 
-const letters = (index: number): string =>
+const trackLetters = (index: number): string =>
   [676, 26, 1].map((unit) => String.fromCharCode(65 + (Math.floor(index / unit) % 26))).join('');
-const sequence = (index: number): string => String(index).padStart(3, '0');
+const sequenceText = (index: number): string => String(index).padStart(3, '0');
 
 /** Calls `put` for one task after another, 999 to a track, until it returns false. */
 function eachTask(put: (track: string, id: string, isFirst: boolean) => boolean): void {
   for (let index = 0; ; index += 1) {
-    const track = letters(index);
-    for (let at = 1; at <= 999; at += 1) if (!put(track, `${track}-${sequence(at)}-work`, at === 1)) return;
+    const track = trackLetters(index);
+    for (let at = 1; at <= 999; at += 1)
+      if (!put(track, `${track}-${sequenceText(at)}-work`, at === 1)) return;
   }
 }
 
@@ -39,7 +40,7 @@ export function planJson(lengthMax: number): string {
   return JSON.stringify({ tracks });
 }
 
-const filled = (length: number, line: (at: number) => string): string => {
+const linesOfLength = (length: number, line: (at: number) => string): string => {
   const lines: string[] = [];
   for (let at = 0, long = 0; long < length; at += 1) {
     const text = line(at);
@@ -50,12 +51,12 @@ const filled = (length: number, line: (at: number) => string): string => {
 };
 
 /** The reported attack: a fault in every line. */
-export const unknownFields = (length: number): string => filled(length, (at) => `k${at}: 1\n`);
+export const unknownFields = (length: number): string => linesOfLength(length, (at) => `k${at}: 1\n`);
 export const badCommas = (length: number): string => `tracks: [${','.repeat(length)}]`;
 
 /** A plan of a few kilobytes that asks for a million subtasks. */
 export const millionParts = (): string =>
-  `tracks:\n  A:\n${Array.from({ length: 99 }, (_, index) => `    - {id: A-${sequence(index + 1)}-w, description: x, subtasks: 9999}\n`).join('')}`;
+  `tracks:\n  A:\n${Array.from({ length: 99 }, (_, index) => `    - {id: A-${sequenceText(index + 1)}-w, description: x, subtasks: 9999}\n`).join('')}`;
 
 export const addedTasks = (bytesMax: number): string => {
   const tasks: object[] = [];
@@ -91,7 +92,7 @@ export const workspaceFiles = (lengthMax: number, fileLength: number): Record<st
     const id = `REQ-F-BENCH-${String(at).padStart(4, '0')}`;
     const head = `feature: ${id}\ntitle: Feature ${at}\nnotes:\n`;
     files[`features/active/${id}.yml`] =
-      head + filled(fileLength - head.length - 80, (line) => `  - line ${line}\n`);
+      head + linesOfLength(fileLength - head.length - 80, (line) => `  - line ${line}\n`);
   }
   return files;
 };

@@ -13,8 +13,8 @@ export function bestOf<Run>(
 ): { readonly run: Run; readonly in_time: boolean } | null {
   const isInTime = (run: Run) =>
     (measuredOf(run).operations[operation]?.p99_ms ?? Number.POSITIVE_INFINITY) <= P99_MS_MAX[operation];
-  const speed = (run: Run) => measuredOf(run).jobs / measuredOf(run).seconds;
+  const jobRate = (run: Run) => measuredOf(run).jobs / measuredOf(run).seconds;
   const inTimeRuns = runs.filter(isInTime);
-  const [best] = [...(inTimeRuns.length > 0 ? inTimeRuns : runs)].sort((a, b) => speed(b) - speed(a));
+  const [best] = [...(inTimeRuns.length > 0 ? inTimeRuns : runs)].sort((a, b) => jobRate(b) - jobRate(a));
   return best === undefined ? null : { run: best, in_time: inTimeRuns.length > 0 };
 }

@@ -1,6 +1,6 @@
 import { buildRef, buildWorkingTree } from '../against/build.js';
 import { median, ratioOf, spreadText } from '../against/statistics.js';
-import { millis, table, whole } from '../table.js';
+import { millisText, table, wholeText } from '../table.js';
 import type { RunMeasurement } from './measurement.js';
 import { type BenchOptions, isQueue } from './options.js';
 import { PART_ROWS } from './rows.js';
@@ -33,7 +33,7 @@ export async function compare(
   const faults: string[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const versions = before === null ? [current] : [before, current];
-    faults.push(...(await oneRound(options, versions, round % 2 === 1, series)));
+    faults.push(...(await runRound(options, versions, round % 2 === 1, series)));
     process.stderr.write(`  round ${round + 1} of ${rounds}\n`);
   }
   const isBefore = ({ version }: Series): boolean => version !== null && version === before?.name;
@@ -42,7 +42,7 @@ export async function compare(
       one.version === null || isBefore(one)
         ? undefined
         : series.find({ ...one, version: before?.name ?? null });
-    return [[one.version, one.system].filter(Boolean).join(': '), one.workload, ...cells(one, other)];
+    return [[one.version, one.system].filter(Boolean).join(': '), one.workload, ...ratioCells(one, other)];
   });
   console.log(`\nMedians of ${rounds} rounds${before === null ? '' : `; ratios to ${before.name}`}\n`);
   console.log(table(HEAD, rows, 2));
@@ -50,17 +50,17 @@ export async function compare(
 }
 
 /** Runs all parts; every other round in the opposite order, so that nothing always comes second. */
-async function oneRound(
+async function runRound(
   options: BenchOptions,
   versions: readonly Version[],
   isReversed: boolean,
   series: SeriesList,
 ): Promise<string[]> {
-  const ordered = <Item>(items: readonly Item[]) => (isReversed ? items.toReversed() : items);
+  const inRoundOrder = <Item>(items: readonly Item[]) => (isReversed ? items.toReversed() : items);
   const faults: string[] = [];
-  for (const part of ordered(options.parts)) {
+  for (const part of inRoundOrder(options.parts)) {
     // A job queue has no versions of ours, and runs once.
-    for (const { name, dist } of isQueue(part) ? versions.slice(-1) : ordered(versions)) {
+    for (const { name, dist } of isQueue(part) ? versions.slice(-1) : inRoundOrder(versions)) {
       process.stderr.write(`  ${[part, name].filter(Boolean).join(' of ')} …\n`);
       const report = await PART_ROWS[part]({ ...options, dist });
       for (const row of report.rows) series.add(row, name);
@@ -70,7 +70,7 @@ async function oneRound(
   return faults;
 }
 
-function cells({ measured }: Series, other: Series | undefined): string[] {
+function ratioCells({ measured }: Series, other: Series | undefined): string[] {
   const valuesOf = (of: (one: RunMeasurement) => number) => measured.map(of);
   const withRatio = (of: (one: RunMeasurement) => number): string[] => {
     const value = wholeOrDash(median(valuesOf(of)));
@@ -83,8 +83,8 @@ function cells({ measured }: Series, other: Series | undefined): string[] {
     ...withRatio(jobsPerSecond),
     ...withRatio(serverCpuPerJob),
     ...withRatio(engineCpuPerJob),
-    Number.isNaN(p99) ? '-' : millis(p99),
+    Number.isNaN(p99) ? '-' : millisText(p99),
   ];
 }
 
-const wholeOrDash = (value: number): string => (Number.isNaN(value) ? '-' : whole(value));
+const wholeOrDash = (value: number): string => (Number.isNaN(value) ? '-' : wholeText(value));

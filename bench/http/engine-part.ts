@@ -1,4 +1,4 @@
-import { whole } from '../table.js';
+import { wholeText } from '../table.js';
 import { engineLog } from './fleet/bench-log.js';
 import type { FleetReplies } from './fleet/fleet-replies.js';
 import { runOnServer } from './fleet/on-server.js';
@@ -32,7 +32,7 @@ export const ENGINES: Readonly<Record<DatabaseEngine, EngineSetup>> = {
 };
 
 const RUNS: Readonly<Record<string, (options: BenchOptions) => string>> = {
-  'flat-out': ({ agents }) => `claim, submit, ${whole(agents)} agents flat out`,
+  'flat-out': ({ agents }) => `claim, submit, ${wholeText(agents)} agents flat out`,
   sdk: () => 'the same through the SDK, which shares requests',
   'batched-jobs': () => `claim, submit, ${BATCH_JOBS} per request`,
 };

@@ -59,10 +59,10 @@ export function readOptions(args: readonly string[]): BenchOptions {
   const unknown = requested.find((name) => !PARTS.some((part) => part === name));
   if (unknown !== undefined) throw new Error(`Unknown part ${unknown}.\n${USAGE}`);
   return {
-    seconds: positive(values.seconds),
-    agents: positive(values.agents),
-    rate: positive(values.rate),
-    batch: values.batch.split(',').map(positive),
+    seconds: positiveInteger(values.seconds),
+    agents: positiveInteger(values.agents),
+    rate: positiveInteger(values.rate),
+    batch: values.batch.split(',').map(positiveInteger),
     parts: PARTS.filter((part) => requested.includes(part)),
     dist: fileURLToPath(new URL('../../dist', import.meta.url)),
     against: values.against ?? null,
@@ -71,11 +71,11 @@ export function readOptions(args: readonly string[]): BenchOptions {
 }
 
 function roundsOf(rounds: string | undefined, against: string | undefined): number | null {
-  if (rounds !== undefined) return positive(rounds);
+  if (rounds !== undefined) return positiveInteger(rounds);
   return against === undefined ? null : ROUNDS_AGAINST;
 }
 
-function positive(text: string): number {
+function positiveInteger(text: string): number {
   const value = Number(text);
   if (!Number.isInteger(value) || value < 1) throw new Error(`${text} is not a positive integer.\n${USAGE}`);
   return value;

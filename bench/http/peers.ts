@@ -1,5 +1,5 @@
 import { median, ratioOf, spreadText } from '../against/statistics.js';
-import { table, whole } from '../table.js';
+import { table, wholeText } from '../table.js';
 import type { RunMeasurement } from './measurement.js';
 import { engineCpuPerJob, jobsPerSecond, type Series } from './series.js';
 
@@ -16,22 +16,22 @@ const HEAD = [
 export function peersTable(series: readonly Series[]): string | null {
   const rows = series.flatMap((ours) => {
     const peers = series.filter(({ is_ours, engine }) => !is_ours && engine === ours.engine);
-    return ours.is_ours ? peers.map((peer) => [...labels(ours, peer), ...figures(ours, peer)]) : [];
+    return ours.is_ours ? peers.map((peer) => [...labelCells(ours, peer), ...figureCells(ours, peer)]) : [];
   });
   return rows.length === 0 ? null : table(HEAD, rows, 3);
 }
 
-const labels = (ours: Series, peer: Series): string[] => [
+const labelCells = (ours: Series, peer: Series): string[] => [
   `${ours.engine}: ${ours.workload}`,
   peer.system.replace(/,.*/, ''),
   peer.workload,
 ];
 
-const figures = (ours: Series, peer: Series): string[] =>
+const figureCells = (ours: Series, peer: Series): string[] =>
   [jobsPerSecond, engineCpuPerJob].flatMap((of) => pairOf(ours, peer, of));
 
 function pairOf(ours: Series, peer: Series, of: (one: RunMeasurement) => number): string[] {
   const [our, their] = [ours.measured.map(of), peer.measured.map(of)];
   const { ratio, lowest, highest } = ratioOf(their, our);
-  return [whole(median(our)), whole(median(their)), ratio.toFixed(2), spreadText(lowest, highest)];
+  return [wholeText(median(our)), wholeText(median(their)), ratio.toFixed(2), spreadText(lowest, highest)];
 }

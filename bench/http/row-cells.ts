@@ -1,4 +1,4 @@
-import { millis, whole } from '../table.js';
+import { millisText, wholeText } from '../table.js';
 import { bestOf, P99_MS_MAX, type TimedOperation } from './best.js';
 import type { BatchRun } from './fleet/batched.js';
 import type { LatencySummary, RunMeasurement } from './measurement.js';
@@ -23,8 +23,13 @@ export const ourRow = (workload: string, measured: RunMeasurement, remarks: stri
 export function cellsOf({ system, workload, durable, measured, remarks }: PartRow): readonly string[] {
   if (measured === null) return [system, workload];
   const { claim, complete } = measured.operations;
-  const times = [ms(claim, 'p50_ms'), ms(claim, 'p99_ms'), ms(complete, 'p50_ms'), ms(complete, 'p99_ms')];
-  const rates = [measured.jobs, measured.requests].map((count) => whole(count / measured.seconds));
+  const times = [
+    latencyCell(claim, 'p50_ms'),
+    latencyCell(claim, 'p99_ms'),
+    latencyCell(complete, 'p50_ms'),
+    latencyCell(complete, 'p99_ms'),
+  ];
+  const rates = [measured.jobs, measured.requests].map((count) => wholeText(count / measured.seconds));
   const engine = engineCpu(measured);
   return [
     system,
@@ -46,19 +51,21 @@ export function bestRemark(
   if (found === null) return `${what}: nothing was measured`;
   const { jobs, seconds, operations } = measuredOf(found.run);
   const bound = `p99 within ${P99_MS_MAX[operation]} ms`;
-  const rate = `${whole(jobs / seconds)} ${what}/s, ${found.run.items} per request`;
-  return `best: ${rate}, p99 ${ms(operations[operation], 'p99_ms')} ms (${found.in_time ? bound : `none had ${bound}`})`;
+  const rate = `${wholeText(jobs / seconds)} ${what}/s, ${found.run.items} per request`;
+  return `best: ${rate}, p99 ${latencyCell(operations[operation], 'p99_ms')} ms (${found.in_time ? bound : `none had ${bound}`})`;
 }
 
-export const ms = (times: LatencySummary | undefined, which: 'p50_ms' | 'p99_ms'): string =>
-  times === undefined ? '-' : millis(times[which]);
+export const latencyCell = (times: LatencySummary | undefined, which: 'p50_ms' | 'p99_ms'): string =>
+  times === undefined ? '-' : millisText(times[which]);
 
-export function cpu({ server_cpu_seconds, requests, jobs }: RunMeasurement, per?: string): string {
+export function cpuText({ server_cpu_seconds, requests, jobs }: RunMeasurement, per?: string): string {
   if (server_cpu_seconds == null) return 'server CPU unknown';
   const each = server_cpu_seconds / (per === undefined ? requests : jobs);
-  return `server CPU ${whole(each * 1e6)} µs/${per ?? 'request'}`;
+  return `server CPU ${wholeText(each * 1e6)} µs/${per ?? 'request'}`;
 }
 
 function engineCpu({ engine_cpu_seconds, jobs }: RunMeasurement): string {
-  return engine_cpu_seconds == null ? '' : `engine CPU ${whole((engine_cpu_seconds / jobs) * 1e6)} µs/job`;
+  return engine_cpu_seconds == null
+    ? ''
+    : `engine CPU ${wholeText((engine_cpu_seconds / jobs) * 1e6)} µs/job`;
 }

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { whole } from '../table.js';
+import { wholeText } from '../table.js';
 import { inOwnProcess } from './child.js';
 import { type DatabaseEngine, ENGINES, onEngine } from './engine-part.js';
 import type { BatchRun } from './fleet/batched.js';
@@ -12,24 +12,24 @@ import type { RunMeasurement } from './measurement.js';
 import type { BenchOptions, BenchPart } from './options.js';
 import { notInstalled, type PartReport, type PartRow } from './part-report.js';
 import { BATCH_JOBS } from './queues/load.js';
-import { bestRemark, cpu, ms, ourRow } from './row-cells.js';
+import { bestRemark, cpuText, latencyCell, ourRow } from './row-cells.js';
 
 export const PART_ROWS: Readonly<Record<BenchPart, (options: BenchOptions) => Promise<PartReport>>> = {
   paced: (options) =>
     onFileStore<SingleRunResult>('paced', options, ({ measured, replies }) => [
       ourRow(
-        `claim, renew, submit at ${whole(options.rate)} requests/s, ${whole(options.agents)} agents`,
+        `claim, renew, submit at ${wholeText(options.rate)} requests/s, ${wholeText(options.agents)} agents`,
         measured,
-        `renew p50 ${ms(measured.operations.renew, 'p50_ms')}, p99 ${ms(measured.operations.renew, 'p99_ms')}; ` +
-          `${whole(replies.refused)} lost a race, ${replies.unanswered} unanswered; ${cpu(measured)}`,
+        `renew p50 ${latencyCell(measured.operations.renew, 'p50_ms')}, p99 ${latencyCell(measured.operations.renew, 'p99_ms')}; ` +
+          `${wholeText(replies.refused)} lost a race, ${replies.unanswered} unanswered; ${cpuText(measured)}`,
       ),
     ]),
   'flat-out': (options) =>
     onFileStore<SingleRunResult>('flat-out', options, ({ measured, replies }) => [
       ourRow(
-        `claim, submit, ${whole(options.agents)} agents flat out`,
+        `claim, submit, ${wholeText(options.agents)} agents flat out`,
         measured,
-        `${replies.unanswered} unanswered; ${cpu(measured)}`,
+        `${replies.unanswered} unanswered; ${cpuText(measured)}`,
       ),
     ]),
   keys: (options) =>
@@ -37,7 +37,7 @@ export const PART_ROWS: Readonly<Record<BenchPart, (options: BenchOptions) => Pr
       ourRow(
         `the same with keys and an access log`,
         measured,
-        `${replies.unanswered} unanswered; ${cpu(measured)}`,
+        `${replies.unanswered} unanswered; ${cpuText(measured)}`,
       ),
     ]),
   sdk: (options) =>
@@ -45,7 +45,7 @@ export const PART_ROWS: Readonly<Record<BenchPart, (options: BenchOptions) => Pr
       ourRow(
         `the same through the SDK, which shares requests`,
         measured,
-        `${replies.unanswered} unanswered; ${cpu(measured, 'job')}`,
+        `${replies.unanswered} unanswered; ${cpuText(measured, 'job')}`,
       ),
     ]),
   batched: (options) =>
@@ -54,8 +54,8 @@ export const PART_ROWS: Readonly<Record<BenchPart, (options: BenchOptions) => Pr
       options,
       ({ runs }) =>
         runs.flatMap(({ items, claims, submits }) => [
-          ourRow(`claims, ${items} per request`, claims, cpu(claims, 'claim')),
-          ourRow(`results, ${items} per request`, submits, cpu(submits, 'result')),
+          ourRow(`claims, ${items} per request`, claims, cpuText(claims, 'claim')),
+          ourRow(`results, ${items} per request`, submits, cpuText(submits, 'result')),
         ]),
       ({ runs }) => [
         bestRemark('claims', 'claim', runs, ({ claims }) => claims),
@@ -65,20 +65,20 @@ export const PART_ROWS: Readonly<Record<BenchPart, (options: BenchOptions) => Pr
   redis: (options) => onEngine('redis', options),
   bullmq: (options) =>
     onQueue('BullMQ', 'bullmq', 'redis', options, {
-      agents: `claim, complete, ${whole(options.agents)} agents flat out`,
-      worker: `its own worker, concurrency ${whole(options.agents)}`,
-      workers: `four of its own workers, concurrency ${whole(options.agents)} in all`,
+      agents: `claim, complete, ${wholeText(options.agents)} agents flat out`,
+      worker: `its own worker, concurrency ${wholeText(options.agents)}`,
+      workers: `four of its own workers, concurrency ${wholeText(options.agents)} in all`,
     }),
   postgres: (options) => onEngine('postgres', options),
   'pg-boss': (options) =>
     onQueue('pg-boss', 'pg-boss', 'postgres', options, {
-      agents: `claim, complete, ${whole(options.agents)} agents flat out`,
+      agents: `claim, complete, ${wholeText(options.agents)} agents flat out`,
       batches: `fetch, complete, ${BATCH_JOBS} per call, no result kept`,
       workers: `its own workers, ${BATCH_JOBS} per batch, no result kept`,
     }),
   'graphile-worker': (options) =>
     onQueue('graphile-worker', 'graphile-worker', 'postgres', options, {
-      workers: `its own worker, concurrency ${whole(options.agents)}, no result kept`,
+      workers: `its own worker, concurrency ${wholeText(options.agents)}, no result kept`,
       batches: 'the same with local queue and batched completion',
       documented: 'settings of its documentation: concurrency 24, local queue 500',
     }),
@@ -114,7 +114,7 @@ async function onFileStore<Result extends { readonly replies: FleetReplies }>(
   }
 }
 
-/** Measures a job queue on a database of its own. Its results are not verified: only figures are shown. */
+/** Measures a job queue on its own database. Its results are not verified: only figures are shown. */
 async function onQueue(
   name: string,
   part: BenchPart,

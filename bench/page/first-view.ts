@@ -1,5 +1,5 @@
 import type { Browser, BrowserContext } from 'playwright-core';
-import { millis, table } from '../table.js';
+import { millisText, table } from '../table.js';
 import { PAGE_QUERY } from './fleet.js';
 
 const ROUNDS = 5;
@@ -7,7 +7,7 @@ const ROUNDS = 5;
 interface Load {
   readonly paint_ms: number;
   readonly shown_ms: number;
-  /** As sent over the network. */
+  /** Bytes as sent over the network. */
   readonly file_bytes: number;
   readonly reply_bytes: number;
   readonly requests: number;
@@ -34,7 +34,7 @@ export async function benchFirstView(browser: Browser, url: string): Promise<voi
     'fleet shown ms',
     'max',
   ];
-  console.log(table(head, [row('cold', cold), row('warm', warm)]));
+  console.log(table(head, [tableRow('cold', cold), tableRow('warm', warm)]));
 }
 
 async function load(context: BrowserContext, url: string): Promise<Load> {
@@ -62,18 +62,18 @@ async function load(context: BrowserContext, url: string): Promise<Load> {
   return { paint_ms, shown_ms, file_bytes, reply_bytes, requests };
 }
 
-function row(name: string, loads: readonly Load[]): string[] {
-  const sorted = (read: (load: Load) => number) => loads.map(read).sort((a, b) => a - b);
-  const middle = (read: (load: Load) => number) => sorted(read)[Math.floor(loads.length / 2)] ?? 0;
+function tableRow(name: string, loads: readonly Load[]): string[] {
+  const sortedBy = (read: (load: Load) => number) => loads.map(read).sort((a, b) => a - b);
+  const medianOf = (read: (load: Load) => number) => sortedBy(read)[Math.floor(loads.length / 2)] ?? 0;
   const kilobytes = (bytes: number): string => (bytes / 1000).toFixed(1);
   return [
     name,
-    kilobytes(middle(({ file_bytes }) => file_bytes)),
-    kilobytes(middle(({ reply_bytes }) => reply_bytes)),
-    String(middle(({ requests }) => requests)),
-    millis(middle(({ paint_ms }) => paint_ms)),
-    millis(sorted(({ paint_ms }) => paint_ms).at(-1) ?? 0),
-    millis(middle(({ shown_ms }) => shown_ms)),
-    millis(sorted(({ shown_ms }) => shown_ms).at(-1) ?? 0),
+    kilobytes(medianOf(({ file_bytes }) => file_bytes)),
+    kilobytes(medianOf(({ reply_bytes }) => reply_bytes)),
+    String(medianOf(({ requests }) => requests)),
+    millisText(medianOf(({ paint_ms }) => paint_ms)),
+    millisText(sortedBy(({ paint_ms }) => paint_ms).at(-1) ?? 0),
+    millisText(medianOf(({ shown_ms }) => shown_ms)),
+    millisText(sortedBy(({ shown_ms }) => shown_ms).at(-1) ?? 0),
   ];
 }

@@ -19,7 +19,7 @@ export class BenchFleet {
   private readonly agents: AsyncGenerator<void>[];
 
   constructor(private readonly url: string) {
-    this.agents = BENCH_CHAINS.map((chain, index) => this.work(chain, index));
+    this.agents = BENCH_CHAINS.map((chain, index) => this.workThroughChain(chain, index));
   }
 
   async putPlan(): Promise<void> {
@@ -27,7 +27,7 @@ export class BenchFleet {
   }
 
   /** Makes at most `perSecond` events per second until the signal is aborted; returns how many. */
-  async play(perSecond: number, signal: AbortSignal): Promise<number> {
+  async playSteps(perSecond: number, signal: AbortSignal): Promise<number> {
     const startMs = performance.now();
     let count = 0;
     while (!signal.aborted) {
@@ -40,7 +40,7 @@ export class BenchFleet {
   }
 
   /** Each step of the agent ends with a `yield`. */
-  private async *work(chain: readonly string[], index: number): AsyncGenerator<void> {
+  private async *workThroughChain(chain: readonly string[], index: number): AsyncGenerator<void> {
     const [agent_id, session_id] = [`agent-${index}`, `session-${index}`];
     for (;;) {
       const generations = new Map<string, number>();

@@ -1,5 +1,5 @@
 import type { Browser, Page } from 'playwright-core';
-import { millis, table } from '../table.js';
+import { millisText, table } from '../table.js';
 import { PAGE_QUERY } from './fleet.js';
 import { INTERACTION_GROUPS, type InteractionGroup } from './interactions.js';
 import { type Measured, measure } from './probe.js';
@@ -28,7 +28,7 @@ export async function benchInteractions(browser: Browser, url: string): Promise<
   console.log(
     table(
       head,
-      [...measured].map(([name, rows]) => row(name, rows)),
+      [...measured].map(([name, rows]) => tableRow(name, rows)),
     ),
   );
 }
@@ -39,7 +39,7 @@ async function measureGroup(
   measured: Map<string, Measured[]>,
 ): Promise<void> {
   await part.start?.(page);
-  const renderer = await Renderer.of(page);
+  const renderer = await Renderer.attachTo(page);
   for (let round = 0; round < part.rounds; round++) {
     for (const interaction of part.interactions) {
       const rows = measured.get(interaction.name) ?? [];
@@ -50,19 +50,20 @@ async function measureGroup(
   }
 }
 
-function row(name: string, rows: readonly Measured[]): string[] {
-  const sorted = (read: (each: Measured) => number) => rows.map(read).sort((a, b) => a - b);
-  const middle = (read: (each: Measured) => number) => millis(sorted(read)[Math.floor(rows.length / 2)] ?? 0);
-  const highest = (read: (each: Measured) => number) => millis(sorted(read).at(-1) ?? 0);
+function tableRow(name: string, rows: readonly Measured[]): string[] {
+  const sortedBy = (read: (each: Measured) => number) => rows.map(read).sort((a, b) => a - b);
+  const medianText = (read: (each: Measured) => number) =>
+    millisText(sortedBy(read)[Math.floor(rows.length / 2)] ?? 0);
+  const highestText = (read: (each: Measured) => number) => millisText(sortedBy(read).at(-1) ?? 0);
   return [
     name,
     String(rows.length),
-    middle(({ paint_ms }) => paint_ms),
-    highest(({ paint_ms }) => paint_ms),
-    middle(({ shown_ms }) => shown_ms),
-    highest(({ shown_ms }) => shown_ms),
-    middle(({ cpu }) => cpu.task),
-    middle(({ cpu }) => cpu.script),
-    middle(({ cpu }) => cpu.layout),
+    medianText(({ paint_ms }) => paint_ms),
+    highestText(({ paint_ms }) => paint_ms),
+    medianText(({ shown_ms }) => shown_ms),
+    highestText(({ shown_ms }) => shown_ms),
+    medianText(({ cpu }) => cpu.task),
+    medianText(({ cpu }) => cpu.script),
+    medianText(({ cpu }) => cpu.layout),
   ];
 }

@@ -42,7 +42,7 @@ const only = optionValue('--only');
 for (const [name, part] of Object.entries(PARTS)) {
   if (only !== null && only !== name) continue;
   const stop = new AbortController();
-  const played = fleet.play(part.perSecond, stop.signal);
+  const played = fleet.playSteps(part.perSecond, stop.signal);
   try {
     await Promise.race([part.run(browser, server.url), played]);
   } finally {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
-import { table, whole } from '../table.js';
+import { table, wholeText } from '../table.js';
 import { PAGE_QUERY } from './fleet.js';
 import { Renderer } from './renderer.js';
 
@@ -23,28 +23,30 @@ export async function benchMemory(browser: Browser, url: string, minutes: number
   for (const view of Object.keys(VIEWS) as View[]) {
     const page: Page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
     await page.goto(`${url}/${PAGE_QUERY}#/${VIEWS[view]}`);
-    renderers.set(view, await Renderer.of(page));
+    renderers.set(view, await Renderer.attachTo(page));
   }
   for (let sample = 0; sample <= SAMPLES; sample++) {
     const minute = (sample * minutes) / SAMPLES;
     for (const [view, renderer] of renderers) {
-      const { heap_bytes, nodes } = await renderer.memory();
+      const { heap_bytes, nodes } = await renderer.memoryUse();
       series[view].push({ minute, heap_kb: heap_bytes / 1000, nodes });
     }
     if (sample < SAMPLES) await pause((minutes * 60_000) / SAMPLES);
   }
-  print(series, minutes);
+  printSeries(series, minutes);
 }
 
-function print(series: Record<View, Sample[]>, minutes: number): void {
+function printSeries(series: Record<View, Sample[]>, minutes: number): void {
   const views = Object.keys(VIEWS) as View[];
-  console.log(`\nMemory after a garbage collection, ${whole(minutes * 3600)} events in ${minutes} minutes\n`);
+  console.log(
+    `\nMemory after a garbage collection, ${wholeText(minutes * 3600)} events in ${minutes} minutes\n`,
+  );
   const head = ['minute', ...views.flatMap((view) => [`${view}: heap KB`, 'nodes'])];
   const rows = series.fleet.map(({ minute }, index) => [
     minute.toFixed(1),
     ...views.flatMap((view) => {
       const sample = series[view][index] as Sample;
-      return [whole(sample.heap_kb), whole(sample.nodes)];
+      return [wholeText(sample.heap_kb), wholeText(sample.nodes)];
     }),
   ]);
   console.log(table(head, rows));

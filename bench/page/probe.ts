@@ -29,7 +29,7 @@ export async function measure(
   round: number,
 ): Promise<Measured> {
   await interaction.prepare?.(page, round);
-  await page.evaluate(probe(interaction, round));
+  await page.evaluate(probeScript(interaction, round));
   const before = await renderer.mainThreadTime();
   await interaction.act(page, round);
   const times = await page.evaluate<{ paint_ms: number; shown_ms: number }>('window.measured');
@@ -46,7 +46,7 @@ export async function measure(
 const RESULT_MAX_MS = 10_000;
 
 /** A frame is on the screen when a message that was sent before it is drawn arrives. */
-const probe = ({ name, event, isShown, state = 'null' }: Interaction, round: number): string => `
+const probeScript = ({ name, event, isShown, state = 'null' }: Interaction, round: number): string => `
   window.measured = new Promise((resolve, reject) => {
     setTimeout(() => reject(new Error('${name}: no result')), ${RESULT_MAX_MS});
     const before = ${state};

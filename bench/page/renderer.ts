@@ -17,7 +17,7 @@ export interface PageMemory {
 export class Renderer {
   private constructor(private readonly session: CDPSession) {}
 
-  static async of(page: Page): Promise<Renderer> {
+  static async attachTo(page: Page): Promise<Renderer> {
     const session = await page.context().newCDPSession(page);
     await session.send('Performance.enable');
     await session.send('HeapProfiler.enable');
@@ -34,7 +34,7 @@ export class Renderer {
     };
   }
 
-  async memory(): Promise<PageMemory> {
+  async memoryUse(): Promise<PageMemory> {
     await this.session.send('HeapProfiler.collectGarbage');
     const { usedSize } = await this.session.send('Runtime.getHeapUsage');
     const { nodes } = await this.session.send('Memory.getDOMCounters');

@@ -48,7 +48,7 @@ export class SimClient {
   private attempt(record: CommandRecord): Promise<CallOutcome> {
     return new Promise((resolve) => {
       const timeoutMs = this.rng.between(1_000, 25_000);
-      const stopWaiting = this.process.after(timeoutMs, 'gives up waiting', () => resolve(UNKNOWN));
+      const stopWaiting = this.process.runAfter(timeoutMs, 'gives up waiting', () => resolve(UNKNOWN));
       this.send(record, (reply) => {
         stopWaiting();
         resolve({ kind: 'reply', reply });

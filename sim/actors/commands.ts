@@ -31,9 +31,11 @@ export interface SimCommand {
   readonly isDeduplicated: boolean;
   /** Id of the event that the command appends, if its sender chose one. The store remembers it. */
   readonly event_id?: string | undefined;
-  /** It appends an event that only records how a run ends. */
+  /** The command appends an event that only records how a run ends. */
   readonly concludes_run?: boolean;
-  /** It appends an event that anyone may report while the subject is not held: its handle then does not count. */
+  /**
+   * The command appends an event that any agent may report while the subject is not held; its handle is then ignored.
+   */
   readonly is_open_report?: boolean;
   readonly credential: SimCredential;
   readonly send: (instance: Pick<CoordinatorInstance, 'coordinator' | 'process'>) => Promise<unknown>;

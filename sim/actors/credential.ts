@@ -44,14 +44,14 @@ export class SimCredential {
     for (const [index, coordinator] of coordinators.entries()) {
       const takeEffect = (): void => {
         this.staleCoordinators.delete(coordinator);
-        coordinator.after(delayMs(ABORT_DELAY_MS_MAX), 'ends what waits', () => {
+        coordinator.runAfter(delayMs(ABORT_DELAY_MS_MAX), 'ends what waits', () => {
           for (const controller of this.waitingCalls.get(coordinator) ?? []) controller.abort();
         });
       };
       if (index === 0) takeEffect();
       else {
         this.staleCoordinators.add(coordinator);
-        coordinator.after(delayMs(PROPAGATION_MS_MAX), 'follows to a revocation', takeEffect);
+        coordinator.runAfter(delayMs(PROPAGATION_MS_MAX), 'follows to a revocation', takeEffect);
       }
     }
   }

@@ -64,7 +64,7 @@ export class SimExecutor {
     });
     const services = simServices({ context, scope, process, rng, agent_id: name, coordination }, edge);
     try {
-      const end = await executeRun(request, services, this.host(process), NEVER_ABORTED);
+      const end = await executeRun(request, services, this.runHost(process), NEVER_ABORTED);
       context.world.trace(`${process.name} ${edge.subject}: ${end.status}`);
       if (end.status === 'CLAIM_LOST') context.coverage.hit('late step refused');
     } catch (error) {
@@ -73,7 +73,7 @@ export class SimExecutor {
     }
   }
 
-  private host(process: SimProcess): RunHost {
+  private runHost(process: SimProcess): RunHost {
     const { rng } = this;
     return {
       newRunId: derivedRunId,

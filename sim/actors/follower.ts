@@ -41,7 +41,7 @@ export class FeedFollower extends SimActor {
       this.cursor = '';
     }
     // The page is read in the coordinator's process; if that dies there is no reply, so nothing here awaits it.
-    instance.process.after(1, 'serves the feed', () => {
+    instance.process.runAfter(1, 'serves the feed', () => {
       const page = instance.coordinator.feed.page(this.scope, { after: this.cursor, limit: PAGE });
       void this.read(page, this.incarnation);
     });

@@ -52,7 +52,7 @@ export class CommitMonitor {
     return projectMonitor;
   }
 
-  all(): Iterable<ProjectMonitor> {
+  allProjectMonitors(): Iterable<ProjectMonitor> {
     return this.projectMonitors.values();
   }
 

@@ -139,7 +139,7 @@ export class ProjectMonitor {
   }
 
   private checkLooseEvent(event: EventEnvelope): void {
-    // Events of runs are checked by what they tell.
+    // Events of runs are checked by their content.
     if (event.seq !== undefined || isRunEvent(event.event_type)) return;
     if (isRefusal(event) && event.payload.parked !== true) this.checkRefusal(event);
     else this.checkUnique(event);

@@ -33,7 +33,7 @@ export async function checkViews(
 
 /** The parts of the state that decisions depend on, as comparable text. */
 function comparableState(state: WorkState): Record<string, string> {
-  const sets = (index: ReadonlyMap<string, ReadonlySet<string>>): unknown =>
+  const sortedSets = (index: ReadonlyMap<string, ReadonlySet<string>>): unknown =>
     Object.fromEntries([...index].map(([key, members]) => [key, [...members].sort()]));
   const holders = [...state.live].map((subject) => state.heads.get(subject)?.claim?.agent_id ?? '').sort();
   return {
@@ -42,7 +42,7 @@ function comparableState(state: WorkState): Record<string, string> {
     records: canonicalJson(Object.fromEntries(state.records)),
     plan: canonicalJson([...state.plan.tasks()].map(taskInput)),
     live: canonicalJson([...state.live].sort()),
-    bySession: canonicalJson(sets(state.bySession)),
+    bySession: canonicalJson(sortedSets(state.bySession)),
     held: canonicalJson(Object.fromEntries(holders.map((id) => [id, claimedSubjectsOf(state, id).sort()]))),
     paused: canonicalJson([...state.inBackoff].sort()),
   };

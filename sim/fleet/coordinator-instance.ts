@@ -28,7 +28,7 @@ export interface SimFleet {
   readonly incarnation: number;
   /** Starts the coordinators and the faults of the scenario. */
   start(): void;
-  /** Stops all faults; whatever is down comes up again. */
+  /** Stops all faults; processes that are down start again. */
   stopFaults(): void;
   /** Whether all coordinators are up. */
   readonly isUp: boolean;

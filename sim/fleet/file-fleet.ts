@@ -320,7 +320,7 @@ export class FileFleet implements SimFleet {
     if (this.willCrashAfterRestart)
       this.crashAfter(this.ambushRng.between(0, 100), scenario.rates.power_chance);
     this.willCrashAfterRestart = false;
-    if (this.diskImage.folder(`${ROOT}/t1/p/snapshots`) !== null) coverage.hit('snapshot written');
+    if (this.diskImage.folderAt(`${ROOT}/t1/p/snapshots`) !== null) coverage.hit('snapshot written');
   }
 
   private async openStore(process: SimProcess): Promise<Store> {
@@ -342,7 +342,7 @@ export class FileFleet implements SimFleet {
         if (sentence.includes('is not used')) world.violate('INV-20', sentence);
       },
     });
-    void store.broken.then(() => process.after(1, 'stops', () => this.onStoreBroken(process)));
+    void store.broken.then(() => process.runAfter(1, 'stops', () => this.onStoreBroken(process)));
     return store;
   }
 
@@ -361,7 +361,7 @@ export class FileFleet implements SimFleet {
   }
 
   private walContent(): Buffer | null {
-    return this.diskImage.file(`${ROOT}/${WAL_FILE}`)?.content() ?? null;
+    return this.diskImage.fileAt(`${ROOT}/${WAL_FILE}`)?.content() ?? null;
   }
 
   private damageSomeLog(): (() => void) | null {

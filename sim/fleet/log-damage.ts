@@ -14,8 +14,8 @@ const FORGE_CHANCE = 0.3;
  * or a snapshot means that the store does not read it.
  */
 export function damageLog(diskImage: DiskImage, folder: string, rng: Rng): (() => void) | null {
-  const file = diskImage.file(`${folder}/events.jsonl`);
-  if (file === null || diskImage.folder(`${folder}/snapshots`) !== null) return null;
+  const file = diskImage.fileAt(`${folder}/events.jsonl`);
+  if (file === null || diskImage.folderAt(`${folder}/snapshots`) !== null) return null;
   const ends = batchEnds(file.content().toString('latin1'));
   // Of the last batches, one may be torn, and one is needed whole to expose the damage.
   const wholeEnd = ends.at(-3);

@@ -11,7 +11,7 @@ const nameOf = ({ tenant_id, project_id }: ProjectKey): string => `${tenant_id}/
 export class RestoredDisk {
   private incarnation = 0;
   private isFirstOpening = false;
-  /** By project, up to which position the log is what it was. Null: there is nothing to accept. */
+  /** By project, the position up to which the log is unchanged. Null: there is no loss to accept. */
   private keptPositions: Map<string, number> | null = null;
 
   constructor(
@@ -24,7 +24,7 @@ export class RestoredDisk {
     this.isFirstOpening = true;
   }
 
-  /** Before the coordinator starts. It may crash at any moment and begin again. */
+  /** Called before the coordinator starts. The process may crash at any moment and begin again. */
   async onOpened(store: Store): Promise<void> {
     if (this.isFirstOpening) await this.compare(store);
     if (this.keptPositions !== null) await store.raiseIncarnation(this.incarnation);

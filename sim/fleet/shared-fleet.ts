@@ -156,7 +156,9 @@ export class SharedFleet implements SimFleet {
     const lost = Math.min(this.rng.int(LOST_COMMITS_MAX), this.shared.commits);
     world.trace(`the store fails over and loses ${lost} commits`);
     const before = new Map(
-      [...monitor.all()].map((projectMonitor) => [projectMonitor, projectMonitor.events] as const),
+      [...monitor.allProjectMonitors()].map(
+        (projectMonitor) => [projectMonitor, projectMonitor.events] as const,
+      ),
     );
     for (const slot of this.slots) this.crash(slot);
     await this.shared.failOver(lost);

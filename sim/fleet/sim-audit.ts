@@ -17,7 +17,7 @@ const LOST_REPLY_CHANCE = 0.05;
 /** The bytes before the 32 bytes of an Ed25519 key in PKCS #8. */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 
-/** The audit of a run: keys and a sink that survive every crash, on a machine of their own. */
+/** The audit of a run: keys and a sink that survive every crash, on a separate machine. */
 export class SimAudit implements AuditSink {
   readonly name = 'simulated';
   private readonly kept: Anchor[] = [];
@@ -79,7 +79,7 @@ export class SimAudit implements AuditSink {
     return audit.result();
   }
 
-  /** AUD-1: a log is what was signed, except for history whose loss was accepted. */
+  /** AUD-1: a log equals what was signed, except for history whose loss was accepted. */
   check(project: ProjectKey, events: readonly EventEnvelope[]): void {
     const { world, coverage } = this.context;
     const { faults, anchors, checkpoints } = this.compare(project, events);

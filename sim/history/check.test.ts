@@ -8,7 +8,7 @@ const TERMS = { limits: LIMITS, durable: true, skew_margin_ms: 0, tolerance_ms: 
 const S = 'A-001-one';
 const UNKNOWN: RecordedOutcome = { kind: 'unknown', why: 'the line broke' };
 const NO_EFFECT: RecordedOutcome = { kind: 'no_effect', why: 'UNAVAILABLE' };
-const refused = (reason: string, replyFields = {}): RecordedOutcome => ({
+const refusedOutcome = (reason: string, replyFields = {}): RecordedOutcome => ({
   kind: 'refused',
   reason,
   reply_fields: replyFields,
@@ -178,7 +178,7 @@ const BAD: Record<string, { breaks: HistoryRule[]; record: (history: HistoryBuil
       history.claim('ada', S, { at: 0 });
       history.release({ subject: S, agent_id: 'ada', generation: 1 }, { at: 50 });
       history.claim('ben', S, { at: 100 });
-      history.replaceLastOutcome(refused('DENIED_COMPLETED')).dropEvents();
+      history.replaceLastOutcome(refusedOutcome('DENIED_COMPLETED')).dropEvents();
     },
   },
   'a timely renewal that was refused as expired': {
@@ -186,7 +186,7 @@ const BAD: Record<string, { breaks: HistoryRule[]; record: (history: HistoryBuil
     record: (history) => {
       const held = history.claim('ada', S, { at: 0 });
       history.renew(held, { at: 300 });
-      history.replaceLastOutcome(refused('ALREADY_EXPIRED')).dropEvents();
+      history.replaceLastOutcome(refusedOutcome('ALREADY_EXPIRED')).dropEvents();
     },
   },
   'a claim that was refused because of an expired lease': {
@@ -204,14 +204,16 @@ const BAD: Record<string, { breaks: HistoryRule[]; record: (history: HistoryBuil
     record: (history) => {
       history.claim('ada', S, { at: 0 });
       history.claim('ben', 'A-002-two', { at: 100 });
-      history.replaceLastOutcome(refused('DENIED_LIMIT', { limit: 'max_concurrent_claims' })).dropEvents();
+      history
+        .replaceLastOutcome(refusedOutcome('DENIED_LIMIT', { limit: 'max_concurrent_claims' }))
+        .dropEvents();
     },
   },
   'an effect after a refusal': {
     breaks: ['NO_REASON', 'DONE_ALL_THE_SAME'],
     record: (history) => {
       history.claim('ada', S, { at: 0 });
-      history.replaceLastOutcome(refused('DENIED_ACTIVE_CLAIM'));
+      history.replaceLastOutcome(refusedOutcome('DENIED_ACTIVE_CLAIM'));
     },
   },
   'an effect of a call that was reported as having none': {

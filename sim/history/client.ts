@@ -51,7 +51,7 @@ export class HistoryClient {
     while (!this.context.stop.aborted) {
       const subject = this.context.taskPool.pick(this.rng);
       const outcome = await this.callUntilAnswered('claim', subject, null);
-      if (outcome.kind === 'ok') await this.work(await this.maybeForget(handleFrom(subject, outcome)));
+      if (outcome.kind === 'ok') await this.workOn(await this.maybeForget(handleFrom(subject, outcome)));
       await this.pause(this.rng.exponential(40));
     }
   }
@@ -64,7 +64,7 @@ export class HistoryClient {
     return outcome.kind === 'ok' ? handleFrom(handle.subject, outcome) : handle;
   }
 
-  private async work(handle: HistoryHandle): Promise<void> {
+  private async workOn(handle: HistoryHandle): Promise<void> {
     for (let renewals = this.rng.int(4); renewals > 0; renewals -= 1) {
       await this.pause(this.rng.between(0, LEASE_MS * 0.4));
       if ((await this.callUntilAnswered('renew', handle.subject, handle)).kind === 'refused') break;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { claimEventKindOf } from '../../src/core/claims/claim-event-kinds.js';
 import type { TestDatabase } from '../../src/stores/testing/database.js';
-import { hasPassed, report } from './report.js';
+import { hasPassed, reportText } from './report.js';
 import { type HistoryRunOptions, runHistory } from './run.js';
 
 const SHORT = { seconds: 3, clients: 10, coordinators: 2, seed: 'short' } as const;
@@ -30,7 +30,7 @@ async function runAndCheck({ url, restart }: TestDatabase, proxies: boolean): Pr
     ...(restart === undefined ? {} : { restartDatabase: restart }),
   };
   const result = await runHistory(options);
-  expect(hasPassed(result), report(options, result)).toBe(true);
+  expect(hasPassed(result), reportText(options, result)).toBe(true);
   expect(result.faults).toHaveLength(restart === undefined ? 1 : 2);
   // A run without grants and refusals would prove nothing.
   expect(

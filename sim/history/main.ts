@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { parseArgs, promisify } from 'node:util';
-import { hasPassed, report } from './report.js';
+import { hasPassed, reportText } from './report.js';
 import { type HistoryRunOptions, runHistory } from './run.js';
 
 const USAGE = `npm run check:history -- --store URL [--seconds 60] [--clients 50] [--coordinators 3]
@@ -46,7 +46,7 @@ async function shell(command: string): Promise<void> {
 try {
   const options = readOptions();
   const result = await runHistory(options);
-  process.stdout.write(`${report(options, result)}\n`);
+  process.stdout.write(`${reportText(options, result)}\n`);
   process.exitCode = hasPassed(result) ? 0 : 1;
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);

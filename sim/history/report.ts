@@ -9,7 +9,7 @@ export const hasPassed = ({ violations, ended }: HistoryRunResult): boolean =>
   violations.length === 0 && ended.length === 0;
 
 /** Summarises a run in a few lines and describes every violation. */
-export function report(options: HistoryRunOptions, result: HistoryRunResult): string {
+export function reportText(options: HistoryRunOptions, result: HistoryRunResult): string {
   const { capabilities, coordinators, calls, events, faults, connectionFaults, ended, violations } = result;
   const { seconds, clients, seed } = options;
   const unknown = calls.filter(({ answer }) => answer.kind === 'unknown').length;

@@ -153,7 +153,7 @@ class HistoryRun {
   summary(): Pick<HistoryRunResult, 'coordinators' | 'faults' | 'connectionFaults' | 'ended'> {
     const connectionFaults: Partial<Record<'agents' | 'store', Record<ConnectionFault, number>>> = {};
     for (const { side, proxy } of this.proxies)
-      connectionFaults[side] = sum(connectionFaults[side], proxy.counts);
+      connectionFaults[side] = sumOfFaults(connectionFaults[side], proxy.counts);
     const ended = this.coordinators.flatMap((coordinator) => coordinator.exitMessage ?? []);
     return { coordinators: this.coordinators.length, faults: this.faults, connectionFaults, ended };
   }
@@ -230,7 +230,7 @@ const isAnswer = ({ answer }: RecordedCall): boolean => answer.kind === 'ok' || 
 const isGrant = ({ request, answer }: RecordedCall): boolean =>
   request.operation === 'claim' && answer.kind === 'ok';
 
-function sum(
+function sumOfFaults(
   one: Record<ConnectionFault, number> | undefined,
   other: Record<ConnectionFault, number>,
 ): Record<ConnectionFault, number> {

@@ -116,7 +116,7 @@ export class InboxAgent {
 
   private textOf(action: InboxAction): string {
     if (action === 'garbage') return `{"event_type": "edge_claim", ${this.rng.int(100)}`;
-    const edgeFields = { feature: this.feature(), edge: this.rng.pick(EDGES) };
+    const edgeFields = { feature: this.pickFeature(), edge: this.rng.pick(EDGES) };
     const { lease_seconds: lease_duration_seconds } = this.context.scenario;
     if (action === 'claim') {
       return JSON.stringify({ event_type: 'edge_claim', ...edgeFields, lease_duration_seconds });
@@ -147,7 +147,7 @@ export class InboxAgent {
     }
   }
 
-  private feature(): string {
+  private pickFeature(): string {
     const newest =
       Math.floor(this.context.tracker.files.length / COMMANDS_PER_NEW_FEATURE) + FEATURES_AT_ONCE;
     return `REQ-F-SIM-${String(newest - this.rng.int(FEATURES_AT_ONCE)).padStart(3, '0')}`;

@@ -33,7 +33,7 @@ export class CommandFileTracker {
   }
 
   isWaiting(commandFile: CommandFile): boolean {
-    return this.diskImage.file(inboxPath(commandFile)) !== null;
+    return this.diskImage.fileAt(inboxPath(commandFile)) !== null;
   }
 
   /** Whether a readable outcome exists. */
@@ -71,7 +71,7 @@ export class CommandFileTracker {
   onPathAppeared(path: string): void {
     const commandFile = this.byPath.get(path);
     if (commandFile === undefined) return;
-    const outcome = readOutcome(this.diskImage.file(path)?.content() ?? Buffer.alloc(0));
+    const outcome = readOutcome(this.diskImage.fileAt(path)?.content() ?? Buffer.alloc(0));
     if (outcome === null) {
       this.world.violate('INBOX-WHOLE', `an incomplete outcome was renamed to ${path}`);
       return;
@@ -92,7 +92,7 @@ export class CommandFileTracker {
     this.fairness.reset();
     this.answered = new Set(
       this.files.filter((commandFile) => {
-        const file = this.diskImage.file(outcomePath(commandFile));
+        const file = this.diskImage.fileAt(outcomePath(commandFile));
         return file !== null && readOutcome(file.content()) !== null;
       }),
     );

@@ -33,7 +33,7 @@ export function inboxScenarioOf(options: SeedRunOptions): InboxScenario {
   const rng = new Rng(`inbox ${options.seed}`);
   const without = new Set<Fault>(options.without ?? []);
   const chosen = rng.fork('faults');
-  const has = (fault: Fault, chance = FAULT_CHANCE): boolean =>
+  const hasFault = (fault: Fault, chance = FAULT_CHANCE): boolean =>
     chosen.fork(fault).chance(chance) && !without.has(fault);
   const agents = 2 + rng.int(5);
   const lease_seconds = rng.pick([2, 5, 20]);
@@ -55,11 +55,11 @@ export function inboxScenarioOf(options: SeedRunOptions): InboxScenario {
       max_concurrent_claims: rng.pick([3, 100]),
     },
     segment_bytes_max: rng.pick([5_000, 1_000_000]),
-    crash_every_ms: has('crash') ? rng.pick([100, 400, 2000]) : null,
-    ambush_chance: has('ambush') ? rng.pick([0.01, 0.05]) : 0,
-    power_chance: has('power') ? rng.pick([0.3, 0.9]) : 0,
-    write_failure_chance: has('write_failure', 0.3) ? 0.01 : 0,
-    sync_failure_chance: has('sync_failure', 0.2) ? 0.002 : 0,
-    disk_full_every_ms: has('disk_full', 0.3) ? 2000 : null,
+    crash_every_ms: hasFault('crash') ? rng.pick([100, 400, 2000]) : null,
+    ambush_chance: hasFault('ambush') ? rng.pick([0.01, 0.05]) : 0,
+    power_chance: hasFault('power') ? rng.pick([0.3, 0.9]) : 0,
+    write_failure_chance: hasFault('write_failure', 0.3) ? 0.01 : 0,
+    sync_failure_chance: hasFault('sync_failure', 0.2) ? 0.002 : 0,
+    disk_full_every_ms: hasFault('disk_full', 0.3) ? 2000 : null,
   };
 }

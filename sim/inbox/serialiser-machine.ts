@@ -40,7 +40,7 @@ export class SerialiserMachine {
     this.rng = world.rng.fork('machine');
     diskImage.makeFolder(EVENTS);
     for (const path of ['', '/w', EVENTS]) {
-      const folder = diskImage.folder(path);
+      const folder = diskImage.folderAt(path);
       if (folder !== null) diskImage.syncFolder(folder);
     }
     this.faults = {
@@ -152,7 +152,9 @@ export class SerialiserMachine {
       segment_bytes_max: scenario.segment_bytes_max,
       onWarning: (sentence) => world.trace(`warning: ${sentence}`),
     });
-    void store.broken.then(() => process.after(1, 'stops', () => process === this.process && this.crash()));
+    void store.broken.then(() =>
+      process.runAfter(1, 'stops', () => process === this.process && this.crash()),
+    );
     const { limits } = scenario;
     const environment = process.environment();
     const coordinator = await Coordinator.open({ store, blobs: this.blobs, environment, limits });
@@ -178,6 +180,6 @@ export class SerialiserMachine {
     if (!this.areFaultsOn || !this.rng.chance(scenario.ambush_chance)) return;
     this.coverage.hit('crash during commit');
     if (this.rng.chance(0.5)) this.crash();
-    else process.after(this.rng.between(0, AMBUSH_DELAY_MS_MAX), 'crash', () => this.crash());
+    else process.runAfter(this.rng.between(0, AMBUSH_DELAY_MS_MAX), 'crash', () => this.crash());
   }
 }

@@ -21,7 +21,7 @@ export class SimFiles implements InboxFiles {
 
   open(path: string): Promise<AgentFolder | null> {
     return this.disk.runLater('open', () =>
-      this.diskImage.folder(path) === null ? null : new SimFolder(this, path),
+      this.diskImage.folderAt(path) === null ? null : new SimFolder(this, path),
     );
   }
 

@@ -2,8 +2,8 @@ import { MutantProcess, violationIn } from './mutant-process.js';
 import type { TrialJob } from './worker.js';
 
 /**
- * The unmodified code. A run that kills a mutant must pass here: one that fails on the unmodified code too has found
- * something, but not the mutant.
+ * Runs on the unmodified code. A run that kills a mutant must pass here; if it fails here too, it has not detected the
+ * mutant.
  */
 export class Baseline {
   private readonly child: MutantProcess;

@@ -40,7 +40,7 @@ interface TestRunEnd {
 
 function run(job: TestRun, msMax: number | undefined): Promise<TestRunEnd> {
   const env = { ...process.env, GENESIS_MUTANT: JSON.stringify(job), NO_COLOR: '1' };
-  // A group of its own, so that a worker in an endless loop ends with its parent.
+  // A separate process group, so that a worker in an endless loop ends with its parent.
   const child = spawn(process.execPath, [VITEST, 'run', '--config', CONFIG, '--bail', '1', ...job.tests], {
     cwd: ROOT,
     env,
@@ -48,7 +48,7 @@ function run(job: TestRun, msMax: number | undefined): Promise<TestRunEnd> {
   });
   let printed = '';
   let isHung = false;
-  const keep = (chunk: Buffer): void => {
+  const keepOutput = (chunk: Buffer): void => {
     if (printed.length < OUTPUT_CHARS_MAX) printed += chunk.toString();
   };
   const stop = (): void => {
@@ -56,8 +56,8 @@ function run(job: TestRun, msMax: number | undefined): Promise<TestRunEnd> {
     process.kill(-(child.pid as number), 'SIGKILL');
   };
   const timer = msMax === undefined ? undefined : setTimeout(stop, msMax);
-  child.stdout.on('data', keep);
-  child.stderr.on('data', keep);
+  child.stdout.on('data', keepOutput);
+  child.stderr.on('data', keepOutput);
   return new Promise((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (code) => {

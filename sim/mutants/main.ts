@@ -7,7 +7,7 @@ import { tryByTests } from './by-tests.js';
 import type { Mutant } from './mutant.js';
 import { MUTANTS } from './mutants.js';
 import { tryRandomMutants } from './random.js';
-import { heading, row, summary } from './report.js';
+import { heading, mutantRow, summaryText } from './report.js';
 import { type MutantVerdict, trialSteps, tryMutant } from './trial.js';
 
 /**
@@ -63,15 +63,15 @@ async function tryAll(folder: string, baseline: Baseline): Promise<MutantVerdict
   const verdicts: MutantVerdict[] = [];
   const mutants = selectedMutants();
   const remaining = mutants[Symbol.iterator]();
-  const work = async (): Promise<void> => {
+  const tryRemaining = async (): Promise<void> => {
     for (const mutant of remaining) {
       const verdict = await tryOne(mutant, folder, baseline);
       verdicts.push(verdict);
-      process.stdout.write(`${row(mutant, verdict)}\n`);
+      process.stdout.write(`${mutantRow(mutant, verdict)}\n`);
       process.stderr.write(`${verdicts.length} of ${mutants.length} tried\n`);
     }
   };
-  await Promise.all(Array.from({ length: Number(values.jobs) }, work));
+  await Promise.all(Array.from({ length: Number(values.jobs) }, tryRemaining));
   return verdicts;
 }
 
@@ -84,7 +84,7 @@ async function tryTables(): Promise<void> {
     baseline = new Baseline(join(folder, 'sound.mjs'));
     await assertBaselinePasses(baseline);
     const verdicts = await tryAll(folder, baseline);
-    process.stdout.write(`\n${summary(verdicts)}\n`);
+    process.stdout.write(`\n${summaryText(verdicts)}\n`);
     process.exitCode = verdicts.every(({ outcome }) => outcome === 'killed') ? 0 : 1;
   } finally {
     baseline?.end();

@@ -17,16 +17,16 @@ export class MutantProcess {
   run(job: TrialJob): Promise<TrialReply> {
     const { process } = this;
     return new Promise((resolve) => {
-      const onExit = (): void => done('crashed');
-      const timer = setTimeout(() => done('hung'), ANSWER_MS_MAX);
-      const done = (reply: TrialReply): void => {
+      const onExit = (): void => onReply('crashed');
+      const timer = setTimeout(() => onReply('hung'), ANSWER_MS_MAX);
+      const onReply = (reply: TrialReply): void => {
         clearTimeout(timer);
         process.off('exit', onExit);
-        process.off('message', done);
+        process.off('message', onReply);
         resolve(reply);
       };
       process.once('exit', onExit);
-      process.once('message', done);
+      process.once('message', onReply);
       process.send(job);
     });
   }

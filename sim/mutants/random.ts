@@ -8,8 +8,9 @@ import { mutantsOf } from './flips.js';
 import { type Mutant, mutate } from './mutant.js';
 import { importGraphOf, reachingTests } from './reaching-tests.js';
 
-/** Without what is executed by tests of its own only: fixtures and programs that tests start. */
+/** The folders whose files are mutated. */
 const FOLDERS = ['src/core', 'src/coordinator', 'src/stores/file'];
+/** Files that only their own tests execute: fixtures, and programs that tests start. */
 const NOT_MUTATED = /\.test\.ts$|\btesting\b|\.child\.ts$/;
 /** Ends a mutant that loops for ever. All tests of the unmodified code take less, also on a busy machine. */
 const TRIAL_MS_MAX = 10 * 60_000;
@@ -30,7 +31,7 @@ export async function tryRandomMutants({ count, seed, jobs }: RandomRun): Promis
   const survivors: Mutant[] = [];
   const baseline = new TestBaseline();
   const remaining = mutants[Symbol.iterator]();
-  const work = async (): Promise<void> => {
+  const tryRemaining = async (): Promise<void> => {
     for (const mutant of remaining) {
       const reaching = reachingTests(graph, tests, mutant.file);
       const how = await findingOf(mutant, reaching, baseline);
@@ -39,7 +40,7 @@ export async function tryRandomMutants({ count, seed, jobs }: RandomRun): Promis
       process.stdout.write(`${mutant.name}  ${mutant.why}  ${found}\n`);
     }
   };
-  await Promise.all(Array.from({ length: jobs }, work));
+  await Promise.all(Array.from({ length: jobs }, tryRemaining));
   process.stdout.write(`\n${mutants.length - survivors.length} of ${mutants.length} killed. Survivors:\n`);
   for (const { name, why } of survivors) process.stdout.write(`${name}  ${why}\n`);
 }

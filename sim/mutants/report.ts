@@ -5,7 +5,7 @@ const NAME_WIDTH = 44;
 const BY_WIDTH = 10;
 const MESSAGE_CHARS_MAX = 110;
 
-const line = (
+const tableLine = (
   name: string,
   outcome: string,
   by: string,
@@ -22,15 +22,18 @@ const line = (
     ` ${message}`,
   ].join(' ');
 
-export const heading = (): string => line('mutant', 'outcome', 'by', 'seeds', 'seconds', 'found');
+export const heading = (): string => tableLine('mutant', 'outcome', 'by', 'seeds', 'seconds', 'found');
 
-export function row({ name, why }: Mutant, { outcome, by, seeds, seconds, message }: MutantVerdict): string {
+export function mutantRow(
+  { name, why }: Mutant,
+  { outcome, by, seeds, seconds, message }: MutantVerdict,
+): string {
   const found = message.replaceAll(/\s+/g, ' ').slice(0, MESSAGE_CHARS_MAX);
   const finding = outcome === 'killed' ? found : `${found} NOT FOUND: ${why}`;
-  return line(name, outcome, by, String(seeds), seconds.toFixed(1), finding);
+  return tableLine(name, outcome, by, String(seeds), seconds.toFixed(1), finding);
 }
 
-export function summary(verdicts: readonly MutantVerdict[]): string {
+export function summaryText(verdicts: readonly MutantVerdict[]): string {
   const killed = verdicts.filter(({ outcome }) => outcome === 'killed');
   const bySearch = killed.filter(({ by }) => by === 'search').length;
   const byTests = killed.filter(({ by }) => by === 'tests').length;

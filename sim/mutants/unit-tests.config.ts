@@ -10,9 +10,9 @@ const { mutant, tests } = JSON.parse(process.env.GENESIS_MUTANT ?? '') as TestRu
 
 class GivenOrder extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification): number =>
+    const fileRank = ({ moduleId }: TestSpecification): number =>
       tests.findIndex((test) => moduleId === join(ROOT, test));
-    return files.sort((a, b) => rank(a) - rank(b));
+    return files.sort((a, b) => fileRank(a) - fileRank(b));
   }
 }
 

@@ -39,7 +39,7 @@ export function simCoordination({
   knowledge,
 }: CoordinationParts): EdgeCoordination {
   const granted = new Map<string, SimHandle>();
-  const answered = async <Reply>(command: SimCommand): Promise<Reply | CoordinationFailure> =>
+  const callOnce = async <Reply>(command: SimCommand): Promise<Reply | CoordinationFailure> =>
     replyOf<Reply>(await call(command));
   /** The handle as the engine shows it; only the request that was granted is added. */
   const handleOf = ({ task_id = '', session_id = '', claim_id = '' }: ShownHandle, generation: number) => ({
@@ -69,22 +69,22 @@ export function simCoordination({
       }
       return replyOf(outcome);
     },
-    renewLease: (body) => answered(commands.holder('renew', handleOf(body, body.expected_generation))),
+    renewLease: (body) => callOnce(commands.holder('renew', handleOf(body, body.expected_generation))),
     releaseClaim: ({ reason, message, ...body }) =>
-      answered(commands.holder('release', handleOf(body, body.expected_generation), { reason, message })),
+      callOnce(commands.holder('release', handleOf(body, body.expected_generation), { reason, message })),
     suspendClaim: ({ task_id, session_id, claim_id, expected_generation, ...gate }) =>
-      answered(
+      callOnce(
         commands.holder('suspend', handleOf({ task_id, session_id, claim_id }, expected_generation), gate),
       ),
     submitResult: ({ task_id, session_id, claim_id, generation, ...result }) =>
-      answered(commands.holder('submit', handleOf({ task_id, session_id, claim_id }, generation), result)),
+      callOnce(commands.holder('submit', handleOf({ task_id, session_id, claim_id }, generation), result)),
     async appendEvent(body) {
       const handle = body.claim_id === undefined ? null : handleOf(body, body.generation ?? 0);
-      const reply = await answered<AppendResult>(commands.append(body, handle));
+      const reply = await callOnce<AppendResult>(commands.append(body, handle));
       if (!isCoordinationFailure(reply) && reply.success) knowledge.confirmed.add(reply.event_id);
       return reply;
     },
-    // Simulated projects go by what is reported: nothing waits for the evidence of a runner.
+    // Simulated projects accept reported results: no run waits for the evidence of a runner.
     proposeCandidate: withoutEvidence,
     explain: withoutEvidence,
     evidenceChanges: withoutEvidence,
@@ -92,7 +92,7 @@ export function simCoordination({
       const all: EventEnvelope[] = [];
       let after = '';
       for (;;) {
-        const page = await answered<{ events: EventEnvelope[]; next: string }>(
+        const page = await callOnce<{ events: EventEnvelope[]; next: string }>(
           commands.events(subject, after, PAGE),
         );
         if ('detail' in page) throw engineError('unavailable', page.detail);

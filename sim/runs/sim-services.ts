@@ -31,7 +31,8 @@ export function simServices(
   { subject, plan }: EdgeUnderTest,
 ): EngineServices {
   const { world, fleet, scenario } = context;
-  const work = (what: string, maxMs: number): Promise<void> => process.sleep(rng.between(0, maxMs), what);
+  const spendTime = (what: string, maxMs: number): Promise<void> =>
+    process.sleep(rng.between(0, maxMs), what);
   const fail = (): void => {
     if (!rng.chance(STEP_FAILURE_CHANCE)) return;
     throw engineError(rng.pick(['throttled', 'overloaded', 'malformed', 'timeout'] as const), 'It failed.');
@@ -51,11 +52,11 @@ export function simServices(
     ...scripted,
     blobs: {
       put: async (bytes) => {
-        await work('stores a blob', 5);
+        await spendTime('stores a blob', 5);
         return scripted.blobs.put(bytes);
       },
       get: async (reference) => {
-        await work('reads a blob', 5);
+        await spendTime('reads a blob', 5);
         return scripted.blobs.get(reference);
       },
     },
@@ -64,7 +65,7 @@ export function simServices(
       // After a person has requested changes, there need not be a failed check.
       if (iteration > 1 && !hasHuman && !prompt.includes(FAILING_TEXT) && !prompt.includes('error: Engine'))
         world.violate('RUN', `${subject}: iteration ${iteration} does not know why the last one failed`);
-      await work('makes a candidate', makingMs);
+      await spendTime('makes a candidate', makingMs);
       signal.throwIfAborted();
       fail();
       const construct = await scripted.openConstructor(plan);
@@ -74,7 +75,7 @@ export function simServices(
     openEvaluator: async () => ({
       reads_folder: true,
       ask: async ({ checks, folder }) => {
-        await work('judges', makingMs / 4);
+        await spendTime('judges', makingMs / 4);
         fail();
         const verdicts = checks.map((name) => ({
           name,
@@ -87,7 +88,7 @@ export function simServices(
       },
     }),
     runCheck: async (run) => {
-      await work('runs a check', makingMs / 4);
+      await spendTime('runs a check', makingMs / 4);
       run.signal.throwIfAborted();
       return scripted.runCheck(run);
     },

@@ -105,7 +105,7 @@ export function scenarioOf(options: SeedRunOptions): Scenario {
     lease_seconds,
     think_ms: rng.pick([1_000, 2_000, 4_000]),
     segment_bytes_max: rng.pick([5_000, 20_000, 60_000, 1_000_000]),
-    // From a stream of their own, so that the rest of a seed does not change.
+    // Drawn from a separate random stream, so that the rest of a seed does not change.
     direct_syncs_max: rng.fork('direct syncs').pick([0, 0, 1, 4]),
     wal_bytes_max: rng.fork('wal bytes').pick([2_000, 20_000, 1_000_000]),
     policy: policyFor(rng.fork('policy'), lease_seconds),
@@ -137,7 +137,7 @@ function limitsFor(rng: Rng, mode: Mode): Limits {
     min_lease_duration_seconds: 1,
     max_concurrent_claims: rng.pick([2, 3, 5, 100]),
     max_active_sessions: rng.pick([2, 3, 50, 50]),
-    // A task at this limit can never be completed, so liveness mode would wait for it in vain.
+    // A task at this limit can never be completed, so liveness mode would wait for it forever.
     max_generations_per_task: mode !== 'safety' ? 1_000_000 : rng.pick([6, 20, 1000]),
     session_idle_seconds: rng.pick([30, 900]),
   };
@@ -147,35 +147,35 @@ function ratesFor(
   rng: Rng,
   { has, lease_ms, topology }: { has: Scenario['has']; lease_ms: number; topology: SimTopology },
 ): Rates {
-  const every = (fault: Fault, leases: readonly number[]): number | null => {
+  const meanIntervalMs = (fault: Fault, leases: readonly number[]): number | null => {
     const meanMs = lease_ms * rng.pick(leases);
     return has(fault) ? meanMs : null;
   };
-  const chance = (fault: Fault, chances: readonly number[]): number => {
+  const faultChance = (fault: Fault, chances: readonly number[]): number => {
     const drawn = rng.pick(chances);
     return has(fault) ? drawn : 0;
   };
   const isFile = topology === 'file';
   const failoverMs = lease_ms * rng.between(2, 20);
   return {
-    loss_chance: chance('loss', [0.01, 0.05, 0.2]),
-    double_chance: chance('double', [0.02, 0.1]),
-    delay_chance: chance('delay', [0.02, 0.1]),
-    link_failure_chance: isFile ? 0 : chance('link', [0.01, 0.05, 0.15]),
-    write_failure_chance: isFile ? chance('write_failure', [0, 0.01, 0.03]) : 0,
-    sync_failure_chance: isFile ? chance('sync_failure', [0, 0.001, 0.004]) : 0,
-    stall_chance: isFile ? chance('stall', [0, 0.05, 0.2]) : 0,
-    crash_every_ms: every('crash', [12, 30, 80]),
-    freeze_every_ms: every('freeze', [10, 30]),
-    clock_step_every_ms: every('clock_step', [4, 15]),
-    disk_full_every_ms: isFile ? every('disk_full', [10, 30]) : null,
-    rival_every_ms: isFile ? every('rival', [10, 30]) : null,
-    partition_every_ms: every('partition', [3, 10]),
-    agent_freeze_every_ms: every('agent_freeze', [2, 6]),
+    loss_chance: faultChance('loss', [0.01, 0.05, 0.2]),
+    double_chance: faultChance('double', [0.02, 0.1]),
+    delay_chance: faultChance('delay', [0.02, 0.1]),
+    link_failure_chance: isFile ? 0 : faultChance('link', [0.01, 0.05, 0.15]),
+    write_failure_chance: isFile ? faultChance('write_failure', [0, 0.01, 0.03]) : 0,
+    sync_failure_chance: isFile ? faultChance('sync_failure', [0, 0.001, 0.004]) : 0,
+    stall_chance: isFile ? faultChance('stall', [0, 0.05, 0.2]) : 0,
+    crash_every_ms: meanIntervalMs('crash', [12, 30, 80]),
+    freeze_every_ms: meanIntervalMs('freeze', [10, 30]),
+    clock_step_every_ms: meanIntervalMs('clock_step', [4, 15]),
+    disk_full_every_ms: isFile ? meanIntervalMs('disk_full', [10, 30]) : null,
+    rival_every_ms: isFile ? meanIntervalMs('rival', [10, 30]) : null,
+    partition_every_ms: meanIntervalMs('partition', [3, 10]),
+    agent_freeze_every_ms: meanIntervalMs('agent_freeze', [2, 6]),
     failover_at_ms: !isFile && has('failover') && rng.chance(0.3) ? failoverMs : null,
     power_chance: has('power') ? 0.7 : 0,
     rot_chance: has('rot') ? 0.15 : 0,
-    clock_tick_ms: chance('coarse_clock', [0, 0, 20, 1000]),
+    clock_tick_ms: faultChance('coarse_clock', [0, 0, 20, 1000]),
     // Only in few seeds, and from its own random stream, so that the runs of other seeds do not change.
     restore_at_ms:
       isFile && has('restore') && rng.fork('restored').chance(0.3)

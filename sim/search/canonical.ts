@@ -10,7 +10,7 @@ import { TICK_MS } from './models.js';
 export function canonicalHead(head: Head, nowMs: number, rules: Rules): string {
   const { claim, result, gate, hold } = head;
   const oldestMs = -rules.skew_margin_ms - TICK_MS;
-  const from = (atMs: number | null): number | null =>
+  const ticksFromNow = (atMs: number | null): number | null =>
     atMs === null ? null : Math.max(atMs - nowMs, oldestMs) / TICK_MS;
   const silentMs =
     claim === null ? 0 : Math.min(nowMs - claim.active_at_ms, rules.stale_threshold_seconds * 1000);
@@ -19,12 +19,16 @@ export function canonicalHead(head: Head, nowMs: number, rules: Rules): string {
     head.epoch,
     head.phase,
     claim && [claim.state, claim.release_reason, claim.agent_id, claim.inputs, claim.lease_seconds],
-    claim && [from(claim.expires_at_ms), from(claim.max_hold_until_ms), from(claim.suspended_until_ms)],
+    claim && [
+      ticksFromNow(claim.expires_at_ms),
+      ticksFromNow(claim.max_hold_until_ms),
+      ticksFromNow(claim.suspended_until_ms),
+    ],
     rules.stale_policy === 'hold' && claim?.state === 'ACTIVE' ? silentMs : 0,
     result && [result.generation, result.sha256, result.session_id],
     hold && [hold.reason, hold.by],
     gate && [gate.generation, gate.candidate_sha256, gate.decision, gate.reviewer, gate.candidate?.sha256],
-    [head.failures, head.last_error, from(head.retry_at_ms)],
+    [head.failures, head.last_error, ticksFromNow(head.retry_at_ms)],
   ]);
 }
 

@@ -74,7 +74,7 @@ function claimFields(worker: SearchWorker, facts: ClaimFacts) {
   return { ...identity, lease_seconds, request_id: agent_id, metadata: null, facts };
 }
 
-function handles(generations: readonly number[], workers: readonly SearchWorker[]): ClaimHandle[] {
+function handlesOf(generations: readonly number[], workers: readonly SearchWorker[]): ClaimHandle[] {
   return generations.flatMap((generation) =>
     workers.map(({ agent_id, session_id }) => {
       return { generation, session_id, claim_id: claimIdOf({ generation, request_id: agent_id }) };
@@ -110,9 +110,9 @@ const submitOf = (
 /** Every handle of the current generation, valid or not, and the handles of a zombie and of a liar. */
 function everyHandle({ generation, claim }: Head): ClaimHandle[] {
   return [
-    ...handles([generation], WORKERS),
-    ...handles([generation - 1], [WORKERS[0]]),
-    ...handles([generation + 1], [WORKERS[2]]),
+    ...handlesOf([generation], WORKERS),
+    ...handlesOf([generation - 1], [WORKERS[0]]),
+    ...handlesOf([generation + 1], [WORKERS[2]]),
     ...[generation - 1, generation, generation + 1].map((shownGeneration) => {
       return { generation: shownGeneration, session_id: claim?.session_id ?? 's-1', claim_id: null };
     }),
@@ -255,8 +255,8 @@ export const pairModel = (policy: string, rules: Rules): SearchModel => ({
     const inputs = index === 0 ? null : inputsOf(first);
     const waiting_for = index === 1 && first.phase === 'OPEN' ? [first.subject] : [];
     const facts = { ...READY_FACTS, waiting_for, inputs };
-    const own = handles([head.generation], [WORKERS[0], WORKERS[2]]);
-    const zombies = handles([head.generation - 1], [WORKERS[0]]);
+    const own = handlesOf([head.generation], [WORKERS[0], WORKERS[2]]);
+    const zombies = handlesOf([head.generation - 1], [WORKERS[0]]);
     const resets: SubjectCommand[] =
       index === 0 && head.epoch === 0 ? [{ type: 'reset', ...operatorFields(head.generation) }] : [];
     return [

@@ -92,13 +92,13 @@ class ModelSearch {
     const sweep = decide(head, { type: 'expire' }, context);
     if (this.model.subjects.length === 1) {
       checkRecoverable(head, PLAIN_CLAIM, context, (invariant, message) =>
-        this.report(state, PLAIN_CLAIM, invariant, message),
+        this.addViolation(state, PLAIN_CLAIM, invariant, message),
       );
     }
     for (const command of this.model.commands(state.heads, index)) {
       const decision = decide(head, command, context);
       const reportViolation = (invariant: string, message: string): void =>
-        this.report(state, command, invariant, message);
+        this.addViolation(state, command, invariant, message);
       this.transitions++;
       this.codes.set(decision.code, (this.codes.get(decision.code) ?? 0) + 1);
       checkDecision(decision, command, context, reportViolation);
@@ -122,7 +122,12 @@ class ModelSearch {
     }
   }
 
-  private report(state: SearchState, command: SubjectCommand, invariant: string, message: string): void {
+  private addViolation(
+    state: SearchState,
+    command: SubjectCommand,
+    invariant: string,
+    message: string,
+  ): void {
     const trace = [describeTransition(command)];
     for (let at: SearchState | null = state; at !== null; at = at.parent)
       trace.unshift(describeTransition(at.transition));

@@ -3,7 +3,7 @@ import { syncBuiltinESMExports } from 'node:module';
 
 const realSetImmediate = globalThis.setImmediate;
 
-/** Runs `task` in a turn of its own, outside of every promise. */
+/** Runs `task` in a separate turn of the event loop, outside of every promise. */
 export const runInOwnTurn = (task: () => void): void => void realSetImmediate(task);
 
 const { _tickCallback } = process as unknown as { readonly _tickCallback: () => void };

@@ -11,7 +11,7 @@ function contentsAfterPowerLoss(prepare: (diskImage: DiskImage) => void): Set<st
     diskImage.syncFolder(diskImage.root);
     prepare(diskImage);
     diskImage.losePower(new Rng(`chance ${chance}`));
-    contents.add(diskImage.file('/data/log')?.content().toString() ?? null);
+    contents.add(diskImage.fileAt('/data/log')?.content().toString() ?? null);
   }
   return contents;
 }
@@ -21,7 +21,7 @@ it('keeps synced data in a synced folder', () => {
     const file = platter.makeFile('/data/log');
     file?.append(Buffer.from('abc'));
     file?.sync();
-    platter.syncFolder(platter.folder('/data')!);
+    platter.syncFolder(platter.folderAt('/data')!);
   });
   expect([...left]).toEqual(['abc']);
 });
@@ -31,7 +31,7 @@ it('a power failure may lose or tear unsynced data, but never earlier synced dat
     const file = platter.makeFile('/data/log');
     file?.append(Buffer.from('abc'));
     file?.sync();
-    platter.syncFolder(platter.folder('/data')!);
+    platter.syncFolder(platter.folderAt('/data')!);
     file?.append(Buffer.from('de'));
   });
   expect([...left].sort()).toEqual(['abc', 'abcd', 'abcde']);

@@ -29,7 +29,7 @@ export class DiskImage {
   private changes: FolderChange[] = [];
   private readonly locks = new Map<string, SimProcess>();
 
-  folder(path: string): FolderNode | null {
+  folderAt(path: string): FolderNode | null {
     let node: DiskNode | undefined = this.root;
     for (const part of path.split('/').filter((name) => name !== '')) {
       if (!(node instanceof FolderNode)) return null;
@@ -39,11 +39,11 @@ export class DiskImage {
   }
 
   find(path: string): DiskNode | null {
-    const { parent, name } = split(path);
-    return this.folder(parent)?.names.get(name) ?? null;
+    const { parent, name } = splitPath(path);
+    return this.folderAt(parent)?.names.get(name) ?? null;
   }
 
-  file(path: string): FileNode | null {
+  fileAt(path: string): FileNode | null {
     const node = this.find(path);
     return node instanceof FileNode ? node : null;
   }
@@ -57,28 +57,28 @@ export class DiskImage {
         continue;
       }
       const created = new FolderNode();
-      this.edit([{ folder, name, node: created }]);
+      this.applyEdits([{ folder, name, node: created }]);
       folder = created;
     }
   }
 
   makeFile(path: string): FileNode | null {
-    const { parent, name } = split(path);
-    const folder = this.folder(parent);
+    const { parent, name } = splitPath(path);
+    const folder = this.folderAt(parent);
     if (folder === null) return null;
     const file = new FileNode();
-    this.edit([{ folder, name, node: file }]);
+    this.applyEdits([{ folder, name, node: file }]);
     return file;
   }
 
   /** False: no such file, or no such folder. */
   rename(from: string, to: string): boolean {
-    const source = split(from);
-    const target = split(to);
-    const [out, into] = [this.folder(source.parent), this.folder(target.parent)];
+    const source = splitPath(from);
+    const target = splitPath(to);
+    const [out, into] = [this.folderAt(source.parent), this.folderAt(target.parent)];
     const node = out?.names.get(source.name);
     if (out === null || into === null || node === undefined) return false;
-    this.edit([
+    this.applyEdits([
       { folder: out, name: source.name, node: null },
       { folder: into, name: target.name, node },
     ]);
@@ -86,9 +86,9 @@ export class DiskImage {
   }
 
   remove(path: string): void {
-    const { parent, name } = split(path);
-    const folder = this.folder(parent);
-    if (folder?.names.has(name)) this.edit([{ folder, name, node: null }]);
+    const { parent, name } = splitPath(path);
+    const folder = this.folderAt(parent);
+    if (folder?.names.has(name)) this.applyEdits([{ folder, name, node: null }]);
   }
 
   syncFolder(folder: FolderNode): void {
@@ -146,7 +146,7 @@ export class DiskImage {
     }
   }
 
-  private edit(edits: readonly FolderEdit[]): void {
+  private applyEdits(edits: readonly FolderEdit[]): void {
     for (const { folder, name, node } of edits) {
       if (node === null) folder.names.delete(name);
       else folder.names.set(name, node);
@@ -162,7 +162,7 @@ function makeDurable(change: FolderChange): void {
   }
 }
 
-function split(path: string): { parent: string; name: string } {
+function splitPath(path: string): { parent: string; name: string } {
   const cut = path.lastIndexOf('/');
   return { parent: path.slice(0, cut), name: path.slice(cut + 1) };
 }

@@ -33,7 +33,7 @@ export class Network {
     for (let copy = 0; copy < copies; copy += 1) {
       // Duplicates often arrive together, and so in the same batch.
       const isTogether = copy === 0 || this.rng.chance(0.5);
-      route.to.after(isTogether ? firstMs : this.delayMs(), label, deliver);
+      route.to.runAfter(isTogether ? firstMs : this.delayMs(), label, deliver);
     }
   }
 

@@ -50,18 +50,18 @@ export class SimProcess {
   }
 
   /** Runs `task` in this process after a delay, unless the process is dead by then. */
-  after(afterMs: number, label: string, task: () => void): () => void {
+  runAfter(afterMs: number, label: string, task: () => void): () => void {
     let cancel = this.world.schedule(afterMs, `${this.name} ${label}`, () => {
       if (!this.alive) return;
       if (!this.isFrozen) return task();
-      cancel = this.after(this.frozenUntilMs - this.world.now_ms, label, task);
+      cancel = this.runAfter(this.frozenUntilMs - this.world.now_ms, label, task);
     });
     return () => cancel();
   }
 
   sleep(afterMs: number, label: string): Promise<void> {
     return new Promise((resolve) => {
-      this.after(afterMs, label, resolve);
+      this.runAfter(afterMs, label, resolve);
     });
   }
 
@@ -92,7 +92,7 @@ export class SimProcess {
     return {
       clock: this.clock,
       randomBytes: (count) => random.bytes(count),
-      setTimer: (afterMs, task) => this.after(afterMs * this.timerLateness, 'timer', task),
+      setTimer: (afterMs, task) => this.runAfter(afterMs * this.timerLateness, 'timer', task),
       yieldToEventLoop: () => this.sleep(0, 'breathes'),
     };
   }

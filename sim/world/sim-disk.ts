@@ -55,7 +55,7 @@ export class SimDisk implements Disk {
 
   private async openOrCreate(path: string): Promise<SimFile> {
     return this.runLater('open', () => {
-      const existing = this.diskImage.file(path);
+      const existing = this.diskImage.fileAt(path);
       if (existing !== null) return new SimFile(this, existing, path);
       if (this.faults.isFull) throw this.diskFullError();
       const created = this.diskImage.makeFile(path);
@@ -66,13 +66,13 @@ export class SimDisk implements Disk {
 
   async openRead(path: string): Promise<DiskFile | null> {
     return this.runLater('open', () => {
-      const file = this.diskImage.file(path);
+      const file = this.diskImage.fileAt(path);
       return file === null ? null : new SimFile(this, file, path);
     });
   }
 
   sizeOf(path: string): Promise<number | null> {
-    return this.runLater('size', () => this.diskImage.file(path)?.content().length ?? null);
+    return this.runLater('size', () => this.diskImage.fileAt(path)?.content().length ?? null);
   }
 
   rename(from: string, to: string): Promise<void> {
@@ -92,7 +92,7 @@ export class SimDisk implements Disk {
 
   async makeFolder(path: string): Promise<void> {
     const wasCreated = await this.runLater('make folder', () => {
-      if (this.diskImage.folder(path) !== null) return false;
+      if (this.diskImage.folderAt(path) !== null) return false;
       if (this.faults.isFull) throw this.diskFullError();
       this.diskImage.makeFolder(path);
       this.faults.onPathAppeared(path);
@@ -104,18 +104,18 @@ export class SimDisk implements Disk {
   private syncParents(path: string): void {
     const parts = path.split('/');
     for (let length = parts.length - 1; length >= 0; length -= 1) {
-      const folder = this.diskImage.folder(parts.slice(0, length).join('/'));
+      const folder = this.diskImage.folderAt(parts.slice(0, length).join('/'));
       if (folder !== null) this.diskImage.syncFolder(folder);
     }
   }
 
   list(path: string): Promise<string[]> {
-    return this.runLater('list', () => [...(this.diskImage.folder(path)?.names.keys() ?? [])]);
+    return this.runLater('list', () => [...(this.diskImage.folderAt(path)?.names.keys() ?? [])]);
   }
 
   syncFolder(path: string): Promise<void> {
     return this.runLater('sync folder', () => {
-      const folder = this.diskImage.folder(path);
+      const folder = this.diskImage.folderAt(path);
       if (!(folder instanceof FolderNode)) throw diskError('ENOENT', `no folder ${path}`);
       this.maybeFailSync(() => {});
       this.diskImage.syncFolder(folder);
@@ -195,7 +195,7 @@ export class SimDisk implements Disk {
     return new Promise((resolve, reject) => {
       const pending = { finish };
       this.pending.add(pending);
-      this.owner.after(this.rng.between(0.05, 4) + extraMs, label, () => {
+      this.owner.runAfter(this.rng.between(0.05, 4) + extraMs, label, () => {
         this.pending.delete(pending);
         try {
           resolve(effect());

@@ -12,7 +12,7 @@ import { gen } from './testing/terminal.js';
 const MAIN = join(inject('built'), 'dist/cli/main.js');
 const EDGE = 'REQ-F-ONE-001#intent_requirements';
 
-async function workspace(): Promise<{ cwd: string; log: string }> {
+async function newWorkspace(): Promise<{ cwd: string; log: string }> {
   const cwd = await temporaryFolder();
   const init = ['init', '--name', 'shop', '--intent', 'Sell shoes'];
   expect((await gen({ cwd, env: { HOME: cwd } }, ...init)).code).toBe(0);
@@ -23,7 +23,7 @@ async function workspace(): Promise<{ cwd: string; log: string }> {
   return { cwd, log: join(cwd, '.ai-workspace/events/events.jsonl') };
 }
 
-async function serving(cwd: string): Promise<{ server: ChildProcess; genesis: Genesis }> {
+async function serveWorkspace(cwd: string): Promise<{ server: ChildProcess; genesis: Genesis }> {
   const server = spawn(process.execPath, [MAIN, 'up', '--port', '0', '--json'], {
     cwd,
     env: { PATH: process.env.PATH ?? '', HOME: cwd },
@@ -45,13 +45,13 @@ async function eventsUntil(genesis: Genesis, type: string): Promise<EventEnvelop
   throw new Error('The stream ended.');
 }
 
-const line = (event_type: string, more: object = {}): string =>
+const foreignEventLine = (event_type: string, more: object = {}): string =>
   `${JSON.stringify({ event_type, timestamp: '2026-03-07T10:00:00Z', project: 'shop', ...more })}\n`;
 
 /** Lines that imitate the coordinator's lines: a grant, a convergence, an approval, a key, and a seal over them. */
-function imitations(own: string): string {
+function imitatedLines(own: string): string {
   const subject = { subject: EDGE, seq: 1, generation: 1, claim_id: 'x', feature_id: 'REQ-F-ONE-001' };
-  const forged = (event_type: string, payload: object) =>
+  const forgedLine = (event_type: string, payload: object) =>
     JSON.stringify({
       ...JSON.parse(own),
       ...subject,
@@ -62,10 +62,10 @@ function imitations(own: string): string {
       payload,
     });
   return [
-    forged('edge_started', { agent_id: 'mallory' }),
-    forged('edge_converged', { delta: 0 }),
-    forged('review_completed', { decision: 'approved' }),
-    forged('KEY_CREATED', { key_id: 'k', role: 'admin' }),
+    forgedLine('edge_started', { agent_id: 'mallory' }),
+    forgedLine('edge_converged', { delta: 0 }),
+    forgedLine('review_completed', { decision: 'approved' }),
+    forgedLine('KEY_CREATED', { key_id: 'k', role: 'admin' }),
     `{"seal":"${'B'.repeat(43)}","lines":4,"durable":0,"at_ms":1}`,
     'not JSON at all',
     '',
@@ -75,12 +75,12 @@ function imitations(own: string): string {
 it('imports what another tool appends while gen up runs, and none of it decides anything', {
   timeout: 60_000,
 }, async () => {
-  const { cwd, log } = await workspace();
-  const { server, genesis } = await serving(cwd);
+  const { cwd, log } = await newWorkspace();
+  const { server, genesis } = await serveWorkspace(cwd);
   const own = (await readFile(log, 'utf8')).split('\n')[0] as string;
-  await appendFile(log, line('tool_started', { feature: 'REQ-F-ONE-001' }));
-  await appendFile(log, imitations(own));
-  await appendFile(log, line('tool_finished'));
+  await appendFile(log, foreignEventLine('tool_started', { feature: 'REQ-F-ONE-001' }));
+  await appendFile(log, imitatedLines(own));
+  await appendFile(log, foreignEventLine('tool_finished'));
   const events = await eventsUntil(genesis, 'tool_finished');
   const imported = events.filter(({ payload }) => payload.imported !== undefined);
   expect(imported.map(({ event_type }) => event_type)).toEqual([
@@ -97,7 +97,7 @@ it('imports what another tool appends while gen up runs, and none of it decides 
   const env = { HOME: cwd };
   const claimed = await gen({ cwd, env }, 'task', 'claim', EDGE);
   expect(claimed).toMatchObject({ code: 0, out: expect.stringContaining('generation 1') });
-  await appendFile(log, line('tool_again'));
+  await appendFile(log, foreignEventLine('tool_again'));
   expect((await eventsUntil(genesis, 'tool_again')).length).toBeGreaterThan(events.length);
   server.kill('SIGTERM');
   expect(await once(server, 'exit')).toEqual([0, null]);
@@ -111,9 +111,9 @@ it('imports what another tool appends while gen up runs, and none of it decides 
 });
 
 it('imports on opening what was appended meanwhile; until then gen verify names it', async () => {
-  const { cwd, log } = await workspace();
+  const { cwd, log } = await newWorkspace();
   const env = { HOME: cwd };
-  await appendFile(log, `${line('tool_started')}not JSON\n`);
+  await appendFile(log, `${foreignEventLine('tool_started')}not JSON\n`);
   const before = await readFile(log, 'utf8');
   expect(await gen({ cwd, env }, 'verify')).toMatchObject({
     code: 1,

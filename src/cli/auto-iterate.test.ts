@@ -36,7 +36,7 @@ construct:
 convergence: { max_iterations: 3, stuck_threshold: 2${more} }
 `;
 const edgePath = (name: string) => `.ai-workspace/graph/edges/${name}.yml`;
-const feature = (id: string, more = '') =>
+const featureText = (id: string, more = '') =>
   `feature: ${id}\ntitle: Another\nintent: INT-001\nvector_type: feature\nprofile: minimal\npriority: low\n${more}`;
 
 type AutoProject = TerminalOptions & { cwd: string };
@@ -59,7 +59,7 @@ const CONSTRAINTS = `constraint_dimensions:
   build_system: {tool: npm}
 `;
 
-const auto = (project: AutoProject, ...argv: string[]) =>
+const runAuto = (project: AutoProject, ...argv: string[]) =>
   gen(project, 'iterate', '--auto', '--unsandboxed', '--yes', '--role', 'full_stack', ...argv);
 
 const eventsOf = async ({ cwd }: AutoProject): Promise<{ event_type: string; subject?: string }[]> =>
@@ -74,7 +74,7 @@ const convergedIn = async (project: AutoProject): Promise<number> =>
 describe('gen iterate --auto', { timeout: 120_000 }, () => {
   it('runs edge after edge until nothing is ready', async () => {
     const project = await createAutoProject();
-    const ended = await auto(project);
+    const ended = await runAuto(project);
     expect(ended.err).toContain('ConstructCandidate');
     expect(ended.out).toContain('Nothing is ready: every feature has converged. Next: gen gaps');
     expect(ended.code).toBe(0);
@@ -85,15 +85,15 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
   it('stops at a human gate with exit code 3, and goes on after the decision', async () => {
     const gate = edgeFile('intent→requirements', { more: ', human_required: true' });
     const project = await createAutoProject({ [edgePath('intent_requirements')]: gate });
-    const waiting = await auto(project, SUBJECT);
+    const waiting = await runAuto(project, SUBJECT);
     expect(waiting.code).toBe(3);
     const review = `gen review --feature ${FEATURE_ID} --edge intent_requirements`;
     expect(waiting.out).toContain(`${SUBJECT} waits for a review.\nNext: ${review}`);
-    expect((await auto(project)).out).toContain(review);
+    expect((await runAuto(project)).out).toContain(review);
     const decided = await gen(project, 'review', '--feature', FEATURE_ID, '--approve');
     expect(decided).toMatchObject({ code: 0, out: expect.stringContaining(`gen iterate ${SUBJECT}`) });
     expect((await gen(project, 'runs')).out).toContain('DECIDED (APPROVED)');
-    const ended = await auto(project, '--json');
+    const ended = await runAuto(project, '--json');
     expect(ended.code).toBe(0);
     const lines = ended.out
       .trim()
@@ -116,7 +116,7 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     const options = ['--role', 'full_stack', '--yes', '--unsandboxed'];
     const ended = await gen(project, 'iterate', subject, ...options);
     expect(ended.out).toContain(`CONVERGED ${subject}`);
-    const rest = await auto(project, OTHER_ID);
+    const rest = await runAuto(project, OTHER_ID);
     expect(rest.out).toContain(`CONVERGED ${OTHER_ID}#requirements_design`);
     const unknown = await gen(project, 'iterate', 'REQ-F-NONE-001#intent_requirements');
     expect(unknown).toMatchObject({ code: 1, err: expect.stringContaining('gen spawn --type feature') });
@@ -125,7 +125,7 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
   it('recommends to continue a run after the decision, until which the edge is held', async () => {
     const gate = edgeFile('intent→requirements', { more: ', human_required: true' });
     const project = await createAutoProject({ [edgePath('intent_requirements')]: gate });
-    await auto(project, SUBJECT);
+    await runAuto(project, SUBJECT);
     const refined = await gen(project, 'review', '--feature', FEATURE_ID, '--refine', '--comment', 'longer');
     expect(refined.out).toContain(`Continue: gen iterate ${SUBJECT}`);
     const started = await gen({ ...project, env: { ...project.env, GENESIS_AGENT: 'other' } }, 'start');
@@ -137,7 +137,7 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     const project = await createAutoProject({ [edgePath('intent_requirements')]: broken });
     const unconfirmed = await gen(project, 'iterate', '--auto', '--role', 'full_stack', '--unsandboxed');
     expect(unconfirmed.err).toContain('gen iterate --auto --role full_stack --unsandboxed --yes');
-    const failed = await auto(project);
+    const failed = await runAuto(project);
     expect(failed.err).toMatch(
       /Confirmed in .*:\n {2}constructor .*: sh -c 'exit 1'\n {2}has_docs: test -d docs/,
     );
@@ -151,7 +151,7 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     const project = await createAutoProject({ [edgePath('intent_requirements')]: edge });
     const script = '#!/bin/sh\nmkdir -p docs && echo made > docs/login.md\n';
     await writeFile(join(project.cwd, 'agent.sh'), script, { mode: 0o755 });
-    expect((await auto(project, FEATURE_ID)).out).toContain(`CONVERGED ${SUBJECT}`);
+    expect((await runAuto(project, FEATURE_ID)).out).toContain(`CONVERGED ${SUBJECT}`);
   });
 
   it('does not run an edge again while it waits for a review', async () => {
@@ -174,22 +174,22 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
   it('names the spawn that helps an edge which is stuck', async () => {
     const never = edgeFile('intent→requirements', { command: 'test -d nowhere' });
     const project = await createAutoProject({ [edgePath('intent_requirements')]: never });
-    const stuck = await auto(project);
+    const stuck = await runAuto(project);
     const spawn = `gen spawn --type discovery --parent ${FEATURE_ID} --edge intent_requirements --reason 'stuck on intent_requirements'`;
     expect(stuck.code).toBe(3);
     expect(stuck.out).toContain(`Next: ${spawn}`);
     const shown = await gen(project, 'review', '--feature', FEATURE_ID);
     expect(shown.out).toContain(spawn);
     expect((await gen(project, 'runs', '--json')).out).toContain(spawn);
-    expect((await auto(project)).code).toBe(3);
+    expect((await runAuto(project)).code).toBe(3);
   });
 
   it('stops at the expired time box of its feature', async () => {
     const timeBox = 'time_box: { duration: 1h, started: 2026-01-01T00:00:00Z, on_expiry: escalate }\n';
     const project = await createAutoProject({
-      [`.ai-workspace/features/active/${FEATURE_ID}.yml`]: feature(FEATURE_ID, timeBox),
+      [`.ai-workspace/features/active/${FEATURE_ID}.yml`]: featureText(FEATURE_ID, timeBox),
     });
-    const expired = await auto(project, FEATURE_ID);
+    const expired = await runAuto(project, FEATURE_ID);
     expect(expired.out).toContain(`the time box of ${FEATURE_ID} has expired`);
     expect(expired.code).toBe(3);
     expect(await convergedIn(project)).toBe(0);
@@ -199,7 +199,7 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     const project = await createAutoProject({
       [edgePath('requirements_design')]: 'edge: "requirements→design"\nchecklist: []\n',
     });
-    const ended = await auto(project);
+    const ended = await runAuto(project);
     expect(ended.code).toBe(0);
     expect(ended.out).toContain(`Without a constructor: ${FEATURE_ID}#requirements_design`);
   });
@@ -212,7 +212,7 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     });
     const project = await createAutoProject({
       [edgePath('intent_requirements')]: gate,
-      [`.ai-workspace/features/active/${OTHER_ID}.yml`]: feature(OTHER_ID),
+      [`.ai-workspace/features/active/${OTHER_ID}.yml`]: featureText(OTHER_ID),
     });
     const options = ['--auto', '--loop', '--unsandboxed', '--yes', '--role', 'full_stack'];
     const looping = start(project, 'iterate', ...options);
@@ -224,16 +224,16 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     looping.stop('SIGTERM');
     const ended = await looping.ended;
     expect(ended.code).toBe(130);
-    expect(ended.err).toContain('goes on from the last completed step');
+    expect(ended.err).toContain('continues from the last completed step');
   });
 
   it('skips an edge that cannot be run with --loop, unless the command line names it', async () => {
     const project = await createAutoProject({
       '.ai-workspace/profiles/bare.yml': PROFILE.replace('minimal', 'bare').replace(', deterministic', ''),
-      [`.ai-workspace/features/active/${OTHER_ID}.yml`]: feature(OTHER_ID).replace('minimal', 'bare'),
-      [`.ai-workspace/features/active/${JUDGED_ID}.yml`]: feature(JUDGED_ID, JUDGED_CHECK),
+      [`.ai-workspace/features/active/${OTHER_ID}.yml`]: featureText(OTHER_ID).replace('minimal', 'bare'),
+      [`.ai-workspace/features/active/${JUDGED_ID}.yml`]: featureText(JUDGED_ID, JUDGED_CHECK),
     });
-    const named = await auto(project, '--loop', `${OTHER_ID}#intent_requirements`);
+    const named = await runAuto(project, '--loop', `${OTHER_ID}#intent_requirements`);
     expect([named.code, named.err]).toEqual([1, expect.stringContaining('has no required check')]);
     const options = ['--auto', '--loop', '--unsandboxed', '--yes', '--role', 'full_stack'];
     const looping = start(project, 'iterate', ...options);

@@ -107,7 +107,7 @@ describe.skipIf(sandbox.kind === 'none')(`gen check${reason}`, { timeout: 120_00
     expect(await readdir(project.cwd)).not.toContain('docs');
   });
 
-  it('runs before gen task submit: a lie about a check does not converge the edge, and what is not confirmed is named', async () => {
+  it('runs before gen task submit: a false check report does not converge the edge, and unconfirmed commands are named', async () => {
     const project = await projectWith(HAS_DOCS);
     const claimed = await gen(project, 'task', 'claim', SUBJECT, '--role', 'architect', '--json');
     const { draft_folder } = JSON.parse(claimed.out) as { draft_folder: string };

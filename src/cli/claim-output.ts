@@ -12,7 +12,7 @@ export async function showClaimReply(context: CommandContext, reply: ClaimReply)
   if (reply.success) {
     await rememberClaim(context, reply.claim);
     const edge = await edgeGrant(context, reply.claim);
-    context.show({ ...reply, ...edge }, (granted) => grantText(context, granted, edge));
+    context.printReply({ ...reply, ...edge }, (granted) => grantText(context, granted, edge));
     return;
   }
   if (reply.reason === 'SESSION_CLOSED') await context.removeSession();

@@ -9,17 +9,19 @@ const run = promisify(execFile);
 it('completes commands, subcommands and options in bash', async () => {
   const cwd = await temporaryFolder();
   const { out } = await gen({ cwd }, 'completion', 'bash');
-  const completed = async (...words: string[]): Promise<string[]> => {
+  const completionsFor = async (...words: string[]): Promise<string[]> => {
     const line = words.map((word) => `'${word}'`).join(' ');
     const ask = `COMP_WORDS=(${line}); COMP_CWORD=${words.length - 1}; _gen; echo "\${COMPREPLY[@]}"`;
     const { stdout } = await run('bash', ['-c', `${out}\n${ask}`]);
     return stdout.trim().split(' ');
   };
-  expect(await completed('gen', 'ta')).toEqual(['task']);
-  expect(await completed('gen', '--json', 'task', 'su')).toEqual(['submit']);
-  expect(await completed('gen', 'task', 'submit', '--f')).toEqual(['--file']);
-  expect(await completed('gen', 'completion', '')).toEqual(expect.arrayContaining(['bash', 'zsh', 'fish']));
-  expect(await completed('gen', 'run', '--', 'ta')).toEqual(['']);
+  expect(await completionsFor('gen', 'ta')).toEqual(['task']);
+  expect(await completionsFor('gen', '--json', 'task', 'su')).toEqual(['submit']);
+  expect(await completionsFor('gen', 'task', 'submit', '--f')).toEqual(['--file']);
+  expect(await completionsFor('gen', 'completion', '')).toEqual(
+    expect.arrayContaining(['bash', 'zsh', 'fish']),
+  );
+  expect(await completionsFor('gen', 'run', '--', 'ta')).toEqual(['']);
 });
 
 it('includes every command in the zsh and fish scripts, and refuses an unknown shell', async () => {

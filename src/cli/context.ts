@@ -243,7 +243,7 @@ export class CommandContext {
   }
 
   /** Prints the reply as JSON (`--json`) or as text. */
-  show<T>(reply: T, renderText: (reply: T) => string | readonly string[]): void {
+  printReply<T>(reply: T, renderText: (reply: T) => string | readonly string[]): void {
     if (this.is_json) this.printJson(reply);
     else this.print([renderText(reply)].flat().join('\n'));
   }

@@ -39,18 +39,19 @@ const claim = (terminal: TerminalOptions, ...more: string[]) =>
   gen(terminal, 'task', 'claim', SUBJECT, '--role', 'architect', ...more);
 
 /** Claims the edge, and writes a draft to the folder in the reply. */
-async function drafting(terminal: TerminalOptions): Promise<string> {
+async function claimAndWriteDraft(terminal: TerminalOptions): Promise<string> {
   const { reply } = await json(terminal, 'task', 'claim', SUBJECT, '--role', 'architect');
   await writeProjectFile(terminal.cwd, `${reply.draft_folder}/docs/login.md`, 'People log in.\n');
   return String(reply.draft_folder);
 }
 
-const shared = ({ cwd }: TerminalOptions) => readFile(join(cwd, 'docs/login.md'), 'utf8').catch(() => null);
+const readSharedFile = ({ cwd }: TerminalOptions) =>
+  readFile(join(cwd, 'docs/login.md'), 'utf8').catch(() => null);
 
 const submit = (terminal: TerminalOptions, ...more: string[]) =>
   gen(terminal, 'task', 'submit', SUBJECT, ...more);
 
-const trajectory = async (terminal: TerminalOptions) => {
+const readTrajectory = async (terminal: TerminalOptions) => {
   const { reply } = await json(terminal, 'status', '--feature', FEATURE_ID);
   return (reply.trajectory as { edge: string; status: string }[]).find(({ edge }) => edge === EDGE)?.status;
 };
@@ -78,8 +79,8 @@ it('takes an edge from its claim through its checks to the promotion of its draf
   expect(done.code).toBe(0);
   expect(done.out).toContain('has converged');
   expect(done.out).toContain('docs/login.md');
-  expect(await shared(terminal)).toBe('People log in.\n');
-  expect(await trajectory(terminal)).toBe('converged');
+  expect(await readSharedFile(terminal)).toBe('People log in.\n');
+  expect(await readTrajectory(terminal)).toBe('converged');
   const { reply } = await json(terminal, 'events', '--type', 'edge_converged');
   expect(reply).toMatchObject({
     events: [
@@ -92,13 +93,13 @@ it('takes an edge from its claim through its checks to the promotion of its draf
 
 it('lists each check that has not passed, and keeps the claim', async () => {
   const terminal = await createProject(CONFIGURED);
-  await drafting(terminal);
+  await claimAndWriteDraft(terminal);
   const refused = await submit(terminal, '--drafts', '--check', 'reads_well=error');
   expect(refused.code).toBe(1);
   expect(refused.err).toContain('NOT_CONVERGED');
   expect(refused.err).toMatch(/reads_well: It did not run to completion/);
   expect(refused.err).toMatch(/has_keys: It was not reported/);
-  expect(await shared(terminal)).toBeNull();
+  expect(await readSharedFile(terminal)).toBeNull();
   await writeProjectFile(
     terminal.cwd,
     'checks.json',
@@ -153,13 +154,13 @@ it('refuses missing drafts and drafts with symbolic links', async () => {
 
 it('keeps a file that a person has changed meanwhile, and reports it', async () => {
   const terminal = await createProject(ASKING_A_HUMAN);
-  await drafting(terminal);
+  await claimAndWriteDraft(terminal);
   expect((await submit(terminal, '--drafts', ...PASSED)).code).toBe(3);
   await writeProjectFile(terminal.cwd, 'docs/login.md', 'Mine.\n');
   const approved = await gen(terminal, 'review', '--feature', FEATURE_ID, '--approve');
   expect(approved.code).toBe(0);
   expect(approved.err).toMatch(/docs\/login\.md: It changed in the project/);
-  expect(await shared(terminal)).toBe('Mine.\n');
+  expect(await readSharedFile(terminal)).toBe('Mine.\n');
 });
 
 it('removes a worktree only after its result is accepted', async () => {
@@ -171,13 +172,13 @@ it('removes a worktree only after its result is accepted', async () => {
   git(terminal.cwd, 'init', '-q');
   git(terminal.cwd, 'add', '.');
   git(terminal.cwd, 'commit', '-qm', 'first');
-  const work = await drafting(terminal);
+  const work = await claimAndWriteDraft(terminal);
   expect(work).toContain('/worktrees/');
   expect((await submit(terminal, '--drafts')).code).toBe(1);
   expect((await stat(join(terminal.cwd, work))).isDirectory()).toBe(true);
   expect((await submit(terminal, '--drafts', ...PASSED)).code).toBe(0);
   await expect(stat(join(terminal.cwd, work))).rejects.toThrow('ENOENT');
-  expect(await shared(terminal)).toBe('People log in.\n');
+  expect(await readSharedFile(terminal)).toBe('People log in.\n');
 });
 
 it('accepts every spelling of an edge’s name', async () => {
@@ -191,11 +192,11 @@ it('accepts every spelling of an edge’s name', async () => {
 // req: HUM-003, WSP-003
 it('converges the edge and promotes its drafts after a human approves', async () => {
   const terminal = await createProject(ASKING_A_HUMAN);
-  await drafting(terminal);
+  await claimAndWriteDraft(terminal);
   const waiting = await submit(terminal, '--drafts', ...PASSED);
   expect(waiting.code).toBe(3);
   expect(waiting.err).toContain(`gen review --feature ${FEATURE_ID} --edge ${EDGE}`);
-  expect(await shared(terminal)).toBeNull();
+  expect(await readSharedFile(terminal)).toBeNull();
   expect((await gen(terminal, 'review')).out).toContain(EDGE);
   const { out: narrow } = await gen({ ...terminal, columns: 80 }, 'review');
   expect(narrow).toMatch(new RegExp(`^Work .*\\n${FEATURE_ID} on ${EDGE} `));
@@ -203,14 +204,14 @@ it('converges the edge and promotes its drafts after a human approves', async ()
   const approved = await gen(terminal, 'review', '--feature', FEATURE_ID, '--edge', EDGE, '--approve');
   expect(approved.code).toBe(0);
   expect(approved.out).toContain('has converged');
-  expect(await trajectory(terminal)).toBe('converged');
-  expect(await shared(terminal)).toBe('People log in.\n');
+  expect(await readTrajectory(terminal)).toBe('converged');
+  expect(await readSharedFile(terminal)).toBe('People log in.\n');
   expect((await submit(terminal, '--drafts', ...PASSED)).code).toBe(0);
 });
 
 it('promotes nothing after a human rejects, and refuses claims until unhold', async () => {
   const terminal = await createProject(ASKING_A_HUMAN);
-  await drafting(terminal);
+  await claimAndWriteDraft(terminal);
   await submit(terminal, '--drafts', ...PASSED);
   const rejected = await gen(
     terminal,
@@ -222,7 +223,7 @@ it('promotes nothing after a human rejects, and refuses claims until unhold', as
     'not this way',
   );
   expect(rejected.out).toContain(`gen task unhold ${SUBJECT}`);
-  expect(await shared(terminal)).toBeNull();
+  expect(await readSharedFile(terminal)).toBeNull();
   expect((await submit(terminal, '--drafts', ...PASSED)).code).toBe(1);
   const held = await claim(terminal);
   expect(held.code).toBe(3);
@@ -233,25 +234,28 @@ it('promotes nothing after a human rejects, and refuses claims until unhold', as
 
 it('continues the same claim after a change request, and reviews the new candidate', async () => {
   const terminal = await createProject(ASKING_A_HUMAN);
-  const work = await drafting(terminal);
+  const work = await claimAndWriteDraft(terminal);
   await submit(terminal, '--drafts', ...PASSED);
   const refined = await gen(terminal, 'review', '--feature', FEATURE_ID, '--refine', '--comment', 'say who');
   expect(refined.code).toBe(0);
-  expect(await shared(terminal)).toBeNull();
+  expect(await readSharedFile(terminal)).toBeNull();
   const { reply } = await json(terminal, 'task', 'show', SUBJECT);
   expect(reply).toMatchObject({ generation: 1, claim: { state: 'ACTIVE' } });
   await writeProjectFile(terminal.cwd, `${work}/docs/login.md`, 'Customers log in.\n');
   expect((await submit(terminal, '--drafts', ...PASSED, '--iteration', '2')).code).toBe(3);
   expect((await gen(terminal, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(0);
-  expect(await shared(terminal)).toBe('Customers log in.\n');
+  expect(await readSharedFile(terminal)).toBe('Customers log in.\n');
 });
 
 it('rejects or escalates a result outside the role’s authority, as the project configures', async () => {
-  const roles = (action: string) => `roles:
+  const rolesFile = (action: string) => `roles:
   writer: {description: Writes, converge_edges: [design_code]}
 authority: {outside_authority_action: ${action}}
 `;
-  const rejecting = await createProject({ ...CONFIGURED, '.ai-workspace/agent_roles.yml': roles('reject') });
+  const rejecting = await createProject({
+    ...CONFIGURED,
+    '.ai-workspace/agent_roles.yml': rolesFile('reject'),
+  });
   await gen(rejecting, 'task', 'claim', SUBJECT, '--role', 'writer');
   const refused = await submit(rejecting, '--data', '1', ...PASSED);
   expect(refused.code).toBe(1);
@@ -260,7 +264,7 @@ authority: {outside_authority_action: ${action}}
   expect(refused.err).toContain(`gen task claim ${SUBJECT} --role`);
   const escalating = await createProject({
     ...CONFIGURED,
-    '.ai-workspace/agent_roles.yml': roles('escalate'),
+    '.ai-workspace/agent_roles.yml': rolesFile('escalate'),
   });
   await gen(escalating, 'task', 'claim', SUBJECT, '--role', 'writer');
   expect((await submit(escalating, '--data', '1', ...PASSED)).code).toBe(3);
@@ -286,8 +290,8 @@ it('single-agent mode needs no agent name, lease or inbox, and refuses a second 
   await writeProjectFile(cwd, `${work}/docs/login.md`, 'People log in.\n');
   expect((await submit(elsewhere, '--drafts', '--check', 'reads_well=pass')).err).toContain('NOT_CONVERGED');
   expect((await submit(elsewhere, '--drafts', ...PASSED)).code).toBe(0);
-  expect(await shared(alone)).toBe('People log in.\n');
-  expect(await trajectory(alone)).toBe('converged');
+  expect(await readSharedFile(alone)).toBe('People log in.\n');
+  expect(await readTrajectory(alone)).toBe('converged');
 });
 
 it('takes an edge from claim to convergence through a server on the workspace', async () => {
@@ -295,12 +299,12 @@ it('takes an edge from claim to convergence through a server on the workspace', 
   const up = start(terminal, 'up', '--port', '0');
   const url = /http:\/\/[\d.:]+/.exec(await up.waitForOutput(/http:\/\/\S+/))?.[0] ?? '';
   const there = { ...terminal, env: { ...terminal.env, GENESIS_URL: url } };
-  await drafting(there);
+  await claimAndWriteDraft(there);
   expect((await submit(there, '--drafts', '--check', 'reads_well=pass')).err).toContain('has_keys');
   expect((await submit(there, '--drafts', ...PASSED)).code).toBe(3);
   expect((await gen(there, 'review', '--feature', FEATURE_ID, '--approve')).code).toBe(0);
-  expect(await trajectory(there)).toBe('converged');
-  await expect.poll(() => shared(terminal), { timeout: 600_000 }).toBe('People log in.\n');
+  expect(await readTrajectory(there)).toBe('converged');
+  await expect.poll(() => readSharedFile(terminal), { timeout: 600_000 }).toBe('People log in.\n');
   up.stop('SIGTERM');
   expect((await up.ended).code).toBe(0);
 });
@@ -310,17 +314,17 @@ it('promotes accepted files and follows the configuration while a long command h
   const following = start(terminal, 'events', '--follow', '--json');
   const address = join(terminal.cwd, '.ai-workspace/events/server.json');
   await expect.poll(() => stat(address).catch(() => null), { timeout: 600_000 }).not.toBeNull();
-  await drafting(terminal);
+  await claimAndWriteDraft(terminal);
   await following.waitForOutput(/edge_started/);
   expect((await submit(terminal, '--drafts', ...PASSED)).code).toBe(0);
-  await expect.poll(() => shared(terminal), { timeout: 600_000 }).toBe('People log in.\n');
+  await expect.poll(() => readSharedFile(terminal), { timeout: 600_000 }).toBe('People log in.\n');
   const added = 'REQ-F-PAY-001';
-  const explain = () => gen(terminal, 'task', 'explain', `${added}#${EDGE}`);
-  expect((await explain()).code).toBe(1);
+  const explainTask = () => gen(terminal, 'task', 'explain', `${added}#${EDGE}`);
+  expect((await explainTask()).code).toBe(1);
   const feature = FEATURE_FILE.replaceAll(FEATURE_ID, added);
   await writeProjectFile(terminal.cwd, `.ai-workspace/features/active/${added}.yml`, feature);
   await following.waitForOutput(new RegExp(added));
-  expect((await explain()).code).toBe(0);
+  expect((await explainTask()).code).toBe(0);
   // gen init hands the files to the process that holds the log.
   await writeProjectFile(terminal.cwd, `.ai-workspace/features/active/${added}.yml`, 'feature: [');
   const faulty = await gen(terminal, 'init');
@@ -331,7 +335,7 @@ it('promotes accepted files and follows the configuration while a long command h
 
 it('shows the reviewer every file, its draft, the reason and the checks', async () => {
   const terminal = await createProject(ASKING_A_HUMAN);
-  const work = await drafting(terminal);
+  const work = await claimAndWriteDraft(terminal);
   await writeProjectFile(terminal.cwd, `${work}/specification/login.md`, 'They do.\n');
   expect((await submit(terminal, '--drafts', ...PASSED)).code).toBe(3);
   const { out } = await gen({ ...terminal, columns: 300 }, 'review', '--feature', FEATURE_ID);
@@ -360,7 +364,7 @@ it('shows the reviewer every file, its draft, the reason and the checks', async 
 
 it('shows a reviewer’s comment in start, task show and task history', async () => {
   const terminal = { ...(await createProject(ASKING_A_HUMAN)), columns: 300 };
-  await drafting(terminal);
+  await claimAndWriteDraft(terminal);
   await submit(terminal, '--drafts', ...PASSED);
   await gen(terminal, 'review', '--feature', FEATURE_ID, '--refine', '--comment', 'say who');
   const reply = await gen(terminal, 'start');
@@ -394,7 +398,7 @@ it('shows the title of the feature and the paths to write to when an edge is cla
 
 it('suggests the closest check for an unknown one, and submits nothing', async () => {
   const terminal = await createProject(CONFIGURED);
-  await drafting(terminal);
+  await claimAndWriteDraft(terminal);
   const slip = await submit(terminal, '--drafts', '--check', 'reads_wel=pass', '--check', 'has_keys=pass');
   expect(slip.code).toBe(2);
   expect(slip.err).toContain(`${SUBJECT} has no check reads_wel. Did you mean reads_well?`);
@@ -406,9 +410,9 @@ it('suggests the closest check for an unknown one, and submits nothing', async (
 it('wraps a refusal on a terminal, and prints it on one line otherwise', async () => {
   const terminal = { ...(await createProject(CONFIGURED)), columns: 60 };
   await claim(terminal);
-  const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
+  const widestLine = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
   const watched = { ...terminal, isStderrTty: true };
-  expect(widest((await claim(watched)).err)).toBeLessThanOrEqual(60);
-  expect(widest((await gen(watched, 'task', 'renew', 'A-001-schema')).err)).toBeLessThanOrEqual(60);
+  expect(widestLine((await claim(watched)).err)).toBeLessThanOrEqual(60);
+  expect(widestLine((await gen(watched, 'task', 'renew', 'A-001-schema')).err)).toBeLessThanOrEqual(60);
   expect((await claim(terminal)).err.trim()).not.toContain('\n');
 });

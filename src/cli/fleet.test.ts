@@ -21,7 +21,7 @@ const genesisOf = ({ server }: CliHarness): Genesis =>
   new Genesis({ url: server.url, tenant: 'default', project: 'shop' });
 
 /** The content of a file, once it has a whole line. */
-async function written(file: string): Promise<string> {
+async function waitForText(file: string): Promise<string> {
   for (;;) {
     const found = await readFile(file, 'utf8').catch(() => '');
     if (found.endsWith('\n')) return found.trim();
@@ -71,7 +71,7 @@ it('gen fleet runs the sample plan in worktrees, and starts an agent again that 
   );
   expect(fleet.err).toMatch(/worker-\d ended \(SIGKILL\)\. Restart 1 of 5 in 0\.5 s/);
   expect(fleet.code).toBe(0);
-  await isGone(Number(await written(join(cwd, 'orphan'))));
+  await isGone(Number(await waitForText(join(cwd, 'orphan'))));
 
   const report = JSON.parse(fleet.out) as FleetReport;
   expect(report).toMatchObject({ left: { task_total: 0, task_ids: [] }, refused: [] });
@@ -79,11 +79,11 @@ it('gen fleet runs the sample plan in worktrees, and starts an agent again that 
     ['worker-1', 'done'],
     ['worker-2', 'done'],
   ]);
-  const sum = (field: 'accepted' | 'released' | 'restarts') =>
+  const totalOf = (field: 'accepted' | 'released' | 'restarts') =>
     report.agents.reduce((total, agent) => total + agent[field], 0);
-  expect(sum('accepted')).toBe(SAMPLE_TASKS);
-  expect(sum('restarts')).toBe(1);
-  expect(sum('released')).toBe(1);
+  expect(totalOf('accepted')).toBe(SAMPLE_TASKS);
+  expect(totalOf('restarts')).toBe(1);
+  expect(totalOf('released')).toBe(1);
 
   // The claim of the killed agent was released at once, and the next result names the branch that it is on.
   const results = await genesisOf(harness).results('A-001-schema');
@@ -123,7 +123,7 @@ it('gen fleet shows the agents live on a terminal, and Ctrl-C stops them and the
   const screen = { ...terminal, columns: 160, env: { ...terminal.env, NO_COLOR: '1' } };
   const fleet = start(screen, 'fleet', '--name', 'solo', '--', 'sh', '-c', script);
   await fleet.waitForOutput(/solo-1 +running +A-001-schema +1 +in \d+ \S+ +0 +working on A-001-schema/);
-  const program = Number(await written(join(terminal.cwd, 'started')));
+  const program = Number(await waitForText(join(terminal.cwd, 'started')));
   fleet.stop('SIGINT');
   const { code, out } = await fleet.ended;
   expect(code).toBe(130);
@@ -188,7 +188,7 @@ it('gen fleet stops its agents if its output is no longer read', async () => {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   const ended = once(fleet, 'exit');
-  const group = Number(await written(join(terminal.cwd, 'started')));
+  const group = Number(await waitForText(join(terminal.cwd, 'started')));
   fleet.stdout.destroy();
   // The line about this is the first that cannot be written.
   await gen(terminal, 'task', 'force-release', 'A-001-schema', '--reason', 'a test');
@@ -234,8 +234,8 @@ it('a killed gen fleet stops its agents, and they release their claims', async (
     stdio: 'ignore',
   });
   const ended = once(fleet, 'exit');
-  const group = Number(await written(join(terminal.cwd, 'started')));
-  const worker = Number(await written(join(terminal.cwd, 'worker')));
+  const group = Number(await waitForText(join(terminal.cwd, 'started')));
+  const worker = Number(await waitForText(join(terminal.cwd, 'worker')));
   fleet.kill('SIGKILL');
   await ended;
   await isGone(group);
@@ -287,31 +287,34 @@ it('gen fleet says once why its agents wait', async () => {
 
 it('gen fleet refuses wrong usage before anything is started', async () => {
   const { terminal } = await startPlannedHarness();
-  const fleet = (...args: string[]) => gen(terminal, 'fleet', ...args);
-  expect(await fleet()).toMatchObject({
+  const runFleetCommand = (...args: string[]) => gen(terminal, 'fleet', ...args);
+  expect(await runFleetCommand()).toMatchObject({
     code: 2,
     err: expect.stringContaining('after --, or write a file fleet.yml'),
   });
-  expect(await fleet('-n', '0', '--', 'true')).toMatchObject({ code: 2 });
-  expect(await fleet('--name', 'a b', '--', 'true')).toMatchObject({ code: 2 });
-  expect(await fleet('--', 'no-such-agent')).toMatchObject({
+  expect(await runFleetCommand('-n', '0', '--', 'true')).toMatchObject({ code: 2 });
+  expect(await runFleetCommand('--name', 'a b', '--', 'true')).toMatchObject({ code: 2 });
+  expect(await runFleetCommand('--', 'no-such-agent')).toMatchObject({
     code: 2,
     err: expect.stringContaining('on the PATH'),
   });
   await writeFile(join(terminal.cwd, 'fleet.yml'), 'agents:\n  - name: a\n    comand: b\n');
-  expect(await fleet()).toMatchObject({
+  expect(await runFleetCommand()).toMatchObject({
     code: 2,
     err: expect.stringMatching(/^fleet\.yml:3:5: Unknown field "comand"\. Did you mean command\?/),
   });
-  expect(await fleet('--file', '.')).toMatchObject({
+  expect(await runFleetCommand('--file', '.')).toMatchObject({
     code: 2,
     err: expect.stringContaining('is not a regular file'),
   });
   await writeFile(join(terminal.cwd, 'large.yml'), '#'.repeat(257 * 1024));
-  expect(await fleet('--file', 'large.yml')).toMatchObject({
+  expect(await runFleetCommand('--file', 'large.yml')).toMatchObject({
     code: 2,
     err: expect.stringContaining('large.yml has 257 KiB; at most 256'),
   });
-  expect(await fleet('-n', '2')).toMatchObject({ code: 2, err: expect.stringContaining('need a command') });
+  expect(await runFleetCommand('-n', '2')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('need a command'),
+  });
   expect(existsSync(join(terminal.cwd, '.genesis', 'fleet'))).toBe(false);
 });

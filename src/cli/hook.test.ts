@@ -20,7 +20,7 @@ async function startWithClaim(lease_duration_seconds = 300) {
   const { id: claim_id = '', task_id = '', generation = 0, session_id = '' } = claim ?? {};
   const handle = { task_id, generation, claim_id, session_id };
   const env = { ...terminal.env, GENESIS_HOME: `${terminal.cwd}/mine`, GENESIS_PROJECT: 'shop' };
-  const hook = async (verb: 'renew' | 'handles', event: object): Promise<string> => {
+  const runHookVerb = async (verb: 'renew' | 'handles', event: object): Promise<string> => {
     const ran = await gen({ ...terminal, env, stdin: JSON.stringify(event) }, 'hook', verb);
     expect(ran).toMatchObject({ code: 0, err: '' });
     const { hookSpecificOutput: reply } = JSON.parse(ran.out);
@@ -32,70 +32,70 @@ async function startWithClaim(lease_duration_seconds = 300) {
     ...used,
     tool_response: [{ type: 'text', text: JSON.stringify({ success: true, handle }) }],
   };
-  const renewals = async () => {
+  const countRenewals = async () => {
     const { events } = unwrap(await coordinator.feed.page(SCOPE, { type: 'LEASE_RENEWED' }));
     return events.length;
   };
-  return { terminal, env, coordinator, handle, hook, used, granted, renewals };
+  return { terminal, env, coordinator, handle, runHookVerb, used, granted, countRenewals };
 }
 
 test('renews the claims of a conversation after a tool call, whatever form the tool’s reply has', async () => {
-  const { hook, used, granted, handle, renewals } = await startWithClaim();
-  expect(await hook('renew', used)).toBe('');
-  expect(await renewals()).toBe(0);
-  expect(await hook('renew', granted)).toBe('');
-  expect(await renewals()).toBe(1);
+  const { runHookVerb, used, granted, handle, countRenewals } = await startWithClaim();
+  expect(await runHookVerb('renew', used)).toBe('');
+  expect(await countRenewals()).toBe(0);
+  expect(await runHookVerb('renew', granted)).toBe('');
+  expect(await countRenewals()).toBe(1);
   const printed = {
     ...used,
     session_id: 'conversation-2',
     tool_response: { stdout: `took {"claim": 1} ${JSON.stringify(handle)}\n` },
   };
-  await hook('renew', printed);
-  expect(await renewals()).toBe(2);
+  await runHookVerb('renew', printed);
+  expect(await countRenewals()).toBe(2);
 });
 
 test('does not renew a lease that was renewed shortly before', async () => {
   const time = FrozenTime.begin();
-  const { hook, used, granted, renewals } = await startWithClaim();
-  await hook('renew', granted);
+  const { runHookVerb, used, granted, countRenewals } = await startWithClaim();
+  await runHookVerb('renew', granted);
   time.advance(59);
-  await hook('renew', used);
-  expect(await renewals()).toBe(1);
+  await runHookVerb('renew', used);
+  expect(await countRenewals()).toBe(1);
   time.advance(1);
-  await hook('renew', used);
-  expect(await renewals()).toBe(2);
+  await runHookVerb('renew', used);
+  expect(await countRenewals()).toBe(2);
 });
 
 test('never renews the claims of another conversation', async () => {
-  const { hook, used, granted, renewals } = await startWithClaim();
-  await hook('renew', granted);
-  await hook('handles', { ...used, session_id: 'conversation-2', hook_event_name: 'SessionStart' });
-  expect(await renewals()).toBe(1);
+  const { runHookVerb, used, granted, countRenewals } = await startWithClaim();
+  await runHookVerb('renew', granted);
+  await runHookVerb('handles', { ...used, session_id: 'conversation-2', hook_event_name: 'SessionStart' });
+  expect(await countRenewals()).toBe(1);
 });
 
 test('lists the handles at the start after a conversation was compacted', async () => {
-  const { hook, used, granted, handle } = await startWithClaim();
-  await hook('renew', granted);
+  const { runHookVerb, used, granted, handle } = await startWithClaim();
+  await runHookVerb('renew', granted);
   const compacted = { ...used, hook_event_name: 'SessionStart', source: 'compact' };
-  expect(await hook('handles', compacted)).toContain(JSON.stringify(handle));
-  expect(await hook('renew', used)).toBe('');
+  expect(await runHookVerb('handles', compacted)).toContain(JSON.stringify(handle));
+  expect(await runHookVerb('renew', used)).toBe('');
 });
 
 test('lists the handles after the next tool call if the output before compaction is lost', async () => {
-  const { hook, used, granted, handle } = await startWithClaim();
+  const { runHookVerb, used, granted, handle } = await startWithClaim();
   const [before, after] = ['PreCompress', 'AfterTool'].map((hook_event_name) => ({
     ...used,
     hook_event_name,
   }));
-  await hook('renew', granted);
-  expect(await hook('handles', before as object)).toBe('');
-  expect(await hook('renew', after as object)).toContain(JSON.stringify(handle));
-  expect(await hook('renew', after as object)).toBe('');
+  await runHookVerb('renew', granted);
+  expect(await runHookVerb('handles', before as object)).toBe('');
+  expect(await runHookVerb('renew', after as object)).toContain(JSON.stringify(handle));
+  expect(await runHookVerb('renew', after as object)).toBe('');
 });
 
 test('reports a lost claim once', async () => {
-  const { hook, used, granted, handle, coordinator } = await startWithClaim();
-  await hook('renew', granted);
+  const { runHookVerb, used, granted, handle, coordinator } = await startWithClaim();
+  await runHookVerb('renew', granted);
   const reason = 'it hangs';
   await coordinator.decisions.operate(SCOPE, handle.task_id, 'force_release', {
     expected_generation: 1,
@@ -103,15 +103,15 @@ test('reports a lost claim once', async () => {
   });
   await coordinator.claims.claimTask(SCOPE, { task_id: handle.task_id, agent_id: 'beta', session_id: 's2' });
   const started = { ...used, hook_event_name: 'SessionStart' };
-  expect(await hook('handles', started)).toContain(`no longer hold ${handle.task_id}`);
-  expect(await hook('handles', started)).toBe('');
+  expect(await runHookVerb('handles', started)).toContain(`no longer hold ${handle.task_id}`);
+  expect(await runHookVerb('handles', started)).toBe('');
 });
 
 test('forgets a submitted claim silently', async () => {
-  const { hook, used, granted, handle, coordinator } = await startWithClaim();
-  await hook('renew', granted);
+  const { runHookVerb, used, granted, handle, coordinator } = await startWithClaim();
+  await runHookVerb('renew', granted);
   await coordinator.holder.submitResult(SCOPE, { ...handle, result_data: 1 });
-  expect(await hook('handles', { ...used, hook_event_name: 'SessionStart' })).toBe('');
+  expect(await runHookVerb('handles', { ...used, hook_event_name: 'SessionStart' })).toBe('');
 });
 
 test('exits with 0 and an empty reply on invalid input and on every failure', async () => {
@@ -154,12 +154,12 @@ export async function load(url, context, next) {
 }\`));`;
 
 test('the built hook renews, and loads neither a library nor the rest of the program', async () => {
-  const { env, granted, used, renewals } = await startWithClaim();
+  const { env, granted, used, countRenewals } = await startWithClaim();
   const target = ['--url', env.GENESIS_URL, '--tenant', 'default', '--project', 'shop'];
   const home = { GENESIS_HOME: env.GENESIS_HOME };
   const printed = await runBuilt(home, JSON.stringify(granted), 'renew', ...target);
   expect(printed.split('\n')).toContain('{}');
-  expect(await renewals()).toBe(1);
+  expect(await countRenewals()).toBe(1);
   const loaded = [...printed.matchAll(/^loaded .*\/(?:dist|node_modules)\/(.*)$/gm)].map(([, file]) => file);
   expect(loaded).toContain('cli/hook/post-json.js');
   expect(loaded.filter((file) => /program|context|commander|zod/.test(file ?? ''))).toEqual([]);
@@ -168,10 +168,10 @@ test('the built hook renews, and loads neither a library nor the rest of the pro
 });
 
 test('the built hook finds the server and the project itself if the command line names none', async () => {
-  const { env, terminal, granted, used, renewals } = await startWithClaim();
+  const { env, terminal, granted, used, countRenewals } = await startWithClaim();
   const unnamed = { GENESIS_HOME: env.GENESIS_HOME, GENESIS_URL: env.GENESIS_URL, HOME: terminal.cwd };
   await gen({ ...terminal, env: unnamed }, 'plan', 'import', 'plan.yaml');
   expect(await runBuilt(unnamed, JSON.stringify(used), 'renew')).not.toMatch(/zod|commander/);
   expect(await runBuilt(unnamed, JSON.stringify(granted), 'renew')).toMatch(/^\{\}$/m);
-  expect(await renewals()).toBe(1);
+  expect(await countRenewals()).toBe(1);
 });

@@ -2,7 +2,7 @@ import { withExpectedGeneration } from '../client/renewer.js';
 import { command } from './command.js';
 import { type HookVerb, runHook } from './hook/run-hook.js';
 
-const hook = (verb: HookVerb, description: string) =>
+const hookVerbCommand = (verb: HookVerb, description: string) =>
   command(verb, {
     description,
     run: (context) =>
@@ -14,7 +14,10 @@ const hook = (verb: HookVerb, description: string) =>
 export const hookCommand = command('hook', {
   description: 'run a hook of a coding agent (see gen setup)',
   subcommands: [
-    hook('renew', 'after a tool call: renew the claims of this conversation'),
-    hook('handles', 'at the start of a conversation, or before its context is compacted: list its handles'),
+    hookVerbCommand('renew', 'after a tool call: renew the claims of this conversation'),
+    hookVerbCommand(
+      'handles',
+      'at the start of a conversation, or before its context is compacted: list its handles',
+    ),
   ],
 });

@@ -78,12 +78,12 @@ export function processIo(): RawIo {
         process.off('disconnect', onDisconnect);
       };
     },
-    restartWith: restarter(),
+    restartWith: restartFunction(),
   };
 }
 
 /** Node 22.15 and later can replace a process: its id and its standard streams stay. */
-function restarter(): RawIo['restartWith'] {
+function restartFunction(): RawIo['restartWith'] {
   const { execve, execPath, execArgv, argv, env } = process as NodeJS.Process & {
     execve?: (file: string, args: readonly string[], env: NodeJS.ProcessEnv) => never;
   };

@@ -119,7 +119,7 @@ async function copyOf(source: string, label: string): Promise<string> {
 }
 
 await onProgram('bwrap', await missingSandbox(), () => {
-  test('a run that is killed at any of its events ends like one that was not', async () => {
+  test('a run that is killed at any of its events ends like a run that was not killed', async () => {
     const fresh = await newProject();
     const waiting = await copyOf(fresh, 'waiting');
     expect(await iterate(waiting)).toBe(3);
@@ -140,9 +140,9 @@ await onProgram('bwrap', await missingSandbox(), () => {
       await expectOneRun(folder, label);
       await rm(folder, { recursive: true, force: true });
     };
-    const worker = async (): Promise<void> => {
+    const killRemaining = async (): Promise<void> => {
       for (let count = counts.shift(); count !== undefined; count = counts.shift()) await killAt(count);
     };
-    await Promise.all(Array.from({ length: PARALLEL }, worker));
+    await Promise.all(Array.from({ length: PARALLEL }, killRemaining));
   }, 3_600_000);
 });

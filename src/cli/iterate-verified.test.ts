@@ -90,16 +90,16 @@ await onProgram('bwrap', await missingSandbox(), () => {
     expect(ended, ended.out).toMatchObject({ code: 0 });
     expect(await runner.firstLine).toContain('answers fail');
     // The process of gen up promotes the result.
-    const promoted = () => readFile(join(cwd, 'bin/answer'), 'utf8');
-    expect(await vi.waitFor(promoted, { timeout: 60_000 })).toContain('echo login');
+    const promotedText = () => readFile(join(cwd, 'bin/answer'), 'utf8');
+    expect(await vi.waitFor(promotedText, { timeout: 60_000 })).toContain('echo login');
     expect((await stat(join(cwd, 'bin/answer'))).mode & 0o100).toBe(0o100);
-    const events = async (type: string) => {
+    const eventsOfType = async (type: string) => {
       const page = await client.events({ type });
       return 'events' in page ? page.events : [];
     };
-    expect(await events('CANDIDATE_PROPOSED')).toHaveLength(2);
-    expect(await events('edge_converged')).toHaveLength(1);
-    const [failed] = await events('EVIDENCE_RECORDED');
+    expect(await eventsOfType('CANDIDATE_PROPOSED')).toHaveLength(2);
+    expect(await eventsOfType('edge_converged')).toHaveLength(1);
+    const [failed] = await eventsOfType('EVIDENCE_RECORDED');
     expect(failed?.payload).toMatchObject({
       record: { evidence: [{ statement: { checks: [{ name: 'answers', result: 'fail' }] } }] },
     });

@@ -14,7 +14,7 @@ const CHECKLIST = `edge: "design→code"
 checklist:
   - { name: tests_pass, type: deterministic, criterion: the tests pass, required: true, command: "${COMMAND}" }
 `;
-const passed = (more: Partial<CheckOutcome> = {}) => outcomeOf('tests_pass', COMMAND, more);
+const passedOutcome = (more: Partial<CheckOutcome> = {}) => outcomeOf('tests_pass', COMMAND, more);
 
 /** A server with keys, a project under `verified` with an enrolled runner, and an agent who has claimed an edge. */
 async function openProject() {
@@ -51,11 +51,11 @@ async function openProject() {
     });
     const base_version = 'base_version' in reply ? reply.base_version : 0;
     const about = { tenant_id: 'default', project_id: 'shop', task_id: EDGE, generation, base_version };
-    const statement = (checks = [passed()], signer = runner) =>
+    const signedStatement = (checks = [passedOutcome()], signer = runner) =>
       signer.statement({ ...about, candidate_sha256: sha256, checks });
-    return { manifest, statement, reply };
+    return { manifest, signedStatement, reply };
   };
-  const reclaim = async () => {
+  const releaseAndClaim = async () => {
     const { handle, generation } = held;
     await agent.releaseClaim({ ...handle, expected_generation: generation, reason: 'VOLUNTARY' });
     held = await claim();
@@ -72,44 +72,46 @@ async function openProject() {
     const converged = await agent.events({ type: 'edge_converged' });
     expect('events' in converged && converged.events).toEqual([]);
   };
-  return { agent, runner, runnerClient, propose, reclaim, submit, expectOpen };
+  return { agent, runner, runnerClient, propose, releaseAndClaim, submit, expectOpen };
 }
 
 describe('under `evidence: verified` no edge converges', { timeout: 60_000 }, () => {
   it('if an agent reports that tests pass which fail', async () => {
     const { runner, runnerClient, propose, submit, expectOpen } = await openProject();
-    const { manifest, statement } = await propose({ 'src/a.ts': 'x' });
+    const { manifest, signedStatement } = await propose({ 'src/a.ts': 'x' });
     expect(await submit(manifest)).toMatchObject({ reason: 'NOT_CONVERGED' });
     await expectOpen(/tests_pass: Proposed as [0-9a-f]{12}; waiting for a runner/);
-    const failed = passed({ result: 'fail', says: '3 tests failed.', exit_code: 1 });
-    expect(await runnerClient.recordEvidence(runner.signed(statement([failed])))).toMatchObject({
+    const failed = passedOutcome({ result: 'fail', says: '3 tests failed.', exit_code: 1 });
+    expect(await runnerClient.recordEvidence(runner.signed(signedStatement([failed])))).toMatchObject({
       reason: 'RECORDED',
     });
     expect(await submit(manifest)).toMatchObject({ reason: 'NOT_CONVERGED' });
     await expectOpen(/tests_pass: A runner ran it: fail\. 3 tests failed\./);
   });
 
-  it('if an agent signs evidence with a key of its own, or enrols that key, or records as a runner', async () => {
+  it('if an agent signs evidence with its own key, or enrols that key, or records as a runner', async () => {
     const { agent, runner, runnerClient, propose, submit, expectOpen } = await openProject();
-    const { manifest, statement } = await propose({ 'src/a.ts': 'x' });
+    const { manifest, signedStatement } = await propose({ 'src/a.ts': 'x' });
     const own = new TestRunner();
-    expect(await runnerClient.recordEvidence(own.signed(statement([passed()], own)))).toMatchObject({
+    expect(
+      await runnerClient.recordEvidence(own.signed(signedStatement([passedOutcome()], own))),
+    ).toMatchObject({
       reason: 'UNKNOWN_RUNNER',
     });
-    expect(await runnerClient.recordEvidence(own.signed(statement()))).toMatchObject({
+    expect(await runnerClient.recordEvidence(own.signed(signedStatement()))).toMatchObject({
       code: 'SIGNATURE_INVALID',
     });
     expect(await agent.enrolRunner({ public_key: own.public_key })).toMatchObject({ code: 'FORBIDDEN' });
-    expect(await agent.recordEvidence(runner.signed(statement()))).toMatchObject({ code: 'FORBIDDEN' });
+    expect(await agent.recordEvidence(runner.signed(signedStatement()))).toMatchObject({ code: 'FORBIDDEN' });
     expect(await agent.putPolicy({ evidence: 'reported' })).toMatchObject({ code: 'FORBIDDEN' });
     expect(await submit(manifest)).toMatchObject({ reason: 'NOT_CONVERGED' });
     await expectOpen(/tests_pass: Proposed as [0-9a-f]{12}; waiting for a runner/);
   });
 
   it('if evidence of another tree or of another generation is replayed', async () => {
-    const { runner, runnerClient, propose, reclaim, submit, expectOpen } = await openProject();
+    const { runner, runnerClient, propose, releaseAndClaim, submit, expectOpen } = await openProject();
     const good = await propose({ 'src/a.ts': 'good' });
-    const evidence = runner.signed(good.statement());
+    const evidence = runner.signed(good.signedStatement());
     expect(await runnerClient.recordEvidence(evidence)).toMatchObject({ reason: 'RECORDED' });
     const bad = await propose({ 'src/a.ts': 'bad' });
     expect(await runnerClient.recordEvidence(evidence)).toMatchObject({ reason: 'NO_CANDIDATE' });
@@ -117,7 +119,7 @@ describe('under `evidence: verified` no edge converges', { timeout: 60_000 }, ()
     await expectOpen(/tests_pass: Proposed as [0-9a-f]{12}; waiting for a runner/);
     await propose({ 'src/a.ts': 'good' });
     await runnerClient.recordEvidence(evidence);
-    await reclaim();
+    await releaseAndClaim();
     expect(await submit(good.manifest)).toMatchObject({ reason: 'NOT_CONVERGED' });
     await expectOpen(/tests_pass: The evidence is of generation 1, and this is generation 2/);
   });
@@ -137,8 +139,8 @@ describe('under `evidence: verified` no edge converges', { timeout: 60_000 }, ()
     ['the configuration of the test tool', 'vitest.config.ts', []],
   ])('before a human has approved it, if the candidate changes %s', async (_, path, existing) => {
     const { runner, runnerClient, propose, submit, expectOpen } = await openProject();
-    const { manifest, statement } = await propose({ [path]: 'true' }, existing);
-    await runnerClient.recordEvidence(runner.signed(statement()));
+    const { manifest, signedStatement } = await propose({ [path]: 'true' }, existing);
+    await runnerClient.recordEvidence(runner.signed(signedStatement()));
     expect(await submit(manifest)).toMatchObject({
       reason: 'ESCALATED',
       next: expect.stringContaining(`it changes checks or tests: ${path}`),

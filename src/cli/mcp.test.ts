@@ -29,7 +29,7 @@ const OLDER = REVISIONS[1];
 const ARGS = [join(inject('built'), 'dist/cli/main.js'), 'mcp'];
 
 /** A real server with a plan, and the settings to start `gen mcp` for it. */
-async function fleet(env: Record<string, string> = {}) {
+async function openFleet(env: Record<string, string> = {}) {
   const { terminal, server } = await startHarness();
   await gen(terminal, 'plan', 'import', 'plan.yaml');
   const started = {
@@ -41,7 +41,7 @@ async function fleet(env: Record<string, string> = {}) {
 
 /** Starts `gen mcp` in its own process through the official client. */
 async function startMcpClient(revision: Revision, env: Record<string, string> = {}) {
-  const { server, started } = await fleet(env);
+  const { server, started } = await openFleet(env);
   const transport = new StdioClientTransport({ command: process.execPath, args: ARGS, ...started });
   const client = await mcpClient(transport, revision);
   return { server, client, pid: transport.pid as number };
@@ -57,7 +57,7 @@ async function isGone(pid: number): Promise<void> {
 }
 
 /** Resolves when an event of that type has occurred `times` times. */
-async function happened({ coordinator }: RunningServer, type: string, times = 1): Promise<void> {
+async function waitForEvent({ coordinator }: RunningServer, type: string, times = 1): Promise<void> {
   const enough = new AbortController();
   let seen = 0;
   for await (const { event } of coordinator.feed.follow(SCOPE, '', enough.signal)) {
@@ -91,7 +91,7 @@ test.each(REVISIONS)('names the agent after its client for as long as it runs, o
 });
 
 test('acts in the agent role of its key, and is refused another one', async () => {
-  const { server, started } = await fleet();
+  const { server, started } = await openFleet();
   const scope = { tenant_id: 'default', platform: true };
   const create = async (body: object) => unwrap(await server.coordinator.keys.create(scope, body));
   await create({ role: 'admin' });
@@ -115,7 +115,7 @@ test('renews a claim while the client runs, and no longer', async () => {
   const { server, client, pid } = await startMcpClient(OLDER);
   const { handle } = await callTool(client, 'next', { lease_duration_seconds: 1 });
   for (const renewals of [1, 2, 3, 4]) {
-    await happened(server, 'LEASE_RENEWED', renewals);
+    await waitForEvent(server, 'LEASE_RENEWED', renewals);
     // The server's clock advances only after a renewal, so none is late even on a slow machine.
     time.advance(0.5);
   }
@@ -131,7 +131,7 @@ test('renews a claim while the client runs, and no longer', async () => {
 
 test('exits when standard input ends, even with a live claim', async () => {
   FrozenTime.begin();
-  const { server, started } = await fleet();
+  const { server, started } = await openFleet();
   const child = spawn(process.execPath, ARGS, { ...started, stdio: ['pipe', 'pipe', 'inherit'] });
   onTestFinished(() => {
     child.kill('SIGKILL');
@@ -144,7 +144,7 @@ test('exits when standard input ends, even with a live claim', async () => {
   say({ method: 'notifications/initialized' });
   const lease = { lease_duration_seconds: 1 };
   say({ id: 2, method: 'tools/call', params: { name: 'next', arguments: lease } });
-  await happened(server, 'LEASE_RENEWED');
+  await waitForEvent(server, 'LEASE_RENEWED');
   child.stdin.end();
   expect(await ended).toEqual([0, null]);
 });
@@ -156,7 +156,7 @@ test('does not renew a released claim', async () => {
   const first = await callTool(client, 'next', { lease_duration_seconds: 1 });
   await callTool(client, 'release', { handle: first.handle });
   const second = await callTool(client, 'claim', { task_id: 'A-001-schema', lease_duration_seconds: 1 });
-  await happened(server, 'LEASE_RENEWED', 3);
+  await waitForEvent(server, 'LEASE_RENEWED', 3);
   const { generation } = second.handle as { generation: number };
   const renewedGenerations = renewing.mock.calls.map(
     ([, body]) => (body as { expected_generation: number }).expected_generation,

@@ -22,7 +22,7 @@ const logOf = ({ cwd }: TerminalOptions) =>
   readFile(join(cwd, '.ai-workspace/events/events.jsonl'), 'utf8').catch(() => '');
 
 /** Submits as an agent whose role may not converge the edge, so that the result is escalated to a human. */
-async function escalated({ cwd }: TerminalOptions): Promise<void> {
+async function escalateEdge({ cwd }: TerminalOptions): Promise<void> {
   const { store, blobs, key } = await openWorkspaceStore(new Workspace(cwd), () => {});
   const coordinator = await Coordinator.open({ store, blobs });
   const by = { agent_id: 'agent-b', session_id: 's-b', agent_role: 'observer' };
@@ -115,7 +115,7 @@ it('status --gantt --write replaces its own page, and never another file', async
 
 it('status --log reads the log of another tool without changing it', async () => {
   const terminal = await createProject();
-  const line = (event_type: string, more: object) =>
+  const lineOfType = (event_type: string, more: object) =>
     JSON.stringify({
       event_type,
       timestamp: '2026-02-20T10:00:00Z',
@@ -124,9 +124,9 @@ it('status --log reads the log of another tool without changing it', async () =>
       ...more,
     });
   const log = [
-    line('edge_started', { edge: 'intent→requirements' }),
+    lineOfType('edge_started', { edge: 'intent→requirements' }),
     'no json',
-    line('edge_converged', { edge: 'intent→requirements' }),
+    lineOfType('edge_converged', { edge: 'intent→requirements' }),
   ];
   await writeProjectFile(terminal.cwd, 'other/old.jsonl', log.join('\n'));
   const { code, reply } = await json(terminal, 'status', '--log', 'other/old.jsonl');
@@ -259,7 +259,7 @@ it('review shows the candidate, and decides on that candidate only', async () =>
   const terminal = await createProject();
   await gen(terminal, 'checkpoint');
   expect((await gen(terminal, 'review')).out).toContain('No reviews are pending');
-  await escalated(terminal);
+  await escalateEdge(terminal);
   const drafts = '.ai-workspace/agents/agent-b/drafts/REQ-F-AUTH-001+u/intent_requirements';
   await writeProjectFile(terminal.cwd, `${drafts}/needs.md`, 'a draft\n');
   const shown = await gen(terminal, 'review', '--feature', FEATURE_ID);

@@ -11,7 +11,7 @@ export function unwrapReply<T>(reply: T | ApiProblem): T {
   return reply;
 }
 
-/** The server knows only the header; the CLI takes it from a variable. */
+/** The server's advice names the header; the CLI reads the token from a variable. */
 const TOKEN_ADVICE = [
   'Set GENESIS_TOKEN to the token of a valid key. An admin creates keys: gen key create.',
 ];
@@ -41,7 +41,7 @@ export function showDecision<T extends DecisionReply>(
   reply: T,
   successText: (reply: T) => string,
 ): void {
-  if (reply.success) context.show(reply, successText);
+  if (reply.success) context.printReply(reply, successText);
   else reportRefusal(context, reply);
 }
 

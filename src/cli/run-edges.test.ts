@@ -11,13 +11,13 @@ import { createProject, FEATURE_ID } from './testing/workspace.js';
 const FIRST = `${FEATURE_ID}#intent_requirements`;
 const SECOND = `${FEATURE_ID}#design_code`;
 
-const checklist = (edge: string): string => `edge: "${edge}"
+const checklistFile = (edge: string): string => `edge: "${edge}"
 checklist:
   - {name: reads_well, type: agent, criterion: "A stranger can read it", required: true}
 `;
 const CONFIGURED = {
-  '.ai-workspace/graph/edges/intent_requirements.yml': checklist('intent→requirements'),
-  '.ai-workspace/graph/edges/design_code.yml': checklist('design→code'),
+  '.ai-workspace/graph/edges/intent_requirements.yml': checklistFile('intent→requirements'),
+  '.ai-workspace/graph/edges/design_code.yml': checklistFile('design→code'),
   '.ai-workspace/context/project_constraints.yml': `constraint_dimensions:
   ecosystem_compatibility: node
   deployment_target: cloud

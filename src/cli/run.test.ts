@@ -23,15 +23,15 @@ it('run submits the result file or the end of the output, and releases a failed 
     'echo "$GENESIS_TASK_ID gen $GENESIS_GENERATION"',
   );
   expect(said).toMatchObject({ code: 0, out: 'B-001-api gen 1\n' });
-  const results = async (taskId: string) => {
+  const resultsOf = async (taskId: string) => {
     const path = `/api/tenants/default/projects/shop/tasks/${encodeURIComponent(taskId)}/results`;
     const reply = await fetch(terminal.env.GENESIS_URL + path);
     return ((await reply.json()) as { results: unknown }).results;
   };
-  expect(await results('A-001-schema')).toMatchObject([
+  expect(await resultsOf('A-001-schema')).toMatchObject([
     { result_data: { description: 'Design the schema' } },
   ]);
-  expect(await results('B-001-api')).toMatchObject([
+  expect(await resultsOf('B-001-api')).toMatchObject([
     { result_data: { exit_code: 0, stdout: 'B-001-api gen 1\n' } },
   ]);
   const failed = await gen(terminal, 'run', '--', 'sh', '-c', 'echo no disk >&2; exit 7');
@@ -51,10 +51,10 @@ it('run kills the program and its child processes when the claim is lost, even i
     'while :; do wait; done';
   const running = start(terminal, 'run', '--lease', '1', '--', 'sh', '-c', deaf);
   const ended = running.ended;
-  const group = Number(await written(join(terminal.cwd, 'started')));
+  const group = Number(await waitForText(join(terminal.cwd, 'started')));
   expect(isAlive(group)).toBe(true);
   await gen(terminal, 'task', 'force-release', 'A-001-schema', '--reason', 'it is stuck');
-  await written(join(terminal.cwd, 'terminated'));
+  await waitForText(join(terminal.cwd, 'terminated'));
   expect(isAlive(group)).toBe(true);
   // Only the grace period remains.
   expect(await time.advanceUntil(ended)).toMatchObject({
@@ -72,12 +72,12 @@ it('run forwards stop signals, and submits a result that the program still compl
     'trap \'echo "{}" > "$GENESIS_RESULT"; exit 0\' INT; echo $$ > started; while :; do sleep 0.1; done';
   const running = start(terminal, 'run', '--', 'sh', '-c', tidy);
   const ended = running.ended;
-  await written(join(terminal.cwd, 'started'));
+  await waitForText(join(terminal.cwd, 'started'));
   running.stop('SIGINT');
   expect(await ended).toMatchObject({ code: 0, err: expect.stringContaining('A-001-schema is done') });
   const untidy = start(terminal, 'run', '--track', 'B', '--', 'sh', '-c', 'echo $$ > other; sleep 600');
   const stopped = untidy.ended;
-  const group = Number(await written(join(terminal.cwd, 'other')));
+  const group = Number(await waitForText(join(terminal.cwd, 'other')));
   untidy.stop('SIGTERM');
   expect((await stopped).code).toBe(130);
   await isGone(group);
@@ -189,7 +189,7 @@ function givePatience(): void {
   onTestFinished(() => spy.mockRestore());
 }
 
-async function written(file: string): Promise<string> {
+async function waitForText(file: string): Promise<string> {
   for (;;) {
     const found = await readFile(file, 'utf8').catch(() => '');
     if (found.endsWith('\n')) return found;

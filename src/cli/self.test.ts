@@ -5,51 +5,51 @@ import { temporaryFolder } from '../../test/support/temporary-folder.js';
 import { resolvesTo } from './self.js';
 
 /** A program, and folders that contain something named `gen`. */
-async function installed() {
+async function openInstalled() {
   const root = await temporaryFolder();
   const main = join(root, 'main.js');
   await writeFile(main, '', { mode: 0o755 });
-  const folder = async (name: string): Promise<string> => {
+  const newFolder = async (name: string): Promise<string> => {
     await mkdir(join(root, name), { recursive: true });
     return join(root, name);
   };
-  const linked = async (name: string): Promise<string> => {
-    await symlink(main, join(await folder(name), 'gen'));
+  const linkMain = async (name: string): Promise<string> => {
+    await symlink(main, join(await newFolder(name), 'gen'));
     return join(root, name);
   };
-  const other = async (name: string, mode: number): Promise<string> => {
-    await writeFile(join(await folder(name), 'gen'), `#!/bin/sh\nexec ${main}\n`, { mode });
+  const otherProgram = async (name: string, mode: number): Promise<string> => {
+    await writeFile(join(await newFolder(name), 'gen'), `#!/bin/sh\nexec ${main}\n`, { mode });
     return join(root, name);
   };
   const isFoundOn = (...path: string[]): boolean => resolvesTo(main, 'gen', path.join(delimiter));
-  return { main, folder, linked, other, found: isFoundOn };
+  return { main, newFolder, linkMain, otherProgram, found: isFoundOn };
 }
 
 test('recognizes a link to this program on the PATH', async () => {
-  const { folder, linked, found } = await installed();
-  expect(found(await folder('empty'), await linked('bin'))).toBe(true);
+  const { newFolder, linkMain, found } = await openInstalled();
+  expect(found(await newFolder('empty'), await linkMain('bin'))).toBe(true);
 });
 
 test('does not recognize another program of the same name that comes first', async () => {
-  const { linked, other, found } = await installed();
-  expect(found(await other('theirs', 0o755), await linked('bin'))).toBe(false);
+  const { linkMain, otherProgram, found } = await openInstalled();
+  expect(found(await otherProgram('theirs', 0o755), await linkMain('bin'))).toBe(false);
 });
 
 test('skips files that are not executable, as a shell does', async () => {
-  const { main, linked, other, found } = await installed();
-  const bin = await linked('bin');
-  expect(found(await other('notes', 0o644), bin)).toBe(true);
+  const { main, linkMain, otherProgram, found } = await openInstalled();
+  const bin = await linkMain('bin');
+  expect(found(await otherProgram('notes', 0o644), bin)).toBe(true);
   await chmod(main, 0o644);
   expect(found(bin)).toBe(false);
 });
 
 test('ignores node_modules/.bin, which npm adds for one command only', async () => {
-  const { linked, found } = await installed();
-  expect(found(await linked('project/node_modules/.bin'))).toBe(false);
+  const { linkMain, found } = await openInstalled();
+  expect(found(await linkMain('project/node_modules/.bin'))).toBe(false);
 });
 
 test('ignores empty and relative folders on the PATH', async () => {
-  const { linked, found } = await installed();
+  const { linkMain, found } = await openInstalled();
   expect(found('')).toBe(false);
-  expect(found(relative(process.cwd(), await linked('bin')))).toBe(false);
+  expect(found(relative(process.cwd(), await linkMain('bin')))).toBe(false);
 });

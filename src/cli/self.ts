@@ -10,8 +10,8 @@ const MAIN = fileURLToPath(new URL(IS_SOURCE ? './main.ts' : './main.js', import
 
 /** The command that starts this program again from any folder. Running from source needs the tsx loader. */
 export function selfCommand(): readonly [string, ...string[]] {
-  const loader = () => pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
-  return [process.execPath, ...(IS_SOURCE ? ['--import', loader()] : []), MAIN];
+  const tsxLoaderUrl = () => pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
+  return [process.execPath, ...(IS_SOURCE ? ['--import', tsxLoaderUrl()] : []), MAIN];
 }
 
 /** Whether a shell with this `PATH` resolves `name` to this program. */

@@ -4,11 +4,11 @@ import type { Io, StopSignal } from './io.js';
 export function abortOnStop(io: Io): { signal: AbortSignal; end: () => void } {
   const controller = new AbortController();
   const stopListening = io.onStop(() => controller.abort());
-  const end = (): void => {
+  const stopAndAbort = (): void => {
     stopListening();
     controller.abort();
   };
-  return { signal: controller.signal, end };
+  return { signal: controller.signal, end: stopAndAbort };
 }
 
 /** Resolves on the first stop signal. A second one exits at once. */

@@ -88,11 +88,11 @@ it('a task proof has the signed bodies that the agent kept', async () => {
   const { terminal, server } = await openAudited();
   const { privateKey: signing_key } = generateKeyPairSync('ed25519');
   const sent: string[] = [];
-  const recording = async (request: Request) => {
+  const recordingFetch = async (request: Request) => {
     sent.push(await request.clone().text());
     return fetch(request);
   };
-  const client = new Genesis({ url: server.url, project: 'shop', signing_key, fetch: recording });
+  const client = new Genesis({ url: server.url, project: 'shop', signing_key, fetch: recordingFetch });
   const { public_key } = client;
   const who = { agent_id: 'agent-a', session_id: 's1' };
   await client.openSession({ session_id: 's1', ...(public_key === null ? {} : { public_key }) });
@@ -123,13 +123,16 @@ it('a task proof has the signed bodies that the agent kept', async () => {
 it('gen task proof says why there is nothing to prove', async () => {
   const audited = await openAudited();
   const { terminal } = audited;
-  const proof = (id: string) => gen(terminal, 'task', 'proof', id);
-  expect(await proof('Z-001-none')).toMatchObject({ code: 1, err: expect.stringContaining('NOT_FOUND') });
-  const open = await proof(A);
+  const runTaskProof = (id: string) => gen(terminal, 'task', 'proof', id);
+  expect(await runTaskProof('Z-001-none')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('NOT_FOUND'),
+  });
+  const open = await runTaskProof(A);
   expect(open.code).toBe(1);
   expect(open.err).toContain('A-001-schema is open and has no accepted result');
   await complete(audited);
-  const uncovered = await proof(A);
+  const uncovered = await runTaskProof(A);
   expect(uncovered.code).toBe(1);
   expect(uncovered.err).toMatch(/NOT_FOUND: The log has no checkpoint yet/);
   const unwritable = await gen(terminal, 'task', 'proof', A, '--out', 'no/such/folder.json');

@@ -17,12 +17,12 @@ it('keeps a task that an agent adds as a proposal, which a human shows, approves
   };
   // The first key ends the open access.
   const operator = await keyOf({}, 'operator');
-  const as = (key: Record<string, string>) => ({
+  const terminalWithKey = (key: Record<string, string>) => ({
     ...terminal,
     env: { ...terminal.env, ...key, GENESIS_PROJECT: 'shop' },
   });
-  const human = as(operator);
-  const agent = as(await keyOf(operator, 'agent'));
+  const human = terminalWithKey(operator);
+  const agent = terminalWithKey(await keyOf(operator, 'agent'));
   const add = (id: string) => gen(agent, 'task', 'add', id, '--description', 'More');
   const proposed = await add('B-002-more');
   expect(proposed).toMatchObject({

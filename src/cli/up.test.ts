@@ -12,7 +12,7 @@ import { gen } from './testing/terminal.js';
 
 const MAIN = join(inject('built'), 'dist/cli/main.js');
 
-function spawned(cwd: string, env: Record<string, string>, ...argv: string[]): ChildProcess {
+function spawnGen(cwd: string, env: Record<string, string>, ...argv: string[]): ChildProcess {
   const child = spawn(process.execPath, [MAIN, ...argv], {
     cwd,
     env: { PATH: process.env.PATH ?? '', HOME: cwd, ...env },
@@ -38,10 +38,10 @@ async function endOf(child: ChildProcess): Promise<{ code: number | null; err: s
 }
 
 /** A real server on a log in a folder, with the plan imported. */
-async function serving() {
+async function serveUp() {
   const cwd = await temporaryFolder();
   await writeFile(join(cwd, 'plan.yaml'), PLAN);
-  const server = spawned(cwd, {}, 'up', '--port', '0', '--json', '--limit', 'min_lease_duration_seconds=1');
+  const server = spawnGen(cwd, {}, 'up', '--port', '0', '--json', '--limit', 'min_lease_duration_seconds=1');
   const address = JSON.parse(await firstLine(server));
   const env = { GENESIS_URL: address.url as string, GENESIS_AGENT: 'agent-a' };
   const terminal = { cwd, env };
@@ -50,7 +50,7 @@ async function serving() {
 }
 
 it('up prints its address, locks its log, stops on a signal, and leaves a valid log', async () => {
-  const { cwd, terminal, server, address } = await serving();
+  const { cwd, terminal, server, address } = await serveUp();
   expect(address).toMatchObject({ open: true, port: expect.any(Number), pid: server.pid });
   const second = await gen({ cwd }, 'up', '--port', '0');
   expect(second).toMatchObject({
@@ -74,7 +74,7 @@ it('up prints its address, locks its log, stops on a signal, and leaves a valid 
 });
 
 it.skipIf(!('execve' in process))('up has a larger young generation in the same process', async () => {
-  const { server, address } = await serving();
+  const { server, address } = await serveUp();
   expect(address.pid).toBe(server.pid);
   expect(await readFile(`/proc/${server.pid}/cmdline`, 'utf8')).toContain('--max-semi-space-size=32');
   const ended = once(server, 'exit');
@@ -87,7 +87,7 @@ it('up publishes its address to all commands of the workspace, and removes it wh
   const cwd = await temporaryFolder();
   const env = { HOME: cwd };
   expect((await gen({ cwd, env }, 'init', '--name', 'shop', '--intent', 'Sell shoes')).code).toBe(0);
-  const server = spawned(cwd, {}, 'up', '--port', '0', '--json');
+  const server = spawnGen(cwd, {}, 'up', '--port', '0', '--json');
   await firstLine(server);
   const feature = ['--type', 'feature', '--id', 'REQ-F-CART-001', '--reason', 'people buy'];
   expect(await gen({ cwd, env }, 'spawn', ...feature)).toMatchObject({ code: 0 });
@@ -122,7 +122,7 @@ it('up in a workspace that it cannot serve exits, releases its lock and does not
   expect((await gen({ cwd, env }, 'init', '--name', 'shop', '--intent', 'Sell shoes')).code).toBe(0);
   const tooDeep = join(cwd, '.ai-workspace', ...'abcdefghij');
   await mkdir(tooDeep, { recursive: true });
-  const server = spawned(cwd, {}, 'up', '--port', '0', '--json');
+  const server = spawnGen(cwd, {}, 'up', '--port', '0', '--json');
   expect(await endOf(server)).toMatchObject({ code: 1, err: expect.stringContaining('is too large') });
   expect(await readdir(join(cwd, '.ai-workspace/events'))).not.toContain('server.json');
   await rm(join(cwd, '.ai-workspace', 'a'), { recursive: true });
@@ -132,7 +132,7 @@ it('up in a workspace that it cannot serve exits, releases its lock and does not
 
 it('up uses the prefix of --metrics-prefix for its metrics', async () => {
   const cwd = await temporaryFolder();
-  const server = spawned(
+  const server = spawnGen(
     cwd,
     {},
     'up',
@@ -174,7 +174,7 @@ it('a warning of Node is sanitized: it may contain the text of a server', async 
   const cwd = await temporaryFolder();
   const code = `setInterval(() => process.emitWarning('\\u001b[2Jforeign'), 50).unref()`;
   const NODE_OPTIONS = `--import data:text/javascript,${encodeURIComponent(code)}`;
-  const server = spawned(cwd, { NODE_OPTIONS }, 'up', '--port', '0', '--store', 'memory:');
+  const server = spawnGen(cwd, { NODE_OPTIONS }, 'up', '--port', '0', '--store', 'memory:');
   let errors = '';
   server.stderr?.on('data', (chunk) => {
     errors += chunk;
@@ -188,12 +188,12 @@ it('up exits and gives back its lock although the log of its workspace is damage
   expect((await gen({ cwd }, 'init')).code).toBe(0);
   const log = join(cwd, '.ai-workspace/events/events.jsonl');
   // Two blocks, so that the damage of the first is no torn end.
-  const first = spawned(cwd, {}, 'up', '--port', '0', '--json');
+  const first = spawnGen(cwd, {}, 'up', '--port', '0', '--json');
   await firstLine(first);
   first.kill('SIGTERM');
   await endOf(first);
   await writeFile(log, (await readFile(log, 'utf8')).replace('"event_id":"', '"event_id":"Z'));
-  const server = spawned(cwd, {}, 'up', '--port', '0', '--json');
+  const server = spawnGen(cwd, {}, 'up', '--port', '0', '--json');
   const ended = endOf(server);
   await firstLine(server);
   server.kill('SIGTERM');

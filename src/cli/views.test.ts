@@ -48,17 +48,17 @@ it('lists the events of a feature and an edge', async () => {
   const { terminal } = await startPlannedHarness();
   for (const edge of ['design_code', 'code_unit_tests'])
     await gen(terminal, 'task', 'claim', `REQ-F-AUTH-001#${edge}`);
-  const events = async (...filter: string[]) =>
+  const edgesOfEvents = async (...filter: string[]) =>
     JSON.parse((await gen(terminal, 'events', '--json', ...filter)).out).events.map(
       ({ edge }: { edge?: string }) => edge,
     );
-  expect(new Set(await events('--feature', 'REQ-F-AUTH-001'))).toEqual(
+  expect(new Set(await edgesOfEvents('--feature', 'REQ-F-AUTH-001'))).toEqual(
     new Set(['design_code', 'code_unit_tests']),
   );
-  expect(new Set(await events('--feature', 'REQ-F-AUTH-001', '--edge', 'design→code'))).toEqual(
+  expect(new Set(await edgesOfEvents('--feature', 'REQ-F-AUTH-001', '--edge', 'design→code'))).toEqual(
     new Set(['design_code']),
   );
-  expect(await events('--feature', 'REQ-F-NONE-001')).toEqual([]);
+  expect(await edgesOfEvents('--feature', 'REQ-F-NONE-001')).toEqual([]);
 });
 
 it('lists the events of an agent across projects', async () => {

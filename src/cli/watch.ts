@@ -12,8 +12,8 @@ export interface RenderedView {
   readonly text: string;
 }
 
-export const show = (context: CommandContext, { json, text }: RenderedView): void =>
-  context.show(json, () => text);
+export const showView = (context: CommandContext, { json, text }: RenderedView): void =>
+  context.printReply(json, () => text);
 
 /** Calls `onChange` whenever something may have changed, until the signal aborts. */
 export type ChangeListener = (onChange: () => void, signal: AbortSignal) => Promise<void>;

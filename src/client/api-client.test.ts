@@ -100,7 +100,7 @@ test.each(['lose_reply', 'lose_request'] as const)(
 );
 
 describe('a busy server', () => {
-  const busy = (retryAfter: string) => {
+  const busyReply = (retryAfter: string) => {
     const body = JSON.stringify({ code: 'RATE_LIMITED', detail: 'slow down', status: 429 });
     const head = `HTTP/1.1 429 Too Many Requests\r\ncontent-type: application/problem+json\r\nretry-after: ${retryAfter}\r\n`;
     return { answer: `${head}content-length: ${body.length}\r\nconnection: close\r\n\r\n${body}` };
@@ -110,7 +110,7 @@ describe('a busy server', () => {
   test('is called again after the time in Retry-After', async () => {
     const { genesis, proxy } = await openClientHarness(planTextOf({ A: 1 }));
     let requestCount = 0;
-    proxy.actionFor = () => (++requestCount === 1 ? busy('0') : 'pass');
+    proxy.actionFor = () => (++requestCount === 1 ? busyReply('0') : 'pass');
     expect(expectNoProblem(await genesis.task('A-001-part')).phase).toBe('OPEN');
     expect(requestCount).toBe(2);
   });
@@ -118,7 +118,7 @@ describe('a busy server', () => {
   test('is not called earlier, even if that time exceeds the retry limit', async () => {
     const { client, proxy } = await openClientHarness(planTextOf({ A: 1 }));
     let requestCount = 0;
-    proxy.actionFor = () => (++requestCount === 1 ? busy('60') : 'pass');
+    proxy.actionFor = () => (++requestCount === 1 ? busyReply('60') : 'pass');
     const impatient = client({ retry: { within_seconds: 20 } });
     expect(await impatient.task('A-001-part')).toMatchObject({ code: 'RATE_LIMITED', status: 429 });
     expect(requestCount).toBe(1);
@@ -144,15 +144,15 @@ test('a claim is suspended while a human decides, reviewed, and resumed', async 
 });
 
 describe('an endless reply', () => {
-  async function endless(contentType: string) {
+  async function startEndless(contentType: string) {
     const server = createServer((_, response) => {
       response.writeHead(200, { 'content-type': contentType });
       const block = Buffer.alloc(1024 * 1024, 'x');
-      const pour = () => {
+      const writeBlocks = () => {
         while (response.writable && response.write(block));
       };
-      response.on('drain', pour);
-      pour();
+      response.on('drain', writeBlocks);
+      writeBlocks();
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => server.closeAllConnections());
@@ -162,12 +162,12 @@ describe('an endless reply', () => {
   }
 
   test('is aborted at the size limit', async () => {
-    const genesis = await endless('application/json');
+    const genesis = await startEndless('application/json');
     expect(await genesis.status()).toMatchObject({ code: 'REPLY_TOO_LARGE', status: 200 });
   });
 
   test('is aborted at the size limit of an event in a stream', async () => {
-    const genesis = await endless('text/event-stream');
+    const genesis = await startEndless('text/event-stream');
     await expect(genesis.follow().next()).rejects.toThrow('REPLY_TOO_LARGE');
   });
 });
@@ -187,7 +187,7 @@ test('returns UNREACHABLE if no server was reached, and UNKNOWN if the request m
 
 test('does not follow a redirect: no other host gets the token or the body', async () => {
   const visited: string[] = [];
-  const listening = async (location: string | null) => {
+  const startListening = async (location: string | null) => {
     const server = createServer((request, response) => {
       visited.push(`${request.headers.host}`);
       response.writeHead(location === null ? 200 : 307, location === null ? {} : { location }).end('{}');
@@ -196,8 +196,8 @@ test('does not follow a redirect: no other host gets the token or the body', asy
     onTestFinished(() => void server.close());
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   };
-  const elsewhere = await listening(null);
-  const url = await listening(elsewhere);
+  const elsewhere = await startListening(null);
+  const url = await startListening(elsewhere);
   const genesis = new Genesis({
     url,
     project: 'shop',

@@ -51,7 +51,8 @@ export class ApiClient extends ProjectEndpoint {
     options: { mode?: 'partial' | 'all_or_nothing'; request_id?: string } = {},
   ): CallReply<BatchClaimReply> {
     const batch = withRequestId(options);
-    // As the server derives them for unsigned claims: a batch that is sent again is the same request.
+    // Request ids are derived as the server derives them for unsigned claims, so that a batch that is sent again is the
+    // same request.
     const bodies: Record<string, unknown>[] = claims.map((claim, index) => ({
       request_id: `${batch.request_id}~${index}`,
       ...withoutUndefined(withEnvAgent(claim)),
@@ -155,7 +156,7 @@ export class ApiClient extends ProjectEndpoint {
     return this.read(this.taskPath(taskId, `/results/${encodeURIComponent(resultId)}`));
   }
 
-  /** For a session it says also whether it holds the work itself. */
+  /** With a session id, the reply also says whether that session holds the work. */
   explain(taskId: string, sessionId?: string): OperationReply<'explain'> {
     const query = sessionId === undefined ? '' : `?session_id=${encodeURIComponent(sessionId)}`;
     return this.read(this.taskPath(taskId, `/explain${query}`));

@@ -68,7 +68,7 @@ export class ProjectEndpoint {
   /** Options that recreate this client in another thread, independent of that thread's environment. */
   protected resolvedOptions(): ApiClientOptions {
     const { tenant, project } = this;
-    // A function cannot be passed to another thread, nor does that thread start anything that would need it.
+    // A function cannot be passed to another thread, and the other thread does not need it.
     const { find_signing_key: _, signing_key: __, ...options } = this.options;
     const signing = this.signingKey === null ? {} : { signing_key: this.signingKey };
     return { ...options, ...this.http.options, tenant, project, ...signing };

@@ -8,7 +8,7 @@ import { ESCALATED_MAX, EscalatedClaims } from './escalated-claims.js';
 import { tempFolder } from './testing/client-harness.js';
 
 const CLAIM = { task_id: 'F-1#a_b', session_id: 'sess-a', agent_id: 'agent-a', generation: 1 };
-const all = () => true;
+const acceptAll = () => true;
 const host = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
 const pidOfDeadProcess = (): number => spawnSync(process.execPath, ['--version']).pid;
 
@@ -17,12 +17,14 @@ test('one taker owns a claim until it is given back', async () => {
   const claims = new EscalatedClaims(folder);
   await claims.add('r-1', CLAIM);
   expect(await claims.take(() => false)).toEqual([]);
-  const taken = (await Promise.all([claims.take(all), new EscalatedClaims(folder).take(all)])).flat();
+  const taken = (
+    await Promise.all([claims.take(acceptAll), new EscalatedClaims(folder).take(acceptAll)])
+  ).flat();
   expect(taken).toMatchObject([{ claim: CLAIM }]);
-  expect(await claims.take(all)).toEqual([]);
+  expect(await claims.take(acceptAll)).toEqual([]);
   for (const each of taken) await claims.giveBack(each);
   expect(await readdir(folder)).toEqual(['r-1.escalated']);
-  const again = await claims.take(all);
+  const again = await claims.take(acceptAll);
   expect(again).toHaveLength(1);
   for (const each of again) await claims.remove(each);
   expect(await readdir(folder)).toEqual([]);
@@ -31,10 +33,10 @@ test('one taker owns a claim until it is given back', async () => {
 test('a claim of a process that has ended is taken over, and one of a living process is not', async () => {
   const folder = await tempFolder();
   const claims = new EscalatedClaims(folder);
-  const name = (id: string, pid: number) => join(folder, `${id}~${host}-${pid}-0a0a0a0a.escalated`);
-  await writeFile(name('r-1', pidOfDeadProcess()), JSON.stringify(CLAIM));
-  await writeFile(name('r-2', process.ppid), JSON.stringify({ ...CLAIM, task_id: 'F-2#a_b' }));
-  const taken = await claims.take(all);
+  const ownedFileName = (id: string, pid: number) => join(folder, `${id}~${host}-${pid}-0a0a0a0a.escalated`);
+  await writeFile(ownedFileName('r-1', pidOfDeadProcess()), JSON.stringify(CLAIM));
+  await writeFile(ownedFileName('r-2', process.ppid), JSON.stringify({ ...CLAIM, task_id: 'F-2#a_b' }));
+  const taken = await claims.take(acceptAll);
   expect(taken).toMatchObject([{ claim: CLAIM }]);
   const [owned] = taken;
   if (owned === undefined) throw new Error('nothing was taken');
@@ -48,10 +50,10 @@ test('a claim that is escalated again has one file, and a broken file is removed
   const folder = await tempFolder();
   const claims = new EscalatedClaims(folder);
   await claims.add('r-1', CLAIM);
-  await claims.take(all);
+  await claims.take(acceptAll);
   await claims.add('r-2', CLAIM);
   await writeFile(join(folder, 'r-3.escalated'), '{"task_id":');
-  expect(await claims.take(all)).toMatchObject([{ claim: CLAIM }]);
+  expect(await claims.take(acceptAll)).toMatchObject([{ claim: CLAIM }]);
   expect(await readdir(folder)).toEqual([expect.stringMatching(/^r-2~/)]);
 });
 

@@ -11,8 +11,8 @@ import type { WorkOptions } from './work-options.js';
 const KEEP_INTERVAL_MS = 60_000;
 
 /**
- * The claims that wait for a human and that one work loop asks for again, because the human may request changes. It
- * takes over the claims of workers that have ended.
+ * Claims that wait for a human. One work loop asks for them again, because the human may request changes. The loop also
+ * takes over such claims of workers that have ended.
  */
 export class EscalatedWork {
   /** Includes claims that are being worked on. */
@@ -53,7 +53,7 @@ export class EscalatedWork {
     return [...this.owned].some(({ claim }) => claim.session_id === sessionId);
   }
 
-  /** The one to ask for next; null if there is none. It is handed out once, until it is returned with `keep`. */
+  /** The next claim to ask for; null if there is none. A claim is handed out once, until `keep` returns it. */
   async next(): Promise<OwnedEscalation | null> {
     for (let escalation = this.waiting.shift(); escalation !== undefined; escalation = this.waiting.shift()) {
       this.unasked.delete(escalation);
@@ -63,7 +63,7 @@ export class EscalatedWork {
     return null;
   }
 
-  /** It still waits. */
+  /** The claim still waits for a human. */
   keep(escalation: OwnedEscalation): void {
     this.waiting.push(escalation);
   }

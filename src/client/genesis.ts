@@ -9,7 +9,7 @@ import type { WorkHandler, WorkOptions, WorkSummary } from './work-options.js';
 export interface GenesisOptions extends ApiClientOptions {
   /** Folder for finished results until the server has answered. Default: in the user's state folder. */
   readonly outbox?: string;
-  /** Identifies the server in the outbox, for one whose address changes. Default: its URL. */
+  /** Identifies the server in the outbox if the address of the server changes. Default: its URL. */
   readonly outbox_server?: string;
 }
 

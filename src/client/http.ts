@@ -90,7 +90,8 @@ export class Http {
       mayHaveArrived ||= outcome.may_have_happened;
       const pauseMs = outcome.retry_after_ms ?? retryDelayMs(attempt);
       const isOver = attempt >= tries || performance.now() + pauseMs > endMs || request.signal?.aborted;
-      if (isOver) return mayHaveArrived ? outcome.problem : unreachable(this.options.url, outcome.problem);
+      if (isOver)
+        return mayHaveArrived ? outcome.problem : unreachableProblem(this.options.url, outcome.problem);
       await sleep(pauseMs, undefined, { signal: request.signal }).catch(() => {});
       if (request.signal?.aborted) return outcome.problem;
     }
@@ -212,7 +213,7 @@ function noAnswerFailure(url: string, error: unknown, isTimedOut: boolean): Atte
   return { problem: { code: 'UNKNOWN', detail, status: 0 }, may_have_happened, retry_after_ms: null };
 }
 
-function unreachable(url: string, problem: ApiProblem): ApiProblem {
+function unreachableProblem(url: string, problem: ApiProblem): ApiProblem {
   const detail = `No server responds at ${url}. Nothing was changed. Start one with \`gen up\`, or set GENESIS_URL.`;
   return { ...problem, code: 'UNREACHABLE', detail };
 }

@@ -73,7 +73,7 @@ export class MethodologyClient {
   decideProposal(request: ProjectBody<'decide_proposal'>): OperationReply<'decide_proposal'> {
     return this.post('/api/review/proposal', request);
   }
-  /** Makes a link with which one person decides on the candidate that waits now. */
+  /** Creates a link that lets one person decide on the candidate that is waiting now. */
   createReviewLink(request: ProjectBody<'create_review_link'>): OperationReply<'create_review_link'> {
     return this.post('/api/review/link', request);
   }

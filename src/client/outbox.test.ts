@@ -121,9 +121,9 @@ describe('when the outbox cannot be written', () => {
     const file = join(await tempFolder(), 'full');
     await writeFile(file, '');
     const warnings: string[] = [];
-    const heard = (warning: Error) => void warnings.push(warning.message);
-    process.on('warning', heard);
-    onTestFinished(() => void process.off('warning', heard));
+    const onWarning = (warning: Error) => void warnings.push(warning.message);
+    process.on('warning', onWarning);
+    onTestFinished(() => void process.off('warning', onWarning));
     return { ...harness, genesis: harness.client({ outbox: file, retry: { tries: 1 } }), warnings };
   }
 

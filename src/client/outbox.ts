@@ -32,7 +32,7 @@ export interface SubmitOutcome
   readonly accepted: boolean;
   /** The server's reason, or the code of its problem with the request. */
   readonly reason: string;
-  /** What the reason does not say: the checks that have not passed, or what is wrong with the request. */
+  /** Details beyond the reason: the checks that have not passed, or the faults of the request. */
   readonly detail: string | null;
   readonly late: boolean;
   readonly work_product_ref: string | null;
@@ -149,7 +149,7 @@ export class Outbox {
     await this.escalated.add(request_id, claim);
   }
 
-  /** One file that cannot be read must not stop the others. It is kept for a person to look at. */
+  /** An unreadable file must not block the others. The file is kept, so that a person can inspect it. */
   private async setAside(path: string): Promise<ApiProblem> {
     const broken = join(this.folder, `${this.files.idOf(path)}${BROKEN_SUFFIX}`);
     await rename(path, broken).catch(ignoreMissing);
@@ -229,7 +229,7 @@ function parseOutcome(line: string): SubmitOutcome | null {
   }
 }
 
-/** Null if the text is not a result, or not the one that its file is named after. */
+/** Null if the text is not a result, or if its id differs from the name of the file. */
 function parseFinished(text: string, requestId: string): FinishedResult | null {
   try {
     const finished = JSON.parse(text) as FinishedResult | null;

@@ -11,7 +11,7 @@ const AGENT = join(import.meta.dirname, 'testing', 'agent.child.ts');
 const RENEWER = join(import.meta.dirname, 'renewer.worker.ts');
 
 /** Builds an agent with the worker's file beside it, as in a package, or without it, as bundlers leave it. */
-async function built(parts: Readonly<Record<string, string>>): Promise<string> {
+async function buildFolder(parts: Readonly<Record<string, string>>): Promise<string> {
   const folder = await tempFolder();
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
   const common = { bundle: true, platform: 'node', format: 'esm' } as const;
@@ -33,13 +33,13 @@ test('from source, renewals have their own thread: a handler that blocks past it
 });
 
 test('when built, renewals have their own thread: a handler that blocks past its lease keeps its claim', async () => {
-  const program = await built({ 'agent.js': AGENT, 'renewer.worker.js': RENEWER });
+  const program = await buildFolder({ 'agent.js': AGENT, 'renewer.worker.js': RENEWER });
   expect(await expectBusyAgentToKeepItsClaim(program)).toBe('');
 });
 
 test('in a bundle without the worker file, renewals run on the main thread, with a warning', async () => {
   const { server, outbox } = await openClientHarness(planTextOf({ A: 1 }));
-  const child = startChild(await built({ 'agent.js': AGENT }), [server.url, outbox]);
+  const child = startChild(await buildFolder({ 'agent.js': AGENT }), [server.url, outbox]);
   expect(await child.nextLine()).toBe('working A-001-part');
   const summary = JSON.parse((await child.nextLine()) ?? '') as WorkSummary;
   expect(summary).toMatchObject({ accepted: 1 });

@@ -6,12 +6,12 @@ import { Renewer, type RenewerCommand, type RenewerMessage } from './renewer.js'
 /** Worker thread that only renews, so that a busy main thread costs no claim. */
 if (parentPort !== null) {
   const port = parentPort;
-  const say = (message: RenewerMessage) => port.postMessage(message);
+  const postToMain = (message: RenewerMessage) => port.postMessage(message);
   const client = new ApiClient(workerData as ApiClientOptions);
   const renewer = new Renewer(
     (renewal) => client.renewOnce(renewal),
-    (lost, reason) => say({ lost, reason }),
+    (lost, reason) => postToMain({ lost, reason }),
   );
   port.on('message', (command: RenewerCommand) => renewer.execute(command));
-  say({ ready: true });
+  postToMain({ ready: true });
 }

@@ -14,7 +14,7 @@ export function releaseMessage(reply: SubmissionReply | ApiProblem): string | nu
   return `the result was refused (${code})${detail === null ? '' : `: ${detail}`}`;
 }
 
-/** What the code does not say: the checks that have not passed, or what is wrong with the request. */
+/** Details beyond the code: the checks that have not passed, or the faults of the request. */
 export function refusalDetail(reply: SubmissionReply | ApiProblem): string | null {
   if (isProblem(reply)) {
     const faults = (reply.faults ?? []).map(({ path, message }) => ` ${path}: ${message}`);

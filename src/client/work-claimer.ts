@@ -36,7 +36,9 @@ export interface GrantedWork {
 /** Maximum wait of one poll. A stop does not abort a poll, whose grant would go unnoticed, so it may take this long. */
 const WAIT_SECONDS = 5;
 const WAIT_SECONDS_PER_TRACK = 1;
-/** A grant that took longer than this part of its lease is renewed at once, to know when it ends. */
+/**
+ * A grant that took longer than this part of its lease is renewed at once, because the end of its lease is uncertain.
+ */
 const LATE_GRANT_RATIO = 0.1;
 
 /** How many claims that wait for a human are requested again before new work is requested. */
@@ -98,7 +100,7 @@ export class WorkClaimer {
       return 'later';
     }
     if (!reply.success && reply.reason !== 'DENIED_LIMIT') {
-      // It is completed or held, or another worker has it.
+      // The work is completed or on hold, or another worker has it.
       await this.escalated.remove(escalation);
       return null;
     }
@@ -118,7 +120,7 @@ export class WorkClaimer {
     const reply = await this.dependencies.client.next(request.body);
     if (isProblem(reply)) {
       if (!isTransient(reply)) throw new GenesisError(reply);
-      // It may have been granted: it is repeated until it is answered.
+      // The request may have been granted, so it is repeated until it is answered.
       this.unanswered.push(request);
       return 'later';
     }

@@ -10,7 +10,7 @@ const SECOND = `${FEATURE}#design_code`;
 const AGENT = { agent_id: 'agent-a', agent_role: 'full_stack' };
 const EDGES = { ...AGENT, kinds: ['edge'] } as const;
 
-const checklist = (edge: string, ...checks: string[]): string =>
+const checklistFile = (edge: string, ...checks: string[]): string =>
   `edge: "${edge}"\nchecklist:\n${checks.map((check) => `  - {${check}, required: true}\n`).join('')}`;
 const AGENT_CHECK = 'name: reads_well, type: agent, criterion: "A stranger can read it"';
 
@@ -26,8 +26,8 @@ const ASKING_A_HUMAN = {
 const FILES = {
   [VECTOR_FILE]: FEATURE_FILE,
   '../specification/INTENT.md': '# Sign in\n\nPeople sign in with a key.\n',
-  'graph/edges/intent_requirements.yml': checklist('intent→requirements', AGENT_CHECK),
-  'graph/edges/design_code.yml': checklist('design→code', AGENT_CHECK),
+  'graph/edges/intent_requirements.yml': checklistFile('intent→requirements', AGENT_CHECK),
+  'graph/edges/design_code.yml': checklistFile('design→code', AGENT_CHECK),
   'context/project_constraints.yml': `constraint_dimensions:
   ecosystem_compatibility: node
   deployment_target: cloud
@@ -45,7 +45,7 @@ async function openWithFeature(changes: Readonly<Record<string, string>> = {}) {
 }
 
 /** A result with a pass for each check that an agent reports. */
-function passed({ briefing }: Work, result: unknown): EdgeResult {
+function passedResult({ briefing }: Work, result: unknown): EdgeResult {
   const reported = (briefing?.checks ?? []).filter(({ type }) => type !== 'human');
   return { result, evaluators: reported.map(({ name }) => ({ name, result: 'pass' })) };
 }
@@ -58,7 +58,7 @@ test('works on edges, whose results carry the results of their checks, until all
   const done: string[] = [];
   const summary = await genesis.work({ ...AGENT, kinds: ['task', 'edge'] }, async (work) => {
     done.push(work.task_id);
-    return passed(work, { made: work.task_id });
+    return passedResult(work, { made: work.task_id });
   });
   expect(done.sort()).toEqual(['A-001-part', SECOND, FIRST].sort());
   expect(summary).toMatchObject({ accepted: 3, refused: 0, escalated: 0, failed: 0, is_done: true });
@@ -96,7 +96,7 @@ test('releases an edge whose checks have not passed, and the next holder learns 
   const second = await genesis.work({ ...EDGES, agent_id: 'agent-b' }, async (work, { stop }) => {
     predecessors = work.briefing?.predecessors;
     stop();
-    return passed(work, 'better');
+    return passedResult(work, 'better');
   });
   expect(second).toMatchObject({ accepted: 1, outcomes: [{ task_id: FIRST, generation: 2 }] });
   expect(predecessors).toMatchObject([
@@ -106,10 +106,10 @@ test('releases an edge whose checks have not passed, and the next holder learns 
 
 test('releases work whose result is refused as too large, or because the request is not valid', async () => {
   const { client, direct } = await openWithFeature();
-  const invalid = async () => ({ result: 1, evaluators: [{ name: 'reads_well', result: 'fine' }] });
+  const invalidResult = async () => ({ result: 1, evaluators: [{ name: 'reads_well', result: 'fine' }] });
   const summary = await client().work(EDGES, async (_, { stop }) => {
     stop();
-    return invalid();
+    return invalidResult();
   });
   expect(summary).toMatchObject({ refused: 1, outcomes: [{ reason: 'INVALID_REQUEST' }] });
   expectNoProblem(await direct.putLimits({ max_result_size_bytes: 1024 }));
@@ -163,7 +163,7 @@ test('performs an edge again when a human requests changes, and ends once the hu
   };
   const summary = await genesis.work({ ...EDGES, onEnded }, async (work) => {
     seen.push([work.task_id, work.claim.generation, work.briefing?.review?.comment]);
-    return passed(work, `draft ${seen.length}`);
+    return passedResult(work, `draft ${seen.length}`);
   });
   expect(seen).toEqual([
     [FIRST, 1, undefined],
@@ -178,7 +178,9 @@ test('performs an edge again when a human requests changes, and ends once the hu
 
 test('keeps its session open while a result waits for a human', async () => {
   const { genesis, direct } = await openWithFeature(ASKING_A_HUMAN);
-  const summary = await genesis.work({ ...EDGES, until: 'idle' }, async (work) => passed(work, 'a draft'));
+  const summary = await genesis.work({ ...EDGES, until: 'idle' }, async (work) =>
+    passedResult(work, 'a draft'),
+  );
   expect(summary).toMatchObject({ escalated: 1, is_done: false });
   await decide(direct, 'approved');
   expect(expectNoProblem(await direct.task(FIRST))).toMatchObject({ phase: 'COMPLETED' });
@@ -190,7 +192,7 @@ test('holds an edge without a lease in single-agent mode', async () => {
   const summary = await genesis.work({ kinds: ['edge'], agent_id: 'primary' }, async (work, context) => {
     const { lease_duration_seconds, expires_at } = work.claim;
     seen.push({ lease_duration_seconds, expires_at, held: context.held(), aborted: context.signal.aborted });
-    return passed(work, 'done');
+    return passedResult(work, 'done');
   });
   const unlimited = { lease_duration_seconds: null, expires_at: null, held: true, aborted: false };
   expect(seen).toEqual([unlimited, unlimited]);
@@ -204,7 +206,7 @@ test('submits the results of checks with a result that an earlier run left in th
   const stopping = new AbortController();
   const interrupted = await first.work({ ...EDGES, signal: stopping.signal }, async (work) => {
     stopping.abort();
-    return passed(work, 'finished before the crash');
+    return passedResult(work, 'finished before the crash');
   });
   expect(interrupted).toMatchObject({ accepted: 0, pending: 1 });
   proxy.actionFor = () => 'pass';
@@ -214,25 +216,29 @@ test('submits the results of checks with a result that an earlier run left in th
 
 test('another worker performs an edge again when the one that escalated it has ended', async () => {
   const { client, direct } = await openWithFeature(ASKING_A_HUMAN);
-  const first = await client().work({ ...EDGES, until: 'idle' }, async (work) => passed(work, 'draft 1'));
+  const first = await client().work({ ...EDGES, until: 'idle' }, async (work) =>
+    passedResult(work, 'draft 1'),
+  );
   expect(first).toMatchObject({ escalated: 1, is_done: false });
   const seen: unknown[] = [];
-  const perform = async (work: Work) => {
+  const recordAndWork = async (work: Work) => {
     const { session_id, agent_id, generation } = work.claim;
     seen.push([work.task_id, session_id, agent_id, generation, work.briefing?.review?.comment]);
-    return passed(work, 'draft 2');
+    return passedResult(work, 'draft 2');
   };
   const other = { ...EDGES, agent_id: 'agent-b', until: 'idle' } as const;
   // The edge still waits for a human, so this worker keeps it for the next one.
-  expect(await client().work(other, perform)).toMatchObject({ escalated: 0, is_done: false });
+  expect(await client().work(other, recordAndWork)).toMatchObject({ escalated: 0, is_done: false });
   await decide(direct, 'refined', 'name the key');
-  expect(await client().work({ ...other, agent_role: 'reviewer' }, perform)).toMatchObject({ escalated: 0 });
+  expect(await client().work({ ...other, agent_role: 'reviewer' }, recordAndWork)).toMatchObject({
+    escalated: 0,
+  });
   expect(await client().work({ ...other, kinds: ['task'] }, async () => 'a task')).toMatchObject({
     accepted: 1,
   });
   expect(seen).toEqual([]);
   // Of several workers one performs it.
-  const both = await Promise.all([client().work(other, perform), client().work(other, perform)]);
+  const both = await Promise.all([client().work(other, recordAndWork), client().work(other, recordAndWork)]);
   expect(both.map(({ escalated }) => escalated).sort()).toEqual([0, 1]);
   const session = first.outcomes[0]?.session_id;
   expect(seen).toEqual([[FIRST, session, 'agent-a', 1, 'name the key']]);

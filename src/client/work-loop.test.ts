@@ -6,7 +6,7 @@ import type { SubmitOutcome } from './outbox.js';
 import { expectNoProblem, openClientHarness, PROJECT_KEY, planTextOf } from './testing/client-harness.js';
 
 const AGENT = { agent_id: 'agent-a' };
-const heard = (signal: AbortSignal) =>
+const untilAborted = (signal: AbortSignal) =>
   new Promise<void>((resolve) => {
     signal.addEventListener('abort', () => resolve(), { once: true });
     if (signal.aborted) resolve();
@@ -101,7 +101,7 @@ test('the signal aborts when an operator releases the claim', async () => {
       expectNoProblem(
         await direct.operate(task_id, 'force_release', { expected_generation: generation, reason }),
       );
-      await heard(signal);
+      await untilAborted(signal);
       why = signal.reason;
       stop();
       throw signal.reason;
@@ -125,7 +125,7 @@ test('a zombie stops before its lease expires, and its result is refused and par
       held.push(context.held());
       time.advance(0.1);
       held.push(context.held());
-      await heard(context.signal);
+      await untilAborted(context.signal);
       const state = await server.coordinator.queries.getTaskState(PROJECT_KEY, task_id);
       readiness = 'readiness' in state ? state.readiness : '';
       time.advance(0.1);
@@ -164,14 +164,14 @@ test('proposes a lease from the durations of the track, within the limits of the
     max_lease_duration_seconds: 100,
   });
   const leases: Record<string, number | null> = {};
-  const remember = (tracks: string[]) =>
+  const rememberLeases = (tracks: string[]) =>
     genesis.work({ ...AGENT, tracks }, async ({ task_id, claim }, { stop }) => {
       leases[task_id] = claim.lease_duration_seconds;
       stop();
     });
-  await remember(['A']);
-  await remember(['A']);
-  await remember(['B']);
+  await rememberLeases(['A']);
+  await rememberLeases(['A']);
+  await rememberLeases(['B']);
   // Without past durations the default lease is proposed, which exceeds this tenant's limit.
   expect(leases).toEqual({ 'A-001-part': 100, 'A-002-part': 30, 'B-001-part': 100 });
   expect(expectNoProblem(await direct.tasks({ phase: 'OPEN' })).tasks).toEqual([]);

@@ -146,7 +146,7 @@ export class WorkLoop {
         if (outcome?.accepted) await this.leaseEstimates.recordDuration(track, monotonicMs() - startedMs);
         if (outcome === null) await this.reportEnd(work, 'pending', 'the server has not answered');
       } else await this.releaseWork(work, lease, ended.error);
-      // An unanswered result is in the outbox, and if it is escalated again, so is its claim.
+      // An unanswered result is kept in the outbox. If the result is escalated again, its claim is kept too.
       if (escalation !== undefined) await this.escalated.remove(escalation);
     } finally {
       lease.end();
@@ -157,10 +157,10 @@ export class WorkLoop {
   private async runHandler(work: Work, lease: LeaseMonitor): Promise<HandlerResult | { error: unknown }> {
     const handlerAbort = new AbortController();
     const stop = () => handlerAbort.abort(new Error('the work loop was stopped'));
-    const lose = () => handlerAbort.abort(lease.signal.reason);
+    const abortHandler = () => handlerAbort.abort(lease.signal.reason);
     this.stopping.signal.addEventListener('abort', stop);
-    lease.signal.addEventListener('abort', lose);
-    if (lease.signal.aborted) lose();
+    lease.signal.addEventListener('abort', abortHandler);
+    if (lease.signal.aborted) abortHandler();
     if (this.isStopped) stop();
     const over = new AbortController();
     try {
@@ -172,7 +172,7 @@ export class WorkLoop {
     } finally {
       over.abort();
       this.stopping.signal.removeEventListener('abort', stop);
-      lease.signal.removeEventListener('abort', lose);
+      lease.signal.removeEventListener('abort', abortHandler);
     }
   }
 

@@ -206,7 +206,7 @@ export class Coordinator {
     return this.sweeper.redactHistory();
   }
 
-  /** The same in every project that is not loaded, one after the other. It also runs once a day by itself. */
+  /** Runs retention in every project that is not loaded, one after another. It also runs once a day by itself. */
   redactIdleHistory(): Promise<number> {
     return this.retentionRound.run();
   }

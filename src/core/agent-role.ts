@@ -3,8 +3,8 @@ export type ApplicableAgentRole =
   | { readonly ok: false; readonly message: string };
 
 /**
- * The agent role that applies to a request. A credential that is bound to a role acts in that role only; one without
- * acts in the role that the request names. This is not the access role of the credential.
+ * The agent role that applies to a request. A credential bound to an agent role acts only in that role; other
+ * credentials act in the role that the request names. The agent role is not the access role of the credential.
  */
 export function applicableAgentRole(named: string | null, bound: string | null): ApplicableAgentRole {
   if (bound === null || named === null || named === bound) return { ok: true, agent_role: named ?? bound };

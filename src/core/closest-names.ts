@@ -14,7 +14,7 @@ export function closestNames(word: string, names: readonly string[]): string[] {
     .map(({ name }) => name);
 }
 
-/** A question for a refusal, with a space before it; empty when no name is close enough to be meant. */
+/** A suggestion to append to a refusal, with a leading space; empty if no name is similar enough. */
 export function didYouMean(word: string, names: readonly string[]): string {
   const near = closestNames(word, names);
   return near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`;

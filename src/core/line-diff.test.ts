@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { unifiedDiff } from './line-diff.js';
 
-const text = (...lines: string[]) => lines.map((line) => `${line}\n`).join('');
+const linesText = (...lines: string[]) => lines.map((line) => `${line}\n`).join('');
 
 it('shows changed lines with three lines of context', () => {
-  const before = text('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i');
-  const after = text('a', 'b', 'c', 'd', 'E', 'f', 'g', 'h', 'i');
+  const before = linesText('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i');
+  const after = linesText('a', 'b', 'c', 'd', 'E', 'f', 'g', 'h', 'i');
   expect(unifiedDiff(before, after).split('\n')).toEqual([
     '@@ -2,7 +2,7 @@',
     ' b',
@@ -22,7 +22,7 @@ it('shows changed lines with three lines of context', () => {
 
 it('separates changes that are far apart', () => {
   const middle = Array.from({ length: 20 }, (_, at) => `line ${at}`);
-  const diff = unifiedDiff(text('old', ...middle, 'end'), text('new', ...middle, 'END'));
+  const diff = unifiedDiff(linesText('old', ...middle, 'end'), linesText('new', ...middle, 'END'));
   expect(diff.split('\n').filter((line) => line.startsWith('@@'))).toEqual([
     '@@ -1,4 +1,4 @@',
     '@@ -19,4 +19,4 @@',
@@ -39,8 +39,8 @@ it('marks a last line without a line break', () => {
 });
 
 it('replaces everything from the first difference on if there are too many', () => {
-  const before = text('head', ...Array.from({ length: 2500 }, (_, at) => `a${at}`));
-  const after = text('head', ...Array.from({ length: 2500 }, (_, at) => `b${at}`));
+  const before = linesText('head', ...Array.from({ length: 2500 }, (_, at) => `a${at}`));
+  const after = linesText('head', ...Array.from({ length: 2500 }, (_, at) => `b${at}`));
   const lines = unifiedDiff(before, after).split('\n');
   expect(lines[0]).toBe('@@ -1,2501 +1,2501 @@');
   expect(lines.slice(0, 4)).toEqual(['@@ -1,2501 +1,2501 @@', ' head', '-a0', '-a1']);
@@ -48,7 +48,7 @@ it('replaces everything from the first difference on if there are too many', () 
 });
 
 /** Applies a diff to the old text. */
-function patched(before: string, diff: string): string {
+function applyDiff(before: string, diff: string): string {
   const old = before.split(/(?<=\n)/).filter((line) => line !== '');
   const result: string[] = [];
   let read = 0;
@@ -69,10 +69,12 @@ function patched(before: string, diff: string): string {
 }
 
 it('turns the old text into the new one', () => {
-  const someText = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 30 }).map((lines) => text(...lines));
+  const someText = fc
+    .array(fc.constantFrom('a', 'b', 'c'), { maxLength: 30 })
+    .map((lines) => linesText(...lines));
   fc.assert(
     fc.property(someText, someText, (before, after) => {
-      expect(patched(before, unifiedDiff(before, after))).toBe(after);
+      expect(applyDiff(before, unifiedDiff(before, after))).toBe(after);
     }),
   );
 });

@@ -28,11 +28,11 @@ function diffLines(before: readonly string[], after: readonly string[]): DiffLin
   let ends = 0;
   const shorter = Math.min(before.length, after.length) - start;
   while (ends < shorter && before[before.length - 1 - ends] === after[after.length - 1 - ends]) ends += 1;
-  const same = (text: string): DiffLine => ({ kind: ' ', text });
+  const unchangedLine = (text: string): DiffLine => ({ kind: ' ', text });
   return [
-    ...before.slice(0, start).map(same),
+    ...before.slice(0, start).map(unchangedLine),
     ...diffMiddle(before.slice(start, before.length - ends), after.slice(start, after.length - ends)),
-    ...before.slice(before.length - ends).map(same),
+    ...before.slice(before.length - ends).map(unchangedLine),
   ];
 }
 
@@ -118,8 +118,8 @@ function hunksOf(lines: readonly DiffLine[]): Hunk[] {
     for (; read < start; read += 1) countLine(passed, lines[read]);
     const first = { ...passed };
     for (; read < end; read += 1) countLine(passed, lines[read]);
-    const range = (side: '-' | '+') => rangeText(first[side], passed[side] - first[side]);
-    return { header: `@@ -${range('-')} +${range('+')} @@`, shown: lines.slice(start, end) };
+    const hunkRange = (side: '-' | '+') => rangeText(first[side], passed[side] - first[side]);
+    return { header: `@@ -${hunkRange('-')} +${hunkRange('+')} @@`, shown: lines.slice(start, end) };
   });
 }
 

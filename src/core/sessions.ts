@@ -20,7 +20,7 @@ export function controlsSession(owner: SessionOwner, caller: SessionCaller): boo
   return caller.user_id !== null && owner.user_id === caller.user_id;
 }
 
-/** Whether a claim that was granted to this user is work of somebody else. */
+/** Whether a claim that was granted to this user belongs to another user than the caller. */
 export const isClaimOfAnother = (userId: string | null, caller: SessionCaller): boolean =>
   !caller.may_administer && (userId === null || userId !== caller.user_id);
 

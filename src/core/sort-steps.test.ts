@@ -25,12 +25,12 @@ it('sorts like Array.sort and keeps equal items in their original order', () => 
 it('sorts at most one run between two steps', () => {
   let compared = 0;
   const items = Array.from({ length: 50_000 }, (_, index) => ({ key: (index * 7919) % 50_000, at: index }));
-  const counting = (a: Item, b: Item): number => {
+  const countingCompare = (a: Item, b: Item): number => {
     compared += 1;
     return byKey(a, b);
   };
   let most = 0;
-  for (const _ of sortSteps(items, counting)) {
+  for (const _ of sortSteps(items, countingCompare)) {
     most = Math.max(most, compared);
     compared = 0;
   }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { JSON_DEPTH_MAX, readStrictJson } from './strict-json.js';
 
-const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+const nestedLists = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
 describe('a duplicate name in one object', () => {
   it.each([
@@ -45,8 +45,8 @@ it('reads __proto__ as an ordinary member, never as the prototype', () => {
 });
 
 it('accepts nesting up to the limit and refuses deeper nesting', () => {
-  expect(readStrictJson(nested(JSON_DEPTH_MAX))).toHaveProperty('value');
-  for (const text of [nested(JSON_DEPTH_MAX + 1), '['.repeat(1_000_000), '{"a":'.repeat(200_000)]) {
+  expect(readStrictJson(nestedLists(JSON_DEPTH_MAX))).toHaveProperty('value');
+  for (const text of [nestedLists(JSON_DEPTH_MAX + 1), '['.repeat(1_000_000), '{"a":'.repeat(200_000)]) {
     expect(readStrictJson(text)).toEqual({ fault: `expected JSON that is nested at most 100 deep` });
   }
 });

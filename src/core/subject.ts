@@ -32,7 +32,7 @@ export const keySubject = (keyId: string): string => `~key/${keyId}`;
 export const KEY_BINDING_SUBJECT = '~key_binding';
 /** Tasks that an agent proposed. */
 export const proposalSubject = (proposalId: string): string => `~proposal/${proposalId}`;
-/** The processes that run checks and sign what they came to. */
+/** The processes that run checks and sign the results. */
 export const RUNNERS_SUBJECT = '~runners';
 /** The candidate of an edge, and the evidence about it. */
 export const candidateSubject = (edge: string): string => `~candidate/${edge}`;

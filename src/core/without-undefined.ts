@@ -5,7 +5,7 @@ type DefinedFields<T> = { [K in keyof T as undefined extends T[K] ? never : K]: 
 /** A copy without undefined fields, for types and formats that distinguish those from missing ones. */
 export function withoutUndefined<T extends object>(fields: T): DefinedFields<T> {
   const copy = { ...fields } as Record<string, unknown>;
-  // Most have none, and a copy of which nothing is deleted stays fast.
+  // Most objects have no undefined field, and a copy without deleted fields stays fast.
   for (const name of Object.keys(copy)) if (copy[name] === undefined) delete copy[name];
   return copy as DefinedFields<T>;
 }

@@ -15,7 +15,10 @@ import { LASTING_CREDENTIALS } from './testing/credentials.js';
 const NO_LOG = { accessLog: null };
 
 /** An app with one route that throws this error. */
-async function failing(error: unknown, log: Pick<AppDependencies, 'accessLog' | 'isAccessLogged'> = NO_LOG) {
+async function openFailingApp(
+  error: unknown,
+  log: Pick<AppDependencies, 'accessLog' | 'isAccessLogged'> = NO_LOG,
+) {
   const logged: Record<string, unknown>[] = [];
   const app = createApp({
     context: { stopping: new AbortController().signal, bodyMemory: new BodyMemory() } as ServerContext,
@@ -47,13 +50,13 @@ test('an error while the access log is written is an internal error, and not the
     throw new Error('the log is broken');
   });
   const unavailable = new StoreUnavailable('away');
-  const { status, logged } = await failing(unavailable, { accessLog: () => {}, isAccessLogged });
+  const { status, logged } = await openFailingApp(unavailable, { accessLog: () => {}, isAccessLogged });
   expect(status).toBe(500);
   expect(logged[0]?.error).toMatch(/the log is broken/);
 });
 
 test('an internal error gives the caller an id, and only the log has the error', async () => {
-  const { status, text, logged } = await failing(new Error('the secret is 42'));
+  const { status, text, logged } = await openFailingApp(new Error('the secret is 42'));
   expect([status, JSON.parse(text).code]).toEqual([500, 'INTERNAL']);
   expect(text).not.toMatch(/secret|\.ts|at /);
   const [line] = logged;
@@ -74,11 +77,11 @@ test('an address that is in use leaves no timer running', async () => {
 });
 
 test('the server responds 503 if the store cannot be reached, and 504 if it may have written', async () => {
-  const away = await failing(new StoreUnavailable('no route to 10.0.0.3'));
+  const away = await openFailingApp(new StoreUnavailable('no route to 10.0.0.3'));
   expect([away.status, JSON.parse(away.text).code]).toEqual([503, 'UNAVAILABLE']);
   expect(away.headers.get('retry-after')).not.toBeNull();
   expect(away.text).not.toContain('10.0.0.3');
-  const broken = await failing(new StoreBroken('disk on fire'));
+  const broken = await openFailingApp(new StoreBroken('disk on fire'));
   expect([broken.status, JSON.parse(broken.text).code]).toEqual([504, 'UNKNOWN']);
   expect(broken.text).not.toContain('fire');
 });
@@ -87,8 +90,8 @@ test('the server responds 503 if the store cannot be reached, and 504 if it may 
 test('the server is alive but not ready while its store is unavailable', async () => {
   const memory = openMemoryStore();
   let isAway = false;
-  const now = () => (isAway ? Promise.reject(new StoreUnavailable('away')) : memory.now());
-  const store: Store = Object.create(memory, { now: { value: now } });
+  const storeNow = () => (isAway ? Promise.reject(new StoreUnavailable('away')) : memory.now());
+  const store: Store = Object.create(memory, { now: { value: storeNow } });
   const server = await startServer({ store, port: 0 });
   onTestFinished(() => server.stop());
   const statusOf = async (path: string) => (await fetch(server.url + path)).status;

@@ -91,7 +91,7 @@ export function createApp(dependencies: AppDependencies): App {
   return app;
 }
 
-/** Calls of our own routes were guarded with the call that makes them. */
+/** Calls that our own routes make were guarded together with the call that caused them. */
 const guardCaller = (
   { principal, connection }: IncomingRequest,
   { authenticator }: AppDependencies,

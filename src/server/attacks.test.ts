@@ -131,20 +131,23 @@ describe('a query with', () => {
 });
 
 describe('a public key that', () => {
-  const key = (hex: string) => Buffer.from(hex, 'hex').toString('base64url');
+  const base64urlOfHex = (hex: string) => Buffer.from(hex, 'hex').toString('base64url');
   const P_MINUS_1 = `ec${'ff'.repeat(30)}7f`;
   test.each([
-    ['is the neutral element, for which any signature is valid', key(`01${'00'.repeat(31)}`)],
-    ['is of order two', key(P_MINUS_1)],
-    ['is of order four', key('00'.repeat(32))],
-    ['is of order four, with the sign bit set', key(`${'00'.repeat(31)}80`)],
-    ['is of order eight', key('26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05')],
-    ['is also of order eight', key('c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a')],
-    ['has a coordinate beyond the field', key(`ee${'ff'.repeat(30)}7f`)],
-    ['is not a point on the curve', key(`02${'00'.repeat(31)}`)],
-    ['has unused trailing bits set', `${key('58'.repeat(32)).slice(0, -1)}h`],
+    ['is the neutral element, for which any signature is valid', base64urlOfHex(`01${'00'.repeat(31)}`)],
+    ['is of order two', base64urlOfHex(P_MINUS_1)],
+    ['is of order four', base64urlOfHex('00'.repeat(32))],
+    ['is of order four, with the sign bit set', base64urlOfHex(`${'00'.repeat(31)}80`)],
+    ['is of order eight', base64urlOfHex('26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05')],
+    [
+      'is also of order eight',
+      base64urlOfHex('c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a'),
+    ],
+    ['has a coordinate beyond the field', base64urlOfHex(`ee${'ff'.repeat(30)}7f`)],
+    ['is not a point on the curve', base64urlOfHex(`02${'00'.repeat(31)}`)],
+    ['has unused trailing bits set', `${base64urlOfHex('58'.repeat(32)).slice(0, -1)}h`],
     ['is too short', 'AAAA'],
-    ['is padded', `${key('66'.repeat(32))}=`],
+    ['is padded', `${base64urlOfHex('66'.repeat(32))}=`],
   ])('%s is refused', async (_, public_key) => {
     const reply = await served.post(`${TENANT_URL}/sessions`, {
       user_id: 'u',
@@ -157,15 +160,15 @@ describe('a public key that', () => {
 });
 
 describe('a hundred concurrent requests with one request_id', () => {
-  const hundred = (path: string, body: object) =>
+  const sendHundred = (path: string, body: object) =>
     Promise.all(Array.from({ length: 100 }, () => served.post(path, body)));
-  const same = (replies: readonly { status: number; body: unknown }[]) =>
+  const countDistinct = (replies: readonly { status: number; body: unknown }[]) =>
     new Set(replies.map(({ status, body }) => JSON.stringify([status, body]))).size;
 
   test('claim one task, and get the same reply', async () => {
-    const replies = await hundred(`${PROJECT_URL}/next`, { ...WHO, track: 'A', request_id: 'r-next' });
+    const replies = await sendHundred(`${PROJECT_URL}/next`, { ...WHO, track: 'A', request_id: 'r-next' });
     expect(replies[0]?.body.reason).toBe('GRANTED');
-    expect(same(replies)).toBe(1);
+    expect(countDistinct(replies)).toBe(1);
     const { events } = (await served.get(`${PROJECT_URL}/events?type=CLAIM_ACQUIRED&limit=1000`)).body;
     const acquired = events.filter((event: { request_id?: string }) => event.request_id === 'r-next');
     expect(acquired).toHaveLength(1);
@@ -173,13 +176,13 @@ describe('a hundred concurrent requests with one request_id', () => {
 
   test('submit one result', async () => {
     const handle = await served.claim('A-020-x');
-    const replies = await hundred(`${PROJECT_URL}/results`, {
+    const replies = await sendHundred(`${PROJECT_URL}/results`, {
       ...handle,
       result_data: 1,
       request_id: 'r-submit',
     });
     expect(replies[0]?.body.reason).toBe('ACCEPTED');
-    expect(same(replies)).toBe(1);
+    expect(countDistinct(replies)).toBe(1);
     expect((await served.get(`${PROJECT_URL}/tasks/A-020-x/results`)).body.results).toHaveLength(1);
   });
 

@@ -10,7 +10,7 @@ import { StoreRefused } from '../stores/store.js';
 import { onStandIn } from '../stores/testing/on-database.js';
 import { openStoreUrl } from './store-url.js';
 
-const quiet = () => {};
+const ignoreWarnings = () => {};
 const blobOf = (text: string) => ({
   bytes: Buffer.from(text),
   sha256: createHash('sha256').update(text).digest('hex'),
@@ -29,14 +29,14 @@ async function newFolder(): Promise<string> {
 /** A file store that has a blob of its own. */
 async function storeWithOldBlob(): Promise<string> {
   const url = `file:${await newFolder()}`;
-  const { store, blobs } = await openStoreUrl(url, quiet);
+  const { store, blobs } = await openStoreUrl(url, ignoreWarnings);
   await blobs.put('acme', OLD.sha256, OLD.bytes);
   await store.close();
   return url;
 }
 
 async function expectOldAndNew(storeUrl: string, blobsUrl: string): Promise<void> {
-  const { store, blobs } = await openStoreUrl(storeUrl, quiet, blobsUrl);
+  const { store, blobs } = await openStoreUrl(storeUrl, ignoreWarnings, blobsUrl);
   onTestFinished(() => store.close());
   await blobs.put('acme', NEW.sha256, NEW.bytes);
   for (const { sha256, bytes } of [OLD, NEW]) {
@@ -72,11 +72,11 @@ await onStandIn('s3', startS3Server, (server) => {
   test('refuses a missing bucket before the store is opened', async () => {
     vi.stubEnv('AWS_ENDPOINT_URL_S3', server.url);
     const url = `file:${await newFolder()}`;
-    await expect(openStoreUrl(url, quiet, 's3://no-such-bucket/x')).rejects.toThrow(
+    await expect(openStoreUrl(url, ignoreWarnings, 's3://no-such-bucket/x')).rejects.toThrow(
       /no-such-bucket does not exist/,
     );
     // The lock of the store is free.
-    await (await openStoreUrl(url, quiet)).store.close();
+    await (await openStoreUrl(url, ignoreWarnings)).store.close();
   });
 });
 
@@ -87,7 +87,7 @@ test.each([
   ['S3://bucket/x', /expected file:/],
   ['s3://Not_A_Bucket', /not the name of an S3 bucket/],
 ])('refuses GENESIS_BLOBS=%s at the start', async (blobsUrl, reason) => {
-  const opened = openStoreUrl('memory:', quiet, blobsUrl);
+  const opened = openStoreUrl('memory:', ignoreWarnings, blobsUrl);
   await expect(opened).rejects.toThrow(StoreRefused);
   await expect(opened).rejects.toThrow(reason);
 });
@@ -95,5 +95,7 @@ test.each([
 test('refuses a path that is not a folder at the start', async () => {
   const file = resolve(await newFolder(), 'file');
   await writeFile(file, '');
-  await expect(openStoreUrl('memory:', quiet, file)).rejects.toThrow(/GENESIS_BLOBS: .*file is not a folder/);
+  await expect(openStoreUrl('memory:', ignoreWarnings, file)).rejects.toThrow(
+    /GENESIS_BLOBS: .*file is not a folder/,
+  );
 });

@@ -1,7 +1,10 @@
 import type { Principal } from './auth/principal.js';
 
 const BYTES_MAX = 1024 ** 3;
-/** Not counted, so that ordinary commands cost nothing. The number of connections limits it. */
+/**
+ * The bytes per body that are not counted, so that ordinary commands cost nothing. The number of connections limits
+ * their sum.
+ */
 export const FREE_BYTES_PER_BODY = 64 * 1024;
 
 /**
@@ -13,8 +16,8 @@ export class BodyMemory {
 
   constructor(private readonly bytesMax = BYTES_MAX) {}
 
-  /** Whether everyone that the bytes count for stays within its limit. */
-  has(bytes: number, principal: Principal): boolean {
+  /** Whether the principal, its tenant and the server stay within their limits. */
+  hasSpaceFor(bytes: number, principal: Principal): boolean {
     return this.limitsOf(principal).every(([name, max]) => (this.usedBytes.get(name) ?? 0) + bytes <= max);
   }
 
@@ -48,7 +51,7 @@ export class BodyReservation {
   grow(bodyBytes: number): boolean {
     const added = bodyBytes - FREE_BYTES_PER_BODY - this.bytes;
     if (added <= 0) return true;
-    this.isRefused = !this.memory.has(added, this.principal);
+    this.isRefused = !this.memory.hasSpaceFor(added, this.principal);
     if (!this.isRefused) this.add(added);
     return !this.isRefused;
   }

@@ -6,7 +6,7 @@ export class ClientGone extends Error {
   override readonly name = 'ClientGone';
 }
 
-/** The connection that a request arrived on: what its `Request` cannot tell. */
+/** The connection of a request: what a `Request` object does not contain. */
 export interface RequestConnection {
   readonly remoteAddress: string | null;
   /** A header of the request, by its name in lower case. */
@@ -16,7 +16,7 @@ export interface RequestConnection {
   readBody(bytesMax: number, memory: Pick<BodyReservation, 'grow'>): Promise<Uint8Array | null>;
   /** Calls `listener` once, when the connection closes or if it has closed. Returns a function that removes it. */
   onClose(listener: () => void): () => void;
-  /** Closes at once, without sending what is buffered. Null if there is no socket. */
+  /** Closes at once, without sending buffered data. Null if there is no socket. */
   readonly destroy: (() => void) | null;
 }
 

@@ -63,9 +63,10 @@ describe('a note', () => {
   test('has at most 4 KiB, counted in bytes', async () => {
     const served = await withPlan();
     const { task_id, ...handle } = await served.claim('A-001-x');
-    const note = (text: string) => served.post(`${PROJECT_URL}/tasks/${task_id}/notes`, { ...handle, text });
-    expect((await note('é'.repeat(2048))).status).toBe(200);
-    const reply = await note('é'.repeat(2049));
+    const addNote = (text: string) =>
+      served.post(`${PROJECT_URL}/tasks/${task_id}/notes`, { ...handle, text });
+    expect((await addNote('é'.repeat(2048))).status).toBe(200);
+    const reply = await addNote('é'.repeat(2049));
     expect([reply.status, reply.body.faults[0].path]).toEqual([400, 'text']);
   });
 });
@@ -77,15 +78,15 @@ describe('events of an edge', () => {
     await served.plan('A-001-x');
     const claim = { feature_id: 'REQ-F-A-001', edge: 'design_code', agent_id: 'alpha', session_id: 's1' };
     await served.post(`${PROJECT_URL}/claims`, claim);
-    const found = async (query: Record<string, string>) => {
+    const foundEvents = async (query: Record<string, string>) => {
       const reply = await served.get(`${PROJECT_URL}/events?${new URLSearchParams(query)}`);
       return reply.body.events.map(({ event_type }: { event_type: string }) => event_type);
     };
-    expect(await found({ edge: 'design_code' })).toEqual(['edge_started']);
-    expect(await found({ edge: 'Design → Code' })).toEqual(['edge_started']);
-    expect(await found({ task_id: 'REQ-F-A-001#design→code' })).toEqual(['edge_started']);
-    expect(await found({ task_id: 'REQ-F-A-001#code_unit_tests' })).toEqual([]);
-    expect(await found({ task_id: 'REQ-F-A-001#design_code', feature_id: 'REQ-F-B-001' })).toEqual([]);
+    expect(await foundEvents({ edge: 'design_code' })).toEqual(['edge_started']);
+    expect(await foundEvents({ edge: 'Design → Code' })).toEqual(['edge_started']);
+    expect(await foundEvents({ task_id: 'REQ-F-A-001#design→code' })).toEqual(['edge_started']);
+    expect(await foundEvents({ task_id: 'REQ-F-A-001#code_unit_tests' })).toEqual([]);
+    expect(await foundEvents({ task_id: 'REQ-F-A-001#design_code', feature_id: 'REQ-F-B-001' })).toEqual([]);
   });
 });
 
@@ -129,15 +130,15 @@ describe('GET /api/status', () => {
 });
 
 describe('limits', () => {
-  const limits = async (served: TestServer, authorization: Record<string, string> = {}) =>
+  const readLimits = async (served: TestServer, authorization: Record<string, string> = {}) =>
     (await served.request('GET', `${TENANT_URL}/limits`, undefined, authorization)).body;
 
   test('are the enterprise limits on an open server, and the default limits once a key exists', async () => {
     const served = await TestServer.forTest();
-    expect(await limits(served)).toMatchObject({ max_concurrent_claims: 1000, max_active_sessions: 500 });
+    expect(await readLimits(served)).toMatchObject({ max_concurrent_claims: 1000, max_active_sessions: 500 });
     const { token } = (await served.post(`${TENANT_URL}/keys`, { role: 'admin' })).body;
     await served.restart();
-    expect(await limits(served, { authorization: `Bearer ${token}` })).toMatchObject({
+    expect(await readLimits(served, { authorization: `Bearer ${token}` })).toMatchObject({
       max_concurrent_claims: 100,
       max_lease_duration_seconds: 3600,
       max_result_size_bytes: 10 * 1024 * 1024,

@@ -73,13 +73,13 @@ async function openTenants() {
   return { served, acme, rival, post, get, iterate, append, runOf, claim };
 }
 
-const started = (run_id: string) => ({
+const runStarted = (run_id: string) => ({
   ...{ run_id, workflow_type: 'STANDARD', machine: { bucket: '', key: SHA, version: SHA } },
   ...{ machine_sha256: SHA, config_sha256: SHA },
 });
 const step = { step: 'construct_candidate', iteration: 1, input_sha256: SHA };
-const completed = (run_id: string) => ({ run_id, ...step, attempt: 1, duration_ms: 1, output: {} });
-const ended = (run_id: string, status = 'FAILED') => ({
+const stepCompleted = (run_id: string) => ({ run_id, ...step, attempt: 1, duration_ms: 1, output: {} });
+const runEnded = (run_id: string, status = 'FAILED') => ({
   ...{ run_id, status, reason: null, says: 'mine', iterations: 1, spent: NO_COST },
 });
 
@@ -88,9 +88,9 @@ describe('an agent', () => {
     const { acme, iterate, append, runOf, claim } = await openTenants();
     const { run_id } = (await iterate(acme.agent)).body.run;
     const forge = async (more: object) => [
-      (await append(acme.other, 'run_started', started(run_id), more)).status,
-      (await append(acme.other, 'run_step_completed', completed(run_id), more)).status,
-      (await append(acme.other, 'run_ended', ended(run_id), more)).status,
+      (await append(acme.other, 'run_started', runStarted(run_id), more)).status,
+      (await append(acme.other, 'run_step_completed', stepCompleted(run_id), more)).status,
+      (await append(acme.other, 'run_ended', runEnded(run_id), more)).status,
     ];
     expect(await forge({ generation: 0 })).toEqual([409, 409, 409]);
     expect(await runOf(run_id)).toMatchObject({ status: 'REQUESTED', steps: [] });
@@ -98,7 +98,7 @@ describe('an agent', () => {
     expect(await forge({ generation: 1 })).toEqual([409, 409, 409]);
     const { claim_id: _, ...withoutId } = executor;
     expect(await forge(withoutId)).toEqual([409, 409, 409]);
-    expect((await append(acme.agent, 'run_started', started(run_id), executor)).status).toBe(200);
+    expect((await append(acme.agent, 'run_started', runStarted(run_id), executor)).status).toBe(200);
     expect(await runOf(run_id)).toMatchObject({ status: 'RUNNING', agent_id: 'engine' });
   });
 
@@ -111,14 +111,14 @@ describe('an agent', () => {
       ['review_notified', {}],
       ['review_notice_failed', {}],
       ['EVIDENCE_RECORDED', {}],
-      ['run_ended', ended(run_id, 'CANCELLED')],
+      ['run_ended', runEnded(run_id, 'CANCELLED')],
     ] as const) {
       expect([type, (await append(acme.agent, type, payload, { generation: 0 })).status]).toEqual([
         type,
         400,
       ]);
     }
-    expect((await append(acme.reviewer, 'run_ended', ended(run_id), { generation: 0 })).status).toBe(403);
+    expect((await append(acme.reviewer, 'run_ended', runEnded(run_id), { generation: 0 })).status).toBe(403);
     expect(await runOf(run_id)).toMatchObject({ status: 'REQUESTED' });
   });
 
@@ -132,8 +132,8 @@ describe('an agent', () => {
       acme.other,
     );
     const handle = { task_id: other, generation: 1, claim_id: body.claim.id };
-    expect((await append(acme.other, 'run_started', started(run_id), handle)).status).toBe(200);
-    expect((await append(acme.other, 'run_ended', ended(run_id), handle)).status).toBe(200);
+    expect((await append(acme.other, 'run_started', runStarted(run_id), handle)).status).toBe(200);
+    expect((await append(acme.other, 'run_ended', runEnded(run_id), handle)).status).toBe(200);
     expect(await runOf(run_id)).toMatchObject({ status: 'REQUESTED', started_at: null });
   });
 
@@ -148,8 +148,8 @@ describe('an agent', () => {
       { task_id: 'A-001-core' },
     ]) {
       const more = { ...about, generation: 0 };
-      expect((await append(acme.other, 'run_started', started(UNKNOWN_RUN), more)).status).toBe(400);
-      const spent = { ...completed(UNKNOWN_RUN), cost };
+      expect((await append(acme.other, 'run_started', runStarted(UNKNOWN_RUN), more)).status).toBe(400);
+      const spent = { ...stepCompleted(UNKNOWN_RUN), cost };
       expect((await append(acme.other, 'run_step_completed', spent, more)).status).toBe(400);
     }
     expect((await get('/api/spent?project_id=shop', acme.admin)).body.spent.project.usd).toBe(0);
@@ -173,15 +173,15 @@ describe('a run', () => {
   test('is not visible in another tenant or project, and cannot be cancelled or retried from there', async () => {
     const { acme, rival, iterate, post, get, runOf } = await openTenants();
     const { run_id } = (await iterate(acme.agent)).body.run;
-    const seen = async (as: Headers, project: string) => [
+    const runsSeenBy = async (as: Headers, project: string) => [
       (await get(`/api/runs?project_id=${project}`, as)).body.runs,
       (await get(`/api/runs/${run_id}?project_id=${project}`, as)).status,
       (await post(`/api/runs/${run_id}/cancel`, { project_id: project }, as)).body.reason,
       (await iterate(as, { project_id: project, retry_of: run_id })).body.reason,
     ];
     const nothing = [[], 404, 'UNKNOWN_RUN', 'UNKNOWN_RUN'];
-    expect(await seen(rival.admin, 'shop')).toEqual(nothing);
-    expect(await seen(acme.admin, 'bank')).toEqual(nothing);
+    expect(await runsSeenBy(rival.admin, 'shop')).toEqual(nothing);
+    expect(await runsSeenBy(acme.admin, 'bank')).toEqual(nothing);
     for (const path of ['/api/runs', `/api/runs/${run_id}`, '/api/spent']) {
       const { status } = await get(`${path}?project_id=shop`, { ...rival.agent, 'x-genesis-tenant': 'acme' });
       expect([path, [403, 404].includes(status)]).toEqual([path, true]);
@@ -246,12 +246,12 @@ describe('under `evidence: verified`, without evidence of a runner', () => {
     const { served, acme, get } = opened;
     const policy = await served.request('PUT', `${PROJECT}/policy`, { evidence: 'verified' }, acme.admin);
     expect(policy.status).toBe(200);
-    const task = async (): Promise<AnyJson> => (await get(TASK, acme.admin)).body;
-    return { ...opened, task };
+    const readTask = async (): Promise<AnyJson> => (await get(TASK, acme.admin)).body;
+    return { ...opened, readTask };
   }
 
   test('no submission converges an edge: of an agent, a batch, a human, or as pushed from another log', async () => {
-    const { acme, post, claim, task } = await openVerified();
+    const { acme, post, claim, readTask } = await openVerified();
     const { agent_id: _, ...handle } = await claim(acme.agent, 'alpha', 's1');
     const result = { task_id: SUBJECT, ...handle, result_data: 'x', iteration: 1, evaluators };
     const submit = async (more: object, as = acme.agent) =>
@@ -272,11 +272,11 @@ describe('under `evidence: verified`, without evidence of a runner', () => {
     expect(moved).toMatchObject({ success: true, generation: 2 });
     const own = { session_id: 's-rita', generation: 2, claim_id: moved.claim?.id };
     expect((await submit(own, acme.admin)).accepted ?? false).toBe(false);
-    expect(await task()).toMatchObject({ phase: 'OPEN', result: null });
+    expect(await readTask()).toMatchObject({ phase: 'OPEN', result: null });
   });
 
   test('neither an approval nor an adoption converges it', async () => {
-    const { acme, post, get, claim, task } = await openVerified();
+    const { acme, post, get, claim, readTask } = await openVerified();
     const { agent_id: _, ...handle } = await claim(acme.agent, 'alpha', 's1');
     const result = { task_id: SUBJECT, ...handle, result_data: 'x', iteration: 1, evaluators };
     const submitted = (await post(`${PROJECT}/results`, result, acme.agent)).body;
@@ -303,7 +303,7 @@ describe('under `evidence: verified`, without evidence of a runner', () => {
       reason: 'NOT_CONVERGED',
     });
     expect((await post(`${PROJECT}/events/import/trust`, { reason: 'x' }, acme.agent)).status).toBe(403);
-    expect(await task()).toMatchObject({ phase: 'OPEN', result: null });
+    expect(await readTask()).toMatchObject({ phase: 'OPEN', result: null });
   });
 
   test('an agent can neither record evidence, enrol a runner, nor change the policy', async () => {

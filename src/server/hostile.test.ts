@@ -26,7 +26,7 @@ afterAll(async () => {
   await served.remove();
 });
 
-const code = async (reply: Promise<{ status: number; body: { code?: string } }>) => {
+const statusAndCode = async (reply: Promise<{ status: number; body: { code?: string } }>) => {
   const { status, body } = await reply;
   return [status, body.code];
 };
@@ -47,7 +47,7 @@ describe('a body that', () => {
     ['has unknown fields', '{"task_id": "A-001-x", "agent_id": "a", "session_id": "s", "admin": true}'],
     ['looks like an internal problem', '{"problem": "UNKNOWN", "detail": "x"}'],
   ])('%s is refused as malformed', async (_, body) => {
-    expect(await code(served.request('POST', `${PROJECT_URL}/claims`, body))).toEqual([
+    expect(await statusAndCode(served.request('POST', `${PROJECT_URL}/claims`, body))).toEqual([
       400,
       'INVALID_REQUEST',
     ]);
@@ -55,7 +55,7 @@ describe('a body that', () => {
 
   test('is larger than a command may be is refused, with or without a Content-Length', async () => {
     const large = JSON.stringify({ task_id: 'x'.repeat(COMMAND_BODY_BYTES_MAX) });
-    expect(await code(served.request('POST', `${PROJECT_URL}/claims`, large))).toEqual([
+    expect(await statusAndCode(served.request('POST', `${PROJECT_URL}/claims`, large))).toEqual([
       413,
       'BODY_TOO_LARGE',
     ]);
@@ -68,13 +68,13 @@ describe('a body that', () => {
   });
 
   test('is a large plan is accepted up to the limit of plans', async () => {
-    const task = (at: number) => ({
+    const largeTask = (at: number) => ({
       id: `L-${String(at).padStart(3, '0')}-x`,
       description: 'large',
       instructions: 'x'.repeat(3000),
       depends_on: [],
     });
-    const tracks = { L: Array.from({ length: 500 }, (_, index) => task(index + 1)) };
+    const tracks = { L: Array.from({ length: 500 }, (_, index) => largeTask(index + 1)) };
     const reply = await served.request('PUT', '/api/tenants/acme/projects/large/plan', { tracks });
     expect([reply.status, reply.body.added]).toEqual([200, 500]);
     const giant = '#'.repeat(6 * 1024 * 1024);
@@ -120,9 +120,12 @@ describe('a path that', () => {
   );
 
   test('is encoded twice is decoded once', async () => {
-    expect(await code(served.get(`${PROJECT_URL}/tasks/A-001-x`))).toEqual([200, undefined]);
-    expect(await code(served.get(`${PROJECT_URL}/tasks/A-001%2Dx`))).toEqual([200, undefined]);
-    expect(await code(served.get(`${PROJECT_URL}/tasks/A-001%252Dx`))).toEqual([400, 'INVALID_REQUEST']);
+    expect(await statusAndCode(served.get(`${PROJECT_URL}/tasks/A-001-x`))).toEqual([200, undefined]);
+    expect(await statusAndCode(served.get(`${PROJECT_URL}/tasks/A-001%2Dx`))).toEqual([200, undefined]);
+    expect(await statusAndCode(served.get(`${PROJECT_URL}/tasks/A-001%252Dx`))).toEqual([
+      400,
+      'INVALID_REQUEST',
+    ]);
   });
 
   test.each(['%', '%zz', '%c3%28', 'a%e2'])('has invalid percent-encoding, %s, is refused', async (name) => {
@@ -131,8 +134,8 @@ describe('a path that', () => {
   });
 
   test('does not exist gets 404, and one that supports other methods gets 405', async () => {
-    expect(await code(served.get('/api'))).toEqual([404, 'NOT_FOUND']);
-    expect(await code(served.get(`${PROJECT_URL}/status/`))).toEqual([404, 'NOT_FOUND']);
+    expect(await statusAndCode(served.get('/api'))).toEqual([404, 'NOT_FOUND']);
+    expect(await statusAndCode(served.get(`${PROJECT_URL}/status/`))).toEqual([404, 'NOT_FOUND']);
     const wrong = await served.request('DELETE', `${PROJECT_URL}/plan`);
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, PUT']);
     expect((await served.request('PATCH', `${PROJECT_URL}/tasks/A-001-x`)).headers.get('allow')).toBe('GET');

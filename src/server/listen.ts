@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import { AddressLimit, type DropReason } from './connection-limits.js';
 import { DEFAULT_LISTEN_SETTINGS, type ListenSettings } from './listen-settings.js';
-import { answer } from './node-adapter.js';
+import { answerRequest } from './node-adapter.js';
 import { connectionsWithin } from './open-files-limit.js';
 import { problemResponse } from './response.js';
 import type { App } from './route.js';
@@ -39,7 +39,7 @@ export async function listen(
   server.on('clientError', clientErrorHandler(settings.linger_ms));
   const connections = new Connections(server, settings, onDropped);
   server.on('request', (incoming, outgoing) => {
-    if (connections.admitRequest(incoming.socket, outgoing)) void answer(app, incoming, outgoing);
+    if (connections.admitRequest(incoming.socket, outgoing)) void answerRequest(app, incoming, outgoing);
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

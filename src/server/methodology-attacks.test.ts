@@ -80,17 +80,17 @@ beforeAll(async () => {
   served = await TestServer.start({ log: (line) => logged.push(line) });
   const feature = `feature: ${FEATURE}\ntitle: Sign in\nprofile: standard\nstatus: pending\n`;
   const files = { [`features/active/${FEATURE}.yml`]: feature };
-  const make = async (tenant: string, role: Role, token = '') => {
+  const createKey = async (tenant: string, role: Role, token = '') => {
     const headers = token === '' ? {} : { authorization: `Bearer ${token}` };
     return (await served.request('POST', `/api/tenants/${tenant}/keys`, { role }, headers)).body.token;
   };
-  keyOf.operator = await make('acme', 'operator');
+  keyOf.operator = await createKey('acme', 'operator');
   for (const role of ROLES.filter((each) => each !== 'operator'))
-    keyOf[role] = await make('else', role, keyOf.operator);
-  const made = await ask(route('init'), { project_id: SHOP, files }, 'operator', 'acme');
+    keyOf[role] = await createKey('else', role, keyOf.operator);
+  const made = await ask(routeOf('init'), { project_id: SHOP, files }, 'operator', 'acme');
   expect([made.status, made.body.reason]).toEqual([200, expect.anything()]);
   expect(
-    (await ask(route('methodology_status'), { project_id: SHOP, feature: FEATURE }, 'operator', 'acme'))
+    (await ask(routeOf('methodology_status'), { project_id: SHOP, feature: FEATURE }, 'operator', 'acme'))
       .status,
   ).toBe(200);
 });
@@ -99,7 +99,7 @@ afterAll(async () => {
   await served.remove();
 });
 
-const route = (id: string): Route => methodologyRoutes.find((each) => each.id === id) as Route;
+const routeOf = (id: string): Route => methodologyRoutes.find((each) => each.id === id) as Route;
 
 function ask({ method, path }: Route, input: unknown, role: Role, tenant?: string) {
   const headers = {
@@ -126,22 +126,22 @@ test('the table of inputs covers every route', () => {
 
 describe.each(ROLES.filter((role) => role !== 'operator'))('a %s of another tenant', (role) => {
   test.each(TABLE)('gets the same 404 from %s, whatever tenant it requests', async (id, each) => {
-    const tell = async (tenant: string, project_id: string) => {
+    const replyTo = async (tenant: string, project_id: string) => {
       const { status, body, headers } = await ask(each, { project_id, ...TAKES[id] }, role, tenant);
       return { status, body, headers: [...headers].filter(([name]) => name !== 'date') };
     };
-    const theirs = await tell('acme', SHOP);
+    const theirs = await replyTo('acme', SHOP);
     expect(theirs.status).toBe(404);
-    expect(theirs).toEqual(await tell('zero', 'nope'));
-    expect(theirs).toEqual(await tell('../acme', SHOP));
+    expect(theirs).toEqual(await replyTo('zero', 'nope'));
+    expect(theirs).toEqual(await replyTo('../acme', SHOP));
   });
 
   test.each(READING)('finds no project of another tenant by %s in its own', async (id, each) => {
-    const tell = async (project_id: string) => {
+    const replyTo = async (project_id: string) => {
       const { status, body } = await ask(each, { project_id, ...TAKES[id] }, role);
       return [status, JSON.stringify(body).replaceAll(project_id, '<project>')];
     };
-    expect(await tell(SHOP)).toEqual(await tell('nope'));
+    expect(await replyTo(SHOP)).toEqual(await replyTo('nope'));
   });
 });
 
@@ -182,12 +182,13 @@ const wrongFor = (field: string): readonly unknown[] => {
 
 describe.each(TABLE)('%s', (id, each) => {
   const project = { project_id: SHOP };
-  const position = async () => (await ask(route('known_gaps'), project, 'operator', 'acme')).body.position;
+  const logPosition = async () =>
+    (await ask(routeOf('known_gaps'), project, 'operator', 'acme')).body.position;
 
   test('refuses every invalid field, and writes nothing', async () => {
-    const before = await position();
+    const before = await logPosition();
     const good = { ...project, ...TAKES[id] } as Record<string, unknown>;
-    const refused = async (said: unknown, what: string) => {
+    const expectRefused = async (said: unknown, what: string) => {
       const reply = await ask(each, said, 'operator', 'acme');
       const text = JSON.stringify(reply.body);
       expect([reply.status === 431 ? 400 : reply.status, reply.body.code ?? reply.body.reason], what).toEqual(
@@ -198,14 +199,14 @@ describe.each(TABLE)('%s', (id, each) => {
     for (const field of Object.keys(good)) {
       for (const value of wrongFor(field)) {
         if (each.method === 'GET' && typeof value !== 'string') continue;
-        await refused({ ...good, [field]: value }, `${field}: ${JSON.stringify(value).slice(0, 60)}`);
+        await expectRefused({ ...good, [field]: value }, `${field}: ${JSON.stringify(value).slice(0, 60)}`);
       }
     }
-    await refused({ ...good, unknown_field: 1 }, 'an unknown field');
-    await refused({ ...good, constructor: '1' }, 'a constructor');
+    await expectRefused({ ...good, unknown_field: 1 }, 'an unknown field');
+    await expectRefused({ ...good, constructor: '1' }, 'a constructor');
     if (each.method === 'GET') return;
     const text = JSON.stringify(good);
-    await refused(`${text.slice(0, -1)},"__proto__":{"admin":true}}`, '__proto__');
+    await expectRefused(`${text.slice(0, -1)},"__proto__":{"admin":true}}`, '__proto__');
     for (const body of [
       '',
       '[]',
@@ -216,9 +217,9 @@ describe.each(TABLE)('%s', (id, each) => {
       `${'['.repeat(100_000)}`,
       `{"a":${'{"a":'.repeat(20_000)}1${'}'.repeat(20_001)}`,
     ])
-      await refused(body, body.slice(0, 20));
+      await expectRefused(body, body.slice(0, 20));
     expect(({} as AnyJson).admin).toBeUndefined();
-    expect(await position()).toBe(before);
+    expect(await logPosition()).toBe(before);
   });
 
   test('refuses a body that is too large', async () => {
@@ -247,7 +248,7 @@ describe.each(TABLE)('%s', (id, each) => {
 test('refuses files whose total length exceeds the limit', async () => {
   const file = '#'.repeat(200 * 1024);
   const files = Object.fromEntries(Array.from({ length: 22 }, (_, index) => [`notes/n${index}.yml`, file]));
-  const reply = await ask(route('init'), { project_id: 'large', files }, 'operator', 'acme');
+  const reply = await ask(routeOf('init'), { project_id: 'large', files }, 'operator', 'acme');
   expect([reply.status, reply.body.code]).toEqual([400, 'INVALID_METHODOLOGY']);
   expect(reply.body.detail).toContain('4505600 characters');
 });

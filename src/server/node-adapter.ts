@@ -10,7 +10,7 @@ import type { App } from './route.js';
  * Answers a request of Node's HTTP server. Without `Request` and `Response` in between, which cost more than most
  * commands.
  */
-export async function answer(
+export async function answerRequest(
   app: Pick<App, 'respond'>,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
@@ -24,7 +24,7 @@ export async function answer(
           ...target,
           connection: new NodeConnection(incoming, outgoing),
         });
-  write(outgoing, response);
+  writeResponse(outgoing, response);
 }
 
 /** The path and the query of a request line; null if it has none. A proxy may send a whole URL. */
@@ -38,7 +38,7 @@ function targetOf(url: string): { readonly path: string; readonly search: string
   return { path: pathname, search };
 }
 
-function write(outgoing: ServerResponse, { status, headers, body }: HttpResponse): void {
+function writeResponse(outgoing: ServerResponse, { status, headers, body }: HttpResponse): void {
   const lines: string[] = [];
   for (const name in headers) lines.push(name, headers[name] as string);
   if (!(body instanceof ReadableStream)) {

@@ -10,8 +10,8 @@ const PROBLEM_TYPE = 'application/problem+json';
 /** Statuses of decided refusals; 409 is the default. */
 const REFUSAL_STATUSES = ['404', '409', '413', '429'];
 const HEADER_PARAMETERS: Readonly<Record<string, OpenApiObject[]>> = {
-  put_plan: [header('If-Match', 'ETag of the plan to replace')],
-  events_stream: [header('Last-Event-ID', 'id of the last event received')],
+  put_plan: [headerParameter('If-Match', 'ETag of the plan to replace')],
+  events_stream: [headerParameter('Last-Event-ID', 'id of the last event received')],
 };
 
 /** Describes the operations as OpenAPI 3.1, from the schemas that also validate and render. */
@@ -53,7 +53,7 @@ function operationObject(operation: IdentifiedOperation, schemas: OpenApiObject)
       ...(HEADER_PARAMETERS[operation.id] ?? []),
     ],
     ...(operation.body === undefined ? {} : { requestBody: requestBody(operation.body, schemas) }),
-    responses: responses(operation, schemas),
+    responses: responsesOf(operation, schemas),
   };
 }
 
@@ -80,7 +80,7 @@ function queryParameters({ query }: IdentifiedOperation, schemas: OpenApiObject)
   return Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', schema }));
 }
 
-function header(name: string, description: string): OpenApiObject {
+function headerParameter(name: string, description: string): OpenApiObject {
   return { name, in: 'header', description, schema: { type: 'string' } };
 }
 
@@ -98,7 +98,7 @@ function requestBody(body: RequestBody, schemas: OpenApiObject): OpenApiObject {
   };
 }
 
-function responses({ id, reply, isRefusable }: IdentifiedOperation, schemas: OpenApiObject): OpenApiObject {
+function responsesOf({ id, reply, isRefusable }: IdentifiedOperation, schemas: OpenApiObject): OpenApiObject {
   const content = contentOf(reply, schemas);
   const problem = { [PROBLEM_TYPE]: { schema: jsonSchema(problemDocument, 'output', schemas) } };
   const refused = isRefusable

@@ -23,7 +23,10 @@ export function ed25519KeyOf(pem: string, file: string, setting: string): KeyObj
   throw new Error(`${file} is not an Ed25519 key. Pass another file in ${setting}.`);
 }
 
-/** False if the file exists. It gets its name when it is complete; of two processes that start together, one wins. */
+/**
+ * False if the file exists. The file gets its name when it is complete; of two processes that start together, one
+ * succeeds.
+ */
 export async function createKeyFile(file: string): Promise<boolean> {
   if (await isThere(file)) return false;
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });

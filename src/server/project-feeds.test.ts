@@ -5,7 +5,7 @@ import { Coordinator } from '../coordinator/coordinator.js';
 import { openMemoryStore } from '../stores/memory/memory-store.js';
 import { type EventQuery, type ProjectKey, type Store, StoreUnavailable } from '../stores/store.js';
 import { ALWAYS_AUTHORIZED } from './auth/authorization.js';
-import { answer } from './node-adapter.js';
+import { answerRequest } from './node-adapter.js';
 import { type FeedSettings, ProjectFeeds } from './project-feeds.js';
 import { STREAM_HEADERS } from './response.js';
 import type { App } from './route.js';
@@ -148,7 +148,7 @@ async function feedsOf(settings: FeedSettings, authorization = ALWAYS_AUTHORIZED
   };
   const server = createServer((incoming, outgoing) => {
     outs.push(outgoing);
-    void answer({ respond }, incoming, outgoing);
+    void answerRequest({ respond }, incoming, outgoing);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(async () => {

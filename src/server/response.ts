@@ -146,7 +146,7 @@ export function assetResponse(asset: PageAsset, acceptEncoding: string | null): 
   });
 }
 
-/** A page with a form that this server receives. It has no script, and is kept nowhere. */
+/** A page with a form that this server receives. The page has no script, and is not cached. */
 export const formPageResponse = (body: string, status = 200, code?: string): HttpResponse => ({
   status,
   headers: { ...FORM_PAGE_HEADERS, 'content-type': 'text/html; charset=utf-8' },
@@ -159,7 +159,9 @@ function withRetryAfter(headers: Record<string, string>, status: number): Record
   return seconds === undefined ? headers : { 'retry-after': seconds, ...headers };
 }
 
-/** Nothing is at this path, or it has other methods. What another tenant has looks the same as nothing. */
+/**
+ * There is no route at this path, or only with other methods. A resource of another tenant looks like a missing one.
+ */
 export function notFoundResponse(allowed: readonly string[]): HttpResponse {
   if (allowed.length === 0)
     return problemResponse('NOT_FOUND', 'Not found, or not visible to your credential. Check path and key.');

@@ -56,43 +56,55 @@ async function openGate(served: TestServer, files: Record<string, string> = {}) 
       agent,
     );
   expect((await submit('first', 1)).body.reason).toBe('ESCALATED');
-  const pending = async (): Promise<AnyJson> =>
+  const pendingReview = async (): Promise<AnyJson> =>
     (await served.request('GET', '/api/review?project_id=edges', undefined, reviewer)).body.reviews[0];
   const candidateOf = ({ task_id, generation, iteration, candidate_sha256 }: AnyJson) => ({
     ...{ task_id, generation, iteration, candidate_sha256 },
   });
   const decide = async (candidate: object, decision: string, as = reviewer, more = {}) =>
     send('/reviews', { ...candidate, decision, ...more }, as);
-  const phase = async () =>
+  const taskPhase = async () =>
     (await served.request('GET', `${URL_OF_PROJECT}/tasks/${encodeURIComponent(SUBJECT)}`, undefined, agent))
       .body.phase;
-  const events = async (): Promise<AnyJson[]> =>
+  const readEvents = async (): Promise<AnyJson[]> =>
     (await served.request('GET', `${URL_OF_PROJECT}/events`, undefined, agent)).body.events;
-  const first = candidateOf(await pending());
-  return { agent, reviewer, send, claim, submit, pending, candidateOf, decide, phase, events, first };
+  const first = candidateOf(await pendingReview());
+  return {
+    agent,
+    reviewer,
+    send,
+    claim,
+    submit,
+    pendingReview,
+    candidateOf,
+    decide,
+    taskPhase,
+    readEvents,
+    first,
+  };
 }
 
 describe('a human gate over HTTP', () => {
   test('that is approved makes exactly this candidate the result', async () => {
-    const { decide, first, phase } = await openGate(await TestServer.forTest());
+    const { decide, first, taskPhase } = await openGate(await TestServer.forTest());
     expect((await decide(first, 'APPROVED')).body).toMatchObject({ success: true, reason: 'APPROVED' });
-    expect(await phase()).toBe('COMPLETED');
+    expect(await taskPhase()).toBe('COMPLETED');
   });
 
   test('that is rejected holds the work', async () => {
-    const { decide, first, claim, phase } = await openGate(await TestServer.forTest());
+    const { decide, first, claim, taskPhase } = await openGate(await TestServer.forTest());
     expect((await decide(first, 'REJECTED')).body).toMatchObject({ success: true });
     expect((await claim()).body.reason).toBe('DENIED_HELD');
-    expect(await phase()).toBe('OPEN');
+    expect(await taskPhase()).toBe('OPEN');
   });
 
   test('that requests changes gives the comment to the next iteration', async () => {
-    const { decide, first, claim, submit, pending } = await openGate(await TestServer.forTest());
+    const { decide, first, claim, submit, pendingReview } = await openGate(await TestServer.forTest());
     await decide(first, 'CHANGES_REQUESTED', undefined, { comment: 'say who logs in' });
     const { body } = await claim({ resume: true, with_briefing: true });
     expect(JSON.stringify(body.briefing)).toContain('say who logs in');
     expect((await submit('second', 2)).body.reason).toBe('ESCALATED');
-    expect(await pending()).toMatchObject({ iteration: 2 });
+    expect(await pendingReview()).toMatchObject({ iteration: 2 });
   });
 
   test('takes one answer, and repeats it for the same reviewer', async () => {
@@ -104,21 +116,21 @@ describe('a human gate over HTTP', () => {
   });
 
   test('refuses an answer for an older candidate', async () => {
-    const { decide, first, submit, pending, candidateOf } = await openGate(await TestServer.forTest());
+    const { decide, first, submit, pendingReview, candidateOf } = await openGate(await TestServer.forTest());
     await decide(first, 'CHANGES_REQUESTED');
     await submit('second', 2);
     for (const decision of ['APPROVED', 'REJECTED', 'CHANGES_REQUESTED']) {
       const late = await decide(first, decision);
       expect([late.status, late.body.reason]).toEqual([409, 'STALE_REVIEW']);
     }
-    const second = candidateOf(await pending());
+    const second = candidateOf(await pendingReview());
     const mixed = await decide({ ...second, candidate_sha256: first.candidate_sha256 }, 'APPROVED');
     expect([mixed.status, mixed.body.reason]).toEqual([409, 'STALE_REVIEW']);
     expect((await decide(second, 'APPROVED')).body.success).toBe(true);
   });
 
   test('is not opened by a model: neither by a review, a role, an event, nor a result', async () => {
-    const { agent, decide, first, claim, send, submit, phase, events } = await openGate(
+    const { agent, decide, first, claim, send, submit, taskPhase, readEvents } = await openGate(
       await TestServer.forTest(),
     );
     expect((await decide(first, 'APPROVED', agent)).status).toBe(403);
@@ -135,8 +147,8 @@ describe('a human gate over HTTP', () => {
       expect([event_type, (await send('/events', body, agent)).status]).toEqual([event_type, status]);
     }
     expect((await submit('first', 1)).body.reason).toBe('ESCALATED');
-    expect(await phase()).toBe('OPEN');
-    expect((await events()).filter(({ event_type }) => event_type === 'review_completed')).toEqual([]);
+    expect(await taskPhase()).toBe('OPEN');
+    expect((await readEvents()).filter(({ event_type }) => event_type === 'review_completed')).toEqual([]);
   });
 });
 
@@ -146,7 +158,7 @@ await onProgram('openssl', missingProgram('openssl'), () => {
     const secret = 'a-secret-of-16-characters';
     const targets = { ...PRIVATE_TARGETS, ca: receiver.ca };
     const served = await TestServer.forTest({ notice_sender: webhookNoticeSender([secret], targets) });
-    const { first, events, pending } = await openGate(served, {
+    const { first, readEvents, pendingReview } = await openGate(served, {
       'engine.yml': `review: { webhook_url: "${receiver.url}" }\n`,
     });
     await receiver.untilReceived(1);
@@ -162,13 +174,13 @@ await onProgram('openssl', missingProgram('openssl'), () => {
     });
     expect(headers['genesis-notice-id']).toBe(notice.notice_id);
     expect(body).not.toContain('rvl_');
-    const recorded = async () =>
-      (await events()).filter(({ event_type }) => event_type === 'review_notified');
+    const noticeEvents = async () =>
+      (await readEvents()).filter(({ event_type }) => event_type === 'review_notified');
     await expect
-      .poll(recorded)
+      .poll(noticeEvents)
       .toMatchObject([
         { subject: SUBJECT, payload: { notice_id: notice.notice_id, host: `localhost:${receiver.port}` } },
       ]);
-    expect(await pending()).toMatchObject({ overdue: false, notice_failed: null });
+    expect(await pendingReview()).toMatchObject({ overdue: false, notice_failed: null });
   }, 30_000);
 });

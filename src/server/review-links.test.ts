@@ -15,13 +15,13 @@ async function openWaiting(lines: LogLine[] = []) {
   await served.plan(TASK);
   const open = await served.claim(TASK);
   const { generation, ...handle } = open;
-  const make = async (role: string, headers = {}): Promise<Record<string, string>> => {
+  const createKey = async (role: string, headers = {}): Promise<Record<string, string>> => {
     const { body } = await served.request('POST', `${TENANT_URL}/keys`, { role }, headers);
     return { authorization: `Bearer ${body.token}` };
   };
-  const operator = await make('operator');
+  const operator = await createKey('operator');
   const keys = {} as Keys;
-  for (const role of ['agent', 'reviewer', 'admin'] as const) keys[role] = await make(role, operator);
+  for (const role of ['agent', 'reviewer', 'admin'] as const) keys[role] = await createKey(role, operator);
   const suspend = (iteration: number, candidate_sha256: string) =>
     served.request(
       'POST',
@@ -30,14 +30,14 @@ async function openWaiting(lines: LogLine[] = []) {
       keys.agent,
     );
   expect((await suspend(1, V1)).body.reason).toBe('SUSPENDED');
-  const link = (as: keyof Keys = 'reviewer', more = {}) =>
+  const createLink = (as: keyof Keys = 'reviewer', more = {}) =>
     served.request(
       'POST',
       '/api/review/link',
       { project_id: 'shop', task_id: TASK, reviewer: 'rita@example.com', ...more },
       { ...keys[as], 'x-genesis-tenant': 'acme' },
     );
-  const path = async (more = {}) => (await link('reviewer', more)).body.path as string;
+  const linkPath = async (more = {}) => (await createLink('reviewer', more)).body.path as string;
   const post = (at: string, decision: string, comment = '') =>
     served.request(
       'POST',
@@ -45,7 +45,7 @@ async function openWaiting(lines: LogLine[] = []) {
       new URLSearchParams({ token: at.split('token=')[1] ?? '', decision, comment }).toString(),
       FORM,
     );
-  const reviewed = async (): Promise<AnyJson[]> => {
+  const reviewPayloads = async (): Promise<AnyJson[]> => {
     const reply = await served.request('GET', `${PROJECT_URL}/events`, undefined, keys.agent);
     const payloads = reply.body.events.map(({ payload }: AnyJson) => payload);
     return payloads.filter((payload: AnyJson) => 'decision' in payload);
@@ -57,13 +57,13 @@ async function openWaiting(lines: LogLine[] = []) {
       { ...handle, expected_generation: generation },
       keys.agent,
     );
-  return { served, keys, link, path, post, reviewed, suspend, resume };
+  return { served, keys, createLink, linkPath, post, reviewPayloads, suspend, resume };
 }
 
 describe('a review link', () => {
   test('shows the candidate and decides nothing when it is opened', async () => {
-    const { served, path, reviewed } = await openWaiting();
-    const at = await path();
+    const { served, linkPath, reviewPayloads } = await openWaiting();
+    const at = await linkPath();
     for (const method of ['GET', 'HEAD']) await served.running.app.request(at, { method });
     const { status, headers, body } = await served.get(at);
     expect(status).toBe(200);
@@ -77,110 +77,110 @@ describe('a review link', () => {
     expect(policy).toContain("form-action 'self'");
     expect(policy).toContain("frame-ancestors 'none'");
     expect(policy).not.toContain('script-src');
-    expect(await reviewed()).toEqual([]);
+    expect(await reviewPayloads()).toEqual([]);
   });
 
   test.each(['APPROVED', 'REJECTED', 'CHANGES_REQUESTED'])(
     'decides %s with the form, as the person it was made for, and once',
     async (decision) => {
-      const { served, path, post, reviewed } = await openWaiting();
-      const at = await path();
+      const { served, linkPath, post, reviewPayloads } = await openWaiting();
+      const at = await linkPath();
       expect((await post(at, decision, 'one\r\ntwo')).status).toBe(200);
-      expect(await reviewed()).toMatchObject([
+      expect(await reviewPayloads()).toMatchObject([
         { decision, reviewer: 'link:rita@example.com', candidate_sha256: V1, comment: 'one\ntwo' },
       ]);
       for (const second of [decision, 'APPROVED', 'REJECTED'])
         expect((await post(at, second)).status).toBe(409);
       expect((await served.get(at)).status).toBe(409);
-      expect(await reviewed()).toHaveLength(1);
+      expect(await reviewPayloads()).toHaveLength(1);
     },
   );
 
   test('decides once, however many send the form at the same time', async () => {
-    const { path, post, reviewed } = await openWaiting();
-    const links = await Promise.all([path(), path({ reviewer: 'otto@example.com' })]);
+    const { linkPath, post, reviewPayloads } = await openWaiting();
+    const links = await Promise.all([linkPath(), linkPath({ reviewer: 'otto@example.com' })]);
     const replies = await Promise.all(
       links.flatMap((at) => [post(at, 'APPROVED'), post(at, 'REJECTED'), post(at, 'CHANGES_REQUESTED')]),
     );
     expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
-    expect(await reviewed()).toHaveLength(1);
+    expect(await reviewPayloads()).toHaveLength(1);
   });
 
   test('of an older candidate does not decide on the newer one', async () => {
-    const { path, post, reviewed, suspend, resume } = await openWaiting();
-    const older = await path();
+    const { linkPath, post, reviewPayloads, suspend, resume } = await openWaiting();
+    const older = await linkPath();
     await resume();
     expect((await suspend(2, V2)).body.reason).toBe('SUSPENDED');
     const reply = await post(older, 'APPROVED');
     expect([reply.status, reply.body]).toEqual([409, expect.stringContaining('no longer waits')]);
-    expect(await reviewed()).toEqual([]);
-    expect((await post(await path(), 'APPROVED')).status).toBe(200);
-    expect(await reviewed()).toMatchObject([{ iteration: 2, candidate_sha256: V2 }]);
+    expect(await reviewPayloads()).toEqual([]);
+    expect((await post(await linkPath(), 'APPROVED')).status).toBe(200);
+    expect(await reviewPayloads()).toMatchObject([{ iteration: 2, candidate_sha256: V2 }]);
   });
 
   test('does not decide again when the same candidate is put before a person again', async () => {
-    const { path, post, reviewed, suspend } = await openWaiting();
-    const used = await path();
+    const { linkPath, post, reviewPayloads, suspend } = await openWaiting();
+    const used = await linkPath();
     expect((await post(used, 'CHANGES_REQUESTED')).status).toBe(200);
     expect((await suspend(1, V1)).body.reason).toBe('SUSPENDED');
     expect((await post(used, 'APPROVED')).status).toBe(409);
-    expect(await reviewed()).toMatchObject([{ decision: 'CHANGES_REQUESTED' }]);
-    expect((await post(await path(), 'APPROVED')).status).toBe(200);
+    expect(await reviewPayloads()).toMatchObject([{ decision: 'CHANGES_REQUESTED' }]);
+    expect((await post(await linkPath(), 'APPROVED')).status).toBe(200);
   });
 
   test('that has expired decides nothing and says what to do', async () => {
-    const { served, path, post, reviewed } = await openWaiting();
+    const { served, linkPath, post, reviewPayloads } = await openWaiting();
     // Rounded to no time at all.
-    const at = await path({ valid_days: 1e-9 });
+    const at = await linkPath({ valid_days: 1e-9 });
     for (const reply of [await served.get(at), await post(at, 'APPROVED')])
       expect([reply.status, reply.body]).toEqual([410, expect.stringContaining('gen review link')]);
-    expect(await reviewed()).toEqual([]);
+    expect(await reviewPayloads()).toEqual([]);
   });
 
   test('is for a year at most', async () => {
-    const { link } = await openWaiting();
-    expect((await link('reviewer', { valid_days: 367 })).status).toBe(400);
-    expect((await link('reviewer', { valid_days: 366 })).status).toBe(200);
+    const { createLink } = await openWaiting();
+    expect((await createLink('reviewer', { valid_days: 367 })).status).toBe(400);
+    expect((await createLink('reviewer', { valid_days: 366 })).status).toBe(200);
   });
 
   test('that was changed in any place is not valid', async () => {
-    const { served, path, post, reviewed } = await openWaiting();
-    const at = await path();
+    const { served, linkPath, post, reviewPayloads } = await openWaiting();
+    const at = await linkPath();
     const token = at.split('token=')[1] as string;
     const [content = '', mac = ''] = token.slice(4).split('.');
     const fields = JSON.parse(Buffer.from(content, 'base64url').toString());
-    const canonical = (link: object) =>
+    const canonicalBase64url = (link: object) =>
       Buffer.from(JSON.stringify(Object.fromEntries(Object.entries(link).sort()))).toString('base64url');
-    expect(canonical(fields)).toBe(content);
+    expect(canonicalBase64url(fields)).toBe(content);
     for (const name of Object.keys(fields)) {
       const value = fields[name];
       const other = { ...fields, [name]: typeof value === 'number' ? value + 1 : `${value}c` };
-      const forged = `/reviews/link?token=rvl_${canonical(other)}.${mac}`;
+      const forged = `/reviews/link?token=rvl_${canonicalBase64url(other)}.${mac}`;
       expect([name, (await post(forged, 'APPROVED')).status]).toEqual([name, 404]);
       expect([name, (await served.get(forged)).status]).toEqual([name, 404]);
     }
     expect((await post('/reviews/link?token=', 'APPROVED')).status).toBe(404);
-    expect(await reviewed()).toEqual([]);
+    expect(await reviewPayloads()).toEqual([]);
   });
 
   test('of a server with another secret is not valid', async () => {
     const [one, other] = [await openWaiting(), await openWaiting()];
-    expect((await one.post(await other.path(), 'APPROVED')).status).toBe(404);
+    expect((await one.post(await other.linkPath(), 'APPROVED')).status).toBe(404);
   });
 
   test('refuses a decision that does not exist, and a comment that is too long', async () => {
-    const { path, post, reviewed } = await openWaiting();
-    const at = await path();
+    const { linkPath, post, reviewPayloads } = await openWaiting();
+    const at = await linkPath();
     expect((await post(at, 'PERHAPS')).status).toBe(400);
     expect((await post(at, 'APPROVED', 'x'.repeat(4001))).status).toBe(400);
     expect((await post(at, 'APPROVED', 'x'.repeat(70_000))).status).toBe(413);
-    expect(await reviewed()).toEqual([]);
+    expect(await reviewPayloads()).toEqual([]);
   });
 
   test('never puts its token into the access log', async () => {
     const lines: LogLine[] = [];
-    const { served, path, post } = await openWaiting(lines);
-    const at = await path();
+    const { served, linkPath, post } = await openWaiting(lines);
+    const at = await linkPath();
     await served.get(at);
     await post(at, 'APPROVED');
     expect(lines.map(({ route }) => route)).toEqual(
@@ -215,7 +215,7 @@ describe('a review link', () => {
 
 describe('an agent', () => {
   test('can neither review nor make a link, with its own key', async () => {
-    const { served, keys, link, reviewed } = await openWaiting();
+    const { served, keys, createLink, reviewPayloads } = await openWaiting();
     const review = { task_id: TASK, generation: 1, iteration: 1, candidate_sha256: V1 };
     const direct = await served.request(
       'POST',
@@ -231,14 +231,14 @@ describe('an agent', () => {
       keys.agent,
     );
     expect([other.status, other.body.code]).toEqual([403, 'FORBIDDEN']);
-    const made = await link('agent');
+    const made = await createLink('agent');
     expect([made.status, made.body.code]).toEqual([403, 'FORBIDDEN']);
-    expect(await reviewed()).toEqual([]);
+    expect(await reviewPayloads()).toEqual([]);
   });
 
   test('finds no link in what it may read', async () => {
-    const { served, keys, path } = await openWaiting();
-    await path();
+    const { served, keys, linkPath } = await openWaiting();
+    await linkPath();
     for (const read of [
       `${PROJECT_URL}/events`,
       '/api/review?project_id=shop',
@@ -263,9 +263,9 @@ convergence: {rule: all_required_checks_pass}
 `;
     const feature = `feature: ${feature_id}\ntitle: A\nvector_type: feature\nprofile: standard\nstatus: pending\n`;
     const project = { project_id: 'edges' };
-    const as = (key: Record<string, string>) => ({ ...key, 'x-genesis-tenant': 'acme' });
+    const withTenant = (key: Record<string, string>) => ({ ...key, 'x-genesis-tenant': 'acme' });
     const files = { [`graph/edges/${edge}.yml`]: file, [`features/active/${feature_id}.yml`]: feature };
-    const ready = await served.request('POST', '/api/init', { ...project, files }, as(keys.admin));
+    const ready = await served.request('POST', '/api/init', { ...project, files }, withTenant(keys.admin));
     expect(ready.body.success).toBe(true);
     const url = `${TENANT_URL}/projects/edges`;
     const by = { agent_id: 'alpha', session_id: 's1' };
@@ -284,12 +284,12 @@ convergence: {rule: all_required_checks_pass}
     const submitted = await served.request('POST', `${url}/results`, submission, keys.agent);
     expect([submitted.status, submitted.body.reason]).toEqual([202, 'ESCALATED']);
     const body = { ...project, feature_id, edge, reviewer: 'rita' };
-    const made = await served.request('POST', '/api/review/link', body, as(keys.reviewer));
+    const made = await served.request('POST', '/api/review/link', body, withTenant(keys.reviewer));
     const page = await served.get(made.body.path);
     expect(page.body).toContain('look: a person says &#60;b&#62;yes');
     expect(page.body).toContain('done: <span class="good">pass</span>');
     expect(page.body).not.toContain('<script');
-    const phase = async () =>
+    const taskPhase = async () =>
       (
         await served.request(
           'GET',
@@ -298,10 +298,10 @@ convergence: {rule: all_required_checks_pass}
           keys.agent,
         )
       ).body.phase;
-    expect(await phase()).toBe('OPEN');
+    expect(await taskPhase()).toBe('OPEN');
     const form = new URLSearchParams({ token: made.body.path.split('token=')[1], decision: 'APPROVED' });
     const decided = await served.request('POST', '/reviews/link', form.toString(), FORM);
     expect(decided.status).toBe(200);
-    expect(await phase()).toBe('COMPLETED');
+    expect(await taskPhase()).toBe('COMPLETED');
   });
 });

@@ -32,7 +32,7 @@ export interface IncomingRequest {
   /** The query with its question mark, or empty. */
   readonly search: string;
   readonly connection: RequestConnection;
-  /** The caller of a call that one of our own routes makes; it is authenticated, counted and logged already. */
+  /** The caller, if one of our own routes makes the call; it is already authenticated, counted and logged. */
   readonly principal?: Principal;
 }
 

@@ -19,11 +19,11 @@ beforeAll(async () => {
 });
 afterAll(() => served.remove());
 
-const renewal = ({ generation, ...handle }: Awaited<ReturnType<TestServer['claim']>>) => ({
+const renewalBody = ({ generation, ...handle }: Awaited<ReturnType<TestServer['claim']>>) => ({
   ...handle,
   expected_generation: generation,
 });
-const work = (task_id: string, session_id = 's1') => ({ task_id, agent_id: 'alpha', session_id });
+const claimFields = (task_id: string, session_id = 's1') => ({ task_id, agent_id: 'alpha', session_id });
 
 describe('plan', () => {
   const yaml = 'project: shop\ntracks:\n  A:\n    - id: A-001-x\n      description: first\n';
@@ -88,7 +88,7 @@ describe('plan', () => {
 describe('work', () => {
   test('is claimed, renewed, noted and submitted, and the task shows its result', async () => {
     const handle = await served.claim('A-001-x');
-    expect(await served.post(`${PROJECT_URL}/claims/renew`, renewal(handle))).toMatchObject({
+    expect(await served.post(`${PROJECT_URL}/claims/renew`, renewalBody(handle))).toMatchObject({
       status: 200,
       body: { success: true, reason: 'RENEWED' },
     });
@@ -113,12 +113,15 @@ describe('work', () => {
   });
 
   test('in a batch is answered in order, each item independently or all or nothing', async () => {
-    const claims = [work('A-002-x'), work('Q-009-none'), work('A-003-x')];
+    const claims = [claimFields('A-002-x'), claimFields('Q-009-none'), claimFields('A-003-x')];
     const reply = await served.post(`${PROJECT_URL}/claims/batch`, { claims });
     expect(reply.status).toBe(200);
     const reasons = reply.body.results.map((result: { reason: string }) => result.reason);
     expect(reasons).toEqual(['GRANTED', 'UNKNOWN_TASK', 'GRANTED']);
-    const atomic = { claims: [work('A-002-x', 's2'), work('A-004-x', 's2')], mode: 'all_or_nothing' };
+    const atomic = {
+      claims: [claimFields('A-002-x', 's2'), claimFields('A-004-x', 's2')],
+      mode: 'all_or_nothing',
+    };
     const none = await served.post(`${PROJECT_URL}/claims/batch`, atomic);
     expect(none.body.results.map((result: { success: boolean }) => result.success)).toEqual([false, false]);
 
@@ -126,7 +129,7 @@ describe('work', () => {
       ({ task_id, session_id, generation, id }) => ({ task_id, session_id, generation, claim_id: id }),
     );
     const renewed = await served.post(`${PROJECT_URL}/claims/renew/batch`, {
-      items: [...handles.map(renewal), {}],
+      items: [...handles.map(renewalBody), {}],
     });
     expect(renewed.body.results).toMatchObject([
       { reason: 'RENEWED' },
@@ -134,7 +137,9 @@ describe('work', () => {
       { status: 400, code: 'INVALID_REQUEST' },
     ]);
     const [first, second] = handles as [(typeof handles)[0], (typeof handles)[0]];
-    const released = await served.post(`${PROJECT_URL}/claims/release/batch`, { items: [renewal(first)] });
+    const released = await served.post(`${PROJECT_URL}/claims/release/batch`, {
+      items: [renewalBody(first)],
+    });
     expect(released.body.results).toMatchObject([{ reason: 'RELEASED' }]);
     const submitted = await served.post(`${PROJECT_URL}/results/batch`, {
       items: [
@@ -149,7 +154,7 @@ describe('work', () => {
   test('is released and claimed by next, with a briefing or with what it waits for', async () => {
     const handle = await served.claim('A-004-x');
     const released = await served.post(`${PROJECT_URL}/claims/release`, {
-      ...renewal(handle),
+      ...renewalBody(handle),
       reason: 'VOLUNTARY',
     });
     expect(released).toMatchObject({ status: 200, body: { success: true, reason: 'RELEASED' } });
@@ -165,7 +170,7 @@ describe('work', () => {
     const handle = await served.claim('B-001-x');
     const candidate_sha256 = 'a'.repeat(64);
     const suspended = await served.post(`${PROJECT_URL}/claims/suspend`, {
-      ...renewal(handle),
+      ...renewalBody(handle),
       iteration: 1,
       candidate_sha256,
     });
@@ -188,7 +193,7 @@ describe('work', () => {
     expect((await served.request('POST', '/reviews/link', 'token=none')).status).toBe(404);
     const decided = await served.post(`${PROJECT_URL}/reviews`, { ...review, decision: 'CHANGES_REQUESTED' });
     expect(decided).toMatchObject({ status: 200, body: { reason: 'CHANGES_REQUESTED' } });
-    const resumed = await served.post(`${PROJECT_URL}/claims/resume`, renewal(handle));
+    const resumed = await served.post(`${PROJECT_URL}/claims/resume`, renewalBody(handle));
     expect(resumed).toMatchObject({ status: 200, body: { reason: 'RESUMED' } });
   });
 
@@ -226,7 +231,7 @@ describe('work', () => {
       body: { reason: 'FORCED' },
     });
     expect(await operate('hold', 'C-001-x', 1)).toMatchObject({ status: 200, body: { readiness: 'held' } });
-    const held = await served.post(`${PROJECT_URL}/claims`, work('C-001-x'));
+    const held = await served.post(`${PROJECT_URL}/claims`, claimFields('C-001-x'));
     expect(held).toMatchObject({ status: 409, body: { reason: 'DENIED_HELD', hold_reason: 'because' } });
     expect(await operate('unhold', 'C-001-x', 1)).toMatchObject({
       status: 200,

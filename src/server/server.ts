@@ -119,7 +119,7 @@ interface ServerParts {
   readonly metrics: Metrics;
   readonly logs: ServerLogs;
   readonly stopping: AbortController;
-  /** What is opened after the coordinator; null until then. */
+  /** The parts that are opened after the coordinator; null until then. */
   readonly opened: { keys: KeyRing | null; listener: HttpListener | null };
 }
 

@@ -2,24 +2,29 @@ import { expect, test } from 'vitest';
 import { DEFAULT_LIMITS } from '../core/claims/policy.js';
 import { PROJECT_URL, TestServer } from './testing/test-server.js';
 
-const work = (task_id: string, more = {}) => ({ task_id, agent_id: 'alpha', session_id: 's1', ...more });
+const claimFields = (task_id: string, more = {}) => ({
+  task_id,
+  agent_id: 'alpha',
+  session_id: 's1',
+  ...more,
+});
 
 test('a refusal has its result as the body, and a status that depends on its reason', async () => {
   const limits = { ...DEFAULT_LIMITS, max_concurrent_claims: 1, max_result_size_bytes: 10 };
   const served = await TestServer.forTest({ limits });
   await served.plan('A-001-x', 'A-002-x');
-  const unknown = await served.post(`${PROJECT_URL}/claims`, work('Q-001-none'));
+  const unknown = await served.post(`${PROJECT_URL}/claims`, claimFields('Q-001-none'));
   expect(unknown).toMatchObject({
     status: 404,
     body: { success: false, reason: 'UNKNOWN_TASK', claim: null },
   });
   const handle = await served.claim('A-001-x');
-  const taken = await served.post(`${PROJECT_URL}/claims`, work('A-001-x', { session_id: 's2' }));
+  const taken = await served.post(`${PROJECT_URL}/claims`, claimFields('A-001-x', { session_id: 's2' }));
   expect(taken).toMatchObject({
     status: 409,
     body: { reason: 'DENIED_ACTIVE_CLAIM', current_holder: 'alpha' },
   });
-  const full = await served.post(`${PROJECT_URL}/claims`, work('A-002-x'));
+  const full = await served.post(`${PROJECT_URL}/claims`, claimFields('A-002-x'));
   expect(full).toMatchObject({
     status: 429,
     body: { reason: 'DENIED_LIMIT', limit: 'max_concurrent_claims' },
@@ -34,14 +39,17 @@ test('a refusal has its result as the body, and a status that depends on its rea
 test('a problem has a code, and repeats the id of its request', async () => {
   const served = await TestServer.forTest();
   await served.plan('A-001-x', 'A-002-x');
-  const request = work('A-001-x', { request_id: 'r1' });
+  const request = claimFields('A-001-x', { request_id: 'r1' });
   const granted = await served.post(`${PROJECT_URL}/claims`, request);
   const again = await served.post(`${PROJECT_URL}/claims`, request);
   expect([again.status, again.body]).toEqual([200, granted.body]);
   const other = await served.post(`${PROJECT_URL}/claims`, { ...request, task_id: 'A-002-x' });
   expect(other).toMatchObject({ status: 409, body: { code: 'IDEMPOTENCY_CONFLICT', request_id: 'r1' } });
   expect(other.headers.get('content-type')).toBe('application/problem+json');
-  const lease = await served.post(`${PROJECT_URL}/claims`, work('A-002-x', { lease_duration_seconds: 1 }));
+  const lease = await served.post(
+    `${PROJECT_URL}/claims`,
+    claimFields('A-002-x', { lease_duration_seconds: 1 }),
+  );
   expect(lease).toMatchObject({ status: 400, body: { code: 'INVALID_LEASE' } });
   const gone = await served.get(`${PROJECT_URL}/tasks/Q-001-none`);
   expect(gone).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } });

@@ -5,7 +5,7 @@ import { EventStreamClient } from './testing/event-stream-client.js';
 import { PROJECT_URL, TestServer } from './testing/test-server.js';
 
 /** Resolves when a `next` call has reached the coordinator. */
-function arrival({ coordinator }: RunningServer): Promise<void> {
+function claimArrival({ coordinator }: RunningServer): Promise<void> {
   return new Promise((resolve) => {
     const next = coordinator.claims.next.bind(coordinator.claims);
     coordinator.claims.next = (...args) => {
@@ -15,13 +15,13 @@ function arrival({ coordinator }: RunningServer): Promise<void> {
   });
 }
 
-const work = (task_id: string) => ({ task_id, agent_id: 'alpha', session_id: 's1' });
+const claimFields = (task_id: string) => ({ task_id, agent_id: 'alpha', session_id: 's1' });
 
 test('a stop answers the accepted requests, and a restarted server has their effects', async () => {
   const served = await TestServer.forTest();
   const ids = Array.from({ length: 50 }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-x`);
   await served.plan(...ids);
-  const claims = ids.map((id) => served.post(`${PROJECT_URL}/claims`, work(id)).catch(() => null));
+  const claims = ids.map((id) => served.post(`${PROJECT_URL}/claims`, claimFields(id)).catch(() => null));
   await Promise.race(claims);
   await served.running.stop();
   const answered = (await Promise.all(claims)).flatMap((reply) =>
@@ -43,7 +43,7 @@ test('a stop ends streams, closes idle connections, and answers clients that wai
   await listener.waitUntil(() => listener.positions.length > 1);
   const idle = connect(served.running.port, '127.0.0.1');
   await new Promise((resolve) => idle.once('connect', resolve));
-  const arrived = arrival(served.running);
+  const arrived = claimArrival(served.running);
   const waiting = served.requestOverSocket('POST', `${PROJECT_URL}/next`, {
     agent_id: 'beta',
     session_id: 's2',
@@ -61,7 +61,7 @@ test('grants no work to a client that disconnected while waiting', async () => {
   const served = await TestServer.forTest();
   await served.plan('A-001-x');
   const { generation, ...handle } = await served.claim('A-001-x');
-  const arrived = arrival(served.running);
+  const arrived = claimArrival(served.running);
   const asking = new AbortController();
   const waiting = fetch(`${served.url}${PROJECT_URL}/next`, {
     method: 'POST',

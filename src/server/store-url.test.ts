@@ -5,14 +5,14 @@ import { pathToFileURL } from 'node:url';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { openStoreUrl } from './store-url.js';
 
-const quiet = () => {};
+const ignoreWarnings = () => {};
 
 test('opens the same folder for every spelling of its file URL', async () => {
   const folder = await mkdtemp(join(tmpdir(), '100% store '));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const secrets = [];
   for (const url of [`file:${folder}`, `file:${folder}/.`, pathToFileURL(folder).href]) {
-    const { store } = await openStoreUrl(url, quiet);
+    const { store } = await openStoreUrl(url, ignoreWarnings);
     secrets.push((await store.meta()).secret);
     await store.close();
   }
@@ -20,10 +20,10 @@ test('opens the same folder for every spelling of its file URL', async () => {
 });
 
 test('opens memory: without durability, and refuses unknown URLs', async () => {
-  const { store } = await openStoreUrl('memory:', quiet);
+  const { store } = await openStoreUrl('memory:', ignoreWarnings);
   expect(store.capabilities.durable).toBe(false);
   for (const url of ['', 'file:', 'ftp://x', './folder']) {
-    await expect(openStoreUrl(url, quiet)).rejects.toThrow(/Pass file:/);
+    await expect(openStoreUrl(url, ignoreWarnings)).rejects.toThrow(/Pass file:/);
   }
 });
 
@@ -36,10 +36,10 @@ test('opens the store of a module, and asks for GENESIS_BLOBS if the store keeps
     file,
     `import { openMemoryStore } from '${memory}'; export const openStore = async () => openMemoryStore();`,
   );
-  await expect(openStoreUrl(`module:${file}`, quiet)).rejects.toThrow(
+  await expect(openStoreUrl(`module:${file}`, ignoreWarnings)).rejects.toThrow(
     /no member blobs.*GENESIS_BLOBS=file:/s,
   );
-  const { store } = await openStoreUrl(`module:${file}`, quiet, `file:${folder}/blobs`);
+  const { store } = await openStoreUrl(`module:${file}`, ignoreWarnings, `file:${folder}/blobs`);
   expect(store.capabilities.name).toBe('memory');
 });
 
@@ -48,7 +48,7 @@ test('refuses a module in a routes file, which another user may have written', a
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   await writeFile(join(folder, 'ran.mjs'), 'globalThis.ranFromRoutes = true;');
   await writeFile(join(folder, 'tenants.yml'), `default: module:${join(folder, 'ran.mjs')}\n`);
-  await expect(openStoreUrl(`routes:${join(folder, 'tenants.yml')}`, quiet)).rejects.toThrow(
+  await expect(openStoreUrl(`routes:${join(folder, 'tenants.yml')}`, ignoreWarnings)).rejects.toThrow(
     /must not name a module/,
   );
   expect('ranFromRoutes' in globalThis).toBe(false);

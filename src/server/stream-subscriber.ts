@@ -121,7 +121,7 @@ export class StreamSubscriber {
     this.controller.close();
   }
 
-  /** Ends at once. What is unsent is lost; the client resumes with its cursor. */
+  /** Ends at once. Unsent events are lost; the client resumes with its cursor. */
   destroy(): void {
     if (this.isEnded) return;
     this.markEnded();

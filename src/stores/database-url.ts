@@ -30,14 +30,14 @@ export function loginOf(url: URL, defaultPort: number) {
   if (url.hostname === '')
     throw new StoreRefused(`The store URL has no host. Expected ${url.protocol}//user@host:${defaultPort}/…`);
   return {
-    host: decoded(url.hostname.replace(/^\[(.*)\]$/, '$1')),
+    host: decodeUrlPart(url.hostname.replace(/^\[(.*)\]$/, '$1')),
     port: url.port === '' ? defaultPort : Number(url.port),
-    user: decoded(url.username),
-    password: decoded(url.password),
+    user: decodeUrlPart(url.username),
+    password: decodeUrlPart(url.password),
   };
 }
 
-export function decoded(text: string): string {
+export function decodeUrlPart(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -14,13 +14,13 @@ export interface Database {
 
 /** Kinds of databases by URL scheme. Each is loaded, with its driver, on first use. */
 const DATABASES: Readonly<Record<string, () => Promise<Database>>> = {
-  postgres: postgres,
-  postgresql: postgres,
-  mysql: mysql,
-  mariadb: mysql,
-  redis: redis,
-  rediss: redis,
-  dynamodb: dynamodb,
+  postgres: loadPostgres,
+  postgresql: loadPostgres,
+  mysql: loadMysql,
+  mariadb: loadMysql,
+  redis: loadRedis,
+  rediss: loadRedis,
+  dynamodb: loadDynamodb,
 };
 
 /** The database for a URL; null if the scheme is unknown. */
@@ -29,32 +29,32 @@ export async function databaseOf(url: string): Promise<Database | null> {
   return Object.hasOwn(DATABASES, scheme) ? ((await DATABASES[scheme]?.()) ?? null) : null;
 }
 
-const database = <Options>(
+const defineDatabase = <Options>(
   parse: (url: string) => Options,
   open: (options: Options) => Promise<DatabaseStore>,
   migrator: (options: Options) => Promise<Migrator>,
 ): Database => ({ open: async (url) => open(parse(url)), migrator: async (url) => migrator(parse(url)) });
 
-async function postgres(): Promise<Database> {
+async function loadPostgres(): Promise<Database> {
   const { openPostgresStore, openPostgresMigrator } = await import('./postgres/postgres-store.js');
   const { parsePostgresUrl } = await import('./postgres/options.js');
-  return database(parsePostgresUrl, openPostgresStore, openPostgresMigrator);
+  return defineDatabase(parsePostgresUrl, openPostgresStore, openPostgresMigrator);
 }
 
-async function mysql(): Promise<Database> {
+async function loadMysql(): Promise<Database> {
   const { openMysqlStore, openMysqlMigrator } = await import('./mysql/mysql-store.js');
   const { parseMysqlUrl } = await import('./mysql/options.js');
-  return database(parseMysqlUrl, openMysqlStore, openMysqlMigrator);
+  return defineDatabase(parseMysqlUrl, openMysqlStore, openMysqlMigrator);
 }
 
-async function redis(): Promise<Database> {
+async function loadRedis(): Promise<Database> {
   const { openRedisStore, openRedisMigrator } = await import('./redis/redis-store.js');
   const { parseRedisUrl } = await import('./redis/options.js');
-  return database(parseRedisUrl, openRedisStore, openRedisMigrator);
+  return defineDatabase(parseRedisUrl, openRedisStore, openRedisMigrator);
 }
 
-async function dynamodb(): Promise<Database> {
+async function loadDynamodb(): Promise<Database> {
   const { openDynamodbStore, openDynamodbMigrator } = await import('./dynamodb/dynamodb-store.js');
   const { parseDynamodbUrl } = await import('./dynamodb/options.js');
-  return database(parseDynamodbUrl, openDynamodbStore, openDynamodbMigrator);
+  return defineDatabase(parseDynamodbUrl, openDynamodbStore, openDynamodbMigrator);
 }

@@ -68,11 +68,11 @@ describe('the event index', () => {
 
   it('refuses a gap, and inconsistent parts', () => {
     expect(() => indexOf([]).add(2, eventOf('a'))).toThrow('is at 0 and cannot continue with 2');
-    const chain = (...owners: number[]) => ({ names: ['a'], owners: Int32Array.from(owners) });
+    const chainOf = (...owners: number[]) => ({ names: ['a'], owners: Int32Array.from(owners) });
     const times = Float64Array.of(0, 0);
-    const one = { subjects: chain(1), sessions: chain(1), times };
-    expect(() => EventIndex.fromState({ ...one, subjects: chain(1, 1) })).toThrow('differ in length');
-    expect(() => EventIndex.fromState({ ...one, subjects: chain(2) })).toThrow('refers to name 2 of 1');
+    const one = { subjects: chainOf(1), sessions: chainOf(1), times };
+    expect(() => EventIndex.fromState({ ...one, subjects: chainOf(1, 1) })).toThrow('differ in length');
+    expect(() => EventIndex.fromState({ ...one, subjects: chainOf(2) })).toThrow('refers to name 2 of 1');
     expect(() => EventIndex.fromState({ ...one, times: Float64Array.of() })).toThrow('0 spans of time for 1');
   });
 

@@ -6,24 +6,24 @@ const event = {
   ...eventOf({ tenant_id: 't', project_id: 'p' }, { timestamp: '2026-03-01T12:00:00.000Z' }),
   position: 5,
 };
-const matches = (query: object) => matcher({ after: 0, limit: 1, ...query })(event);
+const matchesQuery = (query: object) => matcher({ after: 0, limit: 1, ...query })(event);
 
 describe('matching an event', () => {
   it('compares times in any format', () => {
-    expect(matches({ since: '2026-03-01T12:00:00Z' })).toBe(true);
-    expect(matches({ since: '2026-03-01T13:00:00+01:00' })).toBe(true);
-    expect(matches({ since: '2026-03-01T13:00:00.001+01:00' })).toBe(false);
-    expect(matches({ since: '2026-03-01', until: '2026-03-02' })).toBe(true);
-    expect(matches({ until: '2026-03-01T12:00:00Z' })).toBe(false);
+    expect(matchesQuery({ since: '2026-03-01T12:00:00Z' })).toBe(true);
+    expect(matchesQuery({ since: '2026-03-01T13:00:00+01:00' })).toBe(true);
+    expect(matchesQuery({ since: '2026-03-01T13:00:00.001+01:00' })).toBe(false);
+    expect(matchesQuery({ since: '2026-03-01', until: '2026-03-02' })).toBe(true);
+    expect(matchesQuery({ until: '2026-03-01T12:00:00Z' })).toBe(false);
   });
 
   it('respects the bounds of positions', () => {
-    expect(matches({ after: 4, until_position: 5 })).toBe(true);
-    expect(matches({ after: 5 })).toBe(false);
-    expect(matches({ until_position: 4 })).toBe(false);
+    expect(matchesQuery({ after: 4, until_position: 5 })).toBe(true);
+    expect(matchesQuery({ after: 5 })).toBe(false);
+    expect(matchesQuery({ until_position: 4 })).toBe(false);
   });
 
   it('does not match an event without the field', () => {
-    expect(matches({ task_id: 'undefined' })).toBe(false);
+    expect(matchesQuery({ task_id: 'undefined' })).toBe(false);
   });
 });

@@ -104,7 +104,10 @@ export class RoutedStore implements Store {
     return held;
   }
 
-  /** Those of the default store, and of every store that can be reached, of the tenants with a route or used before. */
+  /**
+   * The tenants of the default store, and of every store that can be reached, of the tenants with a route or used
+   * before.
+   */
   async tenantIds(): Promise<string[]> {
     await this.openRouted();
     const lists = [this.tenantsAt(this.defaultUrl, this.defaultStore.tenantIds())];
@@ -143,7 +146,7 @@ export class RoutedStore implements Store {
     await this.defaultStore.close();
   }
 
-  /** Those that cannot be reached are left out. */
+  /** Stores that cannot be reached are left out. */
   private async openRouted(): Promise<void> {
     await Promise.allSettled(this.routedTenants.map((tenantId) => this.storeOf(tenantId)));
   }
@@ -159,7 +162,7 @@ export class RoutedStore implements Store {
   }
 }
 
-/** An unreachable store delays no other; what it has is found when it answers again. */
+/** An unreachable store does not delay the others; its projects are found when it responds again. */
 async function unlessUnavailable<T>(listing: Promise<T[]>): Promise<T[]> {
   try {
     return await listing;

@@ -7,7 +7,7 @@ export function assertWellFormed(transaction: Transaction): void {
   for (const looseEvent of transaction.loose_events) {
     assertProject(transaction, looseEvent);
     if (looseEvent.seq !== undefined)
-      malformed(transaction, `the loose event ${looseEvent.event_id} has a seq, but changes no head`);
+      throwMalformed(transaction, `the loose event ${looseEvent.event_id} has a seq, but changes no head`);
   }
   const { swaps, requests, permit_limits } = transaction;
   if (swaps.length > 1)
@@ -32,37 +32,43 @@ export function assertWellFormed(transaction: Transaction): void {
 
 function assertSwap(transaction: Transaction, { subject, expected_seq, head, events }: HeadSwap): void {
   if (!Number.isSafeInteger(expected_seq) || expected_seq < 0) {
-    malformed(transaction, `the expected seq ${expected_seq} of ${subject} is invalid`);
+    throwMalformed(transaction, `the expected seq ${expected_seq} of ${subject} is invalid`);
   }
-  if (events.length === 0) malformed(transaction, `the swap of ${subject} has no events`);
+  if (events.length === 0) throwMalformed(transaction, `the swap of ${subject} has no events`);
   if (head.subject !== subject)
-    malformed(transaction, `the swap of ${subject} has the head of ${head.subject}`);
+    throwMalformed(transaction, `the swap of ${subject} has the head of ${head.subject}`);
   if (head.seq !== expected_seq + events.length) {
-    malformed(transaction, `the head of ${subject} has seq ${head.seq}, not ${expected_seq + events.length}`);
+    throwMalformed(
+      transaction,
+      `the head of ${subject} has seq ${head.seq}, not ${expected_seq + events.length}`,
+    );
   }
   for (let index = 0; index < events.length; index += 1) {
     const event = events[index] as NewEvent;
     assertProject(transaction, event);
     if (event.subject !== subject || event.seq !== expected_seq + 1 + index) {
-      malformed(transaction, `event ${index} of ${subject} is event ${event.seq} of ${event.subject}`);
+      throwMalformed(transaction, `event ${index} of ${subject} is event ${event.seq} of ${event.subject}`);
     }
   }
 }
 
 function assertProject(transaction: Transaction, event: NewEvent): void {
   if (event.tenant_id !== transaction.tenant_id || event.project_id !== transaction.project_id) {
-    malformed(transaction, `the event ${event.event_id} belongs to ${event.tenant_id}/${event.project_id}`);
+    throwMalformed(
+      transaction,
+      `the event ${event.event_id} belongs to ${event.tenant_id}/${event.project_id}`,
+    );
   }
   if ('position' in event)
-    malformed(transaction, `the event ${event.event_id} has a position before its commit`);
+    throwMalformed(transaction, `the event ${event.event_id} has a position before its commit`);
 }
 
 function assertDistinct(transaction: Transaction, done: string, names: readonly string[]): void {
   if (new Set(names).size === names.length) return;
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  malformed(transaction, `${twice} is ${done} twice`);
+  throwMalformed(transaction, `${twice} is ${done} twice`);
 }
 
-function malformed(transaction: Transaction, why: string): never {
+function throwMalformed(transaction: Transaction, why: string): never {
   throw new Error(`Malformed transaction for ${transaction.tenant_id}/${transaction.project_id}: ${why}.`);
 }

@@ -78,18 +78,18 @@ function parsePackage(text: string): Readonly<Record<string, object | undefined>
 }
 
 function detectFromPyproject(text: string): DetectedTools {
-  const mentions = (tool: string): boolean => text.includes(tool);
+  const mentionsTool = (tool: string): boolean => text.includes(tool);
   const tools = usedTools([
     ['syntax_checker', 'python -m compileall -q .', true],
     ['test_runner', 'python -m unittest', true],
-    ['test_runner', 'pytest', mentions('pytest')],
-    ['coverage', 'pytest --cov', mentions('pytest-cov')],
-    ['linter', 'flake8', mentions('flake8')],
-    ['linter', 'ruff check .', mentions('ruff')],
-    ['formatter', 'ruff format --check .', mentions('ruff')],
-    ['formatter', 'black --check .', mentions('black')],
-    ['type_checker', 'pyright', mentions('pyright')],
-    ['type_checker', 'mypy .', mentions('mypy')],
+    ['test_runner', 'pytest', mentionsTool('pytest')],
+    ['coverage', 'pytest --cov', mentionsTool('pytest-cov')],
+    ['linter', 'flake8', mentionsTool('flake8')],
+    ['linter', 'ruff check .', mentionsTool('ruff')],
+    ['formatter', 'ruff format --check .', mentionsTool('ruff')],
+    ['formatter', 'black --check .', mentionsTool('black')],
+    ['type_checker', 'pyright', mentionsTool('pyright')],
+    ['type_checker', 'mypy .', mentionsTool('mypy')],
   ]);
   return { language: 'python', tools };
 }

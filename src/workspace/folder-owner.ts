@@ -27,7 +27,10 @@ export function findForeignPath(paths: readonly string[], env: ProcessEnvironmen
   return null;
 }
 
-/** The user who called sudo. Only root may trust the variable: any other process can have been given it by anyone. */
+/**
+ * The user who called sudo. Only root may trust the variable: another process may have got the variable from any
+ * source.
+ */
 function sudoUser(user: number, { SUDO_UID = '' }: ProcessEnvironment): number[] {
   return user === 0 && /^\d{1,10}$/.test(SUDO_UID) ? [Number(SUDO_UID)] : [];
 }

@@ -56,14 +56,14 @@ export async function moveForeignLogAside(workspace: Workspace): Promise<MovedFo
   if (await isForeign(workspace)) {
     await nodeDisk.makeFolder(folder);
     const kept = join(folder, `${await digestOf(log)}.jsonl`);
-    const move = async (from: string, to: string): Promise<void> => {
+    const moveFile = async (from: string, to: string): Promise<void> => {
       await nodeDisk.rename(from, to);
       await nodeDisk.syncFolder(folder);
       await nodeDisk.syncFolder(workspace.events);
     };
-    await move(log, kept);
+    await moveFile(log, kept);
     undo = async () => {
-      if ((await readStart(log, 1)).length === 0) await move(kept, log);
+      if ((await readStart(log, 1)).length === 0) await moveFile(kept, log);
     };
   }
   const names = (await nodeDisk.list(folder)).filter((name) => name.endsWith('.jsonl'));

@@ -5,7 +5,7 @@ const POLL_MS = 1000;
 
 /**
  * Imports the lines that other tools append to the log of a workspace, until the signal. Polling costs one look at the
- * size of a file. What fails is tried again: commands that need the log report what is wrong with it.
+ * size of a file. A failed import is tried again: commands that need the log report what is wrong with it.
  */
 export async function importForeignLines(
   { coordinator, key }: Pick<WorkspaceContext, 'coordinator' | 'key'>,

@@ -46,7 +46,7 @@ export async function readProjectKey(workspace: Workspace): Promise<ProjectKey> 
   return { tenant_id, project_id };
 }
 
-/** Also of a document with faults: what could be parsed. */
+/** For a document with faults, the part that could be parsed. */
 function plainValueOf(document: Document): unknown {
   try {
     return document.toJS();

@@ -16,15 +16,15 @@ async function workspaceWith(files: Readonly<Record<string, string>>): Promise<W
   return workspace;
 }
 
-const feature = (id: string): string => `feature: ${id}\ntitle: t\n`;
+const featureText = (id: string): string => `feature: ${id}\ntitle: t\n`;
 
 const namesOf = (texts: ReadonlyMap<string, string>) => [...texts.keys()].sort();
 
 it('follows links within the project, to files and to folders', async () => {
-  const workspace = await workspaceWith({ 'features/active/A.yml': feature('A') });
+  const workspace = await workspaceWith({ 'features/active/A.yml': featureText('A') });
   const shared = join(workspace.root, 'shared');
   await mkdir(join(shared, 'profiles'), { recursive: true });
-  await writeFile(join(shared, 'B.yml'), feature('B'));
+  await writeFile(join(shared, 'B.yml'), featureText('B'));
   await writeFile(join(shared, 'profiles', 'own.yml'), 'graph: {include: all}\n');
   await symlink(join(shared, 'B.yml'), workspace.path('features/active/B.yml'));
   await symlink('../shared/profiles', workspace.path('profiles'));
@@ -36,20 +36,20 @@ it('follows links within the project, to files and to folders', async () => {
 it('refuses by name links that leave the project, lead nowhere, back or into the log, and reads the rest', async () => {
   const elsewhere = await temporaryFolder();
   await mkdir(join(elsewhere, 'folder'));
-  await writeFile(join(elsewhere, 'X.yml'), feature('X'));
+  await writeFile(join(elsewhere, 'X.yml'), featureText('X'));
   const workspace = await workspaceWith({
-    'features/active/A.yml': feature('A'),
+    'features/active/A.yml': featureText('A'),
     'events/store.json': '{}',
   });
   await mkdir(workspace.path('graph'));
-  const link = (target: string, name: string) => symlink(target, workspace.path(name));
-  await link(join(elsewhere, 'X.yml'), 'features/active/X.yml');
-  await link(join(elsewhere, 'folder'), 'features/completed');
-  await link('nowhere.yml', 'features/active/N.yml');
-  await link('../../events/store.json', 'features/active/S.yml');
-  await link('..', 'graph/up');
+  const linkTo = (target: string, name: string) => symlink(target, workspace.path(name));
+  await linkTo(join(elsewhere, 'X.yml'), 'features/active/X.yml');
+  await linkTo(join(elsewhere, 'folder'), 'features/completed');
+  await linkTo('nowhere.yml', 'features/active/N.yml');
+  await linkTo('../../events/store.json', 'features/active/S.yml');
+  await linkTo('..', 'graph/up');
   // Not configuration, so it is not reported.
-  await link(join(elsewhere, 'X.yml'), 'notes.txt');
+  await linkTo(join(elsewhere, 'X.yml'), 'notes.txt');
   const { files, unreadable } = await readWorkspaceFiles(workspace);
   expect(namesOf(files)).toEqual(['features/active/A.yml']);
   expect(Object.fromEntries(unreadable)).toEqual({
@@ -63,8 +63,8 @@ it('refuses by name links that leave the project, lead nowhere, back or into the
 
 it('names a file that this user may not read, and reads the rest', async () => {
   const workspace = await workspaceWith({
-    'features/active/A.yml': feature('A'),
-    'features/active/B.yml': feature('B'),
+    'features/active/A.yml': featureText('A'),
+    'features/active/B.yml': featureText('B'),
   });
   // Root may read every file, so for root it is a link to itself.
   const isRoot = process.getuid?.() === 0;
@@ -72,7 +72,7 @@ it('names a file that this user may not read, and reads the rest', async () => {
     await mkdir(workspace.path('features/active/C.yml.d'));
     await symlink('C.yml', workspace.path('features/active/C.yml'));
   } else {
-    await writeFile(workspace.path('features/active/C.yml'), feature('C'), { mode: 0o000 });
+    await writeFile(workspace.path('features/active/C.yml'), featureText('C'), { mode: 0o000 });
     onTestFinished(() => chmod(workspace.path('features/active/C.yml'), 0o600));
   }
   const { files, unreadable } = await readWorkspaceFiles(workspace);
@@ -81,7 +81,7 @@ it('names a file that this user may not read, and reads the rest', async () => {
 });
 
 it('an unreadable feature is left out; an unreadable topology is not replaced by the built-in one', () => {
-  const files = new Map([['features/active/A.yml', feature('A')]]);
+  const files = new Map([['features/active/A.yml', featureText('A')]]);
   const parsed = parseMethodology(files, new Map([['features/active/B.yml', 'Why.']]));
   expect(parsed).toMatchObject({ ok: true, faults: [{ file: 'features/active/B.yml', message: 'Why.' }] });
   expect(parsed.ok && parsed.features.map(({ feature_id }) => feature_id)).toEqual(['A']);

@@ -69,18 +69,18 @@ interface FoundConfiguration {
 
 async function findConfiguration(workspace: Workspace): Promise<FoundConfiguration> {
   const found: FoundConfiguration = { names: [], unreadable: new Map() };
-  const walk = async (within: string, depth: number): Promise<void> => {
+  const walkFolder = async (within: string, depth: number): Promise<void> => {
     if (depth > DEPTH_MAX) throw sizeLimitError(workspace);
     for (const entry of await entriesOf(workspace, within, found)) {
       const name = within === '' ? entry.name : `${within}/${entry.name}`;
       if (entry.name.startsWith('.') || SKIPPED_FOLDERS.has(name)) continue;
       const kind = entry.isSymbolicLink() ? kindOfLink(workspace, name, found) : kindOf(entry);
-      if (kind === 'folder') await walk(name, depth + 1);
+      if (kind === 'folder') await walkFolder(name, depth + 1);
       else if (kind === 'file' && YAML.test(entry.name)) found.names.push(name);
       if (found.names.length > FILES_MAX) throw sizeLimitError(workspace);
     }
   };
-  await walk('', 1);
+  await walkFolder('', 1);
   return found;
 }
 

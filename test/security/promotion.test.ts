@@ -165,7 +165,7 @@ describe('a closed folder', () => {
     await draftsHarness.writeShared('.gitignore', '.ai-workspace/\n');
     git(draftsHarness.root, 'add', '.');
     git(draftsHarness.root, 'commit', '--quiet', '-m', 'start');
-    await writeFile(draftsHarness.path('coordination.yml'), 'isolation: worktree\n');
+    await writeFile(draftsHarness.workspacePath('coordination.yml'), 'isolation: worktree\n');
     const grant = { ...ALPHA, generation: 1 };
     const isolation = await createGrantFolders(draftsHarness, grant);
     if (!('work' in isolation)) throw new Error(isolation.says);

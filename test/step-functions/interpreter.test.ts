@@ -4,7 +4,7 @@ import type { StateMachine } from '../../src/core/engine/asl.js';
 import { MachineError } from '../../src/engine/interpreter/machine-error.js';
 import { type MachineOutcome, runMachine, WAIT_FOR_TOKEN } from '../../src/engine/interpreter/run-machine.js';
 import {
-  failing,
+  failingTask,
   functionArn,
   machineOf,
   ScriptedHost,
@@ -146,8 +146,8 @@ else {
         server.functions.add('silent', () => new Promise(() => {}));
         server.functions.add('silent-review', async () => ({ result: null }));
         const host = new ScriptedHost({
-          silent: failing(['States.Timeout']),
-          'silent-review': failing(['States.Timeout']),
+          silent: failingTask(['States.Timeout']),
+          'silent-review': failingTask(['States.Timeout']),
         });
         const timedOut = {
           status: 'SUCCEEDED',

@@ -10,7 +10,7 @@ import { type BenchTask, plannedTasks } from './plan.js';
 const TASKS_PER_SECOND = 8_000;
 
 /** Claims a batch and submits its results, one batch after another, as the job queues are run in batches. */
-export async function batchedJobs(options: LoadOptions) {
+export async function measureBatchedJobs(options: LoadOptions) {
   const tasks = await plannedTasks(options.url, tasksFor(options, TASKS_PER_SECOND));
   const replies = new FleetReplies();
   const agents = Array.from(

@@ -22,7 +22,7 @@ export interface BatchRun {
 }
 
 /** Sends batches of claims, then batches of results for them; all batch sizes run on the same warm server. */
-export async function batched({ url, pid, agents, seconds, batch }: BatchedLoadOptions) {
+export async function measureBatched({ url, pid, agents, seconds, batch }: BatchedLoadOptions) {
   const warming = await plannedTasks(url, TASKS_PER_SECOND * WARM_UP_SECONDS, 'warm-up');
   const replies = new FleetReplies();
   const crew = { url, pid, agents, replies };
@@ -124,7 +124,7 @@ async function driveBatches<Item>(
   let items = 0;
   const cpuSince = countCpu(pid);
   const beganMs = performance.now();
-  const drain = async (connection: Connection): Promise<void> => {
+  const sendRemainingBatches = async (connection: Connection): Promise<void> => {
     while (next < batches.length) {
       const batchIndex = next++;
       const batch = batches[batchIndex]!;
@@ -134,7 +134,7 @@ async function driveBatches<Item>(
       items += batch.length;
     }
   };
-  await Promise.all(connections.map(drain));
+  await Promise.all(connections.map(sendRemainingBatches));
   return {
     seconds: (performance.now() - beganMs) / 1000,
     jobs: items,

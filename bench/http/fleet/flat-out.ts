@@ -10,7 +10,7 @@ import { plannedTasks } from './plan.js';
 const TASKS_PER_SECOND = 6_000;
 
 /** Every agent claims and completes one task after another, as fast as it gets replies. */
-export async function flatOut(options: LoadOptions) {
+export async function measureFlatOut(options: LoadOptions) {
   const { url, tokens } = options;
   const tasks = await plannedTasks(url, tasksFor(options, TASKS_PER_SECOND), 'project', tokens[0]);
   const replies = new FleetReplies();
@@ -42,7 +42,7 @@ export async function runFlatOut<Work>(
   let nextWork = 0;
   const measuredFromMs = performance.now() + WARM_UP_SECONDS * 1000;
   const untilMs = measuredFromMs + seconds * 1000;
-  const oneAgent = async (agent: FlatOutAgent<Work>): Promise<void> => {
+  const runAgent = async (agent: FlatOutAgent<Work>): Promise<void> => {
     while (performance.now() < untilMs && nextWork < work.length) {
       const startedMs = performance.now();
       await agent.claim(work[nextWork++]!);
@@ -53,7 +53,7 @@ export async function runFlatOut<Work>(
       if (takenMs >= measuredFromMs) tookMs.submit.push(performance.now() - takenMs);
     }
   };
-  const working = agents.map(oneAgent);
+  const working = agents.map(runAgent);
   await sleep(WARM_UP_SECONDS * 1000);
   const cpuSince = countCpu(pid);
   const engineCpuSince = engine_pid === undefined ? () => null : countCpu(engine_pid);

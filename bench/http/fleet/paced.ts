@@ -28,7 +28,7 @@ const CONTESTED_EVERY = 5;
  * Open-loop load: requests are sent when they are due, whether or not the server keeps up. Each agent has a turn every
  * agents/rate seconds, and latency counts from that turn.
  */
-export async function paced({ url, pid, agents: count, rate, seconds }: LoadOptions) {
+export async function measurePaced({ url, pid, agents: count, rate, seconds }: LoadOptions) {
   const totalSeconds = WARM_UP_SECONDS + seconds;
   const tasks = await plannedTasks(url, Math.ceil((rate * totalSeconds) / OPERATIONS_PER_TASK) + 2 * count);
   const replies = new FleetReplies();
@@ -36,7 +36,7 @@ export async function paced({ url, pid, agents: count, rate, seconds }: LoadOpti
   const tookMs: Record<AgentOperation, number[]> = { claim: [], renew: [], submit: [] };
   let nextTask = 0;
   const recentChoices = new Map<number, BenchTask>();
-  const choose = (agent: number, turn: number): BenchTask => {
+  const chooseTask = (agent: number, turn: number): BenchTask => {
     const neighboursChoice = recentChoices.get(agent ^ 1);
     recentChoices.delete(agent ^ 1);
     if (turn % CONTESTED_EVERY === 0 && neighboursChoice !== undefined) return neighboursChoice;
@@ -46,18 +46,18 @@ export async function paced({ url, pid, agents: count, rate, seconds }: LoadOpti
   };
   const beganMs = performance.now();
   const measuredFromMs = beganMs + WARM_UP_SECONDS * 1000;
-  const oneAgent = async (agent: BenchAgent, index: number): Promise<void> => {
+  const runAgent = async (agent: BenchAgent, index: number): Promise<void> => {
     for (let turn = 0; ; turn += 1) {
       const dueMs = beganMs + ((turn * count + index) * 1000) / rate;
       if (dueMs >= beganMs + totalSeconds * 1000) return;
       const earlyMs = dueMs - performance.now();
       if (earlyMs > 0) await sleep(Math.ceil(earlyMs));
       const operation = agent.next;
-      await (operation === 'claim' ? agent.claim(choose(index, turn)) : agent[operation]());
+      await (operation === 'claim' ? agent.claim(chooseTask(index, turn)) : agent[operation]());
       if (dueMs >= measuredFromMs) tookMs[operation].push(performance.now() - dueMs);
     }
   };
-  const working = agents.map(oneAgent);
+  const working = agents.map(runAgent);
   await sleep(WARM_UP_SECONDS * 1000);
   const cpuSince = countCpu(pid);
   await Promise.all(working);

@@ -14,7 +14,7 @@ interface SdkLoadOptions extends LoadOptions {
 }
 
 /** The same load as flat out, through the client of the package: agents of one process share requests. */
-export async function sdk(options: SdkLoadOptions) {
+export async function measureSdk(options: SdkLoadOptions) {
   const { Genesis } = await import(pathToFileURL(`${options.dist}/client/index.js`).href);
   const clientByProject = new Map<string, Genesis>();
   const clientOf = (project: string): Genesis => {

@@ -5,9 +5,9 @@ import {
   jobsFor,
   type QueueLoad,
   resultOf,
+  runAfterWarmUp,
   takeAndComplete,
   timeUp,
-  warmed,
 } from './load.js';
 
 const NAME = 'bench';
@@ -17,7 +17,7 @@ const WORKERS = 4;
  * Measures BullMQ with one job per agent and call, as in our runs, with one worker that runs many jobs at a time, and with
  * several such workers, which its documentation recommends.
  */
-export async function bullmq(
+export async function measureBullmq(
   load: QueueLoad,
 ): Promise<Record<'agents' | 'worker' | 'workers', RunMeasurement>> {
   const connection = { host: '127.0.0.1', port: load.port, maxRetriesPerRequest: null };
@@ -26,7 +26,7 @@ export async function bullmq(
   const agents = await byAgents(connection, load);
   await enqueue(queue, jobsFor(load, 'worker'));
   const byWorkersOf = (count: number) =>
-    warmed(load, async (load) => byWorkers(connection, load, count, await queue.getWaitingCount()));
+    runAfterWarmUp(load, async (load) => byWorkers(connection, load, count, await queue.getWaitingCount()));
   const worker = await byWorkersOf(1);
   await enqueue(queue, jobsFor(load, 'worker'));
   const workers = await byWorkersOf(WORKERS);
@@ -47,7 +47,7 @@ async function enqueue(queue: Queue, count: number): Promise<void> {
 async function byAgents(connection: object, load: QueueLoad): Promise<RunMeasurement> {
   const taker = new Worker(NAME, null, { connection });
   await taker.waitUntilReady();
-  const measured = await warmed(load, (load) =>
+  const measured = await runAfterWarmUp(load, (load) =>
     takeAndComplete<Job>(
       load,
       async (agent) => (await taker.getNextJob(`token-${agent}`, { block: false })) ?? undefined,

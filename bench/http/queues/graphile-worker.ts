@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { Logger, run, runMigrations, type WorkerEvents } from 'graphile-worker';
 import pg from 'pg';
 import { type RunMeasurement, summarizeLatencies } from '../measurement.js';
-import { jobsFor, POOL_CONNECTIONS, type QueueLoad, timeUp, warmed } from './load.js';
+import { jobsFor, POOL_CONNECTIONS, type QueueLoad, runAfterWarmUp, timeUp } from './load.js';
 
 const NAME = 'bench';
 const logger = new Logger(() => () => {});
@@ -20,23 +20,23 @@ const DOCUMENTED_CONNECTIONS = 25;
  * Measures its workers with one job at a time each, with the local queue and batched completion that it recommends, and
  * with the settings that its documentation publishes figures for.
  */
-export async function graphileWorker(
+export async function measureGraphileWorker(
   load: QueueLoad,
 ): Promise<Record<'workers' | 'batches' | 'documented', RunMeasurement>> {
   const pgPool = newPool(load, POOL_CONNECTIONS);
   await runMigrations({ pgPool, logger });
   const concurrentJobs = load.agents;
   await enqueue(pgPool, jobsFor(load, 'one'));
-  const workers = await warmed(load, (load) => runFor(load, pgPool, { concurrentJobs }));
+  const workers = await runAfterWarmUp(load, (load) => runFor(load, pgPool, { concurrentJobs }));
   await enqueue(pgPool, jobsFor(load, 'batch'));
   const localQueue = { size: load.agents + 1 };
-  const batches = await warmed(load, (load) =>
+  const batches = await runAfterWarmUp(load, (load) =>
     runFor(load, pgPool, { concurrentJobs, localQueue, completeJobBatchDelay: 0 }),
   );
   await pgPool.end();
   const documentedPool = newPool(load, DOCUMENTED_CONNECTIONS);
   await enqueue(documentedPool, jobsFor(load, 'batch'));
-  const documented = await warmed(load, (load) => runFor(load, documentedPool, DOCUMENTED));
+  const documented = await runAfterWarmUp(load, (load) => runFor(load, documentedPool, DOCUMENTED));
   await documentedPool.end();
   return { workers, batches, documented };
 }

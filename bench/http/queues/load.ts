@@ -33,7 +33,7 @@ export const BATCHES_IN_FLIGHT = 2;
 export const resultOf = (agent: number): object => ({ summary: 'done', by: agent });
 
 /** Runs briefly, and then for the time of the measurement, with the CPU time of the database. */
-export async function warmed(
+export async function runAfterWarmUp(
   load: QueueLoad,
   run: (load: QueueLoad) => Promise<RunMeasurement>,
 ): Promise<RunMeasurement> {
@@ -54,7 +54,7 @@ export async function takeAndComplete<Job>(
   const completeMs: number[] = [];
   let jobs = 0;
   const beganMs = performance.now();
-  const oneAgent = async (_: unknown, agent: number): Promise<void> => {
+  const runAgent = async (_: unknown, agent: number): Promise<void> => {
     while (performance.now() < beganMs + seconds * 1000) {
       const startedMs = performance.now();
       const job = await take(agent);
@@ -66,7 +66,7 @@ export async function takeAndComplete<Job>(
       jobs += jobsOf(job);
     }
   };
-  await Promise.all(Array.from({ length: agents }, oneAgent));
+  await Promise.all(Array.from({ length: agents }, runAgent));
   return {
     seconds: (performance.now() - beganMs) / 1000,
     jobs,

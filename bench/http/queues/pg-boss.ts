@@ -7,10 +7,10 @@ import {
   POOL_CONNECTIONS,
   type QueueLoad,
   resultOf,
+  runAfterWarmUp,
   secondsWithWarmUp,
   takeAndComplete,
   timeUp,
-  warmed,
 } from './load.js';
 
 /** A worker polls at most twice a second, so that several are needed to keep the database busy. */
@@ -25,7 +25,7 @@ const JOBS_WAITING_PER_SECOND = { agents: 500, batches: 5_000, workers: 5_000 } 
 type PgBossRun = keyof typeof JOBS_WAITING_PER_SECOND;
 
 /** Measures pg-boss with one job per agent and call, with batches that a program fetches, and with its own workers. */
-export async function pgBoss(load: QueueLoad): Promise<Record<PgBossRun, RunMeasurement>> {
+export async function measurePgBoss(load: QueueLoad): Promise<Record<PgBossRun, RunMeasurement>> {
   const boss = new PgBoss({
     ...{ host: '127.0.0.1', port: load.port, user: 'postgres', database: 'postgres' },
     ...{ max: POOL_CONNECTIONS, supervise: false, schedule: false },
@@ -36,10 +36,10 @@ export async function pgBoss(load: QueueLoad): Promise<Record<PgBossRun, RunMeas
     queue: PgBossRun,
     run: (boss: PgBoss, queue: string, load: QueueLoad) => Promise<RunMeasurement>,
   ): Promise<RunMeasurement> => {
-    // A queue has a table of its own, so that the runs do not slow each other down.
+    // Each queue has its own table, so that the runs do not slow each other down.
     await boss.createQueue(queue);
     await enqueue(boss, queue, JOBS_WAITING_PER_SECOND[queue] * secondsWithWarmUp(load));
-    return warmed(load, (load) => run(boss, queue, load));
+    return runAfterWarmUp(load, (load) => run(boss, queue, load));
   };
   const agents = await runIn('agents', byAgents);
   const batches = await runIn('batches', byBatches);
@@ -87,11 +87,11 @@ async function byWorkers(boss: PgBoss, queue: string, { seconds }: QueueLoad): P
   const beganMs = performance.now();
   let started = 0;
   const emptied = new Promise<void>((resolve) => {
-    const work = async (jobs: readonly unknown[]): Promise<void> => {
+    const countJobs = async (jobs: readonly unknown[]): Promise<void> => {
       started += jobs.length;
       if (started >= waiting) resolve();
     };
-    for (let worker = 0; worker < WORKERS; worker += 1) void boss.work(queue, settings, work);
+    for (let worker = 0; worker < WORKERS; worker += 1) void boss.work(queue, settings, countJobs);
   });
   await timeUp(seconds, emptied);
   const jobs = (await completedJobs(boss, queue)) - before;

@@ -26,12 +26,12 @@ export async function startRedis(): Promise<PrivateServer | null> {
   const durable = ['--save', '', '--appendonly', 'yes', '--appendfsync', 'always'];
   const address = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir];
   const child = spawn('redis-server', [...address, ...durable], { stdio: 'ignore' });
-  await answers(port, child);
+  await waitUntilAnswering(port, child);
   return {
     port,
     pid: child.pid as number,
     version: `Redis ${/v=([\d.]+)/.exec(version.stdout)?.[1]}`,
-    stop: () => stopped(child, 'SIGTERM', dir),
+    stop: () => stopServer(child, 'SIGTERM', dir),
   };
 }
 
@@ -62,10 +62,10 @@ export async function startPostgres(): Promise<PrivateServer | null> {
       stdio: 'ignore',
     },
   );
-  await answers(port, child);
+  await waitUntilAnswering(port, child);
   const { stdout } = await run(join(bin, 'postgres'), ['--version']);
   const version = `PostgreSQL ${/[\d.]+/.exec(stdout)?.[0]}`;
-  return { port, pid: child.pid as number, version, stop: () => stopped(child, 'SIGINT', dir) };
+  return { port, pid: child.pid as number, version, stop: () => stopServer(child, 'SIGINT', dir) };
 }
 
 /** Debian keeps the binaries outside the PATH, in one folder per version. */
@@ -85,8 +85,8 @@ async function postgresFolder(): Promise<string | null> {
 /** PostgreSQL refuses to run as root, so then it runs as the user postgres. */
 async function ownerOf(dir: string): Promise<{ uid?: number; gid?: number }> {
   if (process.getuid?.() !== 0) return {};
-  const id = async (flag: string) => Number((await run('id', [flag, 'postgres'])).stdout);
-  const owner = { uid: await id('-u'), gid: await id('-g') };
+  const posixId = async (flag: string) => Number((await run('id', [flag, 'postgres'])).stdout);
+  const owner = { uid: await posixId('-u'), gid: await posixId('-g') };
   await chown(dir, owner.uid, owner.gid);
   return owner;
 }
@@ -99,7 +99,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-async function answers(port: number, child: ChildProcess): Promise<void> {
+async function waitUntilAnswering(port: number, child: ChildProcess): Promise<void> {
   const deadlineMs = performance.now() + 20_000;
   while (performance.now() < deadlineMs && child.exitCode === null) {
     const socket = connect(port, '127.0.0.1');
@@ -115,7 +115,7 @@ async function answers(port: number, child: ChildProcess): Promise<void> {
   throw new Error(`${child.spawnfile} did not start`);
 }
 
-async function stopped(child: ChildProcess, signal: NodeJS.Signals, dir: string): Promise<void> {
+async function stopServer(child: ChildProcess, signal: NodeJS.Signals, dir: string): Promise<void> {
   const ended = once(child, 'exit');
   child.kill(signal);
   await ended;

@@ -19,7 +19,7 @@ export function useCommand(): CommandRunner {
     const found = await send().then(refusalOf, refusalOfError);
     setRefusal(found);
     setBusy(false);
-    // What was refused has often changed meanwhile.
+    // After a refusal the data is read again: often it has changed meanwhile.
     void client.invalidateQueries({ predicate: ({ meta }) => meta?.isFixed !== true });
     return found === null;
   };

@@ -5,7 +5,7 @@ import { UntrustedText } from './untrusted-text.js';
 /** Who uses the page. Without its key, the page asks for another. */
 export function CallerMark() {
   const { data } = useWhoami();
-  const forget = () => {
+  const forgetKeyAndReload = () => {
     forgetKey();
     location.reload();
   };
@@ -17,7 +17,7 @@ export function CallerMark() {
         </span>
       )}
       {readKey() === null || data?.name === null ? null : (
-        <button type="button" className="plain" onClick={forget}>
+        <button type="button" className="plain" onClick={forgetKeyAndReload}>
           Change key
         </button>
       )}

@@ -2,7 +2,7 @@ import { useLive } from '../live/live.js';
 import { useClock } from '../live/use-clock.js';
 import { durationText } from '../model/duration.js';
 
-/** Whether what is shown is live. */
+/** Shows whether the page is live. */
 export function ConnectionMark() {
   const { connection } = useLive();
   const nowMs = useClock();

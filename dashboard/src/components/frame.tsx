@@ -67,12 +67,12 @@ function ViewLink({ path, name, count }: { path: string; name: string; count: nu
 function ThemeButton() {
   const [theme, setTheme] = useState(readTheme);
   const other = theme === 'dark' ? 'light' : 'dark';
-  const choose = () => {
+  const switchTheme = () => {
     chooseTheme(other);
     setTheme(other);
   };
   return (
-    <button type="button" className="plain" onClick={choose} aria-label={`Use the ${other} theme`}>
+    <button type="button" className="plain" onClick={switchTheme} aria-label={`Use the ${other} theme`}>
       {theme === 'dark' ? '☀' : '☾'}
     </button>
   );

@@ -11,10 +11,10 @@ export const removeDraft = (key: string): void => sessionStorage.removeItem(PREF
 export function useDraft(key: string): readonly [text: string, change: (text: string) => void] {
   const [draft, setDraft] = useState({ key, text: sessionStorage.getItem(PREFIX + key) ?? '' });
   const text = draft.key === key ? draft.text : (sessionStorage.getItem(PREFIX + key) ?? '');
-  const change = (changed: string) => {
+  const changeDraft = (changed: string) => {
     if (changed === '') sessionStorage.removeItem(PREFIX + key);
     else sessionStorage.setItem(PREFIX + key, changed);
     setDraft({ key, text: changed });
   };
-  return [text, change];
+  return [text, changeDraft];
 }

@@ -18,7 +18,7 @@ function withKey(request: SentRequest): SentRequest {
   return request;
 }
 
-function show(theme: Theme): void {
+function showTheme(theme: Theme): void {
   applyTheme(theme);
   document.documentElement.classList.toggle('dark-mode', theme === 'dark');
   const button = document.getElementById('theme') as HTMLButtonElement;
@@ -27,11 +27,11 @@ function show(theme: Theme): void {
   button.ariaLabel = `Use the ${other} theme`;
   button.onclick = () => {
     chooseTheme(other);
-    show(other);
+    showTheme(other);
   };
 }
 
-show(readTheme());
+showTheme(readTheme());
 SwaggerUI({
   domNode: document.getElementById('reference'),
   url: '/openapi.json',

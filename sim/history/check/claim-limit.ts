@@ -32,7 +32,7 @@ export class ClaimLimitCheck {
   check(clock: ObservedStoreClock): HistoryViolation[] {
     const found: HistoryViolation[] = [];
     for (let logIndex = 1; logIndex <= this.timeline.events.length; logIndex += 1) {
-      const event = this.timeline.at(logIndex);
+      const event = this.timeline.eventAt(logIndex);
       if (claimEventKindOf(event.event_type) !== 'granted') continue;
       const byMs = clock.atMost(this.timeline.latestMs[logIndex] as number);
       if ((this.overUntilMs[logIndex] as number) <= byMs) continue;

@@ -19,9 +19,9 @@ const EFFECT_KINDS: ReadonlySet<ClaimEventKind | undefined> = new Set(Object.val
 /** Which call caused which event, and which call first confirmed it. */
 export interface CallEffects {
   readonly violations: readonly HistoryViolation[];
-  /** For an event: the first call that may have caused it. It did not happen before that call was invoked. */
+  /** For an event: the first call that may have caused it. The event did not happen before that call was invoked. */
   readonly causedBy: ReadonlyMap<EventEnvelope, RecordedCall>;
-  /** For an event: the first call that confirmed it. It had happened when that call returned. */
+  /** For an event: the first call that confirmed it. The event had happened when that call returned. */
   readonly acknowledgedBy: ReadonlyMap<EventEnvelope, RecordedCall>;
   readonly byRequest: ReadonlyMap<string, readonly EventEnvelope[]>;
 }
@@ -65,12 +65,12 @@ class EffectMatcher implements CallEffects {
         const [first] = possible;
         if (first !== undefined) this.causedBy.set(effect, first);
         if (calls[0] === undefined || !matchesRequest(effect, calls[0].request)) {
-          this.report('UNASKED', `${describeEvent(effect)} matches no request`, calls, [effect]);
+          this.reportViolation('UNASKED', `${describeEvent(effect)} matches no request`, calls, [effect]);
         }
       }
       if (calls.length > 0 && possible.length === 0) {
         const names = effects.map(describeEvent).join(' and ');
-        this.report(
+        this.reportViolation(
           'DONE_ALL_THE_SAME',
           `the log has ${names}, but no call of its request can have caused it`,
           calls,
@@ -80,7 +80,12 @@ class EffectMatcher implements CallEffects {
       // A renewal takes effect on each arrival; any other request takes effect only once.
       const effectsMax = calls[0]?.request.operation === 'renew' ? Math.max(possible.length, 1) : 1;
       if (calls.length > 0 && effects.length > effectsMax) {
-        this.report('DOUBLED', `request ${requestId} took effect ${effects.length} times`, calls, effects);
+        this.reportViolation(
+          'DOUBLED',
+          `request ${requestId} took effect ${effects.length} times`,
+          calls,
+          effects,
+        );
       }
     }
   }
@@ -95,7 +100,9 @@ class EffectMatcher implements CallEffects {
           call.request.operation === 'renew' ? takeMatchingRenewal(renewals, call) : this.effectFor(call);
         if (effect !== undefined) this.checkReply(call, effect);
         else if (durable) {
-          this.report('LOST', `${call.request.operation} was confirmed but is not in the log`, [call]);
+          this.reportViolation('LOST', `${call.request.operation} was confirmed but is not in the log`, [
+            call,
+          ]);
         }
       }
     }
@@ -116,14 +123,19 @@ class EffectMatcher implements CallEffects {
   }
 
   private checkReply(call: RecordedCall, effect: EventEnvelope): void {
-    const mismatch = difference(call, effect);
+    const mismatch = differenceBetween(call, effect);
     if (mismatch !== null)
-      this.report('TOLD_WRONG', `${mismatch}; the log has ${describeEvent(effect)}`, [call], [effect]);
+      this.reportViolation(
+        'TOLD_WRONG',
+        `${mismatch}; the log has ${describeEvent(effect)}`,
+        [call],
+        [effect],
+      );
     const first = this.acknowledgedBy.get(effect);
     if (first === undefined || call.returned_ms < first.returned_ms) this.acknowledgedBy.set(effect, call);
   }
 
-  private report(
+  private reportViolation(
     rule: HistoryViolation['rule'],
     message: string,
     calls: readonly RecordedCall[],
@@ -156,7 +168,7 @@ const matchesRequest = (event: EventEnvelope, request: HistoryRequest): boolean 
   (request.generation === null || event.generation === request.generation) &&
   (request.sha256 === null || event.payload.result_sha256 === request.sha256);
 
-function difference({ request, answer }: RecordedCall, event: EventEnvelope): string | null {
+function differenceBetween({ request, answer }: RecordedCall, event: EventEnvelope): string | null {
   if (answer.kind !== 'ok') return null;
   const { reply_fields } = answer;
   if (event.session_id !== request.session_id) return `the reply went to session ${request.session_id}`;

@@ -44,12 +44,12 @@ export class LogTimeline {
     }
     for (let logIndex = events.length; logIndex > 0; logIndex -= 1) {
       const returnedMs =
-        effects.acknowledgedBy.get(this.at(logIndex))?.returned_ms ?? Number.POSITIVE_INFINITY;
+        effects.acknowledgedBy.get(this.eventAt(logIndex))?.returned_ms ?? Number.POSITIVE_INFINITY;
       this.latestMs[logIndex] = Math.min(this.latestMs[logIndex + 1] as number, returnedMs);
     }
   }
 
-  at(logIndex: number): EventEnvelope {
+  eventAt(logIndex: number): EventEnvelope {
     return this.events[logIndex - 1] as EventEnvelope;
   }
 

@@ -16,7 +16,7 @@ export function checkOrder(
   /** Of all events from here to the end, the one that was acknowledged first. */
   let firstAcknowledged: { readonly event: EventEnvelope; readonly call: RecordedCall } | null = null;
   for (let logIndex = timeline.events.length; logIndex > 0; logIndex -= 1) {
-    const event = timeline.at(logIndex);
+    const event = timeline.eventAt(logIndex);
     const cause = causedBy.get(event);
     if (
       cause !== undefined &&

@@ -58,7 +58,7 @@ function isAfterOwnGrant(
 ): boolean {
   if (request.operation !== 'claim' || logIndex === 0) return false;
   const [grant] = effects.byRequest.get(request.request_id) ?? [];
-  return grant !== undefined && timeline.at(logIndex).position >= grant.position;
+  return grant !== undefined && timeline.eventAt(logIndex).position >= grant.position;
 }
 
 function justifies(

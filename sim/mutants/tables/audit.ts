@@ -59,7 +59,7 @@ export const AUDIT_MUTANTS: readonly Mutant[] = [
     file: 'src/core/audit/log-audit.ts',
     find: "return this.keys.isEmpty ? null : { code: 'UNSIGNED_RECORD', detail };",
     replace: "return this.keys.isEmpty || detail !== '' ? null : { code: 'UNSIGNED_RECORD', detail };",
-    why: 'Whoever changes a payload in a database excuses it as a redaction.',
+    why: 'A changed payload in a database is excused as a redaction.',
     tests: LOG_AUDIT_TESTS,
   },
   {

@@ -56,7 +56,7 @@ export const RULE_MUTANTS: readonly Mutant[] = [
     file: CLAIM,
     find: 'if (takenBy !== resume.principal || facts.session_closed) return false;',
     replace: 'if (facts.session_closed) return false;',
-    why: 'Whoever knows the name of a session gets the handles of its claims.',
+    why: 'A caller that knows the name of a session gets the handles of its claims.',
     tests: RESUME_TESTS,
   },
   {

@@ -61,7 +61,7 @@ export async function runAcceptLoss(
       const accepted = await recordAll(coordinator, losses, lost);
       // Sends the new checkpoints to the sinks: a later loss must know of this one.
       await coordinator.audit.stop();
-      context.show({ incarnation, projects: accepted }, () => acceptedLines(accepted));
+      context.printReply({ incarnation, projects: accepted }, () => acceptedLines(accepted));
     } finally {
       coordinator.close();
     }
@@ -85,7 +85,7 @@ function assertOnlyLost(logs: readonly AnchoredLog[], anchor: string): void {
   );
 }
 
-/** Also of projects without an anchor, which may have been restored too. */
+/** Includes projects without an anchor, which may have been restored too. */
 async function lossesOf(store: Store, logs: readonly AnchoredLog[]): Promise<LossOfProject[]> {
   const losses = new Map(logs.map((log) => [`${log.tenant_id}/${log.project_id}`, lossOf(log)]));
   const tenantIds = new Set([...(await store.tenantIds()), ...logs.map((log) => log.tenant_id)]);

@@ -3,7 +3,10 @@ import type { Store } from '../../stores/store.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure } from '../exit.js';
 
-/** Refuses a log that does not match the anchors: one that was set back would grant the same generations again. */
+/**
+ * Refuses a log that does not match the anchors: a log that was restored to an older state would grant the same
+ * generations again.
+ */
 export async function assertNotBehindAnchor(
   context: CommandContext,
   store: Store,

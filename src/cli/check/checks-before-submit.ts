@@ -19,7 +19,7 @@ import { checksWithConfirmedCommand } from './confirmed-commands.js';
 import { withGapsInProcess } from './gaps-in-process.js';
 
 /**
- * Runs the deterministic checks on the drafts before they are submitted. Their results replace what was reported of the
+ * Runs the deterministic checks on the drafts before they are submitted. Their results replace reported results of the
  * same checks. Those that cannot be run here are named, and stay as reported.
  */
 export async function withRunChecks(
@@ -47,7 +47,7 @@ export async function withRunChecks(
   if (confirmed.length === 0) return reported;
   const run = await runOn(context, root, files, confirmed);
   if (run === null) return reported;
-  return merged(context, reported, run);
+  return mergedReports(context, reported, run);
 }
 
 const NO_DRAFTS = 'there are no drafts of this work here.';
@@ -90,7 +90,7 @@ function notRun(context: CommandContext, checks: readonly EffectiveCheck[], why:
   return null;
 }
 
-function merged(
+function mergedReports(
   context: CommandContext,
   reported: CheckReports | undefined,
   run: readonly CheckReport[],

@@ -22,7 +22,7 @@ interface Confirmation {
   readonly command_sha256: string;
 }
 
-/** Those checks whose commands a person has confirmed for this project. */
+/** The checks whose commands a person has confirmed for this project. */
 export async function checksWithConfirmedCommand(
   context: CommandContext,
   root: string,
@@ -48,7 +48,7 @@ export const checkCommands = (checks: readonly EffectiveCheck[]): ProjectCommand
 const confirmationsOf = (context: CommandContext) =>
   new JsonRecordFolder<Confirmation>(join(userFolder(context.io), 'confirmed-commands'));
 
-/** Those commands that no person has confirmed for this project. */
+/** The commands that no person has confirmed for this project. */
 export async function unconfirmedCommands(
   context: CommandContext,
   root: string,

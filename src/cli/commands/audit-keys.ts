@@ -14,7 +14,7 @@ const keys = command('keys', {
   description: 'list the keys that signed checkpoints of the log',
   async run(context) {
     const reply = unwrapReply(await (await context.genesis()).auditKeys());
-    context.show(reply, (list) =>
+    context.printReply(reply, (list) =>
       list.keys.length === 0 ? 'There are no audit keys.' : keyTable(context, list),
     );
   },
@@ -32,7 +32,7 @@ const replace = command('replace <key_id>', {
 });
 
 const revoke = command('revoke <key_id>', {
-  description: 'revoke an audit key; what it signs from now on does not count',
+  description: 'revoke an audit key; signatures that it makes from now on are invalid',
   options: REASON_OPTION,
   help: '\nExample:\n  gen audit revoke 5c0e1f7a2b3d4e6f --reason "it was copied"',
   async run(context, keyId, { reason }) {
@@ -59,7 +59,7 @@ const rotate = command('rotate', {
           'GENESIS_AUDIT_PREVIOUS_KEY to the old one, and restart the coordinators.',
       );
     const rotated = await rotateKeyFile(resolve(io.cwd, setting)).catch(throwRotationFailure);
-    context.show(rotated, ({ old_key_id, new_key_id }) => [
+    context.printReply(rotated, ({ old_key_id, new_key_id }) => [
       `Old key  ${old_key_id}`,
       `New key  ${new_key_id}`,
       'Restart the coordinators that use this key; each project then records the new key, signed by the old one.',

@@ -24,7 +24,7 @@ const head = command('head', {
   help: '\nKeep it where the owner of the log cannot change it, and compare later: gen verify --anchor FILE.\n\nExample:\n  gen audit head --json > anchor.json',
   async run(context) {
     const anchor = unwrapReply(await (await context.genesis()).auditHead());
-    context.show(anchor, ({ position, root, time, key_id }) => [
+    context.printReply(anchor, ({ position, root, time, key_id }) => [
       `Position  ${position}`,
       `Root      ${root}`,
       `Time      ${time}`,
@@ -68,7 +68,7 @@ const check = command('check <proof>', {
     const trust = key === undefined ? {} : { trustedKeys: key };
     const checks = { hash: sha256, verify: isSignedBySync, ...trust };
     const verdict = isTaskProofText(text) ? checkTaskProofText(text, checks) : checkProofText(text, checks);
-    context.show(verdict, () =>
+    context.printReply(verdict, () =>
       verdict.ok ? validText(context, verdict.proof) : `${verdict.code}: ${verdict.detail}`,
     );
     if (!verdict.ok) context.exit_code = EXIT.refused;
@@ -87,7 +87,7 @@ function positionArgument(name: string, text: string): number {
 
 /** A proof is a file to hand on, so it is JSON also without --json. */
 const printProof = (context: CommandContext, proof: object): void =>
-  context.show(proof, () => JSON.stringify(proof, null, 2));
+  context.printReply(proof, () => JSON.stringify(proof, null, 2));
 
 async function readProof(path: string): Promise<string> {
   const text = await readFile(path, 'utf8').catch(({ code }: NodeJS.ErrnoException) => {

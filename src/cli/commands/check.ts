@@ -115,7 +115,7 @@ function showResults(
 ): void {
   const drafts = files.map(({ path }) => path);
   const checks = results.map(({ outcome, output }) => ({ ...outcome, last_lines: lastLines(output) }));
-  context.show({ task_id, drafts, is_sandboxed, checks }, () => {
+  context.printReply({ task_id, drafts, is_sandboxed, checks }, () => {
     if (results.length === 0) return `${task_id} has no deterministic checks.`;
     const candidate = drafts.length === 0 ? 'the project as it is' : countText(drafts.length, 'drafted file');
     return [`${task_id}, on ${candidate}:`, ...checkResultLines(context, results)];

@@ -32,7 +32,7 @@ The snapshot is written to .ai-workspace/snapshots/snapshot-TIME.yml, read-only,
       if (!(await writeNew(`${workspace.root}/${snapshot_path}`, stringify(snapshot), 'read_only')))
         throw new CommandFailure(`${snapshot_path} already exists and was not changed. Try again.`);
       const commit = snapshot.git_ref ?? (await noCommitReason(workspace.root));
-      context.show({ ...reply, snapshot_path }, () => [
+      context.printReply({ ...reply, snapshot_path }, () => [
         context.paint.bold(snapshot_path),
         `  position ${snapshot.position}, ${countText(snapshot.feature_states.length, 'feature')}`,
         `  context ${snapshot.context_hash}`,

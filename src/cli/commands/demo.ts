@@ -67,7 +67,7 @@ const demo = command('demo', {
         onNarration,
       });
       if (signal.aborted) throw new CommandFailure('The demo was stopped.');
-      context.show(outcome, () => summaryText(context, outcome));
+      context.printReply(outcome, () => summaryText(context, outcome));
       if (!outcome.guarantees.every(({ holds }) => holds)) context.exit_code = EXIT.refused;
       isKept = keep === true;
       printCommentary(context, isKept ? keptServerText(server, folder) : NEXT_STEPS);

@@ -36,7 +36,7 @@ export const eventsCommand = command('events', {
     const filter = withoutUndefined({ after, type, ...keys, since, until });
     if (!follow) {
       const reply = unwrapReply(await genesis.events(withoutUndefined({ ...filter, limit })));
-      return context.show(reply, ({ events }) =>
+      return context.printReply(reply, ({ events }) =>
         events.length === 0 ? 'No events.' : events.map((event) => eventLine(event, context)),
       );
     }
@@ -46,7 +46,7 @@ export const eventsCommand = command('events', {
     try {
       const options = { signal: stop.signal, ...connectionNotices(context) };
       for await (const { event } of genesis.follow(filter, options)) {
-        context.show(event, () => eventLine(event, context));
+        context.printReply(event, () => eventLine(event, context));
       }
     } finally {
       stop.end();
@@ -74,7 +74,7 @@ async function showAgentEvents(context: CommandContext, given: AgentEventOptions
   const genesis = await context.genesisForTenant();
   const filter = { agent_id: by, ...withoutUndefined({ after, limit, type, since, until }) };
   const reply = unwrapReply(await genesis.agentEvents(filter));
-  context.show(reply, ({ events, next }) => [
+  context.printReply(reply, ({ events, next }) => [
     ...(events.length === 0 ? ['No events.'] : []),
     ...events.map((event) => `${event.project_id}  ${eventLine(event, context)}`),
     ...(next === null ? [] : [`More: gen events --by ${by} --all-projects --after ${next}`]),

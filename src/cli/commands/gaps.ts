@@ -35,7 +35,7 @@ Requirements are the keys in specification/ and those that features deliver. Cod
       const { coverage, left_out, gapsRequest } = await scanRequirements(root, calls, layers, feature);
       const request = { ...gapsRequest, dry_run, agent_id: await context.agent() };
       const reply = unwrapReply(await calls.gaps(request));
-      context.show({ ...reply, coverage, left_out }, () => gapsText(reply, coverage, context));
+      context.printReply({ ...reply, coverage, left_out }, () => gapsText(reply, coverage, context));
       for (const message of left_out) context.printNotice(`Not scanned: ${message}`);
       context.exit_code = reply.result === 'COMPLETE' ? EXIT.done : EXIT.refused;
     });

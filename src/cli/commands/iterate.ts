@@ -105,7 +105,7 @@ async function showMachine(context: CommandContext, edge: EdgeName): Promise<voi
   const compiled = compileMachine(plan);
   const missing = plan.construct === null ? [noConstructor(plan.edge)] : [];
   await warnAboutChecklist(context, edge);
-  context.show({ checks: plan.checks, ...compiled }, () => [
+  context.printReply({ checks: plan.checks, ...compiled }, () => [
     checklistText(plan.checks, compiled, context),
     ...missing,
     '',

@@ -39,7 +39,7 @@ const create = command('create', {
     // The token is not stored anywhere, so a repeated request returns none.
     if (key.token === null)
       throw new CommandFailure(key.next ?? 'The reply has no token. Create another key.');
-    context.show(key, ({ token }) => String(token));
+    context.printReply(key, ({ token }) => String(token));
     context.printNotice(
       `Key ${key.key_id} has role ${key.role}${boundRoleText(key)}. Save the token (GENESIS_TOKEN): it is not shown again.`,
     );
@@ -76,7 +76,10 @@ const createKeyInStore = (
 /** Roles that may create further keys. */
 const KEY_CREATOR_ROLES: readonly Role[] = ['admin', 'operator'];
 
-/** The role to create. The first key closes an open server, so one that cannot create keys would lock everyone out. */
+/**
+ * The role to create. The first key closes an open server, so a first key that cannot create keys would lock out all
+ * users.
+ */
 async function firstKeyRole(
   context: CommandContext,
   role: Role,
@@ -92,7 +95,7 @@ const list = command('list', {
   description: 'list the keys of this tenant, without secrets',
   async run(context) {
     const reply = unwrapReply(await (await context.genesisForTenant()).keys());
-    context.show(reply, ({ keys }) => {
+    context.printReply(reply, ({ keys }) => {
       if (keys.length === 0) return 'There are no keys.';
       return context.table(keys, [
         { head: 'Key', cell: ({ key_id }) => key_id },
@@ -113,7 +116,7 @@ const revoke = command('revoke <key_id>', {
   description: 'revoke a key',
   async run(context, keyId) {
     const reply = unwrapReply(await (await context.genesisForTenant()).revokeKey(keyId));
-    context.show(reply, () => `Key ${keyId} is revoked.`);
+    context.printReply(reply, () => `Key ${keyId} is revoked.`);
   },
 });
 

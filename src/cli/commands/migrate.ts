@@ -30,7 +30,7 @@ const MIGRATE_OPTIONS = {
 } as const;
 type MigrateOptions = OptionsOf<typeof MIGRATE_OPTIONS>;
 
-/** What one store needs, or what the migration did to it. */
+/** The steps that one store needs, or that the migration has applied. */
 interface StoreMigrationReport {
   readonly store: string;
   readonly found: number;
@@ -56,7 +56,7 @@ export const migrateCommand = command('migrate', {
     for (const url of await expandStoreUrl(context, options.store ?? defaultStore(context.io)))
       reports.push(await migrateOne(context, url, options));
     if (options.dryRun) return;
-    context.show({ stores: reports }, () => reports.flatMap((each) => reportLines(each, options)));
+    context.printReply({ stores: reports }, () => reports.flatMap((each) => reportLines(each, options)));
     if (options.status && !reports.every(isDone)) context.exit_code = EXIT.refused;
   },
 });
@@ -83,7 +83,7 @@ async function migrateOne(
   const isReady = hasStore(context, url) && (isWriting(options) || schema.steps.length === 0);
   const keys = isReady ? await bindKeys(context, url, !isWriting(options)) : [];
   if (options.dryRun && keys.length > 0) {
-    context.show({ store, keys }, () => keys.map((key) => `-- bind the key ${keyText(key)}`));
+    context.printReply({ store, keys }, () => keys.map((key) => `-- bind the key ${keyText(key)}`));
   }
   return { store, ...EMPTY_REPORT, ...schema, keys };
 }
@@ -111,7 +111,10 @@ async function migrateSchema(
       const features = (await migrator.features?.pending(wanted)) ?? [];
       if (options.status) return { ...(await migrator.status()), steps, features };
       const texts = [statementsText(steps), featuresText(features)].filter((text) => text !== '');
-      context.show({ store, steps, features }, () => texts.join('\n\n') || `-- ${store}: nothing to do`);
+      context.printReply(
+        { store, steps, features },
+        () => texts.join('\n\n') || `-- ${store}: nothing to do`,
+      );
       return { ...EMPTY_REPORT, steps, features };
     }
     const before = await migrator.status();
@@ -146,7 +149,7 @@ async function migrateWorkspace(
   if (isWriting(options)) return addMissingIgnores(workspace);
   const ignores = missingIgnores(workspace);
   if (options.dryRun && ignores.length > 0) {
-    context.show({ store, ignores }, () => ignores.map((line) => `-- add to .gitignore: ${line}`));
+    context.printReply({ store, ignores }, () => ignores.map((line) => `-- add to .gitignore: ${line}`));
   }
   return ignores;
 }

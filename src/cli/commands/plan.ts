@@ -51,7 +51,7 @@ Examples:
     if (source.format === 'plan') {
       const reply = unwrapReply(await genesis.putPlan(source.text));
       await context.state.saveProject(target);
-      return context.show(reply, () => importText(project, reply, input));
+      return context.printReply(reply, () => importText(project, reply, input));
     }
     const current = await currentPlanOf(genesis);
     const imported = importedPlanOf(source, current);
@@ -60,7 +60,7 @@ Examples:
     await context.state.saveProject(target);
     context.warnAll(imported.warnings);
     const { mapping, warnings } = imported;
-    context.show({ ...reply, mapping, warnings }, () => importText(project, reply, imported.input));
+    context.printReply({ ...reply, mapping, warnings }, () => importText(project, reply, imported.input));
   },
 });
 
@@ -83,7 +83,7 @@ function showMapping(
   { mapping, removed, warnings, input }: ImportedPlan,
 ): void {
   context.warnAll(warnings);
-  context.show({ dry_run: true, project, format, mapping, removed, warnings, plan: input }, () => [
+  context.printReply({ dry_run: true, project, format, mapping, removed, warnings, plan: input }, () => [
     context.table(mapping, [
       { head: 'Original id', cell: ({ original_id }) => original_id, is_flexible: true },
       { head: 'Task', cell: ({ task_id }) => task_id ?? '', is_flexible: true },
@@ -102,7 +102,7 @@ const check = command('check <file>', {
     const { input } = importedPlanOf(await readPlanSource(context, file, format));
     const tracks = Object.keys(input.tracks).length;
     const tasks = Object.values(input.tracks).flat().length;
-    context.show(
+    context.printReply(
       { ok: true, project: input.project ?? null, tracks, tasks },
       () =>
         `${file} is valid: ${countText(tracks, 'track')}, ${countText(tasks, 'task')}${subtasksText(input)}`,

@@ -13,7 +13,7 @@ export const projectsCommand = command('projects', {
   description: 'list the projects of this tenant',
   async run(context) {
     const projects = await allProjects(await context.genesisForTenant());
-    context.show({ projects, next: null }, () =>
+    context.printReply({ projects, next: null }, () =>
       projects.length === 0
         ? `Tenant ${context.tenant} has no projects. Create one by importing a plan: gen plan import FILE --project NAME`
         : context.table(projects, [

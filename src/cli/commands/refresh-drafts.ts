@@ -23,7 +23,7 @@ Example:
       const { WORKTREE_BASE_CHANGED } = await import('../../workspace/drafts/refusal.js');
       throw new CommandFailure(`${task_id} has a worktree. ${WORKTREE_BASE_CHANGED}`, EXIT.refused);
     }
-    context.show({ task_id, refreshed }, () =>
+    context.printReply({ task_id, refreshed }, () =>
       refreshed.length === 0
         ? `No draft of ${task_id} has to begin again.`
         : [

@@ -54,7 +54,7 @@ a requirement.`,
       if (!dryRun && tag && !(await tagRelease(root, `v${version}`, `Release ${version}`)))
         context.printNotice(`git could not create the tag v${version}. Create it: git tag -a v${version}`);
       const manifestPath = dryRun ? null : path;
-      context.show({ ...reply, changelog, path: manifestPath }, () =>
+      context.printReply({ ...reply, changelog, path: manifestPath }, () =>
         releaseText(reply, changelog, manifestPath, context),
       );
     });

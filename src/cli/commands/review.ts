@@ -45,7 +45,7 @@ once. Opening it changes nothing.`,
       const reply = unwrapReply(await calls.createReviewLink(request));
       const isServed = workspace === null || context.explicitUrl !== null;
       const url = isServed ? `${context.url.replace(/\/$/, '')}${reply.path}` : null;
-      context.show({ ...reply, url }, ({ path, expires_at, candidate_sha256 }) => [
+      context.printReply({ ...reply, url }, ({ path, expires_at, candidate_sha256 }) => [
         ...(url === null
           ? [path, 'Put the address of the server of this workspace before it (gen up).']
           : [url]),
@@ -93,7 +93,7 @@ another candidate was submitted meanwhile.`,
       if (decision !== undefined)
         return decide(context, connection, pending, comment, DECISION_CODES[decision]);
       const run = await runOf(connection, pending);
-      context.show({ ...pending, diffs }, () => ['', ...howToDecide(pending, run, context)]);
+      context.printReply({ ...pending, diffs }, () => ['', ...howToDecide(pending, run, context)]);
     });
   },
 });
@@ -128,7 +128,7 @@ async function listPending(context: CommandContext, decision: string | undefined
     throw wrongUsage('A decision requires --feature ID or --proposal ID. Pending reviews: gen review --list');
   await withMethodology(context, 'read', async ({ calls }) => {
     const reply = unwrapReply(await calls.reviews());
-    context.show(reply, ({ reviews, proposals }) => reviewsText(reviews, proposals, context));
+    context.printReply(reply, ({ reviews, proposals }) => reviewsText(reviews, proposals, context));
   });
 }
 
@@ -149,13 +149,13 @@ async function reviewProposal(
       const pending = proposals.find(({ proposal_id }) => proposal_id === proposalId);
       if (pending === undefined)
         throw new CommandFailure(`No proposal ${proposalId} is pending. Pending reviews: gen review --list`);
-      context.show(pending, () => proposalText(pending, context));
+      context.printReply(pending, () => proposalText(pending, context));
     });
   }
   await withMethodology(context, 'write', async ({ calls }) => {
     const request = { proposal_id: proposalId, decision, ...withoutUndefined({ comment }) };
     const reply = unwrapReply(await calls.decideProposal(request));
-    context.show(reply, ({ version, added, changed }) =>
+    context.printReply(reply, ({ version, added, changed }) =>
       decision === 'approve'
         ? `Approved: plan version ${version}, ${added} added, ${changed} changed.`
         : 'Rejected: the plan is unchanged. The agent gets this answer when it proposes the tasks again.',
@@ -201,7 +201,7 @@ async function decide(
   if (isAccepted) await removeWorktree(context, pending);
   const run = await runOf(connection, pending);
   const isOfRun = run?.decision === decision;
-  context.show({ ...reply, review: pending }, () => [
+  context.printReply({ ...reply, review: pending }, () => [
     '',
     `${context.paint.green(reply.reason)}. ${decisionEffect(decision, isAccepted, task_id)}`,
     ...nextLines(decision, isAccepted, task_id, isOfRun ? run : undefined),

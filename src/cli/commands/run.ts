@@ -99,7 +99,7 @@ async function runAgentCommand(
   }
 }
 
-/** What is learned on the way, for the last lines. */
+/** Notes taken during the run, printed in its last lines. */
 interface RunNotes {
   /** Why no work can be claimed, in the words of the server. */
   advice: string | null;

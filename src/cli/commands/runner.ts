@@ -28,7 +28,7 @@ const enrol = command('enrol', {
     const { public_key, isNew } = await openRunnerKey(file);
     const client = await context.genesis();
     const runner = unwrapReply(await client.enrolRunner({ public_key, ...withoutUndefined({ label }) }));
-    context.show({ ...runner, key_file: file }, () => [
+    context.printReply({ ...runner, key_file: file }, () => [
       `Runner ${runner.runner_id} is enrolled.`,
       `Its private key ${isNew ? 'was written to' : 'is in'} ${file}. Keep it where agents cannot read it.`,
     ]);
@@ -64,7 +64,7 @@ const list = command('list', {
   description: 'list the runners of the project',
   async run(context) {
     const reply = unwrapReply(await (await context.genesis()).runners());
-    context.show(reply, ({ runners }) => {
+    context.printReply(reply, ({ runners }) => {
       if (runners.length === 0) return 'There are no runners. Enrol one: gen runner enrol --label NAME';
       return context.table<Runner>(runners, [
         { head: 'Runner', cell: ({ runner_id }) => runner_id },
@@ -82,7 +82,7 @@ const candidates = command('candidates', {
   description: 'list the candidates that wait for the evidence of a runner',
   async run(context) {
     const reply = unwrapReply(await (await context.genesis()).candidates());
-    context.show(reply, ({ candidates: waiting }) => {
+    context.printReply(reply, ({ candidates: waiting }) => {
       if (waiting.length === 0) return 'No candidate waits.';
       return context.table(waiting, [
         { head: 'Edge', cell: ({ task_id }) => task_id },
@@ -99,7 +99,7 @@ const revoke = command('revoke <runner_id>', {
   description: 'revoke a runner; its evidence no longer counts',
   async run(context, runnerId) {
     const reply = unwrapReply(await (await context.genesis()).revokeRunner(runnerId));
-    context.show(reply, () => `Runner ${runnerId} is revoked.`);
+    context.printReply(reply, () => `Runner ${runnerId} is revoked.`);
   },
 });
 

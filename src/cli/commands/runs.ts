@@ -17,7 +17,7 @@ Examples:
     const { methodology } = await context.genesis();
     const { run_id } = await findRun(context, id);
     const { run, omitted_steps } = unwrapReply(await methodology.run(run_id));
-    context.show(run, () => runText(run, context));
+    context.printReply(run, () => runText(run, context));
     if (omitted_steps > 0)
       context.printNotice(`The oldest ${omitted_steps} steps are omitted. See gen events.`);
   },
@@ -62,7 +62,7 @@ Examples:
     const { reviews } = unwrapReply(await methodology.reviews());
     const review = reviews.find((pending) => pending.task_id === task_id);
     const withRole = agent_role === undefined ? [] : ['--role', agent_role];
-    context.show(reply, ({ run, reason }) => [
+    context.printReply(reply, ({ run, reason }) => [
       reason === 'REQUESTED' ? `Run ${run.run_id} is requested.` : `Run ${run.run_id} is under way already.`,
       ...(review === undefined ? [] : [`The edge waits for a review. Decide first: ${review.next}`]),
       `Execute it: ${genCommand('iterate', task_id, ...withRole)}`,
@@ -84,7 +84,7 @@ Examples:
   async run(context, { feature }) {
     const { methodology } = await context.genesis();
     const reply = unwrapReply(await methodology.runs(withoutUndefined({ feature })));
-    context.show(reply, ({ runs }) =>
+    context.printReply(reply, ({ runs }) =>
       runs.length === 0
         ? 'No edge has been run. Run one: gen iterate FEATURE#EDGE'
         : runsTable(runs, context),

@@ -44,7 +44,7 @@ Examples:
         ? await genesis.limits()
         : // The server validates it.
           await genesis.putLimits(change as BodyOf<'put_limits'>);
-    context.show(unwrapReply(reply), (settings) =>
+    context.printReply(unwrapReply(reply), (settings) =>
       settingsText(settings, DEFAULT_LIMITS, LIMIT_MEANINGS, context),
     );
   },
@@ -70,7 +70,7 @@ Examples:
         ? await genesis.policy()
         : // The server validates it.
           await genesis.putPolicy(change as BodyOf<'put_policy'>);
-    context.show(unwrapReply(reply), (settings) =>
+    context.printReply(unwrapReply(reply), (settings) =>
       settingsText(settings, DEFAULT_POLICY, POLICY_MEANINGS, context),
     );
   },

@@ -46,7 +46,7 @@ Examples:
         const advice = isOpen ? 'If the question is answered anyway, pass --answered.' : '';
         return reportRefusal(context, reply, advice);
       }
-      context.show(reply, ({ parent, unblocked, remediation, next }) => [
+      context.printReply(reply, ({ parent, unblocked, remediation, next }) => [
         `${context.paint.bold(child)} folded back to ${parent}.`,
         ...(unblocked === null ? [] : [`  ${unblocked} is no longer blocked.`]),
         ...(remediation === null ? [] : [`  Remediation: ${remediation}`]),
@@ -91,7 +91,7 @@ Examples:
     await withMethodology(context, 'write', async ({ calls }) => {
       const reply = unwrapReply(await calls.spawn(request));
       if (!reply.success) return reportRefusal(context, reply);
-      context.show(reply, ({ feature_id, blocks, vector: feature, next }) => {
+      context.printReply(reply, ({ feature_id, blocks, vector: feature, next }) => {
         const box = feature?.time_box ?? null;
         return [
           `${context.paint.bold(feature_id ?? '')}  ${type}, profile ${feature?.profile ?? ''}`,

@@ -29,7 +29,7 @@ Exit code 3: no agent can continue until a human acts.`,
     await withMethodology(context, 'read', async ({ calls, workspace }) => {
       const routed = unwrapReply(await calls.start(request));
       const reply = workspace === null ? routed : { ...routed, next: submitWithDrafts(routed, routed.next) };
-      context.show(reply, () => startText(reply, context));
+      context.printReply(reply, () => startText(reply, context));
       context.exit_code = exitCodeOf(reply);
     });
   },

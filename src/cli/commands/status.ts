@@ -7,7 +7,7 @@ import { methodologyStatus, STATUS_OPTIONS } from '../methodology/status.js';
 import { AT_OPTION } from '../option-parsers.js';
 import { agentsText, sessionsText, statusText } from '../output/overview.js';
 import { unwrapReply } from '../replies.js';
-import { show, watch } from '../watch.js';
+import { showView, watch } from '../watch.js';
 
 const status = command('status', {
   description: 'show the progress, the current claims, and what needs a human',
@@ -46,7 +46,7 @@ async function planStatus(
       for await (const _ of genesis.follow({ after: 'now' }, { signal })) onChange();
     });
   }
-  show(context, await render());
+  showView(context, await render());
 }
 
 const agents = command('agents', {
@@ -54,7 +54,7 @@ const agents = command('agents', {
   options: AT_OPTION,
   async run(context, { at }) {
     const reply = unwrapReply(await (await context.genesis()).agents(withoutUndefined({ at })));
-    context.show(reply, ({ agents }) => agentsText(agents, context));
+    context.printReply(reply, ({ agents }) => agentsText(agents, context));
   },
 });
 
@@ -62,7 +62,7 @@ const sessions = command('sessions', {
   description: 'list the sessions of this tenant',
   async run(context) {
     const reply = await (await context.genesisForTenant()).sessions();
-    context.show(unwrapReply(reply), ({ sessions }) => sessionsText(sessions, context));
+    context.printReply(unwrapReply(reply), ({ sessions }) => sessionsText(sessions, context));
   },
 });
 

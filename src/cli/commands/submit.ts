@@ -69,7 +69,7 @@ Examples:
     if (reply.accepted) {
       await context.state.removeHandle(await context.target(), handle);
       if (drafts) await removeWorktree(context, handle);
-      return context.show(reply, () => submissionText(task_id, reply, paths));
+      return context.printReply(reply, () => submissionText(task_id, reply, paths));
     }
     reportRefusal(context, reply, reply.parked === null ? '' : `The work is kept as ${reply.parked}.`);
     for (const line of refusalLines(task_id, reply, context.paint)) context.printNotice(line);

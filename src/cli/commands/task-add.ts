@@ -23,7 +23,7 @@ export const taskAddCommand = command('add <id>', {
     const depends_on = independent ? [] : dependsOn;
     const optionalFields = withoutUndefined({ instructions, depends_on, priority, subtasks });
     const reply = await (await context.genesis()).addTasks([{ id, description, ...optionalFields }]);
-    context.show(unwrapReply(reply), ({ version, task_count, proposal }) =>
+    context.printReply(unwrapReply(reply), ({ version, task_count, proposal }) =>
       proposal === undefined
         ? `${id} added: plan version ${version}, ${countText(task_count, 'task')}`
         : proposalText(id, proposal),

@@ -27,12 +27,15 @@ Examples:
     const sent = bodies === undefined ? [] : await readBodies(resolve(context.io.cwd, bodies));
     const proof = await collectTaskProof(await context.genesis(), taskId, sent);
     const text = JSON.stringify(proof, null, 2);
-    if (out === undefined) return context.show(proof, () => text);
+    if (out === undefined) return context.printReply(proof, () => text);
     const path = resolve(context.io.cwd, out);
     await writeFile(path, `${text}\n`).catch(({ code }: NodeJS.ErrnoException) => {
       throw wrongUsage(`--out: ${path} cannot be written (${code}).`);
     });
-    context.show({ file: path, summary: proof.summary }, () => [...proof.summary, `Written to ${path}.`]);
+    context.printReply({ file: path, summary: proof.summary }, () => [
+      ...proof.summary,
+      `Written to ${path}.`,
+    ]);
   },
 });
 

@@ -81,7 +81,7 @@ async function writeResult(
     throw wrongUsage(`--output: ${path} cannot be written (${code}).`);
   });
   const { result_data: _, ...described } = found;
-  context.show({ ...described, file: path, size_bytes: bytes.byteLength }, () => [
+  context.printReply({ ...described, file: path, size_bytes: bytes.byteLength }, () => [
     headline(found),
     `${bytes.byteLength} bytes written to ${path}.`,
   ]);
@@ -113,7 +113,7 @@ Examples:
     ];
     const difference = compareContents(beforeContent, afterContent);
     const [fromEntry, toEntry] = [before, after].map(({ result_data: _, ...entry }) => entry);
-    context.show({ task_id: taskId, from: fromEntry, to: toEntry, ...difference }, ({ same, diff }) => [
+    context.printReply({ task_id: taskId, from: fromEntry, to: toEntry, ...difference }, ({ same, diff }) => [
       `--- ${headline(before)}`,
       `+++ ${headline(after)}`,
       ...(same ? ['The results are the same.'] : [diff ?? describePair(beforeContent, afterContent)]),

@@ -74,7 +74,7 @@ const history = command('history <id>', {
   options: AT_OPTION,
   async run(context, taskId, { at }) {
     const lineage = unwrapReply(await (await context.genesis()).history(taskId, withoutUndefined({ at })));
-    context.show(lineage, () => lineageText(lineage, lineageTable(lineage), context));
+    context.printReply(lineage, () => lineageText(lineage, lineageTable(lineage), context));
   },
 });
 
@@ -83,7 +83,7 @@ const explain = command('explain <id>', {
   async run(context, taskId) {
     const genesis = await context.genesis();
     const explanation = unwrapReply(await genesis.explain(taskId, await context.session()));
-    context.show(explanation, () => explanationLines(explanation, context.paint));
+    context.printReply(explanation, () => explanationLines(explanation, context.paint));
   },
 });
 
@@ -99,7 +99,7 @@ const expired = command('expired', {
   async run(context, options) {
     const genesis = await context.genesis();
     const reply = unwrapReply(await genesis.expiredClaims(withoutUndefined(options)));
-    context.show(reply, ({ claims, next }) => expiredText(claims, next, context));
+    context.printReply(reply, ({ claims, next }) => expiredText(claims, next, context));
   },
 });
 

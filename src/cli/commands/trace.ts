@@ -47,7 +47,7 @@ Examples:
           `No feature, file or commit refers to ${key}. Requirements: gen gaps --dry-run`,
         );
       }
-      context.show(traced, () => traceText(traced, context));
+      context.printReply(traced, () => traceText(traced, context));
     });
   },
 });

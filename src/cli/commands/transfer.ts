@@ -59,7 +59,7 @@ const exportCommand = command('export', {
   },
 });
 
-/** The lines of the family's format; null for what has no line there. */
+/** The lines of an event in the family's format; null if it has none. */
 async function familyText(): Promise<(line: ArchiveLine) => string | null> {
   const { FamilyLogWriter } = await import('../../core/methodology/family-log.js');
   const { parseMethodology } = await import('../../core/methodology/definition/read-methodology.js');
@@ -121,7 +121,7 @@ async function importForeignLog(
     return importForeignFile(context, { log: foreign, target, shouldTrust, isDry, isInParts });
   }
   const { trustAllImports, trustLines } = await import('../foreign/trust-imports.js');
-  context.show(await trustAllImports(context, target, isDry), (trust) => trustLines(trust, isDry));
+  context.printReply(await trustAllImports(context, target, isDry), (trust) => trustLines(trust, isDry));
 }
 
 /** Reads the archive twice: all of it is checked before the first event is written. */
@@ -137,14 +137,16 @@ async function importArchive(context: CommandContext, archive: string, url: stri
         if (position % REPORT_EVERY_EVENTS === 0) spinner.update(countText(position, 'event'));
       }).finally(() => spinner.stop());
     };
-    const lines = () => linesOf(archive);
-    const refusal = await withProgress('checking', (onEvent) => archiveRefusal(store, lines(), onEvent));
+    const archiveLines = () => linesOf(archive);
+    const refusal = await withProgress('checking', (onEvent) =>
+      archiveRefusal(store, archiveLines(), onEvent),
+    );
     if (refusal !== null) throw new CommandFailure(refusal.detail, undefined, refusal);
     const imported = await withProgress('writing', (onEvent) =>
-      importProject(store, blobs, lines(), onEvent),
+      importProject(store, blobs, archiveLines(), onEvent),
     );
     if ('refused' in imported) throw new CommandFailure(imported.detail, undefined, imported);
-    context.show(imported, ({ tenant_id, project_id, events, found }) => {
+    context.printReply(imported, ({ tenant_id, project_id, events, found }) => {
       const alreadyPresentText = found === 0 ? '' : ` (${found} already present)`;
       return `${tenant_id}/${project_id} imported: ${countText(events, 'event')}${alreadyPresentText}.`;
     });

@@ -200,7 +200,7 @@ function printAddress(
   { url, port, isInOpenMode: open }: RunningServer,
   store: string,
 ): void {
-  context.show({ url, port, open, store, pid: process.pid }, () => [
+  context.printReply({ url, port, open, store, pid: process.pid }, () => [
     `Genesis Fleet is listening at ${context.paint.bold(url)}`,
     `Store: ${store}`,
     open

@@ -51,7 +51,7 @@ export const verifyCommand = command('verify [log]', {
     if (!isUrl(path)) context.warnAll(await trackedWarning(context.io, resolve(context.io.cwd, path)));
     const isSound = logs.every(({ breaks }) => breaks.length === 0);
     const name = isUrl(path) ? (await import('../../server/store-url.js')).withoutPassword(path) : path;
-    context.show({ ok: isSound, logs }, () => reportText(context, name, logs));
+    context.printReply({ ok: isSound, logs }, () => reportText(context, name, logs));
     if (!isSound) context.exit_code = EXIT.refused;
   },
 });

@@ -8,7 +8,7 @@ export const whoamiCommand = command('whoami', {
   async run(context) {
     const genesis = await context.genesisForTenant();
     const reply = unwrapReply(await genesis.whoami());
-    context.show({ ...reply, server: genesis.url }, ({ name, role, tenant_id, server }) =>
+    context.printReply({ ...reply, server: genesis.url }, ({ name, role, tenant_id, server }) =>
       [
         ['Name', name ?? 'none: no credential is required'],
         ['Role', role],

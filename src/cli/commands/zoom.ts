@@ -32,12 +32,12 @@ Examples:
         const known = view.bands.flatMap(({ edges }) => edges).join(', ');
         throw new CommandFailure(`The graph has no edge ${view.unknown_edge}. Its edges: ${known}`);
       }
-      context.show(view, () => zoomText(view, context));
+      context.printReply(view, () => zoomText(view, context));
     });
   },
 });
 
-/** The machine that a run of the edge goes by: of a feature, or of any with the default profile. */
+/** The state machine of a run of the edge: for a feature, or for any feature with the default profile. */
 async function printMachine(
   context: CommandContext,
   edge: string | undefined,
@@ -60,5 +60,5 @@ async function printMachine(
     throw new CommandFailure(`The graph has no edge ${edge}. Its edges: ${known.join(', ')}`);
   const compiled = compileMachine(edgePlan(methodology, configuration.feature, id));
   const mermaid = machineMermaid(compiled.machine);
-  context.show({ ...compiled, mermaid }, () => mermaid);
+  context.printReply({ ...compiled, mermaid }, () => mermaid);
 }

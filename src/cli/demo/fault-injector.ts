@@ -20,7 +20,7 @@ export interface InjectedFaults {
 const KILL_AFTER_RESULTS = 2;
 const FREEZE_AFTER_RESULTS = 4;
 
-/** What is done to an agent, and the note that it leaves in the log before. */
+/** A fault for an agent, and the note that the agent writes to the log before it. */
 const KILL = {
   signal: 'SIGKILL',
   done: 'killed',
@@ -49,7 +49,7 @@ export class FaultInjector {
     const isSuccessors = event.subject === zombie?.task_id && event.agent_id !== zombie?.agent.name;
     if (zombie !== null && !isRevived && isSuccessors && event.event_type === 'RESULT_SUBMITTED') {
       zombie.agent.process.kill('SIGCONT');
-      direct(zombie.agent, GO_ON);
+      sendLine(zombie.agent, GO_ON);
       this.faults.isRevived = true;
       this.narrate(`${zombie.agent.name} resumes (SIGCONT), unaware that it lost ${zombie.task_id}`);
     }
@@ -61,7 +61,7 @@ export class FaultInjector {
     if (agent === undefined) return;
     const fault = [KILL, FREEZE].find(({ note }) => note === payload.text);
     if (fault === undefined) {
-      direct(agent, this.chosenFault(agent, taskId, generation)?.note ?? GO_ON);
+      sendLine(agent, this.chosenFault(agent, taskId, generation)?.note ?? GO_ON);
       return;
     }
     agent.process.kill(fault.signal);
@@ -81,4 +81,4 @@ export class FaultInjector {
 }
 
 /** Writes a line that the agent waits for. */
-const direct = ({ process }: DemoProcess, line: string): void => void process.stdin?.write(`${line}\n`);
+const sendLine = ({ process }: DemoProcess, line: string): void => void process.stdin?.write(`${line}\n`);

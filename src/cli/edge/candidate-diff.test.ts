@@ -46,8 +46,8 @@ it('only names binary and large files, links, and content that is not here', asy
 });
 
 it('shows at most 2000 lines of all files together', async () => {
-  const lines = (count: number) => 'line\n'.repeat(count);
-  const diffs = await diffsOf({}, { a: lines(1500), b: lines(1500), c: lines(2) });
+  const linesText = (count: number) => 'line\n'.repeat(count);
+  const diffs = await diffsOf({}, { a: linesText(1500), b: linesText(1500), c: linesText(2) });
   expect(diffs.map(({ diff }) => diff?.split('\n').length ?? 0)).toEqual([1501, 499, 0]);
   expect(diffs.map(({ note }) => note)).toEqual([
     null,

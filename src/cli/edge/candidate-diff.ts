@@ -14,7 +14,7 @@ export interface FileDiff {
   readonly change: 'added' | 'changed' | 'same';
   /** A unified diff; null if the file is only named. */
   readonly diff: string | null;
-  /** Why there is no diff, or not all of it. */
+  /** Why there is no diff, or only a part of it. */
   readonly note: string | null;
 }
 
@@ -32,7 +32,7 @@ export async function candidateDiffs(
   for (const { path, sha256, size_bytes } of files ?? []) {
     const before = readRegularFile(join(workspace.root, path), FILE_BYTES_MAX);
     const after = size_bytes > FILE_BYTES_MAX ? 'too_large' : await readBlob(sha256, FILE_BYTES_MAX);
-    const full = compare(path, before, after);
+    const full = compareFile(path, before, after);
     const limited = limitLines(full, linesLeft);
     linesLeft -= limited.diff?.split('\n').length ?? 0;
     diffs.push(limited);
@@ -40,19 +40,21 @@ export async function candidateDiffs(
   return diffs;
 }
 
-function compare(
+function compareFile(
   path: string,
   before: ReturnType<typeof readRegularFile>,
   after: Uint8Array | 'too_large' | null,
 ): FileDiff {
   const change = before === 'missing' ? 'added' : 'changed';
-  const named = (note: string): FileDiff => ({ path, change, diff: null, note });
-  if (after === null) return named('its content is not available here');
-  if (after === 'too_large' || before === 'too_large') return named(`larger than ${FILE_BYTES_MAX} bytes`);
-  if (before !== 'missing' && !Buffer.isBuffer(before)) return named('not a regular file in the project');
+  const withoutDiff = (note: string): FileDiff => ({ path, change, diff: null, note });
+  if (after === null) return withoutDiff('its content is not available here');
+  if (after === 'too_large' || before === 'too_large')
+    return withoutDiff(`larger than ${FILE_BYTES_MAX} bytes`);
+  if (before !== 'missing' && !Buffer.isBuffer(before))
+    return withoutDiff('not a regular file in the project');
   const [old, next] = [before === 'missing' ? Buffer.alloc(0) : before, Buffer.from(after)];
   if (before !== 'missing' && old.equals(next)) return { path, change: 'same', diff: null, note: null };
-  if (!isText(old) || !isText(next)) return named('binary');
+  if (!isText(old) || !isText(next)) return withoutDiff('binary');
   return { path, change, diff: unifiedDiff(old.toString('utf8'), next.toString('utf8')), note: null };
 }
 

@@ -28,7 +28,7 @@ export async function edgeGrant(context: CommandContext, claim: GrantedClaim): P
   return { draft_folder: await draftFolderOrWarning(context, claim), title, checks, needs_evidence };
 }
 
-/** Null without a workspace, or if no folder can be created, which is warned of. */
+/** Null without a workspace, or if no folder can be created; then a warning is printed. */
 export async function draftFolderOrWarning(
   context: CommandContext,
   claim: GrantedClaim,

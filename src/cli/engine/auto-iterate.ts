@@ -49,7 +49,7 @@ export async function autoIterate(
     const facts = await readAutoFacts(scope, setAside);
     const progress = { feature_id, is_loop: isLoop, first, set_aside: setAside, pause, last_feature_id };
     const step = nextAutoStep({ ...facts, ...progress });
-    if (step.kind === 'DONE') return context.show({ status: 'DONE', says: step.says }, () => step.says);
+    if (step.kind === 'DONE') return context.printReply({ status: 'DONE', says: step.says }, () => step.says);
     if (step.kind === 'PAUSE') return showPause(context, step);
     if (step.kind === 'WAIT') {
       context.warn(`${step.says} Waiting for changes.`);
@@ -146,7 +146,7 @@ async function pauseUntilPromoted(
 const NAMES_MAX = 5;
 
 function showPause(context: CommandContext, { says, next }: AutoPause): void {
-  context.show({ status: 'PAUSED', says, next }, () => [
+  context.printReply({ status: 'PAUSED', says, next }, () => [
     ...context.wrap(says, 0),
     ...context.labelled('Next:', next, 6),
   ]);

@@ -1,6 +1,6 @@
 import type { Genesis } from '../../client/index.js';
 
-/** The stream tells of new evidence only: this also finds that a runner was revoked. */
+/** The stream reports new evidence only; rereading also detects that a runner was revoked. */
 const REREAD_MS = 10_000;
 
 /**
@@ -16,19 +16,19 @@ export async function* evidenceChanges(
   let isChanged = true;
   let wake = () => {};
   let failure: unknown = null;
-  const change = () => {
+  const noteChange = () => {
     isChanged = true;
     wake();
   };
   const follow = async () => {
     const filter = { type: 'EVIDENCE_RECORDED', after: 'now' };
-    for await (const _ of genesis.follow(filter, { signal: either, on_connect: change })) change();
+    for await (const _ of genesis.follow(filter, { signal: either, on_connect: noteChange })) noteChange();
   };
-  either.addEventListener('abort', change, { once: true });
-  const timer = setInterval(change, REREAD_MS);
+  either.addEventListener('abort', noteChange, { once: true });
+  const timer = setInterval(noteChange, REREAD_MS);
   const following = follow().catch((error: unknown) => {
     failure = error;
-    change();
+    noteChange();
   });
   try {
     while (!signal.aborted) {

@@ -3,7 +3,7 @@ import { ChangeSignal } from '../watch.js';
 
 /** Some changes produce no event: a backoff or a time box ends. */
 const POLL_MS = 30_000;
-/** Tell only that another agent is alive. */
+/** Event types that only show that another agent is alive. */
 const IGNORED = new Set(['heartbeat', 'LEASE_RENEWED']);
 
 /**

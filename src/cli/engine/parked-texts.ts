@@ -12,7 +12,7 @@ import { fileBytes, textsOf } from './draft-files.js';
 import { fetchEvents } from './fetch-events.js';
 import { lastCandidate } from './promoted-files.js';
 
-/** Of each kind. Older attempts tell less. */
+/** Maximum number of attempts of each kind. Older attempts are less useful. */
 const ATTEMPTS_MAX = 3;
 const FILES_MAX = 20;
 const TEXT_CHARS_MAX = 16 * 1024;
@@ -38,14 +38,14 @@ export async function parkedTexts(
   );
   const texts: PromptText[] = [];
   for (const result of parked)
-    texts.push(...(await readable(describeOutcome(result), resultTexts(blobs, result))));
+    texts.push(...(await textsIfReadable(describeOutcome(result), resultTexts(blobs, result))));
   for (const run of runs.slice(-ATTEMPTS_MAX).reverse())
-    texts.push(...(await readable(runName(run), runTexts(blobs, run))));
-  return bounded(texts);
+    texts.push(...(await textsIfReadable(runName(run), runTexts(blobs, run))));
+  return limitTexts(texts);
 }
 
 /** Old blobs may be gone: the run goes on without them. */
-const readable = (name: string, texts: Promise<PromptText[]>): Promise<PromptText[]> =>
+const textsIfReadable = (name: string, texts: Promise<PromptText[]>): Promise<PromptText[]> =>
   texts.catch((error) => {
     if (error instanceof EngineError) return [{ name, text: '(its content cannot be read)' }];
     throw error;
@@ -106,8 +106,8 @@ async function fileTexts(
   return files.map((file) => ({ name: `${name}: ${file.name}`, text: file.text }));
 }
 
-/** The first texts in full; each is cut at its limit, and what comes after the total is left out. */
-function bounded(texts: readonly PromptText[]): PromptText[] {
+/** The first texts, each cut at its limit; texts beyond the total limit are left out. */
+function limitTexts(texts: readonly PromptText[]): PromptText[] {
   const kept: PromptText[] = [];
   let left = TOTAL_CHARS_MAX;
   for (const { name, text } of texts) {

@@ -55,7 +55,7 @@ export async function readEdgePlan(
   return plan;
 }
 
-/** Runs an edge of the workspace and shows it. A stopped run ends as `WAITING` and goes on later. */
+/** Runs an edge of the workspace and shows it. A stopped run ends as `WAITING` and can continue later. */
 export async function runEdge(
   context: CommandContext,
   { feature_id, edge }: { readonly feature_id: string; readonly edge: string },

@@ -35,7 +35,7 @@ interface ServiceOptions {
   readonly agent_role: string | null;
   readonly feature_id: string;
   readonly edge: string;
-  /** For the authority of the role only: the plan is read anew. */
+  /** Used only for the authority of the role; the plan is read again. */
   readonly methodology: Methodology;
   readonly feature: Feature;
   readonly runCheck: RunCheck;

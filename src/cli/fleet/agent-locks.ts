@@ -6,7 +6,9 @@ import { CommandFailure } from '../exit.js';
 export class AgentLocks {
   private constructor(private readonly locks: readonly { release(): Promise<void> }[]) {}
 
-  /** Throws if a living fleet has one of the names. The operating system releases the locks of one that was killed. */
+  /**
+   * Throws if a living fleet has one of the names. The operating system releases the locks of a fleet that was killed.
+   */
   static async acquire(folder: string, names: readonly string[]): Promise<AgentLocks> {
     const locks: { release(): Promise<void> }[] = [];
     const acquired = new AgentLocks(locks);

@@ -5,7 +5,7 @@ import { StringDecoder } from 'node:string_decoder';
 export const LOG_BYTES_MAX = 4 * 1024 * 1024;
 const LINE_CHARS_MAX = 500;
 
-/** The output of one agent in a file. A full file is renamed to `.1`, and replaces the one of that name. */
+/** The output of one agent in a file. A full file is renamed to `.1`, and replaces an earlier `.1`. */
 export class AgentLog {
   /** The last line that is not empty. */
   lastLine = '';

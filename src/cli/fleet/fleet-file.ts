@@ -61,11 +61,11 @@ export function readFleetFile(file: string, text: string): FleetFileResult {
   const { value, problems, locate } = readYamlText(text, 'one');
   const faults = new FleetFaults(file, locate);
   for (const { path, message, source_position } of problems) faults.report(path, message, source_position);
-  if (value === undefined || !checkJsonShape(value, [], faults)) return faults.result();
+  if (value === undefined || !checkJsonShape(value, [], faults)) return faults.toResult();
   const parsed = parseWithSchema(fleetSchema, value ?? {}, [], faults);
-  if (parsed === null) return faults.result();
+  if (parsed === null) return faults.toResult();
   checkAgents(parsed.agents, faults);
-  if (!faults.isEmpty) return faults.result();
+  if (!faults.isEmpty) return faults.toResult();
   return { ok: true, groups: parsed.agents.map(toGroup) };
 }
 
@@ -85,7 +85,7 @@ function toGroup(input: GroupInput): AgentGroup {
   };
 }
 
-/** What the schema of one group cannot tell: names that are given twice, and too many agents together. */
+/** Checks that go beyond the schema of one group: duplicate names, and too many agents in total. */
 function checkAgents(groups: readonly GroupInput[], faults: FleetFaults): void {
   const names = new Set<string>();
   for (const [at, { name, kind, tracks }] of groups.entries()) {
@@ -111,7 +111,7 @@ class FleetFaults implements ShapeFaultSink {
   ) {}
 
   add(code: 'BAD_VALUE' | 'UNKNOWN_FIELD', path: DocumentPath, message: string): void {
-    // Without the words of the validator: what is expected says more.
+    // Omits the message of the validator: the expected value says more.
     const plain = message
       .replace(/ is not valid: .*$/s, ' is not valid.')
       .replace('; check its spelling', '');
@@ -128,7 +128,7 @@ class FleetFaults implements ShapeFaultSink {
   }
 
   /** In the order of the text. */
-  result(): FleetFileResult {
+  toResult(): FleetFileResult {
     const sorted = [...this.faults].sort((a, b) => a.line - b.line || a.column - b.column);
     const faults = sorted.map(({ line, column, message }) => `${this.file}:${line}:${column}: ${message}`);
     return { ok: false, faults };

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { FleetProgress } from './fleet-progress.js';
 
-const event = (event_type: string, generation: number, payload: object): EventEnvelope => ({
+const eventWith = (event_type: string, generation: number, payload: object): EventEnvelope => ({
   event_id: 'e',
   event_type,
   timestamp: '2026-01-01T00:00:00.000Z',
@@ -18,31 +18,31 @@ const event = (event_type: string, generation: number, payload: object): EventEn
 
 it('counts what became of an agent’s work, and lists what was refused', () => {
   const progress = new FleetProgress(['builder-1']);
-  const granted = event('CLAIM_ACQUIRED', 1, { expires_at: '2026-01-01T00:05:00.000Z' });
+  const granted = eventWith('CLAIM_ACQUIRED', 1, { expires_at: '2026-01-01T00:05:00.000Z' });
   expect(progress.apply(granted)).toContain('claimed, generation 1');
-  progress.apply(event('LEASE_RENEWED', 1, { expires_at: '2026-01-01T00:09:00.000Z' }));
-  expect(progress.of('builder-1').claim).toMatchObject({
+  progress.apply(eventWith('LEASE_RENEWED', 1, { expires_at: '2026-01-01T00:09:00.000Z' }));
+  expect(progress.progressOf('builder-1').claim).toMatchObject({
     generation: 1,
     expires_at: '2026-01-01T00:09:00.000Z',
   });
-  expect(progress.apply(event('CLAIM_LOST', 1, { cause: 'EXPIRED', disposition: 'eligible' }))).toContain(
+  expect(progress.apply(eventWith('CLAIM_LOST', 1, { cause: 'EXPIRED', disposition: 'eligible' }))).toContain(
     'lost',
   );
-  expect(progress.of('builder-1').claim).toBeNull();
+  expect(progress.progressOf('builder-1').claim).toBeNull();
   const denied = {
     submitted_generation: 1,
     rejection_reason: 'STALE_GENERATION',
     result_id: 'res_1',
     parked: true,
   };
-  progress.apply(event('RESULT_REJECTED', 2, denied));
-  expect(progress.apply(event('RESULT_ESCALATED', 2, { reason: 'human_review_required' }))).toContain(
+  progress.apply(eventWith('RESULT_REJECTED', 2, denied));
+  expect(progress.apply(eventWith('RESULT_ESCALATED', 2, { reason: 'human_review_required' }))).toContain(
     'gen review',
   );
-  progress.apply(event('CLAIM_RELEASED', 2, { reason: 'ERROR', message: 'no disk' }));
-  progress.apply(event('CLAIM_RELEASED', 3, { reason: 'VOLUNTARY' }));
-  progress.apply(event('RESULT_SUBMITTED', 4, {}));
-  expect(progress.of('builder-1')).toEqual({
+  progress.apply(eventWith('CLAIM_RELEASED', 2, { reason: 'ERROR', message: 'no disk' }));
+  progress.apply(eventWith('CLAIM_RELEASED', 3, { reason: 'VOLUNTARY' }));
+  progress.apply(eventWith('RESULT_SUBMITTED', 4, {}));
+  expect(progress.progressOf('builder-1')).toEqual({
     claim: null,
     accepted: 1,
     escalated: 1,
@@ -57,14 +57,18 @@ it('counts what became of an agent’s work, and lists what was refused', () => 
 
 it('shows a claim again that comes back from a review', () => {
   const progress = new FleetProgress(['builder-1']);
-  progress.apply(event('CLAIM_ACQUIRED', 1, { expires_at: '2026-01-01T00:05:00.000Z' }));
-  progress.apply(event('RESULT_ESCALATED', 1, { reason: 'human_review_required' }));
-  expect(progress.of('builder-1').claim).toBeNull();
+  progress.apply(eventWith('CLAIM_ACQUIRED', 1, { expires_at: '2026-01-01T00:05:00.000Z' }));
+  progress.apply(eventWith('RESULT_ESCALATED', 1, { reason: 'human_review_required' }));
+  expect(progress.progressOf('builder-1').claim).toBeNull();
   const expires_at = '2026-01-01T00:09:00.000Z';
-  progress.apply(event('LEASE_RENEWED', 1, { expires_at }));
-  expect(progress.of('builder-1').claim).toEqual({ task_id: 'A-001-schema', generation: 1, expires_at });
+  progress.apply(eventWith('LEASE_RENEWED', 1, { expires_at }));
+  expect(progress.progressOf('builder-1').claim).toEqual({
+    task_id: 'A-001-schema',
+    generation: 1,
+    expires_at,
+  });
 });
 
 it('ignores other agents', () => {
-  expect(new FleetProgress(['builder-2']).apply(event('RESULT_SUBMITTED', 1, {}))).toBeNull();
+  expect(new FleetProgress(['builder-2']).apply(eventWith('RESULT_SUBMITTED', 1, {}))).toBeNull();
 });

@@ -40,7 +40,7 @@ export class FleetProgress {
     this.agents = new Map(names.map((name) => [name, { ...none }]));
   }
 
-  of(name: string): AgentProgress {
+  progressOf(name: string): AgentProgress {
     const progress = this.agents.get(name);
     if (progress === undefined) throw new Error(`${name} is not an agent of this fleet.`);
     return progress;

@@ -62,7 +62,7 @@ export class LiveView {
   }
 
   private tableText(): string {
-    const rows = this.agents.map((agent) => ({ agent, progress: this.progress.of(agent.name) }));
+    const rows = this.agents.map((agent) => ({ agent, progress: this.progress.progressOf(agent.name) }));
     const table = this.context.table(rows, [
       { head: 'Agent', cell: ({ agent }) => agent.name },
       { head: 'State', cell: ({ agent }) => stateText(agent.state) },

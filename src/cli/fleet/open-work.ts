@@ -2,7 +2,7 @@ import { type Genesis, isProblem } from '../../client/index.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import { countText, joinFirst } from '../output/text.js';
 
-/** What is left when a fleet has ended. */
+/** The open work when a fleet has ended. */
 export interface OpenWork {
   /** Number of open tasks. */
   readonly task_total: number;
@@ -50,7 +50,7 @@ export const isNothingLeft = (left: OpenWork | null): boolean =>
   left !== null && left.task_total === 0 && left.edge_total === 0;
 
 export function leftText(left: OpenWork | null): string {
-  if (left === null) return 'What is left is unknown: the server did not answer.';
+  if (left === null) return 'The open work is unknown: the server did not answer.';
   if (isNothingLeft(left)) return 'All work is done.';
   const { task_total, task_ids, edge_total, edges, reviews } = left;
   const parts = [

@@ -5,7 +5,7 @@ import type { AgentProgress, FleetProgress, RefusedResult } from './fleet-progre
 import { leftText, type OpenWork } from './open-work.js';
 import type { KeptWorktree } from './worktree.js';
 
-/** Who did what, what was refused, what is left. */
+/** The report of a fleet: the results of each agent, refusals, and open work. */
 export interface FleetReport {
   readonly agents: readonly (Omit<AgentProgress, 'claim'> & {
     readonly agent_id: string;
@@ -26,7 +26,7 @@ export const agentsReport = (
   progress: FleetProgress,
 ): Pick<FleetReport, 'agents' | 'refused'> => ({
   agents: agents.map(({ name, state, restarts, log }) => {
-    const { claim: _, ...counts } = progress.of(name);
+    const { claim: _, ...counts } = progress.progressOf(name);
     return { agent_id: name, state, ...counts, restarts, log: log.path };
   }),
   refused: progress.refused,

@@ -94,8 +94,8 @@ async function runLocked(
       agents.push(new AgentProcess({ ...shared, spec, folder: workFolder, log, processGroupFile }));
     }
     printStart(context, target.project, agents, folder, worktrees.length > 0);
-    const show = (event: EventEnvelope) => onEvent(event, agents, progress, view);
-    await runAgents(agents, view, new ProjectFollower(genesis, position, show));
+    const showEvent = (event: EventEnvelope) => onEvent(event, agents, progress, view);
+    await runAgents(agents, view, new ProjectFollower(genesis, position, showEvent));
   } finally {
     stopping.end();
     for (const agent of agents) await agent.log.close();
@@ -105,7 +105,7 @@ async function runLocked(
     worktrees: await finishWorktrees(worktrees),
     left: await readOpenWork(genesis, specs.some(takesEdges)),
   };
-  context.show(report, () => reportText(report, context));
+  context.printReply(report, () => reportText(report, context));
   if (stopping.signals.stop.aborted) context.exit_code = EXIT.stopped;
   else if (!isNothingLeft(report.left)) context.exit_code = EXIT.refused;
 }
@@ -207,9 +207,9 @@ function onEvent(
 ): void {
   const agent = agents.find(({ name }) => name === event.agent_id);
   if (agent === undefined) return;
-  const { accepted } = progress.of(agent.name);
+  const { accepted } = progress.progressOf(agent.name);
   const line = progress.apply(event);
-  if (progress.of(agent.name).accepted > accepted) agent.recordAccepted();
+  if (progress.progressOf(agent.name).accepted > accepted) agent.recordAccepted();
   if (line !== null) view.printLine(line);
 }
 

@@ -55,7 +55,7 @@ export class AgentWorktree {
     return existsSync(started) ? started : this.folder;
   }
 
-  /** Removes it if it has nothing that the repository does not have. Otherwise says what it has. */
+  /** Removes the worktree if everything in it is also in the repository. Otherwise returns what it contains. */
   async finish(): Promise<KeptWorktree | null> {
     const { root } = this.repository;
     const hasFolder = existsSync(this.folder);
@@ -85,17 +85,18 @@ export class AgentWorktree {
     const known = await runGit(root, ['rev-parse', '--verify', '--quiet', `refs/heads/${this.branch}`]);
     const what = known.ok ? ['--', this.folder, this.branch] : ['-b', this.branch, '--', this.folder, 'HEAD'];
     const added = await runGit(root, ['worktree', 'add', '--quiet', ...what]);
-    if (!added.ok) throw this.failure(added.message);
+    if (!added.ok) throw this.worktreeFailure(added.message);
   }
 
   private async assertUsable(): Promise<void> {
     const top = await gitText(this.folder, ['rev-parse', '--show-toplevel']);
     const branch = await gitText(this.folder, ['symbolic-ref', '--quiet', '--short', 'HEAD']);
-    if (top !== (await realpath(this.folder))) throw this.failure('the folder exists and is not a worktree');
-    if (branch !== this.branch) throw this.failure(`it is on branch ${branch ?? '(none)'}`);
+    if (top !== (await realpath(this.folder)))
+      throw this.worktreeFailure('the folder exists and is not a worktree');
+    if (branch !== this.branch) throw this.worktreeFailure(`it is on branch ${branch ?? '(none)'}`);
   }
 
-  private failure(reason: string): CommandFailure {
+  private worktreeFailure(reason: string): CommandFailure {
     return new CommandFailure(
       `${this.agentId} gets no worktree in ${this.folder}, branch ${this.branch}: ${reason}. ` +
         'Remove the folder, or name the agents differently. No agent was started.',

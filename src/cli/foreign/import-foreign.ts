@@ -45,21 +45,21 @@ export async function importForeignFile(context: CommandContext, request: Foreig
   const texts = reports.flatMap((report) => reportLines(report, isDry));
   if (!isDry && isLogOf(target.workspace, resolve(context.io.cwd, request.log)))
     texts.push(`The original is kept in ${singleLine(foreignFolderOf(target.workspace))}.`);
-  if (!shouldTrust) return context.show(imported, () => (isDry ? texts : [...texts, TRUST_ADVICE]));
+  if (!shouldTrust) return context.printReply(imported, () => (isDry ? texts : [...texts, TRUST_ADVICE]));
   // Printed before, because the import stays if nothing may be trusted.
   if (!context.is_json) context.print(texts.join('\n'));
   if (preview !== null) {
     const reported = preview.convergedEdges();
-    return context.show({ imported, reported: reported.slice(0, REPORTED_MAX) }, () =>
+    return context.printReply({ imported, reported: reported.slice(0, REPORTED_MAX) }, () =>
       reportedLines(reported),
     );
   }
   const trust = await trustAllImports(context, target, false);
-  context.show({ imported, trust }, () => trustLines(trust, false));
+  context.printReply({ imported, trust }, () => trustLines(trust, false));
 }
 
 const TRUST_ADVICE =
-  'What it says has converged is shown, and decides nothing. To see what you can make authoritative: gen import --trust-imports --dry-run';
+  'The convergences that it reports are shown, but decide nothing. To see what you can make authoritative: gen import --trust-imports --dry-run';
 
 /** Whether this is the path of the workspace's own log. */
 const isLogOf = (workspace: Workspace | null, file: string): workspace is Workspace =>

@@ -16,13 +16,13 @@ const LOG = [
 ].join('\n');
 const IMPORT = ['import', '--foreign', 'old.jsonl'] as const;
 
-const ok = async (terminal: TerminalOptions, ...argv: string[]): Promise<string> => {
+const runOk = async (terminal: TerminalOptions, ...argv: string[]): Promise<string> => {
   const { code, out, err } = await gen(terminal, ...argv);
   expect(code, `${argv.join(' ')}: ${err}`).toBe(0);
   return out;
 };
 const json = async (terminal: TerminalOptions, ...argv: string[]) =>
-  JSON.parse(await ok(terminal, ...argv, '--json'));
+  JSON.parse(await runOk(terminal, ...argv, '--json'));
 
 /** A folder with a foreign log. */
 async function openFolder(): Promise<Required<Pick<TerminalOptions, 'cwd' | 'env'>>> {
@@ -39,14 +39,14 @@ async function openWorkspace(): Promise<TerminalOptions> {
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, text);
   }
-  await ok(terminal, 'init');
+  await runOk(terminal, 'init');
   return terminal;
 }
 
 describe('gen import --trust-imports', () => {
   it('completes what the log says has converged, in a workspace', async () => {
     const terminal = await openWorkspace();
-    const out = await ok(terminal, ...IMPORT, '--trust-imports');
+    const out = await runOk(terminal, ...IMPORT, '--trust-imports');
     expect(out).toContain('3 lines read, 3 written');
     expect(out).toContain(`1 edge trusted: ${FIRST}.`);
     expect(out).toContain('2 skipped:\n  REQ-F-FORGED-001');
@@ -55,26 +55,28 @@ describe('gen import --trust-imports', () => {
     const claimed = await gen(terminal, 'task', 'claim', FIRST, '--json');
     expect(JSON.parse(claimed.out)).toMatchObject({ reason: 'DENIED_COMPLETED' });
     expect(await json(terminal, 'start')).toMatchObject({ feature: F, edge: 'design_code' });
-    expect(await ok(terminal, 'verify')).toContain('Every invariant holds');
+    expect(await runOk(terminal, 'verify')).toContain('Every invariant holds');
     expect(await json(terminal, 'import', '--trust-imports')).toMatchObject({
       trusted: [],
       skipped_count: 2,
     });
-    await ok(terminal, 'task', 'reset', FIRST, '--reason', 'it was wrong');
+    await runOk(terminal, 'task', 'reset', FIRST, '--reason', 'it was wrong');
     expect(await json(terminal, 'task', 'claim', FIRST)).toMatchObject({
       reason: 'GRANTED',
       claim: { generation: 2 },
     });
-    expect(await ok(terminal, 'verify')).toContain('Every invariant holds');
+    expect(await runOk(terminal, 'verify')).toContain('Every invariant holds');
   });
 
-  it('trusts what was imported before, and a dry run only says so', async () => {
+  it('trusts earlier imports, and a dry run only reports them', async () => {
     const terminal = await openWorkspace();
-    const preview = await ok(terminal, ...IMPORT, '--trust-imports', '--dry-run');
+    const preview = await runOk(terminal, ...IMPORT, '--trust-imports', '--dry-run');
     expect(preview).toContain(`The log reports 3 edges as converged: ${FIRST}, REQ-F-FORGED-001`);
-    expect(await ok(terminal, 'import', '--trust-imports')).toBe('No imported log reports work to trust.\n');
-    await ok(terminal, ...IMPORT);
-    const dry = await ok(terminal, 'import', '--trust-imports', '--dry-run');
+    expect(await runOk(terminal, 'import', '--trust-imports')).toBe(
+      'No imported log reports work to trust.\n',
+    );
+    await runOk(terminal, ...IMPORT);
+    const dry = await runOk(terminal, 'import', '--trust-imports', '--dry-run');
     expect(dry).toContain(`1 edge would be trusted: ${FIRST}.`);
     expect(await json(terminal, 'import', '--trust-imports')).toMatchObject({
       trusted: [{ task_id: FIRST, generation: 1 }],
@@ -87,9 +89,9 @@ describe('gen import --trust-imports', () => {
     const workspace = await openWorkspace();
     const terminal = await openFolder();
     const store = `file:${join(terminal.cwd, 'log')}`;
-    const archive = await ok(workspace, 'export');
+    const archive = await runOk(workspace, 'export');
     await writeFile(join(terminal.cwd, 'archive.jsonl'), archive);
-    await ok(terminal, 'import', 'archive.jsonl', '--store', store);
+    await runOk(terminal, 'import', 'archive.jsonl', '--store', store);
     const [{ project_id }] = archive.split('\n').flatMap((line) => {
       const { event } = JSON.parse(line || '{}');
       return event === undefined ? [] : [event];
@@ -99,7 +101,7 @@ describe('gen import --trust-imports', () => {
       imported: { written: 3 },
       trust: { trusted: [{ task_id: FIRST, generation: 1 }] },
     });
-    const adopted = (await ok(terminal, 'export', ...at))
+    const adopted = (await runOk(terminal, 'export', ...at))
       .split('\n')
       .find((line) => line.includes('"event_type":"result_adopted"'));
     expect(JSON.parse(adopted ?? '').event.payload).toMatchObject({
@@ -116,7 +118,7 @@ describe('gen import --trust-imports', () => {
     const scope = { tenant_id: 'default', project_id: 'shop' };
     await server.coordinator.settings.configure(scope, { files: PROJECT_FILES });
     const at = ['--url', server.url, '--project', 'shop'];
-    await ok({ cwd, env }, ...IMPORT, ...at);
+    await runOk({ cwd, env }, ...IMPORT, ...at);
     const keyOf = async (role: string, token = '') => {
       const key = await json(
         { cwd, env: { ...env, GENESIS_TOKEN: token } },

@@ -12,7 +12,7 @@ afterEach(() => {
 });
 
 /** A client whose server grants everything, and the number of renewals that it got. */
-function connected(renewForSeconds?: number) {
+function connectClient(renewForSeconds?: number) {
   let renewals = 0;
   const claim = {
     id: 'clm',
@@ -31,7 +31,7 @@ function connected(renewForSeconds?: number) {
 }
 
 it('stops renewing two hours after the last call', async () => {
-  const { client, renewals } = connected();
+  const { client, renewals } = connectClient();
   await client.next({ agent_id: 'a', session_id: 's1' });
   await vi.advanceTimersByTimeAsync(HOUR_MS);
   const inFirstHour = renewals();
@@ -47,7 +47,7 @@ it('stops renewing two hours after the last call', async () => {
 });
 
 it('renews for the given time after the last call', async () => {
-  const { client, renewals } = connected(LEASE_SECONDS);
+  const { client, renewals } = connectClient(LEASE_SECONDS);
   await client.next({ agent_id: 'a', session_id: 's1' });
   await vi.advanceTimersByTimeAsync(HOUR_MS);
   expect(renewals()).toBe(2);

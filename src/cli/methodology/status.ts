@@ -12,7 +12,7 @@ import { healthText } from '../output/health.js';
 import { methodologyStatusText } from '../output/methodology-status.js';
 import { statusText } from '../output/overview.js';
 import { unwrapReply } from '../replies.js';
-import { type RenderedView, show, watch } from '../watch.js';
+import { type RenderedView, showView, watch } from '../watch.js';
 import type { ReadOnlyCalls } from './opened-project.js';
 import { type ProjectConnection, withMethodology } from './project-connection.js';
 import { submitWithDrafts } from './submit-command.js';
@@ -33,7 +33,7 @@ type ReadConnection = ProjectConnection<ReadOnlyCalls>;
 export async function methodologyStatus(context: CommandContext, options: StatusOptions): Promise<void> {
   const showOnce = async (connection: ReadConnection): Promise<void> => {
     if (options.gantt) await showGantt(context, options, connection);
-    else show(context, await renderStatus(context, options, connection));
+    else showView(context, await renderStatus(context, options, connection));
   };
   if (options.log !== undefined) {
     if (options.watch) throw wrongUsage('--watch cannot be combined with --log. Omit one of them.');
@@ -89,9 +89,9 @@ async function showGantt(
   { calls, workspace }: ReadConnection,
 ): Promise<void> {
   const reply = unwrapReply(await calls.gantt(withoutUndefined({ at })));
-  if (!write) return context.show(reply, ({ gantt }) => gantt);
+  if (!write) return context.printReply(reply, ({ gantt }) => gantt);
   const path = await writeStatusPage(workspace, reply.gantt);
-  context.show({ ...reply, path }, () => path);
+  context.printReply({ ...reply, path }, () => path);
 }
 
 /** Only a page that starts with this mark is overwritten. */

@@ -19,7 +19,7 @@ class FakeBackups {
   }
 
   /** The changes that the program asked for. */
-  updates(): readonly ProxiedCall[] {
+  updateCalls(): readonly ProxiedCall[] {
     return this.proxy.calls.filter(({ operation }) =>
       /^(UpdateContinuousBackups|UpdateTable)$/.test(operation),
     );
@@ -64,10 +64,10 @@ await describeOnDynamodb('gen migrate on DynamoDB', (harness) => {
     const dry = await migrate('--dry-run', ...both);
     for (const table of tables) expect(dry.out).toContain(`UpdateContinuousBackups {"TableName":"${table}",`);
     expect(dry.out).toContain(`UpdateTable {"TableName":"${namespace}-log","StreamSpecification":`);
-    expect(backups.updates()).toEqual([]);
+    expect(backups.updateCalls()).toEqual([]);
 
     expect((await migrate()).out).toContain('now at version 2.');
-    expect(backups.updates()).toEqual([]);
+    expect(backups.updateCalls()).toEqual([]);
     const pending = await migrate('--status', ...both);
     expect(pending).toMatchObject({ code: 1, out: expect.stringContaining('is not on (run gen migrate') });
 
@@ -77,16 +77,16 @@ await describeOnDynamodb('gen migrate on DynamoDB', (harness) => {
     const specification = { PointInTimeRecoveryEnabled: true };
     for (const TableName of tables) {
       const body = { TableName, PointInTimeRecoverySpecification: specification };
-      expect(backups.updates()).toContainEqual({ operation: 'UpdateContinuousBackups', body });
+      expect(backups.updateCalls()).toContainEqual({ operation: 'UpdateContinuousBackups', body });
     }
     const StreamSpecification = { StreamEnabled: true, StreamViewType: 'NEW_IMAGE' };
     const body = { TableName: `${namespace}-log`, StreamSpecification };
-    expect(backups.updates()).toContainEqual({ operation: 'UpdateTable', body });
+    expect(backups.updateCalls()).toContainEqual({ operation: 'UpdateTable', body });
 
-    const count = backups.updates().length;
+    const count = backups.updateCalls().length;
     expect((await migrate(...both)).out).toContain('at version 2, nothing to do.');
     expect(await migrate('--status', ...both)).toMatchObject({ code: 0 });
-    expect(backups.updates()).toHaveLength(count);
+    expect(backups.updateCalls()).toHaveLength(count);
   });
 });
 

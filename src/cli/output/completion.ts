@@ -10,7 +10,7 @@ export interface CommandCompletions {
   readonly options: readonly CompletionCandidate[];
 }
 
-const names = ({ words, options }: CommandCompletions): string =>
+const joinNames = ({ words, options }: CommandCompletions): string =>
   [...words, ...options].map(({ name }) => name).join(' ');
 
 /** Shell code that finds the command named so far. The two shells differ only in how they list words. */
@@ -29,8 +29,8 @@ const findCommandScript = (
     esac
   done`;
 
-const cases = (commands: readonly CommandCompletions[], caseBody: (words: string) => string): string =>
-  commands.map((command) => `    "${command.path.join(' ')}") ${caseBody(names(command))} ;;`).join('\n');
+const caseBranches = (commands: readonly CommandCompletions[], caseBody: (words: string) => string): string =>
+  commands.map((command) => `    "${command.path.join(' ')}") ${caseBody(joinNames(command))} ;;`).join('\n');
 
 const bash = (
   commands: readonly CommandCompletions[],
@@ -39,7 +39,7 @@ _gen() {
 ${findCommandScript(commands, `"\${COMP_WORDS[@]:1:COMP_CWORD-1}"`)}
   local words=""
   case "$command" in
-${cases(commands, (words) => `words="${words}"`)}
+${caseBranches(commands, (words) => `words="${words}"`)}
   esac
   COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
 }
@@ -49,7 +49,7 @@ const zsh = (commands: readonly CommandCompletions[]): string => `#compdef gen
 _gen() {
 ${findCommandScript(commands, `"\${(@)words[2,CURRENT-1]}"`)}
   case "$command" in
-${cases(commands, (words) => `compadd -- ${words}`)}
+${caseBranches(commands, (words) => `compadd -- ${words}`)}
   esac
   _files
 }

@@ -16,17 +16,17 @@ const START = startedDrawing(
 );
 const BEFORE_CHECKS = ['ClaimEdge', 'LoadConfig', 'LoadContext', 'ConstructCandidate', 'DeterministicChecks'];
 
-const enter = (run: DrawnRun, ...states: string[]): DrawnRun => states.reduce(enterState, run);
-const ended = (state: string, check: string | null, result: unknown, iteration = 1) => ({
+const enterStates = (run: DrawnRun, ...states: string[]): DrawnRun => states.reduce(enterState, run);
+const endedStep = (state: string, check: string | null, result: unknown, iteration = 1) => ({
   ...{ state, check, iteration, result },
   spent: { ...NO_COST, input_tokens: 10, usd: 0.5 },
   error: null,
 });
-const lines = (run: DrawnRun, width = 80): string[] => drawRun(run, width, PAINT);
+const drawnLines = (run: DrawnRun, width = 80): string[] => drawRun(run, width, PAINT);
 
 describe('the drawing of a run', () => {
   it('shows the states of the machine in order, and its checks under their tier', () => {
-    expect(lines(START)).toEqual([
+    expect(drawnLines(START)).toEqual([
       'REQ-F-A#design_code, generation 2',
       '  ○ ClaimEdge',
       '  ○ LoadConfig',
@@ -42,52 +42,55 @@ describe('the drawing of a run', () => {
     ]);
   });
 
-  it('marks what is done, where it stands, and results as they come', () => {
-    const checked = enter(START, ...BEFORE_CHECKS);
-    expect(lines(checked)).toContain('  ✓ ConstructCandidate');
-    expect(lines(checked)).toContain('  ● DeterministicChecks');
+  it('marks finished states, the current state, and results as they arrive', () => {
+    const checked = enterStates(START, ...BEFORE_CHECKS);
+    expect(drawnLines(checked)).toContain('  ✓ ConstructCandidate');
+    expect(drawnLines(checked)).toContain('  ● DeterministicChecks');
     const passed = endStep(
       checked,
-      ended('Check: tests_pass', 'tests_pass', { result: 'pass', blocks: false }),
+      endedStep('Check: tests_pass', 'tests_pass', { result: 'pass', blocks: false }),
     );
-    expect(lines(passed)).toContain('    ✓ tests_pass  pass');
-    expect(lines(passed).at(-1)).toBe('iteration 1 of 3, 10 tokens, $0.5000, 0.0 s');
+    expect(drawnLines(passed)).toContain('    ✓ tests_pass  pass');
+    expect(drawnLines(passed).at(-1)).toBe('iteration 1 of 3, 10 tokens, $0.5000, 0.0 s');
     const failed = endStep(
       checked,
-      ended('Check: tests_pass', 'tests_pass', { result: 'fail', blocks: true }),
+      endedStep('Check: tests_pass', 'tests_pass', { result: 'fail', blocks: true }),
     );
-    expect(lines(enter(failed, 'DeterministicPassed?'))).toEqual(
+    expect(drawnLines(enterStates(failed, 'DeterministicPassed?'))).toEqual(
       expect.arrayContaining(['  ✗ DeterministicChecks', '    ✗ tests_pass  fail']),
     );
   });
 
-  it('begins the next iteration anew, and keeps the delta', () => {
+  it('resets the marks for the next iteration, and keeps the delta', () => {
     const failed = endStep(
-      enter(START, ...BEFORE_CHECKS),
-      ended('Check: tests_pass', 'tests_pass', { result: 'fail', blocks: true }),
+      enterStates(START, ...BEFORE_CHECKS),
+      endedStep('Check: tests_pass', 'tests_pass', { result: 'fail', blocks: true }),
     );
-    const judged = endStep(enter(failed, 'JudgeIteration'), ended('JudgeIteration', null, { delta: 2 }));
-    const next = enter(judged, 'ConvergenceCheck', 'NextIteration', 'ConstructCandidate');
-    const again = endStep(next, ended('ConstructCandidate', null, {}, 2));
-    expect(lines(again)).toEqual(
+    const judged = endStep(
+      enterStates(failed, 'JudgeIteration'),
+      endedStep('JudgeIteration', null, { delta: 2 }),
+    );
+    const next = enterStates(judged, 'ConvergenceCheck', 'NextIteration', 'ConstructCandidate');
+    const again = endStep(next, endedStep('ConstructCandidate', null, {}, 2));
+    expect(drawnLines(again)).toEqual(
       expect.arrayContaining(['  ● ConstructCandidate', '  ○ DeterministicChecks', '    ○ tests_pass']),
     );
-    expect(lines(again).at(-1)).toMatch(/^iteration 2 of 3, delta 2, /);
+    expect(drawnLines(again).at(-1)).toMatch(/^iteration 2 of 3, delta 2, /);
   });
 
   it('says that a person is needed, and how the run has ended', () => {
-    const atGate = enter(START, ...BEFORE_CHECKS, 'AgentChecks', 'HumanGate');
-    expect(lines(endDrawing(atGate, true))).toContain('  … HumanGate  waits for a person');
-    const promoted = enter(atGate, 'JudgeIteration', 'Promote', 'Converged');
-    expect(lines(promoted)).toContain('  ✓ Promote');
-    expect(lines(promoted).join()).not.toContain('Escalate');
+    const atGate = enterStates(START, ...BEFORE_CHECKS, 'AgentChecks', 'HumanGate');
+    expect(drawnLines(endDrawing(atGate, true))).toContain('  … HumanGate  waits for a person');
+    const promoted = enterStates(atGate, 'JudgeIteration', 'Promote', 'Converged');
+    expect(drawnLines(promoted)).toContain('  ✓ Promote');
+    expect(drawnLines(promoted).join()).not.toContain('Escalate');
   });
 
   it('marks a failed step, until it succeeds when it is tried again', () => {
-    const at = enter(START, 'ClaimEdge', 'LoadConfig');
-    const failed = endStep(at, { ...ended('LoadConfig', null, null), error: 'no answer' });
-    expect(lines(failed)).toContain('  ✗ LoadConfig');
-    expect(lines(endStep(failed, ended('LoadConfig', null, {})))).toContain('  ● LoadConfig');
+    const at = enterStates(START, 'ClaimEdge', 'LoadConfig');
+    const failed = endStep(at, { ...endedStep('LoadConfig', null, null), error: 'no answer' });
+    expect(drawnLines(failed)).toContain('  ✗ LoadConfig');
+    expect(drawnLines(endStep(failed, endedStep('LoadConfig', null, {})))).toContain('  ● LoadConfig');
   });
 
   it('has no line that is wider than the terminal, and keeps hostile names on their line', () => {
@@ -99,7 +102,7 @@ describe('the drawing of a run', () => {
       hostile,
     );
     for (const width of [20, 40, 80]) {
-      for (const line of lines(run, width)) {
+      for (const line of drawnLines(run, width)) {
         expect(line.length).toBeLessThanOrEqual(width);
         expect([...line].every((char) => char >= ' ')).toBe(true);
       }
@@ -110,7 +113,7 @@ describe('the drawing of a run', () => {
     const many = Array.from({ length: 15 }, (_, at) => buildCheck(`check_${at}`));
     const machine = compileMachine(buildPlan({ checks: many })).machine;
     const run = startedDrawing({ subject: 'S', generation: 1, max_iterations: 3 }, machine, many);
-    expect(lines(run).filter((line) => line.includes('check_'))).toHaveLength(12);
-    expect(lines(run)).toContain('    and 3 more');
+    expect(drawnLines(run).filter((line) => line.includes('check_'))).toHaveLength(12);
+    expect(drawnLines(run)).toContain('    and 3 more');
   });
 });

@@ -23,7 +23,7 @@ const CHECKS_DRAWN_MAX = 12;
 
 /** A run as a column of lines, none wider than the terminal. Names come from files: they stay on their line. */
 export function drawRun(run: DrawnRun, width: number, paint: Paint): string[] {
-  const line = (mark: StateMark, indent: number, text: string): string => {
+  const stateLine = (mark: StateMark, indent: number, text: string): string => {
     const fitting = truncate(text, width - indent - 2);
     return `${' '.repeat(indent)}${paint[COLOURS[mark]](SIGNS[mark])} ${mark === 'pending' ? paint.dim(fitting) : fitting}`;
   };
@@ -31,21 +31,23 @@ export function drawRun(run: DrawnRun, width: number, paint: Paint): string[] {
     const checks = run.checks.filter((check) => check.state === state);
     const lines = checks
       .slice(0, CHECKS_DRAWN_MAX)
-      .map(({ name, result }) => line(checkMark(result), 4, result === null ? name : `${name}  ${result}`));
+      .map(({ name, result }) =>
+        stateLine(checkMark(result), 4, result === null ? name : `${name}  ${result}`),
+      );
     const more = checks.length - CHECKS_DRAWN_MAX;
     return more > 0 ? [...lines, truncate(`    and ${more} more`, width)] : lines;
   };
   return [
     paint.bold(truncate(`${run.subject}, generation ${run.generation}`, width)),
     ...run.states.flatMap(({ name, mark }) => [
-      line(mark, 2, `${name}${NOTES[mark] ?? ''}`),
+      stateLine(mark, 2, `${name}${NOTES[mark] ?? ''}`),
       ...checksOf(name),
     ]),
-    paint.dim(truncate(summary(run), width)),
+    paint.dim(truncate(summaryText(run), width)),
   ];
 }
 
-const summary = ({ iteration, max_iterations, delta, spent }: DrawnRun): string =>
+const summaryText = ({ iteration, max_iterations, delta, spent }: DrawnRun): string =>
   [
     `iteration ${iteration} of ${max_iterations}`,
     ...(delta === null ? [] : [`delta ${delta}`]),

@@ -26,7 +26,7 @@ export function gapsText(reply: GapsReply, coverage: Coverage, context: CommandC
   if (total_req_keys === 0 && orphans.length === 0) return wrap(NO_REQUIREMENTS, 0).join('\n');
   const verdict = result === 'COMPLETE' ? paint.green(result) : paint.yellow(result);
   const counted = `${full_coverage} covered, ${partial_coverage} partially, ${no_coverage} not covered`;
-  const names = (found: readonly string[]) =>
+  const wrappedNames = (found: readonly string[]) =>
     found.length === 0 ? [] : wrap(joinFirst(found, NAMES_MAX), 2);
   const orphanTexts = orphans.map(({ key, places: [first] }) => `${key} (${first?.file}:${first?.line})`);
   const decisions = reply.clusters.flatMap(({ domain, severity, key_count, layers, intent_id }) => {
@@ -36,10 +36,13 @@ export function gapsText(reply: GapsReply, coverage: Coverage, context: CommandC
   return [
     `${verdict}  ${countText(total_req_keys, 'requirement')}: ${counted}`,
     ...keyLines(coverage, context),
-    ...section(paint.bold(`${countText(orphans.length, 'tag')} without a requirement`), names(orphanTexts)),
+    ...section(
+      paint.bold(`${countText(orphans.length, 'tag')} without a requirement`),
+      wrappedNames(orphanTexts),
+    ),
     ...section(
       paint.bold(`${countText(untagged_files.length, 'file')} without a tag`),
-      names(untagged_files),
+      wrappedNames(untagged_files),
     ),
     ...section(paint.bold('Decisions needed'), decisions),
     '',
@@ -51,12 +54,17 @@ export function gapsText(reply: GapsReply, coverage: Coverage, context: CommandC
 function keyLines({ keys, layers }: Coverage, { paint, table }: CommandContext): string[] {
   const lacking = keys.filter(({ missing }) => missing.length > 0);
   if (lacking.length === 0) return [];
-  const layer = (at: CoverageLayer): Column<KeyCoverage> => {
+  const layerColumn = (at: CoverageLayer): Column<KeyCoverage> => {
     const [head, kind] = LAYER_COLUMNS[at];
-    const cell = ({ places }: KeyCoverage) => (places[kind].length === 0 ? '○' : `✓ ${places[kind].length}`);
-    return { head, cell, paint: (text) => (text === '○' ? paint.yellow(text) : paint.green(text)) };
+    const coverageCell = ({ places }: KeyCoverage) =>
+      places[kind].length === 0 ? '○' : `✓ ${places[kind].length}`;
+    return {
+      head,
+      cell: coverageCell,
+      paint: (text) => (text === '○' ? paint.yellow(text) : paint.green(text)),
+    };
   };
-  const columns = [{ head: 'Requirement', cell: ({ key }: KeyCoverage) => key }, ...layers.map(layer)];
+  const columns = [{ head: 'Requirement', cell: ({ key }: KeyCoverage) => key }, ...layers.map(layerColumn)];
   const more = lacking.length > ROWS_MAX ? [`and ${lacking.length - ROWS_MAX} more: --json lists all`] : [];
   return ['', table(lacking.slice(0, ROWS_MAX), columns), ...more];
 }

@@ -66,7 +66,7 @@ function taskLines(
 ): string[] {
   const fitLine = (text: string, indent: number): string =>
     `${' '.repeat(indent)}${truncate(text, io.columns === null ? null : io.columns - indent)}`;
-  const line = (indent: number, id: string, description: string): string => {
+  const taskLine = (indent: number, id: string, description: string): string => {
     const state = states.get(id);
     const readiness = state?.readiness ?? 'blocked';
     const holder = readiness === 'claimed' || readiness === 'stale' ? ` by ${state?.claim?.agent_id}` : '';
@@ -76,12 +76,12 @@ function taskLines(
   const labels = otherDependencies.map((id) => (states.get(id)?.phase === 'COMPLETED' ? `${id} ✔` : id));
   const task = plannedTask(input);
   return [
-    line(2, input.id, input.description),
+    taskLine(2, input.id, input.description),
     ...(labels.length === 0 ? [] : [paint.dim(fitLine(`└← ${labels.join(', ')}`, 2))]),
     ...firstLines(
       subtaskIds(task),
       SUBTASKS_SHOWN_MAX,
-      (id, index) => line(4, id, subtaskDescription(task, index + 1)),
+      (id, index) => taskLine(4, id, subtaskDescription(task, index + 1)),
       (more) => `    and ${more} more subtasks`,
     ),
   ];

@@ -130,10 +130,10 @@ function diffLines({ path, change, diff, note }: FileDiff, { paint }: CommandCon
   if (change === 'same') return ['', paint.dim(`${name}: equal to the file in the project`)];
   const shown = note === null ? [] : [paint.dim(`${name}: ${note}`)];
   if (diff === null) return ['', ...shown];
-  const color = (line: string): string =>
+  const colouredLine = (line: string): string =>
     line.startsWith('+') ? paint.green(line) : line.startsWith('-') ? paint.red(line) : line;
   const heads = [`--- ${change === 'added' ? '/dev/null' : `a/${name}`}`, `+++ b/${name}`];
-  return ['', ...heads.map(paint.bold), ...diff.split('\n').map(color), ...shown];
+  return ['', ...heads.map(paint.bold), ...diff.split('\n').map(colouredLine), ...shown];
 }
 
 type EvaluatorDetail = Readonly<Partial<Record<'name' | 'check' | 'type' | 'result', unknown>>>;

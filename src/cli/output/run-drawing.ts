@@ -7,13 +7,13 @@ export type StateMark = 'pending' | 'current' | 'done' | 'waiting' | 'failed';
 
 interface DrawnCheck {
   readonly name: string;
-  /** The state in which it runs. */
+  /** The state in which the check runs. */
   readonly state: string;
   /** Null: it has not ended in this iteration. */
   readonly result: string | null;
 }
 
-/** What is drawn of a run: its machine, and where it stands. */
+/** The data of a drawn run: its machine, and its current state. */
 export interface DrawnRun {
   readonly subject: string;
   readonly generation: number;

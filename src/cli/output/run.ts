@@ -13,14 +13,14 @@ export const runText = (run: Run, context: CommandContext): string =>
 
 /** After a run that was drawn, its steps are on the screen already. */
 export const showRun = (run: Run, context: CommandContext): void =>
-  context.show(run, () => (isScreen(context) ? summaryLines(run, context) : runText(run, context)));
+  context.printReply(run, () => (isScreen(context) ? summaryLines(run, context) : runText(run, context)));
 
 /** Whether the states of a run can be redrawn in place. */
 export const isScreen = ({ io, is_json }: CommandContext): boolean =>
   io.columns !== null && !is_json && io.env.TERM !== 'dumb';
 
 export function reportStopped(context: CommandContext): void {
-  context.printNotice('Stopped. The same command goes on from the last completed step.');
+  context.printNotice('Stopped. The same command continues from the last completed step.');
   context.exit_code = EXIT.stopped;
 }
 

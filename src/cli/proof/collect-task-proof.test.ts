@@ -16,7 +16,7 @@ const payloadsMissing = ({ events }: TaskProof): string[] =>
 it('tells of a takeover, and of the late result that was refused', async () => {
   const fleet = await EvidenceHarness.open();
   await fleet.takeOver(A);
-  const proof = await fleet.proof(A);
+  const proof = await fleet.collectProof(A);
   expect(rolesIn(proof)).toEqual([
     'session',
     'earlier_grant',
@@ -52,7 +52,7 @@ it('tells of a takeover, and of the late result that was refused', async () => {
 it('tells of a parked result and its adoption', async () => {
   const fleet = await EvidenceHarness.open();
   await fleet.adoptParked(A);
-  const proof = await fleet.proof(A);
+  const proof = await fleet.collectProof(A);
   const roles = rolesIn(proof).filter((role) => role !== 'session');
   expect(roles).toEqual([
     'grant_of_parked_result',
@@ -74,10 +74,10 @@ it('tells of an earlier result, and why the task was reopened', async () => {
   await fleet.complete(A);
   const reset = { expected_generation: 1, reason: 'wrong' };
   unwrap(await fleet.coordinator.decisions.operate(P, A, 'reset', reset));
-  const reopened = fleet.proof(A);
+  const reopened = fleet.collectProof(A);
   await expect(reopened).rejects.toThrow('A-001-schema is open and has no accepted result');
   await fleet.complete(A, 'beta', 's2');
-  const proof = await fleet.proof(A);
+  const proof = await fleet.collectProof(A);
   const roles = rolesIn(proof).filter((role) => role !== 'session');
   expect(roles).toEqual(['earlier_grant', 'earlier_result', 'reopening', 'grant', 'result']);
   expect(linesOf(proof)[2]).toContain('earlier, the result of generation 1');
@@ -88,7 +88,7 @@ it('tells of an earlier result, and why the task was reopened', async () => {
 it('a proof counts what is missing, so that no grant can be left out silently', async () => {
   const fleet = await EvidenceHarness.open();
   await fleet.takeOver(A);
-  const { events } = await fleet.proof(A);
+  const { events } = await fleet.collectProof(A);
   const shown = events.filter(({ role }) => role !== 'earlier_grant').map(({ proof }) => proof);
   const partial = assembleTaskProof(A, shown, testSha256, () => []);
   expect(partial && verdictOf(partial)).toBe('ok');
@@ -102,7 +102,7 @@ it('a proof has the accepting events of the inputs, and says which are missing',
   const fleet = await EvidenceHarness.open();
   await fleet.complete(A);
   await fleet.complete(B, 'beta', 's2');
-  const proof = await fleet.proof(B);
+  const proof = await fleet.collectProof(B);
   expect(rolesIn(proof)).toContain('input');
   expect(linesOf(proof).join()).toContain(`input ${A}: the result of generation 1, submitted by alpha`);
   const without = { ...proof, events: proof.events.filter(({ role }) => role !== 'input') };
@@ -115,14 +115,14 @@ it('finds inputs of which the grant has only a digest', async () => {
   await fleet.harness.plan(planOf(...inputs, { id: 'D-001-whole', depends_on: inputs }));
   for (const input of inputs) await fleet.complete(input);
   await fleet.complete('D-001-whole', 'beta', 's2');
-  const proof = await fleet.proof('D-001-whole');
+  const proof = await fleet.collectProof('D-001-whole');
   expect(rolesIn(proof).filter((role) => role === 'input')).toHaveLength(5);
   expect(proof.summary.join()).not.toContain('Not in this file');
   const without = { ...proof, events: proof.events.filter(({ role }, at) => role !== 'input' || at > 3) };
   expect(verdictOf(without)).toBe('ROLE_MISMATCH');
 
   await fleet.harness.plan(planOf(...inputs, { id: 'D-001-whole', depends_on: [] }));
-  const replanned = await fleet.proof('D-001-whole');
+  const replanned = await fleet.collectProof('D-001-whole');
   expect(rolesIn(replanned)).not.toContain('input');
   expect(replanned.summary.join()).toContain('Not in this file: the inputs.');
   expect(verdictOf(replanned)).toBe('ok');
@@ -131,7 +131,7 @@ it('finds inputs of which the grant has only a digest', async () => {
 it('verifies the signatures of a session whose bodies were kept', async () => {
   const fleet = await EvidenceHarness.open();
   const sent = await fleet.completeSigned(A);
-  const proof = await fleet.proof(A, sent);
+  const proof = await fleet.collectProof(A, sent);
   expect(proof.signatures.map(({ command }) => command)).toEqual(['claim_task', 'submit_result']);
   expect(
     linesOf(proof).filter((line) => /; signed at \S+ with the session's key \S{43}\.$/.test(line)),
@@ -157,12 +157,12 @@ it('a proof does not use the signature of one command for another', async () => 
     reason: 'gone',
   });
   await fleet.complete(A, 'beta', 's2');
-  const proof = await fleet.proof(A, sent);
+  const proof = await fleet.collectProof(A, sent);
   expect(proof.signatures).toHaveLength(1);
   // The same key, and a valid signature: only the event is another one.
   const other = claim(C);
   const { signature: _, ...body } = other;
-  const moved = await fleet.proof(A, [body]);
+  const moved = await fleet.collectProof(A, [body]);
   expect(moved.signatures).toEqual([]);
   expect(linesOf(moved).join()).toContain('the body of the command is not in this file');
 });
@@ -170,7 +170,7 @@ it('a proof does not use the signature of one command for another', async () => 
 it('a proof says what it cannot verify without the bodies', async () => {
   const fleet = await EvidenceHarness.open();
   await fleet.completeSigned(A);
-  const proof = await fleet.proof(A);
+  const proof = await fleet.collectProof(A);
   expect(proof.signatures).toEqual([]);
   expect(
     linesOf(proof).filter((line) => line.includes('the body of the command is not in this file')),
@@ -189,7 +189,7 @@ it('tells of an edge that converged', async () => {
   await alpha.claims(EDGE, { agent_role: 'architect' });
   await alpha.renews(EDGE);
   await alpha.submits(EDGE, { made: 'it' }, evaluatorReport());
-  const proof = await fleet.proof(EDGE);
+  const proof = await fleet.collectProof(EDGE);
   expect(proof.summary[0]).toBe(`Edge ${EDGE} of acme/shop: how its result came about.`);
   expect(rolesIn(proof)).toEqual(['session', 'grant', 'result']);
   expect(linesOf(proof)[1]).toContain('granted to alpha in session s1 as architect');
@@ -207,7 +207,7 @@ it('tells of an edge that a human approved', async () => {
   const candidate_sha256 = Buffer.from(testSha256(Buffer.from('"v1"'))).toString('hex');
   const review = { task_id: SPEC, generation: 1, iteration: 2, decision: 'APPROVED', candidate_sha256 };
   unwrap(await fleet.coordinator.decisions.recordReview(P, review, human('rita')));
-  const proof = await fleet.proof(SPEC);
+  const proof = await fleet.collectProof(SPEC);
   expect(rolesIn(proof)).toEqual(['session', 'grant', 'candidate', 'review', 'result']);
   const [, , candidate, approval, result] = linesOf(proof);
   expect(candidate).toContain('for review ("human_review_required")');
@@ -224,7 +224,7 @@ it('a proof says which payloads retention has redacted', async () => {
   await fleet.coordinator.audit.checkpoint();
   fleet.harness.advance(4000 * 24 * 3600);
   expect(await fleet.coordinator.redactHistory()).toBeGreaterThan(0);
-  const proof = await fleet.proof(A);
+  const proof = await fleet.collectProof(A);
   expect(payloadsMissing(proof)).toEqual(['refused_result']);
   expect(linesOf(proof).at(-1)).toBe(
     'RESULT_REJECTED (refused_result) of generation 1, alpha in session s1; its payload is missing, as after redaction.',
@@ -240,7 +240,7 @@ it('a proof has at most 200 events, and says that there can be more', async () =
     await alpha.releases(A);
   }
   await fleet.complete(A);
-  const proof = await fleet.proof(A);
+  const proof = await fleet.collectProof(A);
   expect(proof.events).toHaveLength(200);
   expect(rolesIn(proof)).toEqual(expect.arrayContaining(['session', 'grant', 'result']));
   expect(proof.summary.slice(-2)[0]).toBe(

@@ -41,7 +41,7 @@ export interface RunnerOptions {
   readonly is_once: boolean;
 }
 
-/** Takes candidates, runs their checks, and signs and records what they came to, until it is stopped or revoked. */
+/** Takes candidates, runs their checks, and signs and records the results, until it is stopped or revoked. */
 export async function runRunner(context: CommandContext, options: RunnerOptions): Promise<void> {
   const key = await readRunnerKey(options.key_file);
   await assertBase(options.base);
@@ -147,7 +147,7 @@ async function attestPage(
       const statement = await attestOne(session, candidate, signal);
       // The same statement again would not count either, but a base that was behind may have caught up.
       const againMs = hasErrors(statement) ? Date.now() + RETRY_MS : Number.POSITIVE_INFINITY;
-      remember(attested, attestedKey(candidate), againMs);
+      rememberAttested(attested, attestedKey(candidate), againMs);
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof RunnerRevoked) throw error;
@@ -165,7 +165,7 @@ const attestedKey = ({ evidence_of: _, ...candidate }: WaitingCandidate): string
 
 const ATTESTED_MAX = 10_000;
 
-function remember(attested: Map<string, number>, key: string, againMs: number): void {
+function rememberAttested(attested: Map<string, number>, key: string, againMs: number): void {
   attested.set(key, againMs);
   const [oldest] = attested.keys();
   if (attested.size > ATTESTED_MAX && oldest !== undefined) attested.delete(oldest);
@@ -182,7 +182,7 @@ async function attestOne(
   const reply = await connection.call((client) => client.recordEvidence({ statement, signature }));
   if (!reply.success && reply.reason === 'RUNNER_REVOKED')
     throw new RunnerRevoked(`${reply.reason}. ${reply.next}`, EXIT.refused, reply);
-  context.show({ ...reply, statement }, () =>
+  context.printReply({ ...reply, statement }, () =>
     reply.success
       ? `${statement.task_id} generation ${statement.generation}: ${resultsText(statement)}`
       : `${statement.task_id}: ${reply.reason}. ${reply.next}`,

@@ -33,7 +33,7 @@ export async function checkSetup(
   const advice = findings.some(({ state }) => state === 'missing')
     ? [`Write what is missing: ${setupCommand}`]
     : [];
-  context.show({ complete: isComplete, findings }, () => [
+  context.printReply({ complete: isComplete, findings }, () => [
     ...findings.map(({ state, what }) => `${state.padEnd('missing'.length)} ${what}`),
     ...advice,
   ]);

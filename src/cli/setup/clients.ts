@@ -69,7 +69,7 @@ export const CLIENT_SECTIONS: Readonly<
     const { scope, folder, home } = environment;
     const isUserScope = scope === 'user';
     const env = environment.has_token ? { env: { [TOKEN_VARIABLE]: `$${TOKEN_VARIABLE}` } } : {};
-    const hook = (verb: HookVerb) => ({
+    const geminiHook = (verb: HookVerb) => ({
       name: `genesis-${verb}`,
       command: hookCommand('gemini', environment, verb),
       timeout: HOOK_SECONDS_MAX * 1000,
@@ -81,9 +81,9 @@ export const CLIENT_SECTIONS: Readonly<
         [
           // Trusted: its tools run without a question, which has no answer in a run without a terminal.
           mcpServerEntry({ ...mcpCommand(environment), ...env, trust: true }),
-          hookEntry('AfterTool', { matcher: '.*' }, hook('renew')),
-          hookEntry('SessionStart', {}, hook('handles')),
-          hookEntry('PreCompress', {}, hook('handles')),
+          hookEntry('AfterTool', { matcher: '.*' }, geminiHook('renew')),
+          hookEntry('SessionStart', {}, geminiHook('handles')),
+          hookEntry('PreCompress', {}, geminiHook('handles')),
         ],
       ),
       guideSection(isUserScope ? join(home, '.gemini', 'GEMINI.md') : join(folder, 'GEMINI.md')),

@@ -53,7 +53,7 @@ export function removeChildren(
 function removeAt(text: string, children: readonly JsonChild[], index: number): string {
   const child = children[index] as JsonChild;
   const previous = children[index - 1];
-  // A last child without a comma leaves the comma of the one before it without a purpose.
+  // If a last child without a comma is removed, the comma before it must be removed too.
   const comma = child.comma ?? previous?.comma ?? null;
   const lineStart = text.slice(0, child.start).trimEnd().length;
   const from = text.slice(lineStart, child.start).includes('\n') ? lineStart : child.start;

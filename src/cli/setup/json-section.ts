@@ -15,7 +15,7 @@ export interface JsonEntry {
 
 /** Entries in a JSON file, which may contain comments. All other text stays as it is. */
 export function jsonSection(path: string, about: string, entries: readonly JsonEntry[]): ConfigSection {
-  const without = (text: string): string => {
+  const withoutEntries = (text: string): string => {
     assertObject(path, text);
     return entries.reduce(removeEntry, text);
   };
@@ -24,9 +24,12 @@ export function jsonSection(path: string, about: string, entries: readonly JsonE
     about,
     insert(text) {
       const isNew = text === null || text.trim() === '';
-      return entries.reduce((rest, entry) => addEntry(path, rest, entry), isNew ? '{}\n' : without(text));
+      return entries.reduce(
+        (rest, entry) => addEntry(path, rest, entry),
+        isNew ? '{}\n' : withoutEntries(text),
+      );
     },
-    remove: (text) => (text.trim() === '' ? text : without(text)),
+    remove: (text) => (text.trim() === '' ? text : withoutEntries(text)),
     has(text) {
       assertObject(path, text);
       return entries.every((entry) => hasEntry(text, entry));

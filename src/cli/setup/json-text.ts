@@ -24,9 +24,9 @@ export interface JsonChild {
 /** Parses the text. Throws a `SyntaxError`. */
 export function parseJsonText(text: string): JsonNode {
   const parser = new JsonTextParser(text);
-  const node = parser.value(0);
-  parser.skip();
-  if (parser.at < text.length) throw parser.unexpected();
+  const node = parser.parseValue(0);
+  parser.skipTrivia();
+  if (parser.at < text.length) throw parser.unexpectedText();
   return node;
 }
 
@@ -37,46 +37,46 @@ class JsonTextParser {
 
   constructor(private readonly text: string) {}
 
-  unexpected(): SyntaxError {
+  unexpectedText(): SyntaxError {
     return new SyntaxError(`unexpected text at position ${this.at}`);
   }
 
   /** Skips white space and comments. */
-  skip(): void {
+  skipTrivia(): void {
     const trivia = /(?:[\s\uFEFF]|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*/y;
     trivia.lastIndex = this.at;
     trivia.exec(this.text);
     this.at = trivia.lastIndex;
   }
 
-  value(depth: number): JsonNode {
-    if (depth > JSON_DEPTH_MAX) throw this.unexpected();
-    this.skip();
+  parseValue(depth: number): JsonNode {
+    if (depth > JSON_DEPTH_MAX) throw this.unexpectedText();
+    this.skipTrivia();
     const start = this.at;
     const open = this.text[start];
-    if (open === '{' || open === '[') return this.container(open === '{', depth);
-    const value = this.scalar();
+    if (open === '{' || open === '[') return this.parseContainer(open === '{', depth);
+    const value = this.parseScalar();
     return { start, end: this.at, value, children: null };
   }
 
-  private scalar(): unknown {
+  private parseScalar(): unknown {
     SCALAR.lastIndex = this.at;
     const [found] = SCALAR.exec(this.text) ?? [];
-    if (found === undefined) throw this.unexpected();
+    if (found === undefined) throw this.unexpectedText();
     this.at += found.length;
     return JSON.parse(found);
   }
 
-  private container(isObject: boolean, depth: number): JsonNode {
+  private parseContainer(isObject: boolean, depth: number): JsonNode {
     const start = this.at;
     const close = isObject ? '}' : ']';
     const children: JsonChild[] = [];
     this.at += 1;
     for (;;) {
-      this.skip();
+      this.skipTrivia();
       if (this.text[this.at] === close) break;
-      if (children.at(-1)?.comma === null) throw this.unexpected();
-      children.push(this.child(isObject, depth));
+      if (children.at(-1)?.comma === null) throw this.unexpectedText();
+      children.push(this.parseChild(isObject, depth));
     }
     this.at += 1;
     const items = children.map(({ node }) => node.value);
@@ -84,20 +84,20 @@ class JsonTextParser {
     return { start, end: this.at, value: isObject ? Object.fromEntries(members) : items, children };
   }
 
-  private child(isObject: boolean, depth: number): JsonChild {
+  private parseChild(isObject: boolean, depth: number): JsonChild {
     const start = this.at;
-    const name = isObject ? this.memberName() : null;
-    const node = this.value(depth + 1);
-    this.skip();
+    const name = isObject ? this.parseMemberName() : null;
+    const node = this.parseValue(depth + 1);
+    this.skipTrivia();
     const comma = this.text[this.at] === ',' ? this.at : null;
     if (comma !== null) this.at += 1;
     return { name, start, node, comma };
   }
 
-  private memberName(): string {
-    const name = this.scalar();
-    this.skip();
-    if (typeof name !== 'string' || this.text[this.at] !== ':') throw this.unexpected();
+  private parseMemberName(): string {
+    const name = this.parseScalar();
+    this.skipTrivia();
+    if (typeof name !== 'string' || this.text[this.at] !== ':') throw this.unexpectedText();
     this.at += 1;
     return name;
   }

@@ -25,12 +25,12 @@ const STDERR_CHARS_MAX = 2000;
 export function connectTo(io: Io, server: ConfiguredServer): McpConnection {
   const withVariables = (text: string): string =>
     text.replace(/\$(?:\{(\w+)\}|(\w+))/g, (_, braced, plain) => io.env[braced ?? plain] ?? '');
-  const expanded = (record: Readonly<Record<string, string>> = {}): Record<string, string> =>
+  const expandVariables = (record: Readonly<Record<string, string>> = {}): Record<string, string> =>
     Object.fromEntries(Object.entries(record).map(([name, value]) => [name, withVariables(value)]));
   if (server.url !== undefined)
-    return new HttpConnection(withVariables(server.url), expanded(server.headers));
+    return new HttpConnection(withVariables(server.url), expandVariables(server.headers));
   const { command = '', args = [], cwd = io.cwd } = server;
-  return new StdioConnection(command, args, cwd, { ...io.env, ...expanded(server.env) });
+  return new StdioConnection(command, args, cwd, { ...io.env, ...expandVariables(server.env) });
 }
 
 function resultOf({ result, error }: RpcReply): unknown {

@@ -41,7 +41,7 @@ async function createFolders(theirs: Files) {
   const env = { HOME: join(root, 'home'), GENESIS_HOME: join(root, 'genesis'), GENESIS_PROJECT: 'shop' };
   const setup = (...argv: string[]): Promise<CommandResult> =>
     gen({ cwd: join(root, 'folder'), env }, 'setup', ...argv);
-  const files = async (): Promise<Files> => {
+  const readFiles = async (): Promise<Files> => {
     const entries = await readdir(root, { recursive: true, withFileTypes: true });
     const found: Files = {};
     for (const entry of entries) {
@@ -51,7 +51,7 @@ async function createFolders(theirs: Files) {
     }
     return found;
   };
-  return { setup, files, write };
+  return { setup, readFiles, write };
 }
 
 const CASES = ['claude', 'codex', 'gemini'].flatMap((client) =>
@@ -64,24 +64,24 @@ const CASES = ['claude', 'codex', 'gemini'].flatMap((client) =>
 test.each(CASES)(
   '$client, scope $scope, $what: writes the configuration once, and undo restores every byte',
   async (setupCase) => {
-    const { setup, files } = await createFolders(setupCase.theirs);
-    const before = await files();
+    const { setup, readFiles } = await createFolders(setupCase.theirs);
+    const before = await readFiles();
     const argv = [setupCase.client, '--scope', setupCase.scope];
     expect(await setup(...argv)).toMatchObject({ code: 0, err: '' });
-    const after = await files();
+    const after = await readFiles();
     expect(after).not.toEqual(before);
     expect(await setup(...argv)).toMatchObject({ code: 0, out: expect.not.stringContaining('wrote') });
-    expect(await files()).toEqual(after);
+    expect(await readFiles()).toEqual(after);
     expect(await setup(...argv, '--undo')).toMatchObject({ code: 0 });
-    expect(await files()).toEqual(before);
+    expect(await readFiles()).toEqual(before);
   },
 );
 
 test('adds the server, its hooks and a section for Claude Code to the existing content', async () => {
-  const { setup, files } = await createFolders(THEIRS);
+  const { setup, readFiles } = await createFolders(THEIRS);
   const { out } = await setup('claude', '--url', 'http://127.0.0.1:9/a?b&c');
   for (const path of ['.mcp.json', '.claude/settings.json', 'AGENTS.md']) expect(out).toContain(path);
-  const after = await files();
+  const after = await readFiles();
   const options = ['--url', 'http://127.0.0.1:9/a?b&c', '--tenant', 'default', '--project', 'shop'];
   expect(JSON.parse(after['folder/.mcp.json'] ?? '')).toEqual({
     mcpServers: {
@@ -104,9 +104,9 @@ test('adds the server, its hooks and a section for Claude Code to the existing c
 });
 
 test('writes commands for Claude Code that start this program from any folder and with an empty PATH', async () => {
-  const { setup, files } = await createFolders({});
+  const { setup, readFiles } = await createFolders({});
   await setup('claude');
-  const after = await files();
+  const after = await readFiles();
   const { command, args } = JSON.parse(after['folder/.mcp.json'] ?? '').mcpServers.genesis;
   const elsewhere = { cwd: await temporaryFolder(), env: {} };
   const beforeMcp = args.slice(0, args.indexOf('mcp'));
@@ -120,9 +120,9 @@ test('writes commands for Claude Code that start this program from any folder an
 });
 
 test.each(CLIENTS)('writes no command for %s that downloads from a registry', async (client) => {
-  const { setup, files } = await createFolders({});
+  const { setup, readFiles } = await createFolders({});
   await setup(client);
-  expect(JSON.stringify(await files())).not.toMatch(/\bnpx\b/);
+  expect(JSON.stringify(await readFiles())).not.toMatch(/\bnpx\b/);
 });
 
 /** Hook commands as earlier versions, other installations, and Windows wrote them. */
@@ -140,14 +140,14 @@ test.each(SPELLINGS)('replaces the hook %s on the next setup, and removes it on 
   for (const [client, event] of Object.entries(events)) {
     const path = `folder/.${client}/settings.json`;
     const old = { hooks: [{ type: 'command', command: spelling }] };
-    const { setup, files } = await createFolders({
+    const { setup, readFiles } = await createFolders({
       [path]: JSON.stringify({ hooks: { [event]: [THEIR_HOOK, old] } }),
     });
-    const hooked = async () => JSON.parse((await files())[path] ?? '').hooks[event];
+    const readHooks = async () => JSON.parse((await readFiles())[path] ?? '').hooks[event];
     expect(await setup(client)).toMatchObject({ code: 0 });
-    expect(await hooked()).toEqual([THEIR_HOOK, expect.not.objectContaining(old)]);
+    expect(await readHooks()).toEqual([THEIR_HOOK, expect.not.objectContaining(old)]);
     expect(await setup(client, '--undo')).toMatchObject({ code: 0 });
-    expect(await hooked()).toEqual([THEIR_HOOK]);
+    expect(await readHooks()).toEqual([THEIR_HOOK]);
   }
 });
 
@@ -163,15 +163,15 @@ const WINDOWS: SetupEnvironment = {
 };
 
 /** What setup writes for a client into the file of that name. */
-const written = (client: ClientName, name: string): string =>
+const insertedText = (client: ClientName, name: string): string =>
   CLIENT_SECTIONS[client](WINDOWS)
     .find(({ path }) => path.endsWith(name))
     ?.insert(null) ?? '';
 
 test('on Windows, quotes a hook for the shell that its client runs it in', () => {
-  const claude = JSON.parse(written('claude', 'settings.json')).hooks.SessionStart[0].hooks[0].command;
-  const gemini = JSON.parse(written('gemini', 'settings.json')).hooks.SessionStart[0].hooks[0].command;
-  const lines = written('codex', 'config.toml').split('\n');
+  const claude = JSON.parse(insertedText('claude', 'settings.json')).hooks.SessionStart[0].hooks[0].command;
+  const gemini = JSON.parse(insertedText('gemini', 'settings.json')).hooks.SessionStart[0].hooks[0].command;
+  const lines = insertedText('codex', 'config.toml').split('\n');
   const codex = lines.find((line) => line.includes('handles'))?.replace('command = ', '') ?? '';
   const url = 'http://[::1]:4680/?a&b';
   expect([claude, JSON.parse(codex), gemini]).toEqual([
@@ -183,17 +183,17 @@ test('on Windows, quotes a hook for the shell that its client runs it in', () =>
 
 test.each(CLIENTS)('on Windows, writes the path of the MCP server for %s unchanged', (client) => {
   const name = { claude: '.mcp.json', codex: 'config.toml', gemini: 'settings.json' }[client];
-  const text = written(client, name);
+  const text = insertedText(client, name);
   const [, command = ''] = /"?command"? ?[=:] (".*?")/.exec(text) ?? [];
   expect(JSON.parse(command)).toBe('C:\\Program Files\\node.exe');
   expect(text).toContain(JSON.stringify("C:\\Ann O'Neil\\cli\\main.js"));
 });
 
 test('undo keeps later changes by the user and removes only its own part', async () => {
-  const { setup, files, write } = await createFolders({});
+  const { setup, readFiles, write } = await createFolders({});
   await setup('claude');
   await setup('codex');
-  const after = await files();
+  const after = await readFiles();
   const settings = JSON.parse(after['folder/.claude/settings.json'] ?? '');
   await write('folder/.claude/settings.json', JSON.stringify({ ...settings, model: 'opus' }));
   await write('folder/.codex/config.toml', `model = "o"\n${after['folder/.codex/config.toml']}`);
@@ -204,12 +204,12 @@ test('undo keeps later changes by the user and removes only its own part', async
     { change: 'removed', path: 'CLAUDE.md' },
     { change: 'unchanged', path: 'AGENTS.md' },
   ]);
-  expect(JSON.parse((await files())['folder/.claude/settings.json'] ?? '')).toEqual({ model: 'opus' });
+  expect(JSON.parse((await readFiles())['folder/.claude/settings.json'] ?? '')).toEqual({ model: 'opus' });
   // Codex still uses it.
-  expect((await files())['folder/AGENTS.md']).toBe(after['folder/AGENTS.md']);
+  expect((await readFiles())['folder/AGENTS.md']).toBe(after['folder/AGENTS.md']);
   await setup('codex', '--undo');
-  expect(await files()).toMatchObject({ 'folder/.codex/config.toml': 'model = "o"\n' });
-  expect(await files()).not.toHaveProperty(['folder/AGENTS.md']);
+  expect(await readFiles()).toMatchObject({ 'folder/.codex/config.toml': 'model = "o"\n' });
+  expect(await readFiles()).not.toHaveProperty(['folder/AGENTS.md']);
 });
 
 test.each([
@@ -225,24 +225,24 @@ test.each([
     'unexpected value',
   ],
 ])('refuses to change %s, and names the reason', async (_what, theirs, says) => {
-  const { setup, files } = await createFolders(theirs as Files);
-  const before = await files();
+  const { setup, readFiles } = await createFolders(theirs as Files);
+  const before = await readFiles();
   expect(await setup('claude')).toMatchObject({ code: 1, err: expect.stringContaining(says) });
-  expect(await files()).toEqual(before);
+  expect(await readFiles()).toEqual(before);
 });
 
 test('refuses a setup without a project and writes nothing', async () => {
-  const { files } = await createFolders({});
+  const { readFiles } = await createFolders({});
   const cwd = await temporaryFolder();
   const ran = await gen({ cwd, env: { HOME: cwd } }, 'setup', 'claude');
   expect(ran).toMatchObject({ code: 2, err: expect.stringContaining('--project') });
-  expect(Object.keys(await files())).toEqual(['folder', 'home']);
+  expect(Object.keys(await readFiles())).toEqual(['folder', 'home']);
 });
 
 test('writes the guide where each client reads it, and the permissions for a run without a terminal', async () => {
-  const { setup, files } = await createFolders({});
+  const { setup, readFiles } = await createFolders({});
   for (const client of CLIENTS) expect(await setup(client)).toMatchObject({ code: 0, err: '' });
-  const after = await files();
+  const after = await readFiles();
   for (const name of ['CLAUDE.md', 'GEMINI.md', 'AGENTS.md'])
     expect(after[`folder/${name}`], name).toContain('## Shared work');
   expect(JSON.parse(after['folder/.claude/settings.json'] ?? '')).toMatchObject({
@@ -271,9 +271,9 @@ const COMMENTED = `// How we work
 
 test('keeps the comments and the layout of the settings, with later changes too', async () => {
   const path = 'folder/.claude/settings.json';
-  const { setup, files, write } = await createFolders({ [path]: COMMENTED });
+  const { setup, readFiles, write } = await createFolders({ [path]: COMMENTED });
   expect(await setup('claude')).toMatchObject({ code: 0, err: '' });
-  const after = (await files())[path] ?? '';
+  const after = (await readFiles())[path] ?? '';
   const lines = after.split('\n').map((line) => line.trim());
   for (const comment of ['// How we work', '"Bash(ls:*)", // harmless', '// the end'])
     expect(lines).toContain(comment);
@@ -287,28 +287,28 @@ test('keeps the comments and the layout of the settings, with later changes too'
   await write(path, after.replace('"opus"', '"haiku"'));
   expect(await setup('claude')).toMatchObject({ code: 0, out: expect.stringContaining('unchanged .claude') });
   expect(await setup('claude', '--undo')).toMatchObject({ code: 0 });
-  expect((await files())[path]).toBe(COMMENTED.replace('"opus"\n', '"haiku"\n'));
+  expect((await readFiles())[path]).toBe(COMMENTED.replace('"opus"\n', '"haiku"\n'));
 });
 
 test.each(CLIENTS)('prints the command that undoes the setup of %s for the user', async (client) => {
-  const { setup, files } = await createFolders(THEIRS);
-  const before = await files();
+  const { setup, readFiles } = await createFolders(THEIRS);
+  const before = await readFiles();
   const { out } = await setup(client, '--scope', 'user');
   const [, command = ''] = /To undo: gen setup (.*)/.exec(out) ?? [];
   expect(await setup(...command.split(' '))).toMatchObject({ code: 0 });
-  expect(await files()).toEqual(before);
+  expect(await readFiles()).toEqual(before);
 });
 
 test('connects to the log of a workspace in it, and to a server elsewhere', async () => {
   const { cwd } = await createProject();
   const env = { HOME: cwd, GENESIS_HOME: join(cwd, 'genesis') };
-  const args = async () =>
+  const serverArguments = async () =>
     JSON.parse(await readFile(join(cwd, '.mcp.json'), 'utf8')).mcpServers.genesis.args.join(' ');
   const own = await gen({ cwd, env }, 'setup', 'claude');
   expect(own).toMatchObject({ code: 0, out: expect.stringContaining('the log of this workspace') });
-  expect(await args()).not.toContain('--url');
+  expect(await serverArguments()).not.toContain('--url');
   await gen({ cwd, env }, 'setup', 'claude', '--url', 'http://127.0.0.1:9');
-  expect(await args()).toContain('--url http://127.0.0.1:9');
+  expect(await serverArguments()).toContain('--url http://127.0.0.1:9');
 });
 
 test.each(CLIENTS)('--check connects as %s does, and says what is missing', async (client) => {

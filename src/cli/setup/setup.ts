@@ -137,7 +137,7 @@ function printChanges(
 ): void {
   const lines = changes.map(({ change, path, about }) => `${CHANGE_LABELS[change]} ${path}${about}`);
   const reply = { changes: changes.map(({ change, path }) => ({ change, path })) };
-  context.show(reply, () => [...lines, ...closing]);
+  context.printReply(reply, () => [...lines, ...closing]);
 }
 
 const CHANGE_LABELS: Readonly<Record<FileChange, string>> = {

@@ -38,7 +38,7 @@ describe('a symbolic link in the folder', () => {
     lease_duration_seconds: 30,
   };
 
-  async function linked(target: (home: string) => string) {
+  async function openLinked(target: (home: string) => string) {
     const home = await temporaryFolder();
     const memory = new CliState(home);
     await memory.saveHandle(TARGET, handle);
@@ -50,7 +50,7 @@ describe('a symbolic link in the folder', () => {
   }
 
   it('is never written through', async () => {
-    const { home, memory, path } = await linked((folder) => join(folder, 'precious'));
+    const { home, memory, path } = await openLinked((folder) => join(folder, 'precious'));
     await writeFile(join(home, 'precious'), 'not ours');
     expect(await memory.handle(TARGET, 's', 'A-001-x')).toBeNull();
     await memory.saveHandle(TARGET, handle);
@@ -65,7 +65,7 @@ describe('a symbolic link in the folder', () => {
     ['to nothing', (home: string) => join(home, 'gone')],
     ['to another kind of record', (home: string) => join(home, 'other')],
   ])('%s counts as an absent record', async (_, target) => {
-    const { home, memory } = await linked(target);
+    const { home, memory } = await openLinked(target);
     await symlink('round', join(home, 'handles', 'round'));
     await writeFile(join(home, 'other'), '{"session_id":7}');
     expect(await memory.handle(TARGET, 's', 'A-001-x')).toBeNull();

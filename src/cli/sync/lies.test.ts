@@ -6,7 +6,7 @@ import { gen } from '../testing/terminal.js';
 import { createWorkspace, EDGE, KEY, withOfflineCoordinator } from './testing.js';
 
 /** A server that answers every request with the same JSON. */
-async function answering(text: string, status = 200): Promise<string> {
+async function startAnswering(text: string, status = 200): Promise<string> {
   const server = createServer((request, response) => {
     request.resume();
     request.on('end', () => {
@@ -42,7 +42,7 @@ it.each([
   await withOfflineCoordinator(workspace, (here) =>
     here.claims.claimTask(KEY, { ...EDGE, agent_id: 'ada', session_id: 's' }),
   );
-  const url = await answering(text);
+  const url = await startAnswering(text);
   for (const verb of ['status', 'pull', 'push']) {
     const { code, err, out } = await gen({ cwd }, 'sync', verb, '--remote', url);
     expect(`${err}${out}`, verb).not.toMatch(/TypeError|RangeError|undefined|not iterable|Internal error/);

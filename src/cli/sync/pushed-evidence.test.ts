@@ -45,14 +45,14 @@ async function serveVerified() {
   const runner = new TestRunner();
   await call('POST', `${PROJECT}/runners`, { public_key: runner.public_key });
   /** What the forged log would have to change. */
-  const facts = async () => ({
+  const readFacts = async () => ({
     types: new Set<string>((await call('GET', `${PROJECT}/events`)).events.map(eventTypeOf)),
     task: await call('GET', `${PROJECT}/tasks/${encodeURIComponent(SUBJECT)}`),
     runners: (await call('GET', `${PROJECT}/runners`)).runners,
     policy: await call('GET', `${PROJECT}/policy`),
     runs: (await call('GET', '/api/runs?project_id=shop')).runs,
   });
-  return { served, admin, agent, runner, facts };
+  return { served, admin, agent, runner, readFacts };
 }
 
 const eventTypeOf = ({ event_type }: { event_type: string }): string => event_type;
@@ -143,11 +143,11 @@ describe('gen sync push', { timeout: 60_000 }, () => {
     ['admin', 'an own reviewer has approved', createApprovedWorkspace],
   ] as const)('by an %s converges no edge of a verified project that %s locally', async (role, _, create) => {
     const cwd = await create();
-    const { served, facts, runner, ...tokens } = await serveVerified();
+    const { served, readFacts, runner, ...tokens } = await serveVerified();
     const env = { GENESIS_TOKEN: tokens[role] };
     const pushed = await gen({ cwd, env }, 'sync', 'push', '--remote', served.url, '--json');
     expect(pushed.code, pushed.err).toBe(1);
-    const { types, task, runners, policy, runs } = await facts();
+    const { types, task, runners, policy, runs } = await readFacts();
     expect(types).toContain('edge_started');
     expect(types).not.toContain('edge_converged');
     expect(types).not.toContain('EVIDENCE_RECORDED');
@@ -173,7 +173,7 @@ describe('gen import of a forged archive', { timeout: 60_000 }, () => {
     const { archive, importInto } = await exportForged();
     const folder = await temporaryFolder();
     const forged = archive.filter((line) => !line.includes('"event_type":"edge_converged"'));
-    const imported = await importInto(`file:${folder}`, renumbered(forged));
+    const imported = await importInto(`file:${folder}`, renumberLines(forged));
     const verified = await gen({ cwd: await temporaryFolder() }, 'verify', folder);
     expect(imported.code, imported.err).toBe(0);
     expect([verified.code, `${verified.out}${verified.err}`]).toEqual([1, expect.stringContaining('RUN-02')]);
@@ -194,7 +194,7 @@ async function exportForged() {
 }
 
 /** Positions without a gap, as an archive must have them. */
-function renumbered(lines: readonly string[]): string[] {
+function renumberLines(lines: readonly string[]): string[] {
   let position = 0;
   const parsed = lines.map((line) => {
     const value = JSON.parse(line) as { event?: { position: number } };

@@ -31,14 +31,14 @@ async function serveWithKeys() {
   const agent = (await served.request('POST', KEYS_URL, { role: 'agent' }, headers)).body;
   // Only an admin creates the project.
   await served.request('PUT', '/api/tenants/default/projects/shop/plan', { tracks: {} }, headers);
-  const events = async () => (await served.request('GET', EVENTS_URL, undefined, headers)).body.events;
-  return { served, admin, agent, headers, events };
+  const readEvents = async () => (await served.request('GET', EVENTS_URL, undefined, headers)).body.events;
+  return { served, admin, agent, headers, readEvents };
 }
 
 describe('gen sync push', () => {
   it('with a key that may review records the reviewer and that key', async () => {
     const cwd = await createReviewedWork();
-    const { served, admin, headers, events } = await serveWithKeys();
+    const { served, admin, headers, readEvents } = await serveWithKeys();
     const push = await gen(
       { cwd, env: { GENESIS_TOKEN: admin.token } },
       'sync',
@@ -47,7 +47,7 @@ describe('gen sync push', () => {
       served.url,
     );
     expect(push, push.err + push.out).toMatchObject({ code: 0 });
-    const review = (await events()).find(
+    const review = (await readEvents()).find(
       ({ event_type }: { event_type: string }) => event_type === 'review_completed',
     );
     expect(review).toMatchObject({ payload: { reviewer: 'rita', pushed_by: expect.any(String) } });
@@ -67,7 +67,7 @@ describe('gen sync push', () => {
 
   it('with a key that may not review pushes the work but no review', async () => {
     const cwd = await createReviewedWork();
-    const { served, agent, events } = await serveWithKeys();
+    const { served, agent, readEvents } = await serveWithKeys();
     const env = { GENESIS_TOKEN: agent.token };
     const push = await gen({ cwd, env }, 'sync', 'push', '--remote', served.url, '--json');
     expect(push.code, push.err).toBe(1);
@@ -75,7 +75,7 @@ describe('gen sync push', () => {
       sent: 2,
       refused: [{ event_type: 'review_completed', reason: 'FORBIDDEN' }],
     });
-    const types = (await events()).map(({ event_type }: { event_type: string }) => event_type);
+    const types = (await readEvents()).map(({ event_type }: { event_type: string }) => event_type);
     expect(types).toContain('claim_suspended');
     expect(types).not.toContain('review_completed');
   });

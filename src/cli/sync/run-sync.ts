@@ -23,7 +23,7 @@ export async function pushHere(context: CommandContext, url: string | undefined)
   const report = await withBothLogs(context, url, (sync, remote) =>
     withLocalLog(sync, (local) => push(sync, local, remote, files, syncOptions())),
   );
-  context.show(report, pushText);
+  context.printReply(report, pushText);
   if (report.refused_count > 0) context.exit_code = EXIT.refused;
 }
 
@@ -35,14 +35,14 @@ export async function pullHere(
   const report = await withBothLogs(context, url, (sync, remote) =>
     pull(sync, remote, { ...syncOptions(), keep_aside }),
   );
-  context.show(report, pullText);
+  context.printReply(report, pullText);
 }
 
 export async function statusHere(context: CommandContext, url: string | undefined): Promise<void> {
   const status = await withBothLogs(context, url, (sync, remote) =>
     withLocalLog(sync, (local) => syncStatus(sync, local, remote, Date.now())),
   );
-  context.show(status, statusText);
+  context.printReply(status, statusText);
 }
 
 /** Runs work on this workspace and its remote. Throws its refusal as a failure. */

@@ -7,9 +7,9 @@ import { openMemoryStore } from '../../stores/memory/memory-store.js';
 import { gen } from '../testing/terminal.js';
 import { createWorkspace, EDGE, KEY, withOfflineCoordinator } from './testing.js';
 
-const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
+const agentFields = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
 
-async function served(): Promise<string> {
+async function serveMemoryStore(): Promise<string> {
   const server = await startServer({ store: openMemoryStore(), port: 0 });
   onTestFinished(() => server.stop());
   return server.url;
@@ -19,12 +19,12 @@ describe('gen sync', () => {
   it('pushes offline events to a server, pulls its log, and reports how far apart they are', async () => {
     const cwd = await temporaryFolder();
     const workspace = await createWorkspace(cwd);
-    const url = await served();
+    const url = await serveMemoryStore();
     await withOfflineCoordinator(workspace, async (here) => {
-      await here.claims.claimTask(KEY, { ...EDGE, ...by('ada') });
+      await here.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') });
       const body = { event_type: 'iteration_completed', feature_id: 'REQ-F-1', edge: 'design_code' };
       const payload = { iteration: 1, status: 'iterating', delta: 1 };
-      await here.holder.appendEvent(KEY, { ...body, ...by('ada'), generation: 1, payload });
+      await here.holder.appendEvent(KEY, { ...body, ...agentFields('ada'), generation: 1, payload });
     });
     const before = JSON.parse((await gen({ cwd }, 'sync', 'status', '--remote', url, '--json')).out);
     expect(before).toMatchObject({ behind: 0, pushed: false });
@@ -47,9 +47,9 @@ describe('gen sync', () => {
   it('pushes nothing while another process holds the log, and names the reason', async () => {
     const cwd = await temporaryFolder();
     const workspace = await createWorkspace(cwd);
-    const url = await served();
+    const url = await serveMemoryStore();
     await withOfflineCoordinator(workspace, async (here) => {
-      await here.claims.claimTask(KEY, { ...EDGE, ...by('ada') });
+      await here.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') });
       // A push holds the log open throughout, as this callback does.
       const push = await gen({ cwd }, 'sync', 'push', '--remote', url);
       expect(push).toMatchObject({ code: 1, out: '', err: expect.stringContaining('one writer') });
@@ -60,10 +60,12 @@ describe('gen sync', () => {
   it('names the holder of a refused claim, and accepts a store as the remote', async () => {
     const cwd = await temporaryFolder();
     const workspace = await createWorkspace(cwd);
-    await withOfflineCoordinator(workspace, (here) => here.claims.claimTask(KEY, { ...EDGE, ...by('ada') }));
+    await withOfflineCoordinator(workspace, (here) =>
+      here.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }),
+    );
     const other = await temporaryFolder();
     await withOfflineCoordinator(await createWorkspace(other), (here) =>
-      here.claims.claimTask(KEY, { ...EDGE, ...by('bob') }),
+      here.claims.claimTask(KEY, { ...EDGE, ...agentFields('bob') }),
     );
     const remote = ['--remote', `file:${join(other, 'office')}`];
     expect(await gen({ cwd: other }, 'sync', 'push', ...remote)).toMatchObject({ code: 0 });
@@ -75,7 +77,7 @@ describe('gen sync', () => {
   it('configures the remote if the project is configured locally', async () => {
     const cwd = await temporaryFolder();
     const workspace = await createWorkspace(cwd);
-    const url = await served();
+    const url = await serveMemoryStore();
     await withOfflineCoordinator(workspace, (here) => here.settings.configure(KEY, { files: {} }));
     expect(await gen({ cwd }, 'sync', 'push', '--remote', url)).toMatchObject({ code: 0 });
     expect(await gen({ cwd }, 'sync', 'pull')).toMatchObject({ code: 0 });
@@ -144,8 +146,12 @@ describe('gen import --foreign', () => {
 
   it('says how much of a list it leaves out', async () => {
     const cwd = await temporaryFolder();
-    const line = (at: number) => `{"event_type":"type_${at}","timestamp":"2026-02-01"}\nnot json ${at}\n`;
-    await writeFile(join(cwd, 'old.jsonl'), Array.from({ length: 130 }, (_, at) => line(at)).join(''));
+    const foreignLines = (at: number) =>
+      `{"event_type":"type_${at}","timestamp":"2026-02-01"}\nnot json ${at}\n`;
+    await writeFile(
+      join(cwd, 'old.jsonl'),
+      Array.from({ length: 130 }, (_, at) => foreignLines(at)).join(''),
+    );
     const { out } = await gen({ cwd }, 'import', '--foreign', 'old.jsonl', '--project', 'p', '--dry-run');
     expect(out).toMatch(/type_19 \(1\), and others \(110\)/);
     expect(out).toContain('130 kept unchanged');
@@ -155,7 +161,7 @@ describe('gen import --foreign', () => {
   it('imports to a server or into a store, and refuses a call without a project, a file or a log', async () => {
     const cwd = await temporaryFolder();
     await writeFile(join(cwd, 'old.jsonl'), LOG);
-    const url = await served();
+    const url = await serveMemoryStore();
     for (const where of [
       ['--url', url],
       ['--store', `file:${join(cwd, 'log')}`],

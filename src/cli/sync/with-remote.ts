@@ -12,8 +12,8 @@ import { withCoordinator } from '../open-store.js';
 import { sdkRemote } from './sdk-remote.js';
 
 /**
- * Runs work with a remote: a server over HTTP, or a store opened in this process. It is the one given, else the one
- * that this workspace synced with last.
+ * Runs work with a remote: a server over HTTP, or a store opened in this process. The remote is the given one, else the
+ * one that this workspace synced with last.
  */
 export async function withRemote<T>(
   context: CommandContext,

@@ -30,7 +30,7 @@ class AuditedFolder {
   }
 
   /** Completes tasks and writes a checkpoint, as one run of a server does. */
-  async work(
+  async completeTasks(
     tasks: readonly string[],
     log = 'log',
     key = 'key.pem',
@@ -52,7 +52,7 @@ class AuditedFolder {
   }
 
   /** Runs a step with a coordinator that signs nothing. */
-  private async with<T>(log: string, step: (coordinator: Coordinator) => Promise<T>): Promise<T> {
+  private async withCoordinator<T>(log: string, step: (coordinator: Coordinator) => Promise<T>): Promise<T> {
     const store = await openFileStore({ root: join(this.cwd, log) });
     const coordinator = await Coordinator.open({ store });
     try {
@@ -64,7 +64,7 @@ class AuditedFolder {
   }
 
   claim(log: string, task: string): Promise<{ generation: number; claim_id: string }> {
-    return this.with(log, async (coordinator) => {
+    return this.withCoordinator(log, async (coordinator) => {
       const agent = new HarnessAgent({ coordinator } as never, 'beta', 's2');
       const { claim } = await agent.claims(task);
       return { generation: claim!.generation, claim_id: claim!.id! };
@@ -72,7 +72,7 @@ class AuditedFolder {
   }
 
   renew(log: string, task: string, claim: { generation: number; claim_id: string }): Promise<unknown> {
-    return this.with(log, async (coordinator) =>
+    return this.withCoordinator(log, async (coordinator) =>
       coordinator.holder.renewLease(P, {
         task_id: task,
         session_id: 's2',
@@ -84,10 +84,10 @@ class AuditedFolder {
 
   async recordLossUnsigned(log: string): Promise<void> {
     const lost = { by: 'mallory', reason: 'none', incarnation: 9, kept_position: 1, lost_events: 1 };
-    await this.with(log, (coordinator) => coordinator.audit.acceptLoss(P, lost));
+    await this.withCoordinator(log, (coordinator) => coordinator.audit.acceptLoss(P, lost));
   }
 
-  copy(from: string, to: string): Promise<void> {
+  copyLog(from: string, to: string): Promise<void> {
     return cp(join(this.cwd, from), join(this.cwd, to), { recursive: true });
   }
 
@@ -100,8 +100,8 @@ class AuditedFolder {
 describe('gen verify --anchor', () => {
   it('accepts the log that the anchors are of', async () => {
     const folder = await AuditedFolder.open();
-    await folder.work([TASKS[0]]);
-    await folder.work([TASKS[1]]);
+    await folder.completeTasks([TASKS[0]]);
+    await folder.completeTasks([TASKS[1]]);
     const { code, out } = await folder.verify();
     expect(out).toContain('2 signed checkpoints');
     expect(code).toBe(0);
@@ -109,9 +109,9 @@ describe('gen verify --anchor', () => {
 
   it('reports a tail that was cut off with every file that vouches for it: an old folder copied back', async () => {
     const folder = await AuditedFolder.open();
-    await folder.work([TASKS[0]]);
-    await folder.copy('log', 'old');
-    await folder.work([TASKS[1]]);
+    await folder.completeTasks([TASKS[0]]);
+    await folder.copyLog('log', 'old');
+    await folder.completeTasks([TASKS[1]]);
     expect((await gen({ cwd: folder.cwd }, 'verify', 'old')).code).toBe(0);
     const { code, out } = await folder.verify('old');
     expect(code).toBe(1);
@@ -120,10 +120,10 @@ describe('gen verify --anchor', () => {
 
   it('gen up refuses a log that is behind its anchor, and starts on the right one', async () => {
     const folder = await AuditedFolder.open();
-    await folder.work([TASKS[0]]);
-    await folder.copy('log', 'old');
-    await folder.work([TASKS[1]]);
-    const up = (log: string) =>
+    await folder.completeTasks([TASKS[0]]);
+    await folder.copyLog('log', 'old');
+    await folder.completeTasks([TASKS[1]]);
+    const startUp = (log: string) =>
       start(
         { cwd: folder.cwd },
         'up',
@@ -134,10 +134,10 @@ describe('gen verify --anchor', () => {
         '--anchor',
         'anchors.jsonl',
       );
-    const refused = await up('old').ended;
+    const refused = await startUp('old').ended;
     expect(refused.code).not.toBe(0);
     expect(refused.err).toMatch(/ANCHOR LOG_SHORTER/);
-    const running = up('log');
+    const running = startUp('log');
     await running.waitForOutput('is listening');
     running.stop('SIGTERM');
     expect((await running.ended).code).toBe(0);
@@ -145,8 +145,8 @@ describe('gen verify --anchor', () => {
 
   it('reports a history that was rewritten with another key, though its seals are valid', async () => {
     const folder = await AuditedFolder.open();
-    await folder.work([TASKS[0], TASKS[1]]);
-    await folder.work([TASKS[2], TASKS[1], TASKS[0]], 'forged', 'forged.pem', 'forged.jsonl');
+    await folder.completeTasks([TASKS[0], TASKS[1]]);
+    await folder.completeTasks([TASKS[2], TASKS[1], TASKS[0]], 'forged', 'forged.pem', 'forged.jsonl');
     expect((await gen({ cwd: folder.cwd }, 'verify', 'forged')).code).toBe(0);
     const { code, out } = await folder.verify('forged');
     expect(code).toBe(1);
@@ -156,10 +156,10 @@ describe('gen verify --anchor', () => {
 
   it('reports a log that forked from the anchored one', async () => {
     const folder = await AuditedFolder.open();
-    await folder.work([TASKS[0]]);
-    await folder.copy('log', 'fork');
-    await folder.work([TASKS[1]]);
-    await folder.work([TASKS[2], TASKS[3]], 'fork', 'key.pem', 'fork.jsonl');
+    await folder.completeTasks([TASKS[0]]);
+    await folder.copyLog('log', 'fork');
+    await folder.completeTasks([TASKS[1]]);
+    await folder.completeTasks([TASKS[2], TASKS[3]], 'fork', 'key.pem', 'fork.jsonl');
     const { code, out } = await folder.verify('fork');
     expect(code).toBe(1);
     expect(out).toContain('ANCHOR DIFFERS');
@@ -170,7 +170,7 @@ describe('gen verify --anchor', () => {
 
   it('does not trust an anchor that was changed or is signed with another key', async () => {
     const folder = await AuditedFolder.open();
-    await folder.work([TASKS[0]]);
+    await folder.completeTasks([TASKS[0]]);
     const [line] = (await readFile(join(folder.cwd, 'anchors.jsonl'), 'utf8')).trim().split('\n');
     const anchor = JSON.parse(line!);
     await writeFile(
@@ -185,7 +185,7 @@ describe('gen verify --anchor', () => {
 
   it('reports a log that is missing as a whole', async () => {
     const folder = await AuditedFolder.open();
-    await folder.work([TASKS[0]]);
+    await folder.completeTasks([TASKS[0]]);
     const { project_id: _, ...rest } = JSON.parse(
       (await readFile(join(folder.cwd, 'anchors.jsonl'), 'utf8')).trim().split('\n')[0]!,
     );
@@ -195,7 +195,7 @@ describe('gen verify --anchor', () => {
 
   it('says what is wrong with a file that is no anchor', async () => {
     const folder = await AuditedFolder.open();
-    await folder.work([TASKS[0]]);
+    await folder.completeTasks([TASKS[0]]);
     await writeFile(join(folder.cwd, 'no.json'), '{"format":"something else"}');
     const { code, err } = await folder.verify('log', 'no.json');
     expect(code).not.toBe(0);
@@ -206,9 +206,9 @@ describe('gen verify --anchor', () => {
 
 it('gen verify reads anchors that another store keeps', async () => {
   const folder = await AuditedFolder.open();
-  await folder.work([TASKS[0]]);
-  await folder.copy('log', 'old');
-  await folder.work([TASKS[1]]);
+  await folder.completeTasks([TASKS[0]]);
+  await folder.copyLog('log', 'old');
+  await folder.completeTasks([TASKS[1]]);
   const lines = (await readFile(join(folder.cwd, 'anchors.jsonl'), 'utf8'))
     .split('\n')
     .filter((line) => line !== '');
@@ -231,12 +231,12 @@ describe('gen audit accept-loss', () => {
   /** A log that lost the second task: an old folder was copied back. */
   async function folderWithLoss(): Promise<AuditedFolder> {
     const folder = await AuditedFolder.open();
-    await folder.work([TASKS[0]]);
-    await folder.copy('log', 'old');
-    await folder.work([TASKS[1]]);
+    await folder.completeTasks([TASKS[0]]);
+    await folder.copyLog('log', 'old');
+    await folder.completeTasks([TASKS[1]]);
     return folder;
   }
-  const accept = (folder: AuditedFolder, log: string, ...options: string[]) =>
+  const acceptLossIn = (folder: AuditedFolder, log: string, ...options: string[]) =>
     gen(
       { cwd: folder.cwd, env: { GENESIS_AUDIT_KEY: 'key.pem' } },
       'audit',
@@ -248,14 +248,14 @@ describe('gen audit accept-loss', () => {
   it('continues a log that was copied back, and the anchors agree from then on', async () => {
     const folder = await folderWithLoss();
     const before = await folder.claim('old', TASKS[3]);
-    const { code, out } = await accept(folder, 'old', '--reason', 'restored Monday');
+    const { code, out } = await acceptLossIn(folder, 'old', '--reason', 'restored Monday');
     expect(out).toMatch(/kept \d+ events, lost \d+ events; the next generation is \d+\./);
     expect(code).toBe(0);
     const verified = await folder.verify('old');
     expect(verified.out).toMatch(/accepted the loss of \d+ events after position \d+: restored Monday/);
     expect(verified.code).toBe(0);
     // Anchors that are kept from now on belong to the same list.
-    await folder.work([TASKS[1]], 'old');
+    await folder.completeTasks([TASKS[1]], 'old');
     expect(await folder.verify('old')).toMatchObject({ code: 0 });
     expect(await folder.verify('log')).toMatchObject({ code: 1 });
     const anchors = (await readFile(join(folder.cwd, 'anchors.jsonl'), 'utf8')).trim().split('\n');
@@ -265,13 +265,13 @@ describe('gen audit accept-loss', () => {
 
   it('grants nothing again after a second loss, even if the first was lost with its anchors', async () => {
     const folder = await folderWithLoss();
-    await folder.copy('old', 'again');
-    await folder.copy('anchors.jsonl', 'anchors-of-then.jsonl');
-    await accept(folder, 'old', '--reason', 'first');
+    await folder.copyLog('old', 'again');
+    await folder.copyLog('anchors.jsonl', 'anchors-of-then.jsonl');
+    await acceptLossIn(folder, 'old', '--reason', 'first');
     const first = await folder.claim('old', TASKS[3]);
-    await folder.copy('anchors-of-then.jsonl', 'anchors.jsonl');
+    await folder.copyLog('anchors-of-then.jsonl', 'anchors.jsonl');
     await untilNextSecond();
-    await accept(folder, 'again', '--reason', 'second');
+    await acceptLossIn(folder, 'again', '--reason', 'second');
     const second = await folder.claim('again', TASKS[3]);
     expect(second.generation).toBeGreaterThan(first.generation);
     expect(second.claim_id).not.toBe(first.claim_id);
@@ -292,7 +292,7 @@ describe('gen audit accept-loss', () => {
   it('grants no generation and no claim id again that was granted in the lost time', async () => {
     const folder = await folderWithLoss();
     const lost = await folder.claim('log', TASKS[3]);
-    await accept(folder, 'old', '--reason', 'restored Monday');
+    await acceptLossIn(folder, 'old', '--reason', 'restored Monday');
     const granted = await folder.claim('old', TASKS[3]);
     expect(granted.generation).toBeGreaterThan(1_000_000);
     expect(granted.claim_id).not.toBe(lost.claim_id);
@@ -302,19 +302,19 @@ describe('gen audit accept-loss', () => {
 
   it('continues a log that forked', async () => {
     const folder = await folderWithLoss();
-    await folder.work([TASKS[2], TASKS[3]], 'old', 'key.pem', 'anchors.jsonl');
+    await folder.completeTasks([TASKS[2], TASKS[3]], 'old', 'key.pem', 'anchors.jsonl');
     expect((await folder.verify('old')).out).toContain('ANCHOR DIFFERS');
-    expect(await accept(folder, 'old', '--reason', 'the fork is the truth')).toMatchObject({ code: 0 });
+    expect(await acceptLossIn(folder, 'old', '--reason', 'the fork is the truth')).toMatchObject({ code: 0 });
     expect(await folder.verify('old')).toMatchObject({ code: 0 });
   });
 
   it('refuses a log that agrees, and one that was changed', async () => {
     const folder = await folderWithLoss();
-    const agreeing = await accept(folder, 'log', '--reason', 'why not');
+    const agreeing = await acceptLossIn(folder, 'log', '--reason', 'why not');
     expect(agreeing).toMatchObject({ code: 1 });
     expect(agreeing.err).toContain('there is no loss to accept');
-    await folder.work([TASKS[2]], 'forged', 'forged.pem', 'forged.jsonl');
-    const forged = await accept(folder, 'forged', '--reason', 'why not');
+    await folder.completeTasks([TASKS[2]], 'forged', 'forged.pem', 'forged.jsonl');
+    const forged = await acceptLossIn(folder, 'forged', '--reason', 'why not');
     expect(forged.err).toContain('ANCHOR UNVOUCHED_KEY');
     expect(forged).toMatchObject({ code: 1 });
   });
@@ -346,7 +346,7 @@ describe('an attack on a log of files is named by gen verify and by gen up', () 
     const seals = new SealInput();
     let seal = NO_HASH;
     seals.begin(seal);
-    const rewritten = (line: string): string => {
+    const rewriteLine = (line: string): string => {
       if (!line.startsWith('{"seal":')) {
         const changed = change(line);
         seals.addLine(Buffer.from(changed));
@@ -362,12 +362,12 @@ describe('an attack on a log of files is named by gen verify and by gen up', () 
       join(folder, 'events.jsonl'),
     ]) {
       const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '');
-      await writeFile(file, lines.map(rewritten).join(''));
+      await writeFile(file, lines.map(rewriteLine).join(''));
     }
   }
 
   /** Replaces a text in the payload of a line. `withDigest`: the line states the new digest. */
-  const edited = (line: string, from: string, to: string, withDigest: boolean): string => {
+  const editLine = (line: string, from: string, to: string, withDigest: boolean): string => {
     const [envelope = '', payload = ''] = line.split(PAYLOAD);
     if (!payload.includes(from)) return line;
     const forged = payload.replace(from, to);
@@ -393,7 +393,7 @@ describe('an attack on a log of files is named by gen verify and by gen up', () 
     await project.work(url, [TASKS[1]]);
     // As long as before: the store also records the length of the file.
     const forgedResult = resultText(TASKS[1]).replace('result', 'forged');
-    await rewriteLines(attacked, (line) => edited(line, resultText(TASKS[1]), forgedResult, true));
+    await rewriteLines(attacked, (line) => editLine(line, resultText(TASKS[1]), forgedResult, true));
     const [before, after] = await project.anchored();
     const where = `is between positions ${before! + 1} and ${after}`;
     await expectNamed(project, url, 'AUDIT ROOT_DIFFERS', 'ANCHOR DIFFERS', where);
@@ -407,7 +407,7 @@ describe('an attack on a log of files is named by gen verify and by gen up', () 
     const { project, url } = attacked;
     expect(await project.redact(url, TASKS[0])).toBeGreaterThan(0);
     expect(await project.verify(url)).toMatchObject({ code: 0 });
-    await rewriteLines(attacked, (line) => edited(line, '"VOLUNTARY"', '"FORGOTTEN"', withDigest));
+    await rewriteLines(attacked, (line) => editLine(line, '"VOLUNTARY"', '"FORGOTTEN"', withDigest));
     await expectNamed(project, url, ...named);
   });
 

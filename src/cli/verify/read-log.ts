@@ -114,7 +114,7 @@ class LogReader {
   private files = 0;
   private lines = 0;
   private foreignLines = 0;
-  /** The end of what is whole in the current file. */
+  /** The end of the complete transactions in the current file. */
   private wholeBytes = 0;
   private wholeLine = 0;
   private unfinishedBytes = 0;

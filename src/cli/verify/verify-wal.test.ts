@@ -12,7 +12,7 @@ const KEY = { tenant_id: 'default', project_id: 'shop' };
 const TASK = { task_id: 'A-001-schema', agent_id: 'agent-a', session_id: 'sess-a' };
 
 /** A store after a power loss, with everything in its write-ahead log only. */
-async function crashed(): Promise<{ root: string; log: string; wal: string; events: number }> {
+async function openCrashedLog(): Promise<{ root: string; log: string; wal: string; events: number }> {
   const running = await temporaryFolder();
   const store = await openFileStore({ root: running, direct_syncs_max: 0 });
   const coordinator = await Coordinator.open({ store });
@@ -28,7 +28,7 @@ async function crashed(): Promise<{ root: string; log: string; wal: string; even
 }
 
 it('verifies a log as the next start will find it, and changes nothing', async () => {
-  const { root, log, wal, events } = await crashed();
+  const { root, log, wal, events } = await openCrashedLog();
   const before = await readFile(wal);
   for (const path of [root, join(root, 'default/shop'), log]) {
     const { code, out } = await gen({ cwd: root }, 'verify', '--json', path);
@@ -42,7 +42,7 @@ it('verifies a log as the next start will find it, and changes nothing', async (
 });
 
 it('names the damaged line of the write-ahead log', async () => {
-  const { root, wal } = await crashed();
+  const { root, wal } = await openCrashedLog();
   const bytes = await readFile(wal);
   bytes[200] = (bytes[200] as number) ^ 1;
   await writeFile(wal, bytes);
@@ -53,7 +53,7 @@ it('names the damaged line of the write-ahead log', async () => {
 });
 
 it('reports a log that ends before the write-ahead log continues it', async () => {
-  const { root, log, wal } = await crashed();
+  const { root, log, wal } = await openCrashedLog();
   await (await openFileStore({ root })).close();
   const store = await openFileStore({ root, direct_syncs_max: 0 });
   const coordinator = await Coordinator.open({ store });

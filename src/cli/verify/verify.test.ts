@@ -184,7 +184,7 @@ it('detects violated invariants in a log whose hash chain is intact', async () =
   // An attacker who can compute seals removes the release: two sessions hold the task at once.
   const forged = events.filter(({ event_type }) => event_type !== 'CLAIM_RELEASED');
   await mkdir(join(cwd, 'forged'));
-  await writeFile(join(cwd, 'forged', 'events.jsonl'), chained(forged));
+  await writeFile(join(cwd, 'forged', 'events.jsonl'), chainedText(forged));
   const { code, out } = await gen({ cwd }, 'verify', 'forged');
   expect(code).toBe(1);
   const line = forged.findLastIndex(({ event_type }) => event_type === 'CLAIM_ACQUIRED') + 1;
@@ -213,7 +213,7 @@ it('reports a run that converged without a result, and notes a run that its exec
     runEvent('run_ended', { ...end, status: 'FAILED' }),
   ];
   await mkdir(join(cwd, 'forged'));
-  await writeFile(join(cwd, 'forged', 'events.jsonl'), chained(forged));
+  await writeFile(join(cwd, 'forged', 'events.jsonl'), chainedText(forged));
   const { code, out } = await gen({ cwd }, 'verify', 'forged');
   expect(code).toBe(1);
   const at = forged.length;
@@ -225,7 +225,7 @@ it('reports a run that converged without a result, and notes a run that its exec
   ]);
 });
 
-function chained(events: readonly EventEnvelope[]): string {
+function chainedText(events: readonly EventEnvelope[]): string {
   const batch = new WriteBatch(new BlockWriters(), NO_HASH, 0);
   for (const [at, event] of events.entries()) batch.add([event], at + 1, {}, 0);
   return batch.finish(0, undefined).bytes.toString();

@@ -37,7 +37,7 @@ export const reloadConfiguration =
     }
   };
 
-/** Names what is wrong with the files, or doubtful, and where. */
+/** Warns about faults and doubtful settings in the files, with their place. */
 export function warnOfFindings(
   warn: (sentence: string) => void,
   reply: ConfigureResult | Problem | ApiProblem,
@@ -51,7 +51,7 @@ export function warnOfFindings(
   for (const warning of reply.warnings) warn(findingText(warning));
 }
 
-/** Names what is wrong in single files, and what that means. */
+/** Warns about the faults of single files, and about their consequences. */
 export function warnOfFaults(
   warn: (sentence: string) => void,
   { faults }: Pick<ConfigureResult, 'faults'>,

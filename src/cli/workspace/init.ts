@@ -38,7 +38,7 @@ export async function initHere(context: CommandContext, options: InitOptions): P
   // The intent may have been written now or earlier.
   const isIntended = hasIntent(await readFile(join(root, INTENT_FILE), 'utf8').catch(() => ''));
   const evidence = isVerified ? { evidence: 'verified' } : {};
-  context.show({ ...report, configured, ...evidence }, () =>
+  context.printReply({ ...report, configured, ...evidence }, () =>
     reportLines(context, report, {
       ...{ kind: answers.kind, isConfigured: configured, isIntended, isVerified, foreignLog },
     }),
@@ -73,17 +73,17 @@ async function answersFor(
 async function promptForAnswers({ io }: CommandContext, defaults: InitAnswers): Promise<InitAnswers> {
   const lines = createInterface({ input: io.stdin, output: io.stderr });
   const answers = lines[Symbol.asyncIterator]();
-  const question = async (text: string, defaultAnswer: string): Promise<string> => {
+  const askText = async (text: string, defaultAnswer: string): Promise<string> => {
     io.stderr.write(`${text}${defaultAnswer === '' ? '' : ` [${defaultAnswer}]`}: `);
     const { value } = await answers.next();
     return ((value as string | undefined) ?? '').trim() || defaultAnswer;
   };
   try {
-    const name = await question('Project name?', defaults.name);
-    const kind = await question(`Project kind (${PROJECT_KINDS.join(', ')})?`, defaults.kind);
-    const language = await question('Programming language?', defaults.language);
-    const test_runner = await question('Test command?', defaults.test_runner);
-    const intent = await question('Purpose of the project, in one sentence?', defaults.intent);
+    const name = await askText('Project name?', defaults.name);
+    const kind = await askText(`Project kind (${PROJECT_KINDS.join(', ')})?`, defaults.kind);
+    const language = await askText('Programming language?', defaults.language);
+    const test_runner = await askText('Test command?', defaults.test_runner);
+    const intent = await askText('Purpose of the project, in one sentence?', defaults.intent);
     const known = PROJECT_KINDS.find((each) => each === kind);
     if (known === undefined) io.stderr.write(`Unknown kind ${kind}: using ${defaults.kind}.\n`);
     return { name, kind: known ?? defaults.kind, language, test_runner, intent };

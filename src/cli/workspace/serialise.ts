@@ -53,7 +53,7 @@ async function serveInboxes(
   if (signal === null) {
     await promoteAccepted(workspace, inboxRuntime);
     const totals = await serialiserOf({ workspace, context: inboxRuntime, warn }).pass();
-    context.show(totals, tallyText);
+    context.printReply(totals, tallyText);
     return;
   }
   context.printNotice('Watching the inboxes. Stop with Ctrl-C.');

@@ -17,7 +17,10 @@ const PAGE_HEADS = 1000;
 /** What an operator accepts as lost, of one project. */
 export type AcceptedLoss = Omit<LossOfHistory, 'record' | keyof RecordSignature>;
 
-/** What the log records: later grants are above every generation that may have been granted in what was lost. */
+/**
+ * The record of a loss in the log. Later grants are above every generation that may have been granted in the lost
+ * history.
+ */
 export function lossRecord(
   { by, reason, incarnation, kept_position, lost_events }: AcceptedLoss,
   highestGeneration: number,

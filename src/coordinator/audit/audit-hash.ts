@@ -17,8 +17,8 @@ const DIGEST_BYTES = 32;
 const nodeInput = Buffer.alloc(1 + 2 * DIGEST_BYTES, 1);
 
 /**
- * Combines digests that are strings with one character per byte. This runs for every event, and takes two thirds of the
- * time that buffers take.
+ * Combines digests that are strings with one character per byte. Hashing runs for every event, and strings take two
+ * thirds of the time of buffers.
  */
 export const binaryHasher: TreeHasher<string> = {
   emptyRoot: () => hash('sha256', '', 'binary'),

@@ -55,7 +55,7 @@ async function auditOf(harness: CoordinatorHarness, project = P) {
   return { checkpoints, codes: faults.map(({ code }) => code) };
 }
 
-const enrolments = async (harness: CoordinatorHarness, project = P) =>
+const enrolmentEvents = async (harness: CoordinatorHarness, project = P) =>
   (await harness.events(project))
     .filter(({ event_type }) => event_type === 'AUDIT_KEY_ENROLLED')
     .map(({ payload }) => [payload.how, payload.key_id, payload.previous_key_id]);
@@ -68,12 +68,12 @@ forEachStore('audit keys', (open) => {
     await runWith(harness, { signer: two, previousSigners: [one] });
     const alarms = await runWith(harness, { signer: three, previousSigners: [two, one] }, [P, OTHER]);
     expect(alarms).toEqual([]);
-    expect(await enrolments(harness)).toEqual([
+    expect(await enrolmentEvents(harness)).toEqual([
       ['first', one.key_id, undefined],
       ['rotated', two.key_id, one.key_id],
       ['rotated', three.key_id, two.key_id],
     ]);
-    expect(await enrolments(harness, OTHER)).toEqual([
+    expect(await enrolmentEvents(harness, OTHER)).toEqual([
       ['first', one.key_id, undefined],
       ['rotated', three.key_id, one.key_id],
     ]);
@@ -217,19 +217,19 @@ forEachStore('audit keys', (open) => {
     };
     const harness = await open({ audit: { signer: failing, warn: (text) => warnings.push(text) } });
     await harness.plan(planOf(...TASKS));
-    const pass = async (seconds: number) => {
+    const passSeconds = async (seconds: number) => {
       harness.advance(seconds);
       harness.environment.runDueTimers();
       await harness.environment.yieldToEventLoop();
     };
-    const alarms = () => [...harness.coordinator.audit.alarms()];
+    const activeAlarms = () => [...harness.coordinator.audit.alarms()];
     await vi.waitFor(async () => {
-      await pass(61);
-      expect(alarms()).toEqual([
+      await passSeconds(61);
+      expect(activeAlarms()).toEqual([
         { ...P, alarm: expect.stringContaining('cannot sign now. Start the service.') },
       ]);
     });
-    for (let at = 0; at < 5; at += 1) await pass(2);
+    for (let at = 0; at < 5; at += 1) await passSeconds(2);
     expect(warnings).toEqual([
       expect.stringContaining('No checkpoint of acme/shop was written. The audit key'),
     ]);
@@ -238,9 +238,9 @@ forEachStore('audit keys', (open) => {
     // Far less than the minute after which a checkpoint is due.
     let passedSeconds = 0;
     await vi.waitFor(async () => {
-      await pass(1.1);
+      await passSeconds(1.1);
       passedSeconds += 1.1;
-      expect(alarms()).toEqual([]);
+      expect(activeAlarms()).toEqual([]);
     });
     expect(passedSeconds).toBeLessThan(50);
     expect(await auditOf(harness)).toEqual({ checkpoints: 1, codes: [] });
@@ -248,6 +248,6 @@ forEachStore('audit keys', (open) => {
     await agent.claims(TASKS[0]!);
     isDown = true;
     await harness.coordinator.audit.stop();
-    expect(alarms()).toHaveLength(1);
+    expect(activeAlarms()).toHaveLength(1);
   });
 });

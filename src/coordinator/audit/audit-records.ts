@@ -31,7 +31,7 @@ export class AuditRecords {
   readonly tileRoots: Uint8Array[] = [];
   /** The number of tiles that checkpoints list. */
   tilesListed = 0;
-  /** What is wrong with a checkpoint of the log; null if nothing is. */
+  /** The fault of a checkpoint of the log; null if there is none. */
   alarm: string | null = null;
   /** Positions of audit events after what the last checkpoint covers: they do not make a new checkpoint due. */
   private ownPositions: number[] = [];
@@ -41,7 +41,7 @@ export class AuditRecords {
   constructor(private readonly project: Pick<Project, 'key' | 'store'>) {}
 
   /** The checkpoint that covers exactly up to this position. */
-  at(position: number): SignedRoot | null {
+  rootAt(position: number): SignedRoot | null {
     return this.checkpoints.find((checkpoint) => checkpoint.position === position) ?? null;
   }
 
@@ -50,7 +50,7 @@ export class AuditRecords {
     return position - (this.last?.position ?? 0) > this.ownPositions.length;
   }
 
-  /** Reads what was added since. Calls take turns: an event must not be applied twice. */
+  /** Reads the events added since the last call. Calls take turns: an event must not be applied twice. */
   read(): Promise<void> {
     this.lastRead = this.lastRead.catch(() => {}).then(() => this.readNew());
     return this.lastRead;
@@ -61,7 +61,7 @@ export class AuditRecords {
     for (;;) {
       const query = { subject: AUDIT_SUBJECT, after: this.readPosition, limit: PAGE_EVENTS };
       const events = await store.events(key, query);
-      for (const event of events) this.apply(event);
+      for (const event of events) this.applyEvent(event);
       if (events.length < PAGE_EVENTS) return;
     }
   }
@@ -77,7 +77,7 @@ export class AuditRecords {
     return toAnchor(this.project.key, checkpoint, this.keys.publicKeyOf(checkpoint.key_id) ?? '');
   }
 
-  private apply(event: EventEnvelope): void {
+  private applyEvent(event: EventEnvelope): void {
     this.readPosition = event.position;
     this.ownPositions.push(event.position);
     if (event.event_type === ALARM_EVENT) {
@@ -91,7 +91,7 @@ export class AuditRecords {
     }
     const parsed = checkpointPayload.safeParse(event.payload);
     const fault = parsed.success ? this.faultIn(parsed.data, event.position) : 'it is malformed';
-    if (fault === null && parsed.success) this.add(parsed.data);
+    if (fault === null && parsed.success) this.addCheckpoint(parsed.data);
     else this.alarm = `The checkpoint at position ${event.position} cannot be used: ${fault}.`;
   }
 
@@ -124,7 +124,7 @@ export class AuditRecords {
     return toBase64url(tree.root()) === root ? null : 'its subtrees do not make up its root';
   }
 
-  private add(checkpoint: Checkpoint): void {
+  private addCheckpoint(checkpoint: Checkpoint): void {
     const { tiles, subtrees: _, ...signedRoot } = checkpoint;
     const { position } = signedRoot;
     for (const [at, root] of tiles.roots.entries()) this.tileRoots[tiles.first + at] = fromBase64url(root);

@@ -24,7 +24,7 @@ export class AuditService {
   private readonly audits = new WeakMap<Project, ProjectAudit>();
   private readonly stopTimer: () => void;
 
-  /** Without options nothing is written; what the log has is still answered. */
+  /** Without options nothing is written, but queries about existing checkpoints are answered. */
   constructor(
     private readonly projects: Projects,
     private readonly environment: Environment,
@@ -45,18 +45,18 @@ export class AuditService {
     this.stopTimer();
   }
 
-  /** Covers what has no checkpoint yet. */
+  /** Covers the events that have no checkpoint yet. */
   async checkpoint(): Promise<void> {
     const { options } = this;
     if (options === null) return;
-    await Promise.allSettled(this.loaded().map((audit) => audit.checkpoint(options)));
+    await Promise.allSettled(this.loadedAudits().map((audit) => audit.checkpoint(options)));
   }
 
   /** Ends the background work after a last checkpoint. */
   async stop(): Promise<void> {
     this.cancel();
     await this.checkpoint();
-    await this.deliver(this.loaded());
+    await this.deliverAll(this.loadedAudits());
   }
 
   /** Writes a last checkpoint of a project that is about to be unloaded. */
@@ -65,16 +65,16 @@ export class AuditService {
     if (options === null) return;
     const audit = this.auditOf(project);
     await audit.checkpoint(options);
-    await this.deliver([audit]);
+    await this.deliverAll([audit]);
   }
 
   /** Waits a bounded time. What a slow sink misses now is in the log, and is sent when the project is loaded again. */
-  private async deliver(audits: readonly ProjectAudit[]): Promise<void> {
+  private async deliverAll(audits: readonly ProjectAudit[]): Promise<void> {
     const delivered = Promise.allSettled(audits.map((audit) => audit.deliver()));
     await Promise.race([delivered, this.pause(DELIVER_AT_STOP_MS)]);
   }
 
-  private loaded(): ProjectAudit[] {
+  private loadedAudits(): ProjectAudit[] {
     return [...this.projects.all()].map((project) => this.auditOf(project));
   }
 
@@ -145,7 +145,7 @@ export class AuditService {
     return this.changeKeys(projectKey, 'replace', body, caller);
   }
 
-  /** Ends a key: what it signs from now on does not count. */
+  /** Ends a key: signatures that it makes from now on are invalid. */
   async revokeKey(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<AuditKeyResult> {
     return this.changeKeys(projectKey, 'revoke', body, caller);
   }

@@ -22,11 +22,14 @@ export class SinkDelivery {
     private readonly projectKey: ProjectKey,
     private readonly records: AuditRecords,
     private readonly sink: AuditSink,
-    /** Only their checkpoints are sent: an anchor vouches for its key, and anyone may have enrolled another. */
+    /**
+     * Only checkpoints of these keys are sent: an anchor vouches for its key, and any writer to the log may have
+     * enrolled another key.
+     */
     private readonly ownKeys: ReadonlySet<string>,
   ) {}
 
-  /** Sends what is new, unless the sink is being given time to recover. Never rejects. */
+  /** Sends new checkpoints, unless the sink pauses after a failure. Never rejects. */
   deliver(nowMs: number): Promise<void> {
     if (nowMs < this.notBeforeMs) return Promise.resolve();
     this.running ??= this.sendAll()
@@ -45,19 +48,19 @@ export class SinkDelivery {
 
   /** Checkpoints that the sink has not confirmed yet. */
   get pending(): number {
-    return this.unsent().length;
+    return this.unsentRoots().length;
   }
 
   private async sendAll(): Promise<void> {
     if (this.lastSent === undefined) this.lastSent = await this.sink.lastSent(this.projectKey);
-    for (let next = this.unsent(); next.length > 0; next = this.unsent()) {
+    for (let next = this.unsentRoots(); next.length > 0; next = this.unsentRoots()) {
       const some = next.slice(0, CHECKPOINTS_PER_CALL);
       await this.sink.send(some.map((checkpoint) => this.records.anchorOf(checkpoint)));
       this.lastSent = some.at(-1) ?? null;
     }
   }
 
-  private unsent(): SignedRoot[] {
+  private unsentRoots(): SignedRoot[] {
     const { lastSent = null } = this;
     return this.records.checkpoints.filter(
       (checkpoint) => this.ownKeys.has(checkpoint.key_id) && isLater(checkpoint, lastSent),

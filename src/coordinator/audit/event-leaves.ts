@@ -30,7 +30,7 @@ export class EventLeaves {
   async forEach(after: number, until_position: number, visit: (found: EventLeaf) => void): Promise<void> {
     const originals = await this.readOriginals();
     await this.history.forEach(this.projectKey, { after, until_position }, (event) => {
-      const original = originals.of(event.position);
+      const original = originals.digestAt(event.position);
       const leaf = leafText(event, original ?? payloadDigest(event.payload));
       visit({ event, leaf, isRedacted: original !== null });
       return true;
@@ -52,7 +52,7 @@ export class EventLeaves {
     return hashes;
   }
 
-  async at(position: number): Promise<EventLeaf | null> {
+  async leafAt(position: number): Promise<EventLeaf | null> {
     let found: EventLeaf | null = null;
     await this.forEach(position - 1, position, (each) => {
       found = each;
@@ -60,7 +60,7 @@ export class EventLeaves {
     return found;
   }
 
-  /** The digests of payloads before retention redacted them. Reads what was added since. */
+  /** The digests of payloads before retention redacted them. Reads the events added since the last call. */
   private async readOriginals(): Promise<OriginalDigests> {
     const range = { subject: HISTORY_SUBJECT, after: this.originalsPosition };
     await this.history.forEach(this.projectKey, range, (event) => {

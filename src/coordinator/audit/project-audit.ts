@@ -57,7 +57,7 @@ export class ProjectAudit {
     return passedMs >= every_ms || (this.tree !== null && newEvents >= every_events);
   }
 
-  /** What is wrong with the checkpoints, or with writing them; null if nothing is. */
+  /** The problem with the checkpoints or with writing them; null if there is none. */
   get alarm(): string | null {
     return this.records.alarm ?? this.signingAlarm;
   }
@@ -108,7 +108,7 @@ export class ProjectAudit {
     return this.inTurn(async () => {
       await this.records.read();
       const fault = await this.enrol(options);
-      // Later it can be signed. Recorded without a signature now, it would never count.
+      // The record can be signed later. Recorded without a signature now, it would never be valid.
       if (isProblem(fault)) throw new StoreUnavailable(fault.detail);
       if (fault !== null) return payload;
       const { signer } = options;
@@ -191,7 +191,7 @@ export class ProjectAudit {
     const { tree } = this;
     for (let before = -1; tree.size < position && tree.size > before; ) {
       before = tree.size;
-      // What the log passes on meanwhile waits in the tree. It is not read as well, but all that is before it.
+      // Leaves that the log passes on meanwhile wait in the tree. Only the events before them are read.
       const until = tree.waitingFrom === null ? position : tree.waitingFrom - 1;
       await this.leaves.forEach(tree.size, until, ({ event, leaf }) =>
         tree.addLeaves(event.position, [leafHashOf(leaf)]),

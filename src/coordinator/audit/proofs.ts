@@ -30,7 +30,7 @@ export async function proveInclusion(
 ): Promise<InclusionProof | Problem> {
   const checkpoint = source.records.last;
   if (checkpoint === null || checkpoint.position < position) return notCoveredProblem(position, checkpoint);
-  const found = await source.leaves.at(position);
+  const found = await source.leaves.leafAt(position);
   if (found === null) return problem('NOT_FOUND', `There is no event at position ${position}.`);
   const index = position - 1;
   const ranges = await loadRanges(source, tilesForInclusion(index, checkpoint.position), checkpoint.position);
@@ -59,7 +59,7 @@ export async function proveConsistency(
   to: number | null,
 ): Promise<ConsistencyProof | Problem> {
   const { records } = source;
-  const [older, newer] = [records.at(from), to === null ? records.last : records.at(to)];
+  const [older, newer] = [records.rootAt(from), to === null ? records.last : records.rootAt(to)];
   if (older === null || newer === null)
     return noCheckpointAtProblem(older === null ? from : to, records.last);
   if (older.position > newer.position)

@@ -17,7 +17,10 @@ export const recordCheckpoint = (checkpoint: Checkpoint): Operation<true> =>
 export const recordKey = (key: KeyEnrolled): Operation<true> =>
   recordOf(KEY_ENROLLED_EVENT, enrolmentIdParts(key), key);
 
-/** One key can be enrolled in several ways, one after the other: a way that had no effect must not rule out another. */
+/**
+ * A key can be enrolled in several ways, one after another: an enrolment without effect must not prevent one in another
+ * way.
+ */
 export const enrolmentIdParts = (key: KeyEnrolled): readonly string[] =>
   key.how === 'rotated' ? [key.key_id, key.how, key.previous_key_id] : [key.key_id, key.how];
 

@@ -9,7 +9,7 @@ export interface AuditSigner {
   sign(text: string): Promise<string>;
 }
 
-/** There is no signature now. The message says what to do. */
+/** The signer could not sign. The message says what to do. */
 export class SigningFailed extends Error {}
 
 export async function signWith(signer: AuditSigner, text: string): Promise<string> {

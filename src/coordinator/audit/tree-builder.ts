@@ -51,9 +51,9 @@ export class TreeBuilder {
     return this.waiting[0]?.firstPosition ?? null;
   }
 
-  /** Adds consecutive leaves. Those that it has are skipped; after a gap they wait until it is filled. */
+  /** Adds consecutive leaves. Known leaves are skipped; leaves after a gap wait until the gap is filled. */
   addLeaves(firstPosition: number, leafHashes: readonly string[]): void {
-    if (firstPosition > this.size + 1) this.wait({ firstPosition, leafHashes });
+    if (firstPosition > this.size + 1) this.keepWaiting({ firstPosition, leafHashes });
     else this.append(firstPosition, leafHashes);
     while (this.waiting.length > 0 && this.waiting[0]!.firstPosition <= this.size + 1) {
       const next = this.waiting.shift()!;
@@ -63,7 +63,7 @@ export class TreeBuilder {
   }
 
   /** Leaves beyond the limit are dropped, with those that wait: they are read from the store. */
-  private wait(leaves: ConsecutiveLeaves): void {
+  private keepWaiting(leaves: ConsecutiveLeaves): void {
     this.waiting.push(leaves);
     this.waitingCount += leaves.leafHashes.length;
     if (this.waitingCount <= WAITING_MAX) return;

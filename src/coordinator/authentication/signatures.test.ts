@@ -20,7 +20,7 @@ const ours = generateKeyPairSync('ed25519');
 const others = generateKeyPairSync('ed25519');
 const WHO = { agent_id: 'alpha', session_id: 's1' };
 
-async function signing(harness: CoordinatorHarness, require_signatures = true) {
+async function openSigning(harness: CoordinatorHarness, require_signatures = true) {
   await harness.plan(planOf(A, B, C));
   const session = { session_id: 's1', user_id: 'alice', project_id: 'shop' };
   await harness.coordinator.sessions.open('acme', { ...session, public_key: publicKeyText(ours.publicKey) });
@@ -49,7 +49,7 @@ function signaturesIn(events: readonly EventEnvelope[]) {
 forEachStore('signatures', (open) => {
   test('the signature of a reported event can be checked, and a report cannot contain a forged one', async () => {
     const harness = await open();
-    const sign = await signing(harness);
+    const sign = await openSigning(harness);
     const payload = { iteration: 1, status: 'iterating' };
     const report = { event_type: 'iteration_completed', ...WHO, payload };
     const forged = { ...report, payload: { ...payload, signature: 'v1;', signed_text: 'x' } };
@@ -63,7 +63,7 @@ forEachStore('signatures', (open) => {
   test('every signed command of a session is accepted, and its event stores the signature', async () => {
     const harness = await open();
     const { coordinator } = harness;
-    const sign = await signing(harness);
+    const sign = await openSigning(harness);
     const claim = sign('claim_task', { task_id: A, ...WHO });
     expect(await coordinator.claims.claimTask(P, claim)).toMatchObject({ reason: 'GRANTED' });
     const held = { task_id: A, session_id: 's1', expected_generation: 1 };
@@ -100,7 +100,7 @@ forEachStore('signatures', (open) => {
 
   test('each claim of a batch is signed separately, in partial and in all_or_nothing mode', async () => {
     const harness = await open();
-    const sign = await signing(harness);
+    const sign = await openSigning(harness);
     const good = sign('claim_task', { task_id: A, ...WHO });
     const claims = [good, { task_id: B, ...WHO }];
     const both = unwrap(await harness.coordinator.claims.batchClaim(P, { claims }));
@@ -118,7 +118,7 @@ forEachStore('signatures', (open) => {
 
   test('a refused result is kept with the signature of its submitter', async () => {
     const harness = await open();
-    const sign = await signing(harness);
+    const sign = await openSigning(harness);
     await harness.coordinator.claims.claimTask(P, sign('claim_task', { task_id: A, ...WHO }));
     await harness.coordinator.decisions.operate(P, A, 'force_release', {
       expected_generation: 1,
@@ -135,7 +135,7 @@ forEachStore('signatures', (open) => {
 
   test('a request that is signed again later is the same request', async () => {
     const harness = await open();
-    const sign = await signing(harness);
+    const sign = await openSigning(harness);
     const body = { task_id: A, ...WHO, request_id: 'same' };
     const first = await harness.coordinator.claims.claimTask(P, sign('claim_task', body));
     const request = { ...WHO, request_id: 'next' };
@@ -149,7 +149,7 @@ forEachStore('signatures', (open) => {
 });
 
 const held = { task_id: A, session_id: 's1', expected_generation: 1 };
-type Sign = Awaited<ReturnType<typeof signing>>;
+type Sign = Awaited<ReturnType<typeof openSigning>>;
 const WRONG: [string, string, (sign: Sign, harness: CoordinatorHarness) => object][] = [
   ['no signature', 'SIGNATURE_REQUIRED', () => ({ ...held, request_id: 'r' })],
   [
@@ -183,7 +183,7 @@ const WRONG: [string, string, (sign: Sign, harness: CoordinatorHarness) => objec
 ];
 test.each(WRONG)('a command with %s is refused, and nothing is written', async (_, code, make) => {
   const harness = await CoordinatorHarness.open('memory');
-  const sign = await signing(harness);
+  const sign = await openSigning(harness);
   await harness.coordinator.claims.claimTask(P, sign('claim_task', { task_id: A, ...WHO }));
   const position = await harness.position();
   expect(await harness.coordinator.holder.renewLease(P, make(sign, harness))).toMatchObject({
@@ -194,7 +194,7 @@ test.each(WRONG)('a command with %s is refused, and nothing is written', async (
 
 test('a signature for one project is invalid in another', async () => {
   const harness = await CoordinatorHarness.open('memory');
-  const sign = await signing(harness);
+  const sign = await openSigning(harness);
   const elsewhere = { tenant_id: 'acme', project_id: 'bank' };
   await harness.coordinator.plans.put(elsewhere, planOf(A));
   const public_key = publicKeyText(ours.publicKey);
@@ -208,7 +208,7 @@ test('a signature for one project is invalid in another', async () => {
 
 test('a signature is optional if the tenant does not require one, but must be valid', async () => {
   const harness = await CoordinatorHarness.open('memory');
-  const sign = await signing(harness, false);
+  const sign = await openSigning(harness, false);
   const signed = sign('claim_task', { task_id: A, ...WHO });
   expect(await harness.coordinator.claims.claimTask(P, { ...signed, agent_id: 'beta' })).toMatchObject({
     problem: 'SIGNATURE_INVALID',
@@ -223,14 +223,14 @@ test('a session opened through one coordinator can sign commands to another', as
   const harness = await CoordinatorHarness.open('memory');
   const second = await harness.openAnother();
   await second.plans.get(P);
-  const sign = await signing(harness);
+  const sign = await openSigning(harness);
   const claim = sign('claim_task', { task_id: A, ...WHO });
   expect(await second.claims.claimTask(P, claim)).toMatchObject({ reason: 'GRANTED' });
 });
 
 test('a session keeps the key it was opened with, which must be an Ed25519 key', async () => {
   const harness = await CoordinatorHarness.open('memory');
-  await signing(harness);
+  await openSigning(harness);
   const session = { session_id: 's1', user_id: 'mallory', project_id: 'shop' };
   const again = { ...session, public_key: publicKeyText(others.publicKey) };
   expect(await harness.coordinator.sessions.open('acme', again)).toMatchObject({

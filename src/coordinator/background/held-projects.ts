@@ -8,12 +8,12 @@ const PAGE_SIZE = 100;
 const LOADED_AT_ONCE = 8;
 /** Between two searches for projects that another coordinator has left behind. */
 const DUE_TICK_MS = 10_000;
-/** The same in a store that does not know which of them are due, and lists all of them. */
+/** The interval for a store that cannot tell which projects are due, and lists all of them. */
 const LIST_TICK_MS = 60_000;
 
 /**
  * Loads the projects in which something is due, without a command: at the start all that have claims, and later those
- * of which another coordinator had the claims. Idle projects cost nothing.
+ * whose claims another coordinator had. Idle projects cost nothing.
  */
 export class HeldProjectsWatch {
   readonly stop: () => void;
@@ -56,7 +56,10 @@ export class HeldProjectsWatch {
     this.hasLoadedAll = true;
   }
 
-  /** One that cannot be loaded, such as a damaged one, is left out: it is reported where it is used. */
+  /**
+   * A project that cannot be loaded, for example a damaged one, is left out; the fault is reported where the project is
+   * used.
+   */
   private async load(projectKeys: readonly ProjectKey[]): Promise<void> {
     for (let first = 0; first < projectKeys.length && !this.isStopped; first += LOADED_AT_ONCE) {
       const some = projectKeys.slice(first, first + LOADED_AT_ONCE);

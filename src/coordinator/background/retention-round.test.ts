@@ -19,7 +19,7 @@ const DAY_S = 24 * HOUR_S;
 const ROUNDS_MAX = 1000;
 const NOTE = 'a remark of the first';
 
-const named = (project_id: string): ProjectKey => ({ ...P, project_id });
+const projectNamed = (project_id: string): ProjectKey => ({ ...P, project_id });
 
 /** Claims the task, and returns what its holder names in later commands. */
 async function claimA(coordinator: Coordinator, project: ProjectKey, session_id: string) {
@@ -45,7 +45,7 @@ async function workIn(coordinator: Coordinator, project: ProjectKey): Promise<vo
 const hasNote = async (store: Store, project: ProjectKey = P): Promise<boolean> =>
   JSON.stringify(await store.events(project, { after: 0, limit: 1000 })).includes(NOTE);
 
-const loaded = async (harness: CoordinatorHarness): Promise<string[]> =>
+const loadedProjects = async (harness: CoordinatorHarness): Promise<string[]> =>
   (await harness.coordinator.projectCounts()).map(({ key }) => key.project_id).sort();
 
 /** The projects for which a member of the store is called. */
@@ -53,11 +53,11 @@ function callsOf(store: Store, member: 'events' | 'scanHeads' | 'openLog'): stri
   const calls: string[] = [];
   const original = (store as Partial<Record<typeof member, (...args: unknown[]) => unknown>>)[member];
   if (original === undefined) return calls;
-  const counting = (key: ProjectKey, ...rest: unknown[]) => {
+  const countCalls = (key: ProjectKey, ...rest: unknown[]) => {
     calls.push(key.project_id);
     return original.call(store, key, ...rest);
   };
-  Object.assign(store, { [member]: counting });
+  Object.assign(store, { [member]: countCalls });
   return calls;
 }
 
@@ -78,7 +78,7 @@ forEachStore('retention of unused projects', (open, name) => {
     harness.advance(days * DAY_S);
     await harness.restart();
     await harness.coordinator.waitForHeldProjects();
-    expect(await loaded(harness)).toEqual([]);
+    expect(await loadedProjects(harness)).toEqual([]);
     return harness;
   }
 
@@ -104,11 +104,11 @@ forEachStore('retention of unused projects', (open, name) => {
     await harness.coordinator.redactHistory();
     expect(read).toEqual([]);
     expect(await harness.coordinator.queries.getTaskState(P, A)).toMatchObject({ phase: 'COMPLETED' });
-    expect(await loaded(harness)).toEqual([P.project_id]);
+    expect(await loadedProjects(harness)).toEqual([P.project_id]);
   });
 
   test('does not load a project without old events', async () => {
-    const harness = await restartedAfter(89, [P, named('other')]);
+    const harness = await restartedAfter(89, [P, projectNamed('other')]);
     const loads = [callsOf(harness.store, 'scanHeads'), callsOf(harness.store, 'openLog')];
     expect(await harness.coordinator.redactIdleHistory()).toBe(0);
     expect(loads.flat()).toEqual([]);
@@ -119,7 +119,7 @@ forEachStore('retention of unused projects', (open, name) => {
 
   test('follows the limits of the tenant and the policy of the project', async () => {
     const harness = await open();
-    const [short, long] = [named('short'), named('long')];
+    const [short, long] = [projectNamed('short'), projectNamed('long')];
     await workIn(harness.coordinator, short);
     await workIn(harness.coordinator, long);
     const { settings } = harness.coordinator;
@@ -132,7 +132,7 @@ forEachStore('retention of unused projects', (open, name) => {
   });
 
   test('leaves a project loaded that is used meanwhile', async () => {
-    const harness = await restartedAfter(91, [P, named('other')]);
+    const harness = await restartedAfter(91, [P, projectNamed('other')]);
     const { redact } = harness.store;
     harness.store.redact = async (key, events) => {
       if (key.project_id === P.project_id)
@@ -142,28 +142,28 @@ forEachStore('retention of unused projects', (open, name) => {
       await redact.call(harness.store, key, events);
     };
     expect(await harness.coordinator.redactIdleHistory()).toBe(2);
-    expect(await loaded(harness)).toEqual([P.project_id]);
+    expect(await loadedProjects(harness)).toEqual([P.project_id]);
   });
 
   test('does not let a failing project stop the others, and tries it again an hour later', async () => {
-    const harness = await restartedAfter(91, [named('a'), named('b'), named('c')]);
+    const harness = await restartedAfter(91, [projectNamed('a'), projectNamed('b'), projectNamed('c')]);
     const { events } = harness.store;
     harness.store.events = (key, query) =>
       key.project_id === 'b'
         ? Promise.reject(new StoreUnavailable('down'))
         : events.call(harness.store, key, query);
     harness.advance(HOUR_S);
-    await untilRedacted(harness, named('c'));
+    await untilRedacted(harness, projectNamed('c'));
     // Joins the round, if it is not over.
     await harness.coordinator.redactIdleHistory();
     harness.store.events = events;
-    expect(await hasNote(harness.store, named('a'))).toBe(false);
-    expect(await hasNote(harness.store, named('b'))).toBe(true);
+    expect(await hasNote(harness.store, projectNamed('a'))).toBe(false);
+    expect(await hasNote(harness.store, projectNamed('b'))).toBe(true);
     harness.advance(HOUR_S);
-    await untilRedacted(harness, named('b'));
+    await untilRedacted(harness, projectNamed('b'));
   });
 
-  test('does not read again what has not changed', async () => {
+  test('does not read unchanged projects again', async () => {
     const harness = await restartedAfter(91);
     expect(await harness.coordinator.redactIdleHistory()).toBe(1);
     harness.advance(DAY_S);
@@ -181,14 +181,14 @@ forEachStore('retention of unused projects', (open, name) => {
   });
 
   test('ends when the coordinator is closed', async () => {
-    const harness = await restartedAfter(91, [named('a'), named('b')]);
+    const harness = await restartedAfter(91, [projectNamed('a'), projectNamed('b')]);
     const { redact } = harness.store;
     harness.store.redact = async (key, events) => {
       harness.coordinator.close();
       await redact.call(harness.store, key, events);
     };
     expect(await harness.coordinator.redactIdleHistory()).toBe(1);
-    expect(await hasNote(harness.store, named('b'))).toBe(true);
+    expect(await hasNote(harness.store, projectNamed('b'))).toBe(true);
   });
 
   if (name === 'file') return;
@@ -198,7 +198,7 @@ forEachStore('retention of unused projects', (open, name) => {
     const other = await harness.openAnother();
     unwrap(await other.claims.claimTask(P, { task_id: B, agent_id: 'gamma', session_id: 's3' }));
     expect(await harness.coordinator.redactIdleHistory()).toBe(1);
-    expect(await loaded(harness)).toEqual([P.project_id]);
+    expect(await loadedProjects(harness)).toEqual([P.project_id]);
   });
 
   test('looks at all of a project again after another coordinator has changed it', async () => {

@@ -14,9 +14,9 @@ const FINISHED_MAX = 100_000;
 /** The events that a run may write: records of redactions, and a checkpoint. */
 const OWN_EVENTS_MAX = 100;
 
-/** What was looked at in a project. */
+/** The progress of retention in a project. */
 interface FinishedProject {
-  /** The position of the log then. If it has grown, heads may no longer need what they needed. */
+  /** The position of the log at that time. If the log has grown, heads may no longer need some old events. */
   readonly log_position: number;
   /** Every event up to here was old, or came before one that was. */
   readonly position: number;
@@ -73,13 +73,13 @@ export class RetentionRound {
   private async runRound(): Promise<number> {
     this.wasUnavailable = false;
     let redacted = 0;
-    for (const tenantId of await this.listed(() => this.store.tenantIds())) {
-      const tenant = await this.attempt(() => this.retentionOf(tenantId));
+    for (const tenantId of await this.listOrNone(() => this.store.tenantIds())) {
+      const tenant = await this.attemptOrNull(() => this.retentionOf(tenantId));
       if (tenant === null) continue;
-      for (const project_id of await this.listed(() => this.projects.projectIdsOf(tenantId))) {
+      for (const project_id of await this.listOrNone(() => this.projects.projectIdsOf(tenantId))) {
         if (this.isStopped) return redacted;
         const projectKey = { tenant_id: tenantId, project_id };
-        redacted += (await this.attempt(() => this.redactIdle(projectKey, tenant))) ?? 0;
+        redacted += (await this.attemptOrNull(() => this.redactIdle(projectKey, tenant))) ?? 0;
         // Some stores answer without a pause, and there may be many projects.
         await this.environment.yieldToEventLoop();
       }
@@ -139,15 +139,15 @@ export class RetentionRound {
     if (this.finished.size > FINISHED_MAX) this.finished.delete(oldest as string);
   }
 
-  private async listed(list: () => Promise<string[]>): Promise<string[]> {
-    return (await this.attempt(list)) ?? [];
+  private async listOrNone(list: () => Promise<string[]>): Promise<string[]> {
+    return (await this.attemptOrNull(list)) ?? [];
   }
 
   /**
    * Null if it fails: a store that cannot be reached or a damaged project must not end the round for other projects. A
    * damaged project is reported where it is used.
    */
-  private async attempt<T>(work: () => Promise<T>): Promise<T | null> {
+  private async attemptOrNull<T>(work: () => Promise<T>): Promise<T | null> {
     if (this.isStopped) return null;
     try {
       return await work();

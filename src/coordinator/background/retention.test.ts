@@ -30,7 +30,7 @@ async function runThreeGenerations(harness: CoordinatorHarness): Promise<void> {
 
 const jsonOf = (events: readonly EventEnvelope[]) => JSON.stringify(events);
 
-async function violations(harness: CoordinatorHarness): Promise<unknown[]> {
+async function logViolations(harness: CoordinatorHarness): Promise<unknown[]> {
   const checker = new PolicyAwareLogChecker();
   const found = (await harness.events()).flatMap((event) => checker.checkEvent(event));
   const heads = (await harness.store.scanHeads(P, { after: null, limit: 1000 })) as AnyHead[];
@@ -59,7 +59,7 @@ forEachStore('retention', (open) => {
       before.map(({ payload: _, ...envelope }) => envelope),
     );
     expect(await harness.store.scanHeads(P, { after: null, limit: 1000 })).toEqual(heads);
-    expect(await violations(harness)).toEqual([]);
+    expect(await logViolations(harness)).toEqual([]);
   });
 
   test('records a redaction once, and a second run finds nothing', async () => {
@@ -99,7 +99,7 @@ forEachStore('retention', (open) => {
   });
 
   test('keeps a parked result adoptable until the retention period ends, and not after', async () => {
-    const adopted = async (afterDays: number) => {
+    const adoptAfterDays = async (afterDays: number) => {
       const harness = await open();
       await harness.plan(planOf(A));
       const [zombie, successor] = [
@@ -116,8 +116,8 @@ forEachStore('retention', (open) => {
       const body = { expected_generation: 2, reason: 'want it', result_id: parked };
       return unwrap(await harness.coordinator.decisions.operate(P, A, 'adopt', body, human('admin')));
     };
-    expect(await adopted(89)).toMatchObject({ success: true, reason: 'ADOPTED' });
-    expect(await adopted(91)).toMatchObject({ success: false, reason: 'UNKNOWN_RESULT' });
+    expect(await adoptAfterDays(89)).toMatchObject({ success: true, reason: 'ADOPTED' });
+    expect(await adoptAfterDays(91)).toMatchObject({ success: false, reason: 'UNKNOWN_RESULT' });
   });
 
   // req: AUD-007

@@ -21,24 +21,24 @@ forEachStore('the deadline of a review', (open) => {
       await alpha.suspends(task, { iteration: 1, candidate_sha256: V1 });
     };
     await suspend(A);
-    const timeouts = async (task: string = A) =>
+    const timeoutEvents = async (task: string = A) =>
       (await harness.eventTypesOf(task)).filter((type) => type === 'escalation_timeout');
-    const reviews = async () => unwrap(await coordinator.methodology.reviews(P)).reviews;
+    const pendingReviewsNow = async () => unwrap(await coordinator.methodology.reviews(P)).reviews;
     const approve = (task: string = A) =>
       harness.coordinator.decisions.recordReview(
         P,
         { task_id: task, generation: 1, iteration: 1, candidate_sha256: V1, decision: 'APPROVED' },
         human('rita'),
       );
-    return { harness, coordinator, suspend, timeouts, reviews, approve };
+    return { harness, coordinator, suspend, timeoutEvents, pendingReviewsNow, approve };
   }
 
   test('is recorded once, and the review stays open while the claim is held', async () => {
-    const { harness, coordinator, timeouts, reviews, approve } = await openWaiting('hold');
+    const { harness, coordinator, timeoutEvents, pendingReviewsNow, approve } = await openWaiting('hold');
     harness.advance(14 * DAY - 1);
     await coordinator.sweep();
-    expect(await timeouts()).toEqual([]);
-    expect(await reviews()).toMatchObject([{ overdue: false }]);
+    expect(await timeoutEvents()).toEqual([]);
+    expect(await pendingReviewsNow()).toMatchObject([{ overdue: false }]);
     harness.advance(1);
     await coordinator.sweep();
     await coordinator.sweep();
@@ -46,7 +46,7 @@ forEachStore('the deadline of a review', (open) => {
     harness.advance(HOUR);
     await harness.coordinator.queries.getTaskState(P, A);
     await harness.coordinator.sweep();
-    expect(await timeouts()).toHaveLength(1);
+    expect(await timeoutEvents()).toHaveLength(1);
     const [event] = (await harness.events()).filter(({ event_type }) => event_type === 'escalation_timeout');
     expect(event).toMatchObject({
       subject: A,
@@ -60,17 +60,17 @@ forEachStore('the deadline of a review', (open) => {
   });
 
   test('is recorded before the claim ends, if others may take it over', async () => {
-    const { harness, coordinator, reviews, approve } = await openWaiting('takeover');
+    const { harness, coordinator, pendingReviewsNow, approve } = await openWaiting('takeover');
     harness.advance(14 * DAY);
     await coordinator.sweep();
     const types = await harness.eventTypesOf(A);
     expect(types.slice(-2)).toEqual(['escalation_timeout', 'CLAIM_LOST']);
-    expect(await reviews()).toEqual([]);
+    expect(await pendingReviewsNow()).toEqual([]);
     expect(await approve()).toMatchObject({ reason: 'STALE_REVIEW' });
   });
 
   test('is earlier if engine.yml says so, and overdue reviews are listed first', async () => {
-    const { harness, coordinator, suspend, timeouts, reviews, approve } = await openWaiting(
+    const { harness, coordinator, suspend, timeoutEvents, pendingReviewsNow, approve } = await openWaiting(
       'takeover',
       'review: { deadline_days: 2 }\n',
     );
@@ -78,8 +78,8 @@ forEachStore('the deadline of a review', (open) => {
     await suspend(B);
     harness.advance(DAY);
     await coordinator.sweep();
-    expect([await timeouts(A), await timeouts(B)]).toEqual([['escalation_timeout'], []]);
-    expect((await reviews()).map(({ task_id, overdue }) => [task_id, overdue])).toEqual([
+    expect([await timeoutEvents(A), await timeoutEvents(B)]).toEqual([['escalation_timeout'], []]);
+    expect((await pendingReviewsNow()).map(({ task_id, overdue }) => [task_id, overdue])).toEqual([
       [A, true],
       [B, false],
     ]);

@@ -50,16 +50,16 @@ forEachStore('notices of reviews', (open) => {
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     await alpha.claims(TASK);
     await alpha.suspends(TASK, { iteration: 1, candidate_sha256: V1 });
-    const recorded = async () =>
+    const recordedNoticeEvents = async () =>
       (await harness.events())
         .filter(({ event_type }) => /^review_notif|^review_notice/.test(event_type))
         .map(({ event_type, payload }) => `${event_type} ${payload.kind} ${payload.number ?? 0}`);
-    return { receiver, harness, alpha, recorded };
+    return { receiver, harness, alpha, recordedNoticeEvents };
   }
 
   // req: HUM-005
   test('are sent once each when a review is requested, at the reminders and at the deadline', async () => {
-    const { receiver, harness, recorded } = await openWaiting();
+    const { receiver, harness, recordedNoticeEvents } = await openWaiting();
     await runRound(harness);
     await runRound(harness);
     expect(receiver.received).toMatchObject([
@@ -76,7 +76,7 @@ forEachStore('notices of reviews', (open) => {
     for (const days of [1, 2, 4, 1]) await runRound(harness, days * DAY);
     const kinds = ['requested 0', 'reminder 1', 'reminder 2', 'deadline 0'];
     expect(receiver.kinds).toEqual(kinds);
-    expect(await recorded()).toEqual(kinds.map((kind) => `review_notified ${kind}`));
+    expect(await recordedNoticeEvents()).toEqual(kinds.map((kind) => `review_notified ${kind}`));
     expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(4);
     expect(JSON.stringify(await harness.events())).toContain('"host":"hooks.example.com"');
     const notices = (await harness.events()).filter(({ event_type }) => event_type === 'review_notified');
@@ -84,35 +84,38 @@ forEachStore('notices of reviews', (open) => {
   });
 
   test('are not sent again after a restart, nor by another coordinator', async () => {
-    const { receiver, harness, recorded } = await openWaiting();
+    const { receiver, harness, recordedNoticeEvents } = await openWaiting();
     await runRound(harness);
     await harness.restart();
     await runRound(harness);
     expect(receiver.kinds).toEqual(['requested 0']);
-    expect(await recorded()).toEqual(['review_notified requested 0']);
+    expect(await recordedNoticeEvents()).toEqual(['review_notified requested 0']);
   });
 
-  test('skip what was missed: after a long interruption only the current one is sent', async () => {
+  test('skip missed notices: after a long interruption only the current notice is sent', async () => {
     const { receiver, harness } = await openWaiting();
     await runRound(harness, 5 * DAY);
     expect(receiver.kinds).toEqual(['reminder 2']);
   });
 
   test('are tried five times in about an hour, then given up until the next one', async () => {
-    const { receiver, harness, recorded } = await openWaiting();
+    const { receiver, harness, recordedNoticeEvents } = await openWaiting();
     receiver.error = 'status 503';
     for (const seconds of [5, 30, 60, 240, 900, 2400, 3600, 3600]) await runRound(harness, seconds);
     expect(receiver.kinds).toEqual(Array(5).fill('requested 0'));
     expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(1);
-    expect(await recorded()).toEqual(['review_notice_failed requested 0']);
-    const reviews = async () => unwrap(await harness.coordinator.methodology.reviews(P)).reviews;
-    expect(await reviews()).toMatchObject([
+    expect(await recordedNoticeEvents()).toEqual(['review_notice_failed requested 0']);
+    const pendingReviewsNow = async () => unwrap(await harness.coordinator.methodology.reviews(P)).reviews;
+    expect(await pendingReviewsNow()).toMatchObject([
       { notice_failed: { host: 'hooks.example.com', error: 'status 503' } },
     ]);
     receiver.error = null;
     await runRound(harness, DAY);
-    expect(await recorded()).toEqual(['review_notice_failed requested 0', 'review_notified reminder 1']);
-    expect(await reviews()).toMatchObject([{ notice_failed: null }]);
+    expect(await recordedNoticeEvents()).toEqual([
+      'review_notice_failed requested 0',
+      'review_notified reminder 1',
+    ]);
+    expect(await pendingReviewsNow()).toMatchObject([{ notice_failed: null }]);
   });
 
   test('start again for another candidate, and end with the decision', async () => {

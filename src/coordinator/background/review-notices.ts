@@ -59,7 +59,7 @@ export class ReviewNotices {
     this.stop = repeatEvery(dependencies.environment, TICK_MS, () => [this.run()]);
   }
 
-  /** Sends what is due in every loaded project. */
+  /** Sends the notices that are due in every loaded project. */
   async run(): Promise<void> {
     const projects = [...this.dependencies.projects.all()].filter(
       (project) => !project.backoff.isPausing && settingsOf(project)?.webhook_url !== undefined,

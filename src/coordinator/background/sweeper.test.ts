@@ -14,18 +14,18 @@ forEachStore('the sweeper', (open) => {
     );
     const [one, two, three, four] = agents as [HarnessAgent, HarnessAgent, HarnessAgent, HarnessAgent];
     const replies: unknown[] = [];
-    const later = async (seconds: number) => {
+    const advanceAndSweep = async (seconds: number) => {
       harness.advance(seconds);
       if (sweeps) await harness.coordinator.sweep();
     };
     replies.push(await one.claims(A, { lease_duration_seconds: 60 }), await two.claims(B));
     replies.push(await three.claims(C));
-    await later(60);
+    await advanceAndSweep(60);
     replies.push(await three.claims(C), await one.renews(A), await one.submits(A));
-    await later(600);
+    await advanceAndSweep(600);
     replies.push(await two.submits(B), await three.releases(C, { reason: 'ERROR', message: 'no' }));
     replies.push(await four.claims(C));
-    await later(500);
+    await advanceAndSweep(500);
     replies.push(await four.claims(C), await four.next());
     const log = (await harness.events()).map(({ event_type, subject, generation, payload }) => ({
       event_type,
@@ -41,8 +41,8 @@ forEachStore('the sweeper', (open) => {
     const [swept, unswept] = [await runSequence(true), await runSequence(false)];
     expect(swept.replies).toEqual(unswept.replies);
     expect(swept.states).toEqual(unswept.states);
-    const sorted = (log: typeof swept.log) => log.map((event) => JSON.stringify(event)).sort();
-    expect(sorted(swept.log)).toEqual(sorted(unswept.log));
+    const sortedEvents = (log: typeof swept.log) => log.map((event) => JSON.stringify(event)).sort();
+    expect(sortedEvents(swept.log)).toEqual(sortedEvents(unswept.log));
   });
 
   // req: LSE-014, STL-005, STO-011

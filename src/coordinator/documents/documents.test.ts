@@ -11,9 +11,9 @@ it('yields to the event loop between any two files of a workspace', async () => 
   };
   const environment = { ...systemEnvironment, yieldToEventLoop };
   const coordinator = await Coordinator.open({ store: openMemoryStore(), environment });
-  const feature = (id: string) => `feature: ${id}\ntitle: T\nstatus: pending\n`;
+  const featureFile = (id: string) => `feature: ${id}\ntitle: T\nstatus: pending\n`;
   const ids = Array.from({ length: 40 }, (_, index) => `REQ-F-${index}`);
-  const files = Object.fromEntries(ids.map((id) => [`features/active/${id}.yml`, feature(id)]));
+  const files = Object.fromEntries(ids.map((id) => [`features/active/${id}.yml`, featureFile(id)]));
   const configure = (project_id: string) =>
     coordinator.settings.configure({ tenant_id: 'acme', project_id }, { files });
   expect(await Promise.all(['a', 'b'].map(configure))).toMatchObject([

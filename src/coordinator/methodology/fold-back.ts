@@ -37,8 +37,8 @@ type ParsedFoldBackBody = z.output<typeof foldBackBody>;
 export function foldBackOperation(body: ParsedFoldBackBody, state: MethodologyState, caller: Caller) {
   const run = (transaction: TransactionBuilder): FoldBackReply => {
     const { view } = transaction;
-    const input = decide(view, body, viewInputOf(view.state, state, view));
-    if (!('code' in input)) return write(transaction, body, input, actorOf(caller, body));
+    const input = decideFoldBack(view, body, viewInputOf(view.state, state, view));
+    if (!('code' in input)) return writeFoldBack(transaction, body, input, actorOf(caller, body));
     // A refusal of a repeated fold-back depends on its record, which may be uncommitted.
     transaction.checkRecord(foldBackSubject(body.feature_id));
     const emptyFields = { parent: null, unblocked: null, remediation: null } as const;
@@ -47,7 +47,7 @@ export function foldBackOperation(body: ParsedFoldBackBody, state: MethodologySt
   return operationOf('fold_back', requestKeyOf(caller, 'fold_back', body), run, body.request_id);
 }
 
-function decide(
+function decideFoldBack(
   view: DecisionView,
   { feature_id, fold_back_status, question_answered = false }: ParsedFoldBackBody,
   viewInput: RouteInput,
@@ -61,7 +61,7 @@ function decide(
   return fault ?? { viewInput, methodology, row: progress.row };
 }
 
-function write(
+function writeFoldBack(
   transaction: TransactionBuilder,
   body: ParsedFoldBackBody,
   { viewInput, methodology, row }: FoldBackInput,

@@ -28,7 +28,7 @@ export function releaseOperation(body: ParsedReleaseBody, state: MethodologyStat
   const run = (transaction: TransactionBuilder): VersionReleaseReply => {
     const { view } = transaction;
     const subject = releaseSubject(body.version);
-    const reply = decide(view, body, state);
+    const reply = decideRelease(view, body, state);
     if (reply.release === null || body.dry_run === true) transaction.checkRecord(subject);
     else transaction.putRecord(subject, [releaseDraft(view, reply.release, actorOf(caller, body))]);
     return reply;
@@ -36,24 +36,28 @@ export function releaseOperation(body: ParsedReleaseBody, state: MethodologyStat
   return operationOf('release', request, run, body.request_id);
 }
 
-function decide(view: DecisionView, body: ParsedReleaseBody, state: MethodologyState): VersionReleaseReply {
+function decideRelease(
+  view: DecisionView,
+  body: ParsedReleaseBody,
+  state: MethodologyState,
+): VersionReleaseReply {
   const { version, dry_run = false, known_gaps = null } = body;
-  const refuse = (
+  const refuseRelease = (
     reason: VersionReleaseRefusal,
     next: string,
     readiness: readonly ReadinessCheck[] = [],
   ): VersionReleaseReply => ({ success: false, reason, version, readiness, release: null, next });
   const viewInput = viewInputOf(view.state, state, view);
-  if (viewInput.methodology === null) return refuse('NOT_INITIALISED', adviceFor('NOT_INITIALISED'));
+  if (viewInput.methodology === null) return refuseRelease('NOT_INITIALISED', adviceFor('NOT_INITIALISED'));
   const isReleased = view.record(releaseSubject(version)) !== null;
   if (isReleased || state.releases.some((release) => release.version === version)) {
-    return refuse('VERSION_EXISTS', `${version} is already released. ${adviceFor('VERSION_EXISTS')}`);
+    return refuseRelease('VERSION_EXISTS', `${version} is already released. ${adviceFor('VERSION_EXISTS')}`);
   }
   const standings = [...projectProgressOf(viewInput).features.values()];
   const pending_reviews = pendingReviews(view, state).map(({ task_id }) => task_id);
   const readiness = checkReadiness({ features: standings, state, pending_reviews, known_gaps });
   const failedCheck = readiness.find(({ passed }) => !passed);
-  if (failedCheck !== undefined) return refuse('NOT_READY', failedCheck.says, readiness);
+  if (failedCheck !== undefined) return refuseRelease('NOT_READY', failedCheck.says, readiness);
   const converged = standings.filter(({ isComplete }) => isComplete);
   const featureIds = converged.map(({ row }) => row.feature.feature_id);
   const release = releaseManifest(body, state.last_gaps, featureIds, view.now_ms);

@@ -32,7 +32,7 @@ interface ReviewLinkDependencies {
 /** What a link is about now. */
 export type LinkedReview =
   | { readonly state: 'pending'; readonly link: ReviewLink; readonly review: PendingReview }
-  /** This server did not make the link, or the link was changed. */
+  /** The link was not made by this server, or was changed. */
   | { readonly state: 'invalid' }
   | { readonly state: 'expired'; readonly link: ReviewLink }
   /** The candidate was decided on, with this link or otherwise. */
@@ -46,8 +46,8 @@ export interface LinkDecision {
 }
 
 /**
- * Links with which a person decides on a candidate without an account. They are signed and stored nowhere. A link
- * acts only on its candidate, and the rules of reviews decide about it as about every other review.
+ * Links that let a person decide on a candidate without an account. They are signed and stored nowhere. A link acts
+ * only on its candidate, and the rules of reviews decide about it as about every other review.
  */
 export class ReviewLinks {
   private meta: Promise<StoreMeta> | null = null;

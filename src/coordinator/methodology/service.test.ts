@@ -14,7 +14,7 @@ const F = 'REQ-F-AUTH-001';
 const spike = { vector_type: 'spike', parent: F, reason: 'which library', agent_id: 'alpha' } as const;
 const answer = { fold_back_status: 'converged', summary: 'the second', recommendation: 'proceed' } as const;
 
-const feature = (id: string, more = '') => `feature: ${id}
+const featureFile = (id: string, more = '') => `feature: ${id}
 title: Sign in
 intent: INT-001
 vector_type: feature
@@ -40,14 +40,14 @@ async function openConfigured(open: OpenHarness, more = ''): Promise<Coordinator
   const harness = await open();
   const files = {
     ...Object.fromEntries(EDGES.map((edge) => [`graph/edges/${edge}.yml`, edgeFile(edge)])),
-    [`features/active/${F}.yml`]: feature(F, more),
+    [`features/active/${F}.yml`]: featureFile(F, more),
     '../specification/INTENT.md': '# Sign in\n\nPeople sign in.\n',
   };
   unwrap(await harness.coordinator.settings.configure(P, { files }));
   return harness;
 }
 
-async function converge(
+async function convergeEdges(
   harness: CoordinatorHarness,
   feature_id: string,
   ...edges: readonly string[]
@@ -138,19 +138,19 @@ forEachStore('a spawn', (open) => {
     const before = await harness.position();
     const other = { ...P, project_id: 'other' };
     unwrap(await harness.coordinator.plans.put(other, planOf('A-001-x')));
-    const refused = async (more: object, scope = P) => {
+    const spawnRefusalReason = async (more: object, scope = P) => {
       const reply = unwrap(await methodology.spawn(scope, { ...spike, ...more }));
       expect(reply).toMatchObject({ success: false, feature_id: null, next: expect.stringMatching(/\w/) });
       return reply.reason;
     };
-    expect(await refused({}, other)).toBe('NOT_INITIALISED');
-    expect(await refused({ parent: 'REQ-F-NONE-001' })).toBe('UNKNOWN_FEATURE');
-    expect(await refused({ profile: 'none' })).toBe('UNKNOWN_PROFILE');
-    expect(await refused({ profile: 'constructor' })).toBe('UNKNOWN_PROFILE');
-    expect(await refused({ edge: 'uat_tests_cicd' })).toBe('UNKNOWN_EDGE');
-    expect(await refused({ duration: 'a while' })).toBe('INVALID_DURATION');
-    expect(await refused({ duration: '90m' })).toBe('PARENT_TIME_BOX');
-    expect(await refused({ vector_type: 'feature', feature_id: F, parent: undefined })).toBe(
+    expect(await spawnRefusalReason({}, other)).toBe('NOT_INITIALISED');
+    expect(await spawnRefusalReason({ parent: 'REQ-F-NONE-001' })).toBe('UNKNOWN_FEATURE');
+    expect(await spawnRefusalReason({ profile: 'none' })).toBe('UNKNOWN_PROFILE');
+    expect(await spawnRefusalReason({ profile: 'constructor' })).toBe('UNKNOWN_PROFILE');
+    expect(await spawnRefusalReason({ edge: 'uat_tests_cicd' })).toBe('UNKNOWN_EDGE');
+    expect(await spawnRefusalReason({ duration: 'a while' })).toBe('INVALID_DURATION');
+    expect(await spawnRefusalReason({ duration: '90m' })).toBe('PARENT_TIME_BOX');
+    expect(await spawnRefusalReason({ vector_type: 'feature', feature_id: F, parent: undefined })).toBe(
       'FEATURE_EXISTS',
     );
     expect(await harness.position()).toBe(before);
@@ -159,7 +159,7 @@ forEachStore('a spawn', (open) => {
       vector: { time_box: { duration_seconds: 3600 } },
     });
     harness.advance(3600);
-    expect(await refused({})).toBe('PARENT_TIME_BOX');
+    expect(await spawnRefusalReason({})).toBe('PARENT_TIME_BOX');
   });
 
   test('can be nested at most three levels deep, and is refused for a converged parent', async () => {
@@ -173,7 +173,7 @@ forEachStore('a spawn', (open) => {
     expect(await methodology.spawn(P, { ...spike, parent, duration: '1h' })).toMatchObject({
       reason: 'NESTED_TOO_DEEP',
     });
-    await converge(
+    await convergeEdges(
       harness,
       F,
       'intent_requirements',
@@ -251,7 +251,7 @@ forEachStore('a checkpoint', (open) => {
   test('describes the project at its position, regardless of later events', async () => {
     const harness = await openConfigured(open);
     const { methodology } = harness.coordinator;
-    await converge(harness, F, 'intent_requirements');
+    await convergeEdges(harness, F, 'intent_requirements');
     const at = await harness.position();
     const request = {
       context_hash: 'sha256:abc',
@@ -271,7 +271,7 @@ forEachStore('a checkpoint', (open) => {
         edges: [{ edge: 'intent_requirements', status: 'converged' }, {}, {}, {}],
       },
     ]);
-    await converge(harness, F, 'requirements_design');
+    await convergeEdges(harness, F, 'requirements_design');
     await harness.restart();
     expect(await harness.coordinator.methodology.checkpoint(P, request)).toEqual(first);
     const unknown = { ...request, request_id: 'c2', features: ['REQ-F-X-1'] };
@@ -396,7 +396,7 @@ forEachStore('a release', (open) => {
     expect(early.readiness.filter(({ passed }) => !passed).map(({ name }) => name)).toEqual([
       'critical_features',
     ]);
-    await converge(
+    await convergeEdges(
       harness,
       F,
       'intent_requirements',
@@ -425,7 +425,7 @@ forEachStore('a release', (open) => {
 forEachStore('a review', (open) => {
   const sha = 'a'.repeat(64);
 
-  async function waiting(harness: CoordinatorHarness) {
+  async function openWithGate(harness: CoordinatorHarness) {
     const by = { agent_id: 'alpha', session_id: 's1', agent_role: 'code_agent' };
     const claimed = unwrap(
       await harness.coordinator.claims.claimTask(P, { feature_id: F, edge: 'intent_requirements', ...by }),
@@ -439,7 +439,7 @@ forEachStore('a review', (open) => {
   test('is listed with every field that a decision needs, and decided once, for that candidate', async () => {
     const harness = await openConfigured(open);
     const { methodology } = harness.coordinator;
-    await waiting(harness);
+    await openWithGate(harness);
     const { reviews } = unwrap(await methodology.reviews(P));
     expect(reviews).toMatchObject([
       {
@@ -514,7 +514,7 @@ forEachStore('the read-only views', (open) => {
   // req: PRJ-003, QRY-007
   test('trace a requirement from its intent to its results', async () => {
     const harness = await openConfigured(open);
-    await converge(harness, F, 'intent_requirements');
+    await convergeEdges(harness, F, 'intent_requirements');
     const { methodology } = harness.coordinator;
     const both = unwrap(await methodology.trace(P, { req: F }));
     expect(both).toMatchObject({ requirement: F, features: [{ feature_id: F, intent: 'INT-001' }] });
@@ -535,7 +535,7 @@ forEachStore('the read-only views', (open) => {
   // req: PRJ-002, PRJ-005, QRY-006, QRY-008
   test('show status, feature, health, Gantt chart and one edge, each with its position', async () => {
     const harness = await openConfigured(open);
-    await converge(harness, F, 'intent_requirements');
+    await convergeEdges(harness, F, 'intent_requirements');
     const { methodology } = harness.coordinator;
     const seen = { position: await harness.position(), last_updated: expect.stringMatching(/Z$/) };
     expect(await methodology.status(P)).toMatchObject({
@@ -556,7 +556,7 @@ forEachStore('the read-only views', (open) => {
 
   test('show status, feature, health, Gantt chart, edges, trace and gaps at an earlier position', async () => {
     const harness = await openConfigured(open);
-    await converge(harness, F, 'intent_requirements');
+    await convergeEdges(harness, F, 'intent_requirements');
     const at = await harness.position();
     const read = async (query: { at?: number }) => {
       const { methodology } = harness.coordinator;
@@ -571,7 +571,7 @@ forEachStore('the read-only views', (open) => {
       };
     };
     const then = await read({});
-    await converge(harness, F, 'requirements_design');
+    await convergeEdges(harness, F, 'requirements_design');
     const now = await read({});
     for (const [name, view] of Object.entries(await read({ at }))) {
       expect([name, view]).toEqual([name, then[name as keyof typeof then]]);
@@ -586,12 +586,12 @@ forEachStore('the read-only views', (open) => {
     const harness = await openConfigured(open);
     const by = { agent_id: 'alpha', session_id: 's1' };
     await harness.coordinator.claims.claimTask(P, { feature_id: F, edge: 'intent_requirements', ...by });
-    const claims = async () => unwrap(await harness.coordinator.methodology.status(P)).claims;
-    expect(await claims()).toMatchObject([
+    const shownClaims = async () => unwrap(await harness.coordinator.methodology.status(P)).claims;
+    expect(await shownClaims()).toMatchObject([
       { feature_id: F, agent_id: 'alpha', state: 'held', generation: 1 },
     ]);
     harness.advance(1801);
-    expect(await claims()).toMatchObject([{ state: 'stale' }]);
+    expect(await shownClaims()).toMatchObject([{ state: 'stale' }]);
   });
 });
 

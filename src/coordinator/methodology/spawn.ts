@@ -27,7 +27,7 @@ type ParsedSpawnBody = z.output<typeof spawnBody>;
 export function spawnOperation(body: ParsedSpawnBody, state: MethodologyState, caller: Caller) {
   const run = (transaction: TransactionBuilder): SpawnReply => {
     const { feature_id, edge, reason, blocks = true } = body;
-    const feature = decide(transaction.view, body, state);
+    const feature = decideChild(transaction.view, body, state);
     if ('code' in feature) {
       // A refusal because the id is taken depends on its record, which may be uncommitted.
       if (feature_id !== undefined) transaction.checkRecord(featureSubject(feature_id));
@@ -40,7 +40,7 @@ export function spawnOperation(body: ParsedSpawnBody, state: MethodologyState, c
   return operationOf('spawn', requestKeyOf(caller, 'spawn', body), run, body.request_id);
 }
 
-function decide(
+function decideChild(
   view: DecisionView,
   body: ParsedSpawnBody,
   state: MethodologyState,

@@ -30,13 +30,13 @@ export function viewInputOf(
   rulesContext: RulesContext,
 ): RouteInput {
   const { now_ms } = rulesContext;
-  const claims = (subject: string): EdgeClaim | null => {
+  const claimOnSubject = (subject: string): EdgeClaim | null => {
     const head = work.heads.get(subject);
     return head === undefined ? null : edgeClaimOf(head, now_ms, rulesContext.rulesOf(subject));
   };
   return {
     methodology: (work.records.get(METHODOLOGY_SUBJECT)?.value ?? null) as Methodology | null,
-    rows: featureRows(featuresOf(work), state, claims),
+    rows: featureRows(featuresOf(work), state, claimOnSubject),
     state,
     now_ms,
     evidence: standingOf(work),

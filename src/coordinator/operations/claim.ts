@@ -4,7 +4,7 @@ import { denyWithBatch } from '../../core/claims/decide/claim.js';
 import { decide } from '../../core/claims/decide.js';
 import { evolve } from '../../core/claims/evolve.js';
 import { emptyHead } from '../../core/claims/head.js';
-import { omittedLeaseSeconds } from '../../core/claims/lease.js';
+import { defaultLeaseSeconds } from '../../core/claims/lease.js';
 import type { ClaimBody } from '../../core/contract/claim-bodies.js';
 import type { ClaimResult } from '../../core/contract/claim-replies.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
@@ -215,7 +215,7 @@ export function claimCommand(
     // In single-agent mode no other agent competes for the work, so the lease does not expire.
     lease_seconds: isSingleAgent
       ? null
-      : (body.lease_duration_seconds ?? omittedLeaseSeconds(kind, view.rulesOf(subject))),
+      : (body.lease_duration_seconds ?? defaultLeaseSeconds(kind, view.rulesOf(subject))),
     request_id: body.request_id ?? null,
     metadata,
     facts: claimFacts(view, subject, { agent_id: body.agent_id, agent_role }, session),

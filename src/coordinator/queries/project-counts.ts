@@ -24,7 +24,7 @@ export interface ProjectCounts {
 type WorkCounts = Pick<ProjectCounts, 'ready_tasks' | 'pending_tasks' | 'completed_tasks'>;
 type ReadMethodology = (project: Project) => Promise<MethodologyState>;
 
-/** Counts the loaded projects. One whose events cannot be read now is left out. */
+/** Counts the loaded projects. A project whose events cannot be read now is left out. */
 export async function countProjects(
   projects: Projects,
   readMethodology: ReadMethodology,

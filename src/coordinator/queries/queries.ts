@@ -104,7 +104,7 @@ export class Queries {
 
   listTasks(projectKey: ProjectKey, { at, ...filter }: TaskFilter = {}) {
     return this.scheduleRead(projectKey, async (project) => {
-      const viewed = await this.viewed(project, at);
+      const viewed = await this.viewedAt(project, at);
       if (isProblem(viewed)) return viewed;
       const page = await runInSlices(tasksIn(viewed, filter), this.environment);
       return { ...page, position: viewed.state.position };
@@ -215,7 +215,7 @@ export class Queries {
   /** The project's status, now or at a position of its log. */
   status(projectKey: ProjectKey, at?: number): AsyncReply<ProjectStatus> {
     return this.scheduleRead(projectKey, async (project) => {
-      const viewed = await this.viewed(project, at);
+      const viewed = await this.viewedAt(project, at);
       if (isProblem(viewed)) return viewed;
       return runInSlices(statusSteps(viewed.state, viewed.contextNow()), this.environment);
     });
@@ -223,7 +223,7 @@ export class Queries {
 
   expiredClaims(projectKey: ProjectKey, { at, before, ...page }: ExpiredClaimsQuery = {}) {
     return this.scheduleRead(projectKey, async (project) => {
-      const viewed = await this.viewed(project, at);
+      const viewed = await this.viewedAt(project, at);
       if (isProblem(viewed)) return viewed;
       const { state } = viewed;
       const context = viewed.contextNow();
@@ -251,7 +251,7 @@ export class Queries {
   }
 
   /** The project now or at a position, as views read it. */
-  private async viewed(project: Project, at: number | undefined): Promise<ViewedProject | Problem> {
+  private async viewedAt(project: Project, at: number | undefined): Promise<ViewedProject | Problem> {
     if (at === undefined) {
       const { parked } = await this.tallies.stateOf(project);
       return { state: { ...project.state, parked }, contextNow: () => project.view() };
@@ -303,7 +303,7 @@ export class Queries {
   }
 }
 
-/** The log has the count only now and then; of the current generation this coordinator may know a later one. */
+/** The log records the count only occasionally; for the current generation this coordinator may know a higher count. */
 function refusedCount(view: DecisionView, subject: string, refusals: RefusalCounts): number {
   const { generation } = view.peekHead(subject);
   const logged = refusals.totalOf(generation);

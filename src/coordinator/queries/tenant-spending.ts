@@ -12,7 +12,7 @@ import type { EventHistory } from './history.js';
 
 /** How old the sum over a tenant may be: a run asks for it at every iteration. */
 const FRESH_MS = 10_000;
-/** Tenants whose sums are kept; those asked for least recently are read anew. */
+/** Tenants whose sums are kept; the least recently used ones are dropped and read again. */
 const TENANTS_MAX = 100;
 
 interface TenantSums {

@@ -67,7 +67,7 @@ export class RefusalLog {
     const counts = this.bySubject.get(key) ?? loaded;
     if (counts === undefined) throw new Error(`the refusals of ${subject} were not loaded`);
     this.keep(key, counts);
-    return nextNumber(counts.of(generation, principal), request_identity);
+    return nextNumber(counts.countOf(generation, principal), request_identity);
   }
 
   /** All refusals of a subject under one generation, if they are in memory. */

@@ -117,8 +117,8 @@ export class EvidenceService {
 
 /** The runner may have been enrolled through another coordinator and not be known here yet. */
 async function publicKeyOf(project: Project, runnerId: string): Promise<string | null> {
-  const known = () => runnersOf(project.view())[runnerId]?.public_key ?? null;
-  if (project.state.records.has(RUNNERS_SUBJECT) && known() !== null) return known();
+  const knownPublicKey = () => runnersOf(project.view())[runnerId]?.public_key ?? null;
+  if (project.state.records.has(RUNNERS_SUBJECT) && knownPublicKey() !== null) return knownPublicKey();
   await project.refresh();
-  return known();
+  return knownPublicKey();
 }

@@ -15,7 +15,7 @@ import { readImportedEvents } from '../transfer/read-imported-events.js';
 import { trustImports } from '../transfer/trust-imports.js';
 import { type AsyncReply, catchStoreErrors, isProblem } from '../wire/problem.js';
 
-/** Imports events of other tools, and adopts what they say has converged. */
+/** Imports events of other tools, and adopts the convergences that they report. */
 export class ImportService {
   constructor(
     private readonly projects: Projects,

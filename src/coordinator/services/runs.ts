@@ -33,7 +33,7 @@ import type { Environment } from '../runtime/environment.js';
 import { runInSlices } from '../runtime/run-in-slices.js';
 import { type AsyncReply, fieldProblem, isProblem, type Problem, problem } from '../wire/problem.js';
 
-/** Runs of the iterate engine, as the log tells them: requested and cancelled here, executed elsewhere. */
+/** Runs of the iterate engine, from the log: requested and cancelled here, executed elsewhere. */
 export class RunsService {
   private readonly projection = new EventProjection(emptyRunsState, evolveRuns);
   private readonly tenantSpending: TenantSpending;
@@ -144,7 +144,7 @@ const matchesQuery = ({ task_id, status }: RunSummary, query: RunsQuery): boolea
   (query.feature === undefined || subjectKeys(task_id).feature_id === query.feature) &&
   (query.status === undefined || status === query.status);
 
-/** What was spent in the project, and by one feature or by the first ones. */
+/** The spending of the project, and of one feature or of the first features. */
 export function spendingOf(
   { spent, spent_by_feature }: RunsState,
   feature?: string,

@@ -46,11 +46,11 @@ export class SettingsService {
     const fields = parseBody(policyBody, body);
     if (isProblem(fields)) return fields;
     const { request_id: _, signature: __, ...change } = fields;
-    const changed = (view: DecisionView) => {
+    const changedSettings = (view: DecisionView) => {
       const settings = changedPolicy(policyFromRecord(view.record(POLICY_SUBJECT)), change);
       return isTrackCountAllowed(settings) ? { record: settings, settings } : tooManyTracksProblem();
     };
-    const operation = changeSettings(POLICY_SUBJECT, 'POLICY_CHANGED', changed, caller, fields);
+    const operation = changeSettings(POLICY_SUBJECT, 'POLICY_CHANGED', changedSettings, caller, fields);
     return this.projects.withProject(projectKey, (project) => project.run(operation, caller));
   }
 
@@ -72,12 +72,12 @@ export class SettingsService {
     const { request_id: _, signature: __, ...change } = fields;
     return catchStoreErrors(async () => {
       const tenant = await this.projects.tenantLimits(tenantId);
-      // Only what was set is recorded, so that the rest follows the defaults of the server.
-      const changed = () => {
+      // Only values that were set are recorded, so that the others follow the defaults of the server.
+      const changedSettings = () => {
         const record = { ...tenant.changedLimits(), ...withoutUndefined(change) };
         return { record, settings: { ...tenant.currentLimits(), ...record } };
       };
-      const operation = changeSettings(LIMITS_SUBJECT, 'LIMITS_CHANGED', changed, caller, fields);
+      const operation = changeSettings(LIMITS_SUBJECT, 'LIMITS_CHANGED', changedSettings, caller, fields);
       return tenant.project.run(operation, caller);
     });
   }

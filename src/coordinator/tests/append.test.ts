@@ -5,7 +5,7 @@ import { OPEN_CALLER } from '../authentication/caller.js';
 
 const A = 'A-001-core';
 const EDGE = { feature_id: 'REQ-F-AUTH-001', edge: 'design→code' };
-const iteration = (iteration: number) => ({
+const iterationEvent = (iteration: number) => ({
   event_type: 'iteration_completed',
   agent_id: 'alpha',
   payload: { iteration, status: 'iterating' },
@@ -24,7 +24,7 @@ forEachStore('appending a methodology event', (open) => {
 
   test('is open to anyone while the subject is not held, and records the subject', async () => {
     const { harness, coordinator } = await openWithPlan();
-    const reply = await coordinator.holder.appendEvent(P, { ...iteration(1), ...EDGE });
+    const reply = await coordinator.holder.appendEvent(P, { ...iterationEvent(1), ...EDGE });
     expect(reply).toMatchObject({ success: true, reason: 'APPENDED' });
     expect((await harness.events()).at(-1)).toMatchObject({
       event_type: 'iteration_completed',
@@ -38,7 +38,7 @@ forEachStore('appending a methodology event', (open) => {
   test('is restricted to the holder of a held subject, under its generation', async () => {
     const { coordinator, alpha } = await openWithPlan();
     const { claim } = await alpha.claims(A);
-    const event = { ...iteration(1), task_id: A };
+    const event = { ...iterationEvent(1), task_id: A };
     const appendReason = async (more: object) => {
       const reply = await coordinator.holder.appendEvent(P, { ...event, ...more });
       return 'reason' in reply ? reply.reason : reply.problem;
@@ -59,10 +59,10 @@ forEachStore('appending a methodology event', (open) => {
 
   test('takes effect once when it is repeated with the same request id', async () => {
     const { harness, coordinator } = await openWithPlan();
-    const body = { ...iteration(1), request_id: 'r1' };
+    const body = { ...iterationEvent(1), request_id: 'r1' };
     const first = await coordinator.holder.appendEvent(P, body);
     expect(await coordinator.holder.appendEvent(P, body)).toEqual(first);
-    const other = await coordinator.holder.appendEvent(P, { ...iteration(2), request_id: 'r1' });
+    const other = await coordinator.holder.appendEvent(P, { ...iterationEvent(2), request_id: 'r1' });
     expect(other).toMatchObject({ problem: 'IDEMPOTENCY_CONFLICT' });
     const events = (await harness.events()).filter(({ event_type }) => event_type === 'iteration_completed');
     expect(events).toHaveLength(1);
@@ -72,7 +72,7 @@ forEachStore('appending a methodology event', (open) => {
     const { harness, coordinator } = await openWithPlan();
     const event_id = '0198c5a2-7d5e-7b2c-9c1f-2f6f3c1d4e5a';
     const occurred_at = '2026-01-03T10:00:00.000Z';
-    const body = { ...iteration(1), ...EDGE, event_id, occurred_at };
+    const body = { ...iterationEvent(1), ...EDGE, event_id, occurred_at };
     expect(await coordinator.holder.appendEvent(P, body)).toMatchObject({ reason: 'APPENDED', event_id });
     const again = { ...body, request_id: 'another' };
     const other = { ...OPEN_CALLER, principal: 'key-2' };
@@ -92,7 +92,7 @@ forEachStore('appending a methodology event', (open) => {
   test('is refused with an event id of the version reserved for the coordinator', async () => {
     const { coordinator } = await openWithPlan();
     const event_id = '0f5e3a52-6d0b-5d5e-9a55-8c1f6b7d2c11';
-    const reply = await coordinator.holder.appendEvent(P, { ...iteration(1), event_id });
+    const reply = await coordinator.holder.appendEvent(P, { ...iterationEvent(1), event_id });
     expect(reply).toMatchObject({ problem: 'INVALID_REQUEST', faults: [{ path: 'event_id' }] });
   });
 
@@ -103,17 +103,17 @@ forEachStore('appending a methodology event', (open) => {
       const reply = await coordinator.holder.appendEvent(P, body);
       return 'problem' in reply ? reply.problem : reply.reason;
     };
-    expect(await appendReason({ ...iteration(1), event_type: 'CLAIM_ACQUIRED', task_id: A })).toBe(
+    expect(await appendReason({ ...iterationEvent(1), event_type: 'CLAIM_ACQUIRED', task_id: A })).toBe(
       'INVALID_EVENT',
     );
-    expect(await appendReason({ ...iteration(1), event_type: 'edge_claim' })).toBe('INVALID_EVENT');
-    expect(await appendReason({ ...iteration(1), event_type: 'constructor' })).toBe('INVALID_EVENT');
-    expect(await appendReason({ ...iteration(1), payload: { iteration: -1 } })).toBe('INVALID_EVENT');
-    expect(await appendReason({ ...iteration(1), payload: { big: 'x'.repeat(70_000) } })).toBe(
+    expect(await appendReason({ ...iterationEvent(1), event_type: 'edge_claim' })).toBe('INVALID_EVENT');
+    expect(await appendReason({ ...iterationEvent(1), event_type: 'constructor' })).toBe('INVALID_EVENT');
+    expect(await appendReason({ ...iterationEvent(1), payload: { iteration: -1 } })).toBe('INVALID_EVENT');
+    expect(await appendReason({ ...iterationEvent(1), payload: { big: 'x'.repeat(70_000) } })).toBe(
       'INVALID_REQUEST',
     );
-    expect(await appendReason({ ...iteration(1), task_id: 'A-999-nowhere' })).toBe('UNKNOWN_TASK');
-    expect(await appendReason({ ...iteration(1), task_id: A, edge: 'x' })).toBe('INVALID_REQUEST');
+    expect(await appendReason({ ...iterationEvent(1), task_id: 'A-999-nowhere' })).toBe('UNKNOWN_TASK');
+    expect(await appendReason({ ...iterationEvent(1), task_id: A, edge: 'x' })).toBe('INVALID_REQUEST');
     expect(await harness.events()).toHaveLength(before);
   });
 });

@@ -22,7 +22,7 @@ import {
 import { isProblem } from '../wire/problem.js';
 
 /** A shortened form for test titles: printing an oversized body would take longer than refusing it. */
-const shown = (body: unknown): string =>
+const describeBody = (body: unknown): string =>
   inspect(body, {
     depth: 4,
     maxArrayLength: 10,
@@ -37,7 +37,7 @@ forEachStore('bad input', (open) => {
     await new HarnessAgent(harness, 'alpha', 's1').claims(A);
     return harness;
   }
-  const positions = async (harness: CoordinatorHarness) => [
+  const logPositions = async (harness: CoordinatorHarness) => [
     await harness.position(),
     await harness.position({ tenant_id: 'acme', project_id: '_tenant' }),
     (await harness.store.projects('acme')).length,
@@ -47,15 +47,15 @@ forEachStore('bad input', (open) => {
     'to %s is refused with a short message and changes nothing',
     async (name, endpoint) => {
       const harness = await openWithClaim();
-      const before = await positions(harness);
+      const before = await logPositions(harness);
       for (const body of wrongBodies(name, endpoint)) {
         const reply = await endpoint.send(harness.coordinator, body);
-        expect(isProblem(reply) ? reply.problem : 'no problem', shown(body)).toMatch(
+        expect(isProblem(reply) ? reply.problem : 'no problem', describeBody(body)).toMatch(
           /^(INVALID_REQUEST|INVALID_LEASE)$/,
         );
-        if (isProblem(reply)) expect(reply.detail.length, shown(body)).toBeLessThan(1000);
+        if (isProblem(reply)) expect(reply.detail.length, describeBody(body)).toBeLessThan(1000);
       }
-      expect(await positions(harness)).toEqual(before);
+      expect(await logPositions(harness)).toEqual(before);
       expect(({} as Record<string, unknown>).admin).toBeUndefined();
     },
   );
@@ -74,18 +74,20 @@ forEachStore('bad input', (open) => {
   test('is reported in a readable message that names the field', async () => {
     const { coordinator } = await openWithClaim();
     const request = { task_id: A, session_id: 's1' };
-    const said = async (body: object) => {
+    const problemDetail = async (body: object) => {
       const reply = await coordinator.claims.claimTask(P, body);
       return isProblem(reply) ? reply.detail : '';
     };
-    expect(await said(request)).toBe('agent_id: is missing');
-    expect(await said({ ...request, agent_id: '!' })).toMatch(/^agent_id: an agent_id starts with/);
-    expect(await said({ ...request, agent_id: 'a', session_id: '!' })).toMatch(/: a session_id starts with/);
+    expect(await problemDetail(request)).toBe('agent_id: is missing');
+    expect(await problemDetail({ ...request, agent_id: '!' })).toMatch(/^agent_id: an agent_id starts with/);
+    expect(await problemDetail({ ...request, agent_id: 'a', session_id: '!' })).toMatch(
+      /: a session_id starts with/,
+    );
   });
 
   test('in a batch is refused item by item', async () => {
     const harness = await openWithClaim();
-    const before = await positions(harness);
+    const before = await logPositions(harness);
     const items = [null, 7, {}, PROTO, { ...handle, extra: 1 }];
     for (const ask of [
       BODY_ENDPOINTS.renew_batch,
@@ -95,7 +97,7 @@ forEachStore('bad input', (open) => {
       const reply = (await ask?.send(harness.coordinator, { items })) as { results: unknown[] };
       expect(reply.results.every((one) => isProblem(one) && one.problem === 'INVALID_REQUEST')).toBe(true);
     }
-    expect(await positions(harness)).toEqual(before);
+    expect(await logPositions(harness)).toEqual(before);
   });
 
   test('an all_or_nothing batch is refused when it is too long or names a task twice', async () => {
@@ -174,7 +176,7 @@ forEachStore('bad input', (open) => {
 
   test('invalid plans are refused with their faults, with and without a request id', async () => {
     const harness = await openWithClaim();
-    const before = await positions(harness);
+    const before = await logPositions(harness);
     const plans = [
       null,
       7,
@@ -200,11 +202,11 @@ forEachStore('bad input', (open) => {
       `a: &a [x,x,x,x]\nb: &b [*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b]\ntracks: *c`,
     ];
     for (const plan of plans) {
-      expect(await harness.coordinator.plans.put(P, plan), shown(plan)).toMatchObject({
+      expect(await harness.coordinator.plans.put(P, plan), describeBody(plan)).toMatchObject({
         problem: 'INVALID_PLAN',
       });
       const named = await harness.coordinator.plans.put(P, plan, { request_id: 'r1' });
-      expect(named, shown(plan)).toMatchObject({ problem: 'INVALID_PLAN' });
+      expect(named, describeBody(plan)).toMatchObject({ problem: 'INVALID_PLAN' });
     }
     for (const tasks of [
       null,
@@ -218,16 +220,16 @@ forEachStore('bad input', (open) => {
       [{ id: MEGABYTE }],
     ]) {
       const reply = await harness.coordinator.plans.add(P, tasks, { request_id: 'r2' });
-      expect(reply, shown(tasks)).toMatchObject({ problem: 'INVALID_PLAN' });
+      expect(reply, describeBody(tasks)).toMatchObject({ problem: 'INVALID_PLAN' });
     }
-    expect(await positions(harness)).toEqual(before);
+    expect(await logPositions(harness)).toEqual(before);
   });
 
   test('the work, sessions and handles of another tenant are not visible', async () => {
     const harness = await openWithClaim();
     const theirs = { tenant_id: 'other', project_id: 'shop' };
     const { coordinator } = harness;
-    const before = await positions(harness);
+    const before = await logPositions(harness);
     const unknown = { problem: 'UNKNOWN_PROJECT', detail: expect.not.stringContaining('Did you mean') };
     expect(await coordinator.claims.claimTask(theirs, BODY_ENDPOINTS.claim?.body)).toMatchObject({
       reason: 'UNKNOWN_PROJECT',
@@ -243,6 +245,6 @@ forEachStore('bad input', (open) => {
     expect(await sessions.claimsOf('other', 's1')).toEqual({ claims: [], next: null });
     expect(await feed.page(theirs)).toMatchObject(unknown);
     expect(await queries.projectsOf('other')).toEqual([]);
-    expect(await positions(harness)).toEqual(before);
+    expect(await logPositions(harness)).toEqual(before);
   });
 });

@@ -63,23 +63,23 @@ forEachStore('claims', (open) => {
   test('renew returns NO_CLAIM, GENERATION_MISMATCH, SESSION_MISMATCH and ALREADY_EXPIRED', async () => {
     const { alpha, harness, coordinator } = await openWithPlan();
     const bare = { task_id: A, session_id: 's1', expected_generation: 1 };
-    const refusal = (reason: string) => ({
+    const refusalReply = (reason: string) => ({
       success: false,
       reason,
       new_expiry: null,
       next: expect.any(String),
     });
-    expect(await coordinator.holder.renewLease(P, bare)).toEqual(refusal('NO_CLAIM'));
+    expect(await coordinator.holder.renewLease(P, bare)).toEqual(refusalReply('NO_CLAIM'));
     await alpha.claims(A);
-    expect(await alpha.renews(A, { expected_generation: 2 })).toEqual(refusal('GENERATION_MISMATCH'));
-    expect(await alpha.renews(A, { session_id: 's2' })).toEqual(refusal('SESSION_MISMATCH'));
-    expect(await alpha.renews(A, { claim_id: 'clm_wrong' })).toEqual(refusal('SESSION_MISMATCH'));
+    expect(await alpha.renews(A, { expected_generation: 2 })).toEqual(refusalReply('GENERATION_MISMATCH'));
+    expect(await alpha.renews(A, { session_id: 's2' })).toEqual(refusalReply('SESSION_MISMATCH'));
+    expect(await alpha.renews(A, { claim_id: 'clm_wrong' })).toEqual(refusalReply('SESSION_MISMATCH'));
     harness.advance(299);
     expect((await alpha.renews(A)).success).toBe(true);
     harness.advance(300);
-    expect(await alpha.renews(A)).toEqual(refusal('ALREADY_EXPIRED'));
+    expect(await alpha.renews(A)).toEqual(refusalReply('ALREADY_EXPIRED'));
     await alpha.releases(A);
-    expect(await alpha.renews(A)).toEqual(refusal('NO_CLAIM'));
+    expect(await alpha.renews(A)).toEqual(refusalReply('NO_CLAIM'));
   });
 
   test('a renewal can request another duration and never shortens the lease', async () => {
@@ -268,27 +268,27 @@ forEachStore('claims', (open) => {
     await harness.plan(planOf(A), other);
     await alpha.claims(B);
     await new HarnessAgent(harness, 'alpha', 's1', null, other).claims(A, { lease_duration_seconds: 60 });
-    const ids = async () =>
+    const listedIds = async () =>
       unwrap(await harness.coordinator.sessions.claimsOf('acme', 's1')).claims.map(
         (claim) => `${claim.project_id}/${claim.task_id}`,
       );
-    expect(await ids()).toEqual([`app/${A}`, `shop/${B}`]);
+    expect(await listedIds()).toEqual([`app/${A}`, `shop/${B}`]);
     harness.advance(60);
-    expect(await ids()).toEqual([`shop/${B}`]);
+    expect(await listedIds()).toEqual([`shop/${B}`]);
   });
 
   test('tasks are listed in pages and filtered by phase, readiness and track', async () => {
     const { alpha, queries } = await openWithPlan();
     await alpha.claims(A);
-    const ids = async (filter: Parameters<typeof queries.listTasks>[1]) =>
+    const listedIds = async (filter: Parameters<typeof queries.listTasks>[1]) =>
       unwrap(await queries.listTasks(P, filter)).tasks.map((task) => task.task_id);
-    expect(await ids({ readiness: 'claimed' })).toEqual([A]);
-    expect(await ids({ readiness: 'blocked' })).toEqual([C]);
-    expect(await ids({ track: 'B' })).toEqual([B]);
+    expect(await listedIds({ readiness: 'claimed' })).toEqual([A]);
+    expect(await listedIds({ readiness: 'blocked' })).toEqual([C]);
+    expect(await listedIds({ track: 'B' })).toEqual([B]);
     await alpha.submits(A);
-    expect(await ids({ phase: 'COMPLETED' })).toEqual([A]);
+    expect(await listedIds({ phase: 'COMPLETED' })).toEqual([A]);
     const page = unwrap(await queries.listTasks(P, { limit: 2 }));
     expect([page.tasks.map((task) => task.task_id), page.next]).toEqual([[A, B], B]);
-    expect(await ids({ after: B })).toEqual([C]);
+    expect(await listedIds({ after: B })).toEqual([C]);
   });
 });

@@ -10,13 +10,13 @@ forEachStore('configuring a project', (open) => {
     const harness = await open();
     const configure = async (files: Record<string, string> = FILES, more = {}) =>
       unwrap(await harness.coordinator.settings.configure(P, { files, ...more }));
-    const types = async () => (await harness.events()).map(({ event_type }) => event_type);
-    return { harness, configure, types };
+    const eventTypes = async () => (await harness.events()).map(({ event_type }) => event_type);
+    return { harness, configure, eventTypes };
   }
 
   // req: EVT-017
   test('writes the files into records once, and records that the project is initialised', async () => {
-    const { harness, configure, types } = await openUnconfigured();
+    const { harness, configure, eventTypes } = await openUnconfigured();
     expect(await configure()).toMatchObject({
       success: true,
       reason: 'CONFIGURED',
@@ -25,7 +25,7 @@ forEachStore('configuring a project', (open) => {
       features_changed: 4,
     });
     const features = Array.from({ length: 4 }, () => 'FEATURE_CHANGED');
-    expect(await types()).toEqual(['METHODOLOGY_CHANGED', ...features, 'project_initialized']);
+    expect(await eventTypes()).toEqual(['METHODOLOGY_CHANGED', ...features, 'project_initialized']);
     const events = await harness.events();
     expect(events.at(-1)?.payload).toMatchObject({ asset_types: 10, transitions: 10, profile: 'standard' });
     for (const { position: _, ...event } of events) expect(checkNewEvent(event)).toEqual({ ok: true });
@@ -34,22 +34,22 @@ forEachStore('configuring a project', (open) => {
   });
 
   test('writes nothing when repeated, also by another coordinator and after a restart', async () => {
-    const { harness, configure, types } = await openUnconfigured();
+    const { harness, configure, eventTypes } = await openUnconfigured();
     await configure();
-    const before = await types();
+    const before = await eventTypes();
     expect(await configure()).toMatchObject({ reason: 'UNCHANGED', version: 1, features_changed: 0 });
     await harness.restart();
     expect(await configure()).toMatchObject({ reason: 'UNCHANGED' });
-    expect(await types()).toEqual(before);
+    expect(await eventTypes()).toEqual(before);
   });
 
   test('writes only the features that changed, and keeps features whose files are gone', async () => {
-    const { harness, configure, types } = await openUnconfigured();
+    const { harness, configure, eventTypes } = await openUnconfigured();
     await configure();
     const { 'features/active/REQ-F-D.yml': _, ...rest } = FILES;
     const changed = { ...rest, 'features/active/REQ-F-A.yml': `${featureFile('REQ-F-A')}priority: high\n` };
     expect(await configure(changed)).toMatchObject({ reason: 'CONFIGURED', version: 1, features_changed: 1 });
-    expect((await types()).slice(6)).toEqual(['FEATURE_CHANGED']);
+    expect((await eventTypes()).slice(6)).toEqual(['FEATURE_CHANGED']);
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     expect(await alpha.claims('REQ-F-D#design_code')).toMatchObject({ reason: 'GRANTED' });
   });
@@ -98,20 +98,25 @@ forEachStore('configuring a project', (open) => {
   test('sets the claim policy, which an admin can override until the files change', async () => {
     const { harness, configure } = await openUnconfigured();
     const { coordinator } = harness;
-    const policy = async () => unwrap(await coordinator.settings.getPolicy(P));
-    const saying = (claims: object) => ({ ...FILES, 'coordination.yml': coordinationConfig({ claims }) });
+    const currentPolicy = async () => unwrap(await coordinator.settings.getPolicy(P));
+    const filesWithClaims = (claims: object) => ({
+      ...FILES,
+      'coordination.yml': coordinationConfig({ claims }),
+    });
     await harness.plan(planOf('A-001-x'));
     unwrap(await coordinator.settings.putPolicy(P, { claim_ttl_seconds: 700 }));
-    await configure(saying({ stale_threshold_seconds: 60, on_ttl: 'takeover', max_hold_seconds: 900 }));
-    expect(await policy()).toMatchObject({
+    await configure(
+      filesWithClaims({ stale_threshold_seconds: 60, on_ttl: 'takeover', max_hold_seconds: 900 }),
+    );
+    expect(await currentPolicy()).toMatchObject({
       stale_threshold_seconds: 60,
       claim_ttl_seconds: 700,
       max_hold_seconds: 900,
       stale_policy: { task: 'takeover', edge: 'takeover' },
     });
     await coordinator.settings.putPolicy(P, { stale_threshold_seconds: 90 });
-    await configure(saying({ stale_threshold_seconds: 60 }));
-    expect(await policy()).toMatchObject({
+    await configure(filesWithClaims({ stale_threshold_seconds: 60 }));
+    expect(await currentPolicy()).toMatchObject({
       stale_threshold_seconds: 90,
       max_hold_seconds: null,
       stale_policy: { edge: 'hold' },

@@ -12,8 +12,8 @@ import { OPEN_CALLER } from '../authentication/caller.js';
 const EDGE = 'REQ-F-A#design_code';
 const SPEC = 'REQ-F-A#intent_requirements';
 
-const manifest = (...paths: string[]) => ({ files: paths.map((path) => ({ path, sha256: 'ab' })) });
-const roles = (action: string) =>
+const manifestOf = (...paths: string[]) => ({ files: paths.map((path) => ({ path, sha256: 'ab' })) });
+const rolesFile = (action: string) =>
   `roles:\n  architect: { converge_edges: [design_code] }\nauthority: { outside_authority_action: ${action}, spec_mutation_requires_human: true }\n`;
 
 forEachStore('an edge of a configured project', (open) => {
@@ -27,27 +27,27 @@ forEachStore('an edge of a configured project', (open) => {
         { task_id: EDGE, generation: 1, iteration: 1, decision, ...fields },
         human('rita'),
       );
-    const last = async (type: string) =>
+    const lastEvent = async (type: string) =>
       (await harness.events()).filter(({ event_type }) => event_type === type).at(-1);
-    const sound = async () => {
+    const logFaults = async () => {
       const checker = new PolicyAwareLogChecker();
       const found = (await harness.events()).flatMap((event) => checker.checkEvent(event));
       const heads = (await harness.store.scanHeads(P, { after: null, limit: 1000 })) as AnyHead[];
       return [...found, ...checker.checkHeads(heads)];
     };
-    return { harness, coordinator: harness.coordinator, alpha, review, last, sound };
+    return { harness, coordinator: harness.coordinator, alpha, review, lastEvent, logFaults };
   }
 
   // req: EVL-002, EVL-005
   test('converges when its required checks have passed, and records the evidence', async () => {
-    const { alpha, last } = await openConfigured();
+    const { alpha, lastEvent } = await openConfigured();
     await alpha.claims(EDGE, { agent_role: 'architect' });
     const body = { ...evaluatorReport(), iteration: 3, context_hash: 'sha256:11' };
     expect(await alpha.submits(EDGE, { made: 'it' }, body)).toMatchObject({
       accepted: true,
       reason: 'ACCEPTED',
     });
-    expect(await last('edge_converged')).toMatchObject({
+    expect(await lastEvent('edge_converged')).toMatchObject({
       agent_role: 'architect',
       payload: {
         iteration: 3,
@@ -62,7 +62,7 @@ forEachStore('an edge of a configured project', (open) => {
   test('does not converge while a required check is missing, failing or skipped, and stays with its holder', async () => {
     const { harness, alpha } = await openConfigured();
     await alpha.claims(EDGE, { agent_role: 'architect' });
-    const failing = async (more: object) => {
+    const failingCheckNames = async (more: object) => {
       const reply = await alpha.submits(EDGE, 'v1', { ...more });
       expect(reply).toMatchObject({
         accepted: false,
@@ -72,10 +72,12 @@ forEachStore('an edge of a configured project', (open) => {
       });
       return reply.failing?.map(({ name }) => name);
     };
-    expect(await failing({})).toEqual(['compiles', 'reads_well']);
-    expect(await failing(evaluatorReport({ compiles: 'pass' }))).toEqual(['reads_well']);
-    expect(await failing(evaluatorReport({ compiles: 'fail', reads_well: 'pass' }))).toEqual(['compiles']);
-    expect(await failing(evaluatorReport({ compiles: 'skip', reads_well: 'pending' }))).toEqual([
+    expect(await failingCheckNames({})).toEqual(['compiles', 'reads_well']);
+    expect(await failingCheckNames(evaluatorReport({ compiles: 'pass' }))).toEqual(['reads_well']);
+    expect(await failingCheckNames(evaluatorReport({ compiles: 'fail', reads_well: 'pass' }))).toEqual([
+      'compiles',
+    ]);
+    expect(await failingCheckNames(evaluatorReport({ compiles: 'skip', reads_well: 'pending' }))).toEqual([
       'compiles',
       'reads_well',
     ]);
@@ -113,28 +115,28 @@ forEachStore('an edge of a configured project', (open) => {
       executable: false,
       base_sha256: null,
     };
-    const files = (...changed: object[]) => ({ kind: 'files', files: changed, total_bytes: 3 });
+    const filesResult = (...changed: object[]) => ({ kind: 'files', files: changed, total_bytes: 3 });
     const submit = (result: object) =>
       coordinator.holder.submitResult(P, {
         ...{ task_id: EDGE, session_id: 's1', generation: 1 },
         ...{ result_data: result, ...evaluatorReport() },
       });
-    const outside = files({ ...file, path: '../a' });
+    const outside = filesResult({ ...file, path: '../a' });
     expect(await submit(outside)).toMatchObject({
       problem: 'INVALID_REQUEST',
       detail: expect.stringContaining('result_data.files.0.path'),
     });
-    expect(await submit(files(file))).toMatchObject({ problem: 'BLOB_MISSING' });
+    expect(await submit(filesResult(file))).toMatchObject({ problem: 'BLOB_MISSING' });
     const bytes = Buffer.from(canonicalJson('a'));
     unwrap(await coordinator.blobs.putBlob('other', file.sha256, bytes));
-    expect(await submit(files(file))).toMatchObject({ problem: 'BLOB_MISSING' });
+    expect(await submit(filesResult(file))).toMatchObject({ problem: 'BLOB_MISSING' });
     unwrap(await coordinator.blobs.putBlob(P.tenant_id, file.sha256, bytes));
-    expect(await submit(files(file))).toMatchObject({ accepted: true });
+    expect(await submit(filesResult(file))).toMatchObject({ accepted: true });
   });
 
   // req: HUM-001, HUM-002, HUM-004
   test('that requires a human waits for the approval of exactly what was submitted', async () => {
-    const { coordinator, alpha, review, last, sound } = await openConfigured();
+    const { coordinator, alpha, review, lastEvent, logFaults } = await openConfigured();
     await alpha.claims(SPEC, { agent_role: 'architect' });
     const passed = {
       evaluators: evaluatorReport({ complete: 'pass', wanted: 'pass' }).evaluators,
@@ -146,35 +148,35 @@ forEachStore('an edge of a configured project', (open) => {
         /^Human review is required: the edge has a check that only a human can pass\. .*gen review/,
       ),
     });
-    expect(await last('convergence_escalated')).toMatchObject({
+    expect(await lastEvent('convergence_escalated')).toMatchObject({
       agent_role: 'architect',
       payload: { reason: 'human_review_required', iteration: 2 },
     });
     const state = unwrap(await coordinator.queries.getTaskState(P, SPEC));
     expect(state.claim?.state).toBe('SUSPENDED');
     const about = { task_id: SPEC, iteration: 2, candidate_sha256: candidateDigest('v1') };
-    expect(await sound()).toEqual([]);
+    expect(await logFaults()).toEqual([]);
     expect(await review('APPROVED', { ...about, candidate_sha256: candidateDigest('v2') })).toMatchObject({
       reason: 'STALE_REVIEW',
     });
     expect(await review('APPROVED', about)).toMatchObject({ reason: 'APPROVED' });
-    expect(await last('edge_converged')).toMatchObject({
+    expect(await lastEvent('edge_converged')).toMatchObject({
       payload: { iteration: 2, evaluators: passed.evaluators },
     });
-    expect(await sound()).toEqual([]);
+    expect(await logFaults()).toEqual([]);
   });
 
   // req: ROL-002
   test('outside the role of its holder is escalated, rejected or warned about, as configured', async () => {
-    const outcome = async (action: string) => {
-      const { alpha, last, sound } = await openConfigured({ 'agent_roles.yml': roles(action) });
+    const outcomeOfAction = async (action: string) => {
+      const { alpha, lastEvent, logFaults } = await openConfigured({ 'agent_roles.yml': rolesFile(action) });
       await alpha.claims('REQ-F-A#code_unit_tests', { agent_role: 'architect' });
       await alpha.releases('REQ-F-A#code_unit_tests');
       await alpha.claims(EDGE, { agent_role: 'tester' });
       // The role comes from the grant: a submission cannot set one.
       const { reason, next } = await alpha.submits(EDGE, 'v1', evaluatorReport());
-      const event = await last('convergence_escalated');
-      expect(await sound()).toEqual([]);
+      const event = await lastEvent('convergence_escalated');
+      expect(await logFaults()).toEqual([]);
       return {
         reason,
         next,
@@ -182,17 +184,17 @@ forEachStore('an edge of a configured project', (open) => {
         alpha,
       };
     };
-    expect(await outcome('escalate')).toMatchObject({
+    expect(await outcomeOfAction('escalate')).toMatchObject({
       reason: 'ESCALATED',
       next: expect.stringMatching(
         /^Human review is required: the role of this agent may not converge the edge/,
       ),
       escalation: { seq: 2, role: 'tester', reason: 'outside_role_authority' },
     });
-    const rejected = await outcome('reject');
+    const rejected = await outcomeOfAction('reject');
     expect(rejected).toMatchObject({ reason: 'OUTSIDE_AUTHORITY', escalation: undefined });
     expect(await rejected.alpha.renews(EDGE)).toMatchObject({ reason: 'RENEWED' });
-    expect(await outcome('warn')).toMatchObject({
+    expect(await outcomeOfAction('warn')).toMatchObject({
       reason: 'ACCEPTED',
       escalation: { seq: undefined, role: 'tester', action: 'warn', reason: 'outside_role_authority' },
     });
@@ -200,25 +202,25 @@ forEachStore('an edge of a configured project', (open) => {
 
   // req: WSP-004, WSP-005
   test('needs a human if its files are in the specification, in the body or in a blob', async () => {
-    const { harness, coordinator, alpha, last } = await openConfigured();
+    const { harness, coordinator, alpha, lastEvent } = await openConfigured();
     await alpha.claims(EDGE, { agent_role: 'architect' });
-    const changes = manifest('src/a.ts', 'specification/INTENT.md');
+    const changes = manifestOf('src/a.ts', 'specification/INTENT.md');
     expect(await alpha.submits(EDGE, changes, evaluatorReport())).toMatchObject({ reason: 'ESCALATED' });
-    expect((await last('convergence_escalated'))?.payload.reason).toBe('spec_mutation');
+    expect((await lastEvent('convergence_escalated'))?.payload.reason).toBe('spec_mutation');
     const other = 'REQ-F-B#design_code';
     await alpha.claims(other, { agent_role: 'architect' });
-    const bytes = Buffer.from(JSON.stringify(manifest('docs/adrs/1.md')));
+    const bytes = Buffer.from(JSON.stringify(manifestOf('docs/adrs/1.md')));
     const blob_sha256 = createHash('sha256').update(bytes).digest('hex');
     await harness.blobs.put(P.tenant_id, blob_sha256, bytes);
     const body = { ...alpha.handle(other), blob_sha256, ...evaluatorReport() };
     expect(await coordinator.holder.submitResult(P, body)).toMatchObject({ reason: 'ESCALATED' });
-    expect((await last('convergence_escalated'))?.payload.reason).toBe('spec_mutation');
+    expect((await lastEvent('convergence_escalated'))?.payload.reason).toBe('spec_mutation');
   });
 
   test('can be converged by a human, unless a deterministic check fails', async () => {
-    const { alpha } = await openConfigured({ 'agent_roles.yml': roles('reject') });
+    const { alpha } = await openConfigured({ 'agent_roles.yml': rolesFile('reject') });
     await alpha.claims(EDGE, { agent_role: 'human' });
-    const changes = manifest('specification/INTENT.md');
+    const changes = manifestOf('specification/INTENT.md');
     expect(await alpha.submits(EDGE, changes, evaluatorReport({ compiles: 'fail' }))).toMatchObject({
       reason: 'NOT_CONVERGED',
       failing: [{ name: 'compiles' }],
@@ -231,7 +233,7 @@ forEachStore('an edge of a configured project', (open) => {
   });
 
   test('cannot be claimed as human without a credential that may review', async () => {
-    const { coordinator, alpha } = await openConfigured({ 'agent_roles.yml': roles('reject') });
+    const { coordinator, alpha } = await openConfigured({ 'agent_roles.yml': rolesFile('reject') });
     const agent = { ...OPEN_CALLER, may_review: false };
     const claim = { task_id: EDGE, agent_id: 'alpha', session_id: 's1', agent_role: 'human' };
     expect(await coordinator.claims.claimTask(P, claim, agent)).toMatchObject({ problem: 'FORBIDDEN' });
@@ -262,7 +264,7 @@ forEachStore('an edge of a configured project', (open) => {
   test.each(['Human', 'HUMAN', ' human', 'human\u200b', 'admin', '__proto__'])(
     'is not converged in the role %j',
     async (agent_role) => {
-      const { coordinator } = await openConfigured({ 'agent_roles.yml': roles('reject') });
+      const { coordinator } = await openConfigured({ 'agent_roles.yml': rolesFile('reject') });
       const agent = { ...OPEN_CALLER, may_review: false, claim_id_optional: true };
       const claim = { task_id: EDGE, agent_id: 'human', session_id: 's1', agent_role };
       const granted = await coordinator.claims.claimTask(P, claim, agent);
@@ -273,7 +275,7 @@ forEachStore('an edge of a configured project', (open) => {
   );
 
   test('keeps the role of its grant, whatever events its holder appends', async () => {
-    const { coordinator, alpha } = await openConfigured({ 'agent_roles.yml': roles('reject') });
+    const { coordinator, alpha } = await openConfigured({ 'agent_roles.yml': rolesFile('reject') });
     await alpha.claims(EDGE, { agent_role: 'tester' });
     await alpha.claims(EDGE, { agent_role: 'architect' });
     const payload = { iteration: 1, status: 'iterating' };
@@ -296,22 +298,22 @@ forEachStore('an edge of a configured project', (open) => {
   });
 
   test('is adopted from a parked result only if its submitted checks have passed', async () => {
-    const { coordinator, alpha, last, sound } = await openConfigured();
+    const { coordinator, alpha, lastEvent, logFaults } = await openConfigured();
     await alpha.claims(EDGE, { agent_role: 'architect' });
     const seen = { expected_generation: 1, reason: 'gone' };
     await coordinator.decisions.operate(P, EDGE, 'force_release', seen, human('rita'));
-    const adopt = (resultId: string | null) =>
+    const adoptResult = (resultId: string | null) =>
       coordinator.decisions.operate(P, EDGE, 'adopt', { ...seen, result_id: resultId ?? '' }, human('rita'));
     const unchecked = await alpha.submits(EDGE, 'v1', evaluatorReport({ compiles: 'fail' }));
     const checked = await alpha.submits(EDGE, 'v2', evaluatorReport({ compiles: 'pass' }));
     expect([unchecked.reason, checked.reason]).toEqual(['NO_CLAIM', 'NO_CLAIM']);
-    expect(await adopt(unchecked.parked)).toMatchObject({
+    expect(await adoptResult(unchecked.parked)).toMatchObject({
       reason: 'NOT_CONVERGED',
       next: expect.stringContaining('compiles'),
     });
-    expect(await adopt(checked.parked)).toMatchObject({ reason: 'ADOPTED' });
-    expect((await last('result_adopted'))?.payload).toMatchObject(evaluatorReport({ compiles: 'pass' }));
-    expect(await sound()).toEqual([]);
+    expect(await adoptResult(checked.parked)).toMatchObject({ reason: 'ADOPTED' });
+    expect((await lastEvent('result_adopted'))?.payload).toMatchObject(evaluatorReport({ compiles: 'pass' }));
+    expect(await logFaults()).toEqual([]);
   });
 
   test('accepts only well-formed evaluators, and a task accepts none', async () => {

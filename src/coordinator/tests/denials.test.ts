@@ -10,7 +10,8 @@ import {
 import { OPEN_CALLER } from '../authentication/caller.js';
 
 const A = 'A-001-core';
-const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => from + n);
+const numbersBetween = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, n) => from + n);
 
 forEachStore('denials', (open) => {
   async function openWithPlan() {
@@ -31,7 +32,9 @@ forEachStore('denials', (open) => {
     await alpha.claims(A);
     for (let turn = 0; turn < 15; turn += 1) await beta.claims(A);
     await Promise.all(Array.from({ length: 15 }, () => beta.claims(A)));
-    expect((await refusalsIn(harness)).map(({ payload }) => payload.refused_count)).toEqual(range(1, 20));
+    expect((await refusalsIn(harness)).map(({ payload }) => payload.refused_count)).toEqual(
+      numbersBetween(1, 20),
+    );
     expect(await refusedCount(harness)).toBe(30);
     const counted = (await harness.events()).filter(({ event_type }) => event_type === 'REFUSALS_COUNTED');
     expect(counted.map(({ payload }) => payload.refused_count)).toEqual([21, 22, 24, 28]);
@@ -194,16 +197,16 @@ test('two coordinators of one store record 20 refusals between them, and lose no
   await harness.plan(planOf(A));
   const second = await harness.openAnother();
   await new HarnessAgent(harness, 'alpha', 's1').claims(A);
-  const refuse = (n: number) =>
+  const sendRefusedClaim = (n: number) =>
     (n % 2 === 0 ? harness.coordinator : second).claims.claimTask(P, {
       task_id: A,
       agent_id: `agent-${n}`,
       session_id: `s-${n}`,
     });
-  await Promise.all(range(1, 10).map(refuse));
-  const rejected = async () =>
+  await Promise.all(numbersBetween(1, 10).map(sendRefusedClaim));
+  const rejectedEvents = async () =>
     (await harness.events()).filter(({ event_type }) => event_type === 'CLAIM_REJECTED');
-  expect(new Set((await rejected()).map(({ agent_id }) => agent_id)).size).toBe(10);
-  await Promise.all(range(11, 40).map(refuse));
-  expect(await rejected()).toHaveLength(20);
+  expect(new Set((await rejectedEvents()).map(({ agent_id }) => agent_id)).size).toBe(10);
+  await Promise.all(numbersBetween(11, 40).map(sendRefusedClaim));
+  expect(await rejectedEvents()).toHaveLength(20);
 });

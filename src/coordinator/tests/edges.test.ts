@@ -29,13 +29,13 @@ forEachStore('edges of a configured project', (open) => {
       );
     await configure(coordination);
     const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
-    const explained = async (subject: string) =>
+    const explanationOf = async (subject: string) =>
       unwrap(await harness.coordinator.queries.explain(P, subject));
-    return { harness, configure, alpha, beta, explained };
+    return { harness, configure, alpha, beta, explanationOf };
   }
 
   test('need topology, feature and profile, and a refusal names the missing one', async () => {
-    const { harness, alpha, explained } = await openConfigured();
+    const { harness, alpha, explanationOf } = await openConfigured();
     const claimReason = async (subject: string) => {
       const { reason, next } = await alpha.claims(subject);
       return `${reason} ${next}`;
@@ -47,7 +47,7 @@ forEachStore('edges of a configured project', (open) => {
     expect(await claimReason('REQ-F-C#code_unit_tests')).toMatch(
       /^UNKNOWN_TASK The profile poc of REQ-F-C excludes/,
     );
-    expect(await explained('REQ-F-C#design_code')).toMatchObject({ claimable: true });
+    expect(await explanationOf('REQ-F-C#design_code')).toMatchObject({ claimable: true });
     const event = {
       event_type: 'iteration_completed',
       agent_id: 'alpha',
@@ -160,7 +160,7 @@ forEachStore('edges of a configured project', (open) => {
     await alpha.claims(B);
     await beta.renews(B);
     harness.advance(20);
-    const expired = async () =>
+    const expiredSubjects = async () =>
       eventsOfType(await harness.events(), 'claim_expired').map(({ subject }) => subject);
     for (let round = 0; round < 3; round += 1) {
       await harness.coordinator.sweep();
@@ -168,12 +168,12 @@ forEachStore('edges of a configured project', (open) => {
       expect(await beta.renews(B)).toMatchObject({ reason: 'RENEWED' });
     }
     // Alpha was refused B in between, and its own expiry was recorded: neither starts a new episode.
-    expect(await expired()).toEqual([A]);
+    expect(await expiredSubjects()).toEqual([A]);
     expect(await beta.claims(A)).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM', stale: true });
     await alpha.renews(A);
     harness.advance(61);
     await harness.coordinator.sweep();
-    expect((await expired()).filter((subject) => subject === A)).toEqual([A, A]);
+    expect((await expiredSubjects()).filter((subject) => subject === A)).toEqual([A, A]);
   });
 
   test('are granted with a warning until the edges they build on have converged', async () => {
@@ -221,16 +221,18 @@ forEachStore('edges of a configured project', (open) => {
   // req: RTE-006, RTE-007
   test('that share modules with edges of other holders are granted with a warning', async () => {
     const { alpha, beta } = await openConfigured();
-    const sharing = async (agent: HarnessAgent, subject: string) =>
+    const sharingWarnings = async (agent: HarnessAgent, subject: string) =>
       (await agent.claims(subject)).warnings?.filter((says) => says.includes(' holds ')) ?? [];
-    expect(await sharing(alpha, A)).toEqual([]);
-    expect(await sharing(beta, B)).toEqual([expect.stringMatching(/alpha holds REQ-F-A#design_code.*auth/)]);
+    expect(await sharingWarnings(alpha, A)).toEqual([]);
+    expect(await sharingWarnings(beta, B)).toEqual([
+      expect.stringMatching(/alpha holds REQ-F-A#design_code.*auth/),
+    ]);
     expect(await beta.claims(C, { agent_role: 'architect' })).not.toHaveProperty('warnings.1');
-    expect(await sharing(beta, D)).toEqual([expect.stringMatching(/alpha holds .* is unknown/)]);
+    expect(await sharingWarnings(beta, D)).toEqual([expect.stringMatching(/alpha holds .* is unknown/)]);
   });
 
   test('that share modules are refused if that is enforced; unknown modules give a warning', async () => {
-    const { harness, alpha, beta, explained } = await openConfigured({ enforce: true });
+    const { harness, alpha, beta, explanationOf } = await openConfigured({ enforce: true });
     await alpha.claims(A);
     expect(await beta.claims(B)).toMatchObject({
       success: false,
@@ -238,7 +240,7 @@ forEachStore('edges of a configured project', (open) => {
       shared_modules: ['auth'],
       holders: [{ task_id: A, agent_id: 'alpha', shared_modules: ['auth'] }],
     });
-    expect(await explained(B)).toMatchObject({ claimable: false, why: [{ rule: 'DENIED_PARALLEL' }] });
+    expect(await explanationOf(B)).toMatchObject({ claimable: false, why: [{ rule: 'DENIED_PARALLEL' }] });
     expect(eventsOfType(await harness.events(), 'claim_rejected')).toMatchObject([
       { agent_id: 'beta', payload: { holding_agent: 'alpha', shared_modules: ['auth'] } },
     ]);
@@ -266,7 +268,7 @@ forEachStore('edges of a configured project', (open) => {
 
   // req: SGL-001, SGL-003, SGL-006
   test('can be claimed only by primary in single-agent mode, without a lease and never stale', async () => {
-    const { harness, configure, alpha, explained } = await openConfigured({
+    const { harness, configure, alpha, explanationOf } = await openConfigured({
       mode: 'single',
       claims: { max_hold_seconds: 60 },
     });
@@ -275,7 +277,10 @@ forEachStore('edges of a configured project', (open) => {
       reason: 'DENIED_SINGLE_AGENT',
       next: expect.stringContaining('coordination.mode: multi'),
     });
-    expect(await explained(A)).toMatchObject({ claimable: false, why: [{ rule: 'DENIED_SINGLE_AGENT' }] });
+    expect(await explanationOf(A)).toMatchObject({
+      claimable: false,
+      why: [{ rule: 'DENIED_SINGLE_AGENT' }],
+    });
     const { claim } = await primary.claims(A, { lease_duration_seconds: 60 });
     expect(claim).toMatchObject({ generation: 1, lease_duration_seconds: null, expires_at: null });
     expect(eventsOfType(await harness.events(), 'edge_started')).toMatchObject([
@@ -285,7 +290,7 @@ forEachStore('edges of a configured project', (open) => {
     expect(await harness.coordinator.sweep()).toBe(0);
     await configure({ mode: 'multi' });
     expect(await alpha.claims(A)).toMatchObject({ reason: 'DENIED_ACTIVE_CLAIM', current_holder: 'primary' });
-    expect((await explained(A)).why[0]?.says).toMatch(/without a lease: until the holder or an operator/);
+    expect((await explanationOf(A)).why[0]?.says).toMatch(/without a lease: until the holder or an operator/);
     await harness.coordinator.decisions.operate(
       P,
       A,

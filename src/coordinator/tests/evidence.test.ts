@@ -11,7 +11,7 @@ const EDGE = 'REQ-F-A#design_code';
 const OTHER = 'REQ-F-B#design_code';
 const ROLES = 'roles:\n  architect: { converge_edges: [design_code] }\n';
 const NEW_FILE = { 'src/cart.ts': 'export const cart = [];\n' };
-const compiles = (more: Partial<CheckOutcome> = {}) => outcomeOf('compiles', 'make', more);
+const compilesOutcome = (more: Partial<CheckOutcome> = {}) => outcomeOf('compiles', 'make', more);
 
 forEachStore('under the policy `evidence: verified`, an edge', (open, store) => {
   async function openVerified({ isEnrolled = true } = {}) {
@@ -38,24 +38,24 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
       expect(proposed).toMatchObject({ reason: 'PROPOSED' });
       const base_version = proposed.success ? proposed.base_version : -1;
       const { generation } = by.handle(edge);
-      const statement = (checks: CheckOutcome[] = [compiles()], signer = runner) =>
+      const signedStatement = (checks: CheckOutcome[] = [compilesOutcome()], signer = runner) =>
         signer.statement({ task_id: edge, generation, candidate_sha256: sha256, base_version, checks });
-      return { manifest, sha256, statement };
+      return { manifest, sha256, signedStatement };
     };
     const submit = (result: unknown, edge = EDGE, by = agent) => by.submits(edge, result, evaluatorReport());
-    const refusal = async (result: unknown) => {
+    const submissionRefusal = async (result: unknown) => {
       const reply = await submit(result);
       expect(reply).toMatchObject({ accepted: false, reason: 'NOT_CONVERGED' });
       return reply.failing;
     };
-    return { harness, coordinator, runner, agent, record, propose, submit, refusal };
+    return { harness, coordinator, runner, agent, record, propose, submit, submissionRefusal };
   }
 
   test('converges by the evidence of an enrolled runner about exactly this candidate', async () => {
     const { propose, record, submit, harness, coordinator } = await openVerified();
-    const { manifest, statement } = await propose();
-    expect(await record(statement())).toMatchObject({ success: true, reason: 'RECORDED' });
-    expect(await record(statement())).toMatchObject({ success: true, reason: 'RECORDED' });
+    const { manifest, signedStatement } = await propose();
+    expect(await record(signedStatement())).toMatchObject({ success: true, reason: 'RECORDED' });
+    expect(await record(signedStatement())).toMatchObject({ success: true, reason: 'RECORDED' });
     const recorded = (await harness.events()).filter(({ event_type }) => event_type === 'EVIDENCE_RECORDED');
     expect(recorded).toHaveLength(1);
     const listed = unwrap(await coordinator.evidence.listCandidates(P));
@@ -65,18 +65,18 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
     expect(unwrap(await coordinator.evidence.listCandidates(P)).candidates).toEqual([]);
   });
 
-  test('does not converge by the word of its agent, and says that no runner is enrolled', async () => {
-    const { propose, refusal } = await openVerified({ isEnrolled: false });
+  test('does not converge on the reports of its agent alone, and says that no runner is enrolled', async () => {
+    const { propose, submissionRefusal } = await openVerified({ isEnrolled: false });
     const { manifest } = await propose();
-    expect(await refusal(manifest)).toEqual([
+    expect(await submissionRefusal(manifest)).toEqual([
       { name: 'compiles', says: expect.stringContaining('no runner is enrolled') },
     ]);
   });
 
   test('does not converge before a runner has run its checks', async () => {
-    const { propose, refusal } = await openVerified();
+    const { propose, submissionRefusal } = await openVerified();
     const { manifest } = await propose();
-    expect(await refusal(manifest)).toEqual([
+    expect(await submissionRefusal(manifest)).toEqual([
       {
         name: 'compiles',
         says: expect.stringMatching(/^Proposed as [0-9a-f]{12}; waiting for a runner \(gen runner run\)\.$/),
@@ -85,90 +85,96 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
   });
 
   test('does not converge if the check failed, although its agent reports that it passed', async () => {
-    const { propose, record, refusal } = await openVerified();
-    const { manifest, statement } = await propose();
-    await record(statement([compiles({ result: 'fail', says: '3 errors', exit_code: 2 })]));
-    expect(await refusal(manifest)).toEqual([{ name: 'compiles', says: 'A runner ran it: fail. 3 errors' }]);
+    const { propose, record, submissionRefusal } = await openVerified();
+    const { manifest, signedStatement } = await propose();
+    await record(signedStatement([compilesOutcome({ result: 'fail', says: '3 errors', exit_code: 2 })]));
+    expect(await submissionRefusal(manifest)).toEqual([
+      { name: 'compiles', says: 'A runner ran it: fail. 3 errors' },
+    ]);
   });
 
   test('does not accept evidence that is signed with a key of the agent', async () => {
-    const { propose, record, refusal, runner } = await openVerified();
-    const { manifest, statement } = await propose();
+    const { propose, record, submissionRefusal, runner } = await openVerified();
+    const { manifest, signedStatement } = await propose();
     const own = new TestRunner();
-    expect(await record(statement([compiles()], own), own)).toMatchObject({ reason: 'UNKNOWN_RUNNER' });
-    expect(await record(statement([compiles()], runner), own)).toMatchObject({
+    expect(await record(signedStatement([compilesOutcome()], own), own)).toMatchObject({
+      reason: 'UNKNOWN_RUNNER',
+    });
+    expect(await record(signedStatement([compilesOutcome()], runner), own)).toMatchObject({
       problem: 'SIGNATURE_INVALID',
     });
-    expect(await refusal(manifest)).toMatchObject([{ name: 'compiles' }]);
+    expect(await submissionRefusal(manifest)).toMatchObject([{ name: 'compiles' }]);
   });
 
   test('does not accept evidence of another tree or another project', async () => {
-    const { propose, record, refusal } = await openVerified();
+    const { propose, record, submissionRefusal } = await openVerified();
     const first = await propose();
-    const old = first.statement();
+    const old = first.signedStatement();
     await record(old);
     const second = await propose({ 'src/cart.ts': 'export const cart = null;\n' });
     expect(await record(old)).toMatchObject({ reason: 'NO_CANDIDATE' });
-    expect(await refusal(second.manifest)).toMatchObject([{ name: 'compiles' }]);
-    await record(second.statement());
-    expect(await refusal(first.manifest)).toEqual([
+    expect(await submissionRefusal(second.manifest)).toMatchObject([{ name: 'compiles' }]);
+    await record(second.signedStatement());
+    expect(await submissionRefusal(first.manifest)).toEqual([
       { name: 'compiles', says: expect.stringContaining('The evidence is of the candidate') },
     ]);
-    expect(await record({ ...second.statement(), project_id: 'bank' })).toMatchObject({
+    expect(await record({ ...second.signedStatement(), project_id: 'bank' })).toMatchObject({
       problem: 'INVALID_REQUEST',
     });
   });
 
   test('does not accept evidence of another generation', async () => {
-    const { propose, record, refusal, agent } = await openVerified();
-    const { manifest, statement } = await propose();
-    await record(statement());
+    const { propose, record, submissionRefusal, agent } = await openVerified();
+    const { manifest, signedStatement } = await propose();
+    await record(signedStatement());
     await agent.releases(EDGE);
     await agent.claims(EDGE, { agent_role: 'architect' });
-    expect(await refusal(manifest)).toEqual([
+    expect(await submissionRefusal(manifest)).toEqual([
       { name: 'compiles', says: expect.stringContaining('The evidence is of generation 1') },
     ]);
-    expect(await record(statement())).toMatchObject({ reason: 'NO_CANDIDATE' });
+    expect(await record(signedStatement())).toMatchObject({ reason: 'NO_CANDIDATE' });
     const again = await propose();
-    expect(await record({ ...again.statement(), generation: 1 })).toMatchObject({ reason: 'NO_CANDIDATE' });
+    expect(await record({ ...again.signedStatement(), generation: 1 })).toMatchObject({
+      reason: 'NO_CANDIDATE',
+    });
   });
 
   test('does not converge by evidence of another command', async () => {
-    const { propose, record, refusal } = await openVerified();
-    const { manifest, statement } = await propose();
-    await record(statement([outcomeOf('compiles', 'true')]));
-    expect(await refusal(manifest)).toEqual([
+    const { propose, record, submissionRefusal } = await openVerified();
+    const { manifest, signedStatement } = await propose();
+    await record(signedStatement([outcomeOf('compiles', 'true')]));
+    expect(await submissionRefusal(manifest)).toEqual([
       { name: 'compiles', says: expect.stringContaining('another command') },
     ]);
   });
 
   test('does not converge after another result was accepted: the base has moved', async () => {
-    const { harness, propose, record, refusal, submit } = await openVerified();
+    const { harness, propose, record, submissionRefusal, submit } = await openVerified();
     const beta = new HarnessAgent(harness, 'beta', 's2');
     await beta.claims(OTHER, { agent_role: 'architect' });
     const mine = await propose();
     const theirs = await propose({ 'src/bill.ts': 'x' }, [], OTHER, beta);
-    await record(mine.statement());
-    await record(theirs.statement());
+    await record(mine.signedStatement());
+    await record(theirs.signedStatement());
     expect(await submit(theirs.manifest, OTHER, beta)).toMatchObject({ accepted: true });
-    expect(await refusal(mine.manifest)).toEqual([
+    expect(await submissionRefusal(mine.manifest)).toEqual([
       { name: 'compiles', says: expect.stringContaining('The base has moved') },
     ]);
-    expect(await record(mine.statement())).toMatchObject({ reason: 'BASE_MOVED' });
+    expect(await record(mine.signedStatement())).toMatchObject({ reason: 'BASE_MOVED' });
     const again = await propose();
-    expect(await record(again.statement())).toMatchObject({ reason: 'RECORDED' });
+    expect(await record(again.signedStatement())).toMatchObject({ reason: 'RECORDED' });
     expect(await submit(again.manifest)).toMatchObject({ accepted: true });
   });
 
   test('does not converge by the evidence of a runner that was revoked since', async () => {
-    const { propose, record, refusal, coordinator, runner } = await openVerified();
-    const { manifest, statement } = await propose();
-    await record(statement());
+    const { propose, record, submissionRefusal, coordinator, runner } = await openVerified();
+    const { manifest, signedStatement } = await propose();
+    await record(signedStatement());
     unwrap(await coordinator.evidence.revokeRunner(P, runner.runner_id));
-    expect(await refusal(manifest)).toEqual([
+    expect(await submissionRefusal(manifest)).toEqual([
       { name: 'compiles', says: expect.stringContaining('which is revoked') },
     ]);
-    expect(await record(statement())).toMatchObject({ reason: 'RUNNER_REVOKED' });
+    expect(await record(signedStatement())).toMatchObject({ reason: 'RUNNER_REVOKED' });
     expect(await coordinator.evidence.enrolRunner(P, { public_key: runner.public_key })).toMatchObject({
       problem: 'INVALID_REQUEST',
     });
@@ -179,11 +185,11 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
     ['the file that its check calls', { Makefile: 'all:\n' }, ['Makefile']],
     ['a new configuration of a test tool', { 'vitest.config.ts': 'x' }, []],
   ])('waits for a human if it changes %s', async (_, files, existing) => {
-    const { propose, record, submit, refusal, coordinator } = await openVerified();
-    const { manifest, statement, sha256 } = await propose(files, existing);
+    const { propose, record, submit, submissionRefusal, coordinator } = await openVerified();
+    const { manifest, signedStatement, sha256 } = await propose(files, existing);
     // Without evidence no human is asked.
-    await refusal(manifest);
-    await record(statement());
+    await submissionRefusal(manifest);
+    await record(signedStatement());
     expect(await submit(manifest)).toMatchObject({
       reason: 'ESCALATED',
       next: expect.stringContaining(`it changes checks or tests: ${Object.keys(files)[0]}`),
@@ -196,13 +202,13 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
   test('is not accepted by an approval whose evidence is void because the base has moved', async () => {
     const { harness, propose, record, submit, coordinator } = await openVerified();
     const files = { 'vitest.config.ts': 'x' };
-    const { manifest, statement, sha256 } = await propose(files);
-    await record(statement());
+    const { manifest, signedStatement, sha256 } = await propose(files);
+    await record(signedStatement());
     expect(await submit(manifest)).toMatchObject({ reason: 'ESCALATED' });
     const beta = new HarnessAgent(harness, 'beta', 's2');
     await beta.claims(OTHER, { agent_role: 'architect' });
     const theirs = await propose({ 'src/bill.ts': 'x' }, [], OTHER, beta);
-    await record(theirs.statement());
+    await record(theirs.signedStatement());
     expect(await submit(theirs.manifest, OTHER, beta)).toMatchObject({ accepted: true });
     const review = { task_id: EDGE, generation: 1, iteration: 1, candidate_sha256: sha256 };
     const approve = () =>
@@ -213,16 +219,16 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
     });
     const [waiting] = unwrap(await coordinator.evidence.listCandidates(P)).candidates;
     expect(waiting).toMatchObject({ task_id: EDGE, evidence_of: [] });
-    const again = { ...statement(), base_version: waiting?.base_version ?? 0 };
+    const again = { ...signedStatement(), base_version: waiting?.base_version ?? 0 };
     expect(await record(again)).toMatchObject({ reason: 'RECORDED' });
     expect(await approve()).toMatchObject({ success: true, reason: 'APPROVED' });
     expect(await submit(manifest)).toMatchObject({ accepted: true });
   });
 
-  test('converges with a new test of its own, without a human', async () => {
+  test('converges with a new test that its agent adds, without a human', async () => {
     const { propose, record, submit } = await openVerified();
-    const { manifest, statement } = await propose({ ...NEW_FILE, 'src/cart.test.ts': 'x' });
-    await record(statement());
+    const { manifest, signedStatement } = await propose({ ...NEW_FILE, 'src/cart.test.ts': 'x' });
+    await record(signedStatement());
     expect(await submit(manifest)).toMatchObject({ accepted: true });
   });
 
@@ -240,16 +246,16 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
 
   test.runIf(store === 'memory')('is decided by what another coordinator has recorded', async () => {
     const { harness, propose, record, submit } = await openVerified();
-    const { manifest, statement } = await propose();
+    const { manifest, signedStatement } = await propose();
     const second = await harness.openAnother();
-    expect(await record(statement(), undefined, second)).toMatchObject({ reason: 'RECORDED' });
+    expect(await record(signedStatement(), undefined, second)).toMatchObject({ reason: 'RECORDED' });
     expect(await submit(manifest)).toMatchObject({ accepted: true });
   });
 
-  test('keeps what was recorded over a restart', async () => {
+  test('keeps recorded evidence over a restart', async () => {
     const { harness, propose, record, agent } = await openVerified();
-    const { manifest, statement } = await propose();
-    await record(statement());
+    const { manifest, signedStatement } = await propose();
+    await record(signedStatement());
     await harness.restart();
     expect(await agent.submits(EDGE, manifest, evaluatorReport())).toMatchObject({ accepted: true });
   });

@@ -10,7 +10,7 @@ import {
 import { DEFAULT_LIMITS, ENTERPRISE_LIMITS } from '../../core/claims/policy.js';
 
 const A = 'A-001-core';
-const numbered = (count: number) =>
+const numberedTasks = (count: number) =>
   Array.from({ length: count }, (_, index) => `A-${String(index + 1).padStart(3, '0')}-work`);
 
 describe('the limits of specification 004 §7.2', () => {
@@ -122,27 +122,30 @@ forEachStore('limits', (open) => {
   test('name themselves and their value in every refusal', async () => {
     const limits = { max_concurrent_claims: 1, max_active_sessions: 1, max_result_size_bytes: 10 };
     const harness = await open({ limits: { ...limits, max_generations_per_task: 1 } });
-    const [one, two] = numbered(2) as [string, string];
+    const [one, two] = numberedTasks(2) as [string, string];
     await harness.plan(planOf(one, two));
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
-    const says = (text: string) => ({ next: expect.stringContaining(text) });
+    const nextContaining = (text: string) => ({ next: expect.stringContaining(text) });
     await alpha.claims(one);
     const claims = { limit: 'max_concurrent_claims', limit_value: 1 };
-    expect(await alpha.claims(two)).toMatchObject({ ...claims, ...says('max_concurrent_claims is 1') });
+    expect(await alpha.claims(two)).toMatchObject({
+      ...claims,
+      ...nextContaining('max_concurrent_claims is 1'),
+    });
     const opening = { session_id: 's2', user_id: 'u', project_id: 'shop' };
     expect(await harness.coordinator.sessions.open('acme', opening)).toMatchObject({
       limit: 'max_active_sessions',
       limit_value: 1,
-      ...says('max_active_sessions is 1'),
+      ...nextContaining('max_active_sessions is 1'),
     });
     expect(await alpha.submits(one, 'x'.repeat(20))).toMatchObject({
       reason: 'RESULT_TOO_LARGE',
-      ...says('The result has 22 bytes, and max_result_size_bytes is 10.'),
+      ...nextContaining('The result has 22 bytes, and max_result_size_bytes is 10.'),
     });
     await alpha.releases(one);
     expect(await alpha.claims(one)).toMatchObject({
       limit: 'max_generations_per_task',
-      ...says('max_generations_per_task is 1'),
+      ...nextContaining('max_generations_per_task is 1'),
     });
     const lease =
       'lease_duration_seconds: 29 is outside the limits of the tenant: min_lease_duration_seconds is 30, max_lease_duration_seconds is 3600';
@@ -154,7 +157,7 @@ forEachStore('limits', (open) => {
 
   test('of claims refuse one claim too many with the name of the limit, until a claim expires', async () => {
     const harness = await open({ limits: { max_concurrent_claims: 2 } });
-    const [one, two, three] = numbered(3) as [string, string, string];
+    const [one, two, three] = numberedTasks(3) as [string, string, string];
     await harness.plan(planOf(one, two, three));
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     await alpha.claims(one, { lease_duration_seconds: 60 });
@@ -199,9 +202,11 @@ forEachStore('limits', (open) => {
   test('of claims are not exceeded by 500 concurrent claims across the projects of a tenant', async () => {
     const harness = await open({ limits: { max_concurrent_claims: 123, max_active_sessions: 1000 } });
     const projects = ['p1', 'p2', 'p3', 'p4', 'p5'].map((project_id) => ({ tenant_id: 'acme', project_id }));
-    for (const scope of projects) await harness.plan(planOf(...numbered(100)), scope);
+    for (const scope of projects) await harness.plan(planOf(...numberedTasks(100)), scope);
     const claims = projects.flatMap((scope, index) =>
-      numbered(100).map((id) => new HarnessAgent(harness, 'alpha', `s-${index}`, null, scope).claims(id)),
+      numberedTasks(100).map((id) =>
+        new HarnessAgent(harness, 'alpha', `s-${index}`, null, scope).claims(id),
+      ),
     );
     const replies = await Promise.all(claims);
     expect(replies.filter((reply) => reply.success)).toHaveLength(123);
@@ -215,7 +220,7 @@ forEachStore('limits', (open) => {
   // req: LIM-006
   test('of sessions refuse one too many, whether opened explicitly or by its first claim', async () => {
     const harness = await open({ limits: { max_active_sessions: 2 } });
-    const [one, two, three] = numbered(3) as [string, string, string];
+    const [one, two, three] = numberedTasks(3) as [string, string, string];
     await harness.plan(planOf(one, two, three));
     await new HarnessAgent(harness, 'a', 's1').claims(one, { lease_duration_seconds: 30 });
     await harness.coordinator.sessions.open('acme', { session_id: 's2', user_id: 'u', project_id: 'shop' });
@@ -231,7 +236,7 @@ forEachStore('limits', (open) => {
 
   test('of sessions free a session whose only claim an operator ends, though the claim could have lasted for ever', async () => {
     const harness = await open({ limits: { max_active_sessions: 1 } });
-    const [one, two] = numbered(2) as [string, string];
+    const [one, two] = numberedTasks(2) as [string, string];
     await harness.plan(planOf(one, two));
     await harness.coordinator.settings.putPolicy(P, { stale_policy: { task: 'hold' } });
     await new HarnessAgent(harness, 'a', 's1').claims(one);
@@ -247,9 +252,9 @@ forEachStore('limits', (open) => {
 
   test('of sessions are not exceeded by concurrent sessions', async () => {
     const harness = await open({ limits: { max_active_sessions: 7 } });
-    await harness.plan(planOf(...numbered(60)));
+    await harness.plan(planOf(...numberedTasks(60)));
     const replies = await Promise.all(
-      numbered(60).map((id, index) => new HarnessAgent(harness, 'a', `s-${index}`).claims(id)),
+      numberedTasks(60).map((id, index) => new HarnessAgent(harness, 'a', `s-${index}`).claims(id)),
     );
     expect(replies.filter((reply) => reply.success)).toHaveLength(7);
     expect(await harness.store.countPermits('acme', 'sessions')).toBe(7);
@@ -301,8 +306,8 @@ describe('limits over two coordinators of one store', () => {
       limits: { max_concurrent_claims: 77, max_active_sessions: 1000 },
     });
     const other = await harness.openAnother();
-    await harness.plan(planOf(...numbered(500)));
-    const claims = numbered(500).flatMap((task_id, index) => {
+    await harness.plan(planOf(...numberedTasks(500)));
+    const claims = numberedTasks(500).flatMap((task_id, index) => {
       const coordinator = index % 2 === 0 ? harness.coordinator : other;
       return coordinator.claims.claimTask(P, { task_id, agent_id: 'alpha', session_id: `s-${index % 20}` });
     });
@@ -314,10 +319,10 @@ describe('limits over two coordinators of one store', () => {
   test('apply to both once they are changed through one of them', async () => {
     const harness = await CoordinatorHarness.open('memory');
     const other = await harness.openAnother();
-    await harness.plan(planOf(...numbered(3)));
+    await harness.plan(planOf(...numberedTasks(3)));
     expect(await other.settings.getLimits('acme')).toEqual(DEFAULT_LIMITS);
     await harness.coordinator.settings.putLimits('acme', { max_concurrent_claims: 1 });
-    const [one, two] = numbered(2);
+    const [one, two] = numberedTasks(2);
     const claim = (task_id: string | undefined) =>
       other.claims.claimTask(P, { task_id, agent_id: 'alpha', session_id: 's1' });
     expect(await other.settings.getLimits('acme')).toMatchObject({ max_concurrent_claims: 1 });

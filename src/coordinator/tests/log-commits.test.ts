@@ -48,7 +48,7 @@ async function openOnFaultyDisk() {
 }
 
 /** Records when a reply arrives. */
-function settled<T>(reply: Promise<T>) {
+function trackSettling<T>(reply: Promise<T>) {
   const record = { isSettled: false, reply };
   reply.then(() => {
     record.isSettled = true;
@@ -56,18 +56,18 @@ function settled<T>(reply: Promise<T>) {
   return record;
 }
 
-const turns = async () => {
+const runEventLoopTurns = async () => {
   for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
 };
 
 test('a grant, a refusal that depends on it and a query wait until the grant is durable', async () => {
   const { coordinator, holdWrites } = await openOnFaultyDisk();
   const release = holdWrites();
-  const granted = settled(coordinator.claims.claimTask(P, claimOf(A)));
-  await turns();
-  const refused = settled(coordinator.claims.claimTask(P, claimOf(A, 'beta')));
-  const state = settled(coordinator.queries.getTaskState(P, A));
-  await turns();
+  const granted = trackSettling(coordinator.claims.claimTask(P, claimOf(A)));
+  await runEventLoopTurns();
+  const refused = trackSettling(coordinator.claims.claimTask(P, claimOf(A, 'beta')));
+  const state = trackSettling(coordinator.queries.getTaskState(P, A));
+  await runEventLoopTurns();
   expect([granted, refused, state].map(({ isSettled }) => isSettled)).toEqual([false, false, false]);
   release('written');
   expect(await granted.reply).toMatchObject({ reason: 'GRANTED', claim: { generation: 1 } });
@@ -79,11 +79,11 @@ test('a failed write takes back the grant and everything that was decided on it'
   const { coordinator, holdWrites, allowWrites } = await openOnFaultyDisk();
   const release = holdWrites();
   const granted = coordinator.claims.claimTask(P, { ...claimOf(A), request_id: 'r1' });
-  await turns();
+  await runEventLoopTurns();
   const refused = coordinator.claims.claimTask(P, claimOf(A, 'beta'));
   const repeated = coordinator.claims.claimTask(P, { ...claimOf(A), request_id: 'r1' });
   const state = coordinator.queries.getTaskState(P, A);
-  await turns();
+  await runEventLoopTurns();
   release('failed');
   for (const reply of [granted, refused, repeated, state])
     expect(await reply).toMatchObject({ problem: 'UNAVAILABLE' });
@@ -95,13 +95,13 @@ test('a failed write takes back the grant and everything that was decided on it'
   });
 });
 
-test('a query about settings returns nothing that is not durable', async () => {
+test('a query about settings returns only durable values', async () => {
   const { coordinator, holdWrites, allowWrites } = await openOnFaultyDisk();
   const release = holdWrites();
   const changed = coordinator.settings.putPolicy(P, { max_attempts: 2 });
-  await turns();
-  const policy = settled(coordinator.settings.getPolicy(P));
-  await turns();
+  await runEventLoopTurns();
+  const policy = trackSettling(coordinator.settings.getPolicy(P));
+  await runEventLoopTurns();
   expect(policy.isSettled).toBe(false);
   release('failed');
   expect(await changed).toMatchObject({ problem: 'UNAVAILABLE' });
@@ -122,7 +122,7 @@ test('a command that follows a change of policy in the same batch is decided und
   expect(Date.parse(claim.expires_at) - Date.parse(claim.claimed_at)).toBe(100_000);
 });
 
-test('a command is decided on what was written bypassing the project’s queue', async () => {
+test('a command is decided on a state that includes writes which bypassed the project’s queue', async () => {
   const { coordinator, store } = await openOnFaultyDisk();
   expect(await coordinator.claims.claimTask(P, claimOf(A))).toMatchObject({ reason: 'GRANTED' });
   const another = await Coordinator.open({ store });

@@ -15,22 +15,22 @@ forEachStore('next with edges', (open) => {
     const agents = ['alpha', 'beta', 'gamma', 'delta', 'omega'].map(
       (name) => new HarnessAgent(harness, name, `s-${name}`),
     );
-    const recommended = async (agent_id: string) => {
+    const recommendedEdge = async (agent_id: string) => {
       const { feature, edge } = unwrap(await harness.coordinator.methodology.start(P, { agent_id }));
       return `${feature}#${edge}`;
     };
-    return { harness, agents: agents as [HarnessAgent, ...HarnessAgent[]], recommended };
+    return { harness, agents: agents as [HarnessAgent, ...HarnessAgent[]], recommendedEdge };
   }
 
   test('hands out the edge that start recommends, with a lease and a briefing', async () => {
-    const { agents, recommended } = await openConfigured();
-    const best = await recommended('alpha');
+    const { agents, recommendedEdge } = await openConfigured();
+    const best = await recommendedEdge('alpha');
     const granted = await agents[0].next(EDGES);
     expect(granted).toMatchObject({ reason: 'GRANTED', claim: { task_id: best, generation: 1 } });
     expect(granted.briefing?.handle.task_id).toBe(best);
   });
 
-  test('hands out tasks alone unless it is asked for edges, and says that there are some', async () => {
+  test('returns only tasks unless it is asked for edges, and says that there are edges', async () => {
     const { harness, agents } = await openConfigured();
     const nothing = await agents[0].next();
     expect(nothing).toMatchObject({ reason: 'NOTHING_READY', waiting_for: [], done: false });

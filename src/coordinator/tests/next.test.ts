@@ -27,7 +27,7 @@ forEachStore('next', (open) => {
     const [alpha, beta] = [new HarnessAgent(harness, 'alpha', 's1'), new HarnessAgent(harness, 'beta', 's2')];
     return { harness, coordinator: harness.coordinator, alpha, beta };
   }
-  const taken = async (agent: HarnessAgent, more = {}) => (await agent.next(more)).claim?.task_id;
+  const takeNextTask = async (agent: HarnessAgent, more = {}) => (await agent.next(more)).claim?.task_id;
 
   // req: RTE-004, RTE-005
   test('orders tasks by priority, then by how many they unblock, then by track and sequence', async () => {
@@ -41,7 +41,7 @@ forEachStore('next', (open) => {
       ),
     );
     const order = [];
-    for (let turn = 0; turn < 4; turn += 1) order.push(await taken(alpha));
+    for (let turn = 0; turn < 4; turn += 1) order.push(await takeNextTask(alpha));
     expect(order).toEqual(['A-004-urgent', 'A-003-key', 'A-001-plain', 'A-002-plain']);
     expect(await alpha.next()).toMatchObject({ success: false, reason: 'NOTHING_READY', claim: null });
   });
@@ -53,11 +53,11 @@ forEachStore('next', (open) => {
     );
     await beta.claims('B-001-x');
     await beta.submits('B-001-x');
-    expect(await taken(beta)).toBe('B-002-x');
-    expect(await taken(alpha)).toBe('A-001-x');
+    expect(await takeNextTask(beta)).toBe('B-002-x');
+    expect(await takeNextTask(alpha)).toBe('A-001-x');
     const gamma = new HarnessAgent(harness, 'gamma', 's3');
-    expect(await taken(gamma)).toBe('C-001-x');
-    expect(await taken(beta)).toBe('A-002-x');
+    expect(await takeNextTask(gamma)).toBe('C-001-x');
+    expect(await takeNextTask(beta)).toBe('A-002-x');
   });
 
   test('reports when there is nothing to wait for', async () => {
@@ -103,7 +103,7 @@ forEachStore('next', (open) => {
 
   test('stays in the requested track', async () => {
     const { alpha, beta } = await openWithPlan(planOf('A-001-x', 'B-001-x'));
-    expect(await taken(alpha, { track: 'B' })).toBe('B-001-x');
+    expect(await takeNextTask(alpha, { track: 'B' })).toBe('B-001-x');
     expect(await beta.next({ track: 'B' })).toMatchObject({
       reason: 'NOTHING_READY',
       waiting_for: ['B-001-x'],
@@ -166,7 +166,7 @@ forEachStore('next', (open) => {
     expect((await beta.claims('A-003-x')).reason).toBe('DENIED_LIMIT');
     await alpha.submits('A-002-x');
     expect((await beta.claims('A-003-x')).reason).toBe('GRANTED');
-    expect(await taken(alpha)).toBe('B-001-x');
+    expect(await takeNextTask(alpha)).toBe('B-001-x');
   });
 
   test('never exceeds max_agents_per_track under concurrent calls', async () => {

@@ -135,10 +135,10 @@ forEachStore('the plan', (open) => {
   test('accepts added tasks and subtasks under the same rules, also concurrently', async () => {
     const { harness, coordinator } = await openWithAgent();
     await coordinator.plans.put(P, YAML);
-    const one = (id: string, more = {}) => ({ id, description: id, ...more });
+    const taskWith = (id: string, more = {}) => ({ id, description: id, ...more });
     const replies = await Promise.all([
-      coordinator.plans.add(P, [one('A-003-log'), one('B-001-data::3')]),
-      coordinator.plans.add(P, [one('C-001-api', { depends_on: ['A-003-log'] })]),
+      coordinator.plans.add(P, [taskWith('A-003-log'), taskWith('B-001-data::3')]),
+      coordinator.plans.add(P, [taskWith('C-001-api', { depends_on: ['A-003-log'] })]),
     ]);
     expect(replies).toMatchObject([
       { version: 2, added: 1, changed: 1, task_count: 4 },
@@ -146,9 +146,9 @@ forEachStore('the plan', (open) => {
     ]);
     const position = await harness.position();
     for (const tasks of [
-      [one('A-003-log')],
-      [one('D-001-x', { depends_on: ['Q-001-x'] })],
-      [one('bad')],
+      [taskWith('A-003-log')],
+      [taskWith('D-001-x', { depends_on: ['Q-001-x'] })],
+      [taskWith('bad')],
       'x',
       [7],
     ]) {

@@ -33,13 +33,13 @@ forEachStore('the policy', (open) => {
 
   test('accepts stale_policy for both kinds or per kind, and keeps omitted fields', async () => {
     const { harness, coordinator } = await openWithPlan();
-    const stale = async () => unwrap(await harness.coordinator.settings.getPolicy(P)).stale_policy;
+    const stalePolicyNow = async () => unwrap(await harness.coordinator.settings.getPolicy(P)).stale_policy;
     await coordinator.settings.putPolicy(P, { stale_policy: 'hold' });
-    expect(await stale()).toEqual({ task: 'hold', edge: 'hold' });
+    expect(await stalePolicyNow()).toEqual({ task: 'hold', edge: 'hold' });
     await coordinator.settings.putPolicy(P, { stale_policy: { edge: 'takeover' }, max_attempts: 2 });
-    expect(await stale()).toEqual({ task: 'hold', edge: 'takeover' });
+    expect(await stalePolicyNow()).toEqual({ task: 'hold', edge: 'takeover' });
     await harness.restart();
-    expect(await stale()).toEqual({ task: 'hold', edge: 'takeover' });
+    expect(await stalePolicyNow()).toEqual({ task: 'hold', edge: 'takeover' });
     expect(unwrap(await harness.coordinator.settings.getPolicy(P)).max_attempts).toBe(2);
     const wrong = await harness.coordinator.settings.putPolicy(P, { stale_policy: 'release' });
     expect(wrong).toMatchObject({ problem: 'INVALID_REQUEST' });
@@ -79,15 +79,15 @@ forEachStore('the policy', (open) => {
     const { coordinator } = await openWithPlan();
     const letters = [...'ABCDEFGHIJ'];
     const tracks = letters.flatMap((first) => letters.map((second) => [`${first}${second}`, 1] as const));
-    const change = (max_agents_per_track: object) =>
+    const putAgentsPerTrack = (max_agents_per_track: object) =>
       coordinator.settings.putPolicy(P, { max_agents_per_track });
-    unwrap(await change(Object.fromEntries(tracks)));
-    const refused = await change({ Z: 1 });
+    unwrap(await putAgentsPerTrack(Object.fromEntries(tracks)));
+    const refused = await putAgentsPerTrack({ Z: 1 });
     expect(refused).toMatchObject({
       problem: 'INVALID_REQUEST',
       detail: expect.stringContaining('100 tracks'),
     });
-    expect(unwrap(await change({ AA: null, Z: 1 })).max_agents_per_track).toHaveProperty('Z', 1);
+    expect(unwrap(await putAgentsPerTrack({ AA: null, Z: 1 })).max_agents_per_track).toHaveProperty('Z', 1);
   });
 
   test('decides per kind whether an expired claim can be taken over', async () => {

@@ -180,7 +180,7 @@ forEachStore('a pushed command', (open) => {
   });
 
   // A review accepts with two events, and each has an offline id.
-  async function approvals() {
+  async function openWithApprovals() {
     const { harness } = await openWithPlan();
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     for (const task of [A, B]) {
@@ -212,7 +212,7 @@ forEachStore('a pushed command', (open) => {
     ['the same id for the results they accept', 3],
     ['the id of the other one for the result it accepts', 1],
   ])('of two approvals at once with %s, one is a conflict', async (_, accepted) => {
-    const { approve, countOf } = await approvals();
+    const { approve, countOf } = await openWithApprovals();
     const replies = await Promise.all([approve(A, 1, 3), approve(B, 2, accepted)]);
     // Either may be first.
     const isAFirst = !('problem' in replies[0]);
@@ -223,7 +223,7 @@ forEachStore('a pushed command', (open) => {
   });
 
   test('of an approval that is repeated gets its reply again', async () => {
-    const { harness, approve } = await approvals();
+    const { harness, approve } = await openWithApprovals();
     const first = unwrap(await approve(A, 1, 3));
     const before = await harness.events();
     await harness.restart();

@@ -53,11 +53,15 @@ forEachStore('a request id', (open) => {
   test('of another principal is another request', async () => {
     const { coordinator } = await openWithPlan();
     const body = { agent_id: 'alpha', session_id: 's1', request_id: 'r1' };
-    const key = (principal: string) => ({ ...human('x'), principal });
-    expect(await coordinator.claims.claimTask(P, { task_id: A, ...body }, key('key-1'))).toMatchObject({
+    const callerWithKey = (principal: string) => ({ ...human('x'), principal });
+    expect(
+      await coordinator.claims.claimTask(P, { task_id: A, ...body }, callerWithKey('key-1')),
+    ).toMatchObject({
       success: true,
     });
-    expect(await coordinator.claims.claimTask(P, { task_id: B, ...body }, key('key-2'))).toMatchObject({
+    expect(
+      await coordinator.claims.claimTask(P, { task_id: B, ...body }, callerWithKey('key-2')),
+    ).toMatchObject({
       success: true,
     });
   });

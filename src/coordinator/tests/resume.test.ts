@@ -12,14 +12,14 @@ const callerOf = (principal: string, user_id: string | null = null): Caller => (
 });
 
 forEachStore('a claim that its session asks for again', (open) => {
-  async function opened() {
+  async function openWithAgent() {
     const harness = await open();
     await harness.plan(planOf('A-001-x', 'B-001-x', 'C-001-x'));
     return { harness, alpha: new HarnessAgent(harness, 'alpha', 's1') };
   }
 
   test('comes back from claim and next, with the same handle and without an event', async () => {
-    const { harness, alpha } = await opened();
+    const { harness, alpha } = await openWithAgent();
     const granted = await alpha.next({ lease_duration_seconds: 60 });
     const before = (await harness.events()).length;
     const again = await alpha.next({ resume: true });
@@ -35,7 +35,7 @@ forEachStore('a claim that its session asks for again', (open) => {
   });
 
   test('comes back oldest first, and new work follows when nothing is held', async () => {
-    const { harness, alpha } = await opened();
+    const { harness, alpha } = await openWithAgent();
     await alpha.claims('B-001-x');
     harness.advance(1);
     await alpha.claims('A-001-x');
@@ -49,7 +49,7 @@ forEachStore('a claim that its session asks for again', (open) => {
   });
 
   test('is not given to another session, after the lease, or without being asked for', async () => {
-    const { harness, alpha } = await opened();
+    const { harness, alpha } = await openWithAgent();
     await alpha.claims('A-001-x', { lease_duration_seconds: 60 });
     const other = new HarnessAgent(harness, 'alpha', 's2');
     expect(await other.claims('B-001-x')).toMatchObject({ reason: 'GRANTED' });
@@ -60,7 +60,7 @@ forEachStore('a claim that its session asks for again', (open) => {
   });
 
   test('is given only to the credential that took it', async () => {
-    const { harness } = await opened();
+    const { harness } = await openWithAgent();
     const [opener, colleague] = [callerOf('key-1', 'user'), callerOf('key-2', 'user')];
     const claim = async (task_id: string, caller: Caller) =>
       unwrap(
@@ -81,7 +81,7 @@ forEachStore('a claim that its session asks for again', (open) => {
   });
 
   test('is not given to another agent of the same session', async () => {
-    const { harness, alpha } = await opened();
+    const { harness, alpha } = await openWithAgent();
     await alpha.claims('A-001-x');
     const other = new HarnessAgent(harness, 'beta', 's1');
     expect(await other.next({ resume: true })).toMatchObject({ claim: { task_id: 'B-001-x' } });
@@ -90,7 +90,7 @@ forEachStore('a claim that its session asks for again', (open) => {
   });
 
   test('comes back in a batch of all or nothing, also when the batch is sent again', async () => {
-    const { harness, alpha } = await opened();
+    const { harness, alpha } = await openWithAgent();
     await alpha.claims('A-001-x');
     const replies = await alpha.claimsBatch(['A-001-x', 'B-001-x'], { resume: true }, 'all_or_nothing');
     expect(replies).toMatchObject([

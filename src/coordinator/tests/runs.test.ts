@@ -27,7 +27,7 @@ const FILES = {
 };
 const MACHINE = { bucket: '', key: SHA, version: SHA };
 
-async function configured(harness: CoordinatorHarness, key = P): Promise<void> {
+async function configureProject(harness: CoordinatorHarness, key = P): Promise<void> {
   unwrap(await harness.coordinator.settings.configure(key, { files: FILES }));
 }
 
@@ -75,7 +75,7 @@ async function requestRun({ coordinator }: CoordinatorHarness, more: object = {}
 forEachStore('a request for a run', (open) => {
   test('is refused in a role that the project does not have, with the closest name', async () => {
     const harness = await open();
-    await configured(harness);
+    await configureProject(harness);
     const body = { ...EDGE, agent_role: 'full_stakk' };
     expect(await harness.coordinator.runs.request(P, body)).toMatchObject({
       reason: 'UNKNOWN_ROLE',
@@ -88,7 +88,7 @@ forEachStore('a request for a run', (open) => {
 
   test('is recorded once per edge: the next one answers with the run under way', async () => {
     const harness = await open();
-    await configured(harness);
+    await configureProject(harness);
     const [first, second] = await Promise.all([requestRun(harness), requestRun(harness)]);
     expect([first.reason, second.reason].sort()).toEqual(['REQUESTED', 'UNDER_WAY']);
     expect(second.run.run_id).toBe(first.run.run_id);
@@ -99,7 +99,7 @@ forEachStore('a request for a run', (open) => {
 
   test('sent again with its request_id answers with its run, also after that has ended', async () => {
     const harness = await open();
-    await configured(harness);
+    await configureProject(harness);
     const { run } = await requestRun(harness, { request_id: 'r1' });
     unwrap(await harness.coordinator.runs.cancel(P, run.run_id, {}));
     const again = await requestRun(harness, { request_id: 'r1' });
@@ -112,7 +112,7 @@ forEachStore('a request for a run', (open) => {
 
   test('is not answered with a run that an agent has recorded under a predicted id', async () => {
     const harness = await open();
-    await configured(harness);
+    await configureProject(harness);
     const { principal } = OPEN_CALLER;
     const predicted = [
       contentEventId(['run', P.tenant_id, P.project_id, principal, 'r1']),
@@ -141,7 +141,7 @@ forEachStore('a request for a run', (open) => {
     expect(await reasonOf({ ...EDGE, retry_of: '0199c1de-0000-7000-8000-000000000001' })).toBe('UNKNOWN_RUN');
     expect(await reasonOf(EDGE)).toBe('NO_CONSTRUCTOR');
     expect(await reasonOf({ ...EDGE, dry_run: true })).toBe('DRY_RUN');
-    await configured(harness);
+    await configureProject(harness);
     const held = { expected_generation: 0, reason: 'wait' };
     unwrap(await harness.coordinator.decisions.operate(P, SUBJECT, 'hold', held));
     expect(await harness.coordinator.runs.request(P, EDGE)).toMatchObject({
@@ -152,7 +152,7 @@ forEachStore('a request for a run', (open) => {
 
   test('can retry only an ended run of the edge that has not converged', async () => {
     const harness = await open();
-    await configured(harness);
+    await configureProject(harness);
     const { run } = await requestRun(harness);
     const retry = async () =>
       unwrap(await harness.coordinator.runs.request(P, { ...EDGE, retry_of: run.run_id }));
@@ -163,7 +163,7 @@ forEachStore('a request for a run', (open) => {
 
   test('cannot be appended as an event, and neither can a cancellation of a claimed run', async () => {
     const harness = await open();
-    await configured(harness);
+    await configureProject(harness);
     const executor = await executorOf(harness);
     const run_id = '0199c1de-0000-7000-8000-000000000001';
     const forged = { event_type: 'run_requested', task_id: SUBJECT, ...executor.handle };
@@ -192,7 +192,7 @@ forEachStore('the end of a run', (open) => {
 
   test('is not CONVERGED before a result of its edge was accepted', async () => {
     const harness = await open();
-    await configured(harness);
+    await configureProject(harness);
     const executor = await executorOf(harness);
     unwrap(await executor.start(run_id));
     const refused = unwrap(await executor.end(run_id, 'CONVERGED'));
@@ -206,7 +206,7 @@ forEachStore('the end of a run', (open) => {
 
   test.each(['ESCALATED', 'FAILED'])('is not %s while a result of its edge is accepted', async (status) => {
     const harness = await open();
-    await configured(harness);
+    await configureProject(harness);
     const executor = await executorOf(harness);
     unwrap(await executor.start(run_id));
     expect(await executor.submit()).toMatchObject({ accepted: true });
@@ -217,7 +217,7 @@ forEachStore('the end of a run', (open) => {
 
   test('is not followed by a wait for a review: that needs the claim', async () => {
     const harness = await open();
-    await configured(harness);
+    await configureProject(harness);
     const executor = await executorOf(harness);
     unwrap(await executor.start(run_id));
     expect(await executor.submit()).toMatchObject({ accepted: true });
@@ -236,7 +236,7 @@ forEachStore('the end of a run', (open) => {
 
   test('is not recorded by an executor after another one has continued the run', async () => {
     const harness = await open();
-    await configured(harness);
+    await configureProject(harness);
     const { coordinator } = harness;
     const first = await executorOf(harness);
     unwrap(await first.start(run_id));
@@ -258,7 +258,7 @@ forEachStore('the end of a run', (open) => {
 forEachStore('a cancelled run', (open) => {
   test('has ended once, its executor has lost the claim, and no later step of it is recorded', async () => {
     const harness = await open();
-    await configured(harness);
+    await configureProject(harness);
     const { run } = await requestRun(harness);
     const executor = await executorOf(harness);
     unwrap(await executor.start(run.run_id));
@@ -280,7 +280,7 @@ forEachStore('a cancelled run', (open) => {
 
   test('repeats its reply for the same request, and is unknown by another id', async () => {
     const harness = await open();
-    await configured(harness);
+    await configureProject(harness);
     const { run } = await requestRun(harness);
     const body = { request_id: 'c1' };
     const first = unwrap(await harness.coordinator.runs.cancel(P, run.run_id, body));
@@ -292,7 +292,7 @@ forEachStore('a cancelled run', (open) => {
 
   test('is refused while another agent has claimed the edge since', async () => {
     const harness = await open();
-    await configured(harness);
+    await configureProject(harness);
     const executor = await executorOf(harness);
     const run_id = '0199c1de-0000-7000-8000-000000000001';
     unwrap(await executor.start(run_id));
@@ -309,7 +309,7 @@ forEachStore('the runs of a project', (open) => {
   // req: ITR-018
   test('are listed newest first, in pages, by feature and status', async () => {
     const harness = await open();
-    await configured(harness);
+    await configureProject(harness);
     const ids: string[] = [];
     for (const feature_id of [FEATURE, 'REQ-F-B']) {
       const { run } = await requestRun(harness, { feature_id });
@@ -355,7 +355,7 @@ forEachStore('the runs of a project', (open) => {
 
   test('report many steps with few signs of life', async () => {
     const harness = await open();
-    await configured(harness);
+    await configureProject(harness);
     const executor = await executorOf(harness);
     const run_id = '0199c1de-0000-7000-8000-000000000001';
     unwrap(await executor.start(run_id));

@@ -9,8 +9,13 @@ forEachStore('sessions', (open) => {
   async function openWithPlan(limits = {}, observer = noopObserver) {
     const harness = await open({ limits, observer });
     await harness.plan(planOf(A, B, C));
-    const active = () => harness.store.countPermits('acme', 'sessions');
-    return { harness, coordinator: harness.coordinator, queries: harness.coordinator.queries, active };
+    const countActiveSessions = () => harness.store.countPermits('acme', 'sessions');
+    return {
+      harness,
+      coordinator: harness.coordinator,
+      queries: harness.coordinator.queries,
+      countActiveSessions,
+    };
   }
 
   test('an unopened session is opened by its first claim, with the user who made the claim', async () => {
@@ -136,21 +141,21 @@ forEachStore('sessions', (open) => {
   });
 
   test('a session is active for session_idle_seconds after its last command', async () => {
-    const { harness, active } = await openWithPlan();
+    const { harness, countActiveSessions } = await openWithPlan();
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     await alpha.claims(A, { lease_duration_seconds: 60 });
-    expect(await active()).toBe(1);
+    expect(await countActiveSessions()).toBe(1);
     harness.advance(899);
-    expect(await active()).toBe(1);
+    expect(await countActiveSessions()).toBe(1);
     harness.advance(1);
-    expect(await active()).toBe(0);
+    expect(await countActiveSessions()).toBe(0);
     await alpha.claims(B);
     harness.advance(600);
     await alpha.submits(B);
     harness.advance(899);
-    expect(await active()).toBe(1);
+    expect(await countActiveSessions()).toBe(1);
     harness.advance(1);
-    expect(await active()).toBe(0);
+    expect(await countActiveSessions()).toBe(0);
   });
 
   test('a session that is active again within a second is written to the store once', async () => {
@@ -159,7 +164,7 @@ forEachStore('sessions', (open) => {
       const ofSessions = permits.filter(({ scope }) => scope === 'sessions');
       written.push(...ofSessions.map(({ until_ms }) => until_ms));
     };
-    const { harness, active } = await openWithPlan({}, { ...noopObserver, committed });
+    const { harness, countActiveSessions } = await openWithPlan({}, { ...noopObserver, committed });
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     const begunMs = await harness.store.now();
     await alpha.claims(A);
@@ -171,27 +176,27 @@ forEachStore('sessions', (open) => {
     await alpha.claims(C);
     expect(written).toEqual([begunMs + 900_000, begunMs + 901_000]);
     harness.advance(899.9);
-    expect(await active()).toBe(1);
+    expect(await countActiveSessions()).toBe(1);
     harness.advance(0.1);
-    expect(await active()).toBe(0);
+    expect(await countActiveSessions()).toBe(0);
   });
 
   test('a session is active while it holds a live claim, also across a restart', async () => {
-    const { harness, active } = await openWithPlan();
+    const { harness, countActiveSessions } = await openWithPlan();
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     await alpha.claims(A, { lease_duration_seconds: 3600 });
     await harness.restart();
     await alpha.claims(B, { lease_duration_seconds: 30 });
     harness.advance(3599);
-    expect(await active()).toBe(1);
+    expect(await countActiveSessions()).toBe(1);
     harness.advance(1);
-    expect(await active()).toBe(0);
+    expect(await countActiveSessions()).toBe(0);
   });
 
   test.each(['partial', 'all_or_nothing'])(
     'the longest lease of a %s batch keeps a session active',
     async (mode) => {
-      const { harness, coordinator, active } = await openWithPlan();
+      const { harness, coordinator, countActiveSessions } = await openWithPlan();
       const claims = [3600, 30].map((lease_duration_seconds, index) => ({
         task_id: [A, B][index],
         agent_id: 'alpha',
@@ -200,49 +205,49 @@ forEachStore('sessions', (open) => {
       }));
       await coordinator.claims.batchClaim(P, { claims, mode });
       harness.advance(3599);
-      expect(await active()).toBe(1);
+      expect(await countActiveSessions()).toBe(1);
       harness.advance(1);
-      expect(await active()).toBe(0);
+      expect(await countActiveSessions()).toBe(0);
     },
   );
 
   test('a session whose task is reassigned becomes idle like any other', async () => {
-    const { harness, coordinator, active } = await openWithPlan({ max_active_sessions: 2 });
+    const { harness, coordinator, countActiveSessions } = await openWithPlan({ max_active_sessions: 2 });
     await coordinator.settings.putPolicy(P, { stale_policy: 'hold', max_hold_seconds: null });
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     await alpha.claims(A);
     const to = { expected_generation: 1, reason: 'gone', agent_id: 'beta', session_id: 's2' };
     expect(await coordinator.decisions.operate(P, A, 'reassign', to)).toMatchObject({ success: true });
-    expect(await active()).toBe(2);
+    expect(await countActiveSessions()).toBe(2);
     harness.advance(900);
-    expect(await active()).toBe(1);
+    expect(await countActiveSessions()).toBe(1);
     expect(await new HarnessAgent(harness, 'gamma', 's3').claims(B)).toMatchObject({ success: true });
   });
 
   test('a session with a claim under an earlier policy becomes idle once the claim has expired', async () => {
-    const { harness, coordinator, active } = await openWithPlan();
+    const { harness, coordinator, countActiveSessions } = await openWithPlan();
     await coordinator.settings.putPolicy(P, { stale_policy: 'hold', max_hold_seconds: null });
     await new HarnessAgent(harness, 'alpha', 's1').claims(A);
     await coordinator.settings.putPolicy(P, { stale_policy: 'takeover' });
     harness.advance(1000);
     await coordinator.sweep();
     harness.advance(900);
-    expect(await active()).toBe(0);
+    expect(await countActiveSessions()).toBe(0);
   });
 
   test('an expiry that the sweeper writes does not keep a session active', async () => {
-    const { harness, coordinator, active } = await openWithPlan();
+    const { harness, coordinator, countActiveSessions } = await openWithPlan();
     await new HarnessAgent(harness, 'alpha', 's1').claims(A, { lease_duration_seconds: 60 });
     harness.advance(600);
     expect(await coordinator.sweep()).toBe(1);
     harness.advance(300);
-    expect(await active()).toBe(0);
+    expect(await countActiveSessions()).toBe(0);
   });
 
   test('closing a session releases its permit at once', async () => {
-    const { harness, coordinator, active } = await openWithPlan();
+    const { harness, coordinator, countActiveSessions } = await openWithPlan();
     await new HarnessAgent(harness, 'alpha', 's1').claims(A);
     await coordinator.sessions.close('acme', 's1');
-    expect(await active()).toBe(0);
+    expect(await countActiveSessions()).toBe(0);
   });
 });

@@ -22,28 +22,28 @@ async function open() {
       ? Object.values(view.plan.tracks).flatMap((tasks) => tasks.map(({ id }) => id))
       : view;
   };
-  const pending = async () => {
+  const pendingProposals = async () => {
     const reply = await coordinator.methodology.reviews(P);
     return 'proposals' in reply ? reply.proposals : reply;
   };
-  return { coordinator, planIds, pending };
+  return { coordinator, planIds, pendingProposals };
 }
 const idOf = (reply: object): string =>
   (reply as { proposal?: { proposal_id: string } }).proposal?.proposal_id ?? '';
 
 test('keeps the tasks of an agent as a proposal, and adds them after a human’s yes', async () => {
-  const { coordinator, planIds, pending } = await open();
+  const { coordinator, planIds, pendingProposals } = await open();
   const proposed = await coordinator.plans.add(P, [TASK], {}, AGENT);
   expect(proposed).toMatchObject({ version: 1, added: 0, proposal: { state: 'pending', comment: null } });
   expect(await planIds()).toEqual(['A-001-first']);
   const proposal_id = idOf(proposed);
-  expect(await pending()).toMatchObject([
+  expect(await pendingProposals()).toMatchObject([
     { proposal_id, tasks: [TASK], proposed_by: 'agent-a', next: `gen review --proposal ${proposal_id}` },
   ]);
   const decided = await coordinator.plans.decideProposal(P, { proposal_id, decision: 'approve' }, HUMAN);
   expect(decided).toMatchObject({ version: 2, added: 1, task_count: 2, proposal: { state: 'approved' } });
   expect(await planIds()).toEqual(['A-001-first', 'A-002-more']);
-  expect(await pending()).toEqual([]);
+  expect(await pendingProposals()).toEqual([]);
   const again = await coordinator.plans.decideProposal(P, { proposal_id, decision: 'reject' }, HUMAN);
   expect(again).toMatchObject({ problem: 'NOT_FOUND', detail: expect.stringContaining('hana has approved') });
 });
@@ -61,20 +61,20 @@ test('gives the answer of a rejected proposal to the agent that proposes the sam
 });
 
 test('refuses faulty tasks at once, and approved ones that no longer fit the plan', async () => {
-  const { coordinator, pending } = await open();
+  const { coordinator, pendingProposals } = await open();
   expect(await coordinator.plans.add(P, [{ id: 'bad', description: 'x' }], {}, AGENT)).toMatchObject({
     problem: 'INVALID_PLAN',
   });
-  expect(await pending()).toEqual([]);
+  expect(await pendingProposals()).toEqual([]);
   const proposal_id = idOf(await coordinator.plans.add(P, [TASK], {}, AGENT));
   await coordinator.plans.add(P, [{ ...TASK, id: 'A-002-other' }], {}, HUMAN);
   const decided = await coordinator.plans.decideProposal(P, { proposal_id, decision: 'approve' }, HUMAN);
   expect(decided).toMatchObject({ problem: 'INVALID_PLAN' });
-  expect(await pending()).toMatchObject([{ proposal_id }]);
+  expect(await pendingProposals()).toMatchObject([{ proposal_id }]);
 });
 
 test('bounds a proposal and the number of pending ones', async () => {
-  const { coordinator, pending } = await open();
+  const { coordinator, pendingProposals } = await open();
   const long = { ...TASK, instructions: 'x'.repeat(30_000) };
   const three = [1, 2, 3].map((n) => ({ ...long, id: `B-00${n}-long` }));
   expect(await coordinator.plans.add(P, three, {}, AGENT)).toMatchObject({ problem: 'INVALID_REQUEST' });
@@ -82,7 +82,7 @@ test('bounds a proposal and the number of pending ones', async () => {
     coordinator.plans.add(P, [{ id: `B-${String(n).padStart(3, '0')}-x`, description: 'x' }], {}, AGENT);
   for (let n = 1; n <= 100; n += 1) expect(idOf(await propose(n))).not.toBe('');
   expect(await propose(101)).toMatchObject({ problem: 'INVALID_REQUEST' });
-  expect(await pending()).toHaveLength(100);
+  expect(await pendingProposals()).toHaveLength(100);
 });
 
 test('adds the tasks of an agent at once if the policy allows it', async () => {

@@ -6,7 +6,7 @@ import type { Limits } from '../../core/claims/policy.js';
 const [A, B] = ['A-001-core', 'B-001-data'] as const;
 
 describe('two coordinators over one store', () => {
-  const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
+  const agentFields = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
 
   /** The second coordinator has read the plan, and nothing that the first commits afterwards. */
   async function openTwoCoordinators(plan: unknown, limits: Partial<Limits> = {}) {
@@ -20,14 +20,14 @@ describe('two coordinators over one store', () => {
   // req: PRJ-008
   test('grant a task once, whichever of them receives the claim', async () => {
     const { first, second } = await openTwoCoordinators(planOf(A));
-    expect(await first.claims.claimTask(P, { task_id: A, ...by('alpha') })).toMatchObject({
+    expect(await first.claims.claimTask(P, { task_id: A, ...agentFields('alpha') })).toMatchObject({
       reason: 'GRANTED',
     });
-    expect(await second.claims.claimTask(P, { task_id: A, ...by('beta') })).toMatchObject({
+    expect(await second.claims.claimTask(P, { task_id: A, ...agentFields('beta') })).toMatchObject({
       reason: 'DENIED_ACTIVE_CLAIM',
       current_holder: 'alpha',
     });
-    expect(await second.claims.next(P, by('beta'))).toMatchObject({
+    expect(await second.claims.next(P, agentFields('beta'))).toMatchObject({
       reason: 'NOTHING_READY',
       waiting_for: [A],
     });
@@ -35,10 +35,10 @@ describe('two coordinators over one store', () => {
 
   test('give a forgotten claim back at once, whichever of them granted it', async () => {
     const { first, second } = await openTwoCoordinators(planOf(A, B));
-    await second.claims.claimTask(P, { task_id: 'Z-001-none', ...by('alpha') });
-    const granted = await first.claims.next(P, { ...by('alpha'), track: 'B' });
+    await second.claims.claimTask(P, { task_id: 'Z-001-none', ...agentFields('alpha') });
+    const granted = await first.claims.next(P, { ...agentFields('alpha'), track: 'B' });
     expect(granted).toMatchObject({ claim: { task_id: B } });
-    expect(await second.claims.next(P, { ...by('alpha'), resume: true })).toMatchObject({
+    expect(await second.claims.next(P, { ...agentFields('alpha'), resume: true })).toMatchObject({
       resumed: true,
       claim: { task_id: B, generation: 1 },
     });
@@ -47,9 +47,9 @@ describe('two coordinators over one store', () => {
   test('see dependencies that were completed or reset through the other', async () => {
     const { first, second } = await openTwoCoordinators(planOf(A, { id: B, depends_on: [A] }));
     const handle = { task_id: A, session_id: 's-alpha', generation: 1 };
-    await first.claims.claimTask(P, { task_id: A, ...by('alpha') });
+    await first.claims.claimTask(P, { task_id: A, ...agentFields('alpha') });
     await first.holder.submitResult(P, { ...handle, result_data: 1 });
-    const claim = { task_id: B, ...by('beta') };
+    const claim = { task_id: B, ...agentFields('beta') };
     expect(await second.claims.claimTask(P, claim)).toMatchObject({ reason: 'GRANTED' });
     await second.holder.releaseClaim(P, { task_id: B, session_id: 's-beta', expected_generation: 1 });
     await first.decisions.operate(P, A, 'reset', { expected_generation: 1, reason: 'again' });
@@ -62,9 +62,9 @@ describe('two coordinators over one store', () => {
   test('enforce the limit of agents per track, and offer work from other tracks', async () => {
     const { first, second } = await openTwoCoordinators(planOf(A, 'A-002-more', 'A-003-more', B));
     await first.settings.putPolicy(P, { max_agents_per_track: 1 });
-    await second.claims.claimTask(P, { task_id: 'Z-001-none', ...by('beta') });
-    await first.claims.claimTask(P, { task_id: 'A-003-more', ...by('alpha') });
-    expect(await second.claims.next(P, by('beta'))).toMatchObject({
+    await second.claims.claimTask(P, { task_id: 'Z-001-none', ...agentFields('beta') });
+    await first.claims.claimTask(P, { task_id: 'A-003-more', ...agentFields('alpha') });
+    expect(await second.claims.next(P, agentFields('beta'))).toMatchObject({
       reason: 'GRANTED',
       claim: { task_id: B },
     });
@@ -73,11 +73,11 @@ describe('two coordinators over one store', () => {
   test('count a session that one of them released and the other granted work again', async () => {
     const { harness, first, second } = await openTwoCoordinators(planOf(A, B), { max_active_sessions: 1 });
     await first.settings.putPolicy(P, { stale_policy: { task: 'hold' } });
-    await first.claims.claimTask(P, { task_id: A, ...by('alpha') });
+    await first.claims.claimTask(P, { task_id: A, ...agentFields('alpha') });
     await second.holder.releaseClaim(P, { task_id: A, session_id: 's-alpha', expected_generation: 1 });
-    await first.claims.claimTask(P, { task_id: A, ...by('alpha') });
+    await first.claims.claimTask(P, { task_id: A, ...agentFields('alpha') });
     harness.advance(1000);
-    const other = { task_id: B, ...by('beta') };
+    const other = { task_id: B, ...agentFields('beta') };
     expect(await first.claims.claimTask(P, other)).toMatchObject({ limit: 'max_active_sessions' });
     const end = { expected_generation: 2, reason: 'the agent is gone' };
     expect(await second.decisions.operate(P, A, 'force_release', end)).toMatchObject({ reason: 'FORCED' });
@@ -93,8 +93,8 @@ describe('two coordinators over one store', () => {
     await second.plans.get(P);
     const [x, y] = ['REQ-F-A#design_code', 'REQ-F-B#design_code'];
     const replies = await Promise.all([
-      harness.coordinator.claims.claimTask(P, { task_id: x, ...by('alpha') }),
-      second.claims.claimTask(P, { task_id: y, ...by('beta') }),
+      harness.coordinator.claims.claimTask(P, { task_id: x, ...agentFields('alpha') }),
+      second.claims.claimTask(P, { task_id: y, ...agentFields('beta') }),
     ]);
     expect(replies.map((reply) => 'reason' in reply && reply.reason).sort()).toEqual([
       'DENIED_PARALLEL',
@@ -107,14 +107,14 @@ describe('two coordinators over one store', () => {
   test('apply a configuration that was written through one of them', async () => {
     const { first, second } = await openTwoCoordinators(planOf(A));
     await first.settings.configure(P, { files: FILES });
-    const claim = (task_id: string) => second.claims.claimTask(P, { task_id, ...by('beta') });
+    const claim = (task_id: string) => second.claims.claimTask(P, { task_id, ...agentFields('beta') });
     expect(await claim('REQ-F-X#design_code')).toMatchObject({ reason: 'UNKNOWN_TASK' });
     expect(await claim('REQ-F-A#design_code')).toMatchObject({ reason: 'GRANTED' });
   });
 
   test('recognize each other’s requests, and accept each other’s handles', async () => {
     const { first, second } = await openTwoCoordinators(planOf(A));
-    const body = { task_id: A, ...by('alpha'), request_id: 'r1' };
+    const body = { task_id: A, ...agentFields('alpha'), request_id: 'r1' };
     const granted = await first.claims.claimTask(P, body);
     expect(await second.claims.claimTask(P, body)).toEqual(granted);
     const claim_id = 'claim' in granted ? granted.claim?.id : undefined;

@@ -80,10 +80,10 @@ forEachStore('a command in a project that does not exist', (open) => {
 
   test('is accepted once a plan, a configuration or an import has made it', async () => {
     const { coordinator } = await open();
-    const named = (project_id: string) => ({ ...P, project_id });
-    unwrap(await coordinator.plans.put(named('planned'), planOf('A-001-x')));
-    unwrap(await coordinator.plans.put(named('empty'), { tracks: {} }));
-    unwrap(await coordinator.settings.configure(named('configured'), { files: {} }));
+    const projectNamed = (project_id: string) => ({ ...P, project_id });
+    unwrap(await coordinator.plans.put(projectNamed('planned'), planOf('A-001-x')));
+    unwrap(await coordinator.plans.put(projectNamed('empty'), { tracks: {} }));
+    unwrap(await coordinator.settings.configure(projectNamed('configured'), { files: {} }));
     const event = {
       event_type: 'note_from_elsewhere',
       timestamp: '2026-01-01T00:00:00.000Z',
@@ -91,12 +91,14 @@ forEachStore('a command in a project that does not exist', (open) => {
       payload: { imported: { file: 'old.jsonl', line: 1 } },
     };
     unwrap(
-      await coordinator.imports.importEvents(named('imported'), {
+      await coordinator.imports.importEvents(projectNamed('imported'), {
         events: [{ ...event, event_id: IMPORTED }],
       }),
     );
     for (const name of ['planned', 'empty', 'configured', 'imported'])
-      expect(await coordinator.queries.status(named(name))).toMatchObject({ position: expect.any(Number) });
+      expect(await coordinator.queries.status(projectNamed(name))).toMatchObject({
+        position: expect.any(Number),
+      });
   });
 
   test('is accepted in the home project of the store before its first event', async () => {

@@ -98,30 +98,34 @@ forEachStore('the views', (open) => {
     const { harness, alpha, beta } = await openWithPlan();
     const { queries } = harness.coordinator;
     const EDGE = 'REQ-F-1#design_code';
-    const expired = async (query: ExpiredClaimsQuery = {}) => unwrap(await queries.expiredClaims(P, query));
+    const listExpired = async (query: ExpiredClaimsQuery = {}) =>
+      unwrap(await queries.expiredClaims(P, query));
     const idsOf = ({ claims }: { claims: readonly TaskClaim[] }) => claims.map(({ task_id }) => task_id);
     const { claim } = await alpha.claims(A, { lease_duration_seconds: 60 });
     await alpha.claims(EDGE, { lease_duration_seconds: 60 });
     harness.advance(60);
     const end = claim?.expires_at ?? '';
-    expect(await expired()).toMatchObject({ claims: [], next: null });
+    expect(await listExpired()).toMatchObject({ claims: [], next: null });
     harness.advance(1);
     // The lease of an edge has ended too, though no agent may take it over.
-    expect(idsOf(await expired())).toEqual([A, EDGE]);
-    expect((await expired()).claims).toMatchObject([{ state: 'EXPIRED' }, { state: 'ACTIVE' }]);
-    expect(idsOf(await expired({ before: end }))).toEqual([]);
-    const first = await expired({ limit: 1 });
+    expect(idsOf(await listExpired())).toEqual([A, EDGE]);
+    expect((await listExpired()).claims).toMatchObject([{ state: 'EXPIRED' }, { state: 'ACTIVE' }]);
+    expect(idsOf(await listExpired({ before: end }))).toEqual([]);
+    const first = await listExpired({ limit: 1 });
     expect([idsOf(first), first.next]).toEqual([[A], A]);
-    expect(await expired({ limit: 1, after: A })).toMatchObject({ claims: [{ task_id: EDGE }], next: null });
+    expect(await listExpired({ limit: 1, after: A })).toMatchObject({
+      claims: [{ task_id: EDGE }],
+      next: null,
+    });
     await harness.coordinator.sweep();
-    expect(idsOf(await expired())).toEqual([A, EDGE]);
+    expect(idsOf(await listExpired())).toEqual([A, EDGE]);
     const at = await harness.position();
     await beta.claims(A);
-    expect(idsOf(await expired())).toEqual([EDGE]);
+    expect(idsOf(await listExpired())).toEqual([EDGE]);
     await beta.releases(A);
     harness.advance(3600);
-    expect(idsOf(await expired())).toEqual([EDGE]);
-    expect(idsOf(await expired({ at }))).toEqual([A, EDGE]);
+    expect(idsOf(await listExpired())).toEqual([EDGE]);
+    expect(idsOf(await listExpired({ at }))).toEqual([A, EDGE]);
   });
 
   test('are the same after a restart', async () => {

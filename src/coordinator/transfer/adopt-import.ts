@@ -32,7 +32,7 @@ export function skipReason(view: DecisionView, subject: string): Omit<SkippedImp
   return { reason: 'GENERATION_MISMATCH', next };
 }
 
-/** Somebody has stopped work on this edge, so it is not completed along with others. */
+/** An operator has stopped work on this edge, so it is not completed together with others. */
 const heldReason = (subject: string, reason: string): Omit<SkippedImport, 'task_id'> => ({
   reason: 'DENIED_HELD',
   next: `${subject} is on hold: ${reason}. Lift the hold, then trust imports again: ${genCommand('task', 'unhold', subject, '--reason', 'TEXT')}`,
@@ -54,7 +54,7 @@ export function adoptImportOperation(
   const by = actorOf(caller);
   return operationOf<TrustedImport | SkippedImport>(
     'trust_imports',
-    // The heads tell what a request has trusted, so it need not be remembered.
+    // The heads show which edges a request has trusted, so the request itself is not stored.
     null,
     (transaction) => {
       const { view } = transaction;

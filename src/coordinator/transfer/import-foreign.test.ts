@@ -42,16 +42,21 @@ async function* bytesOf(text: string | Uint8Array, piece = 1000): AsyncGenerator
   for (let at = 0; at < bytes.length; at += piece) yield bytes.subarray(at, at + piece);
 }
 
-const flat = (fields: object) => JSON.stringify({ timestamp: '2025-12-01T10:00:00+11:00', ...fields });
+const flatLine = (fields: object) => JSON.stringify({ timestamp: '2025-12-01T10:00:00+11:00', ...fields });
 const OLD = [
-  flat({ event_type: 'project_initialized', project: 'shop' }),
-  flat({ event_type: 'edge_started', project: 'shop-of-old', feature: 'REQ-F-1', edge: 'design→code' }),
+  flatLine({ event_type: 'project_initialized', project: 'shop' }),
+  flatLine({ event_type: 'edge_started', project: 'shop-of-old', feature: 'REQ-F-1', edge: 'design→code' }),
   '',
-  flat({ event_type: 'edge_started', project: 'shop-of-old', feature: 'REQ-F-1', edge: 'closure' }),
-  flat({ event_type: 'edge_converged', feature: 'REQ-F-1', edge: 'design->code', note: 'n'.repeat(14_000) }),
+  flatLine({ event_type: 'edge_started', project: 'shop-of-old', feature: 'REQ-F-1', edge: 'closure' }),
+  flatLine({
+    event_type: 'edge_converged',
+    feature: 'REQ-F-1',
+    edge: 'design->code',
+    note: 'n'.repeat(14_000),
+  }),
   'this is no line of a log',
-  flat({ event_type: 'brand_new', feature: 'REQ-F-1', blob_sha256: '../../etc' }),
-  flat({ event_type: 'edge_started', project: 'shop-of-old', feature: 'REQ-F-1', edge: 'design→code' }),
+  flatLine({ event_type: 'brand_new', feature: 'REQ-F-1', blob_sha256: '../../etc' }),
+  flatLine({ event_type: 'edge_started', project: 'shop-of-old', feature: 'REQ-F-1', edge: 'design→code' }),
 ].join('\r\n');
 
 describe.each(STORES)('an imported foreign log (%s store)', (name) => {
@@ -96,7 +101,7 @@ describe.each(STORES)('an imported foreign log (%s store)', (name) => {
     });
     expect(again).toMatchObject({ read: 7, written: 0, already_there: 7 });
     expect(await harness.events()).toEqual(before);
-    const longer = `${OLD}\n${flat({ event_type: 'edge_started', project: 'shop-of-old', feature: 'REQ-F-1', edge: 'design→code' })}`;
+    const longer = `${OLD}\n${flatLine({ event_type: 'edge_started', project: 'shop-of-old', feature: 'REQ-F-1', edge: 'design→code' })}`;
     expect(await importForeign(bytesOf(longer), intoStore(harness), importOptions)).toMatchObject({
       written: 1,
     });
@@ -114,7 +119,7 @@ describe.each(STORES)('an imported foreign log (%s store)', (name) => {
 
   test('moves with its project, including its blobs', async () => {
     const harness = await CoordinatorHarness.open(name);
-    const long = flat({ event_type: 'x', note: 'n'.repeat(10_000_000) });
+    const long = flatLine({ event_type: 'x', note: 'n'.repeat(10_000_000) });
     const report = await importForeign(bytesOf(`${OLD}\n${long}`, 65_536), intoStore(harness), importOptions);
     expect(report.unplaced.at(-1)).toEqual({ line: 9, why: 'it is longer than 65536 bytes' });
     const target = await CoordinatorHarness.open(name);
@@ -155,9 +160,9 @@ test('bytes that are not text, and lines over the limit, are kept as far as poss
 test('more than one transaction is refused, or in parts continues where it stopped', async () => {
   const harness = await CoordinatorHarness.open('memory');
   const LINES = TRANSACTION_SIZE_MAX.events + 1000;
-  const text = Array.from({ length: LINES }, (_, index) => flat({ event_type: 'x', at: index % 300 })).join(
-    '\n',
-  );
+  const text = Array.from({ length: LINES }, (_, index) =>
+    flatLine({ event_type: 'x', at: index % 300 }),
+  ).join('\n');
   const target = intoStore(harness);
   let parts = 0;
   const failing: ForeignTarget = {
@@ -220,13 +225,13 @@ describe('the report of an import', () => {
 
   test('does not call review_approved, intent_resolved and other types that are folded unknown', async () => {
     const types = ['review_approved', 'intent_resolved', 'convergence_achieved', 'feature_spawned'];
-    const report = await reportOf(types.map((event_type) => flat({ event_type })));
+    const report = await reportOf(types.map((event_type) => flatLine({ event_type })));
     expect(report).toMatchObject({ read: 4, unknown_types: {} });
   });
 
   test('says how many lines each list leaves out', async () => {
     const lines = Array.from({ length: 103 }, (_, at) => [
-      flat({ event_type: `type_${at}`, edge: `edge_${at}`, project: `project-${at}` }),
+      flatLine({ event_type: `type_${at}`, edge: `edge_${at}`, project: `project-${at}` }),
       `not json ${at}`,
     ]).flat();
     const report = await reportOf(lines);
@@ -236,7 +241,9 @@ describe('the report of an import', () => {
 
   test('names a line that only the coordinator may write, and the lines after it are imported', async () => {
     const harness = await CoordinatorHarness.open('memory');
-    const lines = [flat({ event_type: 'PLAN_CHANGED' }), flat({ event_type: 'edge_started' })].join('\n');
+    const lines = [flatLine({ event_type: 'PLAN_CHANGED' }), flatLine({ event_type: 'edge_started' })].join(
+      '\n',
+    );
     const report = await importForeign(bytesOf(lines), intoStore(harness), importOptions);
     expect(report).toMatchObject({ read: 2, written: 2, unplaced: [{ line: 1 }] });
     expect((await harness.events()).map(({ event_type }) => event_type)).toEqual([

@@ -100,13 +100,13 @@ function addToReport(
   }
   const { event_type, edge, payload } = event;
   if (event_type !== FOREIGN_LINE && !isKnownEventType(event_type))
-    increment(report, 'unknown_types', event_type);
-  if (edge !== undefined && edges !== null && !edges.has(edge)) increment(report, 'edges_unknown', edge);
+    incrementCount(report, 'unknown_types', event_type);
+  if (edge !== undefined && edges !== null && !edges.has(edge)) incrementCount(report, 'edges_unknown', edge);
   const { project } = payload.imported as { project?: string };
-  if (project !== undefined) increment(report, 'projects_seen', project);
+  if (project !== undefined) incrementCount(report, 'projects_seen', project);
 }
 
-function increment(report: ForeignReport, list: Exclude<ReportList, 'unplaced'>, name: string): void {
+function incrementCount(report: ForeignReport, list: Exclude<ReportList, 'unplaced'>, name: string): void {
   const counts = report[list];
   if (Object.hasOwn(counts, name)) counts[name] = (counts[name] ?? 0) + 1;
   else if (Object.keys(counts).length < REPORTED_MAX) counts[name] = 1;

@@ -94,7 +94,7 @@ async function importLine(
   line: ArchiveLine,
   lineNumber: number,
 ) {
-  if ('event' in line) return projectImport.event(line.event);
+  if ('event' in line) return projectImport.addEvent(line.event);
   if (!('blob_sha256' in line)) {
     return brokenArchive(`Line ${lineNumber} (empty lines not counted) is neither an event nor a blob.`);
   }
@@ -131,7 +131,7 @@ class ProjectImport {
     this.existingPosition = (await this.store.project(this.header))?.position ?? 0;
   }
 
-  async event(event: EventEnvelope): Promise<ImportRefusal | null> {
+  async addEvent(event: EventEnvelope): Promise<ImportRefusal | null> {
     const fault = this.faultOf(event);
     if (fault !== null) return brokenArchive(fault);
     this.position = event.position;

@@ -25,22 +25,22 @@ async function exportedSampleProject(
   const { coordinator } = harness;
   await harness.plan(planOf(A, B, C));
   unwrap(await coordinator.settings.putPolicy(P, { max_agents_per_track: 2 }));
-  const by = (agent: string) => ({ agent_id: agent, session_id: `s-${agent}` });
+  const agentFields = (agent: string) => ({ agent_id: agent, session_id: `s-${agent}` });
   for (const [task_id, agent] of [
     [A, 'alpha'],
     [B, 'beta'],
   ] as const) {
-    unwrap(await coordinator.claims.claimTask(P, { task_id, ...by(agent) }));
+    unwrap(await coordinator.claims.claimTask(P, { task_id, ...agentFields(agent) }));
   }
-  unwrap(await coordinator.claims.claimTask(P, { task_id: A, ...by('gamma') }));
-  unwrap(await coordinator.holder.submitResult(P, submission(A, 'alpha', LARGE)));
-  unwrap(await coordinator.claims.claimTask(P, { task_id: C, ...by('alpha') }));
+  unwrap(await coordinator.claims.claimTask(P, { task_id: A, ...agentFields('gamma') }));
+  unwrap(await coordinator.holder.submitResult(P, submissionOf(A, 'alpha', LARGE)));
+  unwrap(await coordinator.claims.claimTask(P, { task_id: C, ...agentFields('alpha') }));
   const lines: ArchiveLine[] = [];
   for await (const line of exportProject(harness.store, harness.blobs, P)) lines.push(line);
   return { harness, lines };
 }
 
-const submission = (task_id: string, agent: string, result_data: unknown) => ({
+const submissionOf = (task_id: string, agent: string, result_data: unknown) => ({
   task_id,
   session_id: `s-${agent}`,
   generation: 1,
@@ -88,7 +88,7 @@ describe('a moved project', () => {
     const { lines } = await exportedSampleProject('memory');
     const target = await CoordinatorHarness.open('memory');
     await importProject(target.store, target.blobs, linesOf(lines));
-    expect(await target.coordinator.holder.submitResult(P, submission(B, 'beta', 1))).toMatchObject({
+    expect(await target.coordinator.holder.submitResult(P, submissionOf(B, 'beta', 1))).toMatchObject({
       accepted: true,
       current_generation: 1,
     });

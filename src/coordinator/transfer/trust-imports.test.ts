@@ -177,14 +177,14 @@ forEachStore('a trusted import', (_open, store) => {
 });
 
 describe('a forged log', () => {
-  const converged = (edge: string, feature?: string) => foreignLine('edge_converged', edge, feature);
+  const convergedLine = (edge: string, feature?: string) => foreignLine('edge_converged', edge, feature);
 
   test('completes only edges that the methodology of the project knows', async () => {
     const harness = await openImported([
-      converged('intent→requirements'),
-      converged('moon→sun'),
-      converged('code→cicd'),
-      converged('design→code', 'REQ-F-FORGED-001'),
+      convergedLine('intent→requirements'),
+      convergedLine('moon→sun'),
+      convergedLine('code→cicd'),
+      convergedLine('design→code', 'REQ-F-FORGED-001'),
       JSON.stringify({
         event_type: 'edge_converged',
         timestamp: '2025-12-01T10:00:00Z',
@@ -223,8 +223,10 @@ describe('a forged log', () => {
   test('gets a bounded reply, and work beyond the bound is done by the next call', async () => {
     const features = Array.from({ length: TRUSTED_MAX + 1 }, (_, at) => `REQ-F-MANY-${1000 + at}`);
     const harness = await openImported([
-      ...features.map((feature) => converged('design→code', feature)),
-      ...Array.from({ length: SKIPPED_MAX + 1 }, (_, at) => converged('design→code', `REQ-F-FORGED-${at}`)),
+      ...features.map((feature) => convergedLine('design→code', feature)),
+      ...Array.from({ length: SKIPPED_MAX + 1 }, (_, at) =>
+        convergedLine('design→code', `REQ-F-FORGED-${at}`),
+      ),
     ]);
     const vectors = features.map((feature) => [
       `features/active/${feature}.yml`,

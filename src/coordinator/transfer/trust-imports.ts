@@ -28,7 +28,7 @@ export const SKIPPED_MAX = 100;
 /** Maximum number of events read at the same time. */
 const PARALLEL_READS_MAX = 25;
 
-/** What one call works with: the edges to trust, and what it reports of the others. */
+/** The selection of one call: the edges to trust, and its report about the others. */
 interface Selection {
   readonly chosen: ImportedConvergence[];
   readonly skipped: SkippedImport[];
@@ -48,7 +48,7 @@ export async function trustImports(
 ): AsyncReply<TrustResult> {
   const earlier = trustedByRequest(project, body, caller);
   const chosenMax = TRUSTED_MAX - earlier.length;
-  const selection = await runInSlices(select(project, state, chosenMax), project.environment);
+  const selection = await runInSlices(selectConvergences(project, state, chosenMax), project.environment);
   const { chosen, skipped, hasMore: more } = selection;
   if (body.dry_run === true) {
     const generationOf = adoptedGeneration(project.view());
@@ -82,7 +82,11 @@ function trustedByRequest(
   return found;
 }
 
-function* select(project: Project, state: MethodologyState, chosenMax: number): StepGenerator<Selection> {
+function* selectConvergences(
+  project: Project,
+  state: MethodologyState,
+  chosenMax: number,
+): StepGenerator<Selection> {
   const selection: Selection = { chosen: [], skipped: [], skipped_count: 0, hasMore: false };
   for (const convergence of importedConvergences(state)) {
     const skip = skipReason(project.view(), convergence.subject);

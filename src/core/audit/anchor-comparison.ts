@@ -15,7 +15,7 @@ export type AnchorCode =
   | 'DIFFERS'
   /** The log is of an earlier incarnation than the anchor: it went back in time. */
   | 'LOWER_INCARNATION'
-  /** The root agrees, but the log does not know the key that signed the anchor. */
+  /** The root agrees, but the key that signed the anchor is not enrolled in the log. */
   | 'UNKNOWN_KEY'
   | 'AGREES';
 
@@ -26,7 +26,7 @@ export interface AnchorResult {
   readonly detail: string;
 }
 
-/** What is known of the log at its end. */
+/** The state of the log after its last event. */
 export interface AuditedEnd {
   readonly size: number;
   readonly incarnation: number;
@@ -60,7 +60,7 @@ export class AnchorComparison {
     this.pending.sort((one, other) => one.anchor.position - other.anchor.position);
   }
 
-  valid(): Anchor[] {
+  validAnchors(): Anchor[] {
     return this.pending.map(({ anchor }) => anchor);
   }
 
@@ -77,7 +77,10 @@ export class AnchorComparison {
   }
 
   /** The last anchor that agrees before the first that differs, and that one. */
-  bounds(losses: readonly RecordedLoss[]): { readonly agreesAt: number; readonly differsAt: number | null } {
+  agreementBounds(losses: readonly RecordedLoss[]): {
+    readonly agreesAt: number;
+    readonly differsAt: number | null;
+  } {
     let agreesAt = 0;
     for (const { anchor, agrees } of this.pending) {
       if (isOfLostHistory(losses, anchor)) continue;
@@ -87,12 +90,12 @@ export class AnchorComparison {
     return { agreesAt, differsAt: null };
   }
 
-  results(log: AuditedEnd): AnchorResult[] {
-    return [...this.invalid, ...this.pending.map((entry) => resultOf(entry, log))];
+  anchorResults(log: AuditedEnd): AnchorResult[] {
+    return [...this.invalid, ...this.pending.map((entry) => anchorResult(entry, log))];
   }
 }
 
-function resultOf({ anchor, agrees }: PendingAnchor, log: AuditedEnd): AnchorResult {
+function anchorResult({ anchor, agrees }: PendingAnchor, log: AuditedEnd): AnchorResult {
   const { position, incarnation, key_id } = anchor;
   const loss = log.losses.find((candidate) => isOfLostHistory([candidate], anchor));
   if (loss !== undefined) {

@@ -44,7 +44,7 @@ interface EnrolledKey {
   state: (typeof AUDIT_KEY_STATES)[number];
 }
 
-/** A key of a project, and whether what it signs now counts. */
+/** A key of a project, and whether its new signatures are valid. */
 export interface ProjectAuditKey extends Readonly<EnrolledKey> {
   readonly key_id: string;
 }
@@ -92,7 +92,7 @@ export class AuditKeys {
     return this.keys.size > 0 && [...this.keys.values()].every(({ state }) => state !== 'active');
   }
 
-  /** Also of a key that has ended: what it signed before counts. */
+  /** Also returns a key that has ended, because the signatures it made before stay valid. */
   publicKeyOf(keyId: string): string | null {
     return this.keys.get(keyId)?.public_key ?? null;
   }

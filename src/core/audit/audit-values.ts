@@ -23,7 +23,7 @@ export const bytes64 = z.string().regex(/^[A-Za-z0-9_-]{85}[AQgw]$/, {
 export const auditKeyId = z.string().regex(/^[0-9a-f]{16}$/, {
   error: 'expected the id of an audit key: 16 lowercase hex digits',
 });
-/** Also the projects of our own (`_tenant`, `_genesis`), which no user can name. */
+/** Includes the internal projects `_tenant` and `_genesis`, whose names users cannot choose. */
 export const idInStatement = z.string().regex(/^[A-Za-z0-9_][A-Za-z0-9._~@+-]{0,127}$/, {
   error: 'expected an id without white space',
 });

@@ -7,7 +7,7 @@ const log = new AuditedLog().fill(300);
 
 it('signs the text of decision 17', () => {
   const { project_id, tenant_id } = log.project;
-  const checkpoint = log.checkpoint(300);
+  const checkpoint = log.buildCheckpoint(300);
   const { root, time, key_id } = checkpoint;
   const text = checkpointText(log.project, checkpoint);
   expect(text.split('\n')).toEqual([
@@ -24,7 +24,7 @@ it('signs the text of decision 17', () => {
 });
 
 it('the schema accepts a checkpoint and refuses unknown fields', () => {
-  const checkpoint = log.checkpoint(300);
+  const checkpoint = log.buildCheckpoint(300);
   expect(checkpointPayload.parse(checkpoint)).toEqual(checkpoint);
   for (const change of [
     { position: 0 },
@@ -45,7 +45,7 @@ it('the schema accepts a checkpoint and refuses unknown fields', () => {
 });
 
 it('an anchor is written as the same single line, whatever the order of its fields', () => {
-  const anchor = log.anchor(7);
+  const anchor = log.buildAnchor(7);
   const text = anchorText(anchor);
   expect(text).not.toContain('\n');
   expect(anchorSchema.parse(JSON.parse(text))).toEqual(anchor);

@@ -3,7 +3,7 @@ import { name, nonNegativeInteger, sentence } from '../events/fields.js';
 import type { RecordHead } from '../record.js';
 import { recordSignature } from './signed-record.js';
 
-/** Added to what is known to be lost: uncounted events after the last anchor. */
+/** Added to the number of events known to be lost, for events after the last anchor. */
 const UNANCHORED_EVENTS = 1_000_000;
 
 /** The payload of `HISTORY_LOST`: an operator continues a log that is behind its anchors, or differs from them. */
@@ -40,8 +40,8 @@ export const generationFloor = (record: RecordHead | null | undefined): number =
   (record?.value as Partial<LossOfHistory['record']> | undefined)?.generation_floor ?? 0;
 
 /**
- * Generations that cannot have been granted in what was lost are above this: an event raises one by at most one. An
- * earlier loss, whose floor is lost as well, was at an earlier second.
+ * Generations above this number cannot have been granted in the lost history, because an event raises a generation by
+ * at most one. An earlier loss, whose floor is lost as well, was at an earlier second.
  */
 export const floorAfterLoss = (highestGeneration: number, lostEvents: number, nowMs: number): number =>
   Math.max(highestGeneration + lostEvents + UNANCHORED_EVENTS, Math.ceil(nowMs / 1000));

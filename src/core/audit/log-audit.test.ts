@@ -11,19 +11,22 @@ import { newSigner, numberedLeaves, testSha256, verifyEd25519 } from './testing/
 
 const PROJECT = { tenant_id: 'acme', project_id: 'shop' };
 
-function audit(events: readonly EventEnvelope[], options: Partial<LogAuditOptions> = {}): LogAuditReport {
+function auditEvents(
+  events: readonly EventEnvelope[],
+  options: Partial<LogAuditOptions> = {},
+): LogAuditReport {
   const run = new LogAudit({ hash: testSha256, verify: verifyEd25519, project: PROJECT, ...options });
   for (const event of events) run.visit(event, testPayloadDigest(event.payload));
   return run.result();
 }
-const codes = ({ faults }: LogAuditReport): [number, string][] =>
+const faultCodes = ({ faults }: LogAuditReport): [number, string][] =>
   faults.map(({ position, code }) => [position, code]);
 const anchorCodes = ({ anchors }: LogAuditReport): string[] => anchors.map(({ code }) => code);
 
 /** A checkpoint after every 100 events, up to 1000. */
 function newLog(signer = newSigner()): AuditedLog {
   const log = new AuditedLog(PROJECT, signer);
-  log.enrol();
+  log.enrolKey();
   while (log.size < 1000) {
     log.fill(log.size + 99 - (log.size % 100));
     log.appendCheckpoint();
@@ -34,7 +37,7 @@ const withEvent = (events: readonly EventEnvelope[], position: number): EventEnv
   events.with(position - 1, { ...events[position - 1]!, payload: { text: 'rewritten' } });
 
 /** The same log with other content from this position on, and all checkpoints signed again. */
-function rewritten(log: AuditedLog, position: number): AuditedLog {
+function rewrittenFrom(log: AuditedLog, position: number): AuditedLog {
   const copy = new AuditedLog(PROJECT, log.signer);
   for (const event of log.events) {
     if (event.event_type === 'AUDIT_CHECKPOINT') copy.appendCheckpoint();
@@ -47,7 +50,7 @@ describe('the audit of a log', () => {
   const log = newLog();
 
   it('finds nothing in a log that is as it was signed', () => {
-    const report = audit(log.events);
+    const report = auditEvents(log.events);
     expect(report).toMatchObject({
       size: 1000,
       checkpoints: 10,
@@ -56,25 +59,25 @@ describe('the audit of a log', () => {
       fault_count: 0,
     });
     expect(report.differs_between).toBe(null);
-    expect(report.root).toBe(log.anchor(1000).root);
+    expect(report.root).toBe(log.buildAnchor(1000).root);
   });
 
   it('finds an edit, between the checkpoints around it', () => {
-    const report = audit(withEvent(log.events, 450));
-    expect(codes(report)).toEqual([500, 600, 700, 800, 900, 1000].map((at) => [at, 'ROOT_DIFFERS']));
+    const report = auditEvents(withEvent(log.events, 450));
+    expect(faultCodes(report)).toEqual([500, 600, 700, 800, 900, 1000].map((at) => [at, 'ROOT_DIFFERS']));
     expect(report.differs_between).toEqual({ after: 399, upto: 499 });
     expect(report).toMatchObject({ checkpoints: 4, covered_position: 399 });
   });
 
   it('finds a gap and events in another order', () => {
-    expect(codes(audit(log.events.toSpliced(49, 1)))[0]).toEqual([51, 'BAD_POSITION']);
+    expect(faultCodes(auditEvents(log.events.toSpliced(49, 1)))[0]).toEqual([51, 'BAD_POSITION']);
   });
 
   it('does not need the payload of a redacted event', () => {
     const originalSha256 = testPayloadDigest(log.events[49]!.payload);
     const redacted = log.events.with(49, { ...log.events[49]!, payload: {} });
     const originals = new OriginalDigests();
-    const forgotten = (position: number, digest: string | undefined) =>
+    const redactEvent = (position: number, digest: string | undefined) =>
       originals.visit({
         ...log.events[0]!,
         position,
@@ -86,52 +89,52 @@ describe('the audit of a log', () => {
           ],
         },
       });
-    forgotten(40, testPayloadDigest('about the future'));
-    forgotten(1001, undefined);
-    forgotten(1002, originalSha256);
-    forgotten(1003, testPayloadDigest({}));
-    expect([originals.of(49), originals.of(50)]).toEqual([null, originalSha256]);
+    redactEvent(40, testPayloadDigest('about the future'));
+    redactEvent(1001, undefined);
+    redactEvent(1002, originalSha256);
+    redactEvent(1003, testPayloadDigest({}));
+    expect([originals.digestAt(49), originals.digestAt(50)]).toEqual([null, originalSha256]);
     expect([originals.remainingOf(49), originals.remainingOf(50)]).toEqual([null, '0'.repeat(64)]);
     const run = new LogAudit({ hash: testSha256, verify: verifyEd25519, project: PROJECT });
     for (const event of redacted)
-      run.visit(event, originals.of(event.position) ?? testPayloadDigest(event.payload));
+      run.visit(event, originals.digestAt(event.position) ?? testPayloadDigest(event.payload));
     expect(run.result().faults).toEqual([]);
-    expect(codes(audit(redacted))[0]).toEqual([100, 'ROOT_DIFFERS']);
+    expect(faultCodes(auditEvents(redacted))[0]).toEqual([100, 'ROOT_DIFFERS']);
   });
 });
 
 describe('a checkpoint', () => {
-  const started = (): AuditedLog => {
+  const newFilledLog = (): AuditedLog => {
     const log = new AuditedLog(PROJECT, newSigner('started'));
-    log.enrol();
+    log.enrolKey();
     return log.fill(600);
   };
   const [root = ''] = numberedLeaves(1).map((leaf) => Buffer.from(leaf).toString('base64url'));
 
   it('may cover a position well before its own', () => {
-    const log = started();
+    const log = newFilledLog();
     for (const position of [1, 255, 256, 257, 600]) log.appendCheckpoint(position);
-    expect(audit(log.events)).toMatchObject({ faults: [], checkpoints: 5 });
+    expect(auditEvents(log.events)).toMatchObject({ faults: [], checkpoints: 5 });
   });
 
   it('must cover a position before its own, and not too long before', () => {
-    const log = started();
+    const log = newFilledLog();
     log.appendCheckpoint(600, { position: 601 });
-    expect(codes(audit(log.events))).toEqual([[601, 'BAD_POSITION']]);
-    const long = started().fill(CHECKPOINT_LAG_MAX + 300);
+    expect(faultCodes(auditEvents(log.events))).toEqual([[601, 'BAD_POSITION']]);
+    const long = newFilledLog().fill(CHECKPOINT_LAG_MAX + 300);
     long.appendCheckpoint(20);
     long.appendCheckpoint(300);
-    expect(codes(audit(long.events))).toEqual([[CHECKPOINT_LAG_MAX + 301, 'BAD_POSITION']]);
+    expect(faultCodes(auditEvents(long.events))).toEqual([[CHECKPOINT_LAG_MAX + 301, 'BAD_POSITION']]);
   });
 
   it('must be signed by a key that is enrolled, active, and its own', () => {
-    const log = started();
+    const log = newFilledLog();
     const other = newSigner();
     log.appendCheckpoint(600, {}, other);
     log.appendCheckpoint(600, { key_id: log.signer.key_id }, other);
     log.append(KEY_REVOKED_EVENT, { key_id: log.signer.key_id, by: 'root', reason: 'stolen' });
     log.appendCheckpoint(600);
-    expect(codes(audit(log.events))).toEqual([
+    expect(faultCodes(auditEvents(log.events))).toEqual([
       [601, 'UNKNOWN_KEY'],
       [602, 'BAD_SIGNATURE'],
       [604, 'REVOKED_KEY'],
@@ -139,28 +142,28 @@ describe('a checkpoint', () => {
   });
 
   it('must be of this project', () => {
-    const log = started();
+    const log = newFilledLog();
     log.appendCheckpoint();
     const project = { tenant_id: 'acme', project_id: 'other' };
-    expect(codes(audit(log.events, { project }))).toEqual([[601, 'BAD_SIGNATURE']]);
+    expect(faultCodes(auditEvents(log.events, { project }))).toEqual([[601, 'BAD_SIGNATURE']]);
   });
 
   it('must not be of an earlier incarnation than one before it', () => {
-    const log = started();
+    const log = newFilledLog();
     log.incarnation = 3;
     log.appendCheckpoint();
     log.incarnation = 2;
     log.appendCheckpoint();
-    expect(codes(audit(log.events))).toEqual([[602, 'WRONG_INCARNATION']]);
+    expect(faultCodes(auditEvents(log.events))).toEqual([[602, 'WRONG_INCARNATION']]);
   });
 
   it('must have the subtrees and the tiles of its tree', () => {
     const tilesOf = (change: object): [number, string][] => {
-      const log = started();
+      const log = newFilledLog();
       log.appendCheckpoint(600, change);
-      return codes(audit(log.events));
+      return faultCodes(auditEvents(log.events));
     };
-    const { subtrees, tiles } = started().checkpoint();
+    const { subtrees, tiles } = newFilledLog().buildCheckpoint();
     expect(tiles.roots).toHaveLength(2);
     expect(tilesOf({ subtrees: subtrees.with(1, root) })).toEqual([[601, 'BAD_SUBTREES']]);
     expect(tilesOf({ subtrees: subtrees.slice(1) })).toEqual([[601, 'BAD_SUBTREES']]);
@@ -171,41 +174,41 @@ describe('a checkpoint', () => {
   });
 
   it('must not contradict another for its position', () => {
-    const log = started();
+    const log = newFilledLog();
     log.appendCheckpoint(600);
     log.appendCheckpoint(600, { root });
-    expect(codes(audit(log.events))).toEqual([
+    expect(faultCodes(auditEvents(log.events))).toEqual([
       [602, 'TWO_ROOTS'],
       [602, 'ROOT_DIFFERS'],
     ]);
     // After an accepted loss, a position has another event.
-    const later = started();
+    const later = newFilledLog();
     later.appendCheckpoint(600);
     later.appendCheckpoint(600, { root, incarnation: 2 });
-    expect(codes(audit(later.events))).toEqual([[602, 'ROOT_DIFFERS']]);
+    expect(faultCodes(auditEvents(later.events))).toEqual([[602, 'ROOT_DIFFERS']]);
   });
 
   it('can be wrong in a log that is right, as a later anchor shows', () => {
-    const log = started();
+    const log = newFilledLog();
     log.appendCheckpoint(500, { root });
-    const report = audit(log.events, { anchors: [log.anchor(600)] });
-    expect(codes(report)).toEqual([[601, 'ROOT_DIFFERS']]);
+    const report = auditEvents(log.events, { anchors: [log.buildAnchor(600)] });
+    expect(faultCodes(report)).toEqual([[601, 'ROOT_DIFFERS']]);
     expect(report.differs_between).toBe(null);
   });
 
   it('is malformed with other fields', () => {
-    const log = started();
-    log.append('AUDIT_CHECKPOINT', { ...log.checkpoint(), other: 1 });
-    expect(codes(audit(log.events))).toEqual([[601, 'MALFORMED']]);
+    const log = newFilledLog();
+    log.append('AUDIT_CHECKPOINT', { ...log.buildCheckpoint(), other: 1 });
+    expect(faultCodes(auditEvents(log.events))).toEqual([[601, 'MALFORMED']]);
   });
 });
 
 describe('a log and its anchors', () => {
   const log = newLog();
-  const anchors = [900, 300, 600].map((position) => log.anchor(position));
+  const anchors = [900, 300, 600].map((position) => log.buildAnchor(position));
 
   it('agree, in the order of positions', () => {
-    const report = audit(log.events, { anchors });
+    const report = auditEvents(log.events, { anchors });
     expect(report.anchors.map(({ position, code }) => [position, code])).toEqual([
       [300, 'AGREES'],
       [600, 'AGREES'],
@@ -214,41 +217,43 @@ describe('a log and its anchors', () => {
   });
 
   it('differ between two anchors if the log was signed again', () => {
-    const report = audit(rewritten(log, 450).events, { anchors });
+    const report = auditEvents(rewrittenFrom(log, 450).events, { anchors });
     expect(anchorCodes(report)).toEqual(['AGREES', 'DIFFERS', 'DIFFERS']);
     expect(report.differs_between).toEqual({ after: 300, upto: 600 });
     expect(report.faults).toEqual([]);
   });
 
   it('differ between two checkpoints if only the event was changed', () => {
-    const report = audit(withEvent(log.events, 450), { anchors });
+    const report = auditEvents(withEvent(log.events, 450), { anchors });
     expect(anchorCodes(report)).toEqual(['AGREES', 'DIFFERS', 'DIFFERS']);
     expect(report.differs_between).toEqual({ after: 399, upto: 499 });
   });
 
   it('are signed with everything that they state', () => {
-    const anchor = log.anchor(300);
-    const other = log.anchor(301);
+    const anchor = log.buildAnchor(300);
+    const other = log.buildAnchor(301);
     const { root, time, position } = other;
     const forged = [{ root }, { position }, { incarnation: 0 }, { time: time.replace('2026', '2027') }];
     for (const change of forged)
-      expect(anchorCodes(audit(log.events, { anchors: [{ ...anchor, ...change }] }))).toEqual([
+      expect(anchorCodes(auditEvents(log.events, { anchors: [{ ...anchor, ...change }] }))).toEqual([
         'BAD_SIGNATURE',
       ]);
   });
 
   it('show two histories of one signer', () => {
-    const copy = rewritten(log, 450);
-    const anchor = copy.anchor(499);
-    const report = audit(log.events, { anchors: [anchor] });
-    expect(codes(report)).toEqual([[500, 'TWO_ROOTS']]);
+    const copy = rewrittenFrom(log, 450);
+    const anchor = copy.buildAnchor(499);
+    const report = auditEvents(log.events, { anchors: [anchor] });
+    expect(faultCodes(report)).toEqual([[500, 'TWO_ROOTS']]);
     expect(anchorCodes(report)).toEqual(['DIFFERS']);
-    expect(codes(audit([], { anchors: [anchor, log.anchor(499)] }))).toEqual([[499, 'TWO_ROOTS']]);
+    expect(faultCodes(auditEvents([], { anchors: [anchor, log.buildAnchor(499)] }))).toEqual([
+      [499, 'TWO_ROOTS'],
+    ]);
   });
 
   describe('of history that was lost', () => {
     /** The log went back to position 500, and recorded the loss of what followed. */
-    function continued(changes: Partial<LossOfHistory> = {}): AuditedLog {
+    function continueAfterLoss(changes: Partial<LossOfHistory> = {}): AuditedLog {
       const copy = new AuditedLog(PROJECT, log.signer);
       for (const event of log.events.slice(0, 500)) copy.repeat(event);
       copy.incarnation = 2;
@@ -259,9 +264,9 @@ describe('a log and its anchors', () => {
     }
 
     it('do not count once an operator has accepted the loss and signed it', () => {
-      const copy = continued();
+      const copy = continueAfterLoss();
       copy.appendCheckpoint();
-      const report = audit(copy.fill(1000).events, { anchors });
+      const report = auditEvents(copy.fill(1000).events, { anchors });
       expect(anchorCodes(report)).toEqual(['AGREES', 'LOSS_ACCEPTED', 'LOSS_ACCEPTED']);
       expect(report).toMatchObject({ faults: [], differs_between: null });
       expect(report.losses).toMatchObject([{ position: 501, by: 'ada', lost_events: 400 }]);
@@ -274,10 +279,10 @@ describe('a log and its anchors', () => {
       const lost = { by: 'ada', reason: '', incarnation: 2, kept_position: 500, lost_events: 400, record };
       planted.append('HISTORY_LOST', lost, LOSS_SUBJECT);
       planted.appendSigned('HISTORY_LOST', LOSS_SUBJECT, lost, newSigner());
-      const { payload } = continued().events[500]!;
+      const { payload } = continueAfterLoss().events[500]!;
       planted.append('HISTORY_LOST', { ...payload, kept_position: 100 }, LOSS_SUBJECT);
-      const report = audit(planted.events, { anchors });
-      expect(codes(report)).toEqual([
+      const report = auditEvents(planted.events, { anchors });
+      expect(faultCodes(report)).toEqual([
         [501, 'UNSIGNED_RECORD'],
         [502, 'UNKNOWN_KEY'],
         [503, 'BAD_SIGNATURE'],
@@ -287,16 +292,18 @@ describe('a log and its anchors', () => {
     });
 
     it('count before the kept position, and from the new incarnation on', () => {
-      const copy = continued({ kept_position: 700 });
+      const copy = continueAfterLoss({ kept_position: 700 });
       copy.appendCheckpoint();
-      expect(anchorCodes(audit(copy.fill(1000).events, { anchors }))).toEqual([
+      expect(anchorCodes(auditEvents(copy.fill(1000).events, { anchors }))).toEqual([
         'AGREES',
         'DIFFERS',
         'LOSS_ACCEPTED',
       ]);
       const later = newLog(log.signer);
       later.incarnation = 2;
-      expect(anchorCodes(audit(copy.events, { anchors: [later.anchor(900)] }))).toEqual(['DIFFERS']);
+      expect(anchorCodes(auditEvents(copy.events, { anchors: [later.buildAnchor(900)] }))).toEqual([
+        'DIFFERS',
+      ]);
     });
 
     it('may contradict checkpoints that were written before the loss was noticed', () => {
@@ -304,8 +311,8 @@ describe('a log and its anchors', () => {
       for (const event of log.events.slice(0, 500)) copy.repeat(event);
       copy.append('note', { text: 'other' });
       copy.fill(599).appendCheckpoint();
-      const fork = { anchors: [log.anchor(599)] };
-      expect(codes(audit(copy.events, fork))).toEqual([[600, 'TWO_ROOTS']]);
+      const fork = { anchors: [log.buildAnchor(599)] };
+      expect(faultCodes(auditEvents(copy.events, fork))).toEqual([[600, 'TWO_ROOTS']]);
       copy.incarnation = 2;
       const record = { generation_floor: 9 };
       copy.appendSigned('HISTORY_LOST', LOSS_SUBJECT, {
@@ -317,7 +324,7 @@ describe('a log and its anchors', () => {
         record,
       });
       copy.appendCheckpoint();
-      expect(audit(copy.events, fork)).toMatchObject({ faults: [], fault_count: 0 });
+      expect(auditEvents(copy.events, fork)).toMatchObject({ faults: [], fault_count: 0 });
     });
   });
 
@@ -326,31 +333,33 @@ describe('a log and its anchors', () => {
     for (const event of log.events) copy.repeat(event);
     const redacted = { before: '2026-01-04T06:00:00.000Z', retention_days: 90, events: [] };
     copy.appendSigned('HISTORY_FORGOTTEN', HISTORY_SUBJECT, redacted);
-    expect(codes(audit(copy.events))).toEqual([]);
+    expect(faultCodes(auditEvents(copy.events))).toEqual([]);
     copy.append('HISTORY_FORGOTTEN', redacted, HISTORY_SUBJECT);
-    expect(codes(audit(copy.events))).toEqual([[1002, 'UNSIGNED_RECORD']]);
+    expect(faultCodes(auditEvents(copy.events))).toEqual([[1002, 'UNSIGNED_RECORD']]);
   });
 
-  it('vouch for the keys before them: one that is enrolled later without their signature is named', () => {
+  it('vouch for the keys before them: a key that is enrolled later without their signature is named', () => {
     const copy = new AuditedLog(PROJECT, log.signer);
     for (const event of log.events) copy.repeat(event);
     const other = newSigner();
-    copy.enrol(other);
+    copy.enrolKey(other);
     const unvouched = { key_id: other.key_id, position: 1001 };
-    expect(audit(copy.events, { anchors }).unvouched_keys).toEqual([unvouched]);
-    expect(audit(copy.events, { anchors, trustedKeys: [other.key_id] }).unvouched_keys).toEqual([]);
+    expect(auditEvents(copy.events, { anchors }).unvouched_keys).toEqual([unvouched]);
+    expect(auditEvents(copy.events, { anchors, trustedKeys: [other.key_id] }).unvouched_keys).toEqual([]);
     // A coordinator signs whatever the log has: that its checkpoint covers the key says nothing.
-    expect(audit(copy.events, { anchors: [copy.anchor(1001)] }).unvouched_keys).toEqual([unvouched]);
-    expect(audit(copy.events).unvouched_keys).toEqual([]);
+    expect(auditEvents(copy.events, { anchors: [copy.buildAnchor(1001)] }).unvouched_keys).toEqual([
+      unvouched,
+    ]);
+    expect(auditEvents(copy.events).unvouched_keys).toEqual([]);
     const redacted = { before: '2026-01-04T06:00:00.000Z', retention_days: 90, events: [] };
     copy.appendSigned('HISTORY_FORGOTTEN', HISTORY_SUBJECT, redacted, other);
-    expect(codes(audit(copy.events, { anchors }))).toEqual([[1002, 'UNTRUSTED_KEY']]);
-    expect(codes(audit(copy.events, { anchors, trustedKeys: [other.key_id] }))).toEqual([]);
-    expect(codes(audit(copy.events))).toEqual([]);
+    expect(faultCodes(auditEvents(copy.events, { anchors }))).toEqual([[1002, 'UNTRUSTED_KEY']]);
+    expect(faultCodes(auditEvents(copy.events, { anchors, trustedKeys: [other.key_id] }))).toEqual([]);
+    expect(faultCodes(auditEvents(copy.events))).toEqual([]);
   });
 
   it('show a tail that is missing', () => {
-    const report = audit(log.events.slice(0, 700), { anchors });
+    const report = auditEvents(log.events.slice(0, 700), { anchors });
     expect(anchorCodes(report)).toEqual(['AGREES', 'AGREES', 'LOG_SHORTER']);
     expect(report.anchors[2]!.detail).toBe('log ends at 700, the anchor covers 900');
     expect(report.differs_between).toBe(null);
@@ -358,10 +367,10 @@ describe('a log and its anchors', () => {
 
   it('show a log of an earlier incarnation, unless the store is of a later one', () => {
     log.incarnation = 2;
-    const later = [log.anchor(900)];
+    const later = [log.buildAnchor(900)];
     log.incarnation = 1;
-    expect(anchorCodes(audit(log.events, { anchors: later }))).toEqual(['LOWER_INCARNATION']);
-    expect(anchorCodes(audit(log.events, { anchors: later, incarnation: 2 }))).toEqual(['AGREES']);
+    expect(anchorCodes(auditEvents(log.events, { anchors: later }))).toEqual(['LOWER_INCARNATION']);
+    expect(anchorCodes(auditEvents(log.events, { anchors: later, incarnation: 2 }))).toEqual(['AGREES']);
   });
 
   it('show an anchor that is wrong itself, or of another key or project', () => {
@@ -369,10 +378,14 @@ describe('a log and its anchors', () => {
     const stranger = new AuditedLog(PROJECT, newSigner());
     for (const event of log.events) stranger.append(event.event_type, event.payload);
     const other = new AuditedLog({ tenant_id: 'acme', project_id: 'other' }, log.signer).fill(3);
-    expect(anchorCodes(audit(log.events, { anchors: [{ ...anchor, incarnation: 7 }] }))).toEqual([
+    expect(anchorCodes(auditEvents(log.events, { anchors: [{ ...anchor, incarnation: 7 }] }))).toEqual([
       'BAD_SIGNATURE',
     ]);
-    expect(anchorCodes(audit(log.events, { anchors: [stranger.anchor(900)] }))).toEqual(['UNKNOWN_KEY']);
-    expect(anchorCodes(audit(log.events, { anchors: [other.anchor()] }))).toEqual(['OTHER_PROJECT']);
+    expect(anchorCodes(auditEvents(log.events, { anchors: [stranger.buildAnchor(900)] }))).toEqual([
+      'UNKNOWN_KEY',
+    ]);
+    expect(anchorCodes(auditEvents(log.events, { anchors: [other.buildAnchor()] }))).toEqual([
+      'OTHER_PROJECT',
+    ]);
   });
 });

@@ -46,11 +46,11 @@ export interface LogAuditReport {
   readonly faults: readonly AuditFault[];
   readonly fault_count: number;
   readonly anchors: readonly AnchorResult[];
-  /** Keys that neither an anchor nor a key of one vouches for: anyone who can write to the log can enrol one. */
+  /** Keys that no anchor vouches for, directly or through a rotation. Every writer to the log can enrol a key. */
   readonly unvouched_keys: readonly EnrolledAt[];
   /** Losses of history that an operator accepted and signed. */
   readonly losses: readonly RecordedLoss[];
-  /** The first event that is not what was signed comes after `after`, and not after `upto`. */
+  /** The first event that differs from what was signed is after position `after`, up to and including `upto`. */
   readonly differs_between: { readonly after: number; readonly upto: number } | null;
 }
 
@@ -101,12 +101,13 @@ export class LogAudit {
   constructor(private readonly options: LogAuditOptions) {
     const { hash, verify, project, anchors = [] } = options;
     this.keys = new AuditKeys(hash, verify);
-    this.trees = new RecentTrees(hash, (index, root) => this.tiles.completed(index, root));
+    this.trees = new RecentTrees(hash, (index, root) => this.tiles.addTile(index, root));
     this.anchors = new AnchorComparison(project, anchors, { hash, verify });
-    const ownKeys = this.anchors.valid().map(({ key_id }) => key_id);
+    const ownKeys = this.anchors.validAnchors().map(({ key_id }) => key_id);
     this.trustedKeys = ownKeys.length === 0 ? null : new Set([...ownKeys, ...(options.trustedKeys ?? [])]);
-    for (const anchor of this.anchors.valid()) {
-      if (this.statedRoots.addAnchor(anchor) === 'contradicts') this.contradict(anchor.position, anchor);
+    for (const anchor of this.anchors.validAnchors()) {
+      if (this.statedRoots.addAnchor(anchor) === 'contradicts')
+        this.addContradiction(anchor.position, anchor);
     }
   }
 
@@ -122,7 +123,7 @@ export class LogAudit {
     this.anchors.visit(this.trees.size, () => this.trees.root());
   }
 
-  /** Those of another subject have no effect for a coordinator either. */
+  /** Key events of another subject have no effect in a coordinator either. */
   private applyAuditEvent(event: EventEnvelope): void {
     const fault = this.keys.apply(event);
     if (fault !== null) this.report(fault.position, fault.code, fault.detail);
@@ -145,7 +146,7 @@ export class LogAudit {
       covered_position: this.agreesAt,
       faults: [...twoRoots, ...this.faults].sort((a, b) => a.position - b.position).slice(0, FAULTS_KEPT),
       fault_count: this.faultCount + twoRoots.length,
-      anchors: this.anchors.results({ size: trees.size, incarnation, losses, knowsKey }),
+      anchors: this.anchors.anchorResults({ size: trees.size, incarnation, losses, knowsKey }),
       losses,
       unvouched_keys: this.unvouched,
       differs_between: this.differsBetween(losses),
@@ -153,11 +154,11 @@ export class LogAudit {
   }
 
   /**
-   * Checkpoints of the log narrow what anchors show only if one of them differs: if all agree, the one who changed the log
-   * has signed them again, and they say nothing about where.
+   * Checkpoints of the log help to locate a difference only if one of them differs from the events. If all agree, the
+   * log was signed again after the change, so they do not locate it.
    */
   private differsBetween(losses: readonly RecordedLoss[]): LogAuditReport['differs_between'] {
-    const anchors = this.anchors.bounds(losses);
+    const anchors = this.anchors.agreementBounds(losses);
     const { differsAt } = this;
     const isNarrower =
       differsAt !== null &&
@@ -191,7 +192,7 @@ export class LogAudit {
   private treeFault(checkpoint: Checkpoint, at: number): FaultWithoutPosition | null {
     const { position, root, subtrees } = checkpoint;
     this.checkAgainstEarlier(checkpoint, at);
-    const tree = position < at ? this.trees.at(position) : null;
+    const tree = position < at ? this.trees.treeOfSize(position) : null;
     if (tree === null) {
       const detail = `covers ${position}: expected one of the ${CHECKPOINT_LAG_MAX} positions before its own`;
       return { code: 'BAD_POSITION', detail };
@@ -218,18 +219,18 @@ export class LogAudit {
     }
     this.incarnation = Math.max(this.incarnation, incarnation);
     const compared = this.statedRoots.addCheckpoint(checkpoint);
-    if (compared === 'contradicts') this.contradict(at, checkpoint);
+    if (compared === 'contradicts') this.addContradiction(at, checkpoint);
     // A coordinator writes one for each position, so this second one was written by another program.
     if (compared === 'repeated')
       this.report(at, 'REPLAYED', `the log has the checkpoint at ${checkpoint.position} twice`);
   }
 
-  private contradict(at: number, statement: CheckpointStatement): void {
+  private addContradiction(at: number, statement: CheckpointStatement): void {
     this.contradictionCount += 1;
     if (this.contradictions.length < FAULTS_KEPT) this.contradictions.push({ at, statement });
   }
 
-  /** An anchor vouches for its key, and a trusted key for the one that it is rotated to. */
+  /** An anchor vouches for its key, and a trusted key vouches for its successor. */
   private addKey({ payload, position }: EventEnvelope): void {
     const key = keyEnrolledPayload.parse(payload);
     const { key_id } = key;

@@ -179,7 +179,7 @@ describe('a tree', () => {
       const to = 2 + Math.floor(random() * (MAX - 1));
       const from = 1 + Math.floor(random() * (to - 1));
       const index = Math.floor(random() * to);
-      const claims = (path: Uint8Array[], proof: Uint8Array[]): boolean[] => [
+      const proofsHold = (path: Uint8Array[], proof: Uint8Array[]): boolean[] => [
         equalBytes(
           rootFromInclusion(testSha256, { index, size: to, leaf: leaves[index]!, path }) ?? new Uint8Array(0),
           roots[to]!,
@@ -188,15 +188,15 @@ describe('a tree', () => {
       ];
       const path = inclusionPath(index, to, ranges);
       const proof = consistencyPath(from, to, ranges);
-      const changed = (list: Uint8Array[]): Uint8Array[] =>
+      const withOneChange = (list: Uint8Array[]): Uint8Array[] =>
         list.with(Math.floor(random() * list.length), testSha256(new Uint8Array(round)));
-      expect(claims(path, proof)).toEqual([true, true]);
+      expect(proofsHold(path, proof)).toEqual([true, true]);
       const shorter = { index, size: to, leaf: leaves[index]!, path: path.slice(0, -1) };
       expect(rootFromInclusion(testSha256, shorter)).toBe(null);
-      expect(claims([...path, roots[1]!], [...proof, roots[1]!])).toEqual([false, false]);
-      expect(claims(path.slice(1), proof.slice(1))).toEqual([false, false]);
-      expect(claims(path.slice(0, -1), proof.slice(0, -1))).toEqual([false, false]);
-      expect(claims(changed(path), changed(proof))).toEqual([false, false]);
+      expect(proofsHold([...path, roots[1]!], [...proof, roots[1]!])).toEqual([false, false]);
+      expect(proofsHold(path.slice(1), proof.slice(1))).toEqual([false, false]);
+      expect(proofsHold(path.slice(0, -1), proof.slice(0, -1))).toEqual([false, false]);
+      expect(proofsHold(withOneChange(path), withOneChange(proof))).toEqual([false, false]);
     }
   });
 
@@ -238,11 +238,11 @@ describe('a compactRange', () => {
 
   it('takes one node hash per leaf', () => {
     let calls = 0;
-    const counting = (data: Uint8Array): Uint8Array => {
+    const countingHash = (data: Uint8Array): Uint8Array => {
       calls += 1;
       return testSha256(data);
     };
-    const compactRange = new CompactRange(bytesHasher(counting));
+    const compactRange = new CompactRange(bytesHasher(countingHash));
     for (const leaf of numberedLeaves(1000)) compactRange.append(leaf);
     expect(calls).toBeLessThan(1000);
   });

@@ -7,7 +7,7 @@ import { bytes32 } from './audit-values.js';
 /** Records which payloads retention has redacted. */
 export const REDACTION_EVENT = 'HISTORY_FORGOTTEN';
 
-/** Of this event, what is needed here. Entries of earlier versions have no original digest. */
+/** The fields of this event that are read here. Entries of earlier versions have no original digest. */
 const redactions = z.object({
   events: z.array(
     z.object({
@@ -41,7 +41,7 @@ export class OriginalDigests {
   }
 
   /** The digest of the payload as it was written, if it was redacted since; null: it is the payload's own. */
-  of(position: number): string | null {
+  digestAt(position: number): string | null {
     return this.digests.get(position) ?? null;
   }
 

@@ -6,23 +6,26 @@ import { newSigner, testSha256, verifyEd25519 } from './testing/primitives.js';
 
 const CHECKS: ProofChecks = { hash: testSha256, verify: verifyEd25519 };
 const log = new AuditedLog().fill(300);
-const inclusion = log.inclusion(41, 300, true);
-const consistency = log.consistency(100, 300);
+const inclusion = log.inclusionProof(41, 300, true);
+const consistency = log.consistencyProof(100, 300);
 
 const codeOf = (verdict: ProofVerdict): string => (verdict.ok ? 'ok' : verdict.code);
-const check = (proof: unknown, checks: Partial<ProofChecks> = {}): string =>
+const checkVerdict = (proof: unknown, checks: Partial<ProofChecks> = {}): string =>
   codeOf(checkProof(proof, { ...CHECKS, ...checks }));
-const resigned = <Anchor extends typeof inclusion.checkpoint>(anchor: Anchor, position: number): Anchor => ({
+const signedAgain = <Anchor extends typeof inclusion.checkpoint>(
+  anchor: Anchor,
+  position: number,
+): Anchor => ({
   ...anchor,
-  ...log.anchor(position),
+  ...log.buildAnchor(position),
 });
 
 describe('an inclusion proof', () => {
   it('is accepted for every leaf, with its payload and without', () => {
     for (const size of [1, 2, 7, 255, 256, 257, 300]) {
       for (const index of new Set([0, size >> 1, size - 1])) {
-        expect(check(log.inclusion(index, size))).toBe('ok');
-        expect(check(log.inclusion(index, size, true))).toBe('ok');
+        expect(checkVerdict(log.inclusionProof(index, size))).toBe('ok');
+        expect(checkVerdict(log.inclusionProof(index, size, true))).toBe('ok');
       }
     }
   });
@@ -30,43 +33,46 @@ describe('an inclusion proof', () => {
   it('is refused with a leaf of another position, project or tenant', () => {
     const event = log.events[41]!;
     const leafOf = (change: object) => leafText({ ...event, ...change }, testPayloadDigest(event.payload));
-    expect(check({ ...inclusion, index: 40 })).toBe('LEAF_MISMATCH');
+    expect(checkVerdict({ ...inclusion, index: 40 })).toBe('LEAF_MISMATCH');
     for (const change of [{ position: 41 }, { project_id: 'other' }, { tenant_id: 'other' }]) {
-      expect(check({ ...inclusion, leaf: leafOf(change) })).toBe('LEAF_MISMATCH');
+      expect(checkVerdict({ ...inclusion, leaf: leafOf(change) })).toBe('LEAF_MISMATCH');
     }
     for (const leaf of ['', '{', 'null', '[]', '7', `${inclusion.leaf.slice(0, -1)},"position":42}`]) {
-      expect(check({ ...inclusion, leaf })).toBe('LEAF_MISMATCH');
+      expect(checkVerdict({ ...inclusion, leaf })).toBe('LEAF_MISMATCH');
     }
-    expect(check({ ...inclusion, leaf: leafOf({ agent_id: 'beta' }) })).toBe('BAD_PATH');
+    expect(checkVerdict({ ...inclusion, leaf: leafOf({ agent_id: 'beta' }) })).toBe('BAD_PATH');
   });
 
   it('is refused with another payload, path or size', () => {
-    expect(check({ ...inclusion, payload: `${inclusion.payload} ` })).toBe('PAYLOAD_MISMATCH');
-    expect(check({ ...inclusion, path: inclusion.path.toReversed() })).toBe('BAD_PATH');
-    expect(check({ ...inclusion, path: inclusion.path.slice(1) })).toBe('BAD_PATH');
-    expect(check({ ...inclusion, checkpoint: resigned(inclusion.checkpoint, 299) })).toBe('BAD_PATH');
+    expect(checkVerdict({ ...inclusion, payload: `${inclusion.payload} ` })).toBe('PAYLOAD_MISMATCH');
+    expect(checkVerdict({ ...inclusion, path: inclusion.path.toReversed() })).toBe('BAD_PATH');
+    expect(checkVerdict({ ...inclusion, path: inclusion.path.slice(1) })).toBe('BAD_PATH');
+    expect(checkVerdict({ ...inclusion, checkpoint: signedAgain(inclusion.checkpoint, 299) })).toBe(
+      'BAD_PATH',
+    );
   });
 });
 
 describe('a consistency proof', () => {
   it('is accepted from every size', () => {
-    for (const from of [1, 2, 100, 255, 256, 257, 300]) expect(check(log.consistency(from, 300))).toBe('ok');
+    for (const from of [1, 2, 100, 255, 256, 257, 300])
+      expect(checkVerdict(log.consistencyProof(from, 300))).toBe('ok');
   });
 
   it('is refused with another path or another tree', () => {
-    expect(check({ ...consistency, path: [] })).toBe('BAD_PATH');
-    expect(check({ ...consistency, from: log.anchor(99) })).toBe('BAD_PATH');
+    expect(checkVerdict({ ...consistency, path: [] })).toBe('BAD_PATH');
+    expect(checkVerdict({ ...consistency, from: log.buildAnchor(99) })).toBe('BAD_PATH');
     const other = new AuditedLog(log.project, log.signer);
     other.append('note', { text: 'rewritten' });
-    expect(check({ ...consistency, to: other.fill(300).anchor() })).toBe('BAD_PATH');
+    expect(checkVerdict({ ...consistency, to: other.fill(300).buildAnchor() })).toBe('BAD_PATH');
   });
 
   it('is refused between projects and backwards', () => {
     const other = new AuditedLog({ tenant_id: 'acme', project_id: 'other' }, log.signer).fill(300);
     const { from, to } = consistency;
-    expect(check({ ...consistency, to: other.anchor() })).toBe('MALFORMED');
-    expect(check({ ...consistency, from: to, to: from })).toBe('MALFORMED');
-    expect(check({ ...consistency, from: { ...from, incarnation: 2 } })).toBe('MALFORMED');
+    expect(checkVerdict({ ...consistency, to: other.buildAnchor() })).toBe('MALFORMED');
+    expect(checkVerdict({ ...consistency, from: to, to: from })).toBe('MALFORMED');
+    expect(checkVerdict({ ...consistency, from: { ...from, incarnation: 2 } })).toBe('MALFORMED');
   });
 });
 
@@ -75,21 +81,21 @@ describe('a checkpoint in a proof', () => {
     const { checkpoint } = inclusion;
     const other = newSigner();
     const withCheckpoint = (change: object) =>
-      check({ ...inclusion, checkpoint: { ...checkpoint, ...change } });
+      checkVerdict({ ...inclusion, checkpoint: { ...checkpoint, ...change } });
     expect(withCheckpoint({ time: '2026-01-04T06:00:02.000Z' })).toBe('BAD_SIGNATURE');
     expect(withCheckpoint({ incarnation: 2 })).toBe('BAD_SIGNATURE');
     expect(withCheckpoint({ key_id: other.key_id })).toBe('KEY_ID_MISMATCH');
     expect(withCheckpoint({ key_id: other.key_id, public_key: other.public_key })).toBe('BAD_SIGNATURE');
-    expect(check({ ...consistency, to: { ...consistency.to, incarnation: 2 } })).toBe('BAD_SIGNATURE');
+    expect(checkVerdict({ ...consistency, to: { ...consistency.to, incarnation: 2 } })).toBe('BAD_SIGNATURE');
   });
 
   it('must be of a trusted key, by its id or as a whole', () => {
     const { key_id, public_key } = log.signer;
     const { key_id: otherId } = newSigner();
-    expect(check(inclusion, { trustedKeys: [otherId] })).toBe('UNTRUSTED_KEY');
-    expect(check(inclusion, { trustedKeys: [otherId, key_id] })).toBe('ok');
-    expect(check(consistency, { trustedKeys: [public_key] })).toBe('ok');
-    expect(check(consistency, { trustedKeys: [] })).toBe('UNTRUSTED_KEY');
+    expect(checkVerdict(inclusion, { trustedKeys: [otherId] })).toBe('UNTRUSTED_KEY');
+    expect(checkVerdict(inclusion, { trustedKeys: [otherId, key_id] })).toBe('ok');
+    expect(checkVerdict(consistency, { trustedKeys: [public_key] })).toBe('ok');
+    expect(checkVerdict(consistency, { trustedKeys: [] })).toBe('UNTRUSTED_KEY');
   });
 });
 
@@ -106,12 +112,12 @@ it('a proof is malformed with a field too many or too few, a value of the wrong 
     { leaf: '\udc00' },
     { checkpoint: { ...inclusion.checkpoint, other: 1 } },
   ]) {
-    expect(check({ ...inclusion, ...change })).toBe('MALFORMED');
+    expect(checkVerdict({ ...inclusion, ...change })).toBe('MALFORMED');
   }
   for (const field of ['format', 'checkpoint', 'leaf', 'index', 'path']) {
-    expect(check({ ...inclusion, [field]: undefined })).toBe('MALFORMED');
+    expect(checkVerdict({ ...inclusion, [field]: undefined })).toBe('MALFORMED');
   }
-  for (const value of [null, [], 'proof', 7]) expect(check(value)).toBe('MALFORMED');
+  for (const value of [null, [], 'proof', 7]) expect(checkVerdict(value)).toBe('MALFORMED');
 });
 
 it('a proof is malformed if it is not JSON or repeats a field', () => {

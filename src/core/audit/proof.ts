@@ -63,8 +63,8 @@ export interface ProofChecks {
   readonly hash: HashBytes;
   readonly verify: VerifySignature;
   /**
-   * Ids of keys, or whole public keys. Without it, any key will do: then the proof shows only that somebody signed the
-   * tree.
+   * Ids of keys, or whole public keys. If omitted, every key is accepted, and the proof shows only that the tree was
+   * signed.
    */
   readonly trustedKeys?: readonly string[];
 }
@@ -96,7 +96,7 @@ export const describeIssue = ({ issues }: z.ZodError): string =>
     .map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`))
     .join();
 
-/** What is wrong with a checkpoint by itself; null if its key signed it. */
+/** The fault of a checkpoint without regard to the proof; null if its key signed it. */
 export function anchorFault(anchor: Anchor, { hash, verify, trustedKeys }: ProofChecks): RefusedProof | null {
   const { key_id, public_key, signature } = anchor;
   if (keyIdOf(hash, public_key) !== key_id) {

@@ -28,13 +28,13 @@ interface ProofCase {
   readonly key?: string;
 }
 
-const ours = ({ text, key }: ProofCase): string => {
+const ourVerdict = ({ text, key }: ProofCase): string => {
   const trusted = key === undefined ? {} : { trustedKeys: [key] };
   const verdict = checkProofText(text, { hash: testSha256, verify: verifyEd25519, ...trusted });
   return verdict.ok ? 'ok' : verdict.code;
 };
 
-function pythons(cases: readonly ProofCase[]): string[] {
+function pythonVerdicts(cases: readonly ProofCase[]): string[] {
   const input = JSON.stringify(cases.map(({ text, key }) => [text, key ?? null]));
   const { stdout, stderr } = spawnSync(PYTHON, ['-c', DRIVER, FOLDER], { input, maxBuffer: 2 ** 26 });
   if (stdout.length === 0) throw new Error(stderr.toString());
@@ -44,8 +44,8 @@ function pythons(cases: readonly ProofCase[]): string[] {
 const log = new AuditedLog({ tenant_id: 'acme', project_id: 'shop' }, newSigner('log')).fill(520);
 const SIZES = [1, 2, 3, 7, 8, 255, 256, 257, 520];
 const proofs = SIZES.flatMap((size) => [
-  ...[0, size >> 1, size - 1].map((index) => log.inclusion(index, size, index % 2 === 0)),
-  ...[1, (size + 1) >> 1, size].map((from) => log.consistency(from, size)),
+  ...[0, size >> 1, size - 1].map((index) => log.inclusionProof(index, size, index % 2 === 0)),
+  ...[1, (size + 1) >> 1, size].map((from) => log.consistencyProof(from, size)),
 ]);
 
 await onProgram('python', missingProgram('python3'), () => {
@@ -55,8 +55,8 @@ await onProgram('python', missingProgram('python3'), () => {
 function describeChecker(): void {
   it('accepts the proofs that ours accepts', () => {
     const cases = proofs.map((proof) => ({ text: JSON.stringify(proof) }));
-    expect(cases.map(ours)).toEqual(cases.map(() => 'ok'));
-    expect(pythons(cases)).toEqual(cases.map(() => 'ok'));
+    expect(cases.map(ourVerdict)).toEqual(cases.map(() => 'ok'));
+    expect(pythonVerdicts(cases)).toEqual(cases.map(() => 'ok'));
   });
 
   it('refuses what ours refuses, with the same code', () => {
@@ -65,9 +65,9 @@ function describeChecker(): void {
     const cases = Array.from({ length: MUTANTS }, (_, at) => ({
       text: mutatedProof(proofs, at, random, { log, other }),
     }));
-    const verdicts = cases.map(ours);
+    const verdicts = cases.map(ourVerdict);
     expect(cases.filter((_, at) => verdicts[at] === 'ok')).toEqual([]);
-    const differing = pythons(cases).flatMap((verdict, at) =>
+    const differing = pythonVerdicts(cases).flatMap((verdict, at) =>
       verdict === verdicts[at] ? [] : [{ python: verdict, ours: verdicts[at], text: cases[at]!.text }],
     );
     expect(differing).toEqual([]);
@@ -88,8 +88,8 @@ function describeChecker(): void {
       proofs.slice(0, 6).map((proof) => ({ text: JSON.stringify(proof), key })),
     );
     const expected = cases.map(({ key }) => ([key_id, public_key].includes(key) ? 'ok' : 'UNTRUSTED_KEY'));
-    expect(cases.map(ours)).toEqual(expected);
-    expect(pythons(cases)).toEqual(expected);
+    expect(cases.map(ourVerdict)).toEqual(expected);
+    expect(pythonVerdicts(cases)).toEqual(expected);
   });
 
   it('prints its verdict, and exits with 0 or 1', () => {

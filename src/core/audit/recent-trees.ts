@@ -42,7 +42,7 @@ export class RecentTrees {
   }
 
   /** The tree when it had this size; null if that is too long ago, or yet to come. */
-  at(size: number): CompactRange | null {
+  treeOfSize(size: number): CompactRange | null {
     const index = Math.floor((size - this.tiles[0]!.size) / TILE_SIZE);
     const tile = this.tiles[index];
     if (tile === undefined || size > this.size) return null;

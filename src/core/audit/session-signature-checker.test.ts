@@ -28,7 +28,7 @@ const eventOf = (fields: object): EventEnvelope =>
     ...fields,
   }) as never;
 
-const opening = (session_id: string, key: KeyObject | null = ours.publicKey): EventEnvelope =>
+const sessionOpening = (session_id: string, key: KeyObject | null = ours.publicKey): EventEnvelope =>
   eventOf({
     event_type: 'SESSION_OPENED',
     subject: sessionSubject(session_id),
@@ -55,7 +55,7 @@ const RESULT = {
   payload: { ...SIGNED, result_sha256: 'abc' },
 };
 
-function faultOf(change: object, session = opening('s1')): string | null {
+function faultOf(change: object, session = sessionOpening('s1')): string | null {
   const checker = new SessionSignatureChecker(isSignedBy);
   checker.visit(session);
   const fault = checker.visit(eventOf({ ...RESULT, ...change }));
@@ -94,8 +94,8 @@ test.each([
 });
 
 test('reports a signature of another key, or of a session without a key', () => {
-  expect(faultOf({}, opening('s1', others.publicKey))).toContain('did not sign');
-  expect(faultOf({}, opening('s1', null))).toContain('was opened without a key');
+  expect(faultOf({}, sessionOpening('s1', others.publicKey))).toContain('did not sign');
+  expect(faultOf({}, sessionOpening('s1', null))).toContain('was opened without a key');
   expect(faultOf({ session_id: 's2' })).toContain('was opened without a key');
 });
 
@@ -104,7 +104,7 @@ test('reports the signature of a grant on another one, though subject and key ar
   const payload = signedBy(ours.privateKey, 'claim_task', body);
   const grant = { event_type: 'CLAIM_ACQUIRED', subject: 'A-001-core', session_id: 's1', payload };
   const checker = new SessionSignatureChecker(isSignedBy);
-  checker.visit(opening('s1'));
+  checker.visit(sessionOpening('s1'));
   expect(checker.visit(eventOf({ ...grant, generation: 1, request_id: 'r1' }))).toBeNull();
   // The claims of a batch that is granted as a whole have its request id.
   const again = checker.visit(eventOf({ ...grant, generation: 2, request_id: 'r2' }));
@@ -113,7 +113,7 @@ test('reports the signature of a grant on another one, though subject and key ar
 
 test('a session that is opened again without a key keeps its key', () => {
   const checker = new SessionSignatureChecker(isSignedBy);
-  for (const event of [opening('s1'), opening('s1', null)]) checker.visit(event);
+  for (const event of [sessionOpening('s1'), sessionOpening('s1', null)]) checker.visit(event);
   expect(checker.visit(eventOf(RESULT))).toBeNull();
 });
 
@@ -125,7 +125,7 @@ test('an edge may be spelled in another way than its event has it', () => {
 
 test('counts what it cannot check: without the text, or of a session that it does not remember', () => {
   const checker = new SessionSignatureChecker(isSignedBy, 1);
-  for (const event of [opening('s1'), opening('s2')]) checker.visit(event);
+  for (const event of [sessionOpening('s1'), sessionOpening('s2')]) checker.visit(event);
   expect(checker.visit(eventOf(RESULT))).toBeNull();
   expect(checker.visit(eventOf({ ...RESULT, session_id: 's2', payload: { signature: 'v1;' } }))).toBeNull();
   expect([checker.checked, checker.unchecked]).toEqual([0, 2]);

@@ -91,7 +91,7 @@ export class SessionSignatureChecker {
   }
 }
 
-/** The first field in which the signed command is not the one of the event; null if it is. */
+/** The first field in which the signed command differs from the event; null if none does. */
 function differenceFrom(event: EventEnvelope, signed: SignedTextFields): string | null {
   if (signed.tenant_id !== event.tenant_id || signed.project_id !== event.project_id) return 'project';
   const kind = claimEventKindOf(event.event_type);

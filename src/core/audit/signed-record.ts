@@ -1,8 +1,8 @@
 import { auditKeyId, bytes64, type ProjectIds } from './audit-values.js';
 
 /**
- * The signature of a record that only a coordinator may write, made with its audit key. Otherwise anyone who
- * can write to a database could excuse what they removed. Missing where nothing is signed.
+ * The signature of a record that only a coordinator may write, made with its audit key. Without it, a writer to the
+ * database could record an excuse for the events it removed. Missing if the coordinator signs nothing.
  */
 export const recordSignature = { key_id: auditKeyId.exactOptional(), signature: bytes64.exactOptional() };
 

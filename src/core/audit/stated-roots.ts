@@ -20,7 +20,7 @@ export class StatedRoots {
     const key = keyOf(anchor);
     const stated = this.ofAnchors.get(key);
     if (stated === undefined) this.ofAnchors.set(key, anchor.root);
-    return comparison(stated, anchor.root);
+    return compareRoots(stated, anchor.root);
   }
 
   /** An anchor repeats a checkpoint of the log by its nature, so only a contradiction with one counts. */
@@ -29,18 +29,18 @@ export class StatedRoots {
     const anchored = this.ofAnchors.get(key);
     if (anchored !== undefined && anchored !== checkpoint.root) return 'contradicts';
     const stated = this.ofCheckpoints.get(key);
-    if (stated === undefined) this.keep(key, checkpoint.root);
-    return comparison(stated, checkpoint.root);
+    if (stated === undefined) this.keepRoot(key, checkpoint.root);
+    return compareRoots(stated, checkpoint.root);
   }
 
-  private keep(key: string, root: string): void {
+  private keepRoot(key: string, root: string): void {
     this.ofCheckpoints.set(key, root);
     const oldest = this.ofCheckpoints.keys().next();
     if (this.ofCheckpoints.size > CHECKPOINTS_KEPT && !oldest.done) this.ofCheckpoints.delete(oldest.value);
   }
 }
 
-function comparison(stated: string | undefined, root: string): RootComparison {
+function compareRoots(stated: string | undefined, root: string): RootComparison {
   if (stated === undefined) return 'new';
   return stated === root ? 'repeated' : 'contradicts';
 }

@@ -30,8 +30,8 @@ function rootsAndTiles(): Uint8Array[] {
 
 /** With the leaves of these tiles only, up to the end of the tree: more would hide that a tile is missing. */
 const rangesWith = (tiles: readonly number[], size: number) => {
-  const leaves = (tile: number) => LEAVES.slice(tile * TILE_SIZE, Math.min(size, (tile + 1) * TILE_SIZE));
-  const leavesOfTile = new Map(tiles.map((tile) => [tile, leaves(tile)]));
+  const leavesIn = (tile: number) => LEAVES.slice(tile * TILE_SIZE, Math.min(size, (tile + 1) * TILE_SIZE));
+  const leavesOfTile = new Map(tiles.map((tile) => [tile, leavesIn(tile)]));
   const tileRoots = TILE_ROOTS.slice(0, Math.floor(size / TILE_SIZE));
   return rangesFromTiles({ hash: testSha256, tileRoots, leavesOfTile });
 };

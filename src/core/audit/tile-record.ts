@@ -11,11 +11,11 @@ export class TileRecord {
   private readonly roots = new Map<number, string>();
   private listed = 0;
 
-  completed(index: number, root: Uint8Array): void {
+  addTile(index: number, root: Uint8Array): void {
     this.roots.set(index, toBase64url(root));
   }
 
-  /** What is wrong with the tiles of a checkpoint, whose root is right; null if nothing is. */
+  /** The fault of the tiles of a checkpoint whose root is right; null if there is none. */
   faultOf({ position, tiles }: Checkpoint): string | null {
     const { first, roots } = tiles;
     const end = first + roots.length;

@@ -21,7 +21,7 @@ export interface ClaimHandle {
   readonly claim_id: string | null;
 }
 
-/** Who asks for a grant, and for which lease; null: without a lease. */
+/** The agent that requests a grant, and the lease it requests; null: a grant without a lease. */
 export interface GrantRequest
   extends Pick<
     LastClaim,
@@ -143,7 +143,7 @@ interface CommandFields {
     readonly candidate_sha256: string;
     readonly decision: ReviewDecision;
     readonly reviewer: string;
-    /** Who pushed a review that was decided offline: `reviewer` is then only what they say. */
+    /** The credential that pushed a review decided offline: the `reviewer` is then only what this credential states. */
     readonly pushed_by?: { readonly actor: string; readonly principal: string };
     readonly comment: string | null;
     /** Current digest of the results the work depends on. */

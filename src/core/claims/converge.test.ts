@@ -32,25 +32,28 @@ const candidate = { ...result(SHA, 1, EDGE), evidence };
 const withConvergence = (fields: Partial<ConvergenceFacts> = {}): { convergence: ConvergenceFacts } => ({
   convergence: { failing: [], needs_human: false, authority_reason: null, ...fields },
 });
-const edge = (...past: PastEventBuilder[]): DecisionScenario => given(...past).on(EDGE);
-const converges = (facts: Partial<SubmitFacts>) =>
+const givenEdge = (...past: PastEventBuilder[]): DecisionScenario => given(...past).on(EDGE);
+const submitConverged = (facts: Partial<SubmitFacts>) =>
   submit(ada, 1, { result: candidate }, { iteration: 2, ...facts });
 const failing = [{ name: 'tests_pass', says: 'It failed.' }];
 
 describe('an edge that converges', () => {
   it('records the iteration, the checks, the kind of convergence and the context', () => {
-    const { decision } = edge(granted(ada, 0)).when(converges(withConvergence()), 5);
+    const { decision } = givenEdge(granted(ada, 0)).when(submitConverged(withConvergence()), 5);
     expect(decision.events.map(({ event_type, payload }) => ({ event_type, ...payload }))).toMatchObject([
       { event_type: 'edge_converged', outcome: 'ACCEPTED', ...evidence },
     ]);
   });
 
   it('records the same evidence after human approval', () => {
-    const { decision } = edge(granted(ada, 0)).when(converges(withConvergence({ needs_human: true })), 5);
+    const { decision } = givenEdge(granted(ada, 0)).when(
+      submitConverged(withConvergence({ needs_human: true })),
+      5,
+    );
     expect(decision).toMatchObject({ ok: false, code: 'ESCALATED' });
     expect(decision.events[0]?.payload).toMatchObject({ reason: 'human_review_required', ...evidence });
     expect(decision.next.claim?.state).toBe('SUSPENDED');
-    const approved = edge(granted(ada, 0), () => decision.events[0]!).when(
+    const approved = givenEdge(granted(ada, 0), () => decision.events[0]!).when(
       review(1, { iteration: 2, candidate_sha256: SHA }),
       6,
     );
@@ -61,8 +64,8 @@ describe('an edge that converges', () => {
   });
 
   it('is refused while a required check fails: the claim stays, and nothing is lost or parked', () => {
-    const { details, loose_events } = edge(granted(ada, 0))
-      .when(converges(withConvergence({ failing, needs_human: true })), 5)
+    const { details, loose_events } = givenEdge(granted(ada, 0))
+      .when(submitConverged(withConvergence({ failing, needs_human: true })), 5)
       .thenRefusedToHolder('NOT_CONVERGED');
     expect(details).toEqual({ work_lost: false, parked: null, failing });
     expect(loose_events).toMatchObject([
@@ -79,47 +82,47 @@ describe('an edge that converges', () => {
 
   it('is refused outside the role’s authority if outside_authority_action is reject, unless a human approved this candidate', () => {
     const rejected = { authority: 'reject', ...withConvergence() } as const;
-    const { loose_events } = edge(granted(ada, 0))
-      .when(converges(rejected), 5)
+    const { loose_events } = givenEdge(granted(ada, 0))
+      .when(submitConverged(rejected), 5)
       .thenRefusedToHolder('OUTSIDE_AUTHORITY');
     expect(loose_events).toMatchObject([{ payload: { rejection_reason: 'OUTSIDE_AUTHORITY' } }]);
     const gate = { iteration: 2, candidate_sha256: SHA };
-    const suspended = edge(granted(ada, 0)).when(
-      { type: 'suspend', handle: converges({}).handle, gate },
+    const suspended = givenEdge(granted(ada, 0)).when(
+      { type: 'suspend', handle: submitConverged({}).handle, gate },
       1,
     ).decision;
-    const reviewed = edge(granted(ada, 0), () => suspended.events[0]!).when(
+    const reviewed = givenEdge(granted(ada, 0), () => suspended.events[0]!).when(
       review(1, { iteration: 2, candidate_sha256: SHA }),
       2,
     ).decision;
     const past = [granted(ada, 0), () => suspended.events[0]!, () => reviewed.events[0]!];
-    expect(edge(...past).when(converges(rejected), 5).decision.code).toBe('ACCEPTED');
+    expect(givenEdge(...past).when(submitConverged(rejected), 5).decision.code).toBe('ACCEPTED');
   });
 
   it('cannot be approved if required checks of the candidate have not passed; changes can be requested', () => {
     const failing = [{ name: 'tests_pass', says: 'It failed.' }];
     const gate = { iteration: 2, candidate_sha256: SHA, failing };
-    const suspended = edge(granted(ada, 0)).when(
-      { type: 'suspend', handle: converges({}).handle, gate },
+    const suspended = givenEdge(granted(ada, 0)).when(
+      { type: 'suspend', handle: submitConverged({}).handle, gate },
       1,
     ).decision;
-    const decided = (decision: 'APPROVED' | 'CHANGES_REQUESTED' | 'REJECTED') =>
-      edge(granted(ada, 0), () => suspended.events[0]!).when(
+    const decideGate = (decision: 'APPROVED' | 'CHANGES_REQUESTED' | 'REJECTED') =>
+      givenEdge(granted(ada, 0), () => suspended.events[0]!).when(
         review(1, { iteration: 2, candidate_sha256: SHA, decision }),
         2,
       ).decision;
-    const { code, details } = decided('APPROVED');
+    const { code, details } = decideGate('APPROVED');
     expect([code, details.says]).toEqual([
       'NOT_CONVERGED',
       expect.stringContaining('tests_pass: It failed.'),
     ]);
-    expect(decided('CHANGES_REQUESTED').ok).toBe(true);
-    expect(decided('REJECTED').ok).toBe(true);
+    expect(decideGate('CHANGES_REQUESTED').ok).toBe(true);
+    expect(decideGate('REJECTED').ok).toBe(true);
   });
 
   it('records which rule required the human', () => {
     const reasonOf = (facts: Partial<SubmitFacts>) =>
-      edge(granted(ada, 0)).when(converges(facts), 5).decision.events[0]?.payload.reason;
+      givenEdge(granted(ada, 0)).when(submitConverged(facts), 5).decision.events[0]?.payload.reason;
     expect(
       reasonOf({ authority: 'escalate', ...withConvergence({ authority_reason: 'spec_mutation' }) }),
     ).toBe('spec_mutation');
@@ -132,7 +135,7 @@ describe('an edge that converges', () => {
       authority: 'warn',
       ...withConvergence({ authority_reason: 'outside_role_authority' }),
     } as const;
-    const { decision } = edge(granted(ada, 0)).when(converges(warned), 5);
+    const { decision } = givenEdge(granted(ada, 0)).when(submitConverged(warned), 5);
     expect(decision).toMatchObject({ ok: true, code: 'ACCEPTED' });
     expect(decision.loose_events).toMatchObject([
       {
@@ -152,7 +155,7 @@ describe('an edge that converges', () => {
   });
 
   it('still needs the review once one is pending', () => {
-    const { decision } = edge(granted(ada, 0), escalated(1)).when(converges(withConvergence()), 5);
+    const { decision } = givenEdge(granted(ada, 0), escalated(1)).when(submitConverged(withConvergence()), 5);
     expect(decision).toMatchObject({
       code: 'ESCALATED',
       events: [{ payload: { reason: 'review_pending' } }],
@@ -171,23 +174,23 @@ describe('a claim of an edge', () => {
   const shared = [{ subject: 'REQ-F-B#design_code', agent_id: 'bob', shared_modules: ['auth', 'db'] }];
 
   it('of a single agent has no lease, whatever max_hold is', () => {
-    const { decision } = edge()
+    const { decision } = givenEdge()
       .under({ max_hold_seconds: 60 })
       .when(claim(ada, { lease_seconds: null }, { edge: free }), 0);
     expect(decision.events[0]?.payload).toMatchObject({ lease_duration_seconds: null, expires_at: null });
     expect(decision.next.claim).toMatchObject({ expires_at_ms: null, max_hold_until_ms: null });
-    const later = edge(granted(ada, 0, { lease_seconds: null })).when({ type: 'expire' }, 10 ** 8);
+    const later = givenEdge(granted(ada, 0, { lease_seconds: null })).when({ type: 'expire' }, 10 ** 8);
     expect(later.decision.code).toBe('NOT_EXPIRED');
   });
 
   it('that shares modules is granted with a warning, or refused if parallelism is enforced', () => {
     const warnings = ['bob touches auth too'];
-    const warned = edge().when(
+    const warned = givenEdge().when(
       claim(ada, {}, { edge: { ...free, overlapping_claims: shared, warnings } }),
       0,
     ).decision;
     expect(warned).toMatchObject({ code: 'GRANTED', details: { warnings } });
-    const refused = edge().when(
+    const refused = givenEdge().when(
       claim(ada, {}, { edge: { ...free, overlapping_claims: shared, enforced: true } }),
       0,
     ).decision;
@@ -202,7 +205,7 @@ describe('a claim of an edge', () => {
 
   it('that does not exist is refused with the reason and not logged', () => {
     const facts = { known: false, edge: { ...free, unknown_message: 'There is no such feature.' } };
-    const { decision } = edge().when(claim(ada, {}, facts), 0);
+    const { decision } = givenEdge().when(claim(ada, {}, facts), 0);
     expect(decision).toMatchObject({
       code: 'UNKNOWN_TASK',
       loose_events: [],
@@ -212,7 +215,7 @@ describe('a claim of an edge', () => {
 
   it('cannot be reassigned to a second agent or onto shared modules', () => {
     const reassignUnder = (facts: EdgeFacts) =>
-      edge(granted(ada, 0), held(1)).when(reassign(1, bob, {}, { edge: facts }), 2);
+      givenEdge(granted(ada, 0), held(1)).when(reassign(1, bob, {}, { edge: facts }), 2);
     expect(reassignUnder({ ...free, second_agent: true }).decision.code).toBe('DENIED_SINGLE_AGENT');
     expect(reassignUnder({ ...free, overlapping_claims: shared, enforced: true }).decision.code).toBe(
       'DENIED_PARALLEL',
@@ -222,7 +225,7 @@ describe('a claim of an edge', () => {
 
   it('without a lease can be released by force', () => {
     const past = granted(ada, 0, { lease_seconds: null });
-    const forced = edge(past).when({ type: 'force_release', ...operatorFields(1) }, 10 ** 7).decision;
+    const forced = givenEdge(past).when({ type: 'force_release', ...operatorFields(1) }, 10 ** 7).decision;
     expect(forced).toMatchObject({ code: 'FORCED' });
   });
 });

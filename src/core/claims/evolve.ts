@@ -27,23 +27,23 @@ function headChanges(head: Head, event: EventDraft, at_ms: number): HeadChanges 
   const claimEvent = asClaimEvent(event);
   switch (claimEvent?.kind) {
     case 'granted':
-      return granted(event, claimEvent.payload, at_ms);
+      return onGranted(event, claimEvent.payload, at_ms);
     case 'renewed':
     case 'resumed':
       return { claim: renewedClaim(head, claimEvent.payload, at_ms) };
     case 'lost':
-      return lost(head, claimEvent.payload);
+      return onLost(head, claimEvent.payload);
     case 'released':
-      return released(head, claimEvent.payload);
+      return onReleased(head, claimEvent.payload);
     case 'suspended':
-      return suspended(head, claimEvent.payload, at_ms);
+      return onSuspended(head, claimEvent.payload, at_ms);
     case 'accepted':
     case 'adopted':
-      return completed(head, event, claimEvent.payload, at_ms);
+      return onCompleted(head, event, claimEvent.payload, at_ms);
     case 'escalated':
-      return escalated(head, claimEvent.payload, at_ms);
+      return onEscalated(head, claimEvent.payload, at_ms);
     case 'reviewed':
-      return reviewed(head, claimEvent.payload, at_ms);
+      return onReviewed(head, claimEvent.payload, at_ms);
     case 'held': {
       const { reason, by } = claimEvent.payload;
       return { hold: { reason, by, at_ms } };
@@ -51,9 +51,9 @@ function headChanges(head: Head, event: EventDraft, at_ms: number): HeadChanges 
     case 'unheld':
       return { hold: null, failures: 0, last_error: null, retry_at_ms: null };
     case 'reset':
-      return reset(head, claimEvent.payload);
+      return onReset(head, claimEvent.payload);
     default:
-      return unchanged(claimEvent?.kind);
+      return noChanges(claimEvent?.kind);
   }
 }
 
@@ -61,10 +61,10 @@ function headChanges(head: Head, event: EventDraft, at_ms: number): HeadChanges 
  * Reads stay open for unknown events: an event type of a later version increments the seq only. A kind that changes a
  * head and has no case does not compile.
  */
-const unchanged = (_: LooseEventKind | undefined): HeadChanges => ({});
+const noChanges = (_: LooseEventKind | undefined): HeadChanges => ({});
 const msOrNull = (iso: string | null | undefined): number | null => (iso == null ? null : msOf(iso));
 
-function granted(event: EventDraft, payload: ClaimEventPayloads['granted'], atMs: number): HeadChanges {
+function onGranted(event: EventDraft, payload: ClaimEventPayloads['granted'], atMs: number): HeadChanges {
   const claim: LastClaim = {
     state: 'ACTIVE',
     agent_id: event.agent_id,
@@ -105,7 +105,7 @@ function endedClaim(head: Head, state: 'EXPIRED' | 'RELEASED' | 'SUPERSEDED', re
   return head.claim === null ? null : { ...head.claim, state, release_reason, suspended_until_ms: null };
 }
 
-function lost(head: Head, payload: ClaimEventPayloads['lost']): HeadChanges {
+function onLost(head: Head, payload: ClaimEventPayloads['lost']): HeadChanges {
   if (payload.disposition === 'held') {
     return { claim: head.claim === null ? null : { ...head.claim, stale: true } };
   }
@@ -115,7 +115,7 @@ function lost(head: Head, payload: ClaimEventPayloads['lost']): HeadChanges {
   return { claim: endedClaim(head, 'EXPIRED', 'EXPIRED'), failures: head.failures + 1, last_error: null };
 }
 
-function released(head: Head, payload: ClaimEventPayloads['released']): HeadChanges {
+function onReleased(head: Head, payload: ClaimEventPayloads['released']): HeadChanges {
   const claim = endedClaim(head, 'RELEASED', payload.reason);
   if (payload.reason === 'ERROR') {
     return {
@@ -132,7 +132,7 @@ function released(head: Head, payload: ClaimEventPayloads['released']): HeadChan
   return isForgiven ? { claim, failures: 0, last_error: null } : { claim };
 }
 
-function suspended(head: Head, payload: ClaimEventPayloads['suspended'], atMs: number): HeadChanges {
+function onSuspended(head: Head, payload: ClaimEventPayloads['suspended'], atMs: number): HeadChanges {
   if (head.claim === null) return {};
   const claim: LastClaim = {
     ...head.claim,
@@ -163,17 +163,17 @@ const openGate = (
   candidate,
 });
 
-function escalated(head: Head, payload: ClaimEventPayloads['escalated'], atMs: number): HeadChanges {
+function onEscalated(head: Head, payload: ClaimEventPayloads['escalated'], atMs: number): HeadChanges {
   const { iteration, result_sha256: candidate_sha256 } = payload;
   return {
-    ...suspended(head, { until: payload.until }, atMs),
-    gate: openGate(head, { iteration, candidate_sha256, candidate: resultOf(payload) }, atMs),
+    ...onSuspended(head, { until: payload.until }, atMs),
+    gate: openGate(head, { iteration, candidate_sha256, candidate: acceptedResultFields(payload) }, atMs),
     // A late candidate reactivates its generation, so the expiry no longer counts as a failure.
     ...(head.claim?.state === 'EXPIRED' ? { failures: Math.max(head.failures - 1, 0) } : {}),
   };
 }
 
-function reviewed(head: Head, payload: ClaimEventPayloads['reviewed'], atMs: number): HeadChanges {
+function onReviewed(head: Head, payload: ClaimEventPayloads['reviewed'], atMs: number): HeadChanges {
   if (head.gate === null) return {};
   const gate: Gate = { ...head.gate, decision: payload.decision, reviewer: payload.reviewer };
   if (payload.expires_at === undefined) return { gate };
@@ -184,7 +184,7 @@ function reviewed(head: Head, payload: ClaimEventPayloads['reviewed'], atMs: num
   return { gate, claim: renewedClaim(head, lease, atMs) };
 }
 
-function completed(
+function onCompleted(
   head: Head,
   event: EventDraft,
   payload: ClaimEventPayloads['accepted' | 'adopted'],
@@ -210,7 +210,7 @@ function completed(
   };
 }
 
-function reset(head: Head, payload: ClaimEventPayloads['reset']): HeadChanges {
+function onReset(head: Head, payload: ClaimEventPayloads['reset']): HeadChanges {
   return {
     phase: 'OPEN',
     epoch: payload.epoch,
@@ -223,7 +223,7 @@ function reset(head: Head, payload: ClaimEventPayloads['reset']): HeadChanges {
   };
 }
 
-export function resultOf(fields: ResultFields): SubmittedResult {
+export function acceptedResultFields(fields: ResultFields): SubmittedResult {
   return withoutUndefined({
     result_id: fields.result_id,
     sha256: fields.result_sha256,
@@ -232,12 +232,12 @@ export function resultOf(fields: ResultFields): SubmittedResult {
     data: fields.result_data,
     blob_sha256: fields.blob_sha256,
     metadata: fields.result_metadata,
-    evidence: evidenceOf(fields),
+    evidence: convergenceEvidence(fields),
   });
 }
 
 /** Evidence of an edge result. Every escalation has an iteration, so an iteration alone is not evidence. */
-function evidenceOf(fields: ResultFields): ConvergenceEvidence | undefined {
+function convergenceEvidence(fields: ResultFields): ConvergenceEvidence | undefined {
   const { iteration, evaluators, convergence_type, context_hash } = fields;
   if (iteration === undefined) return undefined;
   const reported = withoutUndefined({ evaluators, convergence_type, context_hash });

@@ -3,10 +3,10 @@ import type { EventEnvelope } from '../events/envelope.js';
 import { isApprovedByHuman } from './human-approval.js';
 
 const SHA = 'a'.repeat(64);
-const event = (fields: object): EventEnvelope =>
+const reviewEvent = (fields: object): EventEnvelope =>
   ({ subject: 'REQ-F-A#design_code', generation: 2, agent_id: 'alpha', seq: 4, ...fields }) as EventEnvelope;
-const accepted = event({ event_type: 'edge_converged', position: 9, payload: { result_sha256: SHA } });
-const approval = event({
+const accepted = reviewEvent({ event_type: 'edge_converged', position: 9, payload: { result_sha256: SHA } });
+const approval = reviewEvent({
   event_type: 'review_completed',
   position: 8,
   payload: { decision: 'APPROVED', candidate_sha256: SHA },

@@ -40,7 +40,7 @@ function logOf(logged: readonly LoggedEvent[]): { events: EventEnvelope[]; heads
   return { events, heads };
 }
 
-function check(logged: readonly LoggedEvent[], rules: Rules = TASK_RULES): InvariantViolation[] {
+function checkLog(logged: readonly LoggedEvent[], rules: Rules = TASK_RULES): InvariantViolation[] {
   const checker = new LogChecker(() => rules);
   return logOf(logged).events.flatMap((event) => checker.checkEvent(event));
 }
@@ -112,7 +112,9 @@ const importAdoption = (position: number): LoggedEvent[] => [
 describe('a valid log', () => {
   it('may adopt the convergence that an imported event reports', () => {
     for (const type of ['edge_converged', 'convergence_achieved'])
-      expect(check([importedConvergence(type, 'design→code'), ...importAdoption(1)], EDGE_RULES)).toEqual([]);
+      expect(checkLog([importedConvergence(type, 'design→code'), ...importAdoption(1)], EDGE_RULES)).toEqual(
+        [],
+      );
   });
 
   it('has no violations: takeover, late result, reset, gate, adoption, merge', () => {
@@ -123,7 +125,7 @@ describe('a valid log', () => {
       pastEvent('reviewed', 602, approvedPayload),
       accepted(602),
     );
-    expect(check([...takeover, ...gate])).toEqual([]);
+    expect(checkLog([...takeover, ...gate])).toEqual([]);
     const adoption = onTask(
       granted(ada, 0),
       released(1),
@@ -131,12 +133,12 @@ describe('a valid log', () => {
       parkedOf('bb22'),
       adoptedOf('bb22'),
     );
-    expect(check(adoption)).toEqual([]);
+    expect(checkLog(adoption)).toEqual([]);
     const children: LoggedEvent[] = ['::1', '::2'].flatMap((suffix): LoggedEvent[] => [
       [TASK + suffix, granted(ada, 0)],
       [TASK + suffix, accepted(1)],
     ]);
-    expect(check([...children, ...onTask(granted(bob, 2), accepted(3))])).toEqual([]);
+    expect(checkLog([...children, ...onTask(granted(bob, 2), accepted(3))])).toEqual([]);
   });
   const approvedPayload = {
     decision: 'APPROVED',
@@ -146,15 +148,15 @@ describe('a valid log', () => {
   } as const;
 
   it('may contain events of later versions, records, and events without a subject', () => {
-    const unknown: PastEventBuilder = (head) => ({ ...held(1)(head), event_type: 'TASK_PAINTED' });
+    const unknownEvent: PastEventBuilder = (head) => ({ ...held(1)(head), event_type: 'TASK_PAINTED' });
     const plan: PastEventBuilder = (head) => ({
       ...held(1)(head),
       event_type: 'PLAN_CHANGED',
       payload: { record: { a: 1 } },
     });
     expect(
-      check([
-        [TASK, unknown],
+      checkLog([
+        [TASK, unknownEvent],
         ['~plan', plan],
       ]),
     ).toEqual([]);
@@ -163,7 +165,7 @@ describe('a valid log', () => {
 
 describe('a forged log', () => {
   const superseded = pastEvent('lost', 2, { cause: 'SUPERSEDED', disposition: 'eligible' });
-  const children = (state: PastEventBuilder[]): LoggedEvent[] =>
+  const subtaskEvents = (state: PastEventBuilder[]): LoggedEvent[] =>
     state.map((happened) => [`${TASK}::1`, happened]);
   const cases: [invariant: string, what: string, log: LoggedEvent[]][] = [
     [
@@ -291,76 +293,78 @@ describe('a forged log', () => {
     [
       'INV-19',
       'a merge while a subtask is open',
-      [...children([granted(ada, 0)]), ...onTask(granted(bob, 2), accepted(3))],
+      [...subtaskEvents([granted(ada, 0)]), ...onTask(granted(bob, 2), accepted(3))],
     ],
     [
       'INV-19',
       'a merge of a subtask that was redone',
       [
-        ...children([granted(ada, 0), accepted(1)]),
+        ...subtaskEvents([granted(ada, 0), accepted(1)]),
         ...onTask(granted(bob, 2)),
-        ...children([reset(3), granted(ada, 4), accepted(5, 'bb22')]),
+        ...subtaskEvents([reset(3), granted(ada, 4), accepted(5, 'bb22')]),
         ...onTask(accepted(6)),
       ],
     ],
     ['INV-21', 'a gap in the positions', [[TASK, granted(ada, 0), { position: 2 }]]],
   ];
   it.each(cases)('violates %s: %s', (invariant, _, events) => {
-    expect(brokenInvariants(check(events))).toContain(invariant);
+    expect(brokenInvariants(checkLog(events))).toContain(invariant);
   });
 
   it('is reported at the position of the event, with its subject', () => {
-    expect(check(onTask(granted(ada, 0), granted(bob, 1)))).toEqual([
+    expect(checkLog(onTask(granted(ada, 0), granted(bob, 1)))).toEqual([
       { invariant: 'INV-03', position: 2, subject: TASK, message: 'granted to bob while ada still held it' },
     ]);
   });
   it('is reported once: a gap does not make every later event a violation', () => {
     const events: LoggedEvent[] = [...onTask(granted(ada, 0)), [TASK, released(1), { seq: 5, position: 7 }]];
     const after: LoggedEvent = [TASK, granted(bob, 2), { seq: 6, position: 8 }];
-    expect(brokenInvariants(check([...events, after]))).toEqual(['INV-21', 'INV-09']);
-    expect(check([...events, after])).toHaveLength(2);
+    expect(brokenInvariants(checkLog([...events, after]))).toEqual(['INV-21', 'INV-09']);
+    expect(checkLog([...events, after])).toHaveLength(2);
   });
   it('is checked by the policy of its subject: under hold no lease expires', () => {
     const events: LoggedEvent[] = [
       [EDGE, granted(ada, 0)],
       [EDGE, expired(9999)],
     ];
-    expect(brokenInvariants(check(events, EDGE_RULES))).toEqual(['INV-04']);
-    expect(check(events, TASK_RULES)).toEqual([]);
+    expect(brokenInvariants(checkLog(events, EDGE_RULES))).toEqual(['INV-04']);
+    expect(checkLog(events, TASK_RULES)).toEqual([]);
   });
   it('expects the generation after a loss of history above the floor', () => {
     const rules = { ...TASK_RULES, generation_floor: 50 };
     const events: LoggedEvent[] = [[TASK, granted(ada, 0), { generation: 51 }]];
-    expect(check(events, rules)).toEqual([]);
-    expect(brokenInvariants(check(onTask(granted(ada, 0)), rules))).toEqual(['INV-02']);
+    expect(checkLog(events, rules)).toEqual([]);
+    expect(brokenInvariants(checkLog(onTask(granted(ada, 0)), rules))).toEqual(['INV-02']);
   });
   it('is checked with the margin for clock skew', () => {
     const events = onTask(granted(ada, 0), expired(301));
-    expect(brokenInvariants(check(events, { ...TASK_RULES, skew_margin_ms: 2000 }))).toEqual(['INV-04']);
+    expect(brokenInvariants(checkLog(events, { ...TASK_RULES, skew_margin_ms: 2000 }))).toEqual(['INV-04']);
   });
 });
 
 describe('INV-08: the heads of a store', () => {
   const events: LoggedEvent[] = [...onTask(granted(ada, 0)), [EDGE, granted(bob, 1)]];
-  const finish = (heads: (all: Map<string, AnyHead>) => AnyHead[]): InvariantViolation[] => {
+  const finishChecker = (heads: (all: Map<string, AnyHead>) => AnyHead[]): InvariantViolation[] => {
     const log = logOf(events);
     const checker = new LogChecker(() => TASK_RULES);
     for (const event of log.events) checker.checkEvent(event);
     return checker.checkHeads(heads(log.heads));
   };
   it('are valid if they are the folds of their events, in any field order', () => {
-    const shuffled = (head: AnyHead) =>
+    const shuffledFields = (head: AnyHead) =>
       Object.fromEntries(Object.entries(head).reverse()) as unknown as AnyHead;
-    expect(finish((all) => [...all.values()].map(shuffled))).toEqual([]);
+    expect(finishChecker((all) => [...all.values()].map(shuffledFields))).toEqual([]);
   });
   it('are a violation if one differs, is missing, or has no events', () => {
     const [one, two] = [TASK, EDGE].map((subject) => (all: Map<string, AnyHead>) => all.get(subject) as Head);
-    const of = (violations: InvariantViolation[]) =>
+    const invariantsAndSubjects = (violations: InvariantViolation[]) =>
       violations.map(({ invariant, subject }) => [invariant, subject]);
-    expect(of(finish((all) => [{ ...one!(all), failures: 1 }, two!(all)]))).toEqual([['INV-08', TASK]]);
-    expect(of(finish((all) => [one!(all)]))).toEqual([['INV-08', EDGE]]);
-    expect(of(finish((all) => [...all.values(), emptyHead('B-001-ghost')]))).toEqual([
-      ['INV-08', 'B-001-ghost'],
-    ]);
+    expect(invariantsAndSubjects(finishChecker((all) => [{ ...one!(all), failures: 1 }, two!(all)]))).toEqual(
+      [['INV-08', TASK]],
+    );
+    expect(invariantsAndSubjects(finishChecker((all) => [one!(all)]))).toEqual([['INV-08', EDGE]]);
+    expect(
+      invariantsAndSubjects(finishChecker((all) => [...all.values(), emptyHead('B-001-ghost')])),
+    ).toEqual([['INV-08', 'B-001-ghost']]);
   });
 });

@@ -7,7 +7,7 @@ import type { Rules } from './policy.js';
 const DEFAULT_LEASE_SECONDS = 300;
 
 /** Lease of a claim that does not ask for one: the default, within the limits of the tenant. */
-export function omittedLeaseSeconds(kind: SubjectKind, rules: Rules): number {
+export function defaultLeaseSeconds(kind: SubjectKind, rules: Rules): number {
   const seconds = kind === 'edge' ? rules.claim_ttl_seconds : DEFAULT_LEASE_SECONDS;
   return Math.min(Math.max(seconds, rules.min_lease_duration_seconds), rules.max_lease_duration_seconds);
 }
@@ -48,7 +48,7 @@ export function isLapsed(head: Head, nowMs: number, rules: Rules): boolean {
   return claim.state === 'EXPIRED' || (isOpenClaim(claim) && nowMs >= lapsesAtMs(claim, rules));
 }
 
-/** Whether the lease has run out for everybody else, including the allowed clock skew. */
+/** Whether other agents may treat the lease as ended; the allowed clock skew is included. */
 export const canTakeOver = (head: Head, nowMs: number, rules: Rules): boolean =>
   isLapsed(head, nowMs - rules.skew_margin_ms, rules);
 

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { refusalRecord } from './refusals.js';
 
 it('records twenty refusals in full, then the count whenever those left out have doubled', () => {
-  const recorded = (kind: 'full' | 'count') =>
+  const recordedNumbers = (kind: 'full' | 'count') =>
     Array.from({ length: 200 }, (_, index) => index + 1).filter((n) => refusalRecord(n) === kind);
-  expect(recorded('full')).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
-  expect(recorded('count')).toEqual([21, 22, 24, 28, 36, 52, 84, 148]);
+  expect(recordedNumbers('full')).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
+  expect(recordedNumbers('count')).toEqual([21, 22, 24, 28, 36, 52, 84, 148]);
 });

@@ -134,23 +134,28 @@ describe('a step of a run', () => {
       gate,
     });
     const concluding = { generation: 1, begins_run_or_wait: false, concludes_run: true };
-    const fault = (head: Head, handle: ClaimHandle | null = testHandleOf(ada, 1), step = concluding) =>
-      stepReporterFault(head, step, handle, { now_ms: msAt(10), rules: EDGE_RULES, claimIdOf });
+    const reporterFault = (
+      head: Head,
+      handle: ClaimHandle | null = testHandleOf(ada, 1),
+      step = concluding,
+    ) => stepReporterFault(head, step, handle, { now_ms: msAt(10), rules: EDGE_RULES, claimIdOf });
     const rejected = { generation: 1, decision: 'REJECTED' } as Gate;
-    expect(fault(endedBy('FORCED'))).toBe('NO_CLAIM');
-    expect(fault(endedBy('FORCED', { ...rejected, generation: 0 }))).toBe('NO_CLAIM');
-    expect(fault(endedBy('FORCED', rejected))).toBeNull();
-    expect(fault(endedBy('COMPLETED'))).toBeNull();
+    expect(reporterFault(endedBy('FORCED'))).toBe('NO_CLAIM');
+    expect(reporterFault(endedBy('FORCED', { ...rejected, generation: 0 }))).toBe('NO_CLAIM');
+    expect(reporterFault(endedBy('FORCED', rejected))).toBeNull();
+    expect(reporterFault(endedBy('COMPLETED'))).toBeNull();
     for (const other of [null, testHandleOf(bob, 1)]) {
-      expect(fault(endedBy('COMPLETED'), other)).toBe('NO_CLAIM');
-      expect(fault({ ...endedBy('COMPLETED'), phase: 'COMPLETED' }, other)).toBeNull();
-      expect(fault(endedBy('FORCED', rejected), other)).toBeNull();
+      expect(reporterFault(endedBy('COMPLETED'), other)).toBe('NO_CLAIM');
+      expect(reporterFault({ ...endedBy('COMPLETED'), phase: 'COMPLETED' }, other)).toBeNull();
+      expect(reporterFault(endedBy('FORCED', rejected), other)).toBeNull();
       const ordinary = { ...concluding, concludes_run: false };
-      expect(fault({ ...endedBy('COMPLETED'), phase: 'COMPLETED' }, other, ordinary)).toBe('NO_CLAIM');
+      expect(reporterFault({ ...endedBy('COMPLETED'), phase: 'COMPLETED' }, other, ordinary)).toBe(
+        'NO_CLAIM',
+      );
     }
     const start = { generation: 1, begins_run_or_wait: true, concludes_run: false };
-    expect(fault(endedBy('COMPLETED'), testHandleOf(ada, 1), start)).toBeNull();
-    expect(fault({ ...endedBy('COMPLETED'), phase: 'COMPLETED' }, testHandleOf(ada, 1), start)).toBe(
+    expect(reporterFault(endedBy('COMPLETED'), testHandleOf(ada, 1), start)).toBeNull();
+    expect(reporterFault({ ...endedBy('COMPLETED'), phase: 'COMPLETED' }, testHandleOf(ada, 1), start)).toBe(
       'NO_CLAIM',
     );
   });

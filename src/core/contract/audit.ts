@@ -72,7 +72,7 @@ const logVerification = namedObject('LogVerification', {
 });
 export type LogVerification = ReplyOf<typeof logVerification>;
 
-const administer = (path: string, summary: string) =>
+const keyOperation = (path: string, summary: string) =>
   ({
     method: 'POST',
     path: `${PROJECT_PATH}/audit/keys/${path}`,
@@ -104,7 +104,7 @@ export const auditOperations = {
       reply: auditKeyList,
     },
   ),
-  audit_replace_key: administer(
+  audit_replace_key: keyOperation(
     'replace',
     "Revoke a lost audit key and enrol the server's current key in its place",
   ),
@@ -117,5 +117,8 @@ export const auditOperations = {
     body: json(z.strictObject(mutationFields)),
     reply: logVerification,
   },
-  audit_revoke_key: administer('revoke', 'Revoke an audit key; what it signs from now on does not count'),
+  audit_revoke_key: keyOperation(
+    'revoke',
+    'Revoke an audit key; signatures that it makes from now on are invalid',
+  ),
 } as const satisfies ApiOperations;

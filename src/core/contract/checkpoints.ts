@@ -10,7 +10,7 @@ import {
   singleLineText,
   text,
 } from './methodology-fields.js';
-import { boundedText, count, named, type ReplyOf, time } from './schema.js';
+import { boundedText, count, type ReplyOf, time, withName } from './schema.js';
 import { FEATURE_STATUSES, VECTOR_TYPES } from './values.js';
 
 export const checkpointBody = z.strictObject({
@@ -22,7 +22,7 @@ export const checkpointBody = z.strictObject({
   features: z.array(featureId).max(1000).optional(),
   ...actorFields,
 });
-const featureSnapshot = named(
+const featureSnapshot = withName(
   'FeatureSnapshot',
   z.object({
     feature_id: text,
@@ -41,7 +41,7 @@ const featureSnapshot = named(
     ),
   }),
 );
-const checkpointSnapshot = named(
+const checkpointSnapshot = withName(
   'Snapshot',
   z.object({
     /** The snapshot is computed from the log up to this position, so it is reproducible. */
@@ -54,7 +54,7 @@ const checkpointSnapshot = named(
     tasks: z.object({ total: count, completed: count }),
   }),
 );
-export const checkpointReply = named(
+export const checkpointReply = withName(
   'Checkpoint',
   z.discriminatedUnion('reason', [
     z.object({ ...done, reason: z.literal('CHECKPOINTED'), snapshot: checkpointSnapshot, event_id: text }),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { checkRunFields } from '../methodology/definition/engine-settings.js';
-import { boundedText, count, named, type ReplyOf, withinBytes } from './schema.js';
+import { boundedText, count, type ReplyOf, withinBytes, withName } from './schema.js';
 import { CHECK_RESULTS, CHECK_TYPES, EVIDENCE_POLICIES } from './values.js';
 
 /** The checks of an edge: how they are reported, and how they are shown. */
@@ -51,7 +51,7 @@ export const effectiveCheck = z.object({
 });
 
 /** Which results of deterministic checks count in this project. */
-export const evidencePolicyStatus = named(
+export const evidencePolicyStatus = withName(
   'EvidencePolicyStatus',
   z.object({
     policy: z.enum(EVIDENCE_POLICIES),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CLAIM_STATES } from '../claims/head.js';
-import { count, jsonRecord, named, namedObject, type ReplyOf, time } from './schema.js';
+import { count, jsonRecord, namedObject, type ReplyOf, time, withName } from './schema.js';
 
 /** Claims as replies show them. */
 
@@ -25,7 +25,7 @@ const claimFields = {
 };
 
 /** The last claim of a subject, without its claim id: only the holder gets that. */
-export const taskClaim = named('TaskClaim', z.object(claimFields));
+export const taskClaim = withName('TaskClaim', z.object(claimFields));
 /** A claim as its holder sees it. */
 export const grantedClaim = namedObject('GrantedClaim', {
   id: z.string().describe('claim id, returned only to the holder'),

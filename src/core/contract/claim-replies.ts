@@ -9,7 +9,7 @@ import {
   RENEWAL_REFUSALS,
   SUBMISSION_REFUSALS,
 } from './codes.js';
-import { count, limitFields, named, namedResult, next, type ReplyOf, time } from './schema.js';
+import { count, limitFields, namedResult, next, type ReplyOf, time, withName } from './schema.js';
 
 /** Replies to the commands on claims: done, or why not. */
 
@@ -77,8 +77,8 @@ const holderResult = <Done extends string>(done: Done) =>
     z.object({ success: z.literal(true), reason: z.literal(done) }),
     z.object({ reason: z.enum(HANDLE_REFUSALS), ...refused }),
   ]);
-export const releaseResult = named('ReleaseResult', holderResult('RELEASED'));
-export const noteResult = named('NoteResult', holderResult('NOTED'));
+export const releaseResult = withName('ReleaseResult', holderResult('RELEASED'));
+export const noteResult = withName('NoteResult', holderResult('NOTED'));
 export const gateResult = namedResult('GateResult', [
   z.object({
     success: z.literal(true),

@@ -22,7 +22,7 @@ const CLAIMS_PATH = `${PROJECT_PATH}/claims`;
 const RESULTS_PATH = `${PROJECT_PATH}/results`;
 
 /** A call for many commands in one request, each with its own reply. */
-const batch = <Item extends z.ZodType>(path: string, summary: string, body: z.ZodType, item: Item) =>
+const batchOperation = <Item extends z.ZodType>(path: string, summary: string, body: z.ZodType, item: Item) =>
   ({
     method: 'POST',
     path: `${path}/batch`,
@@ -36,7 +36,7 @@ const itemsOf = (item: z.ZodType) => itemsBody.extend({ items: z.array(item).max
 
 export const claimOperations = {
   claim_task: commandOperation(CLAIMS_PATH, 'Claim a task or an edge', claimBody, claimResult),
-  batch_claim: batch(
+  batch_claim: batchOperation(
     CLAIMS_PATH,
     'Claim several tasks, each independently or all or nothing',
     batchClaimBody,
@@ -48,9 +48,14 @@ export const claimOperations = {
     renewBody,
     renewalResult,
   ),
-  renew_batch: batch(`${CLAIMS_PATH}/renew`, 'Renew several leases', itemsOf(renewBody), renewalResult),
+  renew_batch: batchOperation(
+    `${CLAIMS_PATH}/renew`,
+    'Renew several leases',
+    itemsOf(renewBody),
+    renewalResult,
+  ),
   release_claim: commandOperation(`${CLAIMS_PATH}/release`, 'Release a claim', releaseBody, releaseResult),
-  release_batch: batch(
+  release_batch: batchOperation(
     `${CLAIMS_PATH}/release`,
     'Release several claims',
     itemsOf(releaseBody),
@@ -64,7 +69,7 @@ export const claimOperations = {
   ),
   resume_claim: commandOperation(`${CLAIMS_PATH}/resume`, 'Resume a suspended claim', resumeBody, gateResult),
   submit_result: commandOperation(RESULTS_PATH, 'Submit the result of a claim', submitBody, submissionResult),
-  submit_batch: batch(RESULTS_PATH, 'Submit several results', itemsOf(submitBody), submissionResult),
+  submit_batch: batchOperation(RESULTS_PATH, 'Submit several results', itemsOf(submitBody), submissionResult),
   record_review: {
     ...commandOperation(
       `${PROJECT_PATH}/reviews`,

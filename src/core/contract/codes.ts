@@ -208,7 +208,7 @@ const ADVICE = {
   ESCALATED:
     'A human must approve this result (gen review). The claim is suspended: wait for the decision, or claim another task.',
   STALE_REVIEW:
-    'This candidate is no longer the one that is waiting. List what is waiting (gen review --list) and decide on that.',
+    'Another candidate is waiting now. List it with gen review --list, and decide on that candidate.',
   ALREADY_DECIDED: 'This candidate was already decided. List what is still waiting: gen review --list.',
   NOT_COMPLETED: 'Only a completed task can be reset. To end a claim: gen task force-release.',
   UNKNOWN_RESULT: 'There is no parked result with that id. List the results: gen task history.',

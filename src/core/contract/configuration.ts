@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { requestIdSchema } from '../ids.js';
 import { configFault } from './problem.js';
-import { boundedText, count, mutationFields, named, type ReplyOf } from './schema.js';
+import { boundedText, count, mutationFields, type ReplyOf, withName } from './schema.js';
 
 /** The YAML files of a workspace, by path below `.ai-workspace/`. Their parser limits number and length. */
 export const configureBody = z.strictObject({
@@ -14,7 +14,7 @@ export const configureBody = z.strictObject({
   // Leaves space for the index of a transaction: features are written in several.
   request_id: requestIdSchema.max(120).optional(),
 });
-export const configureResult = named(
+export const configureResult = withName(
   'Configuration',
   z.object({
     success: z.literal(true),
@@ -27,7 +27,7 @@ export const configureResult = named(
     warnings: z.array(configFault),
     faults: z
       .array(configFault)
-      .describe('what is wrong in single files: what depends on them is refused, the rest is in effect'),
+      .describe('faults of single files: work that depends on these files is refused, the rest is in effect'),
   }),
 );
 export type ConfigureResult = ReplyOf<typeof configureResult>;

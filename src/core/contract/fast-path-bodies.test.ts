@@ -77,7 +77,7 @@ const strangeValue = fc.oneof(
 const names = [...new Set(COMMON.flatMap(([, { shape }]) => Object.keys(shape)))];
 
 /** A common body with some fields removed, replaced or added, in any order. */
-const mutated = (body: Record<string, unknown>) =>
+const mutatedBody = (body: Record<string, unknown>) =>
   fc
     .tuple(
       fc.array(fc.tuple(fc.constantFrom(...names, 'unknown', '__proto__'), strangeValue), { maxLength: 3 }),
@@ -103,7 +103,7 @@ test.each(COMMON)('%s: what is read is what the schema returns, whatever the bod
   let readCount = 0;
   fc.assert(
     fc.property(
-      fc.oneof({ weight: 9, arbitrary: mutated(body) }, { weight: 1, arbitrary: strangeValue }),
+      fc.oneof({ weight: 9, arbitrary: mutatedBody(body) }, { weight: 1, arbitrary: strangeValue }),
       (input) => {
         const read = parseBodyFastPath(schema, input);
         if (read === null) return;

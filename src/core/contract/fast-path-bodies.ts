@@ -16,38 +16,38 @@ import { isPlainData } from './schema.js';
 type FieldCheck = (value: unknown) => boolean;
 type BodyReader = (body: unknown) => Record<string, unknown> | null;
 
-const text =
+const textCheck =
   (max: number): FieldCheck =>
   (value) =>
     typeof value === 'string' && value.length > 0 && value.length <= max;
-const id: FieldCheck = (value) =>
+const idCheck: FieldCheck = (value) =>
   typeof value === 'string' && value.length <= ID_LENGTH_MAX && ID_PATTERN.test(value);
-const integer =
+const integerCheck =
   (min: number, max: number): FieldCheck =>
   (value) =>
     Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max;
-const oneOf =
+const oneOfCheck =
   (...values: readonly string[]): FieldCheck =>
   (value) =>
     values.includes(value as string);
 
 /** A character of JSON text takes at most three bytes. */
 const METADATA_CHARS_MAX = METADATA_BYTES_MAX / 3;
-const metadata: FieldCheck = (value) =>
+const metadataCheck: FieldCheck = (value) =>
   typeof value === 'object' &&
   value !== null &&
   !Array.isArray(value) &&
   isPlainData(value) &&
   JSON.stringify(value).length <= METADATA_CHARS_MAX;
 
-const generation = integer(0, Number.MAX_SAFE_INTEGER);
-const requestField = { request_id: id };
-const leaseFields = { lease_duration_seconds: integer(1, LEASE_SECONDS_MAX), ...requestField };
-const handleFields = { task_id: text(200), session_id: id, claim_id: text(64) };
+const generation = integerCheck(0, Number.MAX_SAFE_INTEGER);
+const requestField = { request_id: idCheck };
+const leaseFields = { lease_duration_seconds: integerCheck(1, LEASE_SECONDS_MAX), ...requestField };
+const handleFields = { task_id: textCheck(200), session_id: idCheck, claim_id: textCheck(64) };
 
 /**
- * Reads an object that has the required fields of a schema and no others than those with a check. The fields come in
- * the schema's order, because the digest of a request depends on it.
+ * Reads an object that has the required fields of a schema and only fields that have a check. The fields come in the
+ * schema's order, because the digest of a request depends on it.
  */
 function bodyReader({ shape }: z.ZodObject, checks: Readonly<Record<string, FieldCheck>>): BodyReader {
   const fields = Object.keys(shape)
@@ -80,22 +80,22 @@ function bodyReader({ shape }: z.ZodObject, checks: Readonly<Record<string, Fiel
 }
 
 const readClaim = bodyReader(claimBody, {
-  task_id: text(200),
-  agent_id: id,
-  session_id: id,
-  agent_role: text(64),
-  metadata,
+  task_id: textCheck(200),
+  agent_id: idCheck,
+  session_id: idCheck,
+  agent_role: textCheck(64),
+  metadata: metadataCheck,
   ...leaseFields,
 });
 const readBatch = bodyReader(batchClaimBody, {
   claims: (claims) => Array.isArray(claims) && claims.length > 0 && claims.length <= BATCH_ITEMS_MAX,
-  mode: oneOf('partial', 'all_or_nothing'),
+  mode: oneOfCheck('partial', 'all_or_nothing'),
 });
 const readSubmit = bodyReader(submitBody, {
   ...handleFields,
   generation,
   result_data: isPlainData,
-  metadata,
+  metadata: metadataCheck,
   ...requestField,
 });
 
@@ -117,7 +117,12 @@ const READERS = new Map<z.ZodType, BodyReader>([
   [batchClaimBody, readBatchClaim],
   [
     nextBody,
-    bodyReader(nextBody, { agent_id: id, session_id: id, wait_seconds: integer(0, 30), ...leaseFields }),
+    bodyReader(nextBody, {
+      agent_id: idCheck,
+      session_id: idCheck,
+      wait_seconds: integerCheck(0, 30),
+      ...leaseFields,
+    }),
   ],
   [renewBody, bodyReader(renewBody, { ...handleFields, expected_generation: generation, ...leaseFields })],
   [
@@ -125,8 +130,8 @@ const READERS = new Map<z.ZodType, BodyReader>([
     bodyReader(releaseBody, {
       ...handleFields,
       expected_generation: generation,
-      reason: oneOf('VOLUNTARY', 'ERROR'),
-      message: text(2000),
+      reason: oneOfCheck('VOLUNTARY', 'ERROR'),
+      message: textCheck(2000),
       ...requestField,
     }),
   ],

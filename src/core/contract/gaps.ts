@@ -9,7 +9,7 @@ import {
   singleLineText,
   text,
 } from './methodology-fields.js';
-import { count, named, positionFields, type ReplyOf, time } from './schema.js';
+import { count, positionFields, type ReplyOf, time, withName } from './schema.js';
 import { GAP_LAYERS } from './values.js';
 
 /** Occurrences of a requirement key: layer 1 in code, layer 2 in tests, layer 3 in telemetry. */
@@ -50,7 +50,7 @@ const gapCounts = {
   layer_results: z.record(text, z.enum(['pass', 'fail'])),
 };
 const gapReport = z.object({ ...gapCounts, clusters: z.array(gapCluster) });
-export const gapsReply = named(
+export const gapsReply = withName(
   'Gaps',
   z.object({
     success: z.literal(true),
@@ -64,7 +64,7 @@ export const gapsReply = named(
   }),
 );
 /** An unresolved `intent_raised`, `convergence_escalated` or `claim_expired`. */
-export const methodologySignal = named(
+export const methodologySignal = withName(
   'Signal',
   z.object({
     id: text,
@@ -84,7 +84,7 @@ export const gapsSummary = z.object({
   no_coverage: count,
 });
 /** The last gap report, and the intents without an action since. */
-export const gapsFoundReply = named(
+export const gapsFoundReply = withName(
   'GapsFound',
   z.object({ last: gapsSummary.nullable(), open: z.array(methodologySignal), ...positionFields }),
 );

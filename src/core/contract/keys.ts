@@ -5,12 +5,12 @@ import { type ApiOperations, json, TENANT_PATH } from './operation.js';
 import {
   boundedText,
   mutationFields,
-  named,
   namedObject,
   nextPage,
   pageQuery,
   type ReplyOf,
   time,
+  withName,
 } from './schema.js';
 
 /** Ten years of 366 days: any ten calendar years, with a few days of slack. */
@@ -50,7 +50,7 @@ const keyFields = {
   revoked_at: time.nullable(),
 };
 /** A key without its secret, as its tenant sees it. */
-const apiKey = named('Key', z.object(keyFields));
+const apiKey = withName('Key', z.object(keyFields));
 const createdApiKey = namedObject('KeyCreated', {
   ...keyFields,
   /** Shown only once: null when the request is repeated. */

@@ -4,7 +4,7 @@ import { agentIdSchema } from '../ids.js';
 import { budgetSchema } from '../methodology/definition/engine-settings.js';
 import { evidencePolicyStatus } from './checks.js';
 import { gapsSummary, methodologySignal } from './gaps.js';
-import { view } from './methodology.js';
+import { methodologyView } from './methodology.js';
 import { edgeName, edgeStatus, featureId, severity } from './methodology-fields.js';
 import type { ApiOperations } from './operation.js';
 import {
@@ -12,10 +12,10 @@ import {
   atField,
   count,
   jsonRecord,
-  named,
   positionFields,
   type ReplyOf,
   time,
+  withName,
 } from './schema.js';
 import { ESCALATION_KINDS, escalation } from './start.js';
 import { BANDS, EXPIRY_ACTIONS, FEATURE_STATUSES, WORKSPACE_STATES } from './values.js';
@@ -68,7 +68,7 @@ const featureFields = {
   dependencies: z.array(z.object({ feature: text, asset: text.nullable(), status: text })),
   time_box: z.object({ status: text, elapsed: z.number().describe('elapsed part of the time box') }),
 };
-const featureSummary = named('FeatureSummary', z.object(featureFields));
+const featureSummary = withName('FeatureSummary', z.object(featureFields));
 const claimSummary = z.object({
   feature_id: text,
   edge: text,
@@ -95,7 +95,7 @@ const serviceHealth = z.object({
 });
 const releaseSummary = z.object({ at: time, version: text, features_included: count });
 const nextAction = z.object({ says: text, command: text });
-const methodologyStatus = named(
+const methodologyStatus = withName(
   'MethodologyStatus',
   z.object({
     ...positionFields,
@@ -179,7 +179,7 @@ const featureView = z.object({
   last_event_at: text.nullable(),
   last_position: count.nullable(),
 });
-const featureReply = named('Feature', featureView.extend(positionFields));
+const featureReply = withName('Feature', featureView.extend(positionFields));
 export type ReportedTimeBox = ReplyOf<typeof reportedTimeBox>;
 export type TrajectoryEntry = ReplyOf<typeof trajectoryEntry>;
 /** Mutable: the fold of the log keeps it. */
@@ -225,7 +225,7 @@ const healthReport = z.object({
   /** Of engine.yml; null if it sets none. */
   budget: budgetSchema.nullable(),
 });
-const healthReply = named('Health', healthReport.extend(positionFields));
+const healthReply = withName('Health', healthReport.extend(positionFields));
 const ganttReply = z.object({
   gantt: text.describe('Gantt chart in Mermaid syntax'),
   ...positionFields,
@@ -263,7 +263,7 @@ const zoomView = z.object({
   /** Set if the requested edge is not in the topology. */
   unknown_edge: text.nullable(),
 });
-const zoomReply = named('Zoom', zoomView.extend(positionFields));
+const zoomReply = withName('Zoom', zoomView.extend(positionFields));
 /** One edge, or the whole graph if omitted; of one feature, or of all. */
 export const zoomBody = z.strictObject({
   edge: edgeName.optional(),
@@ -317,7 +317,7 @@ const requirementTrace = z.object({
   gaps: z.array(text),
 });
 /** Backward: its origins, intents and parents. Forward: its outcomes, edges and children. */
-const traceReply = named(
+const traceReply = withName(
   'Trace',
   requirementTrace.extend({ direction: z.enum(TRACE_DIRECTIONS), ...positionFields }),
 );
@@ -342,17 +342,22 @@ const statusQuery = z.strictObject({
 });
 
 export const methodologyViewOperations = {
-  methodology_status: view(
+  methodology_status: methodologyView(
     '/api/status',
     'Get the progress of all features or one, their health, or a Gantt chart',
     statusQuery,
     z.union([methodologyStatus, featureReply, healthReply, ganttReply]),
   ),
-  zoom: view(
+  zoom: methodologyView(
     '/api/zoom',
     'Get the details of an edge: its checks, and the progress of each feature on it',
     zoomBody,
     zoomReply,
   ),
-  trace: view('/api/trace', 'Trace a requirement from its intent to its artifacts', traceBody, traceReply),
+  trace: methodologyView(
+    '/api/trace',
+    'Trace a requirement from its intent to its artifacts',
+    traceBody,
+    traceReply,
+  ),
 } as const satisfies ApiOperations;

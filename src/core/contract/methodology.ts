@@ -13,7 +13,7 @@ import { startBody, startReply } from './start.js';
 import { versionReleaseBody, versionReleaseReply } from './version-releases.js';
 
 /** A call whose body names the project; the tenant is the credential's. The coordinator validates the other fields. */
-const command = <Shape extends z.core.$ZodShape, Reply extends z.ZodType, Needed extends Action>(
+const methodologyCommand = <Shape extends z.core.$ZodShape, Reply extends z.ZodType, Needed extends Action>(
   path: string,
   action: Needed,
   summary: string,
@@ -23,7 +23,7 @@ const command = <Shape extends z.core.$ZodShape, Reply extends z.ZodType, Needed
   ({ method: 'POST', path, tenant: 'own', action, summary, body: json(withProject(body)), reply }) as const;
 
 /** A read whose query names the project. */
-export const view = <Shape extends z.core.$ZodShape, Reply extends z.ZodType>(
+export const methodologyView = <Shape extends z.core.$ZodShape, Reply extends z.ZodType>(
   path: string,
   summary: string,
   query: z.ZodObject<Shape>,
@@ -56,7 +56,7 @@ export const methodologyOperations = {
     },
     reply: configureResult,
   },
-  start: command(
+  start: methodologyCommand(
     '/api/start',
     'read',
     'Recommend the next edge, with the reasons; writes nothing and claims nothing',
@@ -64,7 +64,7 @@ export const methodologyOperations = {
     startReply,
   ),
   spawn: {
-    ...command(
+    ...methodologyCommand(
       '/api/spawn',
       'work',
       'Spawn a feature for a question, a risk or an incident; the named edge waits for it',
@@ -74,7 +74,7 @@ export const methodologyOperations = {
     isRefusable: true,
   },
   fold_back: {
-    ...command(
+    ...methodologyCommand(
       '/api/spawn/fold_back',
       'work',
       'Fold the result of a spawn back into its parent, once',
@@ -84,7 +84,7 @@ export const methodologyOperations = {
     isRefusable: true,
   },
   checkpoint: {
-    ...command(
+    ...methodologyCommand(
       '/api/checkpoint',
       'work',
       'Record a checkpoint of the log; returns the state of the project there',
@@ -94,7 +94,7 @@ export const methodologyOperations = {
     isRefusable: true,
   },
   decide_review: {
-    ...command(
+    ...methodologyCommand(
       '/api/review',
       'review',
       'Review a candidate, identified by its generation, iteration and digest',
@@ -103,21 +103,21 @@ export const methodologyOperations = {
     ),
     isRefusable: true,
   },
-  create_review_link: command(
+  create_review_link: methodologyCommand(
     '/api/review/link',
     'review',
     'Make a signed link with which one person decides on the candidate that waits now',
     reviewLinkBody,
     createdReviewLink,
   ),
-  decide_proposal: command(
+  decide_proposal: methodologyCommand(
     '/api/review/proposal',
     'review',
     'Add the tasks that an agent proposed to the plan, or reject them',
     decideProposalBody,
     planResult,
   ),
-  validate_gaps: command(
+  validate_gaps: methodologyCommand(
     '/api/gaps',
     'work',
     'Report which requirements are covered; each gap raises an intent once',
@@ -125,7 +125,7 @@ export const methodologyOperations = {
     gapsReply,
   ),
   release: {
-    ...command(
+    ...methodologyCommand(
       '/api/release',
       'operate',
       'Release a version if nothing blocks it; with dry_run, report what does',
@@ -134,13 +134,13 @@ export const methodologyOperations = {
     ),
     isRefusable: true,
   },
-  pending_reviews: view(
+  pending_reviews: methodologyView(
     '/api/review',
     'List pending reviews and proposed tasks, with the fields that a decision must name',
     z.object({}),
     reviewsReply,
   ),
-  known_gaps: view(
+  known_gaps: methodologyView(
     '/api/gaps',
     'Get the gaps of the last report; searches and writes nothing',
     atQuery,

@@ -24,13 +24,13 @@ const mcp = {
 } as const;
 
 /** A call that needs no credential. */
-const open = <Reply extends ReplySchema>(path: string, summary: string, reply: Reply) =>
+const publicOperation = <Reply extends ReplySchema>(path: string, summary: string, reply: Reply) =>
   ({ method: 'GET', path, action: 'public', summary, reply }) as const;
 
 /** About the server itself. */
 const platformOperations = {
-  healthz: open('/healthz', 'Liveness: the process is running', z.object({ status: z.string() })),
-  readyz: open(
+  healthz: publicOperation('/healthz', 'Liveness: the process is running', z.object({ status: z.string() })),
+  readyz: publicOperation(
     '/readyz',
     'Readiness: the store responds and the server accepts requests; `damaged_logs` counts unreadable logs, `audit_alarms` logs whose checkpoints contradict each other, are not valid or cannot be signed',
     z.object({
@@ -47,9 +47,13 @@ const platformOperations = {
     reply: { content_type: 'text/plain' },
   },
   review_link: {
-    ...open('/reviews/link', 'Web page of a candidate, for the holder of a signed link; decides nothing', {
-      content_type: 'text/html',
-    }),
+    ...publicOperation(
+      '/reviews/link',
+      'Web page of a candidate, for the holder of a signed link; decides nothing',
+      {
+        content_type: 'text/html',
+      },
+    ),
     query: z.object({ token: z.string().exactOptional() }),
     hasOwnToken: true,
   },
@@ -62,19 +66,27 @@ const platformOperations = {
     reply: { content_type: 'text/html' },
     hasOwnToken: true,
   },
-  page: open('/', 'Web page with live status and events', { content_type: 'text/html' }),
-  page_asset: open('/assets/{name}', 'Script or style sheet of the web page', {
+  page: publicOperation('/', 'Web page with live status and events', { content_type: 'text/html' }),
+  page_asset: publicOperation('/assets/{name}', 'Script or style sheet of the web page', {
     content_type: 'text/javascript',
   }),
-  page_style: open('/page.css', 'Style sheet of the pages without scripts', { content_type: 'text/css' }),
+  page_style: publicOperation('/page.css', 'Style sheet of the pages without scripts', {
+    content_type: 'text/css',
+  }),
   mcp: { ...mcp, path: '/mcp', tenant: 'own', summary: 'Model Context Protocol' },
   mcp_project: {
     ...mcp,
     path: '/mcp/{tenant_id}/{project_id}',
     summary: 'Model Context Protocol, for clients that can set a URL but no headers',
   },
-  openapi: open('/openapi.json', 'This API description, as OpenAPI 3.1', z.record(z.string(), z.unknown())),
-  docs: open('/docs', 'API reference as a web page, with requests to try', { content_type: 'text/html' }),
+  openapi: publicOperation(
+    '/openapi.json',
+    'This API description, as OpenAPI 3.1',
+    z.record(z.string(), z.unknown()),
+  ),
+  docs: publicOperation('/docs', 'API reference as a web page, with requests to try', {
+    content_type: 'text/html',
+  }),
 } as const satisfies ApiOperations;
 
 /** All operations by id. The handlers, the API description, the reference and the contract tests are made from this table. */

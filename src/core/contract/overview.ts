@@ -15,7 +15,7 @@ import {
 import { progressCounts } from './sessions.js';
 import { READINESS } from './values.js';
 
-/** What goes on in a project, and which projects there are. */
+/** The overview of a project, and the list of projects. */
 
 /** A subject that agents alone cannot advance, why, and who must act. */
 const waitingSubject = z.object({

@@ -3,7 +3,15 @@ import { requestIdSchema } from '../ids.js';
 import { taskProposalSchema } from '../plan/task-proposal.js';
 import { taskInputSchema } from '../plan/task-schema.js';
 import { type ApiOperations, PROJECT_PATH, readOperation } from './operation.js';
-import { atQuery, boundedText, count, mutationFields, named, namedObject, type ReplyOf } from './schema.js';
+import {
+  atQuery,
+  boundedText,
+  count,
+  mutationFields,
+  namedObject,
+  type ReplyOf,
+  withName,
+} from './schema.js';
 
 const planFields = {
   project: z.string().exactOptional(),
@@ -11,7 +19,7 @@ const planFields = {
 };
 
 /** A plan in its written form. */
-const planInput = named('Plan', z.object(planFields));
+const planInput = withName('Plan', z.object(planFields));
 const planView = z.object({ version: count, plan: planInput });
 /** A proposal of tasks, and what a human decided about it. */
 const proposalOutcome = z.object({

@@ -6,7 +6,7 @@ import { noteBody } from './tasks.js';
 const TWO_BYTES = 'é';
 const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 /** The value that `wrap` builds around as many two-byte characters as give it this size. */
-function sized(bytes: number, wrap: (filler: string) => unknown): unknown {
+function valueOfBytes(bytes: number, wrap: (filler: string) => unknown): unknown {
   const odd = bytes - jsonBytes(wrap(''));
   const value = wrap(TWO_BYTES.repeat(odd >> 1) + 'x'.repeat(odd & 1));
   expect(jsonBytes(value)).toBe(bytes);
@@ -16,7 +16,7 @@ function sized(bytes: number, wrap: (filler: string) => unknown): unknown {
 const CLAIM = { task_id: 'A-001-x', agent_id: 'a', session_id: 's' };
 const RESULT = { task_id: 'A-001-x', session_id: 's', generation: 1, result_data: 1 };
 const COUNTS = { passed: 0, failed: 0, skipped: 0 };
-const checks = (filler: string) => {
+const checksWithSays = (filler: string) => {
   const details = Array.from({ length: 33 }, (_, index) => ({
     name: `check ${index}`,
     result: 'skip',
@@ -29,7 +29,7 @@ const LIMITED: readonly [string, number, (bytes: number) => { success: boolean }
   [
     'the metadata of a claim',
     4096,
-    (bytes) => claimBody.safeParse({ ...CLAIM, metadata: sized(bytes, (text) => ({ text })) }),
+    (bytes) => claimBody.safeParse({ ...CLAIM, metadata: valueOfBytes(bytes, (text) => ({ text })) }),
   ],
   [
     'the payload of an event',
@@ -38,20 +38,20 @@ const LIMITED: readonly [string, number, (bytes: number) => { success: boolean }
       appendBody.safeParse({
         event_type: 'x',
         agent_id: 'a',
-        payload: sized(bytes, (text) => ({ text })),
+        payload: valueOfBytes(bytes, (text) => ({ text })),
       }),
   ],
   [
     'the checks of a result',
     64 * 1024,
-    (bytes) => submitBody.safeParse({ ...RESULT, evaluators: sized(bytes, checks) }),
+    (bytes) => submitBody.safeParse({ ...RESULT, evaluators: valueOfBytes(bytes, checksWithSays) }),
   ],
   [
     'the text of a note',
     4096,
     (bytes) => {
       // Two bytes are the quotes, which count for JSON alone.
-      const text = sized(bytes + 2, (filler) => filler);
+      const text = valueOfBytes(bytes + 2, (filler) => filler);
       return noteBody.safeParse({ task_id: 'A-001-x', session_id: 's', generation: 1, text });
     },
   ],

@@ -12,12 +12,12 @@ import {
   iteration,
   jsonRecord,
   mutationFields,
-  named,
   positionFields,
   type ReplyOf,
   sha256Schema,
   subject,
   time,
+  withName,
 } from './schema.js';
 
 export const DECISION_CODES = {
@@ -42,7 +42,7 @@ export const decideReviewBody = z.strictObject({
   ...mutationFields,
 });
 /** A candidate that waits for a human, with the fields a decision on it must name. */
-const pendingReview = named(
+const pendingReview = withName(
   'PendingReview',
   z.object({
     task_id: text,
@@ -124,7 +124,7 @@ export const reviewLinkBody = z.strictObject({
     .describe('default: until the deadline of the review'),
   ...mutationFields,
 });
-export const createdReviewLink = named(
+export const createdReviewLink = withName(
   'ReviewLink',
   z.object({
     link_id: text,
@@ -144,7 +144,7 @@ export const reviewLinkForm = z.strictObject({
   comment: z.string().max(4000).optional(),
 });
 /** Tasks that an agent proposed. */
-const pendingProposal = named(
+const pendingProposal = withName(
   'PendingProposal',
   z.object({
     proposal_id: text,
@@ -154,7 +154,7 @@ const pendingProposal = named(
     next: text,
   }),
 );
-export const reviewsReply = named(
+export const reviewsReply = withName(
   'PendingReviews',
   z.object({ reviews: z.array(pendingReview), proposals: z.array(pendingProposal), ...positionFields }),
 );

@@ -5,7 +5,7 @@ import { RUN_STATUSES } from '../engine/run-events.js';
 import { agentRoleSchema, requestIdSchema } from '../ids.js';
 import { effectiveCheck } from './checks.js';
 import { CANCEL_REFUSALS, ITERATE_REFUSALS } from './codes.js';
-import { view } from './methodology.js';
+import { methodologyView } from './methodology.js';
 import { featureId } from './methodology-fields.js';
 import { type ApiOperations, json, withProject } from './operation.js';
 import {
@@ -170,14 +170,14 @@ export const runOperations = {
     body: json(withProject(iterateBody)),
     reply: iterateResult,
   },
-  list_runs: view('/api/runs', 'List the runs of the project, newest first', runsQuery, runsReply),
-  runs_spent: view(
+  list_runs: methodologyView('/api/runs', 'List the runs of the project, newest first', runsQuery, runsReply),
+  runs_spent: methodologyView(
     '/api/spent',
     'Get what runs have spent, by feature, in the project and in the tenant',
     spentQuery,
     spentReply,
   ),
-  get_run: view('/api/runs/{run_id}', 'Get a run with its steps', z.strictObject({}), runReply),
+  get_run: methodologyView('/api/runs/{run_id}', 'Get a run with its steps', z.strictObject({}), runReply),
   cancel_run: {
     ...command,
     path: '/api/runs/{run_id}/cancel',

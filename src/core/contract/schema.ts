@@ -5,14 +5,14 @@ import { requestIdSchema } from '../ids.js';
 export const schemaRegistry = z.registry<{ id: string }>();
 
 /** Gives a schema its name in the API description. */
-export function named<S extends z.ZodType>(id: string, schema: S): S {
+export function withName<S extends z.ZodType>(id: string, schema: S): S {
   schemaRegistry.add(schema, { id });
   return schema;
 }
 
 /** An object with a name in the API description. */
 export const namedObject = <Shape extends z.core.$ZodLooseShape>(id: string, shape: Shape) =>
-  named(id, z.object(shape));
+  withName(id, z.object(shape));
 
 /** A reply with a name, whose `reason` tells the cases apart: done, or why it was refused. */
 export const namedResult = <
@@ -20,7 +20,7 @@ export const namedResult = <
 >(
   id: string,
   cases: Cases,
-) => named(id, z.discriminatedUnion('reason', cases));
+) => withName(id, z.discriminatedUnion('reason', cases));
 
 type DeepReadonly<T> = T extends object ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> } : T;
 /** The type of a schema with read-only fields: a reply is never changed. */

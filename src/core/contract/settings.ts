@@ -8,8 +8,8 @@ import { EVIDENCE_POLICIES, RESULT_BYTES_MAX } from './values.js';
 /** Limits of a tenant and policy of a project. */
 
 const YEAR_SECONDS = 366 * 24 * 3600;
-const upTo = (max: number) => z.number().int().min(0).max(max);
-const seconds = (max: number) => z.number().int().min(1).max(max);
+const integerUpTo = (max: number) => z.number().int().min(0).max(max);
+const secondsUpTo = (max: number) => z.number().int().min(1).max(max);
 
 /** Limits of a tenant, with the names and values of specification 004 §7.2. */
 const limits = namedObject('Limits', {
@@ -26,14 +26,14 @@ const limits = namedObject('Limits', {
     .describe('whether each command of a session must be signed with the key that opened it'),
 });
 export const limitsBody = z.strictObject({
-  max_concurrent_claims: upTo(10_000_000).optional(),
-  max_lease_duration_seconds: seconds(YEAR_SECONDS).optional(),
-  min_lease_duration_seconds: seconds(YEAR_SECONDS).optional(),
-  max_generations_per_task: upTo(1_000_000_000).optional(),
-  claim_history_retention_days: upTo(36_500).optional(),
-  max_result_size_bytes: upTo(RESULT_BYTES_MAX).optional(),
-  max_active_sessions: upTo(1_000_000).optional(),
-  session_idle_seconds: seconds(YEAR_SECONDS).optional(),
+  max_concurrent_claims: integerUpTo(10_000_000).optional(),
+  max_lease_duration_seconds: secondsUpTo(YEAR_SECONDS).optional(),
+  min_lease_duration_seconds: secondsUpTo(YEAR_SECONDS).optional(),
+  max_generations_per_task: integerUpTo(1_000_000_000).optional(),
+  claim_history_retention_days: integerUpTo(36_500).optional(),
+  max_result_size_bytes: integerUpTo(RESULT_BYTES_MAX).optional(),
+  max_active_sessions: integerUpTo(1_000_000).optional(),
+  session_idle_seconds: secondsUpTo(YEAR_SECONDS).optional(),
   require_signatures: z.boolean().optional(),
   ...mutationFields,
 });
@@ -82,11 +82,11 @@ export const policyBody = z.strictObject({
     })
     .optional(),
   late_submit: lateSubmit.optional(),
-  max_hold_seconds: seconds(YEAR_SECONDS).nullable().optional(),
-  stale_threshold_seconds: seconds(YEAR_SECONDS).optional(),
-  claim_ttl_seconds: seconds(YEAR_SECONDS).optional(),
-  sweep_interval_seconds: seconds(24 * 3600).optional(),
-  suspend_max_seconds: seconds(YEAR_SECONDS).optional(),
+  max_hold_seconds: secondsUpTo(YEAR_SECONDS).nullable().optional(),
+  stale_threshold_seconds: secondsUpTo(YEAR_SECONDS).optional(),
+  claim_ttl_seconds: secondsUpTo(YEAR_SECONDS).optional(),
+  sweep_interval_seconds: secondsUpTo(24 * 3600).optional(),
+  suspend_max_seconds: secondsUpTo(YEAR_SECONDS).optional(),
   max_attempts: z.number().int().min(1).max(1000).optional(),
   /** By track: tracks that are left out keep their value, and null removes one. */
   max_agents_per_track: z

@@ -11,7 +11,7 @@ import {
   singleLineText,
   text,
 } from './methodology-fields.js';
-import { boundedText, named, type ReplyOf } from './schema.js';
+import { boundedText, type ReplyOf, withName } from './schema.js';
 import { PRIORITIES, VECTOR_TYPES } from './values.js';
 
 export const spawnBody = z
@@ -46,14 +46,14 @@ export const spawnBody = z
     if (blocks === true && parentEdge === undefined)
       addIssue('edge', 'expected the edge of the parent that is blocked');
   });
-export const spawnReply = named(
+export const spawnReply = withName(
   'Spawn',
   z.discriminatedUnion('reason', [
     z.object({
       ...done,
       reason: z.literal('SPAWNED'),
       feature_id: text,
-      vector: named('FeatureVector', featureSchema),
+      vector: withName('FeatureVector', featureSchema),
       blocks: text.nullable().describe('edge of the parent that waits for the spawn'),
       event_id: text,
     }),
@@ -79,7 +79,7 @@ export const foldBackBody = z.strictObject({
   payload_path: singleLineText(1024).optional(),
   ...actorFields,
 });
-export const foldBackReply = named(
+export const foldBackReply = withName(
   'FoldBack',
   z.discriminatedUnion('reason', [
     z.object({

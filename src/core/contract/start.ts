@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { agentIdSchema, requestIdSchema } from '../ids.js';
 import { evidencePolicyStatus } from './checks.js';
 import { edgeName, featureId, severity, singleLineText, text } from './methodology-fields.js';
-import { count, named, positionFields, type ReplyOf, time } from './schema.js';
+import { count, positionFields, type ReplyOf, time, withName } from './schema.js';
 import { WORKSPACE_STATES } from './values.js';
 
 export const startBody = z.strictObject({
@@ -26,7 +26,7 @@ export const ESCALATION_KINDS = [
   'max_iterations',
 ] as const;
 /** Something that waits for a human. */
-export const escalation = named(
+export const escalation = withName(
   'Escalation',
   z.object({
     kind: z.enum(ESCALATION_KINDS),
@@ -39,7 +39,7 @@ export const escalation = named(
   }),
 );
 /** Another feature in work, and the modules that both touch. */
-const overlappingWork = named(
+const overlappingWork = withName(
   'OverlappingWork',
   z.object({
     feature_id: text,
@@ -70,7 +70,7 @@ const routeAdvice = z.object({
   /** The next action, as a command. */
   next: text,
 });
-export const startReply = named(
+export const startReply = withName(
   'Start',
   routeAdvice.extend({
     /** Left to the runner of the edge. */

@@ -20,7 +20,6 @@ import {
   jsonRecord,
   latestQuery,
   mutationFields,
-  named,
   namedObject,
   namedResult,
   next,
@@ -31,6 +30,7 @@ import {
   type ReplyOf,
   time,
   withinBytes,
+  withName,
 } from './schema.js';
 import { READINESS } from './values.js';
 
@@ -59,7 +59,7 @@ const taskFilter = z.strictObject({
   ...atField,
 });
 
-/** `session_id`: for which session. It is told what it holds itself. */
+/** `session_id`: the session that asks. The reply says whether that session holds the work. */
 const explainQuery = z.strictObject({ session_id: sessionIdSchema.exactOptional() });
 
 const operatorFields = { expected_generation: generation, reason: boundedText(2000), ...mutationFields };
@@ -106,7 +106,7 @@ const stateFields = {
   title: z.string().describe('title of the feature, for an edge').exactOptional(),
   checks: z.array(effectiveCheck).describe('checks that the result of an edge must pass').exactOptional(),
 };
-const taskState = named('TaskState', z.object(stateFields));
+const taskState = withName('TaskState', z.object(stateFields));
 /** The task's current state, and whether the command succeeded. */
 const operatorResult = namedResult('OperatorResult', [
   z.object({ success: z.literal(true), reason: z.enum(OPERATOR_SUCCESSES), ...stateFields }),
@@ -214,7 +214,7 @@ export type Explanation = ReplyOf<typeof explanation>;
 const TASK_PATH = `${PROJECT_PATH}/tasks/{subject}` as const;
 const BLOB_PATH = `${PROJECT_PATH}/blobs/{sha256}` as const;
 
-const operator = <Verb extends OperatorVerb>(verb: Verb, summary: string) =>
+const operatorOperation = <Verb extends OperatorVerb>(verb: Verb, summary: string) =>
   ({
     ...commandOperation(`${TASK_PATH}/${verb}`, summary, operatorBodies[verb], operatorResult),
     action: 'operate',
@@ -265,13 +265,13 @@ export const taskOperations = {
     query: explainQuery,
     reply: explanation,
   }),
-  force_release: operator('force_release', 'Release a claim regardless of its holder'),
-  reassign: operator('reassign', 'Reassign a task to another agent'),
-  reset: operator('reset', 'Reopen a completed task'),
-  hold: operator('hold', 'Hold a task so that it cannot be claimed'),
-  unhold: operator('unhold', 'Remove the hold of a task'),
+  force_release: operatorOperation('force_release', 'Release a claim regardless of its holder'),
+  reassign: operatorOperation('reassign', 'Reassign a task to another agent'),
+  reset: operatorOperation('reset', 'Reopen a completed task'),
+  hold: operatorOperation('hold', 'Hold a task so that it cannot be claimed'),
+  unhold: operatorOperation('unhold', 'Remove the hold of a task'),
   // Reviewers, too, may decide which result counts.
-  adopt: { ...operator('adopt', 'Accept a refused result that was parked'), action: 'review' },
+  adopt: { ...operatorOperation('adopt', 'Accept a refused result that was parked'), action: 'review' },
   put_blob: {
     method: 'PUT',
     path: BLOB_PATH,

@@ -10,7 +10,7 @@ import {
   singleLineText,
   text,
 } from './methodology-fields.js';
-import { count, named, type ReplyOf, time } from './schema.js';
+import { count, type ReplyOf, time, withName } from './schema.js';
 
 export const versionReleaseBody = z.strictObject({
   version: z.string().max(160, { abort: true }).regex(SEMVER, { error: 'expected a version such as 1.2.0' }),
@@ -37,7 +37,7 @@ const releaseManifest = z.object({
   coverage_pct: z.number().nullable(),
   known_gaps: count.nullable(),
 });
-export const versionReleaseReply = named(
+export const versionReleaseReply = withName(
   'Release',
   z.discriminatedUnion('reason', [
     z.object({

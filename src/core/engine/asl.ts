@@ -19,7 +19,7 @@ export type MachineState =
   | AslSucceedState
   | AslFailState;
 
-interface Described {
+interface WithComment {
   readonly Comment?: string;
 }
 interface WithPaths {
@@ -31,7 +31,9 @@ interface WithResult extends WithPaths {
   readonly ResultSelector?: PayloadTemplate;
   readonly ResultPath?: string | null;
 }
-type Ending = { readonly Next: string; readonly End?: never } | { readonly End: true; readonly Next?: never };
+type WithNextOrEnd =
+  | { readonly Next: string; readonly End?: never }
+  | { readonly End: true; readonly Next?: never };
 
 /** A value in which a key that ends with `.$` has a path as its value. */
 export type PayloadTemplate = { readonly [key: string]: TemplateValue };
@@ -56,7 +58,7 @@ export interface Catcher {
   readonly ResultPath?: string | null;
   readonly Next: string;
 }
-interface Guarded {
+interface WithErrorHandling {
   readonly Retry?: readonly Retrier[];
   readonly Catch?: readonly Catcher[];
 }
@@ -66,41 +68,41 @@ interface Guarded {
  * `arn:aws:states:::lambda:invoke.waitForTaskToken` with `FunctionName` and `Payload`, whose result comes later with the
  * token.
  */
-export type AslTaskState = Described &
+export type AslTaskState = WithComment &
   WithResult &
-  Guarded &
-  Ending & {
+  WithErrorHandling &
+  WithNextOrEnd & {
     readonly Type: 'Task';
     readonly Resource: string;
     readonly TimeoutSeconds?: number;
     readonly HeartbeatSeconds?: number;
   };
-export type AslParallelState = Described &
+export type AslParallelState = WithComment &
   WithResult &
-  Guarded &
-  Ending & {
+  WithErrorHandling &
+  WithNextOrEnd & {
     readonly Type: 'Parallel';
     readonly Branches: readonly StateMachine[];
   };
-export type AslPassState = Described &
+export type AslPassState = WithComment &
   WithPaths &
-  Ending & {
+  WithNextOrEnd & {
     readonly Type: 'Pass';
     readonly Parameters?: PayloadTemplate;
     readonly Result?: TemplateValue;
     readonly ResultPath?: string | null;
   };
-export type AslWaitState = Described &
+export type AslWaitState = WithComment &
   WithPaths &
-  Ending & { readonly Type: 'Wait'; readonly Seconds: number };
-export type AslSucceedState = Described & WithPaths & { readonly Type: 'Succeed' };
-export type AslFailState = Described & {
+  WithNextOrEnd & { readonly Type: 'Wait'; readonly Seconds: number };
+export type AslSucceedState = WithComment & WithPaths & { readonly Type: 'Succeed' };
+export type AslFailState = WithComment & {
   readonly Type: 'Fail';
   readonly Error: string;
   readonly Cause?: string;
 };
 
-export interface AslChoiceState extends Described, WithPaths {
+export interface AslChoiceState extends WithComment, WithPaths {
   readonly Type: 'Choice';
   readonly Choices: readonly (ChoiceRule & { readonly Next: string })[];
   readonly Default?: string;

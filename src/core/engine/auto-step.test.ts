@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import type { Escalation } from '../contract/start.js';
 import { type AutoEdge, type AutoFacts, nextAutoStep } from './auto-step.js';
 
-const edge = (feature_id: string, has_constructor = true): AutoEdge => ({
+const autoEdge = (feature_id: string, has_constructor = true): AutoEdge => ({
   feature_id,
   edge: 'design_code',
   has_constructor,
 });
-const escalation = (kind: Escalation['kind'], feature_id: string | null): Escalation => ({
+const escalationOf = (kind: Escalation['kind'], feature_id: string | null): Escalation => ({
   kind,
   feature_id,
   edge: null,
@@ -32,17 +32,17 @@ const NOTHING: AutoFacts = {
 const PAUSE = { says: 'A waits.', next: 'gen review' };
 
 /** What is decided, in short. */
-function decided(facts: Partial<AutoFacts>): string {
+function decidedStep(facts: Partial<AutoFacts>): string {
   const step = nextAutoStep({ ...NOTHING, ...facts });
   if (step.kind === 'RUN') return `RUN ${step.edge.feature_id}`;
   return step.kind === 'PAUSE' ? `PAUSE ${step.says} ${step.next}` : step.kind;
 }
 
 const ALL = {
-  first: edge('F'),
-  unfinished: [edge('U')],
-  requested: [edge('Q')],
-  recommended: [edge('R')],
+  first: autoEdge('F'),
+  unfinished: [autoEdge('U')],
+  requested: [autoEdge('Q')],
+  recommended: [autoEdge('R')],
 };
 const TABLE: readonly (readonly [string, Partial<AutoFacts>, string])[] = [
   ['ends if there is nothing', {}, 'DONE'],
@@ -50,53 +50,53 @@ const TABLE: readonly (readonly [string, Partial<AutoFacts>, string])[] = [
   ['runs the named edge first', ALL, 'RUN F'],
   ['then what is unfinished', { ...ALL, first: null }, 'RUN U'],
   ['then what was requested', { ...ALL, first: null, unfinished: [] }, 'RUN Q'],
-  ['then what start recommends', { recommended: [edge('R')] }, 'RUN R'],
+  ['then what start recommends', { recommended: [autoEdge('R')] }, 'RUN R'],
   ['skips what was tried in vain', { ...ALL, set_aside: new Set(['F#design_code']) }, 'RUN U'],
-  ['skips an edge without a constructor', { recommended: [edge('R', false), edge('S')] }, 'RUN S'],
-  ['ends if no edge has a constructor', { recommended: [edge('R', false)] }, 'DONE'],
-  ['leaves other features alone', { requested: [edge('Q'), edge('A')], feature_id: 'A' }, 'RUN A'],
+  ['skips an edge without a constructor', { recommended: [autoEdge('R', false), autoEdge('S')] }, 'RUN S'],
+  ['ends if no edge has a constructor', { recommended: [autoEdge('R', false)] }, 'DONE'],
+  ['leaves other features alone', { requested: [autoEdge('Q'), autoEdge('A')], feature_id: 'A' }, 'RUN A'],
   ['pauses after a run that needs a person', { ...ALL, pause: PAUSE }, 'PAUSE A waits. gen review'],
   ['goes on with other edges with --loop', { ...ALL, pause: PAUSE, is_loop: true }, 'RUN F'],
   [
     'pauses at the expired time box of the named feature',
-    { feature_id: 'R', recommended: [edge('R')], escalations: [escalation('time_box', 'R')] },
+    { feature_id: 'R', recommended: [autoEdge('R')], escalations: [escalationOf('time_box', 'R')] },
     'PAUSE time_box of R. gen time_box',
   ],
   [
     'pauses at the expired time box of the feature that was worked on',
-    { last_feature_id: 'R', recommended: [edge('S')], escalations: [escalation('time_box', 'R')] },
+    { last_feature_id: 'R', recommended: [autoEdge('S')], escalations: [escalationOf('time_box', 'R')] },
     'PAUSE time_box of R. gen time_box',
   ],
   [
     'leaves a feature with an expired time box out',
-    { recommended: [edge('R'), edge('S')], escalations: [escalation('time_box', 'R')] },
+    { recommended: [autoEdge('R'), autoEdge('S')], escalations: [escalationOf('time_box', 'R')] },
     'RUN S',
   ],
   [
     'also with --loop',
-    { is_loop: true, recommended: [edge('R')], escalations: [escalation('time_box', 'R')] },
+    { is_loop: true, recommended: [autoEdge('R')], escalations: [escalationOf('time_box', 'R')] },
     'WAIT',
   ],
   [
     'pauses if nothing is ready and a person is needed',
-    { escalations: [escalation('intent', 'A'), escalation('stuck', 'A')] },
+    { escalations: [escalationOf('intent', 'A'), escalationOf('stuck', 'A')] },
     'PAUSE stuck of A. gen stuck',
   ],
-  ['ends if only an intent waits', { escalations: [escalation('intent', 'A')] }, 'DONE'],
+  ['ends if only an intent waits', { escalations: [escalationOf('intent', 'A')] }, 'DONE'],
   [
     'ends if a person is needed elsewhere',
-    { feature_id: 'B', escalations: [escalation('review', 'A')] },
+    { feature_id: 'B', escalations: [escalationOf('review', 'A')] },
     'DONE',
   ],
 ];
 
 describe('the next step of gen iterate --auto', () => {
   it.each(TABLE)('%s', (_, facts, step) => {
-    expect(decided(facts)).toBe(step);
+    expect(decidedStep(facts)).toBe(step);
   });
 
   it('names the edges without a constructor', () => {
-    expect(nextAutoStep({ ...NOTHING, recommended: [edge('R', false)] })).toMatchObject({
+    expect(nextAutoStep({ ...NOTHING, recommended: [autoEdge('R', false)] })).toMatchObject({
       says: expect.stringContaining('R#design_code'),
     });
   });

@@ -20,22 +20,22 @@ export function spentLimitText(budget: Budget, spent: SpentByScope): string | nu
 }
 
 function spentOf(scope: BudgetScope, limit: SpendLimit, spent: Cost): string | null {
-  const setting = (unit: string): string => `budget.${scope}.${unit} in engine.yml or the edge's file`;
+  const settingName = (unit: string): string => `budget.${scope}.${unit} in engine.yml or the edge's file`;
   const tokens = spent.input_tokens + spent.output_tokens;
   if (limit.tokens !== undefined && tokens >= limit.tokens) {
-    return `The ${scope} has spent ${tokens} of ${limit.tokens} tokens; raise ${setting('tokens')}.`;
+    return `The ${scope} has spent ${tokens} of ${limit.tokens} tokens; raise ${settingName('tokens')}.`;
   }
   if (limit.seconds !== undefined && spent.seconds >= limit.seconds) {
     const seconds = Math.ceil(spent.seconds);
-    return `The ${scope} has spent ${seconds} of ${limit.seconds} seconds; raise ${setting('seconds')}.`;
+    return `The ${scope} has spent ${seconds} of ${limit.seconds} seconds; raise ${settingName('seconds')}.`;
   }
   if (limit.usd === undefined) return null;
   if (spent.usd === null) {
-    return `The ${scope} has a budget of ${limit.usd} US dollars, but what it has spent is unknown; set usd_per_million_input_tokens and usd_per_million_output_tokens of the model, or remove ${setting('usd')}.`;
+    return `The ${scope} has a budget of ${limit.usd} US dollars, but what it has spent is unknown; set usd_per_million_input_tokens and usd_per_million_output_tokens of the model, or remove ${settingName('usd')}.`;
   }
   if (spent.usd < limit.usd) return null;
-  return `The ${scope} has spent ${dollars(spent.usd)} of ${limit.usd} US dollars; raise ${setting('usd')}.`;
+  return `The ${scope} has spent ${dollarsText(spent.usd)} of ${limit.usd} US dollars; raise ${settingName('usd')}.`;
 }
 
 /** Without the digits that sums of fractions leave behind. */
-const dollars = (usd: number): string => String(Number(usd.toFixed(4)));
+const dollarsText = (usd: number): string => String(Number(usd.toFixed(4)));

@@ -50,9 +50,9 @@ export const checkOutcomeSchema = z.strictObject({
   signal: z.string().max(32).nullable(),
   duration_ms: count,
   report: reportSummary.nullable(),
-  /** The end of what it printed, as a blob. */
+  /** The end of the output of the command, as a blob. */
   output_sha256: sha256.nullable(),
-  /** Of a model: what it found per criterion. */
+  /** For a check by a model: its findings per criterion. */
   issues: z
     .array(
       z.strictObject({

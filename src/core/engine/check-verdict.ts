@@ -1,6 +1,6 @@
 import type { CheckOutcome } from './check-outcome.js';
 
-/** What is known of a command that has ended, and of its report. */
+/** How a command ended, and what its report contains. */
 export interface CommandFacts {
   readonly exit_code: number | null;
   readonly signal: string | null;
@@ -8,14 +8,14 @@ export interface CommandFacts {
   readonly stopped: string | null;
   /** Why it did not start; null if it did. */
   readonly not_started: string | null;
-  /** What else a person should know, such as a full disk. */
+  /** An additional remark for a person, such as a full disk. */
   readonly remark: string | null;
   readonly report: ReportFacts;
 }
 
 export type ReportFacts =
   | { readonly kind: 'none' }
-  /** It is missing, too large, or not of its format. */
+  /** The report is missing, too large, or in another format. */
   | { readonly kind: 'unusable'; readonly says: string }
   | { readonly kind: 'read'; readonly counts: ReportCounts; readonly minimum_percent: number | null };
 
@@ -29,7 +29,7 @@ export interface ReportCounts {
 
 export type CheckVerdict = Pick<CheckOutcome, 'result' | 'says'>;
 
-/** Exit codes by which shells say that a program does not exist, or is none. */
+/** Exit codes of a shell if a program does not exist or is not executable. */
 const NOT_A_PROGRAM = [126, 127];
 
 /** A check passes if its exit code is 0 and its report, where it has one, proves it. */
@@ -38,21 +38,23 @@ export function judgeCommand(facts: CommandFacts): CheckVerdict {
   return { result, says: facts.remark === null ? says : `${says} ${facts.remark}` };
 }
 
-const error = (says: string): CheckVerdict => ({ result: 'error', says });
-const fail = (says: string): CheckVerdict => ({ result: 'fail', says });
+const errorVerdict = (says: string): CheckVerdict => ({ result: 'error', says });
+const failVerdict = (says: string): CheckVerdict => ({ result: 'fail', says });
 
 function verdictOf({ not_started, stopped, exit_code, signal, report }: CommandFacts): CheckVerdict {
-  if (not_started !== null) return error(not_started);
-  if (stopped !== null) return fail(stopped);
+  if (not_started !== null) return errorVerdict(not_started);
+  if (stopped !== null) return failVerdict(stopped);
   const ended = endText(exit_code, signal);
   if (exit_code !== null && NOT_A_PROGRAM.includes(exit_code))
-    return error(`The program was not found or cannot be run (${ended}).`);
-  if (report.kind === 'unusable') return error(`${report.says} The command ended with ${ended}.`);
+    return errorVerdict(`The program was not found or cannot be run (${ended}).`);
+  if (report.kind === 'unusable') return errorVerdict(`${report.says} The command ended with ${ended}.`);
   if (report.kind === 'none')
-    return exit_code === 0 ? { result: 'pass', says: 'Exit code 0.' } : fail(`It ended with ${ended}.`);
+    return exit_code === 0
+      ? { result: 'pass', says: 'Exit code 0.' }
+      : failVerdict(`It ended with ${ended}.`);
   const { counts, minimum_percent } = report;
   const found = countsText(counts);
-  if (exit_code !== 0) return fail(`It ended with ${ended}; its report: ${found}.`);
+  if (exit_code !== 0) return failVerdict(`It ended with ${ended}; its report: ${found}.`);
   if (counts.coverage_percent === null) return testVerdict(counts, found);
   return coverageVerdict(counts.coverage_percent, minimum_percent, found);
 }
@@ -68,12 +70,12 @@ function countsText({ passed, failed, skipped, coverage_percent }: ReportCounts)
 }
 
 function testVerdict({ passed, failed }: ReportCounts, found: string): CheckVerdict {
-  if (failed > 0) return fail(`The report says: ${found}.`);
-  if (passed === 0) return fail(`No test was run (${found}).`);
+  if (failed > 0) return failVerdict(`The report says: ${found}.`);
+  if (passed === 0) return failVerdict(`No test was run (${found}).`);
   return { result: 'pass', says: `${found}.` };
 }
 
 function coverageVerdict(percent: number, minimum: number | null, found: string): CheckVerdict {
-  if (minimum !== null && percent < minimum) return fail(`${found}; the minimum is ${minimum} %.`);
+  if (minimum !== null && percent < minimum) return failVerdict(`${found}; the minimum is ${minimum} %.`);
   return { result: 'pass', says: minimum === null ? `${found}.` : `${found}; the minimum is ${minimum} %.` };
 }

@@ -51,11 +51,11 @@ it('passes a line on to the shell where the check says so', () => {
 });
 
 it('gives the same words the same digest text, and a shell line another', () => {
-  const text = (command: string, isShell = false) => {
+  const digestText = (command: string, isShell = false) => {
     const parsed = parseCheckCommand(command, isShell);
     return 'kind' in parsed ? commandDigestText(parsed) : null;
   };
-  expect(text('npm  "test"')).toBe(text('npm test'));
-  expect(text('npm test', true)).not.toBe(text('npm test'));
-  expect(text('npm test ""')).not.toBe(text('npm test'));
+  expect(digestText('npm  "test"')).toBe(digestText('npm test'));
+  expect(digestText('npm test', true)).not.toBe(digestText('npm test'));
+  expect(digestText('npm test ""')).not.toBe(digestText('npm test'));
 });

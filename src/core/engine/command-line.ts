@@ -104,7 +104,7 @@ export const commandDigestText = (command: CheckCommand): string =>
   JSON.stringify(command.kind === 'argv' ? { argv: command.argv } : { shell: command.line });
 
 /**
- * The same of the command of a constructor or an evaluator. It runs outside of the sandbox, so a person who has confirmed
- * a check with the same words has not confirmed it.
+ * The digest text for the command of a constructor or an evaluator. Such a command runs outside of the sandbox, so the
+ * confirmation of a check with the same words does not cover it.
  */
 export const agentDigestText = (argv: readonly string[]): string => JSON.stringify({ agent: argv });

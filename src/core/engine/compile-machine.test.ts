@@ -58,14 +58,14 @@ function expectSound({ machine }: { machine: StateMachine }, plan: EdgePlan): vo
     expect(name).not.toMatch(/[\p{C}\p{Zl}\p{Zp}]/u);
   }
   for (const part of machinesIn(machine)) {
-    expect(reachable(part)).toEqual(new Set(Object.keys(part.States)));
+    expect(reachableStates(part)).toEqual(new Set(Object.keys(part.States)));
     expect(findCycle(part)).toBeNull();
   }
   const isHumanRequired = plan.checks.some(({ type, required }) => type === 'human' && required);
   expect('HumanGate' in machine.States).toBe(isHumanRequired);
 }
 
-function reachable({ StartAt, States }: StateMachine): Set<string> {
+function reachableStates({ StartAt, States }: StateMachine): Set<string> {
   const found = new Set([StartAt]);
   for (const name of found) {
     const state = States[name];
@@ -187,10 +187,10 @@ describe('the machine of an edge', () => {
       buildCheck('d', 'agent', optional),
     ];
     const { machine } = compileMachine(buildPlan({ checks }));
-    const blocks = (at: number) => ({ Variable: `$.deterministic[${at}].blocks`, BooleanEquals: true });
+    const blockingRule = (at: number) => ({ Variable: `$.deterministic[${at}].blocks`, BooleanEquals: true });
     expect(machine.States['DeterministicPassed?']).toEqual({
       Type: 'Choice',
-      Choices: [{ Or: [blocks(1), blocks(2)], Next: 'JudgeIteration' }],
+      Choices: [{ Or: [blockingRule(1), blockingRule(2)], Next: 'JudgeIteration' }],
       Default: 'AgentChecks',
     });
     expect(machine.States).not.toHaveProperty(['AgentPassed?']);

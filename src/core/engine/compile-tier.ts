@@ -76,8 +76,8 @@ function blockingRules(tier: Tier, checks: readonly EffectiveCheck[]): ChoiceRul
 function compileBranch(check: EffectiveCheck, parts: TierParts): StateMachine {
   const { plan, tier, input, names, functionArn } = parts;
   const { handler, task, error } = TIERS[tier];
-  const taskName = names.unique(task, check.name);
-  const errorName = names.unique(error, check.name);
+  const taskName = names.uniqueName(task, check.name);
+  const errorName = names.uniqueName(error, check.name);
   return {
     StartAt: taskName,
     States: {
@@ -96,7 +96,10 @@ function compileBranch(check: EffectiveCheck, parts: TierParts): StateMachine {
   };
 }
 
-/** The outcome of a check that could not be run. A template cannot put texts together, so the name of the error says why. */
+/**
+ * The outcome of a check that could not be run. A template cannot join texts, so the name of the error states the
+ * reason.
+ */
 const errorOutcome = ({ name, type, required }: EffectiveCheck): PayloadTemplate => ({
   name,
   type,

@@ -12,9 +12,9 @@ type RunSteps = Pick<Run, 'run_id' | 'started_at' | 'steps'>;
 type DecidedEnd = Pick<RunEventPayload<'run_ended'>, 'status' | 'reason' | 'says'>;
 
 /**
- * How an open run has ended while no process waited, by the events of its edge; null if it has not. `refusal`: the reason
- * why the edge cannot be claimed. An edge on hold for another reason than a rejected candidate ends no run: the run goes
- * on when the hold is lifted.
+ * The end of an open run that was decided while no process waited, from the events of its edge; null if the run has not
+ * ended. `refusal`: the reason why the edge cannot be claimed. An edge on hold for another reason than a rejected
+ * candidate ends no run: the run goes on when the hold is lifted.
  */
 export function decidedEnd(
   run: RunSteps,
@@ -32,7 +32,7 @@ export function decidedEnd(
   return refusal === 'DENIED_HELD' ? rejectedEnd(run, events) : null;
 }
 
-/** How an open run ends whose edge was granted again; null if it goes on. */
+/** The end of an open run whose edge was granted again; null if the run continues. */
 export const overruledEnd = (run: RunSteps, events: readonly EventEnvelope[]): DecidedEnd | null =>
   rejectedEnd(run, events) ?? resetEnd(run, events);
 
@@ -62,7 +62,7 @@ export const eventsOfRun = (events: readonly EventEnvelope[], runId: string): re
 
 const RESULT_KINDS: ReadonlySet<unknown> = new Set(['accepted', 'adopted']);
 
-/** An accepted result of the engine names its run. One that a person adopted is known by its digest. */
+/** An accepted result of the engine names its run. A result that a person adopted is recognized by its digest. */
 const isResultOf = (run: RunSteps, result: EventEnvelope | undefined): boolean =>
   result !== undefined &&
   (runIdOfResult(result.payload) === run.run_id || result.payload.result_sha256 === lastCandidateOf(run));

@@ -14,8 +14,8 @@ import { profileOf } from '../methodology/definition/profile.js';
 import { ownValue } from '../own-value.js';
 
 /**
- * Everything a run of an edge goes by, for one feature: the compiler's input, and what `load_config` stores. Pinned when
- * the run begins; a change of the configuration ends the iteration.
+ * All inputs that determine a run of an edge, for one feature: the compiler's input, and what `load_config` stores.
+ * Pinned when the run begins; a change of the configuration ends the iteration.
  */
 export interface EdgePlan {
   readonly feature_id: string;

@@ -75,7 +75,10 @@ export type RunnerRecord = z.output<typeof runnerRecord>;
 export const runnersRecord = z.strictObject({ runners: z.record(runnerIdSchema, runnerRecord) });
 export type Runners = z.output<typeof runnersRecord>['runners'];
 
-/** The runners with a new one. If there are too many, the one that was revoked first is dropped; null if none is. */
+/**
+ * The runners with a new runner. If there are too many, the runner that was revoked first is dropped; null if none is
+ * revoked.
+ */
 export function withRunner(runners: Runners, runnerId: string, added: RunnerRecord): Runners | null {
   const ids = Object.keys(runners);
   if (ids.length < RUNNERS_MAX) return { ...runners, [runnerId]: added };

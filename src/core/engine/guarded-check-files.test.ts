@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { checkFilePaths, checkFilesMessage } from './guarded-check-files.js';
 
 const check = (command: string) => ({ type: 'deterministic', command }) as const;
-const guarded = (path: string, command = 'npm test', is_new = false) =>
+const isGuarded = (path: string, command = 'npm test', is_new = false) =>
   checkFilePaths([{ path, is_new }], [check(command)]).length > 0;
 
 describe('a candidate changes its own checks', () => {
@@ -20,7 +20,7 @@ describe('a candidate changes its own checks', () => {
     ['shop/tests.py'],
     ['src/test.ts'],
   ])('if %s existed before, and not if it is new', (path) => {
-    expect([guarded(path), guarded(path, 'npm test', true)]).toEqual([true, false]);
+    expect([isGuarded(path), isGuarded(path, 'npm test', true)]).toEqual([true, false]);
   });
 
   test.each([
@@ -61,7 +61,7 @@ describe('a candidate changes its own checks', () => {
     ['vendor/bundle/ruby/x.rb'],
     ['target/debug/deps/cart'],
   ])('if %s is changed or new', (path) => {
-    expect([guarded(path), guarded(path, 'npm test', true)]).toEqual([true, true]);
+    expect([isGuarded(path), isGuarded(path, 'npm test', true)]).toEqual([true, true]);
   });
 
   test.each([
@@ -84,7 +84,7 @@ describe('a candidate changes its own checks', () => {
     ['tools/check.sh', 'sh tools/./check.sh'],
     ['tools/check.sh', 'sh tools/../tools/check.sh'],
   ])('if the command names %s: %s', (path, command) => {
-    expect(guarded(path, command, true)).toBe(true);
+    expect(isGuarded(path, command, true)).toBe(true);
   });
 
   test.each([
@@ -98,7 +98,7 @@ describe('a candidate changes its own checks', () => {
     ['docs/testing.md', 'npm test'],
     ['src/check.sh.md', 'sh scripts/check.sh'],
   ])('but not by %s under %s', (path, command) => {
-    expect(guarded(path, command)).toBe(false);
+    expect(isGuarded(path, command)).toBe(false);
   });
 
   test('needs a deterministic check', () => {

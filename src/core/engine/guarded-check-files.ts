@@ -13,7 +13,7 @@ import { caseFoldedPath } from '../methodology/definition/guarded-paths.js';
 
 export interface ChangedFile {
   readonly path: string;
-  /** It did not exist when the work began. */
+  /** The file did not exist when the work began. */
   readonly is_new: boolean;
 }
 
@@ -93,8 +93,8 @@ export function checkFilePaths(
   const commands = checks.filter(({ type }) => type === 'deterministic').map(({ command = '' }) => command);
   if (commands.length === 0) return [];
   const words = {
-    named: new Set(commands.flatMap((command) => wordsOf(command).flatMap(spellings))),
-    run: new Set(commands.flatMap((command) => runWords(wordsOf(command)).flatMap(spellings))),
+    named: new Set(commands.flatMap((command) => wordsOf(command).flatMap(moduleSpellings))),
+    run: new Set(commands.flatMap((command) => runWords(wordsOf(command)).flatMap(moduleSpellings))),
   };
   return files.filter((file) => isCheckFile(file, words)).map(({ path }) => path);
 }
@@ -134,7 +134,7 @@ function normalizedPath(path: string): string {
 const wordsOf = (command: string): string[] => command.match(/[^\s'"`;|&<>(){}$=:,]+/g) ?? [];
 
 /** A module's name is also a path, and loads the packages above it (`python -m tools.check`). */
-function spellings(word: string): string[] {
+function moduleSpellings(word: string): string[] {
   const path = normalizedPath(word);
   if (!/^[\w-]+(?:\.[\w-]+)+$/.test(path)) return path === '' ? [] : [path];
   const names = path.split('.');
@@ -191,15 +191,15 @@ const SHOWN_MAX = 10;
 /** Why a human is asked, with the names of the checks. Events of older versions have no names. */
 export function omittedChecksMessage(names: readonly string[]): string {
   const cause = 'the profile of the feature leaves out checks or edges that the default profile requires';
-  return names.length === 0 ? cause : `${cause}: ${listed(names, names.length)}`;
+  return names.length === 0 ? cause : `${cause}: ${listedText(names, names.length)}`;
 }
 
 /** Why a human is asked, with the paths. `count`: the total, if `paths` is not complete. */
 export function checkFilesMessage(paths: readonly string[], count = paths.length): string {
-  return `it changes checks or tests: ${listed(paths, count)}`;
+  return `it changes checks or tests: ${listedText(paths, count)}`;
 }
 
-function listed(names: readonly string[], count: number): string {
+function listedText(names: readonly string[], count: number): string {
   const shown = names.slice(0, SHOWN_MAX);
   return `${shown.join(', ')}${count > shown.length ? ` and ${count - shown.length} more` : ''}`;
 }

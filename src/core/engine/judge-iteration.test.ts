@@ -11,10 +11,14 @@ const CHECKS = [
 ];
 const HUMAN = buildCheck('look', 'human');
 type Outcome = IterationFacts['outcomes'][number];
-const tests = (result: Outcome['result']): Outcome => ({ name: 'tests', type: 'deterministic', result });
-const reads = (result: Outcome['result']): Outcome => ({ name: 'reads', type: 'agent', result });
-const PASSED = [tests('pass'), reads('pass')];
-const decided = (decision: HumanDecision['decision'], comment = ''): HumanDecision => ({
+const testsOutcome = (result: Outcome['result']): Outcome => ({
+  name: 'tests',
+  type: 'deterministic',
+  result,
+});
+const readsOutcome = (result: Outcome['result']): Outcome => ({ name: 'reads', type: 'agent', result });
+const PASSED = [testsOutcome('pass'), readsOutcome('pass')];
+const humanDecision = (decision: HumanDecision['decision'], comment = ''): HumanDecision => ({
   decision,
   reviewer: 'ada',
   comment,
@@ -44,7 +48,7 @@ const verdictOf = (facts: Partial<IterationFacts>) =>
   });
 
 const WITH_HUMAN = { checks: [...CHECKS, HUMAN] };
-const FAILED = { outcomes: [tests('fail')] };
+const FAILED = { outcomes: [testsOutcome('fail')] };
 /** The last iteration, stuck, and without budget. */
 const AT_EVERY_LIMIT = { budget: BUDGET, iteration: 5, earlier_failing: [['tests'], ['tests']] };
 
@@ -61,12 +65,12 @@ describe('an iteration', () => {
     ],
     [
       'whose optional check fails',
-      { outcomes: [...PASSED, { ...reads('fail'), name: 'extra' }] },
+      { outcomes: [...PASSED, { ...readsOutcome('fail'), name: 'extra' }] },
       'CONVERGED',
       null,
       0,
     ],
-    ['that a person approves', { ...WITH_HUMAN, human: decided('APPROVED') }, 'CONVERGED', null, 0],
+    ['that a person approves', { ...WITH_HUMAN, human: humanDecision('APPROVED') }, 'CONVERGED', null, 0],
     ['without authority', { authority: NOT_AUTHORISED }, 'ESCALATE', 'NOT_AUTHORISED', 0],
     [
       'that is refused to its role',
@@ -76,30 +80,48 @@ describe('an iteration', () => {
       0,
     ],
     ['without authority, before it has passed', { ...FAILED, authority: NOT_AUTHORISED }, 'LOOP', null, 2],
-    ['that a person rejects', { ...WITH_HUMAN, human: decided('REJECTED') }, 'ESCALATE', 'REJECTED', 1],
-    ['that a person rejects unasked', { human: decided('REJECTED') }, 'ESCALATE', 'REJECTED', 1],
+    ['that a person rejects', { ...WITH_HUMAN, human: humanDecision('REJECTED') }, 'ESCALATE', 'REJECTED', 1],
+    ['that a person rejects unasked', { human: humanDecision('REJECTED') }, 'ESCALATE', 'REJECTED', 1],
     [
       'that is rejected at every limit',
-      { ...WITH_HUMAN, ...AT_EVERY_LIMIT, human: decided('REJECTED') },
+      { ...WITH_HUMAN, ...AT_EVERY_LIMIT, human: humanDecision('REJECTED') },
       'ESCALATE',
       'REJECTED',
       1,
     ],
-    ['without a review', { ...WITH_HUMAN, human: decided('NO_ANSWER') }, 'ESCALATE', 'NO_ANSWER', 1],
-    ['with changes requested', { ...WITH_HUMAN, human: decided('CHANGES_REQUESTED') }, 'LOOP', null, 1],
+    ['without a review', { ...WITH_HUMAN, human: humanDecision('NO_ANSWER') }, 'ESCALATE', 'NO_ANSWER', 1],
+    ['with changes requested', { ...WITH_HUMAN, human: humanDecision('CHANGES_REQUESTED') }, 'LOOP', null, 1],
     [
       'with changes requested in the last one',
-      { ...WITH_HUMAN, human: decided('CHANGES_REQUESTED'), iteration: 5 },
+      { ...WITH_HUMAN, human: humanDecision('CHANGES_REQUESTED'), iteration: 5 },
       'ESCALATE',
       'MAX_ITERATIONS',
       1,
     ],
     ['that a person has not seen', WITH_HUMAN, 'LOOP', null, 1],
     ['that fails', FAILED, 'LOOP', null, 2],
-    ['whose program did not run to its end', { outcomes: [tests('error'), reads('pass')] }, 'LOOP', null, 1],
-    ['whose program was skipped', { outcomes: [tests('skip'), reads('pass')] }, 'LOOP', null, 1],
-    ['whose agent check was never made', { outcomes: [tests('pass')] }, 'LOOP', null, 1],
-    ['whose agent check is pending', { outcomes: [tests('pass'), reads('pending')] }, 'LOOP', null, 1],
+    [
+      'whose program did not run to its end',
+      { outcomes: [testsOutcome('error'), readsOutcome('pass')] },
+      'LOOP',
+      null,
+      1,
+    ],
+    [
+      'whose program was skipped',
+      { outcomes: [testsOutcome('skip'), readsOutcome('pass')] },
+      'LOOP',
+      null,
+      1,
+    ],
+    ['whose agent check was never made', { outcomes: [testsOutcome('pass')] }, 'LOOP', null, 1],
+    [
+      'whose agent check is pending',
+      { outcomes: [testsOutcome('pass'), readsOutcome('pending')] },
+      'LOOP',
+      null,
+      1,
+    ],
     ['of an edge without checks', { checks: [], outcomes: [] }, 'LOOP', null, 1],
     ['without budget', { ...FAILED, budget: BUDGET }, 'ESCALATE', 'BUDGET_SPENT', 2],
     ['that fails at every limit', { ...FAILED, ...AT_EVERY_LIMIT }, 'ESCALATE', 'BUDGET_SPENT', 2],
@@ -128,7 +150,7 @@ describe('an iteration', () => {
     expect(verdictOf({ ...FAILED, ...AT_EVERY_LIMIT, budget: {} }).says).toBe(
       'Iteration 5 of at most 5 has not converged. The same checks have failed 3 times in a row: tests.',
     );
-    expect(verdictOf({ ...WITH_HUMAN, human: decided('REJECTED', 'Not this way.') }).says).toBe(
+    expect(verdictOf({ ...WITH_HUMAN, human: humanDecision('REJECTED', 'Not this way.') }).says).toBe(
       'ada has rejected the candidate: Not this way.',
     );
     expect(
@@ -136,17 +158,17 @@ describe('an iteration', () => {
     ).toBe(
       'All required checks have passed, but the result changes files that configure other programs (.npmrc): a person has to decide.',
     );
-    expect(verdictOf({ ...WITH_HUMAN, human: decided('REJECTED', 'x'.repeat(4000)) }).says).toHaveLength(
-      2000,
-    );
+    expect(
+      verdictOf({ ...WITH_HUMAN, human: humanDecision('REJECTED', 'x'.repeat(4000)) }).says,
+    ).toHaveLength(2000);
   });
 });
 
 describe('a run is stuck', () => {
-  const both = [tests('fail'), reads('fail')];
+  const both = [testsOutcome('fail'), readsOutcome('fail')];
   it.each<[string, Outcome[], string[][], number, boolean]>([
-    ['with too few iterations', [tests('fail')], [['tests']], 3, false],
-    ['with the same checks three times', [tests('fail')], [['tests'], ['tests']], 3, true],
+    ['with too few iterations', [testsOutcome('fail')], [['tests']], 3, false],
+    ['with the same checks three times', [testsOutcome('fail')], [['tests'], ['tests']], 3, true],
     [
       'in any order',
       both,
@@ -160,7 +182,7 @@ describe('a run is stuck', () => {
     ['with more checks than before', both, [['tests'], ['tests']], 3, false],
     [
       'with fewer checks than before',
-      [tests('fail')],
+      [testsOutcome('fail')],
       [
         ['reads', 'tests'],
         ['reads', 'tests'],
@@ -168,10 +190,10 @@ describe('a run is stuck', () => {
       3,
       false,
     ],
-    ['with another one between', [tests('fail')], [['tests'], ['reads'], ['tests']], 3, false],
-    ['after another one', [tests('fail')], [['reads'], ['tests'], ['tests']], 3, true],
-    ['at once, if the threshold is 1', [tests('fail')], [['reads']], 1, true],
-    ['only with failing checks', [tests('pass')], [[], []], 3, false],
+    ['with another one between', [testsOutcome('fail')], [['tests'], ['reads'], ['tests']], 3, false],
+    ['after another one', [testsOutcome('fail')], [['reads'], ['tests'], ['tests']], 3, true],
+    ['at once, if the threshold is 1', [testsOutcome('fail')], [['reads']], 1, true],
+    ['only with failing checks', [testsOutcome('pass')], [[], []], 3, false],
   ])('%s: %#', (_, outcomes, earlier_failing, stuck_threshold, isStuck) => {
     const { reason } = verdictOf({ outcomes, earlier_failing, stuck_threshold, iteration: 4 });
     expect(reason).toBe(isStuck ? 'STUCK' : null);
@@ -180,16 +202,16 @@ describe('a run is stuck', () => {
   it('by checks that were made, not by a person who requests changes each time', () => {
     const facts = {
       ...WITH_HUMAN,
-      human: decided('CHANGES_REQUESTED'),
+      human: humanDecision('CHANGES_REQUESTED'),
       earlier_failing: [[], []],
       iteration: 3,
     };
     expect(verdictOf(facts)).toMatchObject({ outcome: 'LOOP', says: 'Not passed: look.' });
-    expect(failingCheckNames([...CHECKS, HUMAN], [reads('fail'), tests('error')])).toEqual([
+    expect(failingCheckNames([...CHECKS, HUMAN], [readsOutcome('fail'), testsOutcome('error')])).toEqual([
       'reads',
       'tests',
     ]);
-    expect(failingCheckNames([...CHECKS, HUMAN], [tests('fail')])).toEqual(['tests']);
+    expect(failingCheckNames([...CHECKS, HUMAN], [testsOutcome('fail')])).toEqual(['tests']);
     const human: Outcome = { name: 'look', type: 'human', result: 'fail' };
     expect(failingCheckNames([...CHECKS, HUMAN], [...PASSED, human])).toEqual([]);
   });

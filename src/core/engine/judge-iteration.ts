@@ -65,8 +65,8 @@ export function failingCheckNames(
   checks: readonly EffectiveCheck[],
   outcomes: readonly Outcome[],
 ): readonly string[] {
-  const judged = new Set(automatic(outcomes).map(({ name }) => name));
-  const { failing } = judgeConvergence(checks, automatic(outcomes));
+  const judged = new Set(automaticOutcomes(outcomes).map(({ name }) => name));
+  const { failing } = judgeConvergence(checks, automaticOutcomes(outcomes));
   return failing
     .map(({ name }) => name)
     .filter((name) => judged.has(name))
@@ -78,21 +78,21 @@ export function failingChecks(
   checks: readonly EffectiveCheck[],
   outcomes: readonly (Outcome & Pick<CheckOutcome, 'says'>)[],
 ): readonly FailingCheck[] {
-  const shortened = (text: string): string => text.slice(0, FAILING_TEXT_MAX);
-  return judgeConvergence(checks, automatic(outcomes))
+  const shortenedText = (text: string): string => text.slice(0, FAILING_TEXT_MAX);
+  return judgeConvergence(checks, automaticOutcomes(outcomes))
     .failing.slice(0, FAILING_CHECKS_MAX)
     .map(({ name, says }) => {
       const reported = outcomes.find((outcome) => outcome.name === name)?.says;
-      return { name: shortened(name), says: shortened(reported ? `${says} ${reported}` : says) };
+      return { name: shortenedText(name), says: shortenedText(reported ? `${says} ${reported}` : says) };
     });
 }
 
-const automatic = (outcomes: readonly Outcome[]): readonly Outcome[] =>
+const automaticOutcomes = (outcomes: readonly Outcome[]): readonly Outcome[] =>
   outcomes.filter(({ type }) => type !== 'human');
 
 /** Names of the required checks that have not passed, human ones last. */
 function openChecks({ checks, outcomes, human }: IterationFacts): readonly string[] {
-  const { failing, human: humanChecks } = judgeConvergence(checks, automatic(outcomes));
+  const { failing, human: humanChecks } = judgeConvergence(checks, automaticOutcomes(outcomes));
   const names = failing.map(({ name }) => name);
   if (human?.decision === 'APPROVED') return names;
   // A decision counts even if no check requires it.

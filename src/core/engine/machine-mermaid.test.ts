@@ -27,13 +27,15 @@ it('shows each state once by its name, and every arrow between declared states',
 });
 
 it('nests branches, side by side', () => {
-  const branch = (name: string) => ({
+  const branchMachine = (name: string) => ({
     StartAt: name,
     States: { [name]: { Type: 'Pass', End: true } as const },
   });
   const machine = {
     StartAt: 'Both',
-    States: { Both: { Type: 'Parallel', Branches: [branch('A'), branch('B')], End: true } as const },
+    States: {
+      Both: { Type: 'Parallel', Branches: [branchMachine('A'), branchMachine('B')], End: true } as const,
+    },
   };
   expect(machineMermaid(machine)).toBe(`stateDiagram-v2
   state "Both" as s1 {

@@ -16,7 +16,7 @@ const eventOf = (event_type: string, payload: Record<string, unknown>, at: numbe
 const eventsOf = (...given: [string, Record<string, unknown>][]): EventEnvelope[] =>
   given.map(([type, payload], at) => eventOf(type, payload, at));
 
-const started = (run_id: string): [string, Record<string, unknown>] => ['run_started', { run_id }];
+const runStarted = (run_id: string): [string, Record<string, unknown>] => ['run_started', { run_id }];
 const ENDED: [string, Record<string, unknown>] = ['run_ended', { run_id: 'first' }];
 const REQUESTED: [string, Record<string, unknown>] = [
   'run_requested',
@@ -31,10 +31,12 @@ it.each([
   ['before a retry is requested', [COMMENT, REQUESTED]],
   ['after a retry was requested', [REQUESTED, COMMENT]],
 ])('a comment that is given %s concerns the run that has ended', (_, order) => {
-  const events = eventsOf(started('first'), ENDED, ...order, started('second'));
+  const events = eventsOf(runStarted('first'), ENDED, ...order, runStarted('second'));
   expect(requestedChanges('first', events)).toBe('Round down.');
 });
 
 it('a comment on the candidate of the next run does not concern the run before it', () => {
-  expect(requestedChanges('first', eventsOf(started('first'), ENDED, started('second'), COMMENT))).toBeNull();
+  expect(
+    requestedChanges('first', eventsOf(runStarted('first'), ENDED, runStarted('second'), COMMENT)),
+  ).toBeNull();
 });

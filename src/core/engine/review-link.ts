@@ -3,7 +3,7 @@ import { canonicalJson } from '../canonical-json.js';
 import { sha256Schema } from '../contract/schema.js';
 import { agentIdSchema, projectIdSchema, tenantIdSchema } from '../ids.js';
 
-/** A link with which a person decides on one candidate. It names everything that the decision is bound to. */
+/** A link that lets a person decide on one candidate. The link names everything that the decision is bound to. */
 const reviewLinkSchema = z.strictObject({
   link_id: z.string().max(64),
   tenant_id: tenantIdSchema,

@@ -149,7 +149,7 @@ export const ENGINE_ERRORS = {
   notAuthorised: 'Engine.NotAuthorised',
   /** The provider's quota or credit is used up, not a budget of `engine.yml`. */
   budgetSpent: 'Engine.BudgetSpent',
-  /** A model or an agent has answered with something that is not what was asked for. */
+  /** A model or an agent has answered in another form than the prompt requires. */
   malformed: 'Engine.Malformed',
   timeout: 'Engine.Timeout',
   /** No runner verifies the checks. A new candidate would not help, so this goes to a person. */

@@ -9,7 +9,7 @@ const [ONE, TWO] = ['0199c1de-0000-7000-8000-000000000001', '0199c1de-0000-7000-
 
 type LoggedEvent = Pick<EventEnvelope, 'event_type' | 'payload'> & Partial<EventEnvelope>;
 
-const started = (run_id = ONE, more: Partial<EventEnvelope> = {}): LoggedEvent => ({
+const runStarted = (run_id = ONE, more: Partial<EventEnvelope> = {}): LoggedEvent => ({
   event_type: 'run_started',
   payload: {
     ...{ run_id, workflow_type: 'STANDARD', machine_sha256: SHA, config_sha256: SHA },
@@ -17,7 +17,7 @@ const started = (run_id = ONE, more: Partial<EventEnvelope> = {}): LoggedEvent =
   },
   ...more,
 });
-const completed = (step = 'construct_candidate', more: Partial<EventEnvelope> = {}): LoggedEvent => ({
+const stepCompleted = (step = 'construct_candidate', more: Partial<EventEnvelope> = {}): LoggedEvent => ({
   event_type: 'run_step_completed',
   payload: {
     ...{ run_id: ONE, step, iteration: 1, input_sha256: SHA },
@@ -25,7 +25,7 @@ const completed = (step = 'construct_candidate', more: Partial<EventEnvelope> = 
   },
   ...more,
 });
-const ended = (status = 'ESCALATED', run_id = ONE): LoggedEvent => ({
+const runEnded = (status = 'ESCALATED', run_id = ONE): LoggedEvent => ({
   event_type: 'run_ended',
   payload: { run_id, status, reason: null, says: '', iterations: 1, spent: NO_COST },
 });
@@ -49,37 +49,41 @@ describe('a log of runs', () => {
   it.each([
     [
       'a converged run',
-      [requested, started(), completed(), accepted, ended('CONVERGED'), completed('promote')],
+      [requested, runStarted(), stepCompleted(), accepted, runEnded('CONVERGED'), stepCompleted('promote')],
     ],
     [
       'an escalated run, and one after it',
-      [started(), completed(), ended(), started(TWO), ended('FAILED', TWO)],
+      [runStarted(), stepCompleted(), runEnded(), runStarted(TWO), runEnded('FAILED', TWO)],
     ],
-    ['a request that was cancelled', [requested, ended('CANCELLED'), started(TWO)]],
-    ['a run that was taken over', [started(), completed('a'), completed('b', { generation: 3 })]],
-    ['a run that failed after its result was reset', [started(), accepted, reset, ended('FAILED')]],
-    ['events without a subject', [{ ...completed(), subject: undefined } as unknown as LoggedEvent]],
+    ['a request that was cancelled', [requested, runEnded('CANCELLED'), runStarted(TWO)]],
+    ['a run that was taken over', [runStarted(), stepCompleted('a'), stepCompleted('b', { generation: 3 })]],
+    ['a run that failed after its result was reset', [runStarted(), accepted, reset, runEnded('FAILED')]],
+    ['events without a subject', [{ ...stepCompleted(), subject: undefined } as unknown as LoggedEvent]],
   ])('has no finding about %s', (_, events) => {
     expect(rulesIn(...events)).toEqual([]);
   });
 
   it.each<[RunRule, string, LoggedEvent[]]>([
-    ['RUN-01', 'a late step of an old executor', [started(), completed('a', { generation: 1 })]],
-    ['RUN-02', 'convergence without a result', [started(), ended('CONVERGED')]],
+    ['RUN-01', 'a late step of an old executor', [runStarted(), stepCompleted('a', { generation: 1 })]],
+    ['RUN-02', 'convergence without a result', [runStarted(), runEnded('CONVERGED')]],
     [
       'RUN-02',
       'convergence by a result from before the run',
-      [accepted, reset, started(), ended('CONVERGED')],
+      [accepted, reset, runStarted(), runEnded('CONVERGED')],
     ],
-    ['RUN-03', 'an escalation although a result is accepted', [started(), accepted, ended('ESCALATED')]],
-    ['RUN-04', 'a second end', [started(), ended(), ended('FAILED')]],
-    ['RUN-04', 'a second start', [started(), started()]],
-    ['RUN-04', 'a start after the end', [started(), ended(), started()]],
-    ['RUN-05', 'two started runs of an edge', [started(), started(TWO)]],
-    ['RUN-06', 'a step that was completed twice', [started(), completed(), completed()]],
-    ['RUN-07', 'a step after the end', [started(), ended(), completed()]],
-    ['RUN-08', 'a step before the start', [requested, completed()]],
-    ['RUN-08', 'an event on another edge', [started(), { ...ended(), subject: 'REQ-F-B#design_code' }]],
+    [
+      'RUN-03',
+      'an escalation although a result is accepted',
+      [runStarted(), accepted, runEnded('ESCALATED')],
+    ],
+    ['RUN-04', 'a second end', [runStarted(), runEnded(), runEnded('FAILED')]],
+    ['RUN-04', 'a second start', [runStarted(), runStarted()]],
+    ['RUN-04', 'a start after the end', [runStarted(), runEnded(), runStarted()]],
+    ['RUN-05', 'two started runs of an edge', [runStarted(), runStarted(TWO)]],
+    ['RUN-06', 'a step that was completed twice', [runStarted(), stepCompleted(), stepCompleted()]],
+    ['RUN-07', 'a step after the end', [runStarted(), runEnded(), stepCompleted()]],
+    ['RUN-08', 'a step before the start', [requested, stepCompleted()]],
+    ['RUN-08', 'an event on another edge', [runStarted(), { ...runEnded(), subject: 'REQ-F-B#design_code' }]],
   ])('has the finding %s about %s', (rule, _, events) => {
     const found = findingsOf(...events);
     expect(found).toMatchObject([{ rule, run_id: expect.any(String) }]);

@@ -24,11 +24,11 @@ const eventOf = ({ subject = EDGES[0], ...given }: RunEvent, at: number): EventE
 });
 const eventsOf = (...given: RunEvent[]): EventEnvelope[] => given.map(eventOf);
 
-const requested = (run_id = RUNS[0], retry_of: string | null = null): RunEvent => ({
+const runRequested = (run_id = RUNS[0], retry_of: string | null = null): RunEvent => ({
   event_type: 'run_requested',
   payload: { run_id, retry_of },
 });
-const started = (run_id = RUNS[0]): RunEvent => ({
+const runStarted = (run_id = RUNS[0]): RunEvent => ({
   event_type: 'run_started',
   generation: 1,
   payload: {
@@ -39,13 +39,13 @@ const started = (run_id = RUNS[0]): RunEvent => ({
     config_sha256: SHA,
   },
 });
-const ended = (status: string, run_id = RUNS[0]): RunEvent => ({
+const runEnded = (status: string, run_id = RUNS[0]): RunEvent => ({
   event_type: 'run_ended',
   payload: { run_id, status, reason: null, says: status, iterations: 1, spent: NO_COST },
 });
 const stepFields = { run_id: RUNS[0], step: 'construct_candidate', iteration: 1, input_sha256: SHA };
 const cost: Cost = { input_tokens: 3, output_tokens: 2, usd: 0.5, seconds: 1 };
-const completed = (run_id = RUNS[0]): RunEvent => ({
+const stepCompleted = (run_id = RUNS[0]): RunEvent => ({
   event_type: 'run_step_completed',
   generation: 1,
   payload: { ...stepFields, run_id, attempt: 1, duration_ms: 5, output: {}, cost },
@@ -55,7 +55,7 @@ const failed: RunEvent = {
   generation: 1,
   payload: { ...stepFields, attempt: 1, duration_ms: 5, error: 'Engine.Failed', cause: '', cost },
 };
-const reviewed = (decision: string): RunEvent => ({
+const reviewCompleted = (decision: string): RunEvent => ({
   event_type: 'review_completed',
   generation: 1,
   payload: { decision, reviewer: 'sam' },
@@ -70,24 +70,24 @@ const stateOf = (events: readonly EventEnvelope[]) => {
 
 describe('a requested run', () => {
   it('is REQUESTED until an executor starts it under the same id', () => {
-    const [waiting] = foldRuns(eventsOf(requested(RUNS[0], RUNS[1])));
+    const [waiting] = foldRuns(eventsOf(runRequested(RUNS[0], RUNS[1])));
     expect(waiting).toMatchObject({
       status: 'REQUESTED',
       started_at: null,
       retry_of: RUNS[1],
       machine: null,
     });
-    const [running] = foldRuns(eventsOf(requested(), started()));
+    const [running] = foldRuns(eventsOf(runRequested(), runStarted()));
     expect(running).toMatchObject({ status: 'RUNNING', requested_by: 'engine', machine: MACHINE });
   });
 
   it('is ended by a cancellation, after which it cannot be started', () => {
-    const runs = foldRuns(eventsOf(requested(), ended('CANCELLED'), started(), completed()));
+    const runs = foldRuns(eventsOf(runRequested(), runEnded('CANCELLED'), runStarted(), stepCompleted()));
     expect(runs).toMatchObject([{ status: 'CANCELLED', started_at: null, agent_id: null }]);
   });
 
   it('is taken after a run that was started', () => {
-    const runs = foldRuns(eventsOf(requested(RUNS[0]), requested(RUNS[2]), started(RUNS[1])));
+    const runs = foldRuns(eventsOf(runRequested(RUNS[0]), runRequested(RUNS[2]), runStarted(RUNS[1])));
     expect(openRunOf(runs)?.run_id).toBe(RUNS[1]);
     expect(openRunOf(runs.slice(0, 2))?.run_id).toBe(RUNS[0]);
     expect(openRunOf([])).toBeUndefined();
@@ -96,19 +96,19 @@ describe('a requested run', () => {
 
 describe('the summaries of runs', () => {
   it('count the cost of every attempt once, failed ones included', () => {
-    const { spent, spent_by_feature, runs } = stateOf(eventsOf(started(), failed, completed()));
+    const { spent, spent_by_feature, runs } = stateOf(eventsOf(runStarted(), failed, stepCompleted()));
     expect(spent).toEqual(addCost(cost, cost));
     expect(spent_by_feature.get('REQ-F-A-001')).toEqual(spent);
     expect(runs.get(RUNS[0])?.spent).toEqual(spent);
   });
 
   it('ignore events that another edge reports about the run', () => {
-    const events = eventsOf(started(), { ...ended('CONVERGED'), subject: EDGES[1] }, completed());
+    const events = eventsOf(runStarted(), { ...runEnded('CONVERGED'), subject: EDGES[1] }, stepCompleted());
     expect(stateOf(events).runs.get(RUNS[0])).toMatchObject({ status: 'RUNNING', task_id: EDGES[0] });
   });
 
   it('know which runs of an edge are open, and how many it has had', () => {
-    const { edges } = stateOf(eventsOf(requested(), ended('CANCELLED'), requested(RUNS[1])));
+    const { edges } = stateOf(eventsOf(runRequested(), runEnded('CANCELLED'), runRequested(RUNS[1])));
     expect(edges.get(EDGES[0])).toEqual({
       count: 2,
       last_run_id: RUNS[1],
@@ -118,17 +118,30 @@ describe('the summaries of runs', () => {
   });
 
   it('tell who decided on the candidate of an escalated run, when, and that the edge converged', () => {
-    const events = eventsOf(started(), ended('ESCALATED'), reviewed('APPROVED'), accepted, completed());
+    const events = eventsOf(
+      runStarted(),
+      runEnded('ESCALATED'),
+      reviewCompleted('APPROVED'),
+      accepted,
+      stepCompleted(),
+    );
     const decided = { status: 'ESCALATED', decision: 'APPROVED', decided_by: 'sam' };
     const times = { decided_at: events[2]?.timestamp, edge_converged_at: events[3]?.timestamp };
     expect(stateOf(events).runs.get(RUNS[0])).toMatchObject({ ...decided, ...times });
     expect(foldRuns(events)).toMatchObject([{ ...decided, ...times }]);
-    const rejected = stateOf(eventsOf(started(), ended('ESCALATED'), reviewed('REJECTED'))).runs.get(RUNS[0]);
+    const rejected = stateOf(
+      eventsOf(runStarted(), runEnded('ESCALATED'), reviewCompleted('REJECTED')),
+    ).runs.get(RUNS[0]);
     expect(rejected).toMatchObject({ decision: 'REJECTED', decided_by: 'sam', edge_converged_at: null });
   });
 
   it('assign a decision to the run that made the candidate, not to a request that came before the decision', () => {
-    const events = eventsOf(started(), ended('ESCALATED'), requested(RUNS[1]), reviewed('APPROVED'));
+    const events = eventsOf(
+      runStarted(),
+      runEnded('ESCALATED'),
+      runRequested(RUNS[1]),
+      reviewCompleted('APPROVED'),
+    );
     const { runs } = stateOf(events);
     expect(RUNS.slice(0, 2).map((id) => runs.get(id)?.decision)).toEqual(['APPROVED', null]);
   });
@@ -152,11 +165,11 @@ describe('the summaries of runs', () => {
     anyCost.map((some) => ({ cost: some })),
   );
   const given: fc.Arbitrary<RunEvent> = fc.oneof(
-    run.map((id) => requested(id)),
-    run.map((id) => started(id)),
+    run.map((id) => runRequested(id)),
+    run.map((id) => runStarted(id)),
     fc
       .tuple(fc.constantFrom('CONVERGED', 'CANCELLED', 'ESCALATED'), run)
-      .map(([status, id]) => ended(status, id)),
+      .map(([status, id]) => runEnded(status, id)),
     step.map((fields) => ({ event_type: 'run_step_started', payload: { ...fields, attempt: 1 } })),
     step.map((fields) => ({ event_type: 'run_suspended', payload: { ...fields, deadline_at: '' } })),
     fc.tuple(step, fc.record(attempt), optionalCost).map(([fields, tried, some]) => ({
@@ -167,7 +180,7 @@ describe('the summaries of runs', () => {
       event_type: 'run_step_failed',
       payload: { ...fields, ...tried, ...some, error: 'Engine.Failed', cause: '' },
     })),
-    fc.constantFrom(reviewed('APPROVED'), reviewed('CHANGES_REQUESTED'), accepted),
+    fc.constantFrom(reviewCompleted('APPROVED'), reviewCompleted('CHANGES_REQUESTED'), accepted),
     fc.constant({ event_type: 'heartbeat', payload: {} }),
   );
   const onAnEdge = fc
@@ -204,7 +217,10 @@ function expectSameCost(actual: Cost, expected: Cost): void {
 
 describe('the open run of an edge', () => {
   const [running, request, over] = foldRuns(
-    eventsOf(...[started(RUNS[0]), requested(RUNS[1]), requested(RUNS[2])], ended('CANCELLED', RUNS[2])),
+    eventsOf(
+      ...[runStarted(RUNS[0]), runRequested(RUNS[1]), runRequested(RUNS[2])],
+      runEnded('CANCELLED', RUNS[2]),
+    ),
   );
 
   it('is one that was started, otherwise the oldest request, and never one that has ended', () => {

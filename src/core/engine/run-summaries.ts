@@ -135,9 +135,9 @@ const writerOf = ({ generation }: RunSummary, event: EventEnvelope) => ({
 interface RunsOfEdge {
   /** How many runs the edge has had, those under way included. */
   count: number;
-  /** The one that was mentioned first most recently. */
+  /** The run whose first event is the most recent. */
   last_run_id: string;
-  /** The one that was started most recently: decisions are about its candidate. */
+  /** The run that was started most recently: decisions concern its candidate. */
   last_started_run_id: string | null;
   /** Ids of the runs that have not ended, oldest first. */
   readonly open: Set<string>;

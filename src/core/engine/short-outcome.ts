@@ -1,8 +1,8 @@
 import type { CheckOutcome } from './check-outcome.js';
 
 /**
- * Bounds of what the outcomes of an edge take in the data of a run, of which no more than 256 KiB cross a state. Together
- * they leave 100 KiB to everything else.
+ * Limits for the outcomes of an edge within the data of a run. A state passes on at most 256 KiB; these limits leave
+ * 100 KiB for everything else.
  */
 export const OUTCOME_BYTES_MAX = 3 * 1024;
 export const CHECKS_PER_EDGE_MAX = 50;

@@ -10,8 +10,8 @@ export class StateNames {
   }
 
   /** `Check: tests_pass`; a second one with the same first 80 characters ends with ` (2)`. */
-  unique(prefix: string, name: string): string {
-    const full = `${prefix}: ${printable(name)}`;
+  uniqueName(prefix: string, name: string): string {
+    const full = `${prefix}: ${printableName(name)}`;
     let unique = shortened(full, STATE_NAME_LENGTH_MAX);
     for (let count = 2; this.#used.has(unique); count += 1) {
       const suffix = ` (${count})`;
@@ -23,7 +23,7 @@ export class StateNames {
 }
 
 /** Without control characters, invisible characters, parts of surrogate pairs and line breaks. */
-function printable(name: string): string {
+function printableName(name: string): string {
   const text = name
     .replace(/[\p{C}\p{Z}]+/gu, ' ')
     .normalize('NFC')

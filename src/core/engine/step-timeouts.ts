@@ -14,25 +14,27 @@ const GRACE_SECONDS = 10;
 const SHORT_STEP_SECONDS = 20;
 /** Steps that copy files. */
 const FILES_STEP_SECONDS = 60;
-/** Nothing waits longer on Step Functions. */
+/** The longest wait that Step Functions allows. */
 const WAIT_SECONDS_MAX = 365 * 86_400;
 
-/** Runners take one candidate after the other: how long this one may wait for its turn. */
+/** How long a candidate may wait for its turn, because runners take one candidate after another. */
 const QUEUE_SECONDS = 900;
 
-const ownSeconds = ({ timeout_seconds }: EffectiveCheck): number => timeout_seconds ?? CHECK_TIMEOUT_SECONDS;
+const checkOwnSeconds = ({ timeout_seconds }: EffectiveCheck): number =>
+  timeout_seconds ?? CHECK_TIMEOUT_SECONDS;
 
 /** How long to wait for the evidence of a runner, which has it when all deterministic checks have ended. */
 export const evidenceWaitSeconds = ({ checks }: Pick<EdgePlan, 'checks'>): number =>
   checks
     .filter(({ type }) => type === 'deterministic')
-    .reduce((seconds, check) => seconds + ownSeconds(check), QUEUE_SECONDS);
+    .reduce((seconds, check) => seconds + checkOwnSeconds(check), QUEUE_SECONDS);
 
 /** Worst-case duration of one attempt of `run_check`. */
 export const checkTimeoutSeconds = (
   check: EffectiveCheck,
   plan: Pick<EdgePlan, 'checks' | 'evidence'>,
-): number => (plan.evidence === 'verified' ? evidenceWaitSeconds(plan) : ownSeconds(check)) + GRACE_SECONDS;
+): number =>
+  (plan.evidence === 'verified' ? evidenceWaitSeconds(plan) : checkOwnSeconds(check)) + GRACE_SECONDS;
 
 /** Worst-case duration of one attempt of a step other than `run_check`. */
 export function stepTimeoutSeconds(handler: Exclude<StepHandlerName, 'run_check'>, plan: EdgePlan): number {

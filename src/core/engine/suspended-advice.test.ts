@@ -28,8 +28,8 @@ it('names the review only while a candidate waits for one, to the holder and to 
   expect(suspendedAdvice(EDGE, true, run('WAITING'))).toContain(review);
   expect(suspendedAdvice('A-001-core', true, null)).toContain('gen review A-001-core');
   const held = { subject: EDGE, generation: 1, checks: [], evidence: null };
-  const advice = (has_open_gate: boolean) =>
+  const adviceFor = (has_open_gate: boolean) =>
     holderAdvice({ ...held, suspended: { has_open_gate, last_run: run('ESCALATED') } });
-  expect(advice(true)).toContain(review);
-  expect(advice(false)).toBe('Continue its run: gen runs retry r-1');
+  expect(adviceFor(true)).toContain(review);
+  expect(adviceFor(false)).toBe('Continue its run: gen runs retry r-1');
 });

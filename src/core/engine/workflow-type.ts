@@ -12,16 +12,18 @@ export const EXPRESS_SECONDS_MAX = 300;
  */
 export function chooseWorkflowType(plan: EdgePlan): { workflow_type: WorkflowType; reason: string } {
   const { checks } = plan;
-  const standard = (reason: string) => ({ workflow_type: 'STANDARD', reason }) as const;
-  if (checks.length === 0) return standard('Standard: the edge has no check.');
+  const standardWorkflow = (reason: string) => ({ workflow_type: 'STANDARD', reason }) as const;
+  if (checks.length === 0) return standardWorkflow('Standard: the edge has no check.');
   const human = checks.find(({ type }) => type === 'human');
-  if (human !== undefined) return standard(`Standard: a person decides the check ${human.name}.`);
+  if (human !== undefined) return standardWorkflow(`Standard: a person decides the check ${human.name}.`);
   const agent = checks.find(({ type }) => type === 'agent');
-  if (agent !== undefined) return standard(`Standard: an agent judges the check ${agent.name}.`);
+  if (agent !== undefined) return standardWorkflow(`Standard: an agent judges the check ${agent.name}.`);
   const seconds = worstCaseSeconds(plan);
   const duration = `${plan.max_iterations} ${plan.max_iterations === 1 ? 'iteration' : 'iterations'} may take ${seconds} seconds`;
   if (seconds >= EXPRESS_SECONDS_MAX) {
-    return standard(`Standard: ${duration}, and an Express workflow ends after ${EXPRESS_SECONDS_MAX}.`);
+    return standardWorkflow(
+      `Standard: ${duration}, and an Express workflow ends after ${EXPRESS_SECONDS_MAX}.`,
+    );
   }
   return {
     workflow_type: 'EXPRESS',

@@ -128,10 +128,10 @@ describe('the catalogue of events', () => {
   });
 
   it('maps every task type and edge type to a claim event kind', () => {
-    const facts = (types: string[]) => types.map(claimEventKindOf);
-    expect(facts(TASK_TYPES)).toEqual(facts(EDGE_TYPES));
-    expect(new Set(facts(TASK_TYPES)).size).toBe(TASK_TYPES.length);
-    expect(facts(TASK_TYPES)).not.toContain(undefined);
+    const eventKinds = (types: string[]) => types.map(claimEventKindOf);
+    expect(eventKinds(TASK_TYPES)).toEqual(eventKinds(EDGE_TYPES));
+    expect(new Set(eventKinds(TASK_TYPES)).size).toBe(TASK_TYPES.length);
+    expect(eventKinds(TASK_TYPES)).not.toContain(undefined);
   });
 });
 
@@ -141,23 +141,23 @@ describe('a new event', () => {
   });
 
   it('names what was adopted: a parked result or an imported event, and not a mixture', () => {
-    const adopted = (adopted_from: unknown) => {
+    const adoptionEvent = (adopted_from: unknown) => {
       const result = { result_id: 'res_1', result_sha256: 'a'.repeat(64), result_size_bytes: 2 };
       const payload = { reason: 'good', by: 'hana', ...result, work_product_ref: 'wp-1', adopted_from };
       return faultPaths({ ...held, event_type: 'RESULT_ADOPTED', payload });
     };
     const parked = { result_id: 'res_1', generation: 1, agent_id: 'ada', session_id: 's-1' };
     const imported = { imported: true, event_id: held.event_id, position: 7 };
-    expect(adopted(parked)).toEqual([]);
-    expect(adopted(imported)).toEqual([]);
-    expect(adopted({ ...imported, agent_id: 'primary', source: 'old.jsonl' })).toEqual([]);
+    expect(adoptionEvent(parked)).toEqual([]);
+    expect(adoptionEvent(imported)).toEqual([]);
+    expect(adoptionEvent({ ...imported, agent_id: 'primary', source: 'old.jsonl' })).toEqual([]);
     for (const wrong of [
       { ...parked, ...imported },
       { ...imported, imported: false },
       { ...imported, source: 'x'.repeat(257) },
       { imported: true, position: 7 },
     ])
-      expect(adopted(wrong)).toEqual([expect.stringContaining('payload.adopted_from')]);
+      expect(adoptionEvent(wrong)).toEqual([expect.stringContaining('payload.adopted_from')]);
   });
 
   it('is refused when its type is unknown', () => {
@@ -282,16 +282,16 @@ describe('a new event', () => {
   });
 
   it('may change no more tasks of a plan than one event may have', () => {
-    const change = (task_count: number) => ({
+    const planChangeOf = (task_count: number) => ({
       version: 1,
       added: Array.from({ length: task_count }, (_, n) => ({ id: `A-${n}` })),
       changed: [],
       removed: [],
       record: { version: 1, task_count },
     });
-    const event = { ...ofProject('PLAN_CHANGED', change(500)), subject: '~plan', seq: 1 };
+    const event = { ...ofProject('PLAN_CHANGED', planChangeOf(500)), subject: '~plan', seq: 1 };
     expect(checkNewEvent(event)).toEqual({ ok: true });
-    expect(faultPaths({ ...event, payload: change(501) })).toEqual(['payload.added']);
+    expect(faultPaths({ ...event, payload: planChangeOf(501) })).toEqual(['payload.added']);
   });
 });
 

@@ -43,7 +43,7 @@ export type ResultFields = z.infer<z.ZodObject<typeof resultFields & typeof evid
 /** When it was decided offline, if it was pushed. The sender's statement, never later than `timestamp`. */
 const pushedFields = { occurred_at: isoTimestamp.exactOptional() };
 /** The payload of a command that may be signed, in the format of core/signing.ts, or pushed. */
-const signed = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
+const signedPayload = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
   z.strictObject({
     ...shape,
     signature: textUpTo(512).exactOptional(),
@@ -77,7 +77,7 @@ export const FAILING_LISTED_MAX = 20;
 
 /** Schema per kind of claim event. Tasks and edges use different event types for the same payloads. */
 export const claimPayloadSchemas = {
-  granted: signed({
+  granted: signedPayload({
     previous_generation: nonNegativeInteger,
     previous_state: z.enum([...CLAIM_STATES, 'NONE']),
     ...leaseFields,
@@ -87,7 +87,7 @@ export const claimPayloadSchemas = {
     principal: name.exactOptional(),
     metadata: openObject.exactOptional(),
   }),
-  renewed: signed(leaseFields),
+  renewed: signedPayload(leaseFields),
   lost: z.strictObject({
     cause: z.enum(['EXPIRED', 'SUPERSEDED']),
     /** `held`: reported only, the claim remains. `eligible`: any agent may claim now. */
@@ -96,13 +96,13 @@ export const claimPayloadSchemas = {
     by: name.exactOptional(),
     reason: sentence.exactOptional(),
   }),
-  released: signed({
+  released: signedPayload({
     reason: z.enum(['ERROR', 'VOLUNTARY', 'FORCED', 'SESSION_CLOSED']),
     message: sentence.exactOptional(),
     by: name.exactOptional(),
     retry_at: isoTimestamp.exactOptional(),
   }),
-  suspended: signed({
+  suspended: signedPayload({
     until: isoTimestamp,
     gate: z
       .strictObject({
@@ -117,8 +117,8 @@ export const claimPayloadSchemas = {
       })
       .exactOptional(),
   }),
-  resumed: signed(leaseFields),
-  accepted: signed({
+  resumed: signedPayload(leaseFields),
+  accepted: signedPayload({
     outcome: z.literal('ACCEPTED'),
     late: z.boolean(),
     metadata: z.strictObject(processingTime).exactOptional(),
@@ -129,7 +129,7 @@ export const claimPayloadSchemas = {
     adopted_from: adoptedFrom,
     ...resultFields,
   }),
-  escalated: signed({
+  escalated: signedPayload({
     reason: sentence,
     iteration: nonNegativeInteger,
     until: isoTimestamp,
@@ -140,7 +140,7 @@ export const claimPayloadSchemas = {
     omitted_checks: z.array(textUpTo(1024)).max(20).exactOptional(),
     ...resultFields,
   }),
-  warned: signed({
+  warned: signedPayload({
     action: z.literal('warn'),
     reason: sentence,
     iteration: nonNegativeInteger,
@@ -174,13 +174,13 @@ export const claimPayloadSchemas = {
     ...senderFields,
     ...pushedFields,
   }),
-  result_denied: signed({
+  result_denied: signedPayload({
     submitted_generation: nonNegativeInteger,
     current_generation: nonNegativeInteger,
     rejection_reason: name,
     work_lost: z.boolean(),
     parked: z.boolean(),
-    /** Present if the sender did not prove to be the agent of a grant; `session_id` is then only what it claimed. */
+    /** Present if the sender did not prove to be the agent of a grant; the `session_id` is then unverified. */
     verified: z.literal(false).exactOptional(),
     /** NOT_CONVERGED: the names of the first checks that did not pass. */
     failing: z.array(name).max(FAILING_LISTED_MAX).readonly().exactOptional(),
@@ -194,7 +194,7 @@ export const claimPayloadSchemas = {
     /** All refusals so far, with those that are recorded in full. */
     refused_count: nonNegativeInteger,
   }),
-  noted: signed({ text: sentence }),
+  noted: signedPayload({ text: sentence }),
 } satisfies Record<ClaimEventKind, z.ZodType>;
 
 export type ClaimEventPayloads = {

@@ -19,17 +19,17 @@ const idOf = (text: string, occurrence: number): string => {
   const hex = createHash('sha256').update(`${occurrence}\n${text}`).digest('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 };
-const events = (...lines: unknown[]): EventEnvelope[] => [
+const foreignEventsOf = (...lines: unknown[]): EventEnvelope[] => [
   ...foreignEvents(
     lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))),
     context,
     idOf,
   ),
 ];
-const only = (line: unknown): EventEnvelope => events(line)[0] as EventEnvelope;
+const singleEvent = (line: unknown): EventEnvelope => foreignEventsOf(line)[0] as EventEnvelope;
 const time = '2026-02-23T10:00:00.000Z';
 
-const lineage = (parts: JsonObject = {}): JsonObject => ({
+const lineageLine = (parts: JsonObject = {}): JsonObject => ({
   eventType: 'OTHER',
   eventTime: time,
   run: {
@@ -51,7 +51,7 @@ const lineage = (parts: JsonObject = {}): JsonObject => ({
 describe('an OpenLineage line', () => {
   // req: EVT-016
   it('becomes the event that its facets describe, and keeps its envelope', () => {
-    const event = only(lineage());
+    const event = singleEvent(lineageLine());
     expect(event).toMatchObject({
       event_type: 'iteration_completed',
       timestamp: time,
@@ -78,7 +78,7 @@ describe('an OpenLineage line', () => {
       sdlc_delta: { delta: -1 },
       sdlc_req_keys: { feature_id: 'REQ-9' },
     };
-    const event = only(lineage({ run: { runId: '1', facets } }));
+    const event = singleEvent(lineageLine({ run: { runId: '1', facets } }));
     expect(event).toMatchObject({ event_type: 'edge_started', payload: { imported: { delta: -1 } } });
     expect(event.payload).not.toHaveProperty('delta');
   });
@@ -90,7 +90,12 @@ describe('an OpenLineage line', () => {
     ['job.name', {}, 'REQ-F-9:design→code'],
   ])('takes its feature and edge from %s', (_, facets, name) => {
     const typed = { 'sdlc:event_type': { type: 'ConvergenceAchieved' }, ...facets };
-    const event = only({ eventType: 'COMPLETE', eventTime: time, run: { facets: typed }, job: { name } });
+    const event = singleEvent({
+      eventType: 'COMPLETE',
+      eventTime: time,
+      run: { facets: typed },
+      job: { name },
+    });
     expect(event).toMatchObject({
       event_type: 'convergence_achieved',
       feature_id: 'REQ-F-9',
@@ -103,7 +108,10 @@ describe('an OpenLineage line', () => {
       'sdlc:payload': { feature: 'REQ-F-1', edge: 'design→code' },
       sdlc_req_keys: { feature_id: 'REQ-F-2', edge: 'code→cicd' },
     };
-    const event = only({ ...lineage({ run: { facets } }), job: { name: 'REQ-F-3:intent→requirements' } });
+    const event = singleEvent({
+      ...lineageLine({ run: { facets } }),
+      job: { name: 'REQ-F-3:intent→requirements' },
+    });
     expect(event).toMatchObject({ feature_id: 'REQ-F-1', edge: 'design_code' });
   });
 
@@ -114,7 +122,7 @@ describe('an OpenLineage line', () => {
         sdlc_req_keys: { feature_id: 'unknown', edge: '' },
         'sdlc:universal': { instance_id: 'shop_of_old' },
       };
-      const event = only(lineage({ run: { facets }, job: { name } }));
+      const event = singleEvent(lineageLine({ run: { facets }, job: { name } }));
       expect([event.feature_id, event.edge]).toEqual([
         undefined,
         name.includes('→') ? 'design_code' : undefined,
@@ -129,7 +137,7 @@ describe('an OpenLineage line', () => {
       project: 'p',
       data: { child: 'C' },
     };
-    const event = only({
+    const event = singleEvent({
       eventType: 'COMPLETE',
       eventTime: time,
       run: {},
@@ -146,7 +154,7 @@ describe('an OpenLineage line', () => {
     ['FAIL', 'open_lineage_fail'],
     ['OTHER', 'open_lineage_other'],
   ])('with only the event type %s becomes %s', (eventType, event_type) => {
-    expect(only({ eventType, eventTime: time, job: { name: 'design→code' } })).toMatchObject({
+    expect(singleEvent({ eventType, eventTime: time, job: { name: 'design→code' } })).toMatchObject({
       event_type,
       edge: 'design_code',
     });
@@ -165,12 +173,12 @@ describe('an OpenLineage line', () => {
 
 describe('a hybrid of both dialects', () => {
   it('is one event, and conflicting values are both kept', () => {
-    const hybrid = lineage({
+    const hybrid = lineageLine({
       event_type: 'iteration_completed',
       timestamp: '2026-02-23T21:00:00+11:00',
       delta: 5,
     });
-    const event = only(hybrid);
+    const event = singleEvent(hybrid);
     expect(event).toMatchObject({
       event_type: 'iteration_completed',
       timestamp: time,
@@ -186,7 +194,7 @@ describe('a hybrid of both dialects', () => {
 describe('a foreign log', () => {
   it('reads a type in camel case as the same type in snake case, and keeps the original', () => {
     const line = { event_type: 'ConvergenceAchieved', timestamp: time, feature: 'F', edge: 'design→code' };
-    expect(only(line)).toMatchObject({
+    expect(singleEvent(line)).toMatchObject({
       event_type: 'convergence_achieved',
       payload: { imported: { original_type: 'ConvergenceAchieved' } },
     });
@@ -195,9 +203,9 @@ describe('a foreign log', () => {
   it('counts identical lines and gives each a stable id', () => {
     const line = { event_type: 'edge_started', timestamp: time, project: 'p' };
     const otherOrder = { project: 'p', timestamp: time, event_type: 'edge_started' };
-    const first = events(line, line, otherOrder).map(({ event_id }) => event_id);
+    const first = foreignEventsOf(line, line, otherOrder).map(({ event_id }) => event_id);
     expect(new Set(first).size).toBe(3);
-    expect(events(line, otherOrder, line).map(({ event_id }) => event_id)).toEqual(first);
+    expect(foreignEventsOf(line, otherOrder, line).map(({ event_id }) => event_id)).toEqual(first);
   });
 
   it.each([
@@ -224,18 +232,21 @@ describe('a foreign log', () => {
     ],
   ])('keeps a line with %s unchanged', (_, line, reason) => {
     const raw = typeof line === 'string' ? line : JSON.stringify(line);
-    expect(only(line)).toMatchObject({ event_type: 'foreign_line', payload: { line: 1, raw, reason } });
+    expect(singleEvent(line)).toMatchObject({
+      event_type: 'foreign_line',
+      payload: { line: 1, raw, reason },
+    });
   });
 
   it('writes no time after the import, and keeps the original timestamp', () => {
-    expect(only({ event_type: 'x', timestamp: '2999-01-01T00:00:00Z' })).toMatchObject({
+    expect(singleEvent({ event_type: 'x', timestamp: '2999-01-01T00:00:00Z' })).toMatchObject({
       timestamp: '2026-03-01T00:00:00.000Z',
       payload: { imported: { original_timestamp: '2999-01-01T00:00:00Z' } },
     });
   });
 
   it('leaves values that are not valid ids in the payload', () => {
-    const { payload, ...envelope } = only({
+    const { payload, ...envelope } = singleEvent({
       event_type: 'x',
       timestamp: time,
       feature: 'A#B',
@@ -257,7 +268,7 @@ describe('a foreign log', () => {
   it('loses nothing: every value of a line is in its event', () => {
     fc.assert(
       fc.property(foreignLogArbitrary(), (lines) => {
-        const read = events(...lines);
+        const read = foreignEventsOf(...lines);
         const written = lines.filter((line) => line.trim() !== '');
         expect(read).toHaveLength(written.length);
         expect(new Set(read.map(({ event_id }) => event_id)).size).toBe(written.length);

@@ -52,7 +52,7 @@ export class ForeignLogReader {
       notInline === undefined ? parseJsonLine(text) : { value: null, why: notInline.why };
     const parsed = why ?? parseForeignLine(value, this.log, line);
     const event_id = this.nextId(notInline?.sha256 ?? (why === null ? canonicalJson(value) : text));
-    const event = typeof parsed === 'string' ? parsed : importable({ event_id, ...parsed });
+    const event = typeof parsed === 'string' ? parsed : eventOrFault({ event_id, ...parsed });
     if (typeof event !== 'string') return { line, event, why: null };
     return { line, event: { event_id, ...this.unplacedEvent(foreignLine, event) }, why: event };
   }
@@ -79,7 +79,7 @@ export class ForeignLogReader {
 }
 
 /** The event, or why it cannot be imported. Checked in advance: an invalid event would stop an import halfway. */
-function importable(event: NewEvent): NewEvent | string {
+function eventOrFault(event: NewEvent): NewEvent | string {
   const fault = importedEventFault(event);
   return fault === null ? event : `it cannot be imported: ${fault.path}: ${fault.message}`;
 }

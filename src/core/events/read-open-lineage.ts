@@ -58,13 +58,13 @@ function facetsOf(run: unknown): JsonObject {
   return isObject(run) && isObject(run.facets) ? run.facets : {};
 }
 
-function facet(facets: JsonObject, name: string): unknown {
+function facetNamed(facets: JsonObject, name: string): unknown {
   for (const prefix of FACET_PREFIXES) if (facets[prefix + name] != null) return facets[prefix + name];
   return undefined;
 }
 
 function eventTypeOf(line: Readonly<JsonObject>, facets: JsonObject, original: unknown): string | null {
-  const typeFacet = facet(facets, 'event_type');
+  const typeFacet = facetNamed(facets, 'event_type');
   const candidates = [
     isObject(typeFacet) ? (typeFacet.type ?? typeFacet.value ?? typeFacet.event_type) : typeFacet,
     line.event_type,
@@ -105,29 +105,29 @@ function addPayloadFields(flat: JsonObject, payload: JsonObject): JsonObject | u
 /** Fills in feature, edge, project, actor and delta from the job and the facets, if the line has none. */
 function addJobFields(flat: JsonObject, job: unknown, facets: JsonObject): void {
   const inner = isObject(flat.data) ? flat.data : {};
-  const has = (field: string): boolean => hasText(flat[field]) || hasText(inner[field]);
-  const fill = (field: string, value: unknown): void => {
-    if (!has(field) && value != null && value !== '') flat[field] = value;
+  const hasField = (field: string): boolean => hasText(flat[field]) || hasText(inner[field]);
+  const fillField = (field: string, value: unknown): void => {
+    if (!hasField(field) && value != null && value !== '') flat[field] = value;
   };
   const { name, namespace }: JsonObject = isObject(job) ? job : {};
   const named = jobNameParts(name);
   const reqKeys = objectFacet(facets, 'req_keys');
   const universal = objectFacet(facets, 'universal');
-  fill('edge', hasText(reqKeys.edge) ? reqKeys.edge : named.edge);
-  fill('project', typeof namespace === 'string' ? namespace.replace(NAMESPACE, '') : null);
-  if (!has('feature_id')) {
+  fillField('edge', hasText(reqKeys.edge) ? reqKeys.edge : named.edge);
+  fillField('project', typeof namespace === 'string' ? namespace.replace(NAMESPACE, '') : null);
+  if (!hasField('feature_id')) {
     const features = [
       knownFeature(reqKeys.feature_id),
       named.feature,
       instanceFeature(universal.instance_id),
     ];
-    fill(
+    fillField(
       'feature',
       features.find((feature) => feature !== null),
     );
   }
-  fill('agent_id', universal.actor);
-  const delta = facet(facets, 'delta');
+  fillField('agent_id', universal.actor);
+  const delta = facetNamed(facets, 'delta');
   const value = isObject(delta) ? (delta.delta ?? delta.value) : delta;
   if (flat.delta == null && inner.delta == null && typeof value === 'number') flat.delta = value;
 }
@@ -135,7 +135,7 @@ function addJobFields(flat: JsonObject, job: unknown, facets: JsonObject): void 
 const hasText = (value: unknown): boolean => value != null && value !== '';
 
 function objectFacet(facets: JsonObject, name: string): JsonObject {
-  const found = facet(facets, name);
+  const found = facetNamed(facets, name);
   return isObject(found) ? found : {};
 }
 

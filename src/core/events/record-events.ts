@@ -15,11 +15,11 @@ import { ROLES } from '../roles.js';
 import { eventSha256, isoTimestamp, name, nonNegativeInteger, openObject, textUpTo } from './fields.js';
 
 /** A plan change is split into chunks, so that the size of an event is bounded. */
-const chunk = <Item extends z.ZodType>(item: Item) => z.array(item).max(TASKS_PER_EVENT_MAX);
+const planChunk = <Item extends z.ZodType>(item: Item) => z.array(item).max(TASKS_PER_EVENT_MAX);
 /** Checked with the whole plan, where a fault can name its location. */
 const plannedInput = openObject as unknown as z.ZodType<TaskInput>;
-const changed = <Value extends z.ZodType>(record: Value) => z.strictObject({ by: name, record });
-const settingChanged = changed(openObject);
+const changedRecord = <Value extends z.ZodType>(record: Value) => z.strictObject({ by: name, record });
+const settingChanged = changedRecord(openObject);
 const sessionRecord = z.strictObject({
   state: z.enum(['open', 'closed']),
   user_id: name.nullable(),
@@ -48,7 +48,7 @@ const keyRecord = z.strictObject({
   binding: eventSha256.exactOptional(),
 });
 export type KeyRecord = z.infer<typeof keyRecord>;
-const keyChanged = changed(keyRecord);
+const keyChanged = changedRecord(keyRecord);
 /** `principal`: the credential that made the change. */
 const sessionChanged = z.strictObject({
   by: name.exactOptional(),
@@ -82,13 +82,13 @@ export type HistoryRedacted = z.infer<typeof historyRedacted>;
 export const recordEventSchemas = {
   PLAN_CHANGED: z.strictObject({
     version: nonNegativeInteger,
-    added: chunk(plannedInput),
-    changed: chunk(plannedInput),
-    removed: chunk(name),
+    added: planChunk(plannedInput),
+    changed: planChunk(plannedInput),
+    removed: planChunk(name),
     record: z.strictObject({ version: nonNegativeInteger, task_count: nonNegativeInteger }),
   }),
-  TASKS_PROPOSED: changed(taskProposalSchema),
-  TASKS_PROPOSAL_DECIDED: changed(taskProposalSchema),
+  TASKS_PROPOSED: changedRecord(taskProposalSchema),
+  TASKS_PROPOSAL_DECIDED: changedRecord(taskProposalSchema),
   POLICY_CHANGED: settingChanged,
   LIMITS_CHANGED: settingChanged,
   HISTORY_FORGOTTEN: historyRedacted,
@@ -98,18 +98,18 @@ export const recordEventSchemas = {
   AUDIT_ALARM: alarmPayload,
   AUDIT_KEY_ENROLLED: keyEnrolledPayload,
   AUDIT_KEY_REVOKED: keyRevokedPayload,
-  METHODOLOGY_CHANGED: changed(methodologySchema),
-  FEATURE_CHANGED: changed(featureSchema),
+  METHODOLOGY_CHANGED: changedRecord(methodologySchema),
+  FEATURE_CHANGED: changedRecord(featureSchema),
   SESSION_OPENED: sessionChanged,
   SESSION_CLOSED: sessionChanged,
   KEY_CREATED: keyChanged,
   KEY_REVOKED: keyChanged,
   KEY_BOUND: keyChanged,
-  RUNNER_ENROLLED: changed(runnersRecord),
-  RUNNER_REVOKED: changed(runnersRecord),
-  CANDIDATE_PROPOSED: changed(candidateRecord),
-  EVIDENCE_RECORDED: changed(candidateRecord),
+  RUNNER_ENROLLED: changedRecord(runnersRecord),
+  RUNNER_REVOKED: changedRecord(runnersRecord),
+  CANDIDATE_PROPOSED: changedRecord(candidateRecord),
+  EVIDENCE_RECORDED: changedRecord(candidateRecord),
   /** `edge`: whose result was accepted, or for which the first candidate was proposed. */
-  BASE_MOVED: changed(z.strictObject({ edge: name })),
-  KEY_BINDING_REQUIRED: changed(z.strictObject({ required: z.literal(true) })),
+  BASE_MOVED: changedRecord(z.strictObject({ edge: name })),
+  KEY_BINDING_REQUIRED: changedRecord(z.strictObject({ required: z.literal(true) })),
 };

@@ -14,7 +14,8 @@ const notice = {
 };
 
 /**
- * What the coordinator tells of a review that waits. These events change no head, and agents cannot append them.
+ * Notices about a waiting review, recorded by the coordinator. These events change no head, and agents cannot append
+ * them.
  */
 export const reviewEventSchemas = {
   /** The receiver of the webhook has confirmed the notice. */

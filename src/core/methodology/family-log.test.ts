@@ -5,7 +5,7 @@ import { EventLogBuilder } from './testing/event-log-builder.js';
 import { testMethodology } from './testing/project.js';
 
 const F = 'REQ-F-AUTH-001';
-const written = (log: EventLogBuilder): Record<string, unknown>[] => {
+const writtenLines = (log: EventLogBuilder): Record<string, unknown>[] => {
   const writer = new FamilyLogWriter(testMethodology().topology);
   return log.events.flatMap((event) => {
     const line = writer.lineOf(event);
@@ -14,7 +14,14 @@ const written = (log: EventLogBuilder): Record<string, unknown>[] => {
 };
 
 /** What the monitor of the family takes from a flat line: all of it from the top level. */
-const monitored = ({ event_type, project, feature, edge, iteration, delta }: Record<string, unknown>) => ({
+const monitoredFields = ({
+  event_type,
+  project,
+  feature,
+  edge,
+  iteration,
+  delta,
+}: Record<string, unknown>) => ({
   event_type,
   project,
   feature,
@@ -29,7 +36,7 @@ describe('the log for the family', () => {
       .iterate(F, 'code_unit_tests', 4, 0)
       .append('edge_converged', F, 'code_unit_tests', { outcome: 'ACCEPTED' });
     const at = { project: 'shop', feature: F, edge: 'code↔unit_tests' };
-    expect(written(log).map(monitored)).toEqual([
+    expect(writtenLines(log).map(monitoredFields)).toEqual([
       { event_type: 'edge_started', ...at, iteration: undefined, delta: undefined },
       { event_type: 'iteration_completed', ...at, iteration: 1, delta: 4 },
       { event_type: 'iteration_completed', ...at, iteration: 2, delta: 0 },
@@ -41,7 +48,7 @@ describe('the log for the family', () => {
     const log = new EventLogBuilder()
       .append('KEY_CREATED', null, null, { by: 'a', record: {} }, { subject: '~key/1', seq: 1 })
       .append('foreign_line', null, null, { raw: '{"a":1}', line: 1, reason: 'it has no type' });
-    expect(written(log)).toEqual([{ a: 1 }]);
+    expect(writtenLines(log)).toEqual([{ a: 1 }]);
   });
 
   it('gives an imported event its original time, edge and project', () => {
@@ -58,7 +65,7 @@ describe('the log for the family', () => {
     if (typeof parsed === 'string') throw new Error(parsed);
     const { event_type, ...rest } = parsed;
     const log = new EventLogBuilder().append(event_type, null, null, {}, rest);
-    expect(written(log)).toEqual([
+    expect(writtenLines(log)).toEqual([
       { ...line, iteration: 3, delta: 0, agent_id: 'primary', data: { iteration: 3 } },
     ]);
   });

@@ -52,7 +52,7 @@ export class FamilyLogWriter {
       project: origin.project ?? event.project_id,
       feature: feature ?? undefined,
       edge: edge === null ? undefined : (origin.original_edge ?? this.edgeNames.get(edge) ?? edge),
-      ...this.counts(event, feature, edge),
+      ...this.countFields(event, feature, edge),
       status: payloadField(payload, 'status'),
       agent_id: event.agent_id,
       agent_role,
@@ -63,7 +63,7 @@ export class FamilyLogWriter {
   }
 
   /** Our own convergence names no iteration, and its delta is zero: every required check has passed. */
-  private counts(event: EventEnvelope, feature: string | null, edge: string | null): JsonObject {
+  private countFields(event: EventEnvelope, feature: string | null, edge: string | null): JsonObject {
     const { event_type, payload } = event;
     const state = this.progress.features.get(feature ?? '')?.edges.get(edge ?? '');
     const isConvergence = event_type === 'edge_converged' || event_type === 'result_adopted';

@@ -5,7 +5,7 @@ import { applyPlanChange, type Plan } from './plan.js';
 import { NOTHING_STARTED, type StartedTasks } from './started-tasks.js';
 import { planOfTasks, startedTasksWith } from './testing.js';
 
-const running = (): Plan =>
+const runningPlan = (): Plan =>
   planOfTasks([
     { id: 'A-001-a', description: 'a' },
     { id: 'A-003-c', description: 'c' },
@@ -13,13 +13,13 @@ const running = (): Plan =>
   ]);
 
 const faultsOf = (tasks: unknown, startedTasks: StartedTasks = NOTHING_STARTED) => {
-  const reading = addTasks(running(), tasks, startedTasks);
+  const reading = addTasks(runningPlan(), tasks, startedTasks);
   return reading.ok ? [] : reading.faults.map(({ code, path }) => `${code} ${path}`);
 };
 
 describe('adding tasks to a running plan', () => {
   it('accepts a task, and the next task in its track then depends on it', () => {
-    const plan = running();
+    const plan = runningPlan();
     const reading = addTasks(plan, [{ id: 'A-002-b', description: 'b' }], NOTHING_STARTED);
     expect(reading).toEqual({
       ok: true,
@@ -30,7 +30,7 @@ describe('adding tasks to a running plan', () => {
   });
 
   it('appends subtasks in order and keeps the descriptions of counted subtasks', () => {
-    const plan = running();
+    const plan = runningPlan();
     const reading = addTasks(
       plan,
       [
@@ -66,7 +66,7 @@ describe('adding tasks to a running plan', () => {
       { id: 'C-001-x::1', description: 'one' },
       { id: 'C-001-x', description: 'x' },
     ];
-    expect(addTasks(running(), tasks, NOTHING_STARTED)).toMatchObject({
+    expect(addTasks(runningPlan(), tasks, NOTHING_STARTED)).toMatchObject({
       ok: true,
       change: { added: [{ id: 'C-001-x', subtasks: [{ description: 'one' }] }], changed: [] },
     });

@@ -20,8 +20,8 @@ export interface CandidateTask {
 }
 
 /**
- * Checks tasks together with the plan they are added to. Returns the tasks that could be placed, as a plan of their
- * own. `faultyTaskIds`: tasks that could not be parsed; a dependency on one of them is not reported as unknown.
+ * Checks tasks together with the plan they are added to. Returns the tasks that could be placed, as a separate plan.
+ * `faultyTaskIds`: tasks that could not be parsed; a dependency on one of them is not reported as unknown.
  */
 export function checkCandidates(
   base: Plan,

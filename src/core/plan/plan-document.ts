@@ -109,7 +109,7 @@ function readTasks(tracks: PlanOutline['tracks'], faults: PlanFaultList) {
 
 const validPartSchema = z.object({
   id: taskInputSchema.shape.id,
-  // An invalid value may be meant as no dependencies: an implicit one could cause a fault that is not real.
+  // An invalid value may stand for no dependencies; the default dependency could then cause a false fault.
   depends_on: taskInputSchema.shape.depends_on.default([]).catch([]),
   subtasks: taskInputSchema.shape.subtasks,
 });

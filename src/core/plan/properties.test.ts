@@ -12,10 +12,10 @@ import { compareRank, openDependenciesOf, type Rank, rankOf } from './readiness.
 import { renderPlan } from './render.js';
 import { NOTHING_STARTED } from './started-tasks.js';
 import type { PlannedTask, TaskInput } from './task.js';
-import { change, groupByTrack, planOf, planOfTasks } from './testing.js';
+import { groupByTrack, planChangeWith, planOf, planOfTasks } from './testing.js';
 import { weightOf, weightSteps } from './weights.js';
 
-const dependants = (plan: Plan, id: string): string[] => [...new Set(dependantsOf(plan, id))];
+const distinctDependants = (plan: Plan, id: string): string[] => [...new Set(dependantsOf(plan, id))];
 const paddedSequence = (sequence: number): string => String(sequence).padStart(3, '0');
 const taskIdAt = (track: string, sequence: number): string => `${track}-${paddedSequence(sequence)}-t`;
 
@@ -76,13 +76,13 @@ const validTasks = (tasksMax = 12): fc.Arbitrary<TaskInput[]> =>
     });
 
 /** Everything that can be queried from a plan, in a fixed order. */
-function everything(plan: Plan) {
+function planContents(plan: Plan) {
   const subjects = [...plan.subjects()];
   return {
     written: renderPlan(plan),
     counts: [plan.task_count, plan.subject_count],
     waits: subjects.map((id) => [id, dependenciesOf(plan, id)]),
-    waited: subjects.map((id) => [id, dependants(plan, id).sort()]),
+    waited: subjects.map((id) => [id, distinctDependants(plan, id).sort()]),
   };
 }
 
@@ -100,8 +100,8 @@ describe('any plan', () => {
         }
         const rebuilt = log.reduce(applyPlanChange, new Plan());
         const last = planOfTasks(versions.at(-1) ?? []);
-        expect(everything(plan)).toEqual(everything(last));
-        expect(everything(rebuilt)).toEqual(everything(last));
+        expect(planContents(plan)).toEqual(planContents(last));
+        expect(planContents(rebuilt)).toEqual(planContents(last));
       }),
       { numRuns: 150 },
     );
@@ -113,12 +113,12 @@ describe('any plan', () => {
         const plan = planOfTasks(tasks);
         expect(isNoChange(diffPlan(plan, renderPlan(plan)))).toBe(true);
         expect(
-          everything(
+          planContents(
             planOf({
               yaml: stringify(renderPlan(plan, 'shop'), { aliasDuplicateObjects: false, schema: 'core' }),
             }),
           ),
-        ).toEqual(everything(plan));
+        ).toEqual(planContents(plan));
       }),
       { numRuns: 100 },
     );
@@ -132,7 +132,7 @@ describe('any plan', () => {
           dependenciesOf(plan, id).map((on) => `${on} ${id}`),
         );
         const backward = [...plan.subjects()].flatMap((on) =>
-          dependants(plan, on).map((id) => `${on} ${id}`),
+          distinctDependants(plan, on).map((id) => `${on} ${id}`),
         );
         expect(backward.sort()).toEqual(forward.sort());
       }),
@@ -143,11 +143,11 @@ describe('any plan', () => {
 
 /** Brute force: follows every dependency until it comes back. */
 function hasCycle(dependencies: ReadonlyMap<string, readonly string[]>): boolean {
-  const reaches = (from: string, seen: Set<string>): Set<string> => {
-    for (const id of dependencies.get(from) ?? []) if (!seen.has(id)) reaches(id, seen.add(id));
+  const reachableFrom = (from: string, seen: Set<string>): Set<string> => {
+    for (const id of dependencies.get(from) ?? []) if (!seen.has(id)) reachableFrom(id, seen.add(id));
     return seen;
   };
-  return [...dependencies.keys()].some((id) => reaches(id, new Set()).has(id));
+  return [...dependencies.keys()].some((id) => reachableFrom(id, new Set()).has(id));
 }
 
 describe('cycles', () => {
@@ -189,7 +189,7 @@ describe('cycles', () => {
     let circular = 0;
     fc.assert(
       fc.property(anyTasks, (tasks) => {
-        const plan = applyPlanChange(new Plan(), change({ added: tasks }));
+        const plan = applyPlanChange(new Plan(), planChangeWith({ added: tasks }));
         const waits = new Map([...plan.subjects()].map((id) => [id, dependenciesOf(plan, id)]));
         const reading = readPlan({ json: groupByTrack(tasks) }, null, NOTHING_STARTED);
         const codes = reading.ok ? [] : reading.faults.map((fault) => fault.code);
@@ -217,13 +217,13 @@ describe('cycles', () => {
         const base = tasks.slice(0, cut).map((task) => ({ ...task, depends_on: [], subtasks: 2 }));
         const added = tasks.slice(cut);
         const plan = planOfTasks(base);
-        const before = everything(plan);
+        const before = planContents(plan);
         const inParts = addTasks(plan, added, NOTHING_STARTED);
         const atOnce = readPlan({ json: groupByTrack([...base, ...added]) }, plan, NOTHING_STARTED);
-        const codes = (reading: { ok: boolean; faults?: readonly PlanFault[] }) =>
+        const faultCodes = (reading: { ok: boolean; faults?: readonly PlanFault[] }) =>
           new Set(reading.faults?.map((fault) => fault.code));
-        expect(codes(inParts)).toEqual(codes(atOnce));
-        expect(everything(plan)).toEqual(before);
+        expect(faultCodes(inParts)).toEqual(faultCodes(atOnce));
+        expect(planContents(plan)).toEqual(before);
         if (inParts.ok && atOnce.ok) expect(inParts.change).toEqual(atOnce.change);
       }),
       { numRuns: 300 },
@@ -270,10 +270,11 @@ describe('the order of ready work', () => {
     fc.assert(
       fc.property(validTasks(8), (tasks) => {
         const plan = planOfTasks(withoutRepeats(tasks));
-        const weigh = (id: string): number =>
-          dependants(plan, id).reduce((sum, one) => sum + 1 + weigh(one), 0);
+        const naiveWeight = (id: string): number =>
+          distinctDependants(plan, id).reduce((sum, one) => sum + 1 + naiveWeight(one), 0);
         const weights = runAllSteps(weightSteps(plan));
-        for (const id of plan.subjects()) expect([id, weightOf(plan, weights, id)]).toEqual([id, weigh(id)]);
+        for (const id of plan.subjects())
+          expect([id, weightOf(plan, weights, id)]).toEqual([id, naiveWeight(id)]);
       }),
       { numRuns: 100 },
     );

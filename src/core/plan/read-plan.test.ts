@@ -5,7 +5,7 @@ import { PLAN_TEXT_LENGTH_MAX } from './plan-document.js';
 import { readPlan } from './read-plan.js';
 import { renderPlan } from './render.js';
 import { NOTHING_STARTED } from './started-tasks.js';
-import { change, planOf, startedTasksWith } from './testing.js';
+import { planChangeWith, planOf, startedTasksWith } from './testing.js';
 
 const SHOP = `# Project plan
 project: ecommerce-rebuild
@@ -325,32 +325,34 @@ describe('hostile input', () => {
 });
 
 describe('started work', () => {
-  const yaml = (tasks: string) => `tracks:\n  A:\n    - {id: A-001-a, description: a}\n${tasks}`;
-  const current = planOf({ yaml: yaml('    - {id: A-002-b, description: b, subtasks: 3}\n') });
-  const started = (id: string) => startedTasksWith({ isStarted: (one) => one === id });
+  const planYaml = (tasks: string) => `tracks:\n  A:\n    - {id: A-001-a, description: a}\n${tasks}`;
+  const current = planOf({ yaml: planYaml('    - {id: A-002-b, description: b, subtasks: 3}\n') });
+  const startedTask = (id: string) => startedTasksWith({ isStarted: (one) => one === id });
 
   it.each(['A-002-b', 'A-002-b::3'])('must not be removed with its task (%s)', (id) => {
-    expect(faultsOf(yaml(''), current, started(id))).toMatchObject([
+    expect(faultsOf(planYaml(''), current, startedTask(id))).toMatchObject([
       { code: 'TASK_VANISHED', line: 2, message: expect.stringContaining(`${id} has a claim`) },
     ]);
-    expect(faultsOf(yaml(''), current, started('A-001-a'))).toEqual([]);
+    expect(faultsOf(planYaml(''), current, startedTask('A-001-a'))).toEqual([]);
   });
 
   it('must not be removed by a smaller number of subtasks', () => {
-    const fewer = yaml('    - {id: A-002-b, description: b, subtasks: 2}\n');
-    expect(faultsOf(fewer, current, started('A-002-b::3'))).toMatchObject([
+    const fewer = planYaml('    - {id: A-002-b, description: b, subtasks: 2}\n');
+    expect(faultsOf(fewer, current, startedTask('A-002-b::3'))).toMatchObject([
       { code: 'TASK_VANISHED', line: 4 },
     ]);
-    expect(faultsOf(fewer, current, started('A-002-b::2'))).toEqual([]);
+    expect(faultsOf(fewer, current, startedTask('A-002-b::2'))).toEqual([]);
   });
 
   it('is not reported as removed if its task is only invalid', () => {
-    const broken = yaml('    - {id: A-002-b, subtasks: 3}\n');
-    expect(faultsOf(broken, current, started('A-002-b')).map((fault) => fault.code)).toEqual(['BAD_VALUE']);
+    const broken = planYaml('    - {id: A-002-b, subtasks: 3}\n');
+    expect(faultsOf(broken, current, startedTask('A-002-b')).map((fault) => fault.code)).toEqual([
+      'BAD_VALUE',
+    ]);
   });
 
   it('gets no more subtasks once it is completed', () => {
-    const more = yaml('    - {id: A-002-b, description: b, subtasks: 4}\n');
+    const more = planYaml('    - {id: A-002-b, description: b, subtasks: 4}\n');
     const done = startedTasksWith({ isCompleted: (id) => id === 'A-002-b' });
     expect(faultsOf(more, current, done)).toMatchObject([{ code: 'ALREADY_COMPLETED', line: 4 }]);
     expect(faultsOf(more, current)).toEqual([]);
@@ -372,6 +374,8 @@ describe('a plan of 100,000 tasks', () => {
     expect(dependenciesOf(plan, 'AB-002-work')).toEqual(['AB-001-work']);
     tracks.AA?.pop();
     const reading = readPlan({ json: { tracks } }, plan, NOTHING_STARTED);
-    expect(reading.ok ? reading.change : reading.faults).toEqual(change({ removed: ['AA-999-work'] }));
+    expect(reading.ok ? reading.change : reading.faults).toEqual(
+      planChangeWith({ removed: ['AA-999-work'] }),
+    );
   });
 });

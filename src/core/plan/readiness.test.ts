@@ -4,40 +4,41 @@ import { inputsOf } from './inputs.js';
 import { applyPlanChange, type Plan } from './plan.js';
 import { compareRank, openDependenciesOf, type Rank, rankOf } from './readiness.js';
 import type { TaskInput } from './task.js';
-import { change, planOfTasks } from './testing.js';
+import { planChangeWith, planOfTasks } from './testing.js';
 import { agentsByTrack, trackCapacity } from './track-capacity.js';
 import { WEIGHT_MAX, weightOf, weightSteps } from './weights.js';
 
-const task = (id: string, more: Partial<TaskInput> = {}): TaskInput => ({ id, description: id, ...more });
+const taskWith = (id: string, more: Partial<TaskInput> = {}): TaskInput => ({ id, description: id, ...more });
 
-const weigh = (plan: Plan, id: string): number => weightOf(plan, runAllSteps(weightSteps(plan)), id);
+const weightIn = (plan: Plan, id: string): number => weightOf(plan, runAllSteps(weightSteps(plan)), id);
 
 describe('open dependencies', () => {
-  const plan = planOfTasks([task('A-001-a'), task('A-002-b', { subtasks: 2 }), task('A-003-c')]);
-  const waits = (id: string, ...done: string[]) => openDependenciesOf(plan, id, (one) => done.includes(one));
+  const plan = planOfTasks([taskWith('A-001-a'), taskWith('A-002-b', { subtasks: 2 }), taskWith('A-003-c')]);
+  const openDependencies = (id: string, ...done: string[]) =>
+    openDependenciesOf(plan, id, (one) => done.includes(one));
 
   it('are the dependencies that are not completed', () => {
-    expect(waits('A-001-a')).toEqual([]);
-    expect(waits('A-002-b::1')).toEqual(['A-001-a']);
-    expect(waits('A-002-b::1', 'A-001-a')).toEqual([]);
+    expect(openDependencies('A-001-a')).toEqual([]);
+    expect(openDependencies('A-002-b::1')).toEqual(['A-001-a']);
+    expect(openDependencies('A-002-b::1', 'A-001-a')).toEqual([]);
   });
 
   it('are the open subtasks for a merge, and the merge for its dependants', () => {
-    expect(waits('A-002-b', 'A-001-a', 'A-002-b::1')).toEqual(['A-002-b::2']);
-    expect(waits('A-003-c', 'A-002-b::1', 'A-002-b::2')).toEqual(['A-002-b']);
+    expect(openDependencies('A-002-b', 'A-001-a', 'A-002-b::1')).toEqual(['A-002-b::2']);
+    expect(openDependencies('A-003-c', 'A-002-b::1', 'A-002-b::2')).toEqual(['A-002-b']);
   });
 });
 
 describe('the order of ready work', () => {
   const plan = planOfTasks([
-    task('B-001-low', { priority: -1, depends_on: [] }),
-    task('B-002-hub', { depends_on: [] }),
-    task('B-003-x', { depends_on: ['B-002-hub'] }),
-    task('B-004-y', { depends_on: ['B-003-x'] }),
-    task('A-002-late', { depends_on: [] }),
-    task('A-001-early', { depends_on: [] }),
-    task('C-001-urgent', { priority: 5, depends_on: [] }),
-    task('A-003-parts', { depends_on: [], subtasks: 11 }),
+    taskWith('B-001-low', { priority: -1, depends_on: [] }),
+    taskWith('B-002-hub', { depends_on: [] }),
+    taskWith('B-003-x', { depends_on: ['B-002-hub'] }),
+    taskWith('B-004-y', { depends_on: ['B-003-x'] }),
+    taskWith('A-002-late', { depends_on: [] }),
+    taskWith('A-001-early', { depends_on: [] }),
+    taskWith('C-001-urgent', { priority: 5, depends_on: [] }),
+    taskWith('A-003-parts', { depends_on: [], subtasks: 11 }),
   ]);
   const ready = ['A-001-early', 'A-002-late', 'B-001-low', 'B-002-hub', 'C-001-urgent'];
   const sort = (ids: string[], compare: (a: Rank, b: Rank) => number) =>
@@ -68,26 +69,30 @@ describe('the order of ready work', () => {
 
 describe('weights', () => {
   it('follow the plan when it changes', () => {
-    const plan = planOfTasks([task('A-001-a'), task('A-002-b')]);
-    expect(weigh(plan, 'A-001-a')).toBe(1);
-    applyPlanChange(plan, change({ added: [task('A-003-c')] }));
-    expect(weigh(plan, 'A-001-a')).toBe(2);
+    const plan = planOfTasks([taskWith('A-001-a'), taskWith('A-002-b')]);
+    expect(weightIn(plan, 'A-001-a')).toBe(1);
+    applyPlanChange(plan, planChangeWith({ added: [taskWith('A-003-c')] }));
+    expect(weightIn(plan, 'A-001-a')).toBe(2);
   });
 
   it('count the dependants of the merge for a subtask too', () => {
-    const plan = planOfTasks([task('A-001-a'), task('A-002-b', { subtasks: 2 }), task('A-003-c')]);
-    expect(weigh(plan, 'A-002-b::1')).toBe(2);
-    expect(weigh(plan, 'A-001-a')).toBe(6);
+    const plan = planOfTasks([
+      taskWith('A-001-a'),
+      taskWith('A-002-b', { subtasks: 2 }),
+      taskWith('A-003-c'),
+    ]);
+    expect(weightIn(plan, 'A-002-b::1')).toBe(2);
+    expect(weightIn(plan, 'A-001-a')).toBe(6);
   });
 
   it('stay finite for 100,000 subjects with exponentially many paths', () => {
     const tasks = Array.from({ length: 100 }, (_, index) =>
-      task(`A-${String(index + 1).padStart(3, '0')}-x`, { subtasks: 1000 }),
+      taskWith(`A-${String(index + 1).padStart(3, '0')}-x`, { subtasks: 1000 }),
     );
     const plan = planOfTasks(tasks);
-    expect(weigh(plan, 'A-001-x')).toBe(WEIGHT_MAX);
-    expect(weigh(plan, 'A-100-x::1000')).toBe(1);
-    expect(weigh(plan, 'A-099-x')).toBe(2000);
+    expect(weightIn(plan, 'A-001-x')).toBe(WEIGHT_MAX);
+    expect(weightIn(plan, 'A-100-x::1000')).toBe(1);
+    expect(weightIn(plan, 'A-099-x')).toBe(2000);
   });
 });
 
@@ -117,30 +122,32 @@ describe('agents in a track', () => {
 
 describe('the inputs of a subject', () => {
   const plan = planOfTasks([
-    task('A-001-a'),
-    task('B-001-b'),
-    task('C-001-c', { depends_on: ['B-001-b', 'A-001-a'] }),
-    task('D-001-m', { depends_on: ['A-001-a'], subtasks: 2 }),
+    taskWith('A-001-a'),
+    taskWith('B-001-b'),
+    taskWith('C-001-c', { depends_on: ['B-001-b', 'A-001-a'] }),
+    taskWith('D-001-m', { depends_on: ['A-001-a'], subtasks: 2 }),
   ]);
-  const inputs = (id: string, results: Record<string, [generation: number, epoch: number]>) =>
+  const inputVersions = (id: string, results: Record<string, [generation: number, epoch: number]>) =>
     inputsOf(plan, id, (one) => {
       const [generation, epoch] = results[one] ?? [];
       return generation === undefined || epoch === undefined ? null : { generation, epoch };
     });
 
   it('are the results of its dependencies in a fixed order', () => {
-    expect(inputs('C-001-c', { 'A-001-a': [1, 0], 'B-001-b': [12, 3] })).toBe('A-001-a@1.0,B-001-b@12.3');
-    expect(inputs('C-001-c', { 'A-001-a': [1, 0] })).toBe('A-001-a@1.0,B-001-b@none');
+    expect(inputVersions('C-001-c', { 'A-001-a': [1, 0], 'B-001-b': [12, 3] })).toBe(
+      'A-001-a@1.0,B-001-b@12.3',
+    );
+    expect(inputVersions('C-001-c', { 'A-001-a': [1, 0] })).toBe('A-001-a@1.0,B-001-b@none');
   });
 
   it('are the subtasks’ results for a merge, and the inputs of the task for a subtask', () => {
-    expect(inputs('D-001-m', { 'D-001-m::1': [1, 0], 'D-001-m::2': [2, 0] })).toBe(
+    expect(inputVersions('D-001-m', { 'D-001-m::1': [1, 0], 'D-001-m::2': [2, 0] })).toBe(
       'D-001-m::1@1.0,D-001-m::2@2.0',
     );
-    expect(inputs('D-001-m::2', { 'A-001-a': [4, 1] })).toBe('A-001-a@4.1');
+    expect(inputVersions('D-001-m::2', { 'A-001-a': [4, 1] })).toBe('A-001-a@4.1');
   });
 
   it('are null without dependencies', () => {
-    expect(inputs('A-001-a', {})).toBeNull();
+    expect(inputVersions('A-001-a', {})).toBeNull();
   });
 });

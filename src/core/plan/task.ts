@@ -22,7 +22,7 @@ export interface PlannedTask {
 
 const EMPTY: readonly string[] = [];
 
-/** Requests are validated, and the log contains only what was. */
+/** Requests are validated, so the log contains only valid tasks. */
 export function validTaskId(id: string): TaskId {
   const parsed = parseTaskId(id);
   if (!parsed.ok) throw new Error(`A task with an invalid id passed validation. ${parsed.message}`);
@@ -37,9 +37,9 @@ export function plannedTask(input: TaskInput): PlannedTask {
     sequence,
     description: input.description,
     instructions: input.instructions ?? null,
-    depends_on: input.depends_on === undefined ? null : unique(input.depends_on),
+    depends_on: input.depends_on === undefined ? null : uniqueItems(input.depends_on),
     priority: input.priority ?? 0,
-    modules: unique(input.modules ?? EMPTY),
+    modules: uniqueItems(input.modules ?? EMPTY),
     subtasks: subtasksOf(input.subtasks),
     metadata: input.metadata ?? null,
   };
@@ -48,14 +48,14 @@ export function plannedTask(input: TaskInput): PlannedTask {
 function subtasksOf(input: TaskInput['subtasks']): PlannedTask['subtasks'] {
   if (input === undefined || typeof input === 'number') return input ?? 0;
   return input.map((subtask) => {
-    const dependencies = unique(subtask.depends_on ?? EMPTY);
+    const dependencies = uniqueItems(subtask.depends_on ?? EMPTY);
     return dependencies.length === 0
       ? { description: subtask.description }
       : { ...subtask, depends_on: [...dependencies] };
   });
 }
 
-const unique = (items: readonly string[]): readonly string[] =>
+const uniqueItems = (items: readonly string[]): readonly string[] =>
   items.length === 0 ? EMPTY : [...new Set(items)];
 
 /** The shortest input that gives the same task. */

@@ -22,7 +22,7 @@ export function groupByTrack(tasks: readonly TaskInput[]): { tracks: Record<stri
   return { tracks };
 }
 
-export const change = (parts: Partial<PlanChange>): PlanChange => ({
+export const planChangeWith = (parts: Partial<PlanChange>): PlanChange => ({
   added: [],
   changed: [],
   removed: [],

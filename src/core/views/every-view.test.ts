@@ -68,7 +68,7 @@ const foldSession = (sessionId: string, events: readonly EventEnvelope[]): Sessi
   return session;
 };
 
-const rebuilt = (events: EventEnvelope[], at: FoldContext) =>
+const rebuiltViews = (events: EventEnvelope[], at: FoldContext) =>
   everyView(
     foldProject(events),
     SESSIONS.map((sessionId) => foldSession(sessionId, events)),
@@ -102,7 +102,7 @@ describe('every view', () => {
           evolveProject(state, event);
           for (const session of sessions) evolveSession(session, event);
           const prefix = history.events.slice(0, index + 1);
-          expect(everyView(state, sessions, prefix, at)).toEqual(rebuilt(prefix, at));
+          expect(everyView(state, sessions, prefix, at)).toEqual(rebuiltViews(prefix, at));
           for (const session of sessions) {
             const held = [...session.active_claims.values()].map(({ task_id }) => task_id);
             expect(held.sort()).toEqual([...(state.bySession.get(session.session_id) ?? [])].sort());
@@ -131,7 +131,7 @@ describe('every view', () => {
           ...(again.includes(index) ? events.slice(0, index + 1) : []),
         ]);
         const at = history.foldContext();
-        expect(rebuilt(repeated, at)).toEqual(rebuilt(events, at));
+        expect(rebuiltViews(repeated, at)).toEqual(rebuiltViews(events, at));
       }),
       { numRuns: 50 },
     );

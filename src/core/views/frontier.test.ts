@@ -34,7 +34,7 @@ class FrontierHarness implements FrontierInput {
   readonly live = new Set<string>();
   readonly frontier = new Frontier();
 
-  move(subject: string, to: 'held' | 'free' | 'done'): void {
+  moveHead(subject: string, to: 'held' | 'free' | 'done'): void {
     const before = this.heads.get(subject) ?? null;
     const after: Head = {
       ...(before ?? emptyHead(subject)),
@@ -47,7 +47,7 @@ class FrontierHarness implements FrontierInput {
     this.frontier.onHeadMoved(this, subject, before?.phase === 'COMPLETED');
   }
 
-  ids(frontier = this.frontier): string[][] {
+  frontierIds(frontier = this.frontier): string[][] {
     if (frontier.rebuiltVersion !== frontier.currentVersion(this.plan))
       runAllSteps(frontier.rebuildSteps(this));
     return [...frontier.byTrack].sort().map(([, ranks]) => ranks.map(({ id }) => id));
@@ -57,21 +57,21 @@ class FrontierHarness implements FrontierInput {
 const nonEmpty = (tracks: string[][]) => tracks.filter((ids) => ids.length > 0);
 
 it('starts with the subjects without open dependencies, the best of each track first', () => {
-  expect(nonEmpty(new FrontierHarness().ids())).toEqual([['A-001-a'], ['B-001-a', 'B-002-b']]);
+  expect(nonEmpty(new FrontierHarness().frontierIds())).toEqual([['A-001-a'], ['B-001-a', 'B-002-b']]);
 });
 
 it('advances with completed work, subtasks before their merge', () => {
   const field = new FrontierHarness();
-  field.ids();
-  field.move('A-001-a', 'done');
-  field.move('B-002-b', 'held');
-  expect(nonEmpty(field.ids())).toEqual([['A-002-b::1', 'A-002-b::2'], ['B-001-a']]);
-  field.move('A-002-b::1', 'done');
-  field.move('A-002-b::2', 'done');
-  expect(nonEmpty(field.ids())).toEqual([['A-002-b'], ['B-001-a']]);
-  field.move('A-001-a', 'free');
-  field.move('B-002-b', 'free');
-  expect(nonEmpty(field.ids())).toEqual([
+  field.frontierIds();
+  field.moveHead('A-001-a', 'done');
+  field.moveHead('B-002-b', 'held');
+  expect(nonEmpty(field.frontierIds())).toEqual([['A-002-b::1', 'A-002-b::2'], ['B-001-a']]);
+  field.moveHead('A-002-b::1', 'done');
+  field.moveHead('A-002-b::2', 'done');
+  expect(nonEmpty(field.frontierIds())).toEqual([['A-002-b'], ['B-001-a']]);
+  field.moveHead('A-001-a', 'free');
+  field.moveHead('B-002-b', 'free');
+  expect(nonEmpty(field.frontierIds())).toEqual([
     ['A-001-a', 'A-002-b'],
     ['B-001-a', 'B-002-b'],
   ]);
@@ -83,10 +83,10 @@ it('gives the same frontier when updated as when rebuilt', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const field = new FrontierHarness();
-      field.ids();
+      field.frontierIds();
       for (const [subject, to] of steps) {
-        field.move(subject, to as 'held' | 'free' | 'done');
-        expect(nonEmpty(field.ids())).toEqual(nonEmpty(field.ids(new Frontier())));
+        field.moveHead(subject, to as 'held' | 'free' | 'done');
+        expect(nonEmpty(field.frontierIds())).toEqual(nonEmpty(field.frontierIds(new Frontier())));
       }
     }),
   );
@@ -105,10 +105,10 @@ it('gives the same frontier if heads move during a rebuild', () => {
       const survey = field.frontier.rebuildSteps(field);
       for (const { rest, subject, to } of steps) {
         for (let taken = 0; taken < rest; taken += 1) survey.next();
-        field.move(subject, to as 'held' | 'free' | 'done');
+        field.moveHead(subject, to as 'held' | 'free' | 'done');
       }
       runAllSteps(survey);
-      expect(nonEmpty(field.ids())).toEqual(nonEmpty(field.ids(new Frontier())));
+      expect(nonEmpty(field.frontierIds())).toEqual(nonEmpty(field.frontierIds(new Frontier())));
     }),
   );
 });
@@ -121,7 +121,7 @@ it('the frontier has the plan version from the start of its rebuild, and needs a
   applyPlanChange(field.plan, { added, changed: [], removed: ['B-002-b'] });
   runAllSteps(survey);
   expect(field.frontier.rebuiltVersion).toBeLessThan(field.frontier.currentVersion(field.plan));
-  expect(nonEmpty(field.ids())).toEqual([['A-001-a'], ['B-001-a'], ['C-001-late']]);
+  expect(nonEmpty(field.frontierIds())).toEqual([['A-001-a'], ['B-001-a'], ['C-001-late']]);
 });
 
 it('the frontier needs a rebuild if one head frees more subjects than an update handles', () => {
@@ -133,8 +133,8 @@ it('the frontier needs a rebuild if one head frees more subjects than an update 
     subtasks: 2,
   }));
   applyPlanChange(field.plan, { added: waiting, changed: [], removed: [] });
-  field.ids();
-  field.move('A-001-a', 'done');
+  field.frontierIds();
+  field.moveHead('A-001-a', 'done');
   expect(field.frontier.rebuiltVersion).toBeLessThan(field.frontier.currentVersion(field.plan));
-  expect(nonEmpty(field.ids()).map((ids) => ids.length)).toEqual([2, 2, 1998]);
+  expect(nonEmpty(field.frontierIds()).map((ids) => ids.length)).toEqual([2, 2, 1998]);
 });

@@ -13,22 +13,22 @@ const iso = (n: number) => new Date(minute(n)).toISOString();
 /** Two holders go silent, a third completes the task, then both submit their results. */
 function threeGenerations(): ProjectHistory {
   const history = new ProjectHistory();
-  const at = (n: number) => {
+  const setMinute = (n: number) => {
     history.now_ms = minute(n);
   };
   const submit = (generation: number, session_id: string) =>
     history.command(TASK, submitBy(history, TASK, { generation, session_id, claim_id: null }));
-  at(0);
+  setMinute(0);
   history.command(TASK, claimBy(worker('agent-A', 'sess-001')));
-  at(6);
+  setMinute(6);
   history.command(TASK, claimBy(worker('agent-B', 'sess-002')));
-  at(9);
+  setMinute(9);
   history.command(TASK, claimBy(worker('agent-C', 'sess-003')));
-  at(9.5);
+  setMinute(9.5);
   submit(3, 'sess-003');
-  at(18);
+  setMinute(18);
   submit(2, 'sess-002');
-  at(20);
+  setMinute(20);
   submit(1, 'sess-001');
   return history;
 }
@@ -37,7 +37,13 @@ describe('the lineage of a task', () => {
   // req: QRY-004, QRY-005
   it('has a row for each generation and lists refused results', () => {
     const table = lineageTable(lineageOf(TASK, threeGenerations().eventsOf(TASK)));
-    const row = (generation: number, letter: string, acquired: number, released: number, result: string) => ({
+    const lineageRow = (
+      generation: number,
+      letter: string,
+      acquired: number,
+      released: number,
+      result: string,
+    ) => ({
       generation,
       session: `sess-00${generation}`,
       agent: `agent-${letter}`,
@@ -47,9 +53,9 @@ describe('the lineage of a task', () => {
       result,
     });
     expect(table.rows).toEqual([
-      row(1, 'A', 0, 1, 'EXPIRED'),
-      row(2, 'B', 6, 7, 'EXPIRED'),
-      row(3, 'C', 9, 9.5, 'ACCEPTED'),
+      lineageRow(1, 'A', 0, 1, 'EXPIRED'),
+      lineageRow(2, 'B', 6, 7, 'EXPIRED'),
+      lineageRow(3, 'C', 9, 9.5, 'ACCEPTED'),
     ]);
     expect(table.rejected).toEqual([
       {
@@ -127,21 +133,21 @@ describe('the lineage of a task', () => {
   // req: CLM-011
   it('has the release reason of each ended claim', () => {
     const history = new ProjectHistory();
-    const word = (expected_generation: number) => ({ expected_generation, reason: 'r', by: 'olga' });
-    const handle = (generation: number) => ({ generation, session_id: 's-1', claim_id: null });
+    const operatorBody = (expected_generation: number) => ({ expected_generation, reason: 'r', by: 'olga' });
+    const handleOf = (generation: number) => ({ generation, session_id: 's-1', claim_id: null });
     const claim = () => history.command(TASK, claimBy(worker('ada', 's-1')));
     claim();
-    history.command(TASK, { type: 'release', handle: handle(1), reason: 'VOLUNTARY', message: null });
+    history.command(TASK, { type: 'release', handle: handleOf(1), reason: 'VOLUNTARY', message: null });
     claim();
-    history.command(TASK, { type: 'release', handle: handle(2), reason: 'ERROR', message: 'broke' });
+    history.command(TASK, { type: 'release', handle: handleOf(2), reason: 'ERROR', message: 'broke' });
     history.now_ms += 60_000;
     claim();
-    history.command(TASK, { type: 'force_release', ...word(3) });
+    history.command(TASK, { type: 'force_release', ...operatorBody(3) });
     claim();
-    history.command(TASK, { type: 'release', handle: handle(4), reason: 'SESSION_CLOSED', message: null });
+    history.command(TASK, { type: 'release', handle: handleOf(4), reason: 'SESSION_CLOSED', message: null });
     claim();
     const { type: _, ...to } = claimBy(worker('bob', 's-2'));
-    history.command(TASK, { type: 'reassign', ...word(5), to });
+    history.command(TASK, { type: 'reassign', ...operatorBody(5), to });
     const { generations } = lineageOf(TASK, history.eventsOf(TASK));
     expect(generations.map((entry) => entry.release_reason)).toEqual([
       'VOLUNTARY',

@@ -6,7 +6,7 @@ import { ProjectHistory, T0_MS } from './testing/project-history.js';
 
 const [ada, , bob] = WORKERS;
 const iso = (seconds: number) => new Date(T0_MS + seconds * 1000).toISOString();
-const handle = (session_id: string, generation = 1) => ({ generation, session_id, claim_id: null });
+const handleOf = (session_id: string, generation = 1) => ({ generation, session_id, claim_id: null });
 
 function memoryOf(sessionId: string, events: readonly EventEnvelope[]) {
   const session = emptySession(sessionId);
@@ -20,7 +20,7 @@ describe('the memory of a session', () => {
     const history = new ProjectHistory();
     history.command('A-001-core', claimBy(ada));
     history.now_ms += 15_000;
-    history.command('A-001-core', submitBy(history, 'A-001-core', handle('s-1')));
+    history.command('A-001-core', submitBy(history, 'A-001-core', handleOf('s-1')));
     history.command('A-002-shell::1', claimBy(ada));
     const memory = memoryOf('s-1', history.events);
     expect(memory).toMatchObject({
@@ -61,7 +61,7 @@ describe('the memory of a session', () => {
     history.now_ms += 61_000;
     history.command('A-001-core', claimBy(bob));
     history.now_ms += 1_000;
-    history.command('A-001-core', submitBy(history, 'A-001-core', handle('s-1')));
+    history.command('A-001-core', submitBy(history, 'A-001-core', handleOf('s-1')));
     const mine = memoryOf('s-1', history.events);
     expect(mine.task_log.map(({ event, outcome }) => [event, outcome])).toEqual([
       ['CLAIM_ACQUIRED', null],
@@ -84,7 +84,7 @@ describe('the memory of a session', () => {
   it('drops a completed task after a reset', () => {
     const history = new ProjectHistory();
     history.command('A-001-core', claimBy(ada));
-    history.command('A-001-core', submitBy(history, 'A-001-core', handle('s-1')));
+    history.command('A-001-core', submitBy(history, 'A-001-core', handleOf('s-1')));
     history.command('A-001-core', { type: 'reset', expected_generation: 1, reason: 'r', by: 'olga' });
     expect(memoryOf('s-1', history.events).completed_tasks).toEqual([]);
   });
@@ -92,7 +92,7 @@ describe('the memory of a session', () => {
   it('shows the deadline of the gate while the claim is suspended', () => {
     const history = new ProjectHistory();
     history.command('A-001-core', claimBy(ada));
-    history.command('A-001-core', { type: 'suspend', handle: handle('s-1'), gate: null });
+    history.command('A-001-core', { type: 'suspend', handle: handleOf('s-1'), gate: null });
     const [claim] = memoryOf('s-1', history.events).active_claims;
     expect(claim?.expires_at).toBe(iso(14 * 24 * 3600));
   });

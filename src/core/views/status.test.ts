@@ -11,7 +11,7 @@ import { ProjectHistory, T0_MS } from './testing/project-history.js';
 const [ada, , bob] = WORKERS;
 const EDGE = 'REQ-F-AUTH-001#design_code';
 const iso = (seconds: number) => new Date(T0_MS + seconds * 1000).toISOString();
-const handle = (session_id: string, generation = 1) => ({ generation, session_id, claim_id: null });
+const handleOf = (session_id: string, generation = 1) => ({ generation, session_id, claim_id: null });
 const operatorFields = (expected_generation: number) => ({
   expected_generation,
   reason: 'look first',
@@ -26,7 +26,7 @@ function busyProject(): ProjectHistory {
   history.command(EDGE, claimBy(ada));
   history.now_ms += 130_000;
   history.command('A-001-core', claimBy(ada));
-  history.command('A-001-core', submitBy(history, 'A-001-core', handle('s-1')));
+  history.command('A-001-core', submitBy(history, 'A-001-core', handleOf('s-1')));
   history.command('A-002-shell::1', claimBy(bob));
   history.command('B-001-schema', { type: 'hold', ...operatorFields(0) });
   return history;
@@ -101,10 +101,10 @@ describe('the status of a project', () => {
     for (let generation = 1; generation <= 6; generation++) {
       history.command('A-001-core', claimBy(ada));
       const release = { type: 'release', reason: 'VOLUNTARY', message: null } as const;
-      history.command('A-001-core', { ...release, handle: handle('s-1', generation) });
+      history.command('A-001-core', { ...release, handle: handleOf('s-1', generation) });
     }
     history.command(EDGE, claimBy(bob));
-    history.command(EDGE, submitBy(history, EDGE, handle('s-2'), { authority: 'escalate' }));
+    history.command(EDGE, submitBy(history, EDGE, handleOf('s-2'), { authority: 'escalate' }));
     const { waiting } = statusOf(history);
     expect(waiting.map(({ readiness, waits_for }) => [readiness, waits_for])).toEqual([
       ['exhausted', 'an admin to raise max_generations_per_task'],
@@ -126,7 +126,7 @@ describe('the status of a project', () => {
     history.command('A-001-core', claimBy(ada));
     history.now_ms += 61_000;
     history.command('A-001-core', claimBy(bob));
-    history.command('A-001-core', submitBy(history, 'A-001-core', handle('s-1')));
+    history.command('A-001-core', submitBy(history, 'A-001-core', handleOf('s-1')));
     expect(statusOf(history).parked).toEqual([{ task_id: 'A-001-core', parked: 1 }]);
     const last = history.events.at(-1)!;
     history.events[last.position - 1] = { ...last, payload: { ...last.payload, parked: false } };
@@ -203,8 +203,8 @@ describe('the agents of a project', () => {
     history.command('A-001-core', claimBy(bob));
     history.now_ms += 61_000;
     history.command('A-001-core', claimBy(bob));
-    history.command('A-001-core', submitBy(history, 'A-001-core', handle('s-1')));
-    history.command('A-001-core', submitBy(history, 'A-001-core', handle('s-2', 2)));
+    history.command('A-001-core', submitBy(history, 'A-001-core', handleOf('s-1')));
+    history.command('A-001-core', submitBy(history, 'A-001-core', handleOf('s-2', 2)));
     history.now_ms += 1000;
     history.command(EDGE, claimBy(bob));
     history.now_ms += 1000;

@@ -19,7 +19,9 @@ export const projectStatus = (state: WorkWithParked, context: FoldContext): Proj
 
 const SUBJECTS_PER_STEP = 50;
 
-/** The same in steps. The position is read at the start; if work continues, each subject counts as it is when visited. */
+/**
+ * The status in steps. The position is read at the start; if work continues, each subject counts as it is when visited.
+ */
 export function* statusSteps(state: WorkWithParked, context: FoldContext): StepGenerator<ProjectStatus> {
   const { position, last_updated } = state;
   const parked = [...state.parked].map(([task_id, kept]) => ({ task_id, parked: kept.size }));

@@ -47,20 +47,20 @@ it('keeps arrows and numbers in names as they are written', () => {
 });
 
 describe('a file with a problem in every line', () => {
-  const lines = (line: (at: number) => string): string =>
+  const thousandLines = (line: (at: number) => string): string =>
     Array.from({ length: 1000 }, (_, index) => line(index)).join('\n');
 
   it.each([
-    ['a duplicate name', lines(() => 'a: 1')],
-    ['a name that is not text', lines((at) => `k${at}: {[a]: 1}`)],
-    ['an unknown tag', lines((at) => `k${at}: !t a`)],
+    ['a duplicate name', thousandLines(() => 'a: 1')],
+    ['a name that is not text', thousandLines((at) => `k${at}: {[a]: 1}`)],
+    ['an unknown tag', thousandLines((at) => `k${at}: !t a`)],
     ['an extra comma', `a: [${','.repeat(1000)}]`],
   ])('reports %s at most a hundred times', (_, text) => {
     expect(readYamlText(text, 'one').problems).toHaveLength(100);
   });
 
   it('still has a source position for each of its names', () => {
-    const { locate } = readYamlText(`${lines((at) => `k${at}: 1`)}\n`, 'one');
+    const { locate } = readYamlText(`${thousandLines((at) => `k${at}: 1`)}\n`, 'one');
     expect(locate(['k0'])).toEqual({ line: 1, column: 1 });
     expect(locate(['k999'])).toEqual({ line: 1000, column: 1 });
     expect(locate(['k1000'])).toEqual({ line: 1, column: 1 });

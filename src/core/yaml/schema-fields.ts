@@ -7,20 +7,22 @@ type AnySchema = z.core.$ZodType;
 export function fieldNamesAt(schema: AnySchema, path: DocumentPath, value: unknown): string[] {
   let [schemas, current] = [[schema], value];
   for (const step of path) {
-    schemas = schemas.flatMap((each) => branches(each, current)).flatMap((each) => child(each, step));
+    schemas = schemas
+      .flatMap((each) => schemaBranches(each, current))
+      .flatMap((each) => childSchemas(each, step));
     current = (current as Record<string | number, unknown> | undefined)?.[step];
   }
-  const shapes = schemas.flatMap((each) => branches(each, current)).map(shapeOf);
+  const shapes = schemas.flatMap((each) => schemaBranches(each, current)).map(shapeOf);
   return [...new Set(shapes.flatMap((shape) => Object.keys(shape)))];
 }
 
 /** The schema without its wrappers; of a union, the members that the value can belong to. */
-function branches(schema: AnySchema, value: unknown): AnySchema[] {
+function schemaBranches(schema: AnySchema, value: unknown): AnySchema[] {
   const { def } = (schema as z.core.$ZodTypes)._zod;
-  if ('innerType' in def) return branches(def.innerType, value);
-  if (def.type === 'pipe') return branches(def.in, value);
+  if ('innerType' in def) return schemaBranches(def.innerType, value);
+  if (def.type === 'pipe') return schemaBranches(def.in, value);
   if (def.type !== 'union') return [schema];
-  const members = def.options.flatMap((option) => branches(option, value));
+  const members = def.options.flatMap((option) => schemaBranches(option, value));
   const matching = members.filter((member) => hasLiteralsOf(member, value));
   return matching.length === 0 ? members : matching;
 }
@@ -33,7 +35,7 @@ const hasLiteralsOf = (schema: AnySchema, value: unknown): boolean =>
     return (def.values as unknown[]).includes((value as Record<string, unknown> | null)?.[name]);
   });
 
-function child(schema: AnySchema, step: string | number): AnySchema[] {
+function childSchemas(schema: AnySchema, step: string | number): AnySchema[] {
   const { def } = (schema as z.core.$ZodTypes)._zod;
   if (def.type === 'array') return [def.element];
   if (def.type === 'record') return [def.valueType];

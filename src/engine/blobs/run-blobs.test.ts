@@ -75,15 +75,17 @@ test('refuses a blob that is not what was written', async () => {
 });
 
 test('reports a store that does not respond so that the machine tries again, and no other error', async () => {
-  const failing = (error: Error): Blobs => ({
+  const failingBlobs = (error: Error): Blobs => ({
     put: () => Promise.reject(error),
     get: () => Promise.reject(error),
     size: () => Promise.reject(error),
   });
   const reference = { bucket: '', key: DIGEST, version: DIGEST };
-  const unavailable = runBlobsOf(failing(new StoreUnavailable('S3 does not respond.')), 'acme');
+  const unavailable = runBlobsOf(failingBlobs(new StoreUnavailable('S3 does not respond.')), 'acme');
   const expected = { name: 'Engine.Unavailable', message: 'S3 does not respond.' };
   await expect(unavailable.put(BYTES)).rejects.toMatchObject(expected);
   await expect(unavailable.get(reference)).rejects.toMatchObject(expected);
-  await expect(runBlobsOf(failing(new TypeError('bug')), 'acme').get(reference)).rejects.toThrow(TypeError);
+  await expect(runBlobsOf(failingBlobs(new TypeError('bug')), 'acme').get(reference)).rejects.toThrow(
+    TypeError,
+  );
 });

@@ -10,7 +10,7 @@ export interface ProjectFiles {
   readonly dependencies: readonly string[];
 }
 
-/** Not part of what is checked: history, coordination, and the CLI's own state. */
+/** Folders that are not checked: history, coordination, and the CLI's own state. */
 const EXCLUDED = new Set(['.git', '.ai-workspace', '.genesis']);
 /** Installed by package managers. Build output is not among them: builds write to it. */
 const DEPENDENCY_FOLDERS = new Set([
@@ -21,7 +21,7 @@ const DEPENDENCY_DEPTH_MAX = 3;
 const FOLDER_DEPTH_MAX = 64;
 const LIST_BYTES_MAX = 64 * 1024 * 1024;
 const GIT_TIMEOUT_MS = 60_000;
-/** Nothing that the repository configures may run a program. */
+/** The git configuration of the repository must not run a program. */
 const SAFE_GIT_OPTIONS = [
   ...['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false', '-c', 'core.untrackedCache=false'],
 ];

@@ -50,7 +50,7 @@ export function runnableCheck(
   return { command, command_sha256, check_sha256, minimum_percent: minimum };
 }
 
-/** The minimum of a report's coverage; a text says what is wrong with the report's settings. */
+/** The minimum coverage of a report; a text names the fault of the report's settings. */
 function minimumOf(report: NonNullable<EffectiveCheck['report']>): number | null | string {
   const { path, format, minimum_percent } = report;
   const fault = pathFault(path);
@@ -179,7 +179,8 @@ function remarkText(
   limits: CheckLimits,
 ): string | null {
   if (is_process_limit_reached) return `It reached the limit of ${limits.processes} processes.`;
-  // What was refused a process may end before the processes are counted: then only its message tells.
+  // A program that could not start a process may end before the processes are counted: then only its message shows the
+  // reason.
   if (FORK_REFUSED.test(Buffer.from(output).toString('latin1')))
     return `It probably reached the limit of ${limits.processes} processes.`;
   return is_disk_full ? `Its disk is full: the limit is ${megabytes(limits.disk_bytes)}.` : null;

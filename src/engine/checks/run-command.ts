@@ -30,7 +30,7 @@ export interface CommandEnd {
   readonly channel: Buffer;
 }
 
-/** A command that prints this many times what is kept is stopped. */
+/** A command is stopped when it prints this many times the output that is kept. */
 export const OUTPUT_STOP_FACTOR = 64;
 export const REPORT_BYTES_MAX = 8 * 1024 * 1024;
 const CHANNEL_BYTES_MAX = REPORT_BYTES_MAX + 4096;

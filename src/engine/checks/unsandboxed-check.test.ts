@@ -18,7 +18,7 @@ async function run(check: ReturnType<typeof shellCheck>, files: Readonly<Record<
   return { ...outcome, copy, text: Buffer.from(output).toString('utf8') };
 }
 
-it('runs on a copy of its own with a clean environment', async () => {
+it('runs on its own copy with a clean environment', async () => {
   process.env.CHECK_TEST_SECRET = 'hush-9120';
   onTestFinished(() => {
     delete process.env.CHECK_TEST_SECRET;
@@ -73,11 +73,11 @@ it('runs independent checks at the same time, and keeps their order', async () =
   const copy = await copyOfProject();
   // Each waits for the other: one after the other they would not end.
   const [mine, other] = [1, 2].map((n) => `${copy.folder}.${n}`);
-  const meet = (a = '', b = '') => `touch ${a}; while ! [ -e ${b} ]; do sleep 0.05; done`;
+  const meetCommand = (a = '', b = '') => `touch ${a}; while ! [ -e ${b} ]; do sleep 0.05; done`;
   const checks = [
-    shellCheck(meet(mine, other), { name: 'first' }),
+    shellCheck(meetCommand(mine, other), { name: 'first' }),
     shellCheck('exit 1', { name: 'human', type: 'human' }),
-    shellCheck(meet(other, mine), { name: 'second' }),
+    shellCheck(meetCommand(other, mine), { name: 'second' }),
     shellCheck('exit 1', { name: 'third' }),
     shellCheck('true', { name: 'fourth', skipped: 'No tool.' }),
   ];

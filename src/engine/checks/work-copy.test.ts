@@ -39,7 +39,7 @@ async function copyOf(...args: Parameters<typeof createWorkCopy>): Promise<WorkC
   removals.push(copy.remove);
   return copy;
 }
-const listed = async ({ folder }: WorkCopy) =>
+const listFiles = async ({ folder }: WorkCopy) =>
   (await readdir(folder, { recursive: true, withFileTypes: true }))
     .filter((entry) => !entry.isDirectory())
     .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
@@ -62,7 +62,7 @@ it('copies what git does not ignore, and binds ignored dependencies read-only', 
   await chmod(join(root, 'run.sh'), 0o700);
   execFileSync('git', ['-C', root, 'add', 'src']);
   const copy = await copyOf(root, []);
-  expect(await listed(copy)).toEqual(['.gitignore', 'run.sh', 'src/a.js', 'vendor/kept.go']);
+  expect(await listFiles(copy)).toEqual(['.gitignore', 'run.sh', 'src/a.js', 'vendor/kept.go']);
   expect(copy.read_only_mounts.map(({ target }) => target).sort()).toEqual([
     'node_modules',
     'packages/b/node_modules',
@@ -77,7 +77,7 @@ it('walks a folder that is not a git work tree, without dependency folders', asy
     false,
   );
   const copy = await copyOf(root, []);
-  expect(await listed(copy)).toEqual(['a/b.txt']);
+  expect(await listFiles(copy)).toEqual(['a/b.txt']);
   expect(copy.read_only_mounts).toEqual([{ source: join(root, 'a/node_modules'), target: 'a/node_modules' }]);
 });
 
@@ -87,7 +87,7 @@ it('runs no program that the repository configures', async () => {
   await writeFile(program, `#!/bin/sh\ntouch ${join(root, 'ran')}\n`, { mode: 0o755 });
   execFileSync('git', ['-C', root, 'config', 'core.fsmonitor', program]);
   const copy = await copyOf(root, []);
-  expect(await listed(copy)).toEqual(['a.txt', 'spy.sh']);
+  expect(await listFiles(copy)).toEqual(['a.txt', 'spy.sh']);
   await expect(lstat(join(root, 'ran'))).rejects.toThrow('ENOENT');
 });
 
@@ -106,7 +106,7 @@ it('leaves out links that leave the project, files below them and linked depende
   await rm(join(root, 'later'), { recursive: true });
   await symlink(outside, join(root, 'later'));
   const copy = await copyOf(root, []);
-  expect(await listed(copy)).toEqual(['.gitignore', 'good', 'in.txt', 'sub/good', 'sub/x.txt']);
+  expect(await listFiles(copy)).toEqual(['.gitignore', 'good', 'in.txt', 'sub/good', 'sub/x.txt']);
   expect(copy.read_only_mounts).toEqual([]);
 });
 

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { readAgentOutput } from './agent-output.js';
 
-const lines = (...objects: unknown[]): string => objects.map((object) => JSON.stringify(object)).join('\n');
+const jsonLines = (...objects: unknown[]): string =>
+  objects.map((object) => JSON.stringify(object)).join('\n');
 
 const CLAUDE_RESULT = {
   type: 'result',
@@ -28,13 +29,13 @@ it('reads message, session, tokens and money of Claude Code', () => {
     is_error: false,
   };
   expect(readAgentOutput(JSON.stringify(CLAUDE_RESULT))).toEqual(expected);
-  const stream = lines({ type: 'system', subtype: 'init' }, { type: 'assistant' }, CLAUDE_RESULT);
+  const stream = jsonLines({ type: 'system', subtype: 'init' }, { type: 'assistant' }, CLAUDE_RESULT);
   expect(readAgentOutput(`a warning\n${stream}\n`)).toEqual(expected);
   expect(readAgentOutput(JSON.stringify([{ type: 'system' }, CLAUDE_RESULT]))).toEqual(expected);
 });
 
 it('reads the events of Codex', () => {
-  const stream = lines(
+  const stream = jsonLines(
     { type: 'thread.started', thread_id: '0199a213-81c0-7800-8aa1-bbab2a035a53' },
     { type: 'turn.started' },
     { type: 'item.completed', item: { id: 'item_3', type: 'agent_message', text: 'Done.' } },
@@ -56,7 +57,7 @@ it('takes the last count of tokens of older versions of Codex', () => {
     id: '0',
     msg: { type: 'token_count', info: { total_token_usage: { input_tokens, output_tokens } } },
   });
-  const stream = lines(
+  const stream = jsonLines(
     count(10, 1),
     { id: '0', msg: { type: 'agent_message', message: 'Hi' } },
     count(30, 5),

@@ -8,7 +8,7 @@ export interface AgentOutput {
   /** Null: it names none. */
   readonly session: string | null;
   readonly cost: Omit<Cost, 'seconds'>;
-  /** It reports itself that it failed. */
+  /** The agent reports that it failed. */
   readonly is_error: boolean;
 }
 
@@ -103,12 +103,15 @@ function readGemini(object: AgentRecord): Partial<AgentOutput> {
   const tokens = Object.values(stats.models)
     .map((model) => (isObject(model) ? model.tokens : null))
     .filter(isObject);
-  const sum = (name: string): number => tokens.reduce((total, one) => total + countOf(one[name]), 0);
+  const sumOfField = (name: string): number => tokens.reduce((total, one) => total + countOf(one[name]), 0);
   return {
     ...messageOf(response),
     ...sessionOf(session_id),
     is_error: isObject(error),
-    cost: tokensOnly(sum('prompt') + sum('tool'), sum('candidates') + sum('thoughts')),
+    cost: tokensOnly(
+      sumOfField('prompt') + sumOfField('tool'),
+      sumOfField('candidates') + sumOfField('thoughts'),
+    ),
   };
 }
 

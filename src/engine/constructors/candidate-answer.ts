@@ -13,7 +13,7 @@ const writtenFile = z.strictObject({
   content: z.string().refine((text) => !LONE_SURROGATE.test(text), 'content must be valid Unicode'),
 });
 
-/** New content of files. What is not named stays as it is; a result cannot delete a file. */
+/** New content of files. Files that are not named stay unchanged; a result cannot delete a file. */
 export const writtenFiles = z
   .array(writtenFile)
   .max(MANIFEST_FILES_MAX)

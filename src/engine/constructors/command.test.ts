@@ -28,7 +28,7 @@ function construct(script: string, options: ScriptOptions = {}) {
   const run = commandConstructor({ command, ...limits }, { ...process.env, ...env });
   return run({ prompt, folder, iteration: 1, signal });
 }
-const wrote = async (name: string) => readFile(join(folder, name), 'utf8');
+const readWritten = async (name: string) => readFile(join(folder, name), 'utf8');
 
 it('runs the agent in the draft folder, with the prompt on stdin and in a file elsewhere', async () => {
   const prompt = 'ä prompt\n'.repeat(50_000);
@@ -40,12 +40,12 @@ it('runs the agent in the draft folder, with the prompt on stdin and in a file e
      console.log('Wrote three files.')`,
     { prompt },
   );
-  expect(await wrote('stdin.txt')).toBe(prompt);
-  expect(await wrote('file.txt')).toBe(prompt);
+  expect(await readWritten('stdin.txt')).toBe(prompt);
+  expect(await readWritten('file.txt')).toBe(prompt);
   expect(says).toBe('Wrote three files.');
   expect(cost).toMatchObject({ input_tokens: 0, output_tokens: 0, usd: null });
   expect((await readdir(folder)).sort()).toEqual(['file.txt', 'stdin.txt', 'where.txt']);
-  const promptFile = await wrote('where.txt');
+  const promptFile = await readWritten('where.txt');
   expect(promptFile.startsWith(folder)).toBe(false);
   expect(existsSync(promptFile)).toBe(false);
 });
@@ -59,7 +59,7 @@ it('reports cost and session from the JSON output of the agent', async () => {
   expect(cost).toMatchObject({ output_tokens: 9, usd: 0.5 });
 });
 
-it('gives each run of an agent that names no session one of its own', async () => {
+it('gives each run of an agent without a session a separate session', async () => {
   const [first, second] = [await construct(''), await construct('')];
   expect(first.constructed_by).not.toBe(second.constructed_by);
 });
@@ -68,7 +68,7 @@ it('passes on the environment of the user, without keys and tokens of Genesis', 
   await construct(`require('node:fs').writeFileSync('env.json', JSON.stringify(process.env))`, {
     env: { AGENT_LOGIN: 'mine', GENESIS_TOKEN: 'gk_secret', GENESIS_SESSION: 's', GENESIS_SIGNING_KEY: 'k' },
   });
-  const env = JSON.parse(await wrote('env.json')) as Record<string, string>;
+  const env = JSON.parse(await readWritten('env.json')) as Record<string, string>;
   expect(env.AGENT_LOGIN).toBe('mine');
   expect(Object.keys(env).filter((name) => name.startsWith('GENESIS_'))).toEqual(['GENESIS_PROMPT']);
 });
@@ -129,7 +129,7 @@ const isAlive = (pid: number): boolean => {
 const childPid = (): Promise<number> =>
   vi.waitFor(
     async () => {
-      const pid = Number(await wrote('pid'));
+      const pid = Number(await readWritten('pid'));
       if (pid === 0) throw new Error('not yet');
       return pid;
     },
@@ -151,7 +151,7 @@ it.runIf(HAS_GROUPS)('kills the agent with its children at the time limit', asyn
   const late = construct(STUBBORN, { timeout_seconds: 2 });
   await expect(late).rejects.toMatchObject({ name: 'Engine.Timeout' });
   // On a slow machine the limit may come before the child.
-  const pid = existsSync(join(folder, 'pid')) ? Number(await wrote('pid')) : 0;
+  const pid = existsSync(join(folder, 'pid')) ? Number(await readWritten('pid')) : 0;
   expect(pid !== 0 && isAlive(pid)).toBe(false);
 });
 

@@ -18,24 +18,24 @@ beforeEach(async () => {
 afterEach(() => rm(root, { recursive: true, force: true }));
 
 const cost = { input_tokens: 5, output_tokens: 7, usd: 0.1, seconds: 1 };
-const answering =
+const modelAnswering =
   (text: string): AskModel =>
   async () => ({ text, cost });
 const construct = (answer: unknown) =>
-  modelConstructor(answering(typeof answer === 'string' ? answer : JSON.stringify(answer)))({
+  modelConstructor(modelAnswering(typeof answer === 'string' ? answer : JSON.stringify(answer)))({
     prompt: 'Write it.',
     folder,
     iteration: 1,
     signal: new AbortController().signal,
   });
-const file = (path: string, content = 'x') => ({ path, content });
+const fileWith = (path: string, content = 'x') => ({ path, content });
 const read = (path: string) => readFile(join(folder, path), 'utf8');
 
 it('writes the files of the answer, and leaves the others as they are', async () => {
   await writeFile(join(folder, 'old.txt'), 'old');
   await writeFile(join(folder, 'run.sh'), 'echo old', { mode: 0o755 });
   const constructed = await construct({
-    files: [file('src/deep/new.ts', 'neu ä\n'), file('run.sh', 'echo new')],
+    files: [fileWith('src/deep/new.ts', 'neu ä\n'), fileWith('run.sh', 'echo new')],
     says: 'Done.',
   });
   expect(constructed).toMatchObject({ says: 'Done.', cost });
@@ -52,7 +52,7 @@ it('writes the files of the answer, and leaves the others as they are', async ()
   ]);
 });
 
-it('constructs each iteration in a session of its own', async () => {
+it('constructs each iteration in its own session', async () => {
   const answer = { files: [], says: '' };
   const [first, second] = [await construct(answer), await construct(answer)];
   expect(first.constructed_by).not.toBe(second.constructed_by);
@@ -67,12 +67,12 @@ it.each([
   ['an unknown field', { files: [], says: '', command: 'rm -rf /' }],
   ['a deletion', { files: [{ path: 'a', delete: true }], says: '' }],
   ['no summary', { files: [] }],
-  ['a path out of the folder', { files: [file('ok.txt'), file('../escape.txt')], says: '' }],
-  ['an absolute path', { files: [file('/tmp/escape.txt')], says: '' }],
-  ['a path into the configuration', { files: [file('.ai-workspace/engine.yml')], says: '' }],
-  ['a path into git', { files: [file('.git/hooks/pre-commit')], says: '' }],
-  ['one file twice', { files: [file('a.txt'), file('A.txt')], says: '' }],
-  ['a file that is also a folder', { files: [file('a'), file('a/b')], says: '' }],
+  ['a path out of the folder', { files: [fileWith('ok.txt'), fileWith('../escape.txt')], says: '' }],
+  ['an absolute path', { files: [fileWith('/tmp/escape.txt')], says: '' }],
+  ['a path into the configuration', { files: [fileWith('.ai-workspace/engine.yml')], says: '' }],
+  ['a path into git', { files: [fileWith('.git/hooks/pre-commit')], says: '' }],
+  ['one file twice', { files: [fileWith('a.txt'), fileWith('A.txt')], says: '' }],
+  ['a file that is also a folder', { files: [fileWith('a'), fileWith('a/b')], says: '' }],
   ['broken Unicode', '{"files":[{"path":"a","content":"\\ud800"}],"says":""}'],
 ])('refuses %s, writes nothing, and reports the cost', async (_, answer) => {
   await expect(construct(answer)).rejects.toMatchObject({ name: 'Engine.Malformed', cost });
@@ -83,11 +83,11 @@ describe('with links in the draft folder', () => {
   it('does not write through a linked folder, and writes nothing else either', async () => {
     await mkdir(join(root, 'outside'));
     await symlink(join(root, 'outside'), join(folder, 'linked'));
-    await expect(construct({ files: [file('a.txt'), file('linked/b.txt')], says: '' })).rejects.toMatchObject(
-      {
-        name: 'Engine.Malformed',
-      },
-    );
+    await expect(
+      construct({ files: [fileWith('a.txt'), fileWith('linked/b.txt')], says: '' }),
+    ).rejects.toMatchObject({
+      name: 'Engine.Malformed',
+    });
     expect(await readdir(join(root, 'outside'))).toEqual([]);
     expect(await readdir(folder)).toEqual(['linked']);
   });
@@ -95,14 +95,14 @@ describe('with links in the draft folder', () => {
   it('does not write through a linked file', async () => {
     await writeFile(join(root, 'secret'), 'unchanged');
     await symlink(join(root, 'secret'), join(folder, 'a.txt'));
-    await expect(construct({ files: [file('a.txt')], says: '' })).rejects.toThrow('a.txt is a link');
+    await expect(construct({ files: [fileWith('a.txt')], says: '' })).rejects.toThrow('a.txt is a link');
     expect(await readFile(join(root, 'secret'), 'utf8')).toBe('unchanged');
   });
 
   it('replaces a file that has another name outside, and leaves that one as it is', async () => {
     await writeFile(join(root, 'shared'), 'unchanged');
     await link(join(root, 'shared'), join(folder, 'a.txt'));
-    await construct({ files: [file('a.txt', 'new')], says: '' });
+    await construct({ files: [fileWith('a.txt', 'new')], says: '' });
     expect(await read('a.txt')).toBe('new');
     expect(await readFile(join(root, 'shared'), 'utf8')).toBe('unchanged');
   });
@@ -110,7 +110,7 @@ describe('with links in the draft folder', () => {
 
 // req: ITR-004
 it.each(DOCUMENTED_PROVIDERS)('constructs with the real client of $provider', async (documented) => {
-  const answer = JSON.stringify({ files: [file('made.txt', documented.provider)], says: 'Made it.' });
+  const answer = JSON.stringify({ files: [fileWith('made.txt', documented.provider)], says: 'Made it.' });
   const endpoint = await openModelEndpoint(documented, [documented.success(answer)]);
   try {
     const run = await openConstructor(

@@ -39,7 +39,7 @@ const PROMPT_VARIABLE = 'GENESIS_PROMPT';
 export async function runAgent(agent: AgentCommand, run: AgentRun): Promise<AgentAnswer> {
   const signal = withTimeLimit(run.signal, agent.timeout_seconds ?? TIMEOUT_SECONDS_DEFAULT);
   const startMs = performance.now();
-  // Not in the working directory: what is there becomes part of the candidate.
+  // Outside of the working directory, whose files become part of the candidate.
   const promptFolder = await mkdtemp(join(tmpdir(), 'gen-prompt-'));
   try {
     const promptFile = join(promptFolder, 'prompt.md');

@@ -29,9 +29,9 @@ export async function readTranscript<Schema extends z.ZodType>(
   const entry = z.union([failedEntry, schema]);
   const entries = lines.map((line, index) => {
     const json = readStrictJson(line);
-    if ('fault' in json) throw broken(path, index, json.fault);
+    if ('fault' in json) throw brokenLineError(path, index, json.fault);
     const parsed = entry.safeParse(json.value);
-    if (!parsed.success) throw broken(path, index, faultOf(parsed.error));
+    if (!parsed.success) throw brokenLineError(path, index, faultOf(parsed.error));
     return parsed.data;
   });
   return { path, entries };
@@ -50,7 +50,7 @@ export function entryOf<Entry extends object>(transcript: Transcript<Entry>, ite
 
 const isFailed = (entry: object): entry is z.output<typeof failedEntry> => 'error' in entry;
 
-const broken = (path: string, index: number, fault: string): EngineError =>
+const brokenLineError = (path: string, index: number, fault: string): EngineError =>
   engineError('failed', `Line ${index + 1} of the transcript ${path} cannot be used: ${fault}`);
 
 async function readText(path: string): Promise<string> {

@@ -30,12 +30,12 @@ const TOPICS = [
   'discounts',
   'audits',
 ];
-const section = (topic: string) =>
+const sectionOn = (topic: string) =>
   `## About ${topic}\n\nThe system handles ${topic}. ${`Details of ${topic} follow here. `.repeat(40)}\n`;
 const LARGE = Array.from({ length: 6 }, (_, at) =>
   fileOf(
     `spec/part-${at}.md`,
-    `# Part ${at}\n\n${TOPICS.map((topic) => section(`${topic}${at}`)).join('\n')}`,
+    `# Part ${at}\n\n${TOPICS.map((topic) => sectionOn(`${topic}${at}`)).join('\n')}`,
   ),
 );
 
@@ -110,7 +110,7 @@ describe('loading the context', () => {
     expect(namesOf(manifest)).toEqual([]);
   });
 
-  it('names what the edge requires and nobody has found', () => {
+  it('names required files that were not found', () => {
     const { manifest } = load([], { missing_required: ['adrs'] });
     expect(decodeContext(manifest).missing_required).toEqual(['adrs']);
   });

@@ -5,7 +5,7 @@ import { passagesOf } from './passages.js';
 const linesOf = (text: string) =>
   passagesOf('a.md', text).map(({ first_line, last_line }) => [first_line, last_line]);
 const headingsOf = (text: string) => passagesOf('a.md', text).map(({ heading }) => heading);
-const paragraph = (word: string, length: number) =>
+const paragraphOf = (word: string, length: number) =>
   word.repeat(Math.ceil(length / word.length)).slice(0, length);
 
 describe('passages of a document', () => {
@@ -27,13 +27,13 @@ describe('passages of a document', () => {
   });
 
   it('end at an empty line when they are long enough', () => {
-    const text = ['one', 'two', 'three'].map((word) => paragraph(word, 900)).join('\n\n');
+    const text = ['one', 'two', 'three'].map((word) => paragraphOf(word, 900)).join('\n\n');
     expect(linesOf(text)).toEqual([
       [1, 1],
       [3, 3],
       [5, 5],
     ]);
-    const short = ['one', 'two', 'three'].map((word) => paragraph(word, 90)).join('\n\n');
+    const short = ['one', 'two', 'three'].map((word) => paragraphOf(word, 90)).join('\n\n');
     expect(linesOf(short)).toEqual([[1, 5]]);
   });
 

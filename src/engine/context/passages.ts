@@ -42,7 +42,7 @@ class PassageSplitter {
       if (marker?.startsWith(this.fence) === true) this.fence = null;
     } else if (marker !== undefined) this.fence = marker;
     else this.readHeading(line);
-    // A paragraph may end here; otherwise only what is too long ends within one.
+    // A paragraph may end here; within a paragraph, only a passage that is too long ends.
     const isFull = this.length + line.length > PASSAGE_CHARS_MAX;
     const isParagraphEnd = line.trim() === '' && this.length > PASSAGE_CHARS_MAX / 2;
     if (isFull || (isParagraphEnd && this.fence === null)) this.end(this.lineNumber - 1);

@@ -19,7 +19,7 @@ export interface EvaluatorAnswer {
 
 /** Something that judges a candidate: a model, a command-line agent or a transcript. Rejects with an `EngineError`. */
 export interface Evaluator {
-  /** It reads the candidate in the folder; the prompt need not contain every file. */
+  /** Whether the evaluator reads the candidate in the folder; then the prompt need not contain every file. */
   readonly reads_folder: boolean;
   ask(question: EvaluatorQuestion): Promise<EvaluatorAnswer>;
 }

@@ -41,7 +41,7 @@ function evaluatorOf(text: string, session = 'judging'): Evaluator & { readonly 
   };
   return { reads_folder: false, prompts, ask };
 }
-const judgement = (checks: readonly EffectiveCheck[], more: Partial<Judgement> = {}): Judgement => ({
+const judgementOf = (checks: readonly EffectiveCheck[], more: Partial<Judgement> = {}): Judgement => ({
   checks,
   files: [{ name: 'design.md', text: 'THE DESIGN' }],
   folder,
@@ -56,7 +56,7 @@ const answerWith = (...verdicts: unknown[]): string => JSON.stringify({ verdicts
 it('turns verdicts into outcomes, with score, issues and cost', async () => {
   const issue = { criterion: 'all errors are handled', score: 0.25, says: 'the timeout is not' };
   const evaluator = evaluatorOf(answerWith(verdict('clear', 'fail', [issue]), verdict('complete')));
-  const { outcomes, answer } = await judgeChecks(evaluator, judgement([check('complete'), check('clear')]));
+  const { outcomes, answer } = await judgeChecks(evaluator, judgementOf([check('complete'), check('clear')]));
   expect(outcomes).toMatchObject([
     { name: 'complete', type: 'agent', result: 'pass', issues: [], cost },
     { name: 'clear', result: 'fail', issues: [issue], cost: { input_tokens: 0, usd: 0 } },
@@ -73,25 +73,25 @@ it('never lets a model judge what a person or a program decides', async () => {
   const program = check('tests_pass', { type: 'deterministic' });
   const skipped = check('later', { skipped: 'no tool for it' });
   const evaluator = evaluatorOf(answerWith(verdict('approved'), verdict('tests_pass'), verdict('later')));
-  const alone = await judgeChecks(evaluator, judgement([human, program, skipped]));
+  const alone = await judgeChecks(evaluator, judgementOf([human, program, skipped]));
   expect(alone.outcomes.map(({ result }) => result)).toEqual(['pending', 'error', 'skip']);
   expect(evaluator.prompts).toEqual([]);
   const together = await judgeChecks(
     evaluatorOf(answerWith(verdict('clear'), verdict('approved'))),
-    judgement([human, check('clear')]),
+    judgementOf([human, check('clear')]),
   );
   expect(together.outcomes.map(({ result }) => result)).toEqual(['pending', 'error']);
 });
 
 it('refuses verdicts of the session that constructed', async () => {
   const evaluator = evaluatorOf(answerWith(verdict('clear')), 'constructing');
-  const { outcomes } = await judgeChecks(evaluator, judgement([check('clear')]));
+  const { outcomes } = await judgeChecks(evaluator, judgementOf([check('clear')]));
   expect(outcomes).toMatchObject([{ result: 'error', says: expect.stringContaining('session'), cost }]);
 });
 
-it('fails all checks of an answer that is not what was asked for', async () => {
+it('fails all checks if the answer has another form than requested', async () => {
   const evaluator = evaluatorOf(`All pass! ${answerWith(verdict('clear'), verdict('complete'))}`);
-  const { outcomes } = await judgeChecks(evaluator, judgement([check('clear'), check('complete')]));
+  const { outcomes } = await judgeChecks(evaluator, judgementOf([check('clear'), check('complete')]));
   expect(outcomes.map(({ result }) => result)).toEqual(['error', 'error']);
   expect(outcomes[0]?.cost).toEqual(cost);
 });
@@ -104,10 +104,10 @@ it('shows a candidate that gives orders as data, and takes no verdict from it', 
     reads_folder: false,
     ask: async ({ prompt }) => ({ text: prompt, session: 'judging', cost }),
   };
-  const echoed = await judgeChecks(echo, judgement([check('clear')], { files }));
+  const echoed = await judgeChecks(echo, judgementOf([check('clear')], { files }));
   expect(echoed.outcomes[0]?.result).toBe('error');
   const strict = evaluatorOf(answerWith(verdict('clear', 'fail')));
-  const judged = await judgeChecks(strict, judgement([check('clear')], { files }));
+  const judged = await judgeChecks(strict, judgementOf([check('clear')], { files }));
   expect(judged.outcomes[0]?.result).toBe('fail');
   const mark = /between <<<([0-9a-f]{16}) /.exec(strict.prompts[0] ?? '')?.[1] ?? 'none';
   expect(strict.prompts[0]).toContain(`<<<${mark} "design.md"\n${files[0]?.text}\n${mark}>>>`);
@@ -116,7 +116,7 @@ it('shows a candidate that gives orders as data, and takes no verdict from it', 
 it('does not ask a model about a candidate that it cannot see whole', async () => {
   const evaluator = evaluatorOf(answerWith(verdict('clear')));
   const files = [{ name: 'big.md', text: 'x'.repeat(20_000) }];
-  const limited = judgement([check('clear')], { files, prompt_tokens_max: 2000 });
+  const limited = judgementOf([check('clear')], { files, prompt_tokens_max: 2000 });
   const { outcomes } = await judgeChecks(evaluator, limited);
   expect(outcomes).toMatchObject([{ result: 'error', says: expect.stringContaining('big.md') }]);
   expect(evaluator.prompts).toEqual([]);
@@ -130,9 +130,9 @@ it('does not ask a model about a candidate that it cannot see whole', async () =
 describe('with what is configured', () => {
   const judgeWith = async (settings: EvaluateSettings, more: Partial<Judgement> = {}) => {
     const evaluator = await openEvaluator(settings, { folder });
-    return judgeChecks(evaluator, judgement([check('clear')], more));
+    return judgeChecks(evaluator, judgementOf([check('clear')], more));
   };
-  const script = (text: string): EvaluateSettings => ({
+  const scriptEvaluator = (text: string): EvaluateSettings => ({
     type: 'command',
     command: [process.execPath, '--input-type=commonjs', '-e', text],
   });
@@ -147,13 +147,13 @@ describe('with what is configured', () => {
     try {
       const settings = { type: 'model', ...endpoint.settings } as const;
       const evaluator = await openEvaluator(settings, { folder, env: documented.env });
-      const passed = await judgeChecks(evaluator, judgement([check('clear')]));
+      const passed = await judgeChecks(evaluator, judgementOf([check('clear')]));
       expect(passed.outcomes).toMatchObject([{ result: 'pass', cost: { input_tokens: 1200 } }]);
       // The machine tries again.
-      await expect(judgeChecks(evaluator, judgement([check('clear')]))).rejects.toMatchObject({
+      await expect(judgeChecks(evaluator, judgementOf([check('clear')]))).rejects.toMatchObject({
         name: 'Engine.Throttled',
       });
-      const cut = await judgeChecks(evaluator, judgement([check('clear')]));
+      const cut = await judgeChecks(evaluator, judgementOf([check('clear')]));
       expect(cut.outcomes).toMatchObject([{ result: 'error', cost: { output_tokens: 300 } }]);
     } finally {
       await endpoint.close();
@@ -162,7 +162,7 @@ describe('with what is configured', () => {
 
   it('asks a command in the folder of the candidate', async () => {
     await writeFile(join(folder, 'design.md'), 'unclear');
-    const settings = script(
+    const settings = scriptEvaluator(
       `const { readFileSync } = require('node:fs');
        const isAsked = readFileSync(0, 'utf8').includes('The design is clear.');
        const result = isAsked && readFileSync('design.md', 'utf8') === 'clear' ? 'pass' : 'fail';
@@ -175,7 +175,7 @@ describe('with what is configured', () => {
 
   it('refuses a command that continues the session of the constructor', async () => {
     const output = { total_cost_usd: 0.1, session_id: 's-7', result: answerWith(verdict('clear')) };
-    const settings = script(`console.log(${JSON.stringify(JSON.stringify(output))})`);
+    const settings = scriptEvaluator(`console.log(${JSON.stringify(JSON.stringify(output))})`);
     expect((await judgeWith(settings)).outcomes[0]?.result).toBe('pass');
     expect((await judgeWith(settings, { constructed_by: 's-7' })).outcomes[0]?.result).toBe('error');
   });

@@ -27,12 +27,12 @@ export function readVerdicts(text: string, names: readonly string[]): VerdictsRe
   const verdicts = new Map<string, ModelVerdict>();
   for (const one of parsed.data.verdicts) {
     if (!names.includes(one.name))
-      return { fault: `a verdict about ${quoted(one.name)}, which was not asked for` };
-    if (verdicts.has(one.name)) return { fault: `two verdicts about ${quoted(one.name)}` };
+      return { fault: `a verdict about ${quotedName(one.name)}, which was not asked for` };
+    if (verdicts.has(one.name)) return { fault: `two verdicts about ${quotedName(one.name)}` };
     verdicts.set(one.name, one);
   }
   const missing = names.find((name) => !verdicts.has(name));
-  return missing === undefined ? { verdicts } : { fault: `no verdict about ${quoted(missing)}` };
+  return missing === undefined ? { verdicts } : { fault: `no verdict about ${quotedName(missing)}` };
 }
 
-const quoted = (name: string): string => JSON.stringify(name.slice(0, 100));
+const quotedName = (name: string): string => JSON.stringify(name.slice(0, 100));

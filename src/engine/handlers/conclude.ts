@@ -28,7 +28,7 @@ import {
   manifestOf,
   outcomesOf,
   putJson,
-  required,
+  requiredPart,
 } from './run-state.js';
 import type { EngineServices } from './services.js';
 import { refusedError, subjectOf, submitCandidate } from './submission.js';
@@ -42,7 +42,7 @@ export async function judgeIterationStep(
   const { blobs } = services;
   const { data, journal } = call;
   const plan = await edgePlanOf(blobs, data);
-  const manifest = await manifestOf(blobs, required(data, 'candidate').manifest);
+  const manifest = await manifestOf(blobs, requiredPart(data, 'candidate').manifest);
   const outcomes = await outcomesOf(blobs, data);
   const earlier = (await findingsOf(blobs, data))?.failing ?? [];
   const verdict = judgeIteration({
@@ -76,7 +76,7 @@ async function reportIteration(
   verdict: Omit<IterationVerdict, 'findings'>,
   outcomes: readonly CheckOutcome[],
 ): Promise<void> {
-  // An approved candidate is the result already: the acceptance tells of the iteration.
+  // An approved candidate is already the result: its acceptance reports the iteration.
   if (data.human?.decision === 'APPROVED') return;
   const { claim_id, ...author } = claimOf(data);
   // A rejection has ended the claim.
@@ -94,7 +94,7 @@ async function reportIteration(
         verdict.outcome === 'CONVERGED' ? 'converged' : verdict.outcome === 'LOOP' ? 'iterating' : 'blocked',
       delta: verdict.delta,
       evaluators: withResultCounts(outcomes.map(({ name, result }) => ({ name, result }))),
-      candidate_sha256: required(data, 'candidate').sha256,
+      candidate_sha256: requiredPart(data, 'candidate').sha256,
     },
   });
 }

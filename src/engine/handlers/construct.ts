@@ -7,7 +7,7 @@ import { saysOf } from '../../core/engine/says.js';
 import { engineError } from '../engine-error.js';
 import { buildPrompt, type ConstructionPrompt, type PromptText } from '../prompts/build-prompt.js';
 import type { StepCall } from '../runs/step-runner.js';
-import { claimOf, edgePlanOf, type Findings, findingsToFix, manifestOf, required } from './run-state.js';
+import { claimOf, edgePlanOf, type Findings, findingsToFix, manifestOf, requiredPart } from './run-state.js';
 import type { EngineServices, RefreshedText } from './services.js';
 
 /** Lets the constructor of the edge make a candidate, and stores what it has changed. */
@@ -15,7 +15,7 @@ export async function constructCandidate(services: EngineServices, call: StepCal
   const { blobs, files } = services;
   const { data, signal, journal } = call;
   const plan = await edgePlanOf(blobs, data);
-  await assertUnchanged(services, plan, required(data, 'config').config_sha256);
+  await assertUnchanged(services, plan, requiredPart(data, 'config').config_sha256);
   const spent = { run: journal.spent, ...(await services.spentSoFar(plan.feature_id)) };
   const overspent = spentLimitText(plan.budget, spent);
   if (overspent !== null) throw engineError('budgetSpent', overspent);
@@ -44,7 +44,7 @@ export async function constructCandidate(services: EngineServices, call: StepCal
   };
 }
 
-/** A run goes by one configuration: checks that change under it would judge something else. */
+/** A run uses one configuration: checks that change during the run would judge something else. */
 async function assertUnchanged(
   services: EngineServices,
   plan: EdgePlan,

@@ -7,7 +7,7 @@ import { DEFAULT_CHECK_LIMITS } from '../checks/run-check.js';
 import { engineError } from '../engine-error.js';
 import { judgeChecks } from '../evaluators/judge-check.js';
 import type { StepCall } from '../runs/step-runner.js';
-import { edgePlanOf, manifestOf, required } from './run-state.js';
+import { edgePlanOf, manifestOf, requiredPart } from './run-state.js';
 import type { EngineServices } from './services.js';
 import type { VerifiedCandidates } from './verified-outcomes.js';
 
@@ -32,7 +32,7 @@ async function runHere(
   call: StepCall,
   check: EffectiveCheck,
 ): Promise<CheckOutcome> {
-  const manifest = await manifestOf(blobs, required(call.data, 'candidate').manifest);
+  const manifest = await manifestOf(blobs, requiredPart(call.data, 'candidate').manifest);
   const copy = await files.workCopy(manifest);
   try {
     const { outcome, output, report } = await runCheck({
@@ -59,7 +59,7 @@ export async function judgeCheckStep(
   const plan = await edgePlanOf(blobs, call.data);
   const evaluator = await services.openEvaluator(plan);
   if (evaluator === null) return storeLargeOutcome(services, pendingOutcome(check));
-  const { manifest: reference, constructed_by } = required(call.data, 'candidate');
+  const { manifest: reference, constructed_by } = requiredPart(call.data, 'candidate');
   const manifest = await manifestOf(blobs, reference);
   const copy = await files.workCopy(manifest);
   try {

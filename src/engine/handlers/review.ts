@@ -37,7 +37,7 @@ export async function requestReview(services: EngineServices, call: StepCall): P
     if (decidedSince !== null) return decidedSince;
     const deadlineAt = isoTime(deadlineMsOf(eventsSince, data, settings.review));
     const task = await putJson(services.blobs, { ...data, ...(task_token === null ? {} : { task_token }) });
-    await journal.waiting(key, attempt, deadlineAt, task);
+    await journal.recordWaiting(key, attempt, deadlineAt, task);
   }
   throw new MachineStopped(
     `${subjectOf(data)} waits for a review: gen review --feature ${data.run.feature_id}`,

@@ -8,14 +8,17 @@ import type { RunBlobs } from '../run-blobs.js';
 import type { ClaimOfRun } from './services.js';
 
 /** A part of the data that the states before must have set. */
-export function required<Part extends keyof RunData>(data: RunData, part: Part): NonNullable<RunData[Part]> {
+export function requiredPart<Part extends keyof RunData>(
+  data: RunData,
+  part: Part,
+): NonNullable<RunData[Part]> {
   const value = data[part];
   if (value === undefined || value === null)
     throw engineError('failed', `The data of the run has no ${part}.`);
   return value;
 }
 
-export const claimOf = (data: RunData): ClaimOfRun => required(data, 'claim');
+export const claimOf = (data: RunData): ClaimOfRun => requiredPart(data, 'claim');
 
 export const readJson = async (blobs: RunBlobs, reference: BlobReference): Promise<unknown> =>
   JSON.parse(Buffer.from(await blobs.get(reference)).toString('utf8'));
@@ -23,9 +26,9 @@ export const readJson = async (blobs: RunBlobs, reference: BlobReference): Promi
 export const putJson = (blobs: RunBlobs, value: unknown): Promise<BlobReference> =>
   blobs.put(Buffer.from(JSON.stringify(value)));
 
-/** The plan that the run goes by. Only the engine writes it, under its digest. */
+/** The edge plan of the run. Only the engine writes it, under its digest. */
 export const edgePlanOf = async (blobs: RunBlobs, data: RunData): Promise<EdgePlan> =>
-  (await readJson(blobs, required(data, 'config').plan)) as EdgePlan;
+  (await readJson(blobs, requiredPart(data, 'config').plan)) as EdgePlan;
 
 export async function manifestOf(blobs: RunBlobs, reference: BlobReference): Promise<ResultManifest> {
   const parsed = parseManifest(await readJson(blobs, reference));
@@ -41,11 +44,11 @@ export async function outcomesOf(
   blobs: RunBlobs,
   { deterministic = [], agent = [] }: RunData,
 ): Promise<readonly CheckOutcome[]> {
-  const whole = async (sha256: string): Promise<CheckOutcome> =>
+  const wholeOutcome = async (sha256: string): Promise<CheckOutcome> =>
     checkOutcomeSchema.parse(await readJson(blobs, { bucket: '', key: sha256, version: sha256 }));
   return Promise.all(
     [...deterministic, ...agent].map(async ({ blocks: _, outcome_sha256, ...outcome }) =>
-      outcome_sha256 === undefined ? outcome : whole(outcome_sha256),
+      outcome_sha256 === undefined ? outcome : wholeOutcome(outcome_sha256),
     ),
   );
 }

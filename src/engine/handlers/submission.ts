@@ -5,7 +5,7 @@ import { withResultCounts } from '../../core/methodology/definition/convergence.
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import { coordinationError, isCoordinationFailure } from '../coordination.js';
 import { type EngineError, engineError } from '../engine-error.js';
-import { claimOf, manifestOf, outcomesOf, required } from './run-state.js';
+import { claimOf, manifestOf, outcomesOf, requiredPart } from './run-state.js';
 import type { EngineServices } from './services.js';
 
 export const subjectOf = ({ run }: Pick<RunData, 'run'>): string => edgeSubject(run.feature_id, run.edge);
@@ -15,7 +15,7 @@ export async function submitCandidate(
   { coordination, blobs }: EngineServices,
   data: RunData,
 ): Promise<SubmissionResult> {
-  const candidate = required(data, 'candidate');
+  const candidate = requiredPart(data, 'candidate');
   const { generation, claim_id, session_id } = claimOf(data);
   const reply = await coordination.submitResult({
     task_id: subjectOf(data),

@@ -6,7 +6,7 @@ import type { RunData } from '../../core/engine/run-data.js';
 import { evidenceWaitSeconds } from '../../core/engine/step-timeouts.js';
 import { coordinationError, isCoordinationFailure } from '../coordination.js';
 import { engineError } from '../engine-error.js';
-import { claimOf, edgePlanOf, required } from './run-state.js';
+import { claimOf, edgePlanOf, requiredPart } from './run-state.js';
 import type { EngineServices } from './services.js';
 import { subjectOf } from './submission.js';
 
@@ -53,7 +53,7 @@ export class VerifiedCandidates {
   constructor(private readonly services: EngineServices) {}
 
   outcomes(data: RunData, signal: AbortSignal): Promise<readonly CheckOutcome[]> {
-    const key = `${claimOf(data).generation} ${required(data, 'candidate').sha256}`;
+    const key = `${claimOf(data).generation} ${requiredPart(data, 'candidate').sha256}`;
     const known = this.waits.get(key);
     if (known !== undefined) return known;
     const wait = awaitVerifiedOutcomes(this.services, data, signal).finally(() => this.waits.delete(key));
@@ -70,7 +70,7 @@ async function currentOutcomes(
 ): Promise<readonly CheckOutcome[] | null> {
   const { candidate, outcomes, missing } = await fetchEdgeEvidence(services, subjectOf(data));
   const { generation } = claimOf(data);
-  const { sha256 } = required(data, 'candidate');
+  const { sha256 } = requiredPart(data, 'candidate');
   const isProposed = candidate?.generation === generation && candidate.candidate_sha256 === sha256;
   if (!isProposed) {
     await propose(services, data);
@@ -81,7 +81,7 @@ async function currentOutcomes(
   if (unknown !== undefined)
     throw engineError(
       'configChanged',
-      `The coordinator does not know the check ${unknown}. Bring the configuration to it first: gen init`,
+      `The coordinator does not know the check ${unknown}. Send it the current configuration first: gen init`,
     );
   return names.every((name) => outcomes.some((outcome) => outcome.name === name)) ? outcomes : null;
 }
@@ -112,7 +112,7 @@ async function propose({ coordination }: EngineServices, data: RunData): Promise
     session_id,
     claim_id,
     expected_generation: generation,
-    candidate_sha256: required(data, 'candidate').sha256,
+    candidate_sha256: requiredPart(data, 'candidate').sha256,
     iteration: data.iteration,
   });
   if (isCoordinationFailure(reply)) throw coordinationError(reply);

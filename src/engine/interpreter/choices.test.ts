@@ -4,12 +4,13 @@ import { chosenState } from './choices.js';
 
 const INPUT = { text: 'a', yes: true, no: false, two: 2, nothing: null, list: [{ blocks: false }] };
 
-const choice = (rule: ChoiceRule, Default?: string): AslChoiceState => ({
+const choiceState = (rule: ChoiceRule, Default?: string): AslChoiceState => ({
   Type: 'Choice',
   Choices: [{ ...rule, Next: 'Chosen' }],
   ...(Default === undefined ? {} : { Default }),
 });
-const isChosen = (rule: ChoiceRule): boolean => chosenState(choice(rule, 'Other'), INPUT, {}) === 'Chosen';
+const isChosen = (rule: ChoiceRule): boolean =>
+  chosenState(choiceState(rule, 'Other'), INPUT, {}) === 'Chosen';
 
 describe('a choice', () => {
   test.each<[boolean, ChoiceRule]>([
@@ -51,7 +52,7 @@ describe('a choice', () => {
   });
 
   it('fails if its variable has no value', () => {
-    const rule = choice({ Variable: '$.none', StringEquals: 'a' }, 'Other');
+    const rule = choiceState({ Variable: '$.none', StringEquals: 'a' }, 'Other');
     expect(() => chosenState(rule, INPUT, {})).toThrow(expect.objectContaining({ name: 'States.Runtime' }));
   });
 
@@ -74,14 +75,14 @@ describe('a choice', () => {
   });
 
   it('takes the default if no rule applies, and fails without one', () => {
-    expect(chosenState(choice(FALSE, 'Other'), INPUT, {})).toBe('Other');
-    expect(() => chosenState(choice(FALSE), INPUT, {})).toThrow(
+    expect(chosenState(choiceState(FALSE, 'Other'), INPUT, {})).toBe('Other');
+    expect(() => chosenState(choiceState(FALSE), INPUT, {})).toThrow(
       expect.objectContaining({ name: 'States.NoChoiceMatched' }),
     );
   });
 
   it('reads the context', () => {
-    const rule = choice({ Variable: '$$.Execution.Input.kind', StringEquals: 'edge' }, 'Other');
+    const rule = choiceState({ Variable: '$$.Execution.Input.kind', StringEquals: 'edge' }, 'Other');
     expect(chosenState(rule, INPUT, { Execution: { Input: { kind: 'edge' } } })).toBe('Chosen');
   });
 });

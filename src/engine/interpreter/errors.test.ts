@@ -1,18 +1,18 @@
 import { describe, expect, it, test } from 'vitest';
 import type { Catcher, MachineState, Retrier } from '../../core/engine/asl.js';
 import { isMatched } from './machine-error.js';
-import { failing, machineOf, runStates, ScriptedHost, task } from './testing.js';
+import { failingTask, machineOf, runStates, ScriptedHost, task } from './testing.js';
 
 async function runTask(errors: readonly string[], Retry: readonly Retrier[], Catch: readonly Catcher[] = []) {
-  const host = new ScriptedHost({ work: failing(errors) });
+  const host = new ScriptedHost({ work: failingTask(errors) });
   const states = { Work: task('work', { Retry, Catch }), Caught: { Type: 'Succeed' } as MachineState };
   const outcome = await runStates(states, { a: 1 }, host);
   return { outcome, calls: host.calls.length, sleeps: host.sleeps };
 }
 
 const DONE = { status: 'SUCCEEDED', output: 'done' };
-const failed = (error: string) => expect.objectContaining({ status: 'FAILED', error });
-const times = (count: number, error: string): string[] => Array<string>(count).fill(error);
+const failedOutcome = (error: string) => expect.objectContaining({ status: 'FAILED', error });
+const repeatedError = (count: number, error: string): string[] => Array<string>(count).fill(error);
 
 describe('the names of a retrier or catcher', () => {
   test.each<[boolean, string, string]>([
@@ -41,8 +41,15 @@ describe('the names of a retrier or catcher', () => {
 describe('a retry', () => {
   it('waits 1, 2 and 4 seconds unless it says otherwise', async () => {
     const retry = [{ ErrorEquals: ['Busy'] }];
-    expect(await runTask(times(3, 'Busy'), retry)).toEqual({ outcome: DONE, calls: 4, sleeps: [1, 2, 4] });
-    expect(await runTask(times(4, 'Busy'), retry)).toMatchObject({ outcome: failed('Busy'), calls: 4 });
+    expect(await runTask(repeatedError(3, 'Busy'), retry)).toEqual({
+      outcome: DONE,
+      calls: 4,
+      sleeps: [1, 2, 4],
+    });
+    expect(await runTask(repeatedError(4, 'Busy'), retry)).toMatchObject({
+      outcome: failedOutcome('Busy'),
+      calls: 4,
+    });
   });
 
   test.each<[Omit<Retrier, 'ErrorEquals'>, number[]]>([
@@ -54,8 +61,10 @@ describe('a retry', () => {
     [{ IntervalSeconds: 4, JitterStrategy: 'NONE' }, [4, 8, 16]],
     [{ MaxAttempts: 0 }, []],
   ])('with %j waits %j seconds', async (fields, sleeps) => {
-    const { outcome, ...run } = await runTask(times(99, 'Busy'), [{ ErrorEquals: ['Busy'], ...fields }]);
-    expect(outcome).toEqual(failed('Busy'));
+    const { outcome, ...run } = await runTask(repeatedError(99, 'Busy'), [
+      { ErrorEquals: ['Busy'], ...fields },
+    ]);
+    expect(outcome).toEqual(failedOutcome('Busy'));
     expect(run).toEqual({ calls: sleeps.length + 1, sleeps });
   });
 
@@ -70,7 +79,7 @@ describe('a retry', () => {
       sleeps: [1, 10, 2],
     });
     expect(await runTask(['Busy', 'Slow', 'Slow'], retry)).toMatchObject({
-      outcome: failed('Slow'),
+      outcome: failedOutcome('Slow'),
       calls: 3,
     });
   });
@@ -81,8 +90,11 @@ describe('a retry', () => {
       { ErrorEquals: ['Busy'], MaxAttempts: 1 },
       { ErrorEquals: ['States.ALL'], MaxAttempts: 5, IntervalSeconds: 9, BackoffRate: 1 },
     ];
-    expect(await runTask(['Fatal'], retry)).toMatchObject({ outcome: failed('Fatal'), calls: 1 });
-    expect(await runTask(['Busy', 'Busy'], retry)).toMatchObject({ outcome: failed('Busy'), calls: 2 });
+    expect(await runTask(['Fatal'], retry)).toMatchObject({ outcome: failedOutcome('Fatal'), calls: 1 });
+    expect(await runTask(['Busy', 'Busy'], retry)).toMatchObject({
+      outcome: failedOutcome('Busy'),
+      calls: 2,
+    });
     expect(await runTask(['Other', 'Busy', 'Other'], retry)).toEqual({
       outcome: DONE,
       calls: 4,
@@ -98,7 +110,7 @@ describe('a retry', () => {
 
   it('begins to count again when the state is entered again', async () => {
     const host = new ScriptedHost({
-      work: failing(['Busy', 'Busy', 'Fatal', 'Busy', 'Busy']),
+      work: failingTask(['Busy', 'Busy', 'Fatal', 'Busy', 'Busy']),
     });
     const states = {
       Work: task('work', {
@@ -112,7 +124,7 @@ describe('a retry', () => {
   });
 
   it('of a Parallel state runs all its branches again', async () => {
-    const host = new ScriptedHost({ a: () => 'a', b: failing(['Busy'], 'b') });
+    const host = new ScriptedHost({ a: () => 'a', b: failingTask(['Busy'], 'b') });
     const outcome = await runStates(
       {
         Both: {
@@ -147,7 +159,7 @@ describe('a catcher', () => {
   it('comes after the retries', async () => {
     const catchers = [{ ErrorEquals: ['States.ALL'], Next: 'Caught' }];
     const { outcome, calls } = await runTask(
-      times(9, 'Busy'),
+      repeatedError(9, 'Busy'),
       [{ ErrorEquals: ['Busy'], MaxAttempts: 2 }],
       catchers,
     );
@@ -168,26 +180,26 @@ describe('a catcher', () => {
     expect(outcome.status).toBe('SUCCEEDED');
   });
 
-  it('catches what is wrong with the paths of its state, and is not subject to its output path', async () => {
+  it('catches errors in the paths of its state, and is not subject to its output path', async () => {
     const host = new ScriptedHost({ work: () => 'done' });
     const Catch = [{ ErrorEquals: ['States.ALL'], ResultPath: '$.e', Next: 'Caught' }];
-    const states = (fields: object): Record<string, MachineState> => ({
+    const workAndCaught = (fields: object): Record<string, MachineState> => ({
       Work: task('work', { Catch, ...fields }),
       Caught: { Type: 'Succeed', OutputPath: '$.e.Error' },
     });
-    const caught = (error: string) => ({ status: 'SUCCEEDED', output: error });
-    expect(await runStates(states({ Parameters: { 'x.$': '$.none' } }), { a: 1 }, host)).toEqual(
-      caught('States.ParameterPathFailure'),
+    const caughtOutcome = (error: string) => ({ status: 'SUCCEEDED', output: error });
+    expect(await runStates(workAndCaught({ Parameters: { 'x.$': '$.none' } }), { a: 1 }, host)).toEqual(
+      caughtOutcome('States.ParameterPathFailure'),
     );
-    expect(await runStates(states({ ResultPath: '$.a.b', OutputPath: '$.a' }), { a: 1 }, host)).toEqual(
-      caught('States.ResultPathMatchFailure'),
-    );
-    expect(await runStates(states({ InputPath: '$.none' }), { a: 1 }, host)).toEqual(
-      failed('States.Runtime'),
+    expect(
+      await runStates(workAndCaught({ ResultPath: '$.a.b', OutputPath: '$.a' }), { a: 1 }, host),
+    ).toEqual(caughtOutcome('States.ResultPathMatchFailure'));
+    expect(await runStates(workAndCaught({ InputPath: '$.none' }), { a: 1 }, host)).toEqual(
+      failedOutcome('States.Runtime'),
     );
   });
 
-  it('does not catch what it does not name', async () => {
+  it('does not catch errors that it does not name', async () => {
     const { outcome } = await runTask(['Bad'], [], [{ ErrorEquals: ['Other'], Next: 'Caught' }]);
     expect(outcome).toEqual({ status: 'FAILED', error: 'Bad', cause: 'call 0' });
   });

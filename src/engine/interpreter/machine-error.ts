@@ -13,7 +13,7 @@ export function isMatched(errorEquals: readonly string[], error: string): boolea
   // The machine itself is wrong: this always ends it.
   if (error === 'States.Runtime') return false;
   if (errorEquals.includes(error)) return true;
-  // No wildcard stands for it.
+  // No wildcard matches this error.
   if (error === 'States.DataLimitExceeded') return false;
   if (errorEquals.includes('States.ALL')) return true;
   return errorEquals.includes('States.TaskFailed') && error !== 'States.Timeout';

@@ -8,18 +8,18 @@ const parallel = (
   branches: readonly StateMachine[],
   fields: Partial<AslParallelState> = {},
 ): AslParallelState => ({ Type: 'Parallel', Branches: branches, End: true, ...fields }) as AslParallelState;
-const calling = (...names: readonly string[]): StateMachine[] =>
+const branchesCalling = (...names: readonly string[]): StateMachine[] =>
   names.map((name) => machineOf({ [name]: task(name) }));
 const CATCH_ALL: readonly Catcher[] = [
   { ErrorEquals: ['States.ALL'], ResultPath: '$.failure', Next: 'Caught' },
 ];
 
-const throwing = (error: Error) => (): never => {
+const throwOnCall = (error: Error) => (): never => {
   throw error;
 };
 
 /** A gate that a task waits at. */
-function gate() {
+function newGate() {
   let open = (): void => {};
   const opened = new Promise<void>((resolve) => {
     open = resolve;
@@ -30,7 +30,7 @@ function gate() {
 describe('a Parallel state', () => {
   // req: ITR-012
   it('returns the results in the order of its branches, whichever ends first', async () => {
-    const second = gate();
+    const second = newGate();
     const host = new ScriptedHost({
       first: () => second.opened.then(() => 1),
       second: () => {
@@ -39,7 +39,7 @@ describe('a Parallel state', () => {
       },
     });
     const outcome = await runStates(
-      { Both: parallel(calling('first', 'second'), { ResultPath: '$.results' }) },
+      { Both: parallel(branchesCalling('first', 'second'), { ResultPath: '$.results' }) },
       { a: 0 },
       host,
     );
@@ -49,7 +49,7 @@ describe('a Parallel state', () => {
   it('gives each branch its parameters', async () => {
     const echo = ({ input }: MachineTask): unknown => input;
     const host = new ScriptedHost({ first: echo, second: echo });
-    const state = parallel(calling('first', 'second'), {
+    const state = parallel(branchesCalling('first', 'second'), {
       InputPath: '$.a',
       Parameters: { 'x.$': '$.b' },
       ResultSelector: { 'last.$': '$[1]' },
@@ -63,7 +63,7 @@ describe('a Parallel state', () => {
   });
 
   it('with a branch that fails stops the others, waits for them and fails with its error', async () => {
-    const started = gate();
+    const started = newGate();
     const ended: string[] = [];
     const host = new ScriptedHost({
       bad: async () => {
@@ -80,13 +80,13 @@ describe('a Parallel state', () => {
         });
       },
     });
-    const outcome = await runStates({ Both: parallel(calling('slow', 'bad')) }, {}, host);
+    const outcome = await runStates({ Both: parallel(branchesCalling('slow', 'bad')) }, {}, host);
     expect(outcome).toEqual({ status: 'FAILED', error: 'Engine.Bad', cause: 'why' });
     expect(ended).toEqual(['slow: Engine.Bad']);
   });
 
   it('enters no further state of a stopped branch, not even one that catches', async () => {
-    const started = gate();
+    const started = newGate();
     const host = new ScriptedHost({
       bad: async () => {
         await started.opened;
@@ -102,7 +102,7 @@ describe('a Parallel state', () => {
       },
       after: () => 'after',
     });
-    const branch = (name: string): StateMachine =>
+    const branchOf = (name: string): StateMachine =>
       machineOf({
         [name]: task(name, {
           Retry: [{ ErrorEquals: ['States.ALL'] }],
@@ -113,7 +113,7 @@ describe('a Parallel state', () => {
       });
     const outcome = await runStates(
       {
-        All: parallel([branch('slow'), branch('deaf'), ...calling('bad')], { Catch: CATCH_ALL }),
+        All: parallel([branchOf('slow'), branchOf('deaf'), ...branchesCalling('bad')], { Catch: CATCH_ALL }),
         Caught: { Type: 'Succeed', OutputPath: '$.failure' },
       },
       {},
@@ -131,9 +131,9 @@ describe('a Parallel state', () => {
 });
 
 describe('a Parallel state of a machine that is stopped', () => {
-  const machine = (names: readonly string[]): StateMachine =>
+  const parallelMachine = (names: readonly string[]): StateMachine =>
     machineOf({
-      All: parallel(calling(...names), {
+      All: parallel(branchesCalling(...names), {
         Retry: [{ ErrorEquals: ['States.ALL'] }],
         Catch: CATCH_ALL,
       }),
@@ -144,14 +144,14 @@ describe('a Parallel state of a machine that is stopped', () => {
     const stopped = new MachineStopped('later');
     let isEnded = false;
     const host = new ScriptedHost({
-      stop: throwing(stopped),
+      stop: throwOnCall(stopped),
       slow: (asked) =>
         untilAborted(asked).catch(async () => {
           await new Promise(setImmediate);
           isEnded = true;
         }),
     });
-    await expect(runMachine(machine(['slow', 'stop']), {}, host)).rejects.toBe(stopped);
+    await expect(runMachine(parallelMachine(['slow', 'stop']), {}, host)).rejects.toBe(stopped);
     expect(isEnded).toBe(true);
     expect(host.states).toEqual(['All', 'slow', 'stop']);
   });
@@ -159,27 +159,27 @@ describe('a Parallel state of a machine that is stopped', () => {
   it('is stopped even if another branch has failed before', async () => {
     const stopped = new MachineStopped('later');
     const host = new ScriptedHost({
-      bad: throwing(new MachineError('Engine.Bad', 'why')),
-      slow: (asked) => untilAborted(asked).catch(throwing(stopped)),
+      bad: throwOnCall(new MachineError('Engine.Bad', 'why')),
+      slow: (asked) => untilAborted(asked).catch(throwOnCall(stopped)),
     });
-    await expect(runMachine(machine(['slow', 'bad']), {}, host)).rejects.toBe(stopped);
+    await expect(runMachine(parallelMachine(['slow', 'bad']), {}, host)).rejects.toBe(stopped);
     expect(host.states).toEqual(['All', 'slow', 'bad']);
   });
 
   it('by its signal stops and awaits all branches', async () => {
     const controller = new AbortController();
     const ended: string[] = [];
-    const waiting = (asked: MachineTask): Promise<unknown> =>
+    const waitForAbort = (asked: MachineTask): Promise<unknown> =>
       untilAborted(asked).finally(() => ended.push(asked.state));
     const host = new ScriptedHost({
-      first: waiting,
+      first: waitForAbort,
       second: (asked) => {
-        const ending = waiting(asked);
+        const ending = waitForAbort(asked);
         controller.abort();
         return ending;
       },
     });
-    const run = runMachine(machine(['first', 'second']), {}, host, controller.signal);
+    const run = runMachine(parallelMachine(['first', 'second']), {}, host, controller.signal);
     await expect(run).rejects.toBeInstanceOf(MachineStopped);
     expect(ended).toEqual(['first', 'second']);
     expect(host.states).toEqual(['All', 'first', 'second']);

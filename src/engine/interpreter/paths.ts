@@ -29,20 +29,20 @@ export function readPath(path: string, { input, context }: Sources): unknown {
 export function writePath(path: string, input: unknown, result: unknown): unknown {
   const { isContext, steps } = parsedPath(path);
   if (isContext) throw runtimeError(`A result cannot be written to the context: ${path}.`);
-  return written(input, steps, result, path);
+  return withValueAt(input, steps, result, path);
 }
 
-function written(value: unknown, steps: readonly Step[], result: unknown, path: string): unknown {
+function withValueAt(value: unknown, steps: readonly Step[], result: unknown, path: string): unknown {
   const [step, ...rest] = steps;
   if (step === undefined) return result;
   if (typeof step === 'number') {
     if (!Array.isArray(value) || step >= value.length) throw unfitPath(path);
-    return value.with(step, written(value[step], rest, result, path));
+    return value.with(step, withValueAt(value[step], rest, result, path));
   }
   const object = value === undefined ? {} : value;
   if (!isObject(object)) throw unfitPath(path);
   const before = hasStep(object, step) ? object[step] : undefined;
-  return { ...object, [step]: written(before, rest, result, path) };
+  return { ...object, [step]: withValueAt(before, rest, result, path) };
 }
 
 /** The template with the values of its paths. */

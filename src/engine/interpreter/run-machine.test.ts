@@ -2,11 +2,19 @@ import { getEventListeners } from 'node:events';
 import { describe, expect, it, test } from 'vitest';
 import type { AslPassState, MachineState } from '../../core/engine/asl.js';
 import { MachineStopped, runMachine, WAIT_FOR_TOKEN } from './run-machine.js';
-import { failing, functionArn, machineOf, runStates, ScriptedHost, task, untilAborted } from './testing.js';
+import {
+  failingTask,
+  functionArn,
+  machineOf,
+  runStates,
+  ScriptedHost,
+  task,
+  untilAborted,
+} from './testing.js';
 
 const LARGE = 'x'.repeat(256 * 1024);
-const succeeded = (output: unknown) => ({ status: 'SUCCEEDED', output });
-const failed = (error: string) => expect.objectContaining({ status: 'FAILED', error });
+const succeededOutcome = (output: unknown) => ({ status: 'SUCCEEDED', output });
+const failedOutcome = (error: string) => expect.objectContaining({ status: 'FAILED', error });
 
 describe('a Pass state', () => {
   const INPUT = { a: { b: 1 }, c: 2 };
@@ -34,7 +42,7 @@ describe('a Pass state', () => {
     ['reads its name', { Parameters: { 'x.$': '$$.State.Name' } }, { x: 'Only' }],
   ])('%s', async (_, fields, output) => {
     const state = { Type: 'Pass', End: true, ...fields } as AslPassState;
-    expect(await runStates({ Only: state }, INPUT)).toEqual(succeeded(output));
+    expect(await runStates({ Only: state }, INPUT)).toEqual(succeededOutcome(output));
   });
 
   test.each<[string, Omit<AslPassState, 'Type' | 'Next' | 'End'>]>([
@@ -44,7 +52,7 @@ describe('a Pass state', () => {
     ['States.ResultPathMatchFailure', { ResultPath: '$.c.d' }],
   ])('fails with %s: %j', async (error, fields) => {
     const state = { Type: 'Pass', End: true, ...fields } as AslPassState;
-    expect(await runStates({ Only: state }, INPUT)).toEqual(failed(error));
+    expect(await runStates({ Only: state }, INPUT)).toEqual(failedOutcome(error));
   });
 });
 
@@ -59,7 +67,7 @@ describe('a Task state', () => {
       TimeoutSeconds: 5,
     });
     const outcome = await runStates({ Work: state }, { a: { b: 1 } }, host);
-    expect(outcome).toEqual(succeeded({ a: { b: 1 }, result: { second: 2 } }));
+    expect(outcome).toEqual(succeededOutcome({ a: { b: 1 }, result: { second: 2 } }));
     expect(host.calls).toEqual([
       expect.objectContaining({
         state: 'Work',
@@ -74,7 +82,7 @@ describe('a Task state', () => {
   it('calls the function by its name without the version', async () => {
     const host = new ScriptedHost({ work: () => 'done' });
     const state = task('', { Resource: `${functionArn('work')}:live` });
-    expect(await runStates({ Work: state }, {}, host)).toEqual(succeeded('done'));
+    expect(await runStates({ Work: state }, {}, host)).toEqual(succeededOutcome('done'));
   });
 
   it('that waits for a token calls the function named in its Parameters with the Payload', async () => {
@@ -86,7 +94,7 @@ describe('a Task state', () => {
         Payload: { 'data.$': '$', 'token.$': '$$.Task.Token' },
       },
     });
-    expect(await runStates({ Review: state }, { a: 1 }, host)).toEqual(succeeded('approved'));
+    expect(await runStates({ Review: state }, { a: 1 }, host)).toEqual(succeededOutcome('approved'));
     expect(host.calls).toEqual([
       expect.objectContaining({
         function: 'review',
@@ -99,19 +107,19 @@ describe('a Task state', () => {
 
   it('that waits for a token fails without a function', async () => {
     const state = task('', { Resource: WAIT_FOR_TOKEN });
-    expect(await runStates({ Review: state }, null)).toEqual(failed('States.Runtime'));
+    expect(await runStates({ Review: state }, null)).toEqual(failedOutcome('States.Runtime'));
   });
 
   it('has no token unless it waits', async () => {
     const host = new ScriptedHost({ work: () => 'done' });
     const state = task('work', { Parameters: { 'token.$': '$$.Task.Token' } });
-    expect(await runStates({ Work: state }, {}, host)).toEqual(failed('States.ParameterPathFailure'));
+    expect(await runStates({ Work: state }, {}, host)).toEqual(failedOutcome('States.ParameterPathFailure'));
   });
 
   it('returns null if its function returns nothing', async () => {
     const host = new ScriptedHost({ work: () => undefined });
     const outcome = await runStates({ Work: task('work', { ResultPath: '$.x' }) }, {}, host);
-    expect(outcome).toEqual(succeeded({ x: null }));
+    expect(outcome).toEqual(succeededOutcome({ x: null }));
   });
 
   it('shares no data with its function', async () => {
@@ -132,14 +140,14 @@ describe('a Task state', () => {
     };
     const input = { value: 'given' };
     expect(await runStates(states, input, host)).toEqual(
-      succeeded({ value: 'given', result: { value: 'returned' } }),
+      succeededOutcome({ value: 'given', result: { value: 'returned' } }),
     );
     expect(input.value).toBe('given');
   });
 });
 
 describe('data over 256 KB', () => {
-  const host = (): ScriptedHost => new ScriptedHost({ large: () => LARGE, small: () => 'small' });
+  const scriptedHost = (): ScriptedHost => new ScriptedHost({ large: () => LARGE, small: () => 'small' });
   test.each<[string, MachineState, unknown]>([
     ['the input of an execution', { Type: 'Succeed' }, LARGE],
     ['a result', task('large'), {}],
@@ -147,30 +155,34 @@ describe('data over 256 KB', () => {
     ['an output', task('small', { ResultPath: '$.x' }), { a: LARGE.slice(12) }],
     ['the parameters', task('small', { Parameters: { 'a.$': '$.x', 'b.$': '$.x' } }), { x: LARGE.slice(20) }],
   ])('fail the machine as %s', async (_, state, input) => {
-    expect(await runStates({ Only: state }, input, host())).toEqual(failed('States.DataLimitExceeded'));
+    expect(await runStates({ Only: state }, input, scriptedHost())).toEqual(
+      failedOutcome('States.DataLimitExceeded'),
+    );
   });
 
   it('are measured in bytes', async () => {
     const input = 'ü'.repeat(128 * 1024);
-    expect(await runStates({ Only: { Type: 'Succeed' } }, input)).toEqual(failed('States.DataLimitExceeded'));
+    expect(await runStates({ Only: { Type: 'Succeed' } }, input)).toEqual(
+      failedOutcome('States.DataLimitExceeded'),
+    );
     expect((await runStates({ Only: { Type: 'Succeed' } }, input.slice(1))).status).toBe('SUCCEEDED');
   });
 
   it('are neither retried nor caught by a wildcard, and caught by name', async () => {
-    const large = (ErrorEquals: string[]) =>
+    const largeTask = (ErrorEquals: string[]) =>
       task('large', {
         Retry: [{ ErrorEquals: ['States.ALL'] }],
         Catch: [{ ErrorEquals, Next: 'Caught' }],
       });
     const Caught: MachineState = { Type: 'Succeed', OutputPath: '$.Error' };
-    const asked = host();
-    expect(await runStates({ Large: large(['States.ALL']), Caught }, {}, asked)).toEqual(
-      failed('States.DataLimitExceeded'),
+    const asked = scriptedHost();
+    expect(await runStates({ Large: largeTask(['States.ALL']), Caught }, {}, asked)).toEqual(
+      failedOutcome('States.DataLimitExceeded'),
     );
     expect(asked.calls).toHaveLength(1);
-    expect(await runStates({ Large: large(['States.DataLimitExceeded']), Caught }, {}, host())).toEqual(
-      succeeded('States.DataLimitExceeded'),
-    );
+    expect(
+      await runStates({ Large: largeTask(['States.DataLimitExceeded']), Caught }, {}, scriptedHost()),
+    ).toEqual(succeededOutcome('States.DataLimitExceeded'));
   });
 });
 
@@ -187,7 +199,7 @@ describe('a machine', () => {
       Rest: { Type: 'Wait', Seconds: 7, Next: 'Count' },
       Done: { Type: 'Succeed', OutputPath: '$.n' },
     };
-    expect(await runStates(states, { n: 1 }, host)).toEqual(succeeded(3));
+    expect(await runStates(states, { n: 1 }, host)).toEqual(succeededOutcome(3));
     expect(host.states).toEqual(['Count', 'Enough?', 'Rest', 'Count', 'Enough?', 'Done']);
     expect(host.sleeps).toEqual([7]);
   });
@@ -198,13 +210,13 @@ describe('a machine', () => {
   });
 
   test.each(['Missing', 'constructor'])('fails at the state %s, which it does not have', async (Next) => {
-    expect(await runStates({ First: { Type: 'Pass', Next } }, {})).toEqual(failed('States.Runtime'));
+    expect(await runStates({ First: { Type: 'Pass', Next } }, {})).toEqual(failedOutcome('States.Runtime'));
   });
 
   it('is stopped after 25,000 transitions', async () => {
     const host = new ScriptedHost();
     expect(await runStates({ Loop: { Type: 'Pass', Next: 'Loop' } }, {}, host)).toEqual(
-      failed('States.Runtime'),
+      failedOutcome('States.Runtime'),
     );
     expect(host.states).toHaveLength(25_000);
   });
@@ -241,7 +253,7 @@ describe('a machine that is stopped', () => {
 
   it('while it waits to try again does not call the task again', async () => {
     const controller = new AbortController();
-    const host = new ScriptedHost({ work: failing(['Busy']) });
+    const host = new ScriptedHost({ work: failingTask(['Busy']) });
     // A host may also end a sleep early without an error.
     host.sleep = async () => controller.abort();
     const machine = machineOf({ Work: task('work', { Retry: [{ ErrorEquals: ['Busy'] }] }) });
@@ -283,7 +295,7 @@ describe('a machine that is stopped', () => {
       },
       Done: { Type: 'Succeed' },
     });
-    expect(await runMachine(machine, { n: 0 }, host, signal)).toEqual(succeeded({ n: 200 }));
+    expect(await runMachine(machine, { n: 0 }, host, signal)).toEqual(succeededOutcome({ n: 200 }));
     expect(getEventListeners(signal, 'abort')).toEqual([]);
     expect(new Set(listeners)).toEqual(new Set([1]));
   });
@@ -316,14 +328,14 @@ describe('the time limit of a machine', () => {
         return untilAborted(called);
       },
     });
-    expect(await runMachine(LIMITED, {}, host)).toEqual(failed('States.Timeout'));
+    expect(await runMachine(LIMITED, {}, host)).toEqual(failedOutcome('States.Timeout'));
     expect(host.timers).toMatchObject([{ seconds: 300, isCleared: true }]);
     expect(host.states).toEqual(['Call']);
   });
 
   it('has no effect on a machine that ends before', async () => {
     const host = new TimedHost({ call: () => 'done' });
-    expect(await runMachine(LIMITED, {}, host)).toEqual(succeeded('done'));
+    expect(await runMachine(LIMITED, {}, host)).toEqual(succeededOutcome('done'));
     expect(host.timers).toMatchObject([{ isCleared: true }]);
   });
 

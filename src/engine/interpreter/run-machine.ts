@@ -100,14 +100,14 @@ class MachineRun {
       const state: MachineState | undefined = Object.hasOwn(States, name) ? States[name] : undefined;
       if (state === undefined) throw runtimeError(`There is no state ${name}.`);
       this.host.onState?.(name);
-      const [next, output]: [string | null, unknown] = await this.enter(name, state, data, signal);
+      const [next, output]: [string | null, unknown] = await this.enterState(name, state, data, signal);
       [name, data] = [next, output];
     }
     return data;
   }
 
   /** The next state, null at the end, and the output. */
-  private async enter(
+  private async enterState(
     name: string,
     state: MachineState,
     data: unknown,
@@ -117,9 +117,13 @@ class MachineRun {
     if (state.Type === 'Fail') throw new MachineError(state.Error, state.Cause ?? '');
     if (state.Type === 'Pass') return [state.Next ?? null, passOutput(state, data, context)];
     if (state.Type === 'Task')
-      return this.withRetryAndCatch(state, data, signal, () => this.task(name, state, data, context, signal));
+      return this.withRetryAndCatch(state, data, signal, () =>
+        this.runTaskState(name, state, data, context, signal),
+      );
     if (state.Type === 'Parallel')
-      return this.withRetryAndCatch(state, data, signal, () => this.parallel(state, data, context, signal));
+      return this.withRetryAndCatch(state, data, signal, () =>
+        this.runParallelState(state, data, context, signal),
+      );
     const input = pathValue(state.InputPath, data, context);
     const output = pathValue(state.OutputPath, input, context);
     if (state.Type === 'Choice') return [chosenState(state, input, context), output];
@@ -128,7 +132,7 @@ class MachineRun {
     return [state.Next ?? null, output];
   }
 
-  private async task(
+  private async runTaskState(
     name: string,
     state: AslTaskState,
     data: unknown,
@@ -153,7 +157,7 @@ class MachineRun {
   }
 
   /** All branches at once. If one fails, the others are stopped, and the state fails with its error. */
-  private async parallel(
+  private async runParallelState(
     state: AslParallelState,
     data: unknown,
     context: object,

@@ -2,7 +2,7 @@ import type { AslPassState, Catcher, PayloadTemplate } from '../../core/engine/a
 import { isMatched, MachineError, runtimeError } from './machine-error.js';
 import { fillTemplate, readPath, writePath } from './paths.js';
 
-/** Nothing larger goes into a state, comes from a task or leaves a state, as on AWS. */
+/** Maximum size of the input of a state, the result of a task and the output of a state, as on AWS. */
 const PAYLOAD_BYTES_MAX = 256 * 1024;
 
 interface WithPaths {

@@ -35,7 +35,7 @@ export class ScriptedHost implements MachineHost {
 }
 
 /** A function that fails with these errors, one after the other, and then returns the result. */
-export const failing =
+export const failingTask =
   (errors: readonly string[], result: unknown = 'done'): TaskFunction =>
   (_, call) => {
     const error = errors[call];

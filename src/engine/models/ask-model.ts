@@ -35,7 +35,7 @@ export async function openModel(
         ...(settings.max_output_tokens === undefined ? {} : { maxOutputTokens: settings.max_output_tokens }),
       });
       const cost = costOf(answer.usage.inputTokens, answer.usage.outputTokens);
-      if (answer.finishReason !== 'stop') throw unfinished(settings, answer.finishReason, cost);
+      if (answer.finishReason !== 'stop') throw unfinishedError(settings, answer.finishReason, cost);
       return { text: answer.text, cost };
     } catch (error) {
       if (error instanceof EngineError) throw error;
@@ -98,7 +98,7 @@ function costOfTokens(
   return { input_tokens: inputTokens, output_tokens: outputTokens, usd, seconds };
 }
 
-function unfinished(settings: ModelSettings, finishReason: string, cost: Cost): EngineError {
+function unfinishedError(settings: ModelSettings, finishReason: string, cost: Cost): EngineError {
   const why =
     finishReason === 'length'
       ? 'its answer was cut off at the limit of output tokens; raise max_output_tokens or make the task smaller'

@@ -65,10 +65,11 @@ function kindOfFailure(error: unknown): ErrorKind {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
     codes.push(cause.name, String((cause as NodeJS.ErrnoException).code ?? ''));
   }
-  const has = (pattern: RegExp): boolean => codes.some((code) => pattern.test(code));
-  if (has(/^UND_ERR_(?:HEADERS|BODY)_TIMEOUT$|^ETIMEDOUT$/)) return 'timeout';
-  if (has(/^RangeError$|JSONParse|TypeValidation|InvalidResponse|EmptyResponse|NoOutput/)) return 'malformed';
-  if (has(/^E[A-Z]+$|^UND_ERR_|^AI_APICallError$|^SocketError$/)) return 'unavailable';
+  const hasCode = (pattern: RegExp): boolean => codes.some((code) => pattern.test(code));
+  if (hasCode(/^UND_ERR_(?:HEADERS|BODY)_TIMEOUT$|^ETIMEDOUT$/)) return 'timeout';
+  if (hasCode(/^RangeError$|JSONParse|TypeValidation|InvalidResponse|EmptyResponse|NoOutput/))
+    return 'malformed';
+  if (hasCode(/^E[A-Z]+$|^UND_ERR_|^AI_APICallError$|^SocketError$/)) return 'unavailable';
   return 'failed';
 }
 

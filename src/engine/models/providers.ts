@@ -30,7 +30,7 @@ export function credentialsOf(
     case 'anthropic': {
       if (hasText(env.ANTHROPIC_API_KEY)) return { apiKey: env.ANTHROPIC_API_KEY };
       if (hasText(env.ANTHROPIC_AUTH_TOKEN)) return { authToken: env.ANTHROPIC_AUTH_TOKEN };
-      throw missing('ANTHROPIC_API_KEY', 'anthropic');
+      throw missingKeyError('ANTHROPIC_API_KEY', 'anthropic');
     }
     case 'openai-compatible':
       // A server on this machine often has no keys.
@@ -40,8 +40,8 @@ export function credentialsOf(
 
 function bedrockCredentials(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> {
   if (hasText(env.AWS_BEARER_TOKEN_BEDROCK)) return { apiKey: env.AWS_BEARER_TOKEN_BEDROCK };
-  if (!hasText(env.AWS_ACCESS_KEY_ID)) throw missing('AWS_ACCESS_KEY_ID', 'bedrock');
-  if (!hasText(env.AWS_SECRET_ACCESS_KEY)) throw missing('AWS_SECRET_ACCESS_KEY', 'bedrock');
+  if (!hasText(env.AWS_ACCESS_KEY_ID)) throw missingKeyError('AWS_ACCESS_KEY_ID', 'bedrock');
+  if (!hasText(env.AWS_SECRET_ACCESS_KEY)) throw missingKeyError('AWS_SECRET_ACCESS_KEY', 'bedrock');
   return {
     accessKeyId: env.AWS_ACCESS_KEY_ID,
     secretAccessKey: env.AWS_SECRET_ACCESS_KEY,
@@ -58,5 +58,5 @@ export function regionOf({ region }: ModelSettings, env: NodeJS.ProcessEnv): str
 
 const hasText = (value: string | undefined): value is string => value !== undefined && value.trim() !== '';
 
-const missing = (variable: string, provider: string) =>
+const missingKeyError = (variable: string, provider: string) =>
   engineError('failed', `The provider ${provider} needs a key: set ${variable} in the environment.`);

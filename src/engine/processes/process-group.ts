@@ -26,7 +26,7 @@ export interface GroupOptions {
 export interface GroupExit {
   /** By the shell's convention: 128 plus the signal number if a signal ended it. */
   readonly exit_code: number;
-  /** The end of what it printed. */
+  /** The end of the program's output. */
   readonly stdout: string;
   readonly stderr: string;
 }
@@ -77,7 +77,7 @@ function captureTail(from: NodeJS.ReadableStream, bytesMax: number, to?: Writabl
   let tail = Buffer.alloc(0);
   let recent: Buffer[] = [];
   let recentBytes = 0;
-  const merge = (): void => {
+  const mergeTail = (): void => {
     tail = Buffer.concat([tail, ...recent]).subarray(-bytesMax);
     recent = [];
     recentBytes = 0;
@@ -85,14 +85,14 @@ function captureTail(from: NodeJS.ReadableStream, bytesMax: number, to?: Writabl
   from.on('data', (chunk: Buffer) => {
     recent.push(chunk);
     recentBytes += chunk.length;
-    if (recentBytes >= bytesMax || recent.length >= CHUNKS_MAX) merge();
+    if (recentBytes >= bytesMax || recent.length >= CHUNKS_MAX) mergeTail();
     // A reader that does not keep up slows the program down, instead of filling the memory.
     if (to === undefined || to.write(chunk)) return;
     from.pause();
     to.once('drain', () => from.resume());
   });
   return () => {
-    merge();
+    mergeTail();
     return tail.toString('utf8');
   };
 }

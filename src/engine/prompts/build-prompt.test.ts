@@ -83,10 +83,10 @@ describe('the fence', () => {
 });
 
 describe('the budget', () => {
-  const long = (word: string, lines: number): string => `${word} line\n`.repeat(lines);
+  const longText = (word: string, lines: number): string => `${word} line\n`.repeat(lines);
 
   it('cuts the least important first, says so, and stays within', () => {
-    const big = { ...input, context: [{ name: 'big.md', text: long('context', 4000) }] };
+    const big = { ...input, context: [{ name: 'big.md', text: longText('context', 4000) }] };
     const { text, tokens, left_out } = buildPrompt(big, 3000);
     expect(tokens).toBeLessThanOrEqual(3000);
     expect(left_out).toContain('big.md');
@@ -98,7 +98,7 @@ describe('the budget', () => {
 
   it('leaves a file out rather than show half of it', () => {
     const files = [
-      { name: 'src/big.ts', text: long('code', 4000) },
+      { name: 'src/big.ts', text: longText('code', 4000) },
       { name: 'src/small.ts', text: 'SMALL' },
     ];
     const { text, left_out } = buildPrompt({ ...input, files }, 3000);

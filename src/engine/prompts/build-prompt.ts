@@ -3,7 +3,7 @@ import { type BuiltPrompt, fitSections, type PromptPiece, type PromptSection } f
 export const PROMPT_TOKENS_DEFAULT = 100_000;
 
 export interface PromptText {
-  /** Where it comes from: a path, the name of a check, a generation. */
+  /** The source of the text: a path, the name of a check, a generation. */
   readonly name: string;
   readonly text: string;
 }

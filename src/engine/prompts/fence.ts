@@ -2,7 +2,7 @@ import { sha256Hex } from '../../coordinator/runtime/identity.js';
 
 /** Text from outside: a file, a model, a person. */
 export interface FencedText {
-  /** What it is, in our words. */
+  /** What the text is, in the words of the engine. */
   readonly label: string;
   readonly text: string;
 }

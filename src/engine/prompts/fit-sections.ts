@@ -25,7 +25,7 @@ export interface BuiltPrompt {
 }
 
 const NOTES_MAX = 20;
-/** Room for the note of what was left out, in characters. */
+/** Characters that are reserved for the note about omitted text. */
 const NOTE_CHARS_MAX = 2000;
 /** Less of a text than this is not worth its place. */
 const CUT_CHARS_MIN = 200;

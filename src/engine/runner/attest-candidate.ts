@@ -36,8 +36,8 @@ const UPLOAD_BYTES_MAX = 1024 ** 2;
 export type RunnerIdentity = Pick<EvidenceStatement, 'tenant_id' | 'project_id' | 'runner_id'>;
 
 /**
- * Runs the checks of a candidate on a base that it fetches itself, and states what they came to. The base is fetched
- * after the candidate was listed: it may be newer than the statement says, never older.
+ * Runs the checks of a candidate on a base that it fetches itself, and states the results. The base is fetched after
+ * the candidate was listed: it may be newer than the statement says, never older.
  */
 export async function attestCandidate(
   candidate: WaitingCandidate,
@@ -160,7 +160,8 @@ async function readFiles({ files }: ResultManifest, tools: RunnerTools): Promise
 /** The digest is checked here: a statement is about the bytes that were run, not about what a server answered. */
 async function readBlob(sha256: string, bytesMax: number, { getBlob }: RunnerTools): Promise<Uint8Array> {
   const bytes = await getBlob(sha256, bytesMax);
-  // All files of a candidate are in memory, and the limit of a manifest counts what it says of their sizes.
+  // All files of a candidate are held in memory, and the limit of a manifest relies on the sizes that the manifest
+  // states.
   if (bytes.byteLength > bytesMax) throw new Error(`The blob ${sha256} has more than ${bytesMax} bytes.`);
   if (sha256Of(bytes) === sha256) return bytes;
   throw new Error(`The content of the blob ${sha256} does not match its SHA-256.`);

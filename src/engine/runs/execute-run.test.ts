@@ -48,7 +48,10 @@ const servicesOf = (
 const newTrace = (): RunTrace => ({ constructed: [], checked: [] });
 
 forEachStore('a run of an edge', (open) => {
-  async function configured(openStore: OpenHarness, isHumanRequired = false): Promise<CoordinatorHarness> {
+  async function openConfigured(
+    openStore: OpenHarness,
+    isHumanRequired = false,
+  ): Promise<CoordinatorHarness> {
     const harness = await openStore();
     const files = {
       'graph/edges/design_code.yml': edgeFile(isHumanRequired),
@@ -64,7 +67,7 @@ forEachStore('a run of an edge', (open) => {
 
   // req: ITR-006
   test('loops until the checks pass, and its candidate becomes the result', async () => {
-    const harness = await configured(open);
+    const harness = await openConfigured(open);
     const trace = newTrace();
     const end = await executeRun(REQUEST, servicesOf(harness, SCRIPT, { trace }), instantHost(), SIGNAL);
     expect(end).toMatchObject({
@@ -76,7 +79,7 @@ forEachStore('a run of an edge', (open) => {
   });
 
   test('converges although another agent has recorded its own events under every id that derives from the run', async () => {
-    const harness = await configured(open);
+    const harness = await openConfigured(open);
     const services = servicesOf(harness, SCRIPT);
     const { coordination } = services;
     const taken: string[] = [];
@@ -108,7 +111,7 @@ forEachStore('a run of an edge', (open) => {
 
   // req: ITR-007
   test('hands an edge that does not converge to a person, with what was tried', async () => {
-    const harness = await configured(open);
+    const harness = await openConfigured(open);
     const never = { ...SCRIPT, candidate: () => 'wrong' };
     const end = await executeRun(REQUEST, servicesOf(harness, never), instantHost(), SIGNAL);
     expect(end).toMatchObject({
@@ -124,7 +127,7 @@ forEachStore('a run of an edge', (open) => {
   });
 
   test('is reported as stuck, with the command that spawns a discovery, until a person acts', async () => {
-    const harness = await configured(open);
+    const harness = await openConfigured(open);
     const never = { ...SCRIPT, candidate: () => 'wrong' };
     await executeRun(REQUEST, servicesOf(harness, never), instantHost(), SIGNAL);
     const stuckIn = async () =>
@@ -144,7 +147,7 @@ forEachStore('a run of an edge', (open) => {
   });
 
   test('ends as RESET if its accepted candidate was reset before the end was recorded, and another begins', async () => {
-    const harness = await configured(open);
+    const harness = await openConfigured(open);
     const script = { ...SCRIPT, candidate: () => 'right' };
     const services = servicesOf(harness, script);
     const { coordination } = services;
@@ -166,7 +169,7 @@ forEachStore('a run of an edge', (open) => {
   });
 
   test('records every failed attempt with its cost, and the completed step once', async () => {
-    const harness = await configured(open);
+    const harness = await openConfigured(open);
     const services = servicesOf(harness, SCRIPT);
     const cost = { input_tokens: 5, output_tokens: 0, usd: 0, seconds: 0 };
     let failures = 2;
@@ -195,23 +198,23 @@ forEachStore('a run of an edge', (open) => {
   });
 
   test('waits for a person without a process, and goes on with the decision', async () => {
-    const harness = await configured(open, true);
+    const harness = await openConfigured(open, true);
     const trace = newTrace();
-    const services = () => servicesOf(harness, { ...SCRIPT, plan: HUMAN_PLAN }, { trace });
-    const waiting = await executeRun(REQUEST, services(), instantHost(), SIGNAL);
+    const newServices = () => servicesOf(harness, { ...SCRIPT, plan: HUMAN_PLAN }, { trace });
+    const waiting = await executeRun(REQUEST, newServices(), instantHost(), SIGNAL);
     expect(waiting).toMatchObject({ status: 'WAITING', run: { status: 'WAITING', iterations: 2 } });
     const { reviews } = unwrap(await harness.coordinator.methodology.reviews(P));
     const { task_id, generation, iteration, candidate_sha256 } = reviews[0]!;
     const candidate = { task_id, generation, iteration, candidate_sha256 };
     const decision = { ...candidate, decision: 'CHANGES_REQUESTED', comment: 'say why' };
     unwrap(await harness.coordinator.decisions.recordReview(P, decision));
-    const again = await executeRun(REQUEST, services(), instantHost(), SIGNAL);
+    const again = await executeRun(REQUEST, newServices(), instantHost(), SIGNAL);
     expect(again).toMatchObject({ status: 'WAITING', run: { iterations: 3 } });
     expect(trace.constructed).toEqual([1, 2, 3]);
     const second = unwrap(await harness.coordinator.methodology.reviews(P)).reviews[0]!;
     const approval = { ...candidate, iteration: second.iteration, candidate_sha256: second.candidate_sha256 };
     unwrap(await harness.coordinator.decisions.recordReview(P, { ...approval, decision: 'APPROVED' }));
-    const ended = await executeRun(REQUEST, services(), instantHost(), SIGNAL);
+    const ended = await executeRun(REQUEST, newServices(), instantHost(), SIGNAL);
     expect(ended).toMatchObject({ status: 'ENDED', run: { status: 'CONVERGED' } });
     expect((await typesIn(harness)).filter((type) => type === 'edge_converged')).toHaveLength(1);
   });
@@ -224,7 +227,7 @@ forEachStore('a run of an edge', (open) => {
   };
 
   test('leaves a candidate to the person who has requested changes, although its edge needs none', async () => {
-    const harness = await configured(open);
+    const harness = await openConfigured(open);
     const plan = { ...PLAN, max_iterations: 1 };
     const run = (content: string) =>
       executeRun(
@@ -243,8 +246,8 @@ forEachStore('a run of an edge', (open) => {
     expect((await typesIn(harness)).filter((type) => type === 'edge_converged')).toHaveLength(1);
   });
 
-  test('begins another run when a rejected candidate was let go on, instead of asking about it again', async () => {
-    const harness = await configured(open, true);
+  test('begins another run after the hold on a rejected candidate was lifted, instead of asking for a review again', async () => {
+    const harness = await openConfigured(open, true);
     const trace = newTrace();
     const plan = { ...HUMAN_PLAN, max_iterations: 1 };
     const script = { ...SCRIPT, plan, candidate: () => 'right' };
@@ -262,8 +265,8 @@ forEachStore('a run of an edge', (open) => {
     expect(next).toMatchObject({ status: 'WAITING', retry_of: rejected?.run_id });
   });
 
-  test('goes by a request for changes although another executor has taken the edge over since', async () => {
-    const harness = await configured(open, true);
+  test('follows a request for changes although another executor has taken over the edge', async () => {
+    const harness = await openConfigured(open, true);
     unwrap(await harness.coordinator.settings.putPolicy(P, { stale_policy: 'takeover' }));
     const trace = newTrace();
     const script = {
@@ -290,7 +293,7 @@ forEachStore('a run of an edge', (open) => {
   };
 
   test('takes the run that was requested, under its id', async () => {
-    const harness = await configured(open);
+    const harness = await openConfigured(open);
     const run_id = await requestRun(harness);
     const end = await executeRun(REQUEST, servicesOf(harness, SCRIPT), instantHost(), SIGNAL);
     expect(end).toMatchObject({ status: 'ENDED', run: { run_id, status: 'CONVERGED', iterations: 2 } });
@@ -298,7 +301,7 @@ forEachStore('a run of an edge', (open) => {
   });
 
   test('is cancelled if the edge has converged before it was taken', async () => {
-    const harness = await configured(open);
+    const harness = await openConfigured(open);
     const run_id = await requestRun(harness);
     const holder = { task_id: SUBJECT, agent_id: 'other', session_id: 's-other' };
     const reply = unwrap(
@@ -317,7 +320,7 @@ forEachStore('a run of an edge', (open) => {
   });
 
   test('stops when it is cancelled, and none of its later steps is recorded', async () => {
-    const harness = await configured(open);
+    const harness = await openConfigured(open);
     const run_id = await requestRun(harness);
     const services = servicesOf(harness, SCRIPT);
     const cancelling: EngineServices = {
@@ -335,7 +338,7 @@ forEachStore('a run of an edge', (open) => {
   });
 
   test('gives the edge back if its request is cancelled while it is taken', async () => {
-    const harness = await configured(open);
+    const harness = await openConfigured(open);
     const run_id = await requestRun(harness);
     const services = servicesOf(harness, SCRIPT);
     const cancelled: EngineServices = {
@@ -352,7 +355,7 @@ forEachStore('a run of an edge', (open) => {
   });
 
   test('reads the findings of the run that it retries in its first prompt, and is not stuck by them', async () => {
-    const harness = await configured(open);
+    const harness = await openConfigured(open);
     const never = { ...SCRIPT, candidate: () => 'wrong' };
     const first = await executeRun(REQUEST, servicesOf(harness, never), instantHost(), SIGNAL);
     if (first.status !== 'ENDED') throw new Error(first.status);
@@ -377,7 +380,7 @@ forEachStore('a run of an edge', (open) => {
   });
 
   test('stores the prompt of each candidate under the digest that the step names', async () => {
-    const harness = await configured(open);
+    const harness = await openConfigured(open);
     await executeRun(REQUEST, servicesOf(harness, SCRIPT), instantHost(), SIGNAL);
     const steps = foldRuns(await harness.events()).flatMap((run) => run.steps);
     const digests = steps
@@ -387,8 +390,8 @@ forEachStore('a run of an edge', (open) => {
     expect(prompts.map((bytes) => Buffer.from(bytes ?? []).includes(FEATURE))).toEqual([true, true]);
   });
 
-  test('tells its host of each step', async () => {
-    const harness = await configured(open);
+  test('reports each step to its host', async () => {
+    const harness = await openConfigured(open);
     const steps: string[] = [];
     const host: RunHost = {
       ...instantHost(),
@@ -400,8 +403,8 @@ forEachStore('a run of an edge', (open) => {
     expect(steps).toEqual(['1 tests_pass fail', '2 tests_pass pass']);
   });
 
-  test('tells its host which states an earlier execution has completed', async () => {
-    const harness = await configured(open, true);
+  test('reports to its host which states an earlier execution has completed', async () => {
+    const harness = await openConfigured(open, true);
     const execute = async (): Promise<string[]> => {
       const states: string[] = [];
       const onState = (state: string, isReplayed: boolean) => states.push(isReplayed ? `(${state})` : state);
@@ -416,12 +419,12 @@ forEachStore('a run of an edge', (open) => {
   });
 
   test('waits on while there is time, however often it is run', async () => {
-    const harness = await configured(open, true);
-    const services = () => servicesOf(harness, { ...SCRIPT, plan: HUMAN_PLAN });
-    const first = await executeRun(REQUEST, services(), instantHost(), SIGNAL);
+    const harness = await openConfigured(open, true);
+    const newServices = () => servicesOf(harness, { ...SCRIPT, plan: HUMAN_PLAN });
+    const first = await executeRun(REQUEST, newServices(), instantHost(), SIGNAL);
     const before = await typesIn(harness);
     harness.advance(3600);
-    const again = await executeRun(REQUEST, services(), instantHost(), SIGNAL);
+    const again = await executeRun(REQUEST, newServices(), instantHost(), SIGNAL);
     expect([first.status, again.status]).toEqual(['WAITING', 'WAITING']);
     expect(again).toMatchObject({ run: { status: 'WAITING' } });
     expect(await typesIn(harness)).toEqual(before);
@@ -430,14 +433,14 @@ forEachStore('a run of an edge', (open) => {
   test.each(['hold', 'takeover'])(
     'ends without an answer when it is run after the deadline, and the review can still be decided (%s)',
     async (stale_policy) => {
-      const harness = await configured(open, true);
+      const harness = await openConfigured(open, true);
       unwrap(await harness.coordinator.settings.putPolicy(P, { stale_policy }));
       const trace = newTrace();
-      const services = () => servicesOf(harness, { ...SCRIPT, plan: HUMAN_PLAN }, { trace });
-      const first = await executeRun(REQUEST, services(), instantHost(), SIGNAL);
+      const newServices = () => servicesOf(harness, { ...SCRIPT, plan: HUMAN_PLAN }, { trace });
+      const first = await executeRun(REQUEST, newServices(), instantHost(), SIGNAL);
       expect(first.status).toBe('WAITING');
       harness.advance(14 * 24 * 3600);
-      const ended = await executeRun(REQUEST, services(), instantHost(), SIGNAL);
+      const ended = await executeRun(REQUEST, newServices(), instantHost(), SIGNAL);
       expect(ended).toMatchObject({ status: 'ENDED', run: { status: 'ESCALATED', reason: 'NO_ANSWER' } });
       expect(trace.constructed).toEqual([1, 2]);
       const { reviews } = unwrap(await harness.coordinator.methodology.reviews(P));
@@ -450,7 +453,7 @@ forEachStore('a run of an edge', (open) => {
   );
 
   test('is refused while another agent holds the edge', async () => {
-    const harness = await configured(open);
+    const harness = await openConfigured(open);
     const other = { task_id: SUBJECT, agent_id: 'other', session_id: 's-other', agent_role: 'full_stack' };
     unwrap(await harness.coordinator.claims.claimTask(P, other));
     const end = await executeRun(REQUEST, servicesOf(harness, SCRIPT), instantHost(), SIGNAL);
@@ -459,7 +462,7 @@ forEachStore('a run of an edge', (open) => {
 
   // req: WSP-010
   test('ends without a trace when another executor takes the edge over, whose run goes on from the last step', async () => {
-    const harness = await configured(open);
+    const harness = await openConfigured(open);
     unwrap(await harness.coordinator.settings.putPolicy(P, { stale_policy: 'takeover' }));
     const first = servicesOf(harness, SCRIPT);
     const trace = newTrace();
@@ -498,7 +501,7 @@ forEachStore('a run of an edge', (open) => {
   };
 
   test('does not do a step again whose end was recorded without a reply', async () => {
-    const harness = await configured(open);
+    const harness = await openConfigured(open);
     const trace = newTrace();
     const services = withLostReplies(servicesOf(harness, SCRIPT, { trace }), 3);
     const end = await executeRun(REQUEST, services, instantHost(), SIGNAL);
@@ -508,7 +511,7 @@ forEachStore('a run of an edge', (open) => {
   });
 
   test('completes a step once although the request of a dead process arrives late', async () => {
-    const harness = await configured(open);
+    const harness = await openConfigured(open);
     const services = servicesOf(harness, SCRIPT);
     const { appendEvent } = services.coordination;
     const isMade: (body: AppendBody) => boolean = ({ event_type, payload }) =>
@@ -536,22 +539,22 @@ forEachStore('a run of an edge', (open) => {
   });
 
   test('still waits when it is run again before there is a decision', async () => {
-    const harness = await configured(open, true);
-    const services = () => servicesOf(harness, { ...SCRIPT, plan: HUMAN_PLAN });
-    await executeRun(REQUEST, services(), instantHost(), SIGNAL);
+    const harness = await openConfigured(open, true);
+    const newServices = () => servicesOf(harness, { ...SCRIPT, plan: HUMAN_PLAN });
+    await executeRun(REQUEST, newServices(), instantHost(), SIGNAL);
     harness.advance(1000);
-    const again = await executeRun(REQUEST, services(), instantHost(), SIGNAL);
+    const again = await executeRun(REQUEST, newServices(), instantHost(), SIGNAL);
     expect(again).toMatchObject({ status: 'WAITING', run: { status: 'WAITING', iterations: 2 } });
   });
 
   test('is not ended by a hold that no rejected candidate has caused', async () => {
-    const harness = await configured(open, true);
-    const services = () => servicesOf(harness, { ...SCRIPT, plan: HUMAN_PLAN });
-    await executeRun(REQUEST, services(), instantHost(), SIGNAL);
+    const harness = await openConfigured(open, true);
+    const newServices = () => servicesOf(harness, { ...SCRIPT, plan: HUMAN_PLAN });
+    await executeRun(REQUEST, newServices(), instantHost(), SIGNAL);
     const operator = { expected_generation: 1, reason: 'wait for the audit' };
     unwrap(await harness.coordinator.decisions.operate(P, SUBJECT, 'force_release', operator));
     unwrap(await harness.coordinator.decisions.operate(P, SUBJECT, 'hold', operator));
-    const end = await executeRun(REQUEST, services(), instantHost(), SIGNAL);
+    const end = await executeRun(REQUEST, newServices(), instantHost(), SIGNAL);
     expect(end).toMatchObject({ status: 'REFUSED', refusal: { reason: 'DENIED_HELD' } });
     expect(foldRuns(await harness.events())[0]?.ended_at).toBeNull();
   });
@@ -582,17 +585,17 @@ forEachStore('a run of an edge', (open) => {
       'has the same result, and each completed step once (after the write: %s)',
       async (isAfter) => {
         for (let at = 1; ; at += 1) {
-          const harness = await configured(open);
+          const harness = await openConfigured(open);
           const trace = newTrace();
-          const services = () => servicesOf(harness, SCRIPT, { trace });
+          const newServices = () => servicesOf(harness, SCRIPT, { trace });
           const first = await executeRun(
             REQUEST,
-            killedAt(services(), at, isAfter),
+            killedAt(newServices(), at, isAfter),
             instantHost(),
             SIGNAL,
           ).catch((error) => (error instanceof Killed ? null : Promise.reject(error)));
           if (first?.status === 'ENDED' && first.run.status === 'CONVERGED') break;
-          const end = await executeRun(REQUEST, services(), instantHost(), SIGNAL);
+          const end = await executeRun(REQUEST, newServices(), instantHost(), SIGNAL);
           const events = await harness.events();
           const converged = events.filter(({ event_type }) => event_type === 'edge_converged');
           expect(converged, `killed at ${at}`).toHaveLength(1);

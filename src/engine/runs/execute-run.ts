@@ -57,8 +57,8 @@ export type RunEnd =
   | { readonly status: 'CLAIM_LOST'; readonly run_id: string; readonly says: string };
 
 /**
- * Runs an edge until it converges, waits for a person or is handed to one. Claims it first; a run that was cut off goes
- * on from its last completed step, under the claim that its executor had or the next generation.
+ * Runs an edge until it converges, waits for a person or is handed to one. Claims it first; an interrupted run
+ * continues from its last completed step, under the claim that its executor had or the next generation.
  */
 export async function executeRun(
   request: RunRequest,
@@ -77,7 +77,7 @@ export async function executeRun(
     return runUnderClaim(request, services, host, { open, runs, events, author, claim: claimed }, signal);
   }
   if (open === undefined || open.started_at === null || !hasDecision(open, events))
-    return refused(services, subject, claimed, events);
+    return endOfRefusedRun(services, subject, claimed, events);
   // The decision has ended the claim, so the steps that are left are recorded without one.
   const handle = { session_id: sessionOf(agent_id, subject), generation: open.generation };
   const author: RunAuthor = { subject, agent_id, claim_id: undefined, ...handle };
@@ -96,8 +96,8 @@ interface ContinuedRun {
 }
 
 /**
- * A rejected candidate is not put before a person again. That the edge was granted means that its hold was lifted, so the
- * run ends, and another begins that knows its findings. The same applies to an accepted candidate that was reset.
+ * A rejected candidate is not submitted to a person again. A grant of the edge means that its hold was lifted, so the
+ * run ends, and a new run begins with its findings. The same applies to an accepted candidate that was reset.
  */
 async function runUnderClaim(
   request: RunRequest,
@@ -188,7 +188,7 @@ async function unlessClaimLost<T>(work: () => Promise<T>): Promise<T | null> {
 }
 
 /** If the run has ended without a process, records that. The edge has no holder then, so it needs no claim. */
-async function refused(
+async function endOfRefusedRun(
   services: EngineServices,
   subject: string,
   refusal: RefusedClaim,
@@ -266,15 +266,15 @@ async function reportStep(
   run: () => Promise<unknown>,
 ): Promise<unknown> {
   const { check = null, iteration = 1 } = input as { check?: string; iteration?: number };
-  const tell = (result: unknown, error: string | null): void =>
+  const notifyStep = (result: unknown, error: string | null): void =>
     onStep?.({ state, check, iteration, spent: journal.spent, result, error });
   try {
     const result = await run();
-    tell(result, null);
+    notifyStep(result, null);
     return result;
   } catch (error) {
     if (!(error instanceof MachineStopped) && !signal.aborted)
-      tell(null, error instanceof Error ? error.message : String(error));
+      notifyStep(null, error instanceof Error ? error.message : String(error));
     throw error;
   }
 }

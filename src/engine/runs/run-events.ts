@@ -73,7 +73,7 @@ async function append(
 
 const IDENTIFYING_FIELDS = ['run_id', 'step', 'iteration', 'input_sha256', 'candidate_sha256'];
 
-/** Whether the event of this id tells of the same thing, on the same edge. */
+/** Whether the event with this id records the same step on the same edge. */
 async function isRecorded(
   coordination: Pick<EdgeCoordination, 'eventsOf'>,
   { event_id, event_type, task_id, payload }: IdentifiedBody,

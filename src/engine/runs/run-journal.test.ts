@@ -4,12 +4,12 @@ import type { RunStep } from '../../core/engine/runs.js';
 import type { EdgeCoordination } from '../coordination.js';
 import { RunJournal } from './run-journal.js';
 
-const unused = (): never => {
+const refuseCall = (): never => {
   throw new Error('a completed step is not recorded again');
 };
 const coordination: Pick<EdgeCoordination, 'appendEvent' | 'eventsOf'> = {
-  appendEvent: unused,
-  eventsOf: unused,
+  appendEvent: refuseCall,
+  eventsOf: refuseCall,
 };
 const AUTHOR = {
   subject: 'REQ-F-A#design_code',
@@ -35,7 +35,7 @@ const STEP: RunStep = {
 
 it('the journal has the result of a completed step only for the same step, iteration and input', async () => {
   const earlier = { steps: [STEP], spent: NO_COST };
-  const journal = new RunJournal(coordination, { put: unused, get: unused }, AUTHOR, RUN, earlier);
+  const journal = new RunJournal(coordination, { put: refuseCall, get: refuseCall }, AUTHOR, RUN, earlier);
   expect(await journal.resultOf(KEY)).toEqual({ says: 'made' });
   expect(await journal.resultOf({ ...KEY, input_sha256: 'b'.repeat(64) })).toBeUndefined();
   expect(await journal.resultOf({ ...KEY, iteration: 2 })).toBeUndefined();

@@ -28,7 +28,7 @@ interface UnconfirmedEnd {
   readonly payload: RunEventPayload<'run_step_completed'>;
 }
 
-/** The steps of a run: what was completed is read from the log, and what happens is appended to it. */
+/** The steps of a run: completed steps are read from the log, and new ones are appended to it. */
 export class RunJournal {
   private readonly completed = new Map<string, CompletedStep>();
   private readonly attempts = new Map<string, number>();
@@ -74,7 +74,7 @@ export class RunJournal {
   async resultOf({ step, iteration, input_sha256 }: StepKey): Promise<unknown> {
     const name = nameOf(step, iteration);
     const ended = this.unconfirmed.get(name);
-    if (ended?.key.input_sha256 === input_sha256) await this.confirm(ended);
+    if (ended?.key.input_sha256 === input_sha256) await this.confirmEnd(ended);
     const found = this.completed.get(name);
     if (found === undefined || found.input_sha256 !== input_sha256) return undefined;
     this.unreplayed.delete(name);
@@ -102,7 +102,7 @@ export class RunJournal {
   }
 
   /** Returns the number of the attempt. A waiting step continues its current attempt. */
-  async started(key: StepKey): Promise<number> {
+  async recordStart(key: StepKey): Promise<number> {
     const name = nameOf(key.step, key.iteration);
     this.unreplayed.clear();
     const before = this.attempts.get(name) ?? 0;
@@ -118,11 +118,11 @@ export class RunJournal {
   }
 
   /**
-   * Records the end of a step. If the coordinator does not answer, the end is kept, and `resultOf` records it later: what
-   * has been done is not done again.
+   * Records the end of a step. If the coordinator does not answer, the end is kept, and `resultOf` records it later:
+   * completed work is not repeated.
    */
-  async ended(key: StepKey, attempt: number, durationMs: number, output: Output): Promise<void> {
-    const stored = await this.stored(output);
+  async recordEnd(key: StepKey, attempt: number, durationMs: number, output: Output): Promise<void> {
+    const stored = await this.storeOutput(output);
     const cost = (output as { cost?: Cost }).cost;
     if (cost !== undefined) this.total = addCost(this.total, cost);
     const payload = {
@@ -134,10 +134,10 @@ export class RunJournal {
     };
     const ended = { key, payload };
     this.unconfirmed.set(nameOf(key.step, key.iteration), ended);
-    await this.confirm(ended);
+    await this.confirmEnd(ended);
   }
 
-  private async confirm({ key, payload }: UnconfirmedEnd): Promise<void> {
+  private async confirmEnd({ key, payload }: UnconfirmedEnd): Promise<void> {
     const name = nameOf(key.step, key.iteration);
     const recorded = await appendRunEvent(this.coordination, this.author, 'run_step_completed', payload);
     const { input_sha256 } = key;
@@ -155,7 +155,7 @@ export class RunJournal {
     if (found !== undefined) this.remember(found);
   }
 
-  async failed(key: StepKey, attempt: number, durationMs: number, error: EngineError): Promise<void> {
+  async recordFailure(key: StepKey, attempt: number, durationMs: number, error: EngineError): Promise<void> {
     await appendRunEvent(this.coordination, this.author, 'run_step_failed', {
       ...this.stepFields(key),
       attempt,
@@ -168,12 +168,12 @@ export class RunJournal {
   }
 
   /** `task`: what the waiting task was called with. */
-  async waiting(key: StepKey, attempt: number, deadlineAt: string, task: BlobReference): Promise<void> {
+  async recordWaiting(key: StepKey, attempt: number, deadlineAt: string, task: BlobReference): Promise<void> {
     const payload = { ...this.stepFields(key), attempt, deadline_at: deadlineAt, task };
     await appendRunEvent(this.coordination, this.author, 'run_suspended', payload);
   }
 
-  private async stored(
+  private async storeOutput(
     output: Output,
   ): Promise<Pick<RunEventPayload<'run_step_completed'>, 'output' | 'output_ref'>> {
     const bytes = Buffer.from(JSON.stringify(output));

@@ -61,7 +61,7 @@ export async function runStep(
   if (known !== undefined) return handlerResults[name].parse(known);
   const failure = journal.nextFailure(key);
   if (failure !== null) throw failure;
-  const attempt = await journal.started(key);
+  const attempt = await journal.recordStart(key);
   const startedMs = now();
   const result = await handlers[name]({ ...call, attempt }).catch(async (error) => {
     if (error instanceof MachineStopped) throw error;
@@ -69,10 +69,10 @@ export async function runStep(
     if (signal.aborted) throw signal.reason;
     const engineFailure = asEngineError(error);
     if (engineFailure.name !== 'Engine.ClaimLost')
-      await journal.failed(key, attempt, now() - startedMs, engineFailure);
+      await journal.recordFailure(key, attempt, now() - startedMs, engineFailure);
     throw engineFailure;
   });
-  await journal.ended(key, attempt, now() - startedMs, result);
+  await journal.recordEnd(key, attempt, now() - startedMs, result);
   return handlerResults[name].parse(await journal.resultOf(key));
 }
 

@@ -14,8 +14,8 @@ export interface BoundedCommand {
 }
 
 /**
- * Runs a command and resolves with its standard output. Rejects if it fails, takes too long or prints too much. It has
- * a process group of its own, of which nothing is left when this settles.
+ * Runs a command and resolves with its standard output. Rejects if it fails, takes too long or prints too much. The
+ * command has its own process group, of which nothing is left when this settles.
  */
 export function runBoundedCommand({
   line,
@@ -39,12 +39,12 @@ export function runBoundedCommand({
       child.stdout.destroy();
       child.stderr.destroy();
     };
-    const output = collect(child.stdout, () => {
+    const output = collectOutput(child.stdout, () => {
       fail(`it printed more than ${OUTPUT_BYTES_MAX} bytes`);
       return Buffer.alloc(0);
     });
-    // Of the messages only the end is kept: it says why.
-    const messages = collect(child.stderr, (text) => text.subarray(-OUTPUT_BYTES_MAX));
+    // Only the end of the messages is kept: it states the reason.
+    const messages = collectOutput(child.stderr, (text) => text.subarray(-OUTPUT_BYTES_MAX));
     // What the program leaves behind would keep the pipes open.
     child.once('exit', () => killGroup(child));
     child.once('close', (code, signal) => {
@@ -61,8 +61,8 @@ export function runBoundedCommand({
   });
 }
 
-/** Keeps what a stream brings, up to the limit; `onExcess` says what to keep beyond it. */
-function collect(stream: NodeJS.ReadableStream, onExcess: (bytes: Buffer) => Buffer): () => string {
+/** Collects the output of a stream, up to the limit; `onExcess` decides what to keep beyond it. */
+function collectOutput(stream: NodeJS.ReadableStream, onExcess: (bytes: Buffer) => Buffer): () => string {
   let bytes = Buffer.alloc(0);
   stream.on('data', (chunk: Buffer) => {
     const all = Buffer.concat([bytes, chunk]);
@@ -81,6 +81,6 @@ function killGroup(child: ChildProcess): void {
     if (HAS_GROUPS) process.kill(-child.pid, 'SIGKILL');
     else child.kill('SIGKILL');
   } catch {
-    // Nothing is left of it.
+    // The group has already ended.
   }
 }

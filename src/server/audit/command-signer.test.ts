@@ -30,14 +30,14 @@ const signed = (file, encoding) => sign(null, readFileSync(0), createPrivateKey(
 
 /** A command that a script of this test answers: `onSign` is run for `sign`. */
 async function commandOf(onSign: string, publicKeyText = PUBLIC_PEM): Promise<string> {
-  const pem = (key: typeof privateKey) => key.export({ type: 'pkcs8', format: 'pem' });
-  await writeFile(join(cwd, 'key.pem'), pem(privateKey));
-  await writeFile(join(cwd, 'other.pem'), pem(other.privateKey));
+  const pemOf = (key: typeof privateKey) => key.export({ type: 'pkcs8', format: 'pem' });
+  await writeFile(join(cwd, 'key.pem'), pemOf(privateKey));
+  await writeFile(join(cwd, 'other.pem'), pemOf(other.privateKey));
   const answers = `if (process.argv.at(-1) === 'public-key') console.log(${JSON.stringify(publicKeyText)});\nelse { ${onSign} }`;
   await writeFile(join(cwd, 'sign.cjs'), SIGN + answers);
   return `"${process.execPath}" sign.cjs --option`;
 }
-const opened = async (onSign: string, ms_max = 10_000) =>
+const openTestSigner = async (onSign: string, ms_max = 10_000) =>
   openCommandSigner({ command: await commandOf(onSign), cwd, ms_max });
 
 describe('a signing command', () => {
@@ -64,7 +64,7 @@ describe('a signing command', () => {
     ],
     ['too much', `process.stdout.write('A'.repeat(5000))`, 'more than 4096 bytes'],
   ])('is refused if it prints %s, and says what to do', async (_, onSign, why) => {
-    const signer = await opened(onSign);
+    const signer = await openTestSigner(onSign);
     await expect(signer.sign('text')).rejects.toThrow(why);
     await expect(signer.sign('text')).rejects.toThrow(/GENESIS_AUDIT_KEY/);
   });
@@ -96,7 +96,7 @@ describe('a signing command', () => {
     const child = `require('node:net').connect(${port}, '127.0.0.1'); setTimeout(() => {}, 20_000);`;
     await writeFile(join(cwd, 'child.cjs'), child);
     const connected = once(server, 'connection') as Promise<[Socket]>;
-    const signer = await opened(
+    const signer = await openTestSigner(
       `require('node:child_process').spawn(process.execPath, ['child.cjs'], { stdio: 'inherit' }); setTimeout(() => {}, 20_000)`,
       3000,
     );
@@ -109,14 +109,14 @@ describe('a signing command', () => {
   });
 
   it('leaves no child behind that keeps its output open', async () => {
-    const signer = await opened(
+    const signer = await openTestSigner(
       `require('node:child_process').spawn(process.execPath, ['-e', 'setTimeout(() => {}, 20_000)'], { stdio: 'inherit' }).unref(); console.log(signed('key.pem', 'base64'))`,
     );
     expect(isSignedBySync(RAW, 'text', await signer.sign('text'))).toBe(true);
   });
 
   it('fails for all who wait when it hangs, instead of one after the other', async () => {
-    const signer = await opened('setTimeout(() => {}, 20_000)', 1000);
+    const signer = await openTestSigner('setTimeout(() => {}, 20_000)', 1000);
     const startedMs = performance.now();
     const all = await Promise.allSettled(Array.from({ length: 30 }, (_, at) => signer.sign(`text ${at}`)));
     expect(all.map(({ status }) => status)).toEqual(Array(30).fill('rejected'));

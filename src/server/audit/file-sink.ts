@@ -21,11 +21,11 @@ export class FileSink implements AuditSink {
   }
 
   async lastSent(project: ProjectKey): Promise<CheckpointId | null> {
-    return (await this.last()).get(nameOf(project)) ?? null;
+    return (await this.lastByName()).get(nameOf(project)) ?? null;
   }
 
   async send(anchors: readonly Anchor[]): Promise<void> {
-    const last = await this.last();
+    const last = await this.lastByName();
     await mkdir(dirname(this.path), { recursive: true });
     const file = await open(this.path, 'a+', 0o600);
     try {
@@ -38,7 +38,7 @@ export class FileSink implements AuditSink {
     for (const anchor of anchors) last.set(nameOf(anchor), anchor);
   }
 
-  private last(): Promise<Map<string, CheckpointId>> {
+  private lastByName(): Promise<Map<string, CheckpointId>> {
     this.lastByProject ??= readLast(this.path).catch((error) => {
       this.lastByProject = null;
       throw error;

@@ -40,7 +40,7 @@ async function openCurrent(setting: string, cwd: string): Promise<Pick<OpenedSig
   return { signer: await openCommandSigner({ command, cwd }), isNew: false };
 }
 
-/** A previous key is never created. Those before it are beside it if it is in a file. */
+/** A previous key is never created. If a previous key is in a file, the keys before it are in a file beside it. */
 async function openPrevious(setting: string, cwd: string): Promise<AuditSigner[]> {
   const command = signingCommandOf(setting);
   if (command !== null) return [await openCommandSigner({ command, cwd })];

@@ -106,7 +106,7 @@ it('loses no key and leaves one, whichever step fails; repeated, it ends', async
 /** The real disk, which tells of each step before it takes it. A write that fails has written half. */
 function watchedDisk(onStep: (step: string) => void): Disk {
   const nameOf = (path: string): string => path.slice(cwd.length + 1);
-  const watched = (path: string, opened: DiskFile): DiskFile => ({
+  const watchedFile = (path: string, opened: DiskFile): DiskFile => ({
     ...opened,
     write: async (bytes) => {
       try {
@@ -126,7 +126,7 @@ function watchedDisk(onStep: (step: string) => void): Disk {
     ...nodeDisk,
     openAppend: async (path, mode) => {
       onStep(`open ${nameOf(path)}`);
-      return watched(path, await nodeDisk.openAppend(path, mode));
+      return watchedFile(path, await nodeDisk.openAppend(path, mode));
     },
     unlink: async (path) => {
       onStep(`unlink ${nameOf(path)}`);

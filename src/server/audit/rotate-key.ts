@@ -13,9 +13,10 @@ export interface RotatedKey {
 }
 
 /**
- * Puts a new key in the place of the one in a file, which is kept beside it: it must sign for the new one in every
- * project. The old key is durable in the file of previous keys before the new one takes its place, and a rename does
- * that: a crash leaves one of the two in the file, and the old key in at least one file. It can be repeated then.
+ * Replaces the key in a file with a new key. The old key is kept in a file beside it, because it must sign for the new
+ * key in every project. The old key is durable in the file of previous keys before the new one takes its place, and a
+ * rename does that: a crash leaves one of the two in the file, and the old key in at least one file. It can be repeated
+ * then.
  */
 export async function rotateKeyFile(path: string, disk: Disk = nodeDisk): Promise<RotatedKey> {
   const file = await realpath(path).catch((error) => {

@@ -12,12 +12,15 @@ it('a signer that fails is counted in /readyz and /metrics until it signs', asyn
   };
   const served = await TestServer.forTest({ audit: { signer, every_ms: 10 } });
   await served.plan('A-001-x');
-  const ready = async () => (await served.get('/readyz')).body;
-  const metrics = async () => String((await served.get('/metrics')).body);
+  const readReadiness = async () => (await served.get('/readyz')).body;
+  const readMetrics = async () => String((await served.get('/metrics')).body);
   const soon = { timeout: 10_000, interval: 50 };
-  await vi.waitFor(async () => expect(await ready()).toEqual({ status: 'ready', audit_alarms: 1 }), soon);
-  expect(await metrics()).toMatch(/audit_alarms\{.*shop.*\} 1/);
+  await vi.waitFor(
+    async () => expect(await readReadiness()).toEqual({ status: 'ready', audit_alarms: 1 }),
+    soon,
+  );
+  expect(await readMetrics()).toMatch(/audit_alarms\{.*shop.*\} 1/);
   isDown = false;
-  await vi.waitFor(async () => expect(await ready()).toEqual({ status: 'ready' }), soon);
-  expect(await metrics()).not.toMatch(/audit_alarms\{/);
+  await vi.waitFor(async () => expect(await readReadiness()).toEqual({ status: 'ready' }), soon);
+  expect(await readMetrics()).not.toMatch(/audit_alarms\{/);
 });

@@ -23,7 +23,7 @@ function openSink(address: string, cwd: string, stateFolder: string): AuditSink 
     const url = address.slice(STORE_PREFIX.length);
     return new StoreSink(withoutPassword(address), async () => (await openStoreUrl(url, () => {})).store);
   }
-  // These cannot be asked what they have, so a file here keeps what they have confirmed.
+  // These sinks cannot be queried, so a local file records what they have confirmed.
   const sent = new FileSink(join(stateFolder, `${hash('sha256', address, 'hex').slice(0, 16)}.jsonl`));
   if (/^https?:\/\//.test(address) && URL.canParse(address)) return withMemory(webhookSink(address), sent);
   if (address.startsWith('git:'))

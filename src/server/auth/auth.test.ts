@@ -9,7 +9,7 @@ import { PROJECT_URL, TENANT_URL, TestServer } from '../testing/test-server.js';
 
 const TASK = 'A-001-core';
 
-async function guarded(options: Parameters<typeof TestServer.forTest>[0] = {}) {
+async function openWithKeys(options: Parameters<typeof TestServer.forTest>[0] = {}) {
   const lines: Record<string, unknown>[] = [];
   const served = await TestServer.forTest({ log: (line) => lines.push(line), ...options });
   await served.plan(TASK);
@@ -20,7 +20,7 @@ async function guarded(options: Parameters<typeof TestServer.forTest>[0] = {}) {
 test('limits the requests of a key, but not its renewals', async () => {
   FrozenTime.begin();
   const rate_limits = { requests_per_second: 0.001, requests_burst: 2 };
-  const { served, mine } = await guarded({ auth: { rate_limits } });
+  const { served, mine } = await openWithKeys({ auth: { rate_limits } });
   const who = { agent_id: 'alpha', session_id: 's1' };
   const granted = await served.request('POST', `${PROJECT_URL}/claims`, { task_id: TASK, ...who }, mine);
   expect((await served.request('GET', `${PROJECT_URL}/status`, undefined, mine)).status).toBe(200);
@@ -34,7 +34,7 @@ test('limits the requests of a key, but not its renewals', async () => {
 
 // req: AUD-008
 test('logs each request as one line, without secrets', async () => {
-  const { served, lines, key, mine } = await guarded();
+  const { served, lines, key, mine } = await openWithKeys();
   lines.length = 0;
   const who = { agent_id: 'alpha', session_id: 's1' };
   const claim = { task_id: TASK, ...who, request_id: 'r1' };
@@ -92,7 +92,7 @@ test('logs each request as one line, without secrets', async () => {
 });
 
 test('forbids unsigned commands, and accepts signed ones, when the tenant requires signatures', async () => {
-  const { served, mine } = await guarded();
+  const { served, mine } = await openWithKeys();
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const limits = await served.request('PUT', `${TENANT_URL}/limits`, { require_signatures: true }, mine);
   expect(limits.body.require_signatures).toBe(true);

@@ -71,12 +71,13 @@ describe('a key', () => {
     const short = await createKey({ role: 'agent', expires_in_seconds: 60 });
     const long = await createKey({ role: 'agent' });
     const authenticator = await openAuthenticator({ keys, host: '0.0.0.0' });
-    const works = async (token: string | null) => !isProblem(await authenticator.authenticate(bearer(token)));
-    expect([await works(short.token), await works(long.token)]).toEqual([true, true]);
+    const isAccepted = async (token: string | null) =>
+      !isProblem(await authenticator.authenticate(bearer(token)));
+    expect([await isAccepted(short.token), await isAccepted(long.token)]).toEqual([true, true]);
     harness.advance(60);
-    expect([await works(short.token), await works(long.token)]).toEqual([false, true]);
+    expect([await isAccepted(short.token), await isAccepted(long.token)]).toEqual([false, true]);
     await harness.coordinator.keys.revoke(ACME, long.key_id);
-    expect(await works(long.token)).toBe(false);
+    expect(await isAccepted(long.token)).toBe(false);
   });
 
   test('that is invalid for any reason gets the same refusal', async () => {

@@ -4,7 +4,7 @@ import type { Principal } from './principal.js';
 /** The authorization of one request over its lifetime, which a slow body, a waiting call or an event stream can extend. */
 export class Authorization {
   private isRefused = false;
-  /** Null until someone listens: most requests end before anyone does. */
+  /** Null until the first listener is added: most requests end without one. */
   private endListeners: Set<() => void> | null = null;
 
   constructor(

@@ -13,7 +13,7 @@ const EXPECTED: Record<Role, readonly Action[]> = {
   admin: [...ACTIONS],
   operator: [...ACTIONS],
 };
-const of = (role: Role, tenant_id: string | null = 'acme'): Principal => ({
+const principalOf = (role: Role, tenant_id: string | null = 'acme'): Principal => ({
   id: 'key-1',
   kind: 'key',
   tenant_id,
@@ -25,41 +25,43 @@ const of = (role: Role, tenant_id: string | null = 'acme'): Principal => ({
 
 describe('authorization', () => {
   it.each(ROLES)('allows %s the actions of its role in its own tenant', (role) => {
-    const allowed = ACTIONS.filter((action) => authorize(of(role), action, 'acme') === 'allowed');
+    const allowed = ACTIONS.filter((action) => authorize(principalOf(role), action, 'acme') === 'allowed');
     expect(allowed).toEqual(EXPECTED[role]);
     const rest = ACTIONS.filter((action) => !allowed.includes(action));
-    for (const action of rest) expect(authorize(of(role), action, 'acme')).toBe('forbidden');
+    for (const action of rest) expect(authorize(principalOf(role), action, 'acme')).toBe('forbidden');
   });
 
   it.each(ROLES)('hides other tenants from %s for every action', (role) => {
     for (const action of ACTIONS.filter((each) => each !== 'public')) {
-      expect(authorize(of(role), action, 'other')).toBe('hidden');
+      expect(authorize(principalOf(role), action, 'other')).toBe('hidden');
     }
   });
 
   it('gives platform rights to an operator without a tenant, and to no other credential', () => {
     for (const role of ROLES) {
-      expect(authorize(of(role), 'read', null)).toBe('forbidden');
-      expect(authorize(of(role, null), 'read', null)).toBe(role === 'operator' ? 'allowed' : 'forbidden');
+      expect(authorize(principalOf(role), 'read', null)).toBe('forbidden');
+      expect(authorize(principalOf(role, null), 'read', null)).toBe(
+        role === 'operator' ? 'allowed' : 'forbidden',
+      );
     }
   });
 
   // req: TEN-006
   it('hides every tenant from a credential that has no tenant and is not an operator', () => {
     for (const role of ROLES.filter((each) => each !== 'operator')) {
-      expect(authorize(of(role, null), 'read', 'acme')).toBe('hidden');
+      expect(authorize(principalOf(role, null), 'read', 'acme')).toBe('hidden');
     }
   });
 
   it('allows a platform operator, and any caller of an open server, every action in every tenant', () => {
-    for (const principal of [of('operator', null), OPEN_PRINCIPAL]) {
+    for (const principal of [principalOf('operator', null), OPEN_PRINCIPAL]) {
       for (const action of ACTIONS) expect(authorize(principal, action, 'any')).toBe('allowed');
     }
   });
 
   it('makes the claim id optional in open mode only', () => {
     expect(callerOf(OPEN_PRINCIPAL, null, isStillAuthorized).claim_id_optional).toBe(true);
-    expect(callerOf(of('agent'), '10.0.0.7', isStillAuthorized)).toEqual({
+    expect(callerOf(principalOf('agent'), '10.0.0.7', isStillAuthorized)).toEqual({
       principal: 'key-1',
       user_id: null,
       client_ip: '10.0.0.7',
@@ -73,7 +75,7 @@ describe('authorization', () => {
   });
 
   it('lets only reviewers, admins and operators review', () => {
-    expect(ROLES.filter((role) => callerOf(of(role), null, isStillAuthorized).may_review)).toEqual([
+    expect(ROLES.filter((role) => callerOf(principalOf(role), null, isStillAuthorized).may_review)).toEqual([
       'reviewer',
       'admin',
       'operator',

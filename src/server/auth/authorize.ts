@@ -47,7 +47,7 @@ export const allowedOperations = (
     .map(({ id }) => id)
     .sort();
 
-/** The principal as the coordinator knows it, with what its role may do. */
+/** The principal in the form that the coordinator uses, with the permissions of its role. */
 export function callerOf(
   { id, user_id, kind, role, agent_role }: Principal,
   client_ip: string | null,

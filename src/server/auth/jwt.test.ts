@@ -15,7 +15,7 @@ afterAll(() => void vi.useRealTimers());
 
 const CLAIMS = { iss: 'https://login', aud: 'genesis', sub: 'alice', tenant_id: 'acme', role: 'agent' };
 
-async function issuer(alg = 'EdDSA') {
+async function newIssuer(alg = 'EdDSA') {
   const { privateKey, publicKey } = await generateKeyPair(alg);
   const jwk = { ...(await exportJWK(publicKey)), kid: 'k1', alg };
   const sign = (claims: JWTPayload = {}) =>
@@ -25,21 +25,21 @@ async function issuer(alg = 'EdDSA') {
   return { jwk, sign };
 }
 
-async function folder(): Promise<string> {
+async function newFolder(): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), 'jwks-'));
   onTestFinished(() => rm(root, { recursive: true, force: true }));
   return root;
 }
 
-async function reader(jwk: object, options: Partial<JwtOptions> = {}, now?: () => number) {
-  const jwks = join(await folder(), 'jwks.json');
+async function openVerifier(jwk: object, options: Partial<JwtOptions> = {}, now?: () => number) {
+  const jwks = join(await newFolder(), 'jwks.json');
   await writeFile(jwks, JSON.stringify({ keys: [jwk] }));
   return openTokenVerifier({ jwks, issuer: CLAIMS.iss, audience: CLAIMS.aud, ...options }, now);
 }
 
 test.each(['EdDSA', 'ES256', 'RS256'])('a token signed with %s identifies the caller', async (alg) => {
-  const { jwk, sign } = await issuer(alg);
-  expect(await (await reader(jwk))(await sign())).toEqual({
+  const { jwk, sign } = await newIssuer(alg);
+  expect(await (await openVerifier(jwk))(await sign())).toEqual({
     id: 'jwt/acme/alice',
     kind: 'jwt',
     tenant_id: 'acme',
@@ -74,20 +74,20 @@ test.each([
   ['has an agent role of two lines', { agent_role: 'developer\narchitect' }],
   ['has an agent role of 65 characters', { agent_role: 'a'.repeat(65) }],
 ])('a token that %s is refused', async (_, claims) => {
-  const { jwk, sign } = await issuer();
-  const found = await (await reader(jwk))(await sign(claims as JWTPayload));
+  const { jwk, sign } = await newIssuer();
+  const found = await (await openVerifier(jwk))(await sign(claims as JWTPayload));
   expect(found).toMatchObject({ problem: 'UNAUTHENTICATED' });
 });
 
 test('a token with the claim agent_role is bound to it', async () => {
-  const { jwk, sign } = await issuer();
-  const found = await (await reader(jwk))(await sign({ agent_role: 'tdd_engineer' }));
+  const { jwk, sign } = await newIssuer();
+  const found = await (await openVerifier(jwk))(await sign({ agent_role: 'tdd_engineer' }));
   expect(found).toMatchObject({ role: 'agent', agent_role: 'tdd_engineer' });
 });
 
 test('accepts an issuer whose clock is at most five seconds ahead, also at the full lifetime', async () => {
-  const { jwk, sign } = await issuer();
-  const tokens = await reader(jwk, { max_lifetime_seconds: 900 }, () => NOW * 1000);
+  const { jwk, sign } = await newIssuer();
+  const tokens = await openVerifier(jwk, { max_lifetime_seconds: 900 }, () => NOW * 1000);
   const read = async (iat: number, exp: number) => isProblem(await tokens(await sign({ iat, exp })));
   expect(await read(NOW + 5, NOW + 905)).toBe(false);
   expect(await read(NOW + 6, NOW + 606)).toBe(true);
@@ -95,10 +95,10 @@ test('accepts an issuer whose clock is at most five seconds ahead, also at the f
 });
 
 test('refuses a token signed with another key, with a shared secret, or not at all', async () => {
-  const ours = await issuer();
-  const other = await issuer();
-  const read = async (token: string) => (await reader(ours.jwk))(token);
-  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const ours = await newIssuer();
+  const other = await newIssuer();
+  const read = async (token: string) => (await openVerifier(ours.jwk))(token);
+  const jwtPart = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const claims = { ...CLAIMS, iat: NOW, exp: NOW + 600 };
   const shared = await new SignJWT(claims)
     .setProtectedHeader({ alg: 'HS256', kid: 'k1' })
@@ -106,7 +106,7 @@ test('refuses a token signed with another key, with a shared secret, or not at a
   for (const token of [
     await other.sign(),
     shared,
-    `${part({ alg: 'none' })}.${part(claims)}.`,
+    `${jwtPart({ alg: 'none' })}.${jwtPart(claims)}.`,
     'x.y.z',
     'x',
   ]) {
@@ -115,15 +115,15 @@ test('refuses a token signed with another key, with a shared secret, or not at a
 });
 
 test('refuses an algorithm that is not allowed, even if its key is in the set', async () => {
-  const { jwk, sign } = await issuer('ES384');
-  expect(await (await reader(jwk))(await sign())).toMatchObject({ problem: 'UNAUTHENTICATED' });
+  const { jwk, sign } = await newIssuer('ES384');
+  expect(await (await openVerifier(jwk))(await sign())).toMatchObject({ problem: 'UNAUTHENTICATED' });
 });
 
 test('reads tenant, role and user from the configured claims', async () => {
-  const { jwk, sign } = await issuer();
+  const { jwk, sign } = await newIssuer();
   const names = { tenant_claim: 'org', role_claim: 'grp', user_claim: 'email', max_lifetime_seconds: 60 };
   const token = await sign({ org: 'other', grp: 'viewer', email: 'a@b.c', exp: NOW + 60 });
-  expect(await (await reader(jwk, names))(token)).toMatchObject({
+  expect(await (await openVerifier(jwk, names))(token)).toMatchObject({
     tenant_id: 'other',
     role: 'viewer',
     user_id: 'a@b.c',
@@ -131,16 +131,16 @@ test('reads tenant, role and user from the configured claims', async () => {
 });
 
 test('an operator without a tenant belongs to the platform, and a user name is escaped', async () => {
-  const { jwk, sign } = await issuer();
+  const { jwk, sign } = await newIssuer();
   const token = await sign({ role: 'operator', tenant_id: undefined, sub: 'auth0|7~' });
-  expect(await (await reader(jwk))(token)).toMatchObject({
+  expect(await (await openVerifier(jwk))(token)).toMatchObject({
     tenant_id: null,
     user_id: 'auth0~007c7~007e',
   });
 });
 
 test('fetches a key set from a URL, and is unavailable while it cannot be reached', async () => {
-  const { jwk, sign } = await issuer();
+  const { jwk, sign } = await newIssuer();
   const server = createServer((_, response) => response.end(JSON.stringify({ keys: [jwk] })));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks`;
@@ -156,5 +156,7 @@ test('fetches a key set from a URL, and is unavailable while it cannot be reache
 test('refuses to start with a missing key set, or with one over plain http from another host', async () => {
   const options = { issuer: CLAIMS.iss, audience: CLAIMS.aud };
   await expect(openTokenVerifier({ ...options, jwks: 'http://login.example/jwks' })).rejects.toThrow(/https/);
-  await expect(openTokenVerifier({ ...options, jwks: join(await folder(), 'none.json') })).rejects.toThrow();
+  await expect(
+    openTokenVerifier({ ...options, jwks: join(await newFolder(), 'none.json') }),
+  ).rejects.toThrow();
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { OPEN_PRINCIPAL, type Principal } from './principal.js';
 import { RateLimiter } from './rate-limit.js';
 
-const key = (id: string): Principal => ({
+const keyPrincipal = (id: string): Principal => ({
   id,
   kind: 'key',
   tenant_id: 'acme',
@@ -11,7 +11,7 @@ const key = (id: string): Principal => ({
   user_id: null,
   agent_role: null,
 });
-const [ONE, TWO] = [key('key-1'), key('key-2')];
+const [ONE, TWO] = [keyPrincipal('key-1'), keyPrincipal('key-2')];
 
 function createRateLimiter(limits = {}) {
   let nowMs = 0;
@@ -22,40 +22,40 @@ function createRateLimiter(limits = {}) {
 
 test('allows a burst up to the size of the bucket, then requests at its refill rate', () => {
   const { limiter, pass } = createRateLimiter();
-  const take = () => limiter.take(ONE, 'requests');
-  expect([take(), take(), take()]).toEqual([null, null, 2]);
+  const takeOne = () => limiter.takeToken(ONE, 'requests');
+  expect([takeOne(), takeOne(), takeOne()]).toEqual([null, null, 2]);
   pass(1);
-  expect(take()).toBe(1);
+  expect(takeOne()).toBe(1);
   pass(1);
-  expect([take(), take()]).toEqual([null, 2]);
+  expect([takeOne(), takeOne()]).toEqual([null, 2]);
   pass(1000);
-  expect([take(), take(), take()]).toEqual([null, null, 2]);
+  expect([takeOne(), takeOne(), takeOne()]).toEqual([null, null, 2]);
 });
 
 test('allows renewals while other requests are limited', () => {
   const { limiter } = createRateLimiter();
-  while (limiter.take(ONE, 'requests') === null);
-  expect(limiter.take(ONE, 'renewals')).toBeNull();
+  while (limiter.takeToken(ONE, 'requests') === null);
+  expect(limiter.takeToken(ONE, 'renewals')).toBeNull();
 });
 
 test('limits each key independently', () => {
   const { limiter } = createRateLimiter();
-  while (limiter.take(ONE, 'requests') === null);
-  expect(limiter.take(TWO, 'requests')).toBeNull();
+  while (limiter.takeToken(ONE, 'requests') === null);
+  expect(limiter.takeToken(TWO, 'requests')).toBeNull();
 });
 
 test('does not limit callers of an open server', () => {
   const { limiter } = createRateLimiter({ requests_burst: 0 });
-  expect(limiter.take(OPEN_PRINCIPAL, 'requests')).toBeNull();
+  expect(limiter.takeToken(OPEN_PRINCIPAL, 'requests')).toBeNull();
 });
 
 test('keeps a bounded number of buckets: the most recently used', () => {
   const { limiter } = createRateLimiter();
-  while (limiter.take(ONE, 'requests') === null);
+  while (limiter.takeToken(ONE, 'requests') === null);
   for (let n = 0; n < 20_000; n += 1) {
-    limiter.take(key(`key-x${n}`), 'requests');
-    if (n % 5000 === 0) limiter.take(ONE, 'requests');
+    limiter.takeToken(keyPrincipal(`key-x${n}`), 'requests');
+    if (n % 5000 === 0) limiter.takeToken(ONE, 'requests');
   }
   expect(limiter.bucketCount).toBe(10_000);
-  expect(limiter.take(ONE, 'requests')).toBe(2);
+  expect(limiter.takeToken(ONE, 'requests')).toBe(2);
 });

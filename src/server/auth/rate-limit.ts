@@ -43,7 +43,7 @@ export class RateLimiter {
   }
 
   /** Returns null if allowed, otherwise the whole seconds to wait. An open server has no limit. */
-  take(principal: Principal, kind: RateKind): number | null {
+  takeToken(principal: Principal, kind: RateKind): number | null {
     if (principal.kind === 'open') return null;
     const perSecond = this.limits[`${kind}_per_second`];
     const bucket = this.bucketOf(principal.id, kind, perSecond);

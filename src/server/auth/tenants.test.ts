@@ -139,15 +139,15 @@ beforeAll(async () => {
   expect(body.accepted).toBe(true);
   const results = await served.get(`${PROJECT_URL}/tasks/${TASK}/results`);
   const enrolled = await served.post(`${PROJECT_URL}/runners`, { public_key: new TestRunner().public_key });
-  const make = async (tenant: string, role: Role, token = '') => {
+  const createKey = async (tenant: string, role: Role, token = '') => {
     const headers = token === '' ? {} : { authorization: `Bearer ${token}` };
     return (await served.request('POST', `/api/tenants/${tenant}/keys`, { role }, headers)).body;
   };
-  keyOf.operator = (await make('acme', 'operator')).token;
-  const acme = await make('acme', 'agent', keyOf.operator);
+  keyOf.operator = (await createKey('acme', 'operator')).token;
+  const acme = await createKey('acme', 'agent', keyOf.operator);
   agentOfAcme = acme.token;
   for (const role of ROLES.filter((each) => each !== 'operator')) {
-    keyOf[role] = (await make('else', role, keyOf.operator)).token;
+    keyOf[role] = (await createKey('else', role, keyOf.operator)).token;
   }
   there = {
     tenant_id: 'acme',
@@ -227,10 +227,10 @@ test.each(OF_TENANT.map((route) => [route.id, route] as const))(
     const own = { tenant_id: 'else', project_id: 'mine' };
     const theirs = await ask(route, { ...there, ...own }, keyOf.admin);
     const nothings = await ask(route, { ...ABSENT, ...own }, keyOf.admin);
-    const named = (text: string, ids: Ids) =>
+    const withoutIds = (text: string, ids: Ids) =>
       Object.values(ids).reduce((anonymized, id) => anonymized.replaceAll(id, '<id>'), text);
     expect(theirs.status).toBe(nothings.status);
-    expect(named(theirs.text, there)).toBe(named(nothings.text, ABSENT));
+    expect(withoutIds(theirs.text, there)).toBe(withoutIds(nothings.text, ABSENT));
   },
 );
 

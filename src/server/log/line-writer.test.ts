@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { LogLineWriter } from './line-writer.js';
 
-const failure = (code: string) => Object.assign(new Error(code), { code });
+const errorWithCode = (code: string) => Object.assign(new Error(code), { code });
 
 /** A log whose writes follow a script: take everything, take this many bytes, or fail. */
-function scripted(...script: (number | 'all' | string)[]) {
+function scriptedAppend(...script: (number | 'all' | string)[]) {
   let text = '';
   const append = async (bytes: Buffer): Promise<number> => {
     const step = script.shift() ?? 'all';
-    if (step !== 'all' && typeof step === 'string') throw failure(step);
+    if (step !== 'all' && typeof step === 'string') throw errorWithCode(step);
     const taken = step === 'all' ? bytes.length : step;
     text += bytes.subarray(0, taken);
     return taken;
@@ -19,7 +19,7 @@ function scripted(...script: (number | 'all' | string)[]) {
 const SETTINGS = { waiting_chars_max: 20, retry_ms: 0, close_within_ms: 3600_000 };
 
 function createLineWriter(...script: (number | 'all' | string)[]) {
-  const log = scripted(...script);
+  const log = scriptedAppend(...script);
   const failures: string[] = [];
   const writer = new LogLineWriter(log.append, ({ code = '' }) => failures.push(code), SETTINGS);
   /** Writes the lines together, and resolves when they are written or lost. */
@@ -51,7 +51,7 @@ test('reports the first failure, and the first failure after a successful write'
 });
 
 test('waits for a full pipe to be read', async () => {
-  const log = scripted('EAGAIN', 'EAGAIN');
+  const log = scriptedAppend('EAGAIN', 'EAGAIN');
   const writer = new LogLineWriter(log.append, undefined, SETTINGS);
   writer.write('one\n');
   while (log.text() === '') await new Promise((resolve) => setImmediate(resolve));
@@ -78,7 +78,7 @@ test('drops and counts lines beyond the buffer limit', async () => {
   const held = new Promise<void>((resolve) => {
     release = resolve;
   });
-  const log = scripted();
+  const log = scriptedAppend();
   const writer = new LogLineWriter((bytes) => held.then(() => log.append(bytes)), undefined, SETTINGS);
   for (let line = 0; line < 10; line += 1) writer.write(`${line}234567\n`);
   expect(writer.lost_lines).toBe(8);

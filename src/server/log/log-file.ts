@@ -65,18 +65,18 @@ export function rotatedLog({ preparePath, onUnwritable, onFailure, limits }: Rot
       return standardError();
     }
   };
-  const opened = (): Promise<LogDestination> => {
+  const openOnce = (): Promise<LogDestination> => {
     opening ??= openFile();
     return opening;
   };
-  const append: AppendBytes = async (bytes) => (await opened()).append(bytes);
+  const append: AppendBytes = async (bytes) => (await openOnce()).append(bytes);
   const close = async (): Promise<void> => (await opening)?.close();
   return {
     ...logFile({ append, close }, onFailure),
     get isOnStandardError() {
       return isOnStandardError;
     },
-    open: async () => void (await opened()),
+    open: async () => void (await openOnce()),
   };
 }
 

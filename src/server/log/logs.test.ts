@@ -14,7 +14,7 @@ test('an error of a sink does not reach the caller, and its lines are counted as
 });
 
 test('a sink that is used for requests and errors gets each error once', () => {
-  const sink = (): void => {};
-  const { accessLog, errorLog } = new ServerLogs({ log: sink, errorLog: sink });
+  const ignoreLine = (): void => {};
+  const { accessLog, errorLog } = new ServerLogs({ log: ignoreLine, errorLog: ignoreLine });
   expect(accessLog).toBe(errorLog);
 });

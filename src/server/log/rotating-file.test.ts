@@ -25,13 +25,13 @@ async function rotatingFile() {
   const path = join(folder, 'access.log');
   const file = new RotatingFile(path, LIMITS);
   onTestFinished(() => file.close());
-  const texts = async (): Promise<Record<string, string>> => {
+  const readTexts = async (): Promise<Record<string, string>> => {
     const names = (await readdir(folder)).sort();
     return Object.fromEntries(
       await Promise.all(names.map(async (name) => [name, await readFile(join(folder, name), 'utf8')])),
     );
   };
-  return { folder, path, file, texts };
+  return { folder, path, file, readTexts };
 }
 
 /** Writes the lines as one batch, and resolves when they are written or lost. */
@@ -43,10 +43,10 @@ async function writeLines(file: RotatingFile, ...lines: string[]): Promise<numbe
 }
 
 test('keeps whole lines in files of a limited size, and a limited number of files', async () => {
-  const { file, texts } = await rotatingFile();
+  const { file, readTexts } = await rotatingFile();
   const lost = await writeLines(file, ...Array.from({ length: 9 }, (_, line) => `${line}ab\n`));
   expect(lost).toBe(0);
-  expect(await texts()).toEqual({
+  expect(await readTexts()).toEqual({
     'access.log': '8ab\n',
     'access.log.1': '6ab\n7ab\n',
     'access.log.2': '4ab\n5ab\n',
@@ -54,16 +54,16 @@ test('keeps whole lines in files of a limited size, and a limited number of file
 });
 
 test('counts what the file had before it was opened', async () => {
-  const { path, file, texts } = await rotatingFile();
+  const { path, file, readTexts } = await rotatingFile();
   await writeFile(path, 'old\nold\n');
   await writeLines(file, 'new\n');
-  expect(await texts()).toEqual({ 'access.log': 'new\n', 'access.log.1': 'old\nold\n' });
+  expect(await readTexts()).toEqual({ 'access.log': 'new\n', 'access.log.1': 'old\nold\n' });
 });
 
 test('writes a line that is longer than a file into a separate file', async () => {
-  const { file, texts } = await rotatingFile();
+  const { file, readTexts } = await rotatingFile();
   await writeLines(file, 'a\n', 'longer than nine\n', 'b\n');
-  expect(await texts()).toEqual({
+  expect(await readTexts()).toEqual({
     'access.log': 'b\n',
     'access.log.1': 'longer than nine\n',
     'access.log.2': 'a\n',
@@ -71,18 +71,18 @@ test('writes a line that is longer than a file into a separate file', async () =
 });
 
 test('completes the line that it has begun before it begins a new file', async () => {
-  const { file, texts } = await rotatingFile();
+  const { file, readTexts } = await rotatingFile();
   await file.append(Buffer.from('12345678'));
   await writeLines(file, '90\n', 'next\n');
-  expect(await texts()).toEqual({ 'access.log': 'next\n', 'access.log.1': '1234567890\n' });
+  expect(await readTexts()).toEqual({ 'access.log': 'next\n', 'access.log.1': '1234567890\n' });
 });
 
 test('leaves the old files alone if another process has renamed the file already', async () => {
-  const { path, file, texts } = await rotatingFile();
+  const { path, file, readTexts } = await rotatingFile();
   await writeLines(file, '1ab\n', '2ab\n');
   await rename(path, `${path}.1`);
   await writeLines(file, '3ab\n');
-  expect(await texts()).toEqual({ 'access.log': '3ab\n', 'access.log.1': '1ab\n2ab\n' });
+  expect(await readTexts()).toEqual({ 'access.log': '3ab\n', 'access.log.1': '1ab\n2ab\n' });
 });
 
 test('only the owner can read the files, also one that others could read before', async () => {
@@ -95,16 +95,16 @@ test('only the owner can read the files, also one that others could read before'
 });
 
 test('never writes through a link', async () => {
-  const { folder, path, file, texts } = await rotatingFile();
+  const { folder, path, file, readTexts } = await rotatingFile();
   await writeFile(join(folder, 'precious'), 'of another program');
   await symlink('precious', path);
   await expect(file.open()).rejects.toMatchObject({ code: 'ELOOP' });
   expect(await writeLines(file, 'a\n')).toBe(1);
-  expect((await texts()).precious).toBe('of another program');
+  expect((await readTexts()).precious).toBe('of another program');
 });
 
 test('loses and counts the lines while it cannot begin a new file, and resumes', async () => {
-  const { folder, file, texts } = await rotatingFile();
+  const { folder, file, readTexts } = await rotatingFile();
   await writeLines(file, '1ab\n', '2ab\n');
   // A file cannot replace a folder.
   await writeFile(join(folder, 'access.log.1'), 'old\n');
@@ -113,7 +113,7 @@ test('loses and counts the lines while it cannot begin a new file, and resumes',
   expect(await writeLines(file, '3ab\n', '4ab\n')).toBe(2);
   await rm(blocking, { recursive: true });
   expect(await writeLines(file, '5ab\n')).toBe(0);
-  expect(await texts()).toEqual({
+  expect(await readTexts()).toEqual({
     'access.log': '5ab\n',
     'access.log.1': '1ab\n2ab\n',
     'access.log.2': 'old\n',

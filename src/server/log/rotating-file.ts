@@ -54,7 +54,7 @@ export class RotatingFile {
         return bytesWritten;
       }
       if (rotations === ROTATIONS_MAX)
-        throw unwritable(
+        throw unwritableError(
           'EBUSY',
           `${this.path} is full after ${ROTATIONS_MAX} rotations. Another process may write to it: use another file.`,
         );
@@ -68,7 +68,7 @@ export class RotatingFile {
     await file?.close();
   }
 
-  /** How many of the bytes go into this file: whole lines, or the rest of the one that it ends with. */
+  /** How many of the bytes still go into this file: whole lines, or the rest of an unfinished line. */
   private fittingLength(bytes: Buffer): number {
     const freeBytes = this.limits.file_bytes_max - this.bytes;
     if (bytes.length <= freeBytes) return bytes.length;
@@ -82,7 +82,7 @@ export class RotatingFile {
     const file = await open(this.path, APPEND_TO_OWN, OWNER_ONLY);
     try {
       const status = await file.stat();
-      if (!status.isFile()) throw unwritable('EINVAL', `${this.path} is not a regular file.`);
+      if (!status.isFile()) throw unwritableError('EINVAL', `${this.path} is not a regular file.`);
       if ((status.mode & 0o777) !== OWNER_ONLY) await file.chmod(OWNER_ONLY);
       this.bytes = status.size;
     } catch (error) {
@@ -110,5 +110,5 @@ export class RotatingFile {
   }
 }
 
-const unwritable = (code: string, message: string): NodeJS.ErrnoException =>
+const unwritableError = (code: string, message: string): NodeJS.ErrnoException =>
   Object.assign(new Error(message), { code });

@@ -15,7 +15,10 @@ const HANDLE_ADVICE =
   'expected the object "handle" of the reply that granted the task, unchanged: {"task_id": …, "generation": …, "claim_id": …, "session_id": …}';
 export type McpHandle = z.infer<typeof handleSchema>;
 
-/** As an argument. Some models pass an object as a string of JSON: one that contains exactly a handle is accepted. */
+/**
+ * A handle as an argument. Some models pass an object as a JSON string: such a string is accepted if it contains
+ * exactly a handle.
+ */
 export const handleArgument = z
   .preprocess((given) => (typeof given === 'string' ? (parseObject(given) ?? given) : given), handleSchema)
   .describe('As returned by the grant');

@@ -24,18 +24,18 @@ async function post(body: string): Promise<{ status: number; text: string }> {
   return { status: reply.status, text: await reply.text() };
 }
 
-const calling = (name: string, args: string): string =>
+const toolCallText = (name: string, args: string): string =>
   `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${name}","arguments":${args}}}`;
-const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
+const nestedLists = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 const HANDLE = '{"task_id":"A-001-x","generation":1,"claim_id":"c","session_id":"s"}';
 
 describe('over MCP', () => {
   test.each([
-    ['a result', calling('submit', `{"handle":${HANDLE},"result_data":${nested(100_000)}}`)],
-    ['a handle', calling('renew', `{"handle":${nested(100_000)}}`)],
-    ['an unknown argument', calling('status', `{"x":${nested(100_000)}}`)],
-    ['parameters', `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${nested(100_000)}}`],
-    ['a whole message', nested(100_000)],
+    ['a result', toolCallText('submit', `{"handle":${HANDLE},"result_data":${nestedLists(100_000)}}`)],
+    ['a handle', toolCallText('renew', `{"handle":${nestedLists(100_000)}}`)],
+    ['an unknown argument', toolCallText('status', `{"x":${nestedLists(100_000)}}`)],
+    ['parameters', `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${nestedLists(100_000)}}`],
+    ['a whole message', nestedLists(100_000)],
   ])('too deeply nested JSON is refused as %s', async (_, body) => {
     const { status, text } = await post(body);
     expect(status).toBeLessThan(500);
@@ -43,7 +43,7 @@ describe('over MCP', () => {
   });
 
   test('a batch is refused, and none of its calls runs', async () => {
-    const claim = calling('claim', '{"task_id":"A-002-x","session_id":"s"}');
+    const claim = toolCallText('claim', '{"task_id":"A-002-x","session_id":"s"}');
     for (const body of [`[${claim}]`, `[${Array(5000).fill(claim).join()}]`, '[]']) {
       const { status, text } = await post(body);
       expect(status).toBeGreaterThanOrEqual(400);
@@ -54,10 +54,10 @@ describe('over MCP', () => {
   });
 
   test.each([
-    ['a prototype key', calling('submit', `{"handle":${HANDLE},"result_data":{"__proto__":{"a":1}}}`)],
-    ['a constructor key', calling('submit', `{"handle":${HANDLE},"result_data":{"constructor":1}}`)],
-    ['a tool with the name of a method', calling('constructor', '{}')],
-    ['a tool with the name __proto__', calling('__proto__', '{}')],
+    ['a prototype key', toolCallText('submit', `{"handle":${HANDLE},"result_data":{"__proto__":{"a":1}}}`)],
+    ['a constructor key', toolCallText('submit', `{"handle":${HANDLE},"result_data":{"constructor":1}}`)],
+    ['a tool with the name of a method', toolCallText('constructor', '{}')],
+    ['a tool with the name __proto__', toolCallText('__proto__', '{}')],
   ])('%s is refused', async (_, body) => {
     const { status, text } = await post(body);
     expect(status).toBeLessThan(500);
@@ -66,10 +66,10 @@ describe('over MCP', () => {
 
   test('the access log has the task of a call, and nothing else of it', async () => {
     logged.length = 0;
-    await post(calling('status', '{"task_id":"A-001-x"}'));
-    await post(calling('renew', `{"handle":${HANDLE}}`));
-    await post(calling('status', '{}'));
-    await post(calling('status', JSON.stringify({ task_id: 'x'.repeat(100_000) })));
+    await post(toolCallText('status', '{"task_id":"A-001-x"}'));
+    await post(toolCallText('renew', `{"handle":${HANDLE}}`));
+    await post(toolCallText('status', '{}'));
+    await post(toolCallText('status', JSON.stringify({ task_id: 'x'.repeat(100_000) })));
     const subjects = logged.map(({ subject }) => subject);
     expect(subjects).toEqual(['A-001-x', 'A-001-x', null, 'x'.repeat(200)]);
     expect(JSON.stringify(logged)).not.toContain('claim_id');

@@ -47,10 +47,13 @@ const DESCRIPTION =
 /** `drafts` is an argument only where there are draft folders. */
 export const submitTool = (hasDrafts: boolean) =>
   hasDrafts
-    ? defineTool('submit', DESCRIPTION, 'work', draftsSubmission, submit)
-    : defineTool('submit', DESCRIPTION, 'work', submission, submit);
+    ? defineTool('submit', DESCRIPTION, 'work', draftsSubmission, submitResult)
+    : defineTool('submit', DESCRIPTION, 'work', submission, submitResult);
 
-async function submit(context: ToolContext, call: z.infer<typeof draftsSubmission>): Promise<ToolResult> {
+async function submitResult(
+  context: ToolContext,
+  call: z.infer<typeof draftsSubmission>,
+): Promise<ToolResult> {
   const { client } = context;
   const { handle, result_data, drafts: isFromDrafts = false, evaluators, iteration } = call;
   const drafts = isFromDrafts ? context.drafts : null;
@@ -73,7 +76,7 @@ async function submit(context: ToolContext, call: z.infer<typeof draftsSubmissio
   return successResult(renderSubmissionOrRelease(reply, handle));
 }
 
-/** What is wrong with the arguments, and how to call instead; null if nothing is. */
+/** The fault of the arguments, and the correct call; null if there is none. */
 function callFault(
   { handle, result_data }: z.infer<typeof draftsSubmission>,
   isFromDrafts: boolean,

@@ -147,7 +147,7 @@ export const toolsOf = (hasDrafts: boolean): readonly McpTool[] => [
   resultTool,
 ];
 
-/** A grant tells its holder where to write. */
+/** A grant names the folder that its holder writes to. */
 async function claimToolResult(
   reply: ClaimResult | ApiProblem,
   claimant: Claimant,

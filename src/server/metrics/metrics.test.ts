@@ -8,7 +8,7 @@ const [A, B] = ['A-001-core', 'B-001-data'] as const;
 const OWN = 'tenant="acme",project="shop"';
 
 /** The samples by name and labels. */
-async function samples(metrics: Metrics): Promise<Map<string, string>> {
+async function readSamples(metrics: Metrics): Promise<Map<string, string>> {
   const lines = (await metrics.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(
     lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), line.slice(line.lastIndexOf(' ') + 1)]),
@@ -51,7 +51,7 @@ test('counts every reply, including the refusals that the log keeps only once', 
   await alpha.submits(A);
   await beta.claims(A);
   await beta.claims('A-999-nowhere');
-  const values = await samples(metrics);
+  const values = await readSamples(metrics);
   expect(values.get(`coditect_claims_total{${OWN},result="granted"}`)).toBe('1');
   expect(values.get(`coditect_claims_total{${OWN},result="denied_active"}`)).toBe('2');
   expect(values.get(`coditect_claims_total{${OWN},result="denied_completed"}`)).toBe('1');
@@ -66,14 +66,14 @@ test('counts every reply, including the refusals that the log keeps only once', 
 test('reports live claims, pending tasks and completed tasks', async () => {
   const { metrics, harness, alpha } = await openWithMetrics();
   await alpha.claims(A, { lease_duration_seconds: 5 });
-  let values = await samples(metrics);
+  let values = await readSamples(metrics);
   expect(values.get(`coditect_active_claims{${OWN}}`)).toBe('1');
   expect(values.get(`coditect_pending_tasks{${OWN}}`)).toBe('2');
   harness.advance(10);
-  values = await samples(metrics);
+  values = await readSamples(metrics);
   expect(values.get(`coditect_active_claims{${OWN}}`)).toBe('0');
   await alpha.submits(A);
-  values = await samples(metrics);
+  values = await readSamples(metrics);
   expect(values.get(`coditect_pending_tasks{${OWN}}`)).toBe('1');
   expect(values.get(`coditect_completed_tasks{${OWN}}`)).toBe('1');
   expect(values.get('coditect_feed_lag_events')).toBe('3');
@@ -83,22 +83,23 @@ test('reports live claims, pending tasks and completed tasks', async () => {
 // req: MET-006
 test('counts edges as work', async () => {
   const { metrics, harness, alpha } = await openWithMetrics();
-  const before = await samples(metrics);
+  const before = await readSamples(metrics);
   const intent = { '../specification/INTENT.md': '# Sign in\n\nPeople sign in.\n' };
   const files = { ...FILES, ...intent, 'coordination.yml': coordinationConfig({}) };
   unwrap(await harness.coordinator.settings.configure(P, { files }));
-  const configured = await samples(metrics);
-  const of = (values: Map<string, string>, name: string) => Number(values.get(`coditect_${name}{${OWN}}`));
-  const edges = of(configured, 'pending_tasks') - of(before, 'pending_tasks');
+  const configured = await readSamples(metrics);
+  const sampleOf = (values: Map<string, string>, name: string) =>
+    Number(values.get(`coditect_${name}{${OWN}}`));
+  const edges = sampleOf(configured, 'pending_tasks') - sampleOf(before, 'pending_tasks');
   expect(edges).toBeGreaterThan(1);
-  expect(of(configured, 'ready_tasks')).toBeGreaterThan(of(before, 'ready_tasks'));
+  expect(sampleOf(configured, 'ready_tasks')).toBeGreaterThan(sampleOf(before, 'ready_tasks'));
   expect(await alpha.next({ kinds: ['edge'] })).toMatchObject({ reason: 'GRANTED' });
-  const claimed = await samples(metrics);
-  expect(of(claimed, 'active_claims')).toBe(1);
-  expect(of(claimed, 'ready_tasks')).toBeLessThan(of(configured, 'ready_tasks'));
-  expect(of(claimed, 'pending_tasks')).toBe(of(configured, 'pending_tasks'));
+  const claimed = await readSamples(metrics);
+  expect(sampleOf(claimed, 'active_claims')).toBe(1);
+  expect(sampleOf(claimed, 'ready_tasks')).toBeLessThan(sampleOf(configured, 'ready_tasks'));
+  expect(sampleOf(claimed, 'pending_tasks')).toBe(sampleOf(configured, 'pending_tasks'));
   await alpha.claims(A);
-  expect(of(await samples(metrics), 'active_claims')).toBe(2);
+  expect(sampleOf(await readSamples(metrics), 'active_claims')).toBe(2);
 });
 
 // req: MET-004, MET-007, MET-008, MET-009
@@ -109,15 +110,18 @@ test('measures claims, tasks from their first grant, and the generations per tas
   await beta.claims(A, { lease_duration_seconds: 100 });
   harness.advance(50);
   await beta.submits(A);
-  const values = await samples(metrics);
-  const of = (name: string, le: string) => values.get(`coditect_${name}_bucket{le="${le}",${OWN}}`);
+  const values = await readSamples(metrics);
+  const sampleOf = (name: string, le: string) => values.get(`coditect_${name}_bucket{le="${le}",${OWN}}`);
   expect(values.get(`coditect_lease_expirations_total{${OWN}}`)).toBe('1');
-  expect([of('claim_duration_seconds', '15'), of('claim_duration_seconds', '60')]).toEqual(['0', '1']);
-  expect([of('task_completion_time_seconds', '60'), of('task_completion_time_seconds', '300')]).toEqual([
+  expect([sampleOf('claim_duration_seconds', '15'), sampleOf('claim_duration_seconds', '60')]).toEqual([
     '0',
     '1',
   ]);
-  expect([of('generations_per_task', '1'), of('generations_per_task', '2')]).toEqual(['0', '1']);
+  expect([
+    sampleOf('task_completion_time_seconds', '60'),
+    sampleOf('task_completion_time_seconds', '300'),
+  ]).toEqual(['0', '1']);
+  expect([sampleOf('generations_per_task', '1'), sampleOf('generations_per_task', '2')]).toEqual(['0', '1']);
   expect(Number(values.get('coditect_store_commit_seconds_count'))).toBeGreaterThan(0);
   expect(Number(values.get('coditect_batch_units_count'))).toBeGreaterThan(0);
 });
@@ -127,7 +131,7 @@ test('labels a hundred projects individually, and all others together', async ()
   for (let index = 0; index < 150; index += 1) {
     metrics.answered({ tenant_id: 't', project_id: `p${index}` }, 'claim', { reason: 'GRANTED' });
   }
-  const counted = [...(await samples(metrics))].filter(([name]) => name.startsWith('x_claims_total'));
+  const counted = [...(await readSamples(metrics))].filter(([name]) => name.startsWith('x_claims_total'));
   expect(counted).toHaveLength(101);
   expect(new Map(counted).get('x_claims_total{tenant="other",project="other",result="granted"}')).toBe('50');
 });

@@ -7,12 +7,12 @@ import { PROJECT_URL, TestServer } from '../testing/test-server.js';
 
 const [A, B] = ['A-001-core', 'B-001-data'] as const;
 
-const promtool = (args: string[], input = '') => spawnSync('promtool', args, { input, encoding: 'utf8' });
+const runPromtool = (args: string[], input = '') => spawnSync('promtool', args, { input, encoding: 'utf8' });
 const MISSING =
   findInstalledProgram('promtool') === null ? 'promtool is not installed (npm run engines:install)' : null;
 
 /** A server with activity: grants, refusals, renewals, an expiry, accepted and refused results, and a stream. */
-async function served(): Promise<TestServer> {
+async function serveWithWork(): Promise<TestServer> {
   const harness = await TestServer.forTest({ limits: { min_lease_duration_seconds: 1 } });
   await harness.plan(A, B);
   const listener = EventStreamClient.open(harness.running.port, `${PROJECT_URL}/events/stream`);
@@ -38,7 +38,7 @@ async function served(): Promise<TestServer> {
 
 await onProgram('promtool', MISSING, () => {
   test('promtool reports no problems', async () => {
-    const { body: text } = await (await served()).get('/metrics');
+    const { body: text } = await (await serveWithWork()).get('/metrics');
     const own = 'tenant="acme",project="shop"';
     for (const sample of [
       `coditect_claims_total{${own},result="granted"} 3`,
@@ -51,7 +51,7 @@ await onProgram('promtool', MISSING, () => {
     ]) {
       expect(text).toContain(sample);
     }
-    const { status, stdout, stderr } = promtool(['check', 'metrics'], text);
+    const { status, stdout, stderr } = runPromtool(['check', 'metrics'], text);
     expect(stdout + stderr).toBe('');
     expect(status).toBe(0);
   });

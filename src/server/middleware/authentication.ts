@@ -43,11 +43,11 @@ function recordPrincipal(call: ApiCall, found: IdentifiedPrincipal): HttpRespons
   return null;
 }
 
-/** Comes before the permission, so that a caller cannot search for what it may do without limit. */
+/** Runs before the permission check, so that a caller cannot probe its permissions without limit. */
 export function limitRate(call: ApiCall, rateLimiter: RateLimiter): HttpResponse | null {
   const { authenticated, callingPrincipal, route } = call;
   if (authenticated === null || callingPrincipal !== null) return null;
-  const waitSeconds = rateLimiter.take(authenticated, rateKindOf(route.id));
+  const waitSeconds = rateLimiter.takeToken(authenticated, rateKindOf(route.id));
   if (waitSeconds === null) return null;
   const detail = 'Rate limit exceeded for this key. Retry after the time in Retry-After.';
   return problemResponse('RATE_LIMITED', detail, undefined, { 'retry-after': String(waitSeconds) });

@@ -61,7 +61,7 @@ type DecodedBody = { readonly value: unknown } | Problem;
 
 function decodeBody(body: RequestBody, bytes: Uint8Array, connection: RequestConnection): DecodedBody {
   if (body.kind === 'bytes') return { value: bytes };
-  if (!isUtf8(bytes)) return malformed('expected text in UTF-8');
+  if (!isUtf8(bytes)) return malformedBody('expected text in UTF-8');
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
   if (body.kind === 'form') return { value: formFields(text) };
   if (body.kind === 'plan' && !(connection.header('content-type') ?? '').includes('json'))
@@ -69,7 +69,7 @@ function decodeBody(body: RequestBody, bytes: Uint8Array, connection: RequestCon
   const isDocument = body.kind === 'plan' || body.is_document === true;
   if (isDocument && text.length > LARGE_JSON_CHARS) return { value: new JsonText(text) };
   const parsed = readStrictJson(text);
-  return 'fault' in parsed ? malformed(parsed.fault) : parsed;
+  return 'fault' in parsed ? malformedBody(parsed.fault) : parsed;
 }
 
 /** The first value of each field. Browsers send line breaks as CRLF. */
@@ -78,5 +78,5 @@ const formFields = (text: string): Record<string, string> =>
     [...new URLSearchParams(text)].reverse().map(([name, value]) => [name, value.replaceAll('\r\n', '\n')]),
   );
 
-const malformed = (message: string): Problem =>
+const malformedBody = (message: string): Problem =>
   problem('INVALID_REQUEST', `body: ${message}`, [{ path: '', message }]);

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 
-const read = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
+const readAsset = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
 
 /** Of the pages that need no script. */
-export const PAGE_STYLE = read('./page.css');
+export const PAGE_STYLE = readAsset('./page.css');
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css',
@@ -26,7 +26,7 @@ export const PAGE_ASSETS: ReadonlyMap<string, PageAsset> = new Map(
   assetNames().map((name) => [
     name,
     {
-      content: read(`./assets/${name}`),
+      content: readAsset(`./assets/${name}`),
       gzip: readFileSync(new URL(`./assets/${name}.gz`, import.meta.url)),
       content_type: CONTENT_TYPES[extname(name)] as string,
     },

@@ -11,20 +11,20 @@ const TEXT_MAX = 2000;
 
 /** The page of a candidate, with the form that decides on it. Everything in it that others wrote is escaped. */
 export function reviewLinkPage({ link, review }: LinkedReview & { state: 'pending' }, token: string): string {
-  return page(
+  return pageHtml(
     'Review',
-    `<h1>Review of ${html(nameOf(review))}</h1>
+    `<h1>Review of ${escapedText(nameOf(review))}</h1>
 ${tableOf(identityRows(link, review))}
-${section(
+${sectionHtml(
   'Checks for you',
-  review.human_checks.map(({ name, criterion }) => html(`${name}: ${criterion}`)),
+  review.human_checks.map(({ name, criterion }) => escapedText(`${name}: ${criterion}`)),
 )}
-${section(checksTitle(review), checkItems(review))}
-${section('Required checks that have not passed: it cannot be approved', failingItems(review))}
-${section(`Files (${review.file_count})`, fileItems(review))}
+${sectionHtml(checksTitle(review), checkItems(review))}
+${sectionHtml('Required checks that have not passed: it cannot be approved', failingItems(review))}
+${sectionHtml(`Files (${review.file_count})`, fileItems(review))}
 <p>Your decision applies to exactly this candidate, and you can decide once.</p>
 <form method="post" action="/reviews/link" autocomplete="off">
-<input type="hidden" name="token" value="${html(token)}">
+<input type="hidden" name="token" value="${escapedText(token)}">
 <p><label for="comment">Comment for the agent</label><br>
 <textarea id="comment" name="comment" rows="6" maxlength="4000"></textarea></p>
 <p class="decisions">${approveButton(review)}
@@ -38,23 +38,26 @@ const approveButton = ({ failing = [] }: PendingReview): string =>
   failing.length > 0 ? '' : '<button class="good" name="decision" value="APPROVED">Approve</button>';
 
 const failingItems = ({ failing = [] }: PendingReview): string[] =>
-  failing.map(({ name, says }) => html(`${name}: ${says}`));
+  failing.map(({ name, says }) => escapedText(`${name}: ${says}`));
 
 /** A page that only says something. */
 export const messagePage = (title: string, ...sentences: readonly string[]): string =>
-  page(title, [`<h1>${html(title)}</h1>`, ...sentences.map((each) => `<p>${html(each)}</p>`)].join('\n'));
+  pageHtml(
+    title,
+    [`<h1>${escapedText(title)}</h1>`, ...sentences.map((each) => `<p>${escapedText(each)}</p>`)].join('\n'),
+  );
 
-const page = (title: string, body: string): string => `<!doctype html>
+const pageHtml = (title: string, body: string): string => `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${html(title)}</title><link rel="stylesheet" href="/page.css"></head>
+<title>${escapedText(title)}</title><link rel="stylesheet" href="/page.css"></head>
 <body><main class="review">
 ${body}
 </main></body>
 </html>
 `;
 
-const html = (text: string): string => escapeHtml(text.slice(0, TEXT_MAX));
+const escapedText = (text: string): string => escapeHtml(text.slice(0, TEXT_MAX));
 
 const nameOf = ({ feature_id, edge, task_id }: PendingReview): string =>
   feature_id === null ? task_id : `${feature_id} on ${edge}`;
@@ -68,26 +71,26 @@ function identityRows(link: ReviewLink, review: PendingReview): Row[] {
     ['From', `${agent_id}${agent_role === null ? '' : ` as ${agent_role}`}`],
     ['Generation, iteration', `${generation}, ${iteration}`],
     ['Reason', review.reason],
-    ['Waits since', utc(review.since)],
+    ['Waits since', utcText(review.since)],
     ...(deadline === null
       ? []
-      : [['Deadline', `${utc(deadline)}${review.overdue ? ' (passed)' : ''}`] as const]),
+      : [['Deadline', `${utcText(deadline)}${review.overdue ? ' (passed)' : ''}`] as const]),
     ['You decide as', linkReviewer(link)],
-    ['This link expires', utc(new Date(link.expires_at_ms).toISOString())],
+    ['This link expires', utcText(new Date(link.expires_at_ms).toISOString())],
   ];
 }
 
 const tableOf = (rows: readonly Row[]): string =>
-  `<table>\n${rows.map(([label, value]) => `<tr><th scope="row">${html(label)}</th><td>${html(value)}</td></tr>`).join('\n')}\n</table>`;
+  `<table>\n${rows.map(([label, value]) => `<tr><th scope="row">${escapedText(label)}</th><td>${escapedText(value)}</td></tr>`).join('\n')}\n</table>`;
 
 /** `items`: HTML. */
-const section = (title: string, items: readonly string[]): string =>
+const sectionHtml = (title: string, items: readonly string[]): string =>
   items.length === 0
     ? ''
-    : `<h2>${html(title)}</h2>\n<ul>\n${items.map((item) => `<li>${item}</li>`).join('\n')}\n</ul>`;
+    : `<h2>${escapedText(title)}</h2>\n<ul>\n${items.map((item) => `<li>${item}</li>`).join('\n')}\n</ul>`;
 
 /** `2026-01-04 06:00:00 UTC`, from ISO 8601. */
-const utc = (time: string): string => `${time.slice(0, 19).replace('T', ' ')} UTC`;
+const utcText = (time: string): string => `${time.slice(0, 19).replace('T', ' ')} UTC`;
 
 function checksTitle({ evaluators }: PendingReview): string {
   const { passed = 0, failed = 0, skipped = 0, total = 0 } = evaluators ?? {};
@@ -102,13 +105,13 @@ function checkItems({ evaluators }: PendingReview): string[] {
   const reports = details.slice(0, CHECKS_MAX) as readonly ReportedCheckLine[];
   return reports.map(({ name, check, type = '', result = '?' }) => {
     const style = RESULT_CLASSES[String(result)] ?? 'odd';
-    const shownType = type === '' ? '' : ` <span class="quiet">${html(String(type))}</span>`;
-    return `${html(String(name ?? check ?? '?'))}: <span class="${style}">${html(String(result))}</span>${shownType}`;
+    const shownType = type === '' ? '' : ` <span class="quiet">${escapedText(String(type))}</span>`;
+    return `${escapedText(String(name ?? check ?? '?'))}: <span class="${style}">${escapedText(String(result))}</span>${shownType}`;
   });
 }
 
 const fileItems = ({ files }: PendingReview): string[] =>
   (files ?? []).map(
     ({ path, sha256, size_bytes }) =>
-      `<code>${html(path)}</code>, ${size_bytes} bytes<br><small class="quiet">SHA-256 <code>${html(sha256)}</code></small>`,
+      `<code>${escapedText(path)}</code>, ${size_bytes} bytes<br><small class="quiet">SHA-256 <code>${escapedText(sha256)}</code></small>`,
   );

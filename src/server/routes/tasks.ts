@@ -5,7 +5,7 @@ import { bodyMemoryFullResponse } from '../middleware/body.js';
 import { bytesResponse, toOkResponse, toResponse, withProblemDocuments } from '../response.js';
 import { type ApiCall, type Handlers, jsonHandlers } from '../route.js';
 
-const operator = (verb: OperatorVerb) => (call: ApiCall) =>
+const operatorHandler = (verb: OperatorVerb) => (call: ApiCall) =>
   call.coordinator.decisions.operate(call.project, call.param('subject'), verb, call.body, call.caller);
 
 /** Adds the path's task to the body. A different task in the body is an error. */
@@ -46,12 +46,12 @@ export const taskHandlers = {
     explain: (call) =>
       call.coordinator.queries.explain(call.project, call.param('subject'), call.query.session_id),
 
-    force_release: operator('force_release'),
-    reassign: operator('reassign'),
-    reset: operator('reset'),
-    hold: operator('hold'),
-    unhold: operator('unhold'),
-    adopt: operator('adopt'),
+    force_release: operatorHandler('force_release'),
+    reassign: operatorHandler('reassign'),
+    reset: operatorHandler('reset'),
+    hold: operatorHandler('hold'),
+    unhold: operatorHandler('unhold'),
+    adopt: operatorHandler('adopt'),
 
     put_blob: (call) =>
       call.coordinator.blobs.putBlob(call.tenant, call.param('sha256'), call.body as Buffer),

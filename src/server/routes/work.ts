@@ -5,13 +5,13 @@ import { whileAuthorized } from '../while-authorized.js';
 type HolderCommand = 'renewLease' | 'releaseClaim' | 'submitResult' | 'suspendClaim' | 'resumeClaim';
 type HolderBatch = 'renewBatch' | 'releaseBatch' | 'submitBatch';
 
-const command =
+const holderHandler =
   (name: HolderCommand) =>
   ({ coordinator, project, body, caller }: ApiCall) =>
     coordinator.holder[name](project, body, caller);
 
 /** Many commands in one request, each with its own reply. */
-const batch =
+const holderBatchHandler =
   (name: HolderBatch) =>
   async ({ coordinator, project, body, caller }: ApiCall) =>
     withProblemDocuments(await coordinator.holder[name](project, body, caller), 'results');
@@ -22,14 +22,14 @@ export const workHandlers = {
       coordinator.claims.claimTask(project, body, caller),
     batch_claim: async ({ coordinator, project, body, caller }) =>
       withProblemDocuments(await coordinator.claims.batchClaim(project, body, caller), 'results'),
-    renew_lease: command('renewLease'),
-    renew_batch: batch('renewBatch'),
-    release_claim: command('releaseClaim'),
-    release_batch: batch('releaseBatch'),
-    suspend_claim: command('suspendClaim'),
-    resume_claim: command('resumeClaim'),
-    submit_result: command('submitResult'),
-    submit_batch: batch('submitBatch'),
+    renew_lease: holderHandler('renewLease'),
+    renew_batch: holderBatchHandler('renewBatch'),
+    release_claim: holderHandler('releaseClaim'),
+    release_batch: holderBatchHandler('releaseBatch'),
+    suspend_claim: holderHandler('suspendClaim'),
+    resume_claim: holderHandler('resumeClaim'),
+    submit_result: holderHandler('submitResult'),
+    submit_batch: holderBatchHandler('submitBatch'),
     record_review: ({ coordinator, project, body, caller }) =>
       coordinator.decisions.recordReview(project, body, caller),
   }),

@@ -16,7 +16,12 @@ const onHead = (member: string, until_ms: number | null): Permit => ({
 });
 
 /** Takes a permit together with the head that it is on. */
-async function take(fixture: StoreFixture, subject: string, untilMs: number, expectedSeq = 0): Promise<void> {
+async function takeHeadPermit(
+  fixture: StoreFixture,
+  subject: string,
+  untilMs: number,
+  expectedSeq = 0,
+): Promise<void> {
   await fixture.committed({
     swaps: [fixture.swap(subject, expectedSeq)],
     permits: [onHead(subject, untilMs)],
@@ -24,58 +29,62 @@ async function take(fixture: StoreFixture, subject: string, untilMs: number, exp
 }
 
 export function describePermitsOnHeads(fixture: () => StoreFixture): void {
-  const count = (): Promise<number> => fixture().store.countPermits(fixture().tenant_id, SCOPE);
+  const countPermits = (): Promise<number> => fixture().store.countPermits(fixture().tenant_id, SCOPE);
   const now = (): Promise<number> => fixture().store.now();
 
   describe('a permit on a head', () => {
     it('counts until it ends or is released', async () => {
       const nowMs = await now();
-      await take(fixture(), '~a', nowMs + LEASE_MS);
-      await take(fixture(), '~b', nowMs + LEASE_MS);
-      await take(fixture(), '~c', ENDED_MS);
-      expect(await count()).toBe(2);
+      await takeHeadPermit(fixture(), '~a', nowMs + LEASE_MS);
+      await takeHeadPermit(fixture(), '~b', nowMs + LEASE_MS);
+      await takeHeadPermit(fixture(), '~c', ENDED_MS);
+      expect(await countPermits()).toBe(2);
       await fixture().committed({ swaps: [fixture().swap('~a', 1)], permits: [onHead('~a', null)] });
-      expect(await count()).toBe(1);
-      await take(fixture(), '~b', ENDED_MS, 1);
-      expect(await count()).toBe(0);
+      expect(await countPermits()).toBe(1);
+      await takeHeadPermit(fixture(), '~b', ENDED_MS, 1);
+      expect(await countPermits()).toBe(0);
     });
 
     it('stays when its head is swapped without it', async () => {
-      await take(fixture(), '~a', (await now()) + LEASE_MS);
+      await takeHeadPermit(fixture(), '~a', (await now()) + LEASE_MS);
       await fixture().committed({ swaps: [fixture().swap('~a', 1)] });
-      expect(await count()).toBe(1);
+      expect(await countPermits()).toBe(1);
     });
 
     it('changes without a swap of its head', async () => {
-      await take(fixture(), '~a', (await now()) + LEASE_MS);
+      await takeHeadPermit(fixture(), '~a', (await now()) + LEASE_MS);
       await fixture().committed({ permits: [onHead('~a', null)] });
-      expect(await count()).toBe(0);
+      expect(await countPermits()).toBe(0);
       await fixture().committed({ permits: [onHead('~a', (await now()) + LEASE_MS)] });
-      expect(await count()).toBe(1);
+      expect(await countPermits()).toBe(1);
     });
 
-    it('is limited like any other, and what has ended gives way', async () => {
+    it('is limited like any other, and a permit that has ended frees its place', async () => {
       const { project, store } = fixture();
       const untilMs = (await now()) + LEASE_MS;
-      const grant = (subject: string, until: number) =>
+      const claimTransaction = (subject: string, until: number) =>
         transactionOf(project, {
           swaps: [fixture().swap(subject)],
           permits: [onHead(subject, until)],
           permit_limits: [{ scope: SCOPE, max: 2 }],
         });
-      await take(fixture(), '~ended', ENDED_MS);
-      const outcomes = await store.commit([grant('~a', untilMs), grant('~b', untilMs), grant('~c', untilMs)]);
+      await takeHeadPermit(fixture(), '~ended', ENDED_MS);
+      const outcomes = await store.commit([
+        claimTransaction('~a', untilMs),
+        claimTransaction('~b', untilMs),
+        claimTransaction('~c', untilMs),
+      ]);
       expect(kindsOf(outcomes)).toEqual(['committed', 'committed', 'full']);
-      expect(await count()).toBe(2);
+      expect(await countPermits()).toBe(2);
       await fixture().committed({ permits: [onHead('~a', null)] });
-      expect(kindsOf(await store.commit([grant('~c', untilMs)]))).toEqual(['committed']);
+      expect(kindsOf(await store.commit([claimTransaction('~c', untilMs)]))).toEqual(['committed']);
     });
 
     it('survives reopening', async () => {
       if (!fixture().canReopen) return;
-      await take(fixture(), '~a', (await now()) + LEASE_MS);
+      await takeHeadPermit(fixture(), '~a', (await now()) + LEASE_MS);
       await fixture().reopen();
-      expect(await count()).toBe(1);
+      expect(await countPermits()).toBe(1);
     });
   });
 }
@@ -83,7 +92,7 @@ export function describePermitsOnHeads(fixture: () => StoreFixture): void {
 export function describeDueProjects(fixture: () => StoreFixture): void {
   describe('the projects that are due', () => {
     const now = (): Promise<number> => fixture().store.now();
-    const due = async (): Promise<string[]> => {
+    const dueProjectIds = async (): Promise<string[]> => {
       const projects = (await fixture().store.dueProjects?.(LIMIT)) ?? [];
       return projects
         .filter(({ tenant_id }) => tenant_id === fixture().tenant_id)
@@ -91,36 +100,36 @@ export function describeDueProjects(fixture: () => StoreFixture): void {
     };
 
     it('are those with a permit on a head that has ended', async () => {
-      await take(fixture(), '~a', (await now()) + LEASE_MS);
-      expect(await due()).toEqual([]);
-      await take(fixture(), '~b', ENDED_MS);
-      expect(await due()).toEqual([fixture().project.project_id]);
+      await takeHeadPermit(fixture(), '~a', (await now()) + LEASE_MS);
+      expect(await dueProjectIds()).toEqual([]);
+      await takeHeadPermit(fixture(), '~b', ENDED_MS);
+      expect(await dueProjectIds()).toEqual([fixture().project.project_id]);
     });
 
     it('are due until the permit is released or renewed', async () => {
-      await take(fixture(), '~a', ENDED_MS);
-      await take(fixture(), '~b', ENDED_MS);
+      await takeHeadPermit(fixture(), '~a', ENDED_MS);
+      await takeHeadPermit(fixture(), '~b', ENDED_MS);
       await fixture().committed({ swaps: [fixture().swap('~a', 1)], permits: [onHead('~a', null)] });
-      expect(await due()).toEqual([fixture().project.project_id]);
-      await take(fixture(), '~b', (await now()) + LEASE_MS, 1);
-      expect(await due()).toEqual([]);
+      expect(await dueProjectIds()).toEqual([fixture().project.project_id]);
+      await takeHeadPermit(fixture(), '~b', (await now()) + LEASE_MS, 1);
+      expect(await dueProjectIds()).toEqual([]);
     });
 
     it('stay due when the ended permit has given way to another', async () => {
-      await take(fixture(), '~a', ENDED_MS);
+      await takeHeadPermit(fixture(), '~a', ENDED_MS);
       await fixture().committed({
         swaps: [fixture().swap('~b')],
         permits: [onHead('~b', (await now()) + LEASE_MS)],
         permit_limits: [{ scope: SCOPE, max: 1 }],
       });
-      expect(await due()).toEqual([fixture().project.project_id]);
+      expect(await dueProjectIds()).toEqual([fixture().project.project_id]);
     });
 
     it('become due as time passes, after a renewal too', async () => {
-      await take(fixture(), '~a', (await now()) + 30);
-      await take(fixture(), '~a', (await now()) + 60, 1);
+      await takeHeadPermit(fixture(), '~a', (await now()) + 30);
+      await takeHeadPermit(fixture(), '~a', (await now()) + 60, 1);
       await fixture().advanceClock(100);
-      expect(await due()).toEqual([fixture().project.project_id]);
+      expect(await dueProjectIds()).toEqual([fixture().project.project_id]);
     });
 
     it('are the earliest, up to the limit', async () => {
@@ -141,7 +150,7 @@ export function describeDueProjects(fixture: () => StoreFixture): void {
           }),
         ]);
       }
-      expect(await due()).toEqual(['earliest', 'later', 'latest']);
+      expect(await dueProjectIds()).toEqual(['earliest', 'later', 'latest']);
       expect((await store.dueProjects?.(1))?.length).toBe(1);
     });
   });

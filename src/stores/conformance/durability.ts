@@ -15,7 +15,7 @@ export function describeDurability(fixture: () => StoreFixture): void {
       expect(await fixture().store.meta()).toEqual(meta);
     });
 
-    it('raises its incarnation for good, and never lowers it', async () => {
+    it('raises its incarnation durably, and never lowers it', async () => {
       const { incarnation, secret } = await fixture().store.meta();
       const meta = { incarnation: incarnation + 5, secret };
       expect(await fixture().store.raiseIncarnation(incarnation + 5)).toEqual(meta);
@@ -36,14 +36,14 @@ export function describeDurability(fixture: () => StoreFixture): void {
     });
 
     it('returns the same data after it is reopened', async () => {
-      await fill(fixture());
-      const before = await everythingOf(fixture());
+      await fillProject(fixture());
+      const before = await contentsOf(fixture());
       await fixture().reopen();
-      expect(await everythingOf(fixture())).toEqual(before);
+      expect(await contentsOf(fixture())).toEqual(before);
     });
 
     it('continues where it stopped each time it is reopened', async () => {
-      await fill(fixture());
+      await fillProject(fixture());
       for (const seq of [2, 3]) {
         await fixture().reopen();
         await expectMemory(fixture());
@@ -98,7 +98,7 @@ export function describeDurability(fixture: () => StoreFixture): void {
 }
 
 /** Moves twenty subjects twice, with loose events, permits and requests; the last transaction releases one permit. */
-async function fill(fixture: StoreFixture): Promise<void> {
+async function fillProject(fixture: StoreFixture): Promise<void> {
   const { project, store } = fixture;
   await store.commit(
     range(1, 20).flatMap((n) => [
@@ -117,7 +117,7 @@ async function fill(fixture: StoreFixture): Promise<void> {
   });
 }
 
-async function everythingOf({ store, project, tenant_id }: StoreFixture): Promise<unknown> {
+async function contentsOf({ store, project, tenant_id }: StoreFixture): Promise<unknown> {
   return {
     row: await store.project(project),
     projects: await store.projects(tenant_id),
@@ -137,11 +137,11 @@ async function expectMemory(fixture: StoreFixture): Promise<void> {
   });
   const looseEvent = eventOf(fixture.project, { event_id: 'note2' });
   expect((await fixture.committed({ loose_events: [looseEvent] })).positions).toEqual([null]);
-  const take = (member: string) => ({
+  const takePermit = (member: string) => ({
     loose_events: [eventOf(fixture.project, {})],
     permits: [{ scope: 'work', member, until_ms: FOREVER }],
     permit_limits: [{ scope: 'work', max: 19 }],
   });
-  expect((await fixture.commit(take('m20'))).kind).toBe('full');
-  expect((await fixture.commit(take('m1'))).kind).toBe('committed');
+  expect((await fixture.commit(takePermit('m20'))).kind).toBe('full');
+  expect((await fixture.commit(takePermit('m1'))).kind).toBe('committed');
 }

@@ -130,8 +130,12 @@ function describeContent(fixture: () => StoreFixture): void {
     await fixture().committed({ swaps: [swap] });
     const [stored] = await fixture().store.events(fixture().project, { after: 0, limit: 1 });
     // Comparing as text also covers what toEqual ignores: an own member called __proto__.
-    expect(JSON.stringify(sorted(stored))).toBe(JSON.stringify(sorted({ ...event, position: 1 })));
-    expect(JSON.stringify(sorted(await fixture().head('~a')))).toBe(JSON.stringify(sorted(swap.head)));
+    expect(JSON.stringify(withSortedMembers(stored))).toBe(
+      JSON.stringify(withSortedMembers({ ...event, position: 1 })),
+    );
+    expect(JSON.stringify(withSortedMembers(await fixture().head('~a')))).toBe(
+      JSON.stringify(withSortedMembers(swap.head)),
+    );
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
   });
 
@@ -158,10 +162,10 @@ function describeContent(fixture: () => StoreFixture): void {
 }
 
 /** The order of members does not matter: a store may normalize JSON. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
+function withSortedMembers(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withSortedMembers);
   if (value === null || typeof value !== 'object') return value;
   return Object.entries(value)
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, member]) => [name, sorted(member)]);
+    .map(([name, member]) => [name, withSortedMembers(member)]);
 }

@@ -20,12 +20,12 @@ const onHead = (until_ms: number | null): Permit => ({
 export function describeHeldProjects(fixture: () => StoreFixture): void {
   const now = (): Promise<number> => fixture().store.now();
 
-  async function take(project: ProjectKey, untilMs: number): Promise<void> {
+  async function takePermit(project: ProjectKey, untilMs: number): Promise<void> {
     await fixture().committed({ swaps: [swapOf(project, '~a', 0)], permits: [onHead(untilMs)] }, project);
   }
 
-  /** Those of this test's tenant; a database has the data of other tests. */
-  async function held(): Promise<string[]> {
+  /** The projects of this test's tenant; a database has the data of other tests. */
+  async function heldProjectIds(): Promise<string[]> {
     const found: ProjectKey[] = [];
     let after: ProjectKey | null = null;
     for (let pages = 0; pages < PAGES_MAX; pages += 1) {
@@ -47,59 +47,59 @@ export function describeHeldProjects(fixture: () => StoreFixture): void {
       await fixture().committed({ swaps: [fixture().swap('~a')] });
       const member: Permit = { scope: 'sessions', member: 's1', until_ms: (await now()) + LEASE_MS };
       await fixture().committed({ permits: [member] });
-      expect(await held()).toEqual([]);
+      expect(await heldProjectIds()).toEqual([]);
       const names = ['p1', 'p2', 'p3', 'p4', 'p5'];
-      for (const name of names) await take({ ...project, project_id: name }, (await now()) + LEASE_MS);
-      expect(await held()).toEqual(names);
+      for (const name of names) await takePermit({ ...project, project_id: name }, (await now()) + LEASE_MS);
+      expect(await heldProjectIds()).toEqual(names);
     });
 
     it('are listed until it is released, with a swap of the head or without', async () => {
       const [first, second] = [fixture().key('p1'), fixture().key('p2')];
-      await take(first, (await now()) + LEASE_MS);
-      await take(second, Number.POSITIVE_INFINITY);
-      expect(await held()).toEqual(['p1', 'p2']);
+      await takePermit(first, (await now()) + LEASE_MS);
+      await takePermit(second, Number.POSITIVE_INFINITY);
+      expect(await heldProjectIds()).toEqual(['p1', 'p2']);
       await fixture().committed({ swaps: [swapOf(first, '~a', 1)] }, first);
       await fixture().committed({ permits: [onHead((await now()) + 2 * LEASE_MS)] }, first);
-      expect(await held()).toEqual(['p1', 'p2']);
+      expect(await heldProjectIds()).toEqual(['p1', 'p2']);
       await fixture().committed({ swaps: [swapOf(first, '~a', 2)], permits: [onHead(null)] }, first);
-      expect(await held()).toEqual(['p2']);
+      expect(await heldProjectIds()).toEqual(['p2']);
       await fixture().committed({ permits: [onHead(null)] }, second);
-      expect(await held()).toEqual([]);
+      expect(await heldProjectIds()).toEqual([]);
     });
 
     it('are listed when it has ended, after a swap of the head too', async () => {
       const { project } = fixture();
-      await take(project, (await now()) + SHORT_LEASE_MS);
+      await takePermit(project, (await now()) + SHORT_LEASE_MS);
       await fixture().advanceClock(2 * SHORT_LEASE_MS);
-      expect(await held()).toEqual([project.project_id]);
+      expect(await heldProjectIds()).toEqual([project.project_id]);
       await fixture().committed({ swaps: [fixture().swap('~a', 1)] });
-      expect(await held()).toEqual([project.project_id]);
+      expect(await heldProjectIds()).toEqual([project.project_id]);
       await fixture().committed({ swaps: [fixture().swap('~a', 2)], permits: [onHead(null)] });
-      expect(await held()).toEqual([]);
+      expect(await heldProjectIds()).toEqual([]);
     });
 
     it('are listed when another project has taken the permit that has ended', async () => {
-      await take(fixture().project, (await now()) + SHORT_LEASE_MS);
+      await takePermit(fixture().project, (await now()) + SHORT_LEASE_MS);
       await fixture().advanceClock(2 * SHORT_LEASE_MS);
       const other = fixture().key('other');
       const permit_limits = [{ scope: 'work', max: 1 }];
       const permits = [onHead((await now()) + LEASE_MS)];
       await fixture().committed({ swaps: [swapOf(other, '~a', 0)], permits, permit_limits }, other);
-      expect(await held()).toEqual(['other', fixture().project.project_id]);
+      expect(await heldProjectIds()).toEqual(['other', fixture().project.project_id]);
     });
 
     it('are listed after reopening', async () => {
       if (!fixture().canReopen) return;
-      await take(fixture().key('live'), (await now()) + LEASE_MS);
-      await take(fixture().key('ended'), (await now()) + SHORT_LEASE_MS);
-      await take(fixture().key('released'), (await now()) + LEASE_MS);
+      await takePermit(fixture().key('live'), (await now()) + LEASE_MS);
+      await takePermit(fixture().key('ended'), (await now()) + SHORT_LEASE_MS);
+      await takePermit(fixture().key('released'), (await now()) + LEASE_MS);
       await fixture().committed({ permits: [onHead(null)] }, fixture().key('released'));
       await fixture().advanceClock(2 * SHORT_LEASE_MS);
       await fixture().reopen();
-      expect(await held()).toEqual(['ended', 'live']);
+      expect(await heldProjectIds()).toEqual(['ended', 'live']);
       // The first start has noted what is idle.
       await fixture().reopen();
-      expect(await held()).toEqual(['ended', 'live']);
+      expect(await heldProjectIds()).toEqual(['ended', 'live']);
       expect((await fixture().store.projects(fixture().tenant_id)).sort()).toEqual([
         'ended',
         'live',

@@ -37,7 +37,7 @@ export function describeOrder(fixture: () => StoreFixture): void {
 /** Concurrent callers, each with its own subject, and one contested subject. Returns the reported positions by event. */
 async function commitConcurrently(fixture: StoreFixture): Promise<Map<string, number>> {
   const positionByEvent = new Map<string, number>();
-  const caller = async (name: number) => {
+  const commitAsCaller = async (name: number) => {
     let contestedSeq = 0;
     for (const n of range(1, COMMITS / CALLERS)) {
       const own = transactionOf(fixture.project, {
@@ -58,7 +58,7 @@ async function commitConcurrently(fixture: StoreFixture): Promise<Map<string, nu
       }
     }
   };
-  await Promise.all(range(1, CALLERS).map(caller));
+  await Promise.all(range(1, CALLERS).map(commitAsCaller));
   return positionByEvent;
 }
 

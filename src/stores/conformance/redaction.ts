@@ -12,12 +12,12 @@ const remainingOf = ({ position, payload }: EventEnvelope) => ({
 });
 
 export function describeRedaction(fixture: () => StoreFixture): void {
-  const all = () => fixture().store.events(fixture().project, { after: 0, limit: 1000 });
+  const allEvents = () => fixture().store.events(fixture().project, { after: 0, limit: 1000 });
   const eventWith = (position: number, payload: Record<string, unknown>) =>
     eventOf(fixture().project, { event_id: `e${position}`, session_id: `s${position % 2}`, payload });
 
   /** Six events in two commits; the payloads of the second and the fifth have fields to remove. */
-  async function fill(): Promise<void> {
+  async function fillProject(): Promise<void> {
     const reply = { kept: 'ä', said: LARGE, also: 1 };
     await fixture().committed({
       loose_events: [eventWith(1, { n: 1 }), eventWith(2, reply), eventWith(3, { n: 3 })],
@@ -28,9 +28,9 @@ export function describeRedaction(fixture: () => StoreFixture): void {
   }
 
   /** As retention does it: first commits an event with the remaining digests, then redacts. */
-  async function redact(): Promise<void> {
+  async function redactTwo(): Promise<void> {
     const { store, project } = fixture();
-    const [, second, , , fifth] = await all();
+    const [, second, , , fifth] = await allEvents();
     if (second === undefined || fifth === undefined) throw new Error('The events are missing.');
     const shortened = [
       { ...second, payload: { kept: 'ä', also: 1 } },
@@ -45,18 +45,18 @@ export function describeRedaction(fixture: () => StoreFixture): void {
 
   describe('redaction', () => {
     it('removes fields from the payload, and keeps everything else', async () => {
-      await fill();
-      const before = await all();
-      await redact();
-      const after = await all();
+      await fillProject();
+      const before = await allEvents();
+      await redactTwo();
+      const after = await allEvents();
       expect(after[1]?.payload).toEqual({ kept: 'ä', also: 1 });
       expect(after[4]?.payload).toEqual({});
       const envelopes = (events: typeof after) =>
         events.slice(0, 6).map(({ payload: _, ...envelope }) => envelope);
       expect(envelopes(after)).toEqual(envelopes(before));
-      const others = (events: typeof after) =>
+      const otherEvents = (events: typeof after) =>
         events.slice(0, 6).flatMap(({ payload }, index) => (index === 1 || index === 4 ? [] : [payload]));
-      expect(others(after)).toEqual(others(before));
+      expect(otherEvents(after)).toEqual(otherEvents(before));
       const ofSession = await fixture().store.events(fixture().project, {
         after: 0,
         limit: 9,
@@ -66,25 +66,25 @@ export function describeRedaction(fixture: () => StoreFixture): void {
     });
 
     it('persists, can be repeated, and allows later commits', async () => {
-      await fill();
-      await redact();
-      const once = await all();
+      await fillProject();
+      await redactTwo();
+      const once = await allEvents();
       await fixture().reopen();
-      await redact();
-      expect(await all()).toEqual(once);
+      await redactTwo();
+      expect(await allEvents()).toEqual(once);
       expect((await fixture().committed({ loose_events: [eventWith(8, { n: 8 })] })).positions).toEqual([8]);
       await fixture().reopen();
-      expect((await all()).slice(0, 7)).toEqual(once);
+      expect((await allEvents()).slice(0, 7)).toEqual(once);
     });
 
     it('does not disturb concurrent commits', async () => {
-      await fill();
+      await fillProject();
       const commits = range(7, 39).map((position) =>
         fixture().committed({ loose_events: [eventWith(position, {})] }),
       );
-      await Promise.all([redact(), ...commits]);
-      expect((await all()).map(({ position }) => position)).toEqual(range(1, 40));
-      expect((await all())[1]?.payload).toEqual({ kept: 'ä', also: 1 });
+      await Promise.all([redactTwo(), ...commits]);
+      expect((await allEvents()).map(({ position }) => position)).toEqual(range(1, 40));
+      expect((await allEvents())[1]?.payload).toEqual({ kept: 'ä', also: 1 });
     });
 
     it('of no events, or in a project that does not exist, does nothing', async () => {

@@ -3,7 +3,7 @@ import { expect } from './expect.js';
 import { eventOf, kindsOf, range, type StoreFixture, transactionOf } from './fixture.js';
 import { describe, it } from './test-list.js';
 
-const request = (key: string, rest: Partial<RequestRecord> = {}): RequestRecord => ({
+const requestRecord = (key: string, rest: Partial<RequestRecord> = {}): RequestRecord => ({
   key,
   digest: 'd1',
   keep: true,
@@ -24,9 +24,9 @@ function describeReplays(fixture: () => StoreFixture): void {
     await fixture().committed({
       swaps: [fixture().swap('~a', 0, 2)],
       loose_events: [eventOf(fixture().project, {})],
-      requests: [request('k', { reply })],
+      requests: [requestRecord('k', { reply })],
     });
-    const again = await fixture().commit({ swaps: [fixture().swap('~b')], requests: [request('k')] });
+    const again = await fixture().commit({ swaps: [fixture().swap('~b')], requests: [requestRecord('k')] });
     expect(again).toMatchObject({
       kind: 'replay',
       request: { key: 'k', digest: 'd1', reply, positions: [2, 3, 4] },
@@ -35,14 +35,14 @@ function describeReplays(fixture: () => StoreFixture): void {
   });
 
   it('are replayed for any digest: the caller compares it', async () => {
-    await fixture().committed({ swaps: [fixture().swap('~a')], requests: [request('k')] });
-    const again = await fixture().commit({ requests: [request('k', { digest: 'd2' })] });
+    await fixture().committed({ swaps: [fixture().swap('~a')], requests: [requestRecord('k')] });
+    const again = await fixture().commit({ requests: [requestRecord('k', { digest: 'd2' })] });
     expect(again).toMatchObject({ kind: 'replay', request: { key: 'k', digest: 'd1', positions: [1] } });
   });
 
   it('without a reply are replayed without one', async () => {
-    await fixture().committed({ swaps: [fixture().swap('~a')], requests: [request('k')] });
-    const again = await fixture().commit({ requests: [request('k')] });
+    await fixture().committed({ swaps: [fixture().swap('~a')], requests: [requestRecord('k')] });
+    const again = await fixture().commit({ requests: [requestRecord('k')] });
     expect(again.kind === 'replay' && (again.request.reply ?? null)).toBeNull();
   });
 
@@ -52,9 +52,9 @@ function describeReplays(fixture: () => StoreFixture): void {
     await fixture().committed({
       swaps: [fixture().swap('~a')],
       loose_events: [looseEvent],
-      requests: [request('k')],
+      requests: [requestRecord('k')],
     });
-    expect(await fixture().commit({ requests: [request('k')] })).toMatchObject({
+    expect(await fixture().commit({ requests: [requestRecord('k')] })).toMatchObject({
       kind: 'replay',
       request: { positions: [2] },
     });
@@ -63,21 +63,21 @@ function describeReplays(fixture: () => StoreFixture): void {
   it('of one transaction are all remembered, and the first known one is replayed', async () => {
     await fixture().committed({
       swaps: [fixture().swap('~a')],
-      requests: [request('k1', { reply: 1 }), request('k2', { reply: 2 })],
+      requests: [requestRecord('k1', { reply: 1 }), requestRecord('k2', { reply: 2 })],
     });
     const outcome = await fixture().commit({
       swaps: [fixture().swap('~b')],
-      requests: [request('new'), request('k2'), request('k1')],
+      requests: [requestRecord('new'), requestRecord('k2'), requestRecord('k1')],
     });
     expect(outcome).toMatchObject({ kind: 'replay', request: { key: 'k2', reply: 2, positions: [1] } });
-    await fixture().committed({ swaps: [fixture().swap('~b')], requests: [request('new')] });
+    await fixture().committed({ swaps: [fixture().swap('~b')], requests: [requestRecord('new')] });
   });
 
   it('are known to later transactions of the same commit', async () => {
     const { project, store } = fixture();
     const outcomes = await store.commit([
-      transactionOf(project, { swaps: [fixture().swap('~a')], requests: [request('k')] }),
-      transactionOf(project, { swaps: [fixture().swap('~b')], requests: [request('k')] }),
+      transactionOf(project, { swaps: [fixture().swap('~a')], requests: [requestRecord('k')] }),
+      transactionOf(project, { swaps: [fixture().swap('~b')], requests: [requestRecord('k')] }),
     ]);
     expect(kindsOf(outcomes)).toEqual(['committed', 'replay']);
   });
@@ -85,7 +85,7 @@ function describeReplays(fixture: () => StoreFixture): void {
   it('sent twenty times concurrently take effect once', async () => {
     const outcomes = await Promise.all(
       range(1, 20).map((n) =>
-        fixture().commit({ swaps: [fixture().swap(`~s${n}`)], requests: [request('k')] }),
+        fixture().commit({ swaps: [fixture().swap(`~s${n}`)], requests: [requestRecord('k')] }),
       ),
     );
     const kinds = kindsOf(outcomes);
@@ -97,16 +97,16 @@ function describeReplays(fixture: () => StoreFixture): void {
 
 function describeRequestExpiry(fixture: () => StoreFixture): void {
   it('are looked up but not remembered if keep is false', async () => {
-    const asking = request('k', { keep: false });
+    const asking = requestRecord('k', { keep: false });
     await fixture().committed({ swaps: [fixture().swap('~a')], requests: [asking] });
     await fixture().committed({ swaps: [fixture().swap('~b')], requests: [asking] });
-    await fixture().committed({ swaps: [fixture().swap('~c')], requests: [request('k')] });
+    await fixture().committed({ swaps: [fixture().swap('~c')], requests: [requestRecord('k')] });
     expect(await fixture().commit({ requests: [asking] })).toMatchObject({ kind: 'replay' });
   });
 
   it('of a refused transaction are not remembered', async () => {
     const nowMs = await fixture().store.now();
-    const requests = [request('k')];
+    const requests = [requestRecord('k')];
     const farMs = nowMs + 3_600_000;
     const refused = [
       await fixture().commit({ requests, checks: [{ subject: '~none', expected_seq: 1 }] }),
@@ -126,10 +126,10 @@ function describeRequestExpiry(fixture: () => StoreFixture): void {
     const { project, store } = fixture();
     await store.commit(
       range(1, 300).map((n) =>
-        transactionOf(project, { swaps: [fixture().swap(`~s${n}`)], requests: [request(`k${n}`)] }),
+        transactionOf(project, { swaps: [fixture().swap(`~s${n}`)], requests: [requestRecord(`k${n}`)] }),
       ),
     );
-    const [first] = await store.commit([transactionOf(project, { requests: [request('k1')] })]);
+    const [first] = await store.commit([transactionOf(project, { requests: [requestRecord('k1')] })]);
     expect(first).toMatchObject({ kind: 'replay', request: { key: 'k1', positions: [1] } });
   });
 }

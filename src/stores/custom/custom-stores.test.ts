@@ -135,14 +135,14 @@ test('a refusal counts only if the coordinator knows everything that others have
 test('a permit that one coordinator has taken is not free for another', async () => {
   const logs = new Map<string, string[]>();
   const open = () => openSharedStore(memoryRecords(logs), { name: 'shared' });
-  const take = (member: string) =>
+  const takePermit = (member: string) =>
     transactionOf(PROJECT, {
       permits: [{ scope: 'work', member, until_ms: Number.POSITIVE_INFINITY }],
       permit_limits: [{ scope: 'work', max: 1 }],
     });
   const [a, b] = [await open(), await open()];
-  expect(kindsOf(await a.commit([take('m1')]))).toEqual(['committed']);
-  expect(kindsOf(await b.commit([take('m2')]))).toEqual(['full']);
+  expect(kindsOf(await a.commit([takePermit('m1')]))).toEqual(['committed']);
+  expect(kindsOf(await b.commit([takePermit('m2')]))).toEqual(['full']);
 });
 
 test('a commit whose reply is lost takes effect once', async () => {

@@ -66,7 +66,7 @@ export async function openLogStore(log: RecordLog, options: CustomStoreOptions):
     let number = 0;
     for await (const text of log.read()) {
       number += 1;
-      const stored = parse(text, number);
+      const stored = parseRecord(text, number);
       if (stored.kind === 'meta') meta = metaOf(stored);
       if (stored.kind === 'transaction') restoreRecord(image, clock, stored);
     }
@@ -217,7 +217,7 @@ export class CustomLogStore implements LogStore {
   private async rewrite(projectKey: ProjectKey, redacted: ReadonlyMap<number, EventEnvelope>): Promise<void> {
     const records: string[] = [];
     for await (const text of this.log.read()) {
-      const replacement = withRedacted(parse(text, records.length + 1), projectKey, redacted);
+      const replacement = withRedacted(parseRecord(text, records.length + 1), projectKey, redacted);
       records.push(replacement === null ? text : textOfRecord(replacement));
     }
     await this.log.replaceAll(records);
@@ -229,7 +229,7 @@ export class CustomLogStore implements LogStore {
   }
 }
 
-function parse(text: string, number: number): StoreRecord {
+function parseRecord(text: string, number: number): StoreRecord {
   const stored = recordFromText(text);
   if (stored !== null) return stored;
   throw new StoreRefused(`Record ${number} of the log is not a valid record. Restore the log from a backup.`);

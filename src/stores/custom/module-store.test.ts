@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { StoreRefused } from '../store.js';
 import { openModuleStore } from './module-store.js';
 
-const quiet = (): void => {};
+const ignoreWarnings = (): void => {};
 
 /** The URL of a module with this text. */
 async function moduleOf(text: string): Promise<string> {
@@ -47,32 +47,36 @@ test.each([
   ['store.blobs = { put() {}, size() {} };', /has no blobs\.get \(a function\)/],
   ['return null;', /has no commit \(a function\)/],
 ])('names the missing member of a store: %s', async (change, message) => {
-  const opening = openModuleStore(await moduleOf(storeText(change)), quiet);
+  const opening = openModuleStore(await moduleOf(storeText(change)), ignoreWarnings);
   await expect(opening).rejects.toThrow(message);
   await expect(opening).rejects.toBeInstanceOf(StoreRefused);
 });
 
 test('says what is wrong with a module that has no store, or cannot be loaded', async () => {
   const without = await moduleOf('export const store = 1;');
-  await expect(openModuleStore(without, quiet)).rejects.toThrow(/does not export the function openStore/);
+  await expect(openModuleStore(without, ignoreWarnings)).rejects.toThrow(
+    /does not export the function openStore/,
+  );
   const broken = await moduleOf('throw new Error("no such database");');
-  await expect(openModuleStore(broken, quiet)).rejects.toThrow(/cannot be loaded: no such database/);
-  const missing = openModuleStore('module:./no-such-store.mjs', quiet);
+  await expect(openModuleStore(broken, ignoreWarnings)).rejects.toThrow(/cannot be loaded: no such database/);
+  const missing = openModuleStore('module:./no-such-store.mjs', ignoreWarnings);
   await expect(missing).rejects.toThrow(/no-such-store\.mjs cannot be loaded/);
 });
 
 test('names the module whose store cannot be opened, whatever it throws', async () => {
   const failing = await moduleOf('export const openStore = async () => { throw new Error("no disk"); };');
-  await expect(openModuleStore(failing, quiet)).rejects.toThrow(/store\.mjs cannot be opened: no disk/);
-  await expect(openModuleStore(failing, quiet)).rejects.toBeInstanceOf(StoreRefused);
+  await expect(openModuleStore(failing, ignoreWarnings)).rejects.toThrow(
+    /store\.mjs cannot be opened: no disk/,
+  );
+  await expect(openModuleStore(failing, ignoreWarnings)).rejects.toBeInstanceOf(StoreRefused);
   const thrown = await moduleOf('throw null;');
-  await expect(openModuleStore(thrown, quiet)).rejects.toThrow(/store\.mjs cannot be loaded: null/);
+  await expect(openModuleStore(thrown, ignoreWarnings)).rejects.toThrow(/store\.mjs cannot be loaded: null/);
 });
 
 test.each(['export const openStore = () => new Promise(() => {});', 'await new Promise(() => {});'])(
   'refuses a module that does not end: %s',
   async (text) => {
-    const opening = openModuleStore(await moduleOf(text), quiet, 1);
+    const opening = openModuleStore(await moduleOf(text), ignoreWarnings, 1);
     await expect(opening).rejects.toThrow(/store\.mjs has not opened its store within 0\.001 seconds/);
   },
 );

@@ -41,7 +41,7 @@ export async function openModuleStore(
 /** As long as a database may take to start. */
 const OPEN_TIMEOUT_MS = 60_000;
 
-/** Also keeps the process alive, which would otherwise end without a word if nothing else is to be done. */
+/** Also keeps the process alive: without other work it would end without a message. */
 async function withinTime<T>(file: string, timeoutMs: number, opening: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -60,7 +60,7 @@ async function openFrom(file: string, options: OpenModuleOptions): Promise<Modul
   if (typeof openStore !== 'function') {
     throw new StoreRefused(`${file} does not export the function openStore. Add: ${SIGNATURE}`);
   }
-  const store: unknown = await opened(file, openStore, options);
+  const store: unknown = await openChecked(file, openStore, options);
   assertStore(file, store);
   return store;
 }
@@ -77,7 +77,7 @@ async function importFile(file: string): Promise<Partial<StoreModule>> {
   }
 }
 
-async function opened(file: string, openStore: StoreModule['openStore'], options: OpenModuleOptions) {
+async function openChecked(file: string, openStore: StoreModule['openStore'], options: OpenModuleOptions) {
   try {
     return await openStore(options);
   } catch (error) {
@@ -119,21 +119,25 @@ const BLOB_METHODS = ['put', 'get', 'size'] as const satisfies readonly (keyof B
 /** Names the first member that is missing, instead of failing on it at the first command. */
 function assertStore(file: string, opened: unknown): asserts opened is ModuleStore {
   const store = (opened ?? {}) as Record<string, unknown>;
-  const refuse = (member: string, kind: string): never => {
+  const refuseMember = (member: string, kind: string): never => {
     throw new StoreRefused(
       `The store that ${file} opens has no ${member} (${kind}). See the type Store of genesis-fleet/store.`,
     );
   };
-  for (const method of METHODS) if (typeof store[method] !== 'function') refuse(method, 'a function');
-  const capabilities = (store.capabilities ?? refuse('capabilities', 'an object')) as Record<string, unknown>;
+  for (const method of METHODS) if (typeof store[method] !== 'function') refuseMember(method, 'a function');
+  const capabilities = (store.capabilities ?? refuseMember('capabilities', 'an object')) as Record<
+    string,
+    unknown
+  >;
   for (const [field, kind] of Object.entries(CAPABILITIES))
-    if (typeof capabilities[field] !== kind) refuse(`capabilities.${field}`, `a ${kind}`);
+    if (typeof capabilities[field] !== kind) refuseMember(`capabilities.${field}`, `a ${kind}`);
   if (!['process', 'store', 'coordinator'].includes(capabilities.clock as string))
-    refuse('capabilities.clock', 'process, store or coordinator');
+    refuseMember('capabilities.clock', 'process, store or coordinator');
   // A coordinator takes the other path for a store that has it.
   if ('openLog' in store && typeof store.openLog !== 'function')
-    refuse('openLog', 'a function, or leave it out');
+    refuseMember('openLog', 'a function, or leave it out');
   const blobs = store.blobs as Record<string, unknown> | undefined;
   for (const method of BLOB_METHODS)
-    if (blobs !== undefined && typeof blobs[method] !== 'function') refuse(`blobs.${method}`, 'a function');
+    if (blobs !== undefined && typeof blobs[method] !== 'function')
+      refuseMember(`blobs.${method}`, 'a function');
 }

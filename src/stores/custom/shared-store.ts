@@ -122,7 +122,7 @@ export class CustomSharedStore implements Store {
     return this.withTenant(tenantId, (replica) => replica.read((image) => image.projects(tenantId)));
   }
 
-  /** Those that have had a permit on a head: the others are not listed. */
+  /** The tenants that have had a permit on a head: the others are not listed. */
   async tenantIds(): Promise<string[]> {
     this.assertOpen();
     return [...(await this.tenants.all())].sort();

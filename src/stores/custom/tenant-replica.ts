@@ -71,7 +71,7 @@ export class TenantReplica {
       const redacted = byPosition(events);
       const numbers: number[] = [];
       for (let after = 0; ; ) {
-        const texts = await this.texts(after);
+        const texts = await this.readTexts(after);
         if (texts.length === 0) break;
         for (const [index, text] of texts.entries()) {
           const number = after + 1 + index;
@@ -79,7 +79,7 @@ export class TenantReplica {
         }
         after += texts.length;
       }
-      if (numbers.length > 0) await this.announce(numbers);
+      if (numbers.length > 0) await this.announceRecords(numbers);
       await this.catchUp();
     });
   }
@@ -124,14 +124,14 @@ export class TenantReplica {
   private async catchUp(): Promise<number> {
     const known = this.length;
     for (;;) {
-      const texts = await this.texts(this.length);
+      const texts = await this.readTexts(this.length);
       if (texts.length === 0) return this.length - known;
       for (const text of texts) await this.applyRecord(text, known);
     }
   }
 
   private async applyRecord(text: string, known: number): Promise<void> {
-    const stored = this.parse(text, this.length + 1);
+    const stored = this.parseRecord(text, this.length + 1);
     if (stored.kind === 'transaction') restoreRecord(this.image, this.clock, stored);
     this.length += 1;
     if (stored.kind !== 'redaction') return;
@@ -140,7 +140,7 @@ export class TenantReplica {
   }
 
   private async refresh(number: number): Promise<void> {
-    const stored = this.parse((await this.texts(number - 1))[0] ?? '', number);
+    const stored = this.parseRecord((await this.readTexts(number - 1))[0] ?? '', number);
     if (stored.kind === 'transaction') this.image.redact(stored, stored.events);
   }
 
@@ -153,18 +153,18 @@ export class TenantReplica {
   ): Promise<boolean> {
     let text = read;
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
-      const replacement = withRedacted(this.parse(text, number), projectKey, redacted);
+      const replacement = withRedacted(this.parseRecord(text, number), projectKey, redacted);
       if (replacement === null) return false;
       if (await this.records.replace(this.log, number, text, textOfRecord(replacement))) return true;
       await pause(round);
-      text = (await this.texts(number - 1))[0] ?? '';
+      text = (await this.readTexts(number - 1))[0] ?? '';
     }
     throw new StoreUnavailable(
       `Record ${number} of ${this.log} changed in each of ${ROUNDS_MAX} attempts to redact it. Try again in a moment.`,
     );
   }
 
-  private async announce(numbers: readonly number[]): Promise<void> {
+  private async announceRecords(numbers: readonly number[]): Promise<void> {
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
       await this.catchUp();
       if (await this.add(textOfRecord({ kind: 'redaction', numbers }))) return;
@@ -175,7 +175,7 @@ export class TenantReplica {
   }
 
   /** Reading changes nothing, so any error means that the store cannot be reached. */
-  private async texts(after: number): Promise<readonly string[]> {
+  private async readTexts(after: number): Promise<readonly string[]> {
     try {
       return await this.records.read(this.log, after);
     } catch (error) {
@@ -183,7 +183,7 @@ export class TenantReplica {
     }
   }
 
-  private parse(text: string, number: number): StoreRecord {
+  private parseRecord(text: string, number: number): StoreRecord {
     const stored = recordFromText(text);
     if (stored !== null) return stored;
     const { tenantId: tenant_id, log: file } = this;

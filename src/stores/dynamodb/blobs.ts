@@ -14,7 +14,7 @@ export class DynamodbBlobs implements Blobs {
     const pk = S(blobPartition(tenantId, sha256));
     for (let chunk = Math.max(0, Math.ceil(bytes.byteLength / CHUNK_BYTES) - 1); chunk >= 0; chunk -= 1) {
       const size = chunk === 0 ? { size: N(bytes.byteLength) } : {};
-      const item = { pk, chunk: N(chunk), bytes: { B: part(bytes, chunk) }, ...size };
+      const item = { pk, chunk: N(chunk), bytes: { B: chunkOf(bytes, chunk) }, ...size };
       await this.dynamo.putAll(this.dynamo.tables.blobs, [item]);
     }
   }
@@ -45,5 +45,5 @@ export class DynamodbBlobs implements Blobs {
   }
 }
 
-const part = (bytes: Uint8Array, chunk: number): Uint8Array =>
+const chunkOf = (bytes: Uint8Array, chunk: number): Uint8Array =>
   bytes.subarray(chunk * CHUNK_BYTES, (chunk + 1) * CHUNK_BYTES);

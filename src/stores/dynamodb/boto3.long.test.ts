@@ -27,7 +27,7 @@ await onProgram('boto3', BOTO3_MISSING, () =>
 
 function describeBoto3({ options, store: open }: DynamodbHarness): void {
   /** Runs the example and returns the line it prints. */
-  const python = (projectKey: ProjectKey, ...args: string[]): Promise<Record<string, unknown>> => {
+  const runPython = (projectKey: ProjectKey, ...args: string[]): Promise<Record<string, unknown>> => {
     const [verb, ...rest] = args as [string, ...string[]];
     const env = {
       ...process.env,
@@ -50,7 +50,7 @@ function describeBoto3({ options, store: open }: DynamodbHarness): void {
     const projectKey = { tenant_id: `t-${randomUUID()}`, project_id: 'shop' };
     const store = await open();
     const coordinator = await Coordinator.open({ store });
-    const claims = async (agent_id: string): Promise<ClaimResult> => {
+    const claimEdge = async (agent_id: string): Promise<ClaimResult> => {
       const reply = await coordinator.claims.claimTask(projectKey, {
         ...EDGE,
         agent_id,
@@ -60,22 +60,24 @@ function describeBoto3({ options, store: open }: DynamodbHarness): void {
       return reply;
     };
     try {
-      expect(await python(projectKey, 'claim', '--agent', 'pipeline')).toMatchObject({
+      expect(await runPython(projectKey, 'claim', '--agent', 'pipeline')).toMatchObject({
         reason: 'GRANTED',
         generation: 1,
       });
-      expect(await claims('alpha')).toMatchObject({
+      expect(await claimEdge('alpha')).toMatchObject({
         reason: 'DENIED_ACTIVE_CLAIM',
         current_holder: 'pipeline',
       });
-      expect(await python(projectKey, 'release', '--agent', 'zombie', '--generation', '1')).toMatchObject({
+      expect(await runPython(projectKey, 'release', '--agent', 'zombie', '--generation', '1')).toMatchObject({
         success: false,
       });
-      expect(await python(projectKey, 'release', '--agent', 'pipeline', '--generation', '1')).toMatchObject({
+      expect(
+        await runPython(projectKey, 'release', '--agent', 'pipeline', '--generation', '1'),
+      ).toMatchObject({
         reason: 'RELEASED',
       });
-      expect(await claims('alpha')).toMatchObject({ reason: 'GRANTED', claim: { generation: 2 } });
-      expect(await python(projectKey, 'claim', '--agent', 'pipeline')).toMatchObject({
+      expect(await claimEdge('alpha')).toMatchObject({ reason: 'GRANTED', claim: { generation: 2 } });
+      expect(await runPython(projectKey, 'claim', '--agent', 'pipeline')).toMatchObject({
         reason: 'DENIED_ACTIVE_CLAIM',
         current_holder: 'alpha',
         generation: 2,
@@ -90,7 +92,7 @@ function describeBoto3({ options, store: open }: DynamodbHarness): void {
   it('leave one holder of an edge after concurrent claims', async () => {
     const projectKey = { tenant_id: `t-${randomUUID()}`, project_id: 'shop' };
     const replies = await Promise.all(
-      ['a', 'b', 'c'].map((agent) => python(projectKey, 'claim', '--agent', agent)),
+      ['a', 'b', 'c'].map((agent) => runPython(projectKey, 'claim', '--agent', agent)),
     );
     const won = replies.filter(({ success }) => success === true);
     expect(won).toHaveLength(1);

@@ -19,18 +19,18 @@ await describeOnDynamodb('the index of a bucket', ({ options }) => {
         position,
       })),
     });
-    const items = (pk: string) => dynamo.partition(dynamo.tables.log, pk);
-    return { index: new BucketIndex(dynamo, projectKey), projectKey, pageOf, items };
+    const partitionItems = (pk: string) => dynamo.partition(dynamo.tables.log, pk);
+    return { index: new BucketIndex(dynamo, projectKey), projectKey, pageOf, partitionItems };
   };
 
   it('is not written while events are not all visible', async () => {
-    const { index, projectKey, pageOf, items } = await open();
+    const { index, projectKey, pageOf, partitionItems } = await open();
     expect(await index.write(1, [pageOf('a', BUCKET_SIZE, BUCKET_SIZE - 1)])).toBe(false);
-    expect(await items(timePartition(projectKey))).toEqual([]);
+    expect(await partitionItems(timePartition(projectKey))).toEqual([]);
   });
 
   it('has an item for each value, which lists the pages that contain it', async () => {
-    const { index, projectKey, pageOf, items } = await open();
+    const { index, projectKey, pageOf, partitionItems } = await open();
     const pages = [
       pageOf('a', BUCKET_SIZE, 20),
       pageOf('b', BUCKET_SIZE + 20, BUCKET_SIZE - 30),
@@ -38,8 +38,10 @@ await describeOnDynamodb('the index of a bucket', ({ options }) => {
     ];
     for (const _ of ['once', 'again']) expect(await index.write(1, pages)).toBe(true);
     const pk = S(indexPartition(projectKey, 'agent_id', 'a'));
-    expect(await items(pk.S as string)).toEqual([{ pk, sk: N(1), pages: S(`19,${BUCKET_SIZE - 1}`) }]);
-    const [time, ...others] = await items(timePartition(projectKey));
+    expect(await partitionItems(pk.S as string)).toEqual([
+      { pk, sk: N(1), pages: S(`19,${BUCKET_SIZE - 1}`) },
+    ]);
+    const [time, ...others] = await partitionItems(timePartition(projectKey));
     expect([numberOf(time?.sk), numberOf(time?.position), others]).toEqual([BUCKET_SIZE, BUCKET_SIZE, []]);
     const [source] = index.sourcesFor('agent_id', ['a'], { after: BUCKET_SIZE + 30, until: lastOfBucket(1) });
     const bucket = S(bucketPartition(projectKey, 1));

@@ -152,28 +152,32 @@ export class ProjectCommitter {
   private lookups(cache: ProjectCache, transaction: Transaction): Lookup[] {
     const { projectKey: project, blobs } = this;
     const { state, requests } = this.dynamo.tables;
-    const lookup = (table: string, key: DynamoKey, learn: Lookup['learn']): Lookup => ({ table, key, learn });
+    const newLookup = (table: string, key: DynamoKey, learn: Lookup['learn']): Lookup => ({
+      table,
+      key,
+      learn,
+    });
     return [
       ...[...transaction.swaps, ...transaction.checks].map(({ subject }) =>
-        lookup(state, headKey(project, subject), async (item) =>
+        newLookup(state, headKey(project, subject), async (item) =>
           cache.heads.set(subject, item ? await headFromItem(item, blobs, project.tenant_id) : null),
         ),
       ),
       ...transaction.requests.map(({ key }) =>
-        lookup(requests, requestKey(project, key), (item) =>
+        newLookup(requests, requestKey(project, key), (item) =>
           cache.requests.set(key, item ? requestFromItem(item) : null),
         ),
       ),
       ...transaction.loose_events.map(({ event_id }) =>
-        lookup(state, looseEventKey(project, event_id), (item) => item && cache.looseEvents.add(event_id)),
+        newLookup(state, looseEventKey(project, event_id), (item) => item && cache.looseEvents.add(event_id)),
       ),
       ...transaction.permits.map(({ scope, member }) =>
-        lookup(state, memberKey(project, scope, member), (item) =>
+        newLookup(state, memberKey(project, scope, member), (item) =>
           cache.members.set(memberName(scope, member), item ? untilFromItem(item) : null),
         ),
       ),
       ...scopesOf(transaction).map((scope) =>
-        lookup(state, shareKey(project, scope), (item) =>
+        newLookup(state, shareKey(project, scope), (item) =>
           cache.shares.set(scope, item ? shareFromItem(item) : null),
         ),
       ),

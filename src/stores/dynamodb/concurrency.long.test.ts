@@ -10,7 +10,7 @@ const FOREVER = Number.POSITIVE_INFINITY;
 const keyOf = (project_id = 'p', tenant_id = `t-${randomUUID()}`): ProjectKey => ({ tenant_id, project_id });
 
 /** A clock that is ahead of the machine's. */
-const ahead = (byMs: number): ProcessClock => ({
+const clockAhead = (byMs: number): ProcessClock => ({
   wallMs: () => Date.now() + byMs,
   monotonicMs: () => performance.now(),
 });
@@ -18,13 +18,13 @@ const ahead = (byMs: number): ProcessClock => ({
 await describeOnDynamodb(
   'several dynamodb stores on the same tables',
   ({ store: open, proxy: openProxy }) => {
-    const take = (projectKey: ProjectKey, permits: readonly Permit[], max: number) =>
+    const takePermits = (projectKey: ProjectKey, permits: readonly Permit[], max: number) =>
       transactionOf(projectKey, {
         loose_events: [eventOf(projectKey, {})],
         permits,
         permit_limits: [{ scope: 'claims', max }],
       });
-    const permit = (member: string, until_ms: number | null = FOREVER): Permit => ({
+    const permitOf = (member: string, until_ms: number | null = FOREVER): Permit => ({
       scope: 'claims',
       member,
       until_ms,
@@ -48,14 +48,14 @@ await describeOnDynamodb(
       const projectKey = keyOf();
       const proxy = await openProxy();
       const [store, other] = await Promise.all([open(proxy.options), open()]);
-      const checking = (subject: string, expected_seq: number) =>
+      const transactionWithCheck = (subject: string, expected_seq: number) =>
         transactionOf(projectKey, {
           swaps: [swapOf(projectKey, subject, 0)],
           checks: [{ subject: '~session', expected_seq }],
         });
       const kindAndChecks = async (subject: string, expectedSeq: number) => {
         proxy.calls.length = 0;
-        const [outcome] = await store.commit([checking(subject, expectedSeq)]);
+        const [outcome] = await store.commit([transactionWithCheck(subject, expectedSeq)]);
         const sent = proxy.calls.flatMap(({ body }) => (body.TransactItems ?? []) as object[]);
         return [outcome!.kind, sent.filter((write) => 'ConditionCheck' in write).length];
       };
@@ -79,7 +79,9 @@ await describeOnDynamodb(
       const outcomes = await Promise.all(
         range(1, 45).map(async (n) => {
           const store = stores[n % 3] as Store;
-          const [outcome] = await store.commit([take(keyOf(`p${n % 5}`, tenant_id), [permit(`m${n}`)], 7)]);
+          const [outcome] = await store.commit([
+            takePermits(keyOf(`p${n % 5}`, tenant_id), [permitOf(`m${n}`)], 7),
+          ]);
           return outcome!;
         }),
       );
@@ -93,13 +95,19 @@ await describeOnDynamodb(
       const [here, there] = [keyOf('here', tenant_id), keyOf('there', tenant_id)];
       const store = await open();
       const untilMs = (await store.now()) + HOUR_MS;
-      const gone = range(1, 120).map((n) => permit(`gone${n}`, untilMs));
-      await store.commit([take(there, gone.slice(0, 60), 121), take(there, gone.slice(60), 121)]);
-      await store.commit([take(there, [permit('stays')], 121)]);
-      expect(kindsOf(await store.commit([take(here, [permit('new')], 121)]))).toEqual(['full']);
-      const later = await open(undefined, ahead(2 * HOUR_MS));
+      const gone = range(1, 120).map((n) => permitOf(`gone${n}`, untilMs));
+      await store.commit([
+        takePermits(there, gone.slice(0, 60), 121),
+        takePermits(there, gone.slice(60), 121),
+      ]);
+      await store.commit([takePermits(there, [permitOf('stays')], 121)]);
+      expect(kindsOf(await store.commit([takePermits(here, [permitOf('new')], 121)]))).toEqual(['full']);
+      const later = await open(undefined, clockAhead(2 * HOUR_MS));
       expect(await later.countPermits(tenant_id, 'claims')).toBe(1);
-      const outcomes = await later.commit([take(here, [permit('new')], 2), take(here, [permit('newer')], 2)]);
+      const outcomes = await later.commit([
+        takePermits(here, [permitOf('new')], 2),
+        takePermits(here, [permitOf('newer')], 2),
+      ]);
       expect(kindsOf(outcomes)).toEqual(['committed', 'full']);
       expect(await later.countPermits(tenant_id, 'claims')).toBe(2);
     });
@@ -108,22 +116,23 @@ await describeOnDynamodb(
       const { tenant_id } = keyOf();
       const [one, two] = await Promise.all([open(), open()]);
       const [a, b] = [keyOf('a', tenant_id), keyOf('b', tenant_id)];
-      await one.commit([take(a, [permit('a1')], 10)]);
+      await one.commit([takePermits(a, [permitOf('a1')], 10)]);
       for (const n of range(1, 9)) {
-        expect(kindsOf(await two.commit([take(b, [permit(`b${n}`)], 10)]))).toEqual(['committed']);
+        expect(kindsOf(await two.commit([takePermits(b, [permitOf(`b${n}`)], 10)]))).toEqual(['committed']);
       }
-      expect(kindsOf(await two.commit([take(b, [permit('b10')], 10)]))).toEqual(['full']);
-      expect(kindsOf(await one.commit([take(a, [permit('a1')], 10), take(a, [permit('a2')], 10)]))).toEqual([
-        'committed',
-        'full',
-      ]);
-      await two.commit([take(b, [permit('b1', null)], 10)]);
-      expect(kindsOf(await one.commit([take(a, [permit('a2')], 10)]))).toEqual(['committed']);
+      expect(kindsOf(await two.commit([takePermits(b, [permitOf('b10')], 10)]))).toEqual(['full']);
+      expect(
+        kindsOf(
+          await one.commit([takePermits(a, [permitOf('a1')], 10), takePermits(a, [permitOf('a2')], 10)]),
+        ),
+      ).toEqual(['committed', 'full']);
+      await two.commit([takePermits(b, [permitOf('b1', null)], 10)]);
+      expect(kindsOf(await one.commit([takePermits(a, [permitOf('a2')], 10)]))).toEqual(['committed']);
     });
 
     it('never let the time of a project fall behind the fastest clock', async () => {
       const projectKey = keyOf();
-      const [store, fast] = await Promise.all([open(), open(undefined, ahead(5_000))]);
+      const [store, fast] = await Promise.all([open(), open(undefined, clockAhead(5_000))]);
       const [first] = await fast.commit([
         transactionOf(projectKey, { swaps: [swapOf(projectKey, '~a', 0)] }),
       ]);
@@ -144,7 +153,7 @@ await describeOnDynamodb(
         [REQUEST_WINDOW_MS + HOUR_MS, 'committed'],
       ];
       for (const [byMs, kind] of tries) {
-        const store = await open(undefined, ahead(byMs));
+        const store = await open(undefined, clockAhead(byMs));
         expect(
           kindsOf(
             await store.commit([

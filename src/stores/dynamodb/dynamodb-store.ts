@@ -180,7 +180,7 @@ export class DynamodbStore implements Store {
     return this.permitShares.countPermits(tenantId, scope, this.clock.now());
   }
 
-  /** Those that have had a permit on a head: no other item lists tenants, and a scan would read everything. */
+  /** The tenants that have had a permit on a head: no other item lists tenants, and a scan would read everything. */
   tenantIds(): Promise<string[]> {
     return this.held.tenantIds();
   }

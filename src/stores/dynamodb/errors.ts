@@ -58,7 +58,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
 export function classifyError(thrown: unknown): DynamodbFailure {
   const error = thrown as DynamodbDriverError;
   const name = error.name ?? '';
-  if (error.CancellationReasons !== undefined) return cancelled(error.CancellationReasons);
+  if (error.CancellationReasons !== undefined) return failureOfCancellation(error.CancellationReasons);
   if (BUSY.has(name)) return { kind: 'busy' };
   const sentence = Object.hasOwn(MESSAGES, name) ? MESSAGES[name] : undefined;
   if (sentence !== undefined) return { kind: 'refused', sentence };
@@ -75,7 +75,7 @@ export function classifyError(thrown: unknown): DynamodbFailure {
 }
 
 /** Throttling and conflicts say nothing about our conditions, unless one of those failed as well. */
-function cancelled(reasons: readonly CancellationReason[]): DynamodbFailure {
+function failureOfCancellation(reasons: readonly CancellationReason[]): DynamodbFailure {
   if (reasons.some(({ Code }) => Code === 'ConditionalCheckFailed')) return { kind: 'cancelled', reasons };
   if (reasons.some(({ Code }) => BUSY.has(Code ?? ''))) return { kind: 'busy' };
   const reason = reasons.find(({ Code }) => Code !== 'None');
@@ -89,7 +89,7 @@ function cancelled(reasons: readonly CancellationReason[]): DynamodbFailure {
 const isConnectTimeout = ({ name, message }: DynamodbDriverError): boolean =>
   name === 'TimeoutError' && /did not establish a connection/.test(message ?? '');
 
-/** For everything but a transaction: it may be retried, so an unknown result counts as not happened. */
+/** For every call except a transaction. Such a call may be retried, so an unknown result counts as not happened. */
 export function toStoreError(failure: DynamodbFailure): Error {
   switch (failure.kind) {
     case 'refused':

@@ -24,7 +24,7 @@ export class EventPages {
   add(line: string, position: number, highMs: number): void {
     const last = this.pages.at(-1);
     const bytes = Buffer.byteLength(line);
-    if (last === undefined || !fits(last, position, bytes)) {
+    if (last === undefined || !fitsPage(last, position, bytes)) {
       this.pages.push({ lines: [line], high_ms: highMs, last_position: position, bytes });
       return;
     }
@@ -43,7 +43,7 @@ export class EventPages {
   }
 }
 
-const fits = (page: EventPage, position: number, bytes: number): boolean =>
+const fitsPage = (page: EventPage, position: number, bytes: number): boolean =>
   bucketOf(page.last_position) === bucketOf(position) && page.bytes + bytes <= PAGE_BYTES_MAX;
 
 /** The item of a page, and its text if that is stored separately. */

@@ -17,7 +17,7 @@ import { META_KEY } from './keys.js';
 import { createHarness, type DynamodbHarness } from './testing/harness.js';
 import { type CallFate, firstCalls, type ProxiedCall } from './testing/proxy.js';
 
-const project = (): ProjectKey => ({ tenant_id: `t-${randomUUID()}`, project_id: 'p' });
+const newProjectKey = (): ProjectKey => ({ tenant_id: `t-${randomUUID()}`, project_id: 'p' });
 const claim = (projectKey: ProjectKey, subject: string, requestKey = subject) =>
   transactionOf(projectKey, {
     swaps: [swapOf(projectKey, subject, 0)],
@@ -55,7 +55,7 @@ function describeFaults({ options, store: open, proxy: openProxy }: DynamodbHarn
   it.each(FATES)('commits once when a transaction %s', async (_, fate) => {
     const proxy = await openProxy();
     const store = await open(proxy.options);
-    const projectKey = project();
+    const projectKey = newProjectKey();
     await store.commit([claim(projectKey, '~first')]);
     proxy.fate = firstCalls(3, 'TransactWriteItems', fate);
     const outcomes = await store.commit([claim(projectKey, '~a'), claim(projectKey, '~b')]);
@@ -69,7 +69,7 @@ function describeFaults({ options, store: open, proxy: openProxy }: DynamodbHarn
   it.each(FATES)('reads when a read request %s', async (_, fate) => {
     const proxy = await openProxy();
     const store = await open(proxy.options);
-    const projectKey = project();
+    const projectKey = newProjectKey();
     await store.commit([claim(projectKey, '~a')]);
     for (const operation of ['Query', 'BatchGetItem', 'GetItem']) {
       if (typeof fate === 'object' && 'reasons' in fate) continue;
@@ -82,7 +82,7 @@ function describeFaults({ options, store: open, proxy: openProxy }: DynamodbHarn
   it('recognizes its own transaction after the client token has expired', async () => {
     const proxy = await openProxy();
     const store = await open(proxy.options);
-    const projectKey = project();
+    const projectKey = newProjectKey();
     let sent = 0;
     proxy.fate = ({ operation, body }) => {
       if (operation !== 'TransactWriteItems') return 'pass';
@@ -102,7 +102,7 @@ function describeFaults({ options, store: open, proxy: openProxy }: DynamodbHarn
     const clock = new ManualClock(Date.now());
     const proxy = await openProxy();
     const store = await open(proxy.options, clock);
-    const projectKey = project();
+    const projectKey = newProjectKey();
     await store.commit([claim(projectKey, '~first')]);
     const cut = firstCalls(1, 'TransactWriteItems', 'cut');
     proxy.fate = (call) => {
@@ -123,7 +123,7 @@ function describeFaults({ options, store: open, proxy: openProxy }: DynamodbHarn
     const clock = new ManualClock(Date.now());
     const proxy = await openProxy();
     const store = await open(proxy.options, clock);
-    const projectKey = project();
+    const projectKey = newProjectKey();
     const not_after_ms = (await store.now()) + 1000;
     const lose = firstCalls(1, 'TransactWriteItems', 'lose_reply');
     proxy.fate = (call) => {
@@ -141,7 +141,7 @@ function describeFaults({ options, store: open, proxy: openProxy }: DynamodbHarn
     const clock = new ManualClock(Date.now());
     const proxy = await openProxy();
     const store = await open(proxy.options, clock);
-    const projectKey = project();
+    const projectKey = newProjectKey();
     await store.commit([claim(projectKey, '~first')]);
     let delayed: ProxiedCall['body'] = {};
     proxy.fate = ({ operation, body }) => {
@@ -164,7 +164,7 @@ function describeFaults({ options, store: open, proxy: openProxy }: DynamodbHarn
     const clock = new ManualClock(Date.now());
     const proxy = await openProxy();
     const store = await open(proxy.options, clock);
-    const projectKey = project();
+    const projectKey = newProjectKey();
     proxy.fate = ({ operation }) => {
       if (operation !== 'TransactWriteItems') return 'pass';
       clock.advance(5000);
@@ -184,7 +184,7 @@ function describeFaults({ options, store: open, proxy: openProxy }: DynamodbHarn
   it('does not take the transaction of another for its own when a reply is lost', async () => {
     const proxy = await openProxy();
     const [store, other] = await Promise.all([open(proxy.options), open()]);
-    const projectKey = project();
+    const projectKey = newProjectKey();
     await store.commit([claim(projectKey, '~first')]);
     let overtaken: Promise<unknown> | null = null;
     let isOvertaken = false;
@@ -206,7 +206,7 @@ function describeFaults({ options, store: open, proxy: openProxy }: DynamodbHarn
   it('recognizes its own transaction without events when a reply is lost', async () => {
     const proxy = await openProxy();
     const store = await open(proxy.options);
-    const projectKey = project();
+    const projectKey = newProjectKey();
     await store.commit([claim(projectKey, '~first')]);
     let sent = 0;
     proxy.fate = ({ operation, body }) => {
@@ -223,7 +223,7 @@ function describeFaults({ options, store: open, proxy: openProxy }: DynamodbHarn
   it('stops reading at an event that is not visible yet, and returns it once it is', async () => {
     const proxy = await openProxy();
     const store = await open(proxy.options);
-    const projectKey = project();
+    const projectKey = newProjectKey();
     for (const n of range(1, 5)) await store.commit([claim(projectKey, `~${n}`)]);
     const read = async () =>
       (await store.events(projectKey, { after: 0, limit: 9 })).map(({ position }) => position);
@@ -237,7 +237,7 @@ function describeFaults({ options, store: open, proxy: openProxy }: DynamodbHarn
   it('is uncertain if the outcome of a transaction is unknown, and unavailable if it was never sent', async () => {
     const proxy = await openProxy();
     const store = await open({ ...proxy.options, patience_ms: 500 });
-    const projectKey = project();
+    const projectKey = newProjectKey();
     await store.commit([claim(projectKey, '~a')]);
     proxy.fate = ({ operation }) => (operation === 'TransactWriteItems' ? 'lose_reply' : 'pass');
     await expect(store.commit([claim(projectKey, '~b')])).rejects.toBeInstanceOf(StoreUncertain);
@@ -277,7 +277,7 @@ function describeFaults({ options, store: open, proxy: openProxy }: DynamodbHarn
     const clock = new ManualClock(Date.now());
     const proxy = await openProxy();
     const store = await open({ ...proxy.options, contention_ms: 15_000 }, clock);
-    const projectKey = project();
+    const projectKey = newProjectKey();
     proxy.fate = (call) => {
       if (isTransaction(call)) clock.advance(10_000);
       return 'pass';
@@ -292,7 +292,7 @@ function describeFaults({ options, store: open, proxy: openProxy }: DynamodbHarn
     const clock = new ManualClock(Date.now());
     const proxy = await openProxy();
     const store = await open({ ...proxy.options, contention_ms: 15_000 }, clock);
-    const projectKey = project();
+    const projectKey = newProjectKey();
     await store.commit([claim(projectKey, '~first')]);
     proxy.fate = (call) => {
       if (!isTransaction(call)) return 'pass';
@@ -309,23 +309,26 @@ function describeFaults({ options, store: open, proxy: openProxy }: DynamodbHarn
 
 function describeDeath({ store: open }: DynamodbHarness, database: Required<TestDatabase>): void {
   it('keeps every acknowledged commit exactly once under load', async () => {
-    const projectKey = project();
+    const projectKey = newProjectKey();
     const stores = await Promise.all([open(), open()]);
     const committedPositions = new Map<string, number>();
     let stopped = false;
-    const worker = async (store: Store, name: number) => {
+    const commitContinuously = async (store: Store, name: number) => {
       for (let n = 0; !stopped; n += 1) {
         const subject = `~${name}-${n}`;
-        const [outcome] = await again(() => store.commit([claim(projectKey, subject)]));
+        const [outcome] = await retryUntilAvailable(() => store.commit([claim(projectKey, subject)]));
         expect(['committed', 'replay']).toContain(outcome?.kind);
         committedPositions.set(subject, positionOf(outcome as CommitOutcome));
       }
     };
-    const workers = stores.flatMap((store, name) => [worker(store, name * 2), worker(store, name * 2 + 1)]);
-    await until(() => committedPositions.size > 10);
+    const workers = stores.flatMap((store, name) => [
+      commitContinuously(store, name * 2),
+      commitContinuously(store, name * 2 + 1),
+    ]);
+    await waitUntil(() => committedPositions.size > 10);
     await database.restart();
     const before = committedPositions.size;
-    await until(() => committedPositions.size > before + 10);
+    await waitUntil(() => committedPositions.size > before + 10);
     stopped = true;
     await Promise.all(workers);
     const store = stores[0] as Store;
@@ -337,7 +340,7 @@ function describeDeath({ store: open }: DynamodbHarness, database: Required<Test
 
 const isTransaction = ({ operation }: ProxiedCall): boolean => operation === 'TransactWriteItems';
 
-async function again<T>(work: () => Promise<T>): Promise<T> {
+async function retryUntilAvailable<T>(work: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
       return await work();
@@ -352,7 +355,7 @@ function positionOf(outcome: CommitOutcome): number {
   return (outcome as Extract<CommitOutcome, { kind: 'committed' }>).positions[0] as number;
 }
 
-async function until(holds: () => boolean): Promise<void> {
+async function waitUntil(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 

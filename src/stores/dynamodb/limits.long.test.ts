@@ -188,8 +188,9 @@ await describeOnDynamodb(
       const store = await open(proxy.options);
       await fill(projectKey, store);
       // Indexing fails, and is tried again beside a later commit.
-      const tried = () => proxy.calls.filter(({ operation }) => operation === 'BatchWriteItem').length;
-      while (tried() < 2) {
+      const countBatchWrites = () =>
+        proxy.calls.filter(({ operation }) => operation === 'BatchWriteItem').length;
+      while (countBatchWrites() < 2) {
         await store.commit([transactionOf(projectKey, { loose_events: [eventOf(projectKey, LATER)] })]);
       }
       for (const [name, query, count] of FILTERS) {

@@ -78,7 +78,7 @@ export class DynamodbMigrator implements Migrator {
   private async expireOldRequests(): Promise<void> {
     const { client, driver, tables } = this.dynamo;
     const enableTimeToLive = () => client.send(new driver.UpdateTimeToLiveCommand(timeToLive(tables)));
-    // It is enabled already, or another migrator has just done the same.
+    // Time to live is enabled already, or another migrator has just enabled it.
     const ignoreDone = ignoreErrors('ValidationException', 'ResourceInUseException');
     await this.dynamo.withRetries(() => enableTimeToLive().catch(ignoreDone));
   }

@@ -10,14 +10,14 @@ import { describeOnDynamodb } from './testing/harness.js';
 await describeOnDynamodb('opening a dynamodb store', ({ options, proxy: openProxy }) => {
   afterEach(() => vi.unstubAllEnvs());
 
-  const refusal = async (from: DynamodbOptions): Promise<string> => {
+  const openingRefusal = async (from: DynamodbOptions): Promise<string> => {
     const error = await openDynamodbStore(from).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(StoreRefused);
     return error.message;
   };
 
   it('without tables fails and says how to create them', async () => {
-    expect(await refusal({ ...options, namespace: `nobody-${randomUUID()}` })).toMatch(
+    expect(await openingRefusal({ ...options, namespace: `nobody-${randomUUID()}` })).toMatch(
       /Run: gen migrate --store URL/,
     );
   });
@@ -28,14 +28,14 @@ await describeOnDynamodb('opening a dynamodb store', ({ options, proxy: openProx
     await migrator.up();
     const dynamo = await DynamoClient.connect(newer, Date.now);
     await dynamo.putAll(dynamo.tables.state, [{ ...META_KEY, version: N(99), secret: S('x') }]);
-    expect(await refusal(newer)).toMatch(/newer than this program.*update genesis-fleet/);
+    expect(await openingRefusal(newer)).toMatch(/newer than this program.*update genesis-fleet/);
     await expect(migrator.up()).rejects.toThrow(/update genesis-fleet/);
     await migrator.close();
     dynamo.close();
   });
 
   it('at an unreachable endpoint fails and names it', async () => {
-    expect(await refusal({ ...options, endpoint: 'http://127.0.0.1:1' })).toMatch(
+    expect(await openingRefusal({ ...options, endpoint: 'http://127.0.0.1:1' })).toMatch(
       /127\.0\.0\.1:1: DynamoDB does not respond \(ECONNREFUSED/,
     );
   });
@@ -47,7 +47,7 @@ await describeOnDynamodb('opening a dynamodb store', ({ options, proxy: openProx
     vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true');
     vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', '/nowhere');
     vi.stubEnv('AWS_CONFIG_FILE', '/nowhere');
-    expect(await refusal({ ...options, endpoint: null })).toMatch(/No AWS credentials were found/);
+    expect(await openingRefusal({ ...options, endpoint: null })).toMatch(/No AWS credentials were found/);
   });
 
   it.each([
@@ -57,7 +57,7 @@ await describeOnDynamodb('opening a dynamodb store', ({ options, proxy: openProx
   ])('fails and says what to check if AWS replies %s', async (error, sentence) => {
     const proxy = await openProxy();
     proxy.fate = () => ({ error });
-    expect(await refusal(proxy.options)).toMatch(sentence);
+    expect(await openingRefusal(proxy.options)).toMatch(sentence);
   });
 
   it('works after ten concurrent migrations, of which one applied the step', async () => {

@@ -7,7 +7,12 @@ import { describeOnDynamodb } from './testing/harness.js';
 const SCOPE = 'claims';
 
 /** Takes or releases permits; without `max`, under no limit. */
-function move(projectKey: ProjectKey, members: readonly string[], max?: number, isTaken = true): Transaction {
+function moveMembers(
+  projectKey: ProjectKey,
+  members: readonly string[],
+  max?: number,
+  isTaken = true,
+): Transaction {
   return transactionOf(projectKey, {
     loose_events: [eventOf(projectKey, {})],
     permits: members.map((member) => ({
@@ -33,32 +38,32 @@ await describeOnDynamodb('a permit limit', ({ store: open, proxy: openProxy }) =
   it('counts the permits that another project has taken without a limit', async () => {
     const store = await open();
     const [p, q] = twoProjects();
-    expect(await kindOf(store, move(p, ['a'], 3))).toBe('committed');
-    expect(await kindOf(store, move(q, ['a', 'b']))).toBe('committed');
-    expect(await kindOf(store, move(p, ['b'], 3))).toBe('full');
-    expect(await kindOf(store, move(p, ['b'], 4))).toBe('committed');
+    expect(await kindOf(store, moveMembers(p, ['a'], 3))).toBe('committed');
+    expect(await kindOf(store, moveMembers(q, ['a', 'b']))).toBe('committed');
+    expect(await kindOf(store, moveMembers(p, ['b'], 3))).toBe('full');
+    expect(await kindOf(store, moveMembers(p, ['b'], 4))).toBe('committed');
   });
 
   it('counts the permits that another project has taken under a larger limit', async () => {
     const store = await open();
     const [p, q] = twoProjects();
-    expect(await kindOf(store, move(p, ['a', 'b'], 5))).toBe('committed');
-    expect(await kindOf(store, move(q, ['a', 'b', 'c', 'd', 'e', 'f'], 12))).toBe('committed');
-    expect(await kindOf(store, move(p, ['c'], 5))).toBe('full');
-    expect(await kindOf(store, move(p, ['b'], 5, false))).toBe('committed');
-    expect(await kindOf(store, move(p, ['c'], 5))).toBe('full');
-    expect(await kindOf(store, move(p, ['c'], 12))).toBe('committed');
+    expect(await kindOf(store, moveMembers(p, ['a', 'b'], 5))).toBe('committed');
+    expect(await kindOf(store, moveMembers(q, ['a', 'b', 'c', 'd', 'e', 'f'], 12))).toBe('committed');
+    expect(await kindOf(store, moveMembers(p, ['c'], 5))).toBe('full');
+    expect(await kindOf(store, moveMembers(p, ['b'], 5, false))).toBe('committed');
+    expect(await kindOf(store, moveMembers(p, ['c'], 5))).toBe('full');
+    expect(await kindOf(store, moveMembers(p, ['c'], 12))).toBe('committed');
   });
 
   it('applies in a batch that also takes permits without a limit', async () => {
     const store = await open();
     const [p] = twoProjects();
     const outcomes = await store.commit([
-      move(p, ['a'], 2),
-      move(p, ['b', 'c'], 2),
-      move(p, ['d', 'e']),
-      move(p, ['f'], 3),
-      move(p, ['f'], 4),
+      moveMembers(p, ['a'], 2),
+      moveMembers(p, ['b', 'c'], 2),
+      moveMembers(p, ['d', 'e']),
+      moveMembers(p, ['f'], 3),
+      moveMembers(p, ['f'], 4),
     ]);
     expect(kindsOf(outcomes)).toEqual(['committed', 'full', 'committed', 'full', 'committed']);
     expect(await store.countPermits(p.tenant_id, SCOPE)).toBe(4);
@@ -68,7 +73,7 @@ await describeOnDynamodb('a permit limit', ({ store: open, proxy: openProxy }) =
     const proxy = await openProxy();
     const store = await open(proxy.options);
     const [p] = twoProjects();
-    await store.commit(range(1, 15).map((n) => move(p, [`m${n}`])));
+    await store.commit(range(1, 15).map((n) => moveMembers(p, [`m${n}`])));
     const reservations = proxy.calls.filter(({ body }) => JSON.stringify(body).includes('"LOT"'));
     expect(reservations).toHaveLength(4);
   });

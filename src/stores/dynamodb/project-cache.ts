@@ -42,7 +42,7 @@ const MEMBERS_MAX = 50_000;
 const SEQS_MAX = 50_000;
 
 /**
- * What is assumed about a project. It only guides what to try: a transaction carries every assumption it relies on as a
+ * Assumptions about a project. They only guide what to try: a transaction carries every assumption it relies on as a
  * condition, and after a failed condition everything is read again. `undefined`: unknown; `null`: known not to exist.
  */
 export class ProjectCache {
@@ -74,7 +74,7 @@ export class ProjectCache {
     if (this.seqs.size > SEQS_MAX) this.seqs.clear();
   }
 
-  /** Takes the row as it was read. If somebody else moved it, they may have moved any head. */
+  /** Takes the row as it was read. If another coordinator moved the row, it may have moved any head. */
   setProject(project: CachedProject): void {
     if (project.row_version !== this.project.row_version) this.seqs.clear();
     this.project = project;

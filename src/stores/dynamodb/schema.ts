@@ -27,7 +27,7 @@ export const ATTEMPT_ATTRIBUTE = 'attempt';
 /** Marks a row that exists only because a transaction was voided: the project does not exist yet. */
 export const VOID_ATTRIBUTE = 'void';
 
-function table(name: string, keys: Readonly<Record<string, 'S' | 'N'>>): CreateTableCommandInput {
+function tableDefinition(name: string, keys: Readonly<Record<string, 'S' | 'N'>>): CreateTableCommandInput {
   const [hash, range] = Object.keys(keys) as [string, string | undefined];
   return {
     TableName: name,
@@ -44,10 +44,10 @@ function table(name: string, keys: Readonly<Record<string, 'S' | 'N'>>): CreateT
 }
 
 export const tableDefinitions = (tables: TableNames): readonly CreateTableCommandInput[] => [
-  table(tables.state, { pk: 'S', sk: 'S' }),
-  table(tables.requests, { pk: 'S' }),
-  table(tables.blobs, { pk: 'S', chunk: 'N' }),
-  table(tables.log, { pk: 'S', sk: 'N' }),
+  tableDefinition(tables.state, { pk: 'S', sk: 'S' }),
+  tableDefinition(tables.requests, { pk: 'S' }),
+  tableDefinition(tables.blobs, { pk: 'S', chunk: 'N' }),
+  tableDefinition(tables.log, { pk: 'S', sk: 'N' }),
 ];
 
 export const timeToLive = (tables: TableNames): UpdateTimeToLiveCommandInput => ({

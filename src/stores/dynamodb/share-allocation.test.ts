@@ -2,43 +2,47 @@ import { describe, expect, it } from 'vitest';
 import { UNLIMITED } from './project-cache.js';
 import { allocate } from './share-allocation.js';
 
-const share = (registered: number, spare: number, room_max: number) => ({ registered, spare, room_max });
+const projectShare = (registered: number, spare: number, room_max: number) => ({
+  registered,
+  spare,
+  room_max,
+});
 
 describe('allocate', () => {
   it('leaves the other shares alone if enough permits are in no share', () => {
-    const others = [share(2, 3, 12)];
-    expect(allocate({ own: share(1, 0, 12), others }, { max: 12, want: 2 })).toEqual({
-      own: share(1, 4, 12),
+    const others = [projectShare(2, 3, 12)];
+    expect(allocate({ own: projectShare(1, 0, 12), others }, { max: 12, want: 2 })).toEqual({
+      own: projectShare(1, 4, 12),
       others,
     });
   });
 
   it('takes the spare permits of the others if too few are in no share', () => {
-    const others = [share(2, 5, 10), share(1, -1, 10)];
-    expect(allocate({ own: share(1, 0, 10), others }, { max: 10, want: 3 })).toEqual({
-      own: share(1, 3, 10),
-      others: [share(2, 0, 10), share(1, -1, 10)],
+    const others = [projectShare(2, 5, 10), projectShare(1, -1, 10)];
+    expect(allocate({ own: projectShare(1, 0, 10), others }, { max: 10, want: 3 })).toEqual({
+      own: projectShare(1, 3, 10),
+      others: [projectShare(2, 0, 10), projectShare(1, -1, 10)],
     });
   });
 
   it('raises what another share records once all shares together are larger', () => {
-    const others = [share(2, 1, 5), share(1, 0, 8)];
-    expect(allocate({ own: share(0, 0, 0), others }, { max: 8, want: 4 })).toEqual({
-      own: share(0, 4, 8),
-      others: [share(2, 1, 8), share(1, 0, 8)],
+    const others = [projectShare(2, 1, 5), projectShare(1, 0, 8)];
+    expect(allocate({ own: projectShare(0, 0, 0), others }, { max: 8, want: 4 })).toEqual({
+      own: projectShare(0, 4, 8),
+      others: [projectShare(2, 1, 8), projectShare(1, 0, 8)],
     });
   });
 
   it('grants what is wanted and as much again without a limit, and records the sum of the shares', () => {
-    const others = [share(2, 1, 3), share(1, 0, 30)];
-    expect(allocate({ own: share(1, 0, 3), others }, { max: UNLIMITED, want: 2 })).toEqual({
-      own: share(1, 4, 9),
-      others: [share(2, 1, 9), share(1, 0, 30)],
+    const others = [projectShare(2, 1, 3), projectShare(1, 0, 30)];
+    expect(allocate({ own: projectShare(1, 0, 3), others }, { max: UNLIMITED, want: 2 })).toEqual({
+      own: projectShare(1, 4, 9),
+      others: [projectShare(2, 1, 9), projectShare(1, 0, 30)],
     });
   });
 
   it('never makes the shares larger than the limit', () => {
-    const others = [share(9, 0, 12)];
-    expect(allocate({ own: share(0, 0, 0), others }, { max: 5, want: 1 }).own.spare).toBe(-4);
+    const others = [projectShare(9, 0, 12)];
+    expect(allocate({ own: projectShare(0, 0, 0), others }, { max: 5, want: 1 }).own.spare).toBe(-4);
   });
 });

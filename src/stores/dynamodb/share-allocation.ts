@@ -19,12 +19,12 @@ export function allocate(
   { own, others }: ScopeShares,
   { max, want }: { readonly max: number; readonly want: number },
 ): ScopeShares {
-  const unshared = max - own.registered - sumOf(others, reserved);
+  const unshared = max - own.registered - sumOf(others, reservedPermits);
   const unused = max - own.registered - sumOf(others, ({ registered }) => registered);
   const isEnough = unshared >= want;
   const spare = isEnough ? want + extraSpare(want, unshared) : Math.min(want, unused);
   const kept = isEnough ? others : others.map((other) => ({ ...other, spare: Math.min(other.spare, 0) }));
-  const total = own.registered + Math.max(spare, 0) + sumOf(kept, reserved);
+  const total = own.registered + Math.max(spare, 0) + sumOf(kept, reservedPermits);
   const room_max = max === UNLIMITED ? total : max;
   return {
     own: { registered: own.registered, spare, room_max },
@@ -39,4 +39,4 @@ const extraSpare = (want: number, unshared: number): number =>
 const sumOf = (shares: readonly PermitShare[], part: (share: PermitShare) => number): number =>
   shares.reduce((sum, share) => sum + part(share), 0);
 
-const reserved = ({ registered, spare }: PermitShare): number => registered + Math.max(spare, 0);
+const reservedPermits = ({ registered, spare }: PermitShare): number => registered + Math.max(spare, 0);

@@ -9,7 +9,7 @@ import { type DynamodbOptions, parseDynamodbUrl } from './options.js';
 const PACKAGE = '../../../test/support/dynamodb-engine/node_modules/@dynoxide/linux-x64';
 const BINARY = fileURLToPath(new URL(`${PACKAGE}/dynoxide`, import.meta.url));
 
-const dynoxide = ([program, ...prefix]: readonly [string, ...string[]]): ServerSpec => ({
+const dynoxideServer = ([program, ...prefix]: readonly [string, ...string[]]): ServerSpec => ({
   name: 'dynoxide',
   command: ({ port, folder }) => ({
     program,
@@ -39,7 +39,7 @@ export async function startDynamodb(): Promise<TestDatabase | MissingDatabase> {
   const command = findCommand();
   if ('missing' in command) return command;
   const { location, restart, halt, boot, freeze, thaw, stop } = await ServerProcess.start(
-    dynoxide(command),
+    dynoxideServer(command),
     await newServerLocation('dynamodb'),
   );
   const url = `dynamodb://eu-west-1/genesis_fleet?endpoint=http://127.0.0.1:${location.port}`;

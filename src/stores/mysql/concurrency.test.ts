@@ -21,7 +21,7 @@ function describeRaces(options: MysqlOptions): void {
     const stores = await Promise.all(range(1, 4).map(() => open()));
     const follower = new EventFollower(await open(), project);
     const following = follower.run();
-    const won = (await Promise.all(stores.map((store, n) => contend(store, project, n)))).flat();
+    const won = (await Promise.all(stores.map((store, n) => contendForHead(store, project, n)))).flat();
     follower.stopAt(won.length);
     await following;
     expect(follower.positions).toEqual(range(1, won.length));
@@ -88,7 +88,7 @@ function describeRaces(options: MysqlOptions): void {
 }
 
 /** Competes for one subject and moves its own; returns the reported positions. */
-async function contend(store: Store, projectKey: ProjectKey, name: number): Promise<number[]> {
+async function contendForHead(store: Store, projectKey: ProjectKey, name: number): Promise<number[]> {
   const positions: number[] = [];
   let seq = 0;
   for (const n of range(1, 25)) {

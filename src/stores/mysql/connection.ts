@@ -14,7 +14,7 @@ const SESSION = [sql('session', { lock_wait_seconds: LOCK_WAIT_SECONDS }), sql('
 export async function openPool(options: MysqlOptions): Promise<Pool> {
   const { createPool } = await loadDriver('mysql2', () => import('mysql2/promise'));
   const pool = createPool({
-    ...address(options),
+    ...addressOptions(options),
     database: options.namespace,
     connectionLimit: options.pool_size,
     queueLimit: QUEUE_MAX,
@@ -30,12 +30,12 @@ export async function openPool(options: MysqlOptions): Promise<Pool> {
 /** For the migrator: the database may not exist yet. */
 export async function connect(options: MysqlOptions): Promise<Connection> {
   const { createConnection } = await loadDriver('mysql2', () => import('mysql2/promise'));
-  const connection = await createConnection(address(options));
+  const connection = await createConnection(addressOptions(options));
   for (const statement of SESSION) await connection.query(statement);
   return connection;
 }
 
-const address = ({ host, port, user, password, tls, connect_timeout_ms }: MysqlOptions) => ({
+const addressOptions = ({ host, port, user, password, tls, connect_timeout_ms }: MysqlOptions) => ({
   host,
   port,
   user,

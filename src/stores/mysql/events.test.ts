@@ -53,7 +53,7 @@ function describeEvents(options: MysqlOptions): void {
     );
     await store.commit([transactionOf(project, { loose_events: events })]);
     const used: [unknown, unknown][] = [];
-    const explained = async (statement: string, values: readonly unknown[]) => {
+    const explainPlan = async (statement: string, values: readonly unknown[]) => {
       const plan = await admin(`EXPLAIN FORMAT = TRADITIONAL ${statement}`, values);
       // A statement that orders by the index needs no sort; the names of several types are merged.
       for (const { table, key, type } of plan.filter(({ table }) => table !== 'p')) {
@@ -62,7 +62,7 @@ function describeEvents(options: MysqlOptions): void {
       }
       return admin(statement, values);
     };
-    const [first] = await readEvents(explained, project, { after: 0, limit: 1, ...filter });
+    const [first] = await readEvents(explainPlan, project, { after: 0, limit: 1, ...filter });
     expect(first?.position).toBe(filter.types?.[0] === 'A' && filter.types.length === 1 ? 2 : 1);
     expect(used).toEqual(expected);
   });
@@ -70,17 +70,19 @@ function describeEvents(options: MysqlOptions): void {
   it('are the same as in the memory store for any query', async () => {
     const project = newProject();
     const [mysql, memory] = [await open(), openMemoryStore()];
-    const few = (name: string, n: number, of: number) => `${name}${(n * 7919) % of}`;
+    const pickedName = (name: string, n: number, of: number) => `${name}${(n * 7919) % of}`;
     const events = range(1, EVENTS).map((n) =>
       eventOf(project, {
-        event_type: n % 300 === 0 ? 'rare' : few('type', n, 3),
-        subject: few('~s', n, 50),
-        agent_id: few('agent', n, 7),
+        event_type: n % 300 === 0 ? 'rare' : pickedName('type', n, 3),
+        subject: pickedName('~s', n, 50),
+        agent_id: pickedName('agent', n, 7),
         // Times rise with positions only roughly.
         timestamp: isoTime(START_MS + n * 1000 + ((n * 31) % 9) * 5000),
-        ...(n % 3 === 0 ? { session_id: few('session', n, 11) } : {}),
-        ...(n % 4 === 0 ? { task_id: few('~s', n, n % 8 === 0 ? 50 : 49) } : {}),
-        ...(n % 5 === 0 ? { feature_id: few('feature', n, 2), edge: n % 2 === 0 ? 'even "x"' : 'odd' } : {}),
+        ...(n % 3 === 0 ? { session_id: pickedName('session', n, 11) } : {}),
+        ...(n % 4 === 0 ? { task_id: pickedName('~s', n, n % 8 === 0 ? 50 : 49) } : {}),
+        ...(n % 5 === 0
+          ? { feature_id: pickedName('feature', n, 2), edge: n % 2 === 0 ? 'even "x"' : 'odd' }
+          : {}),
         payload: { text: '"feature_id":"feature0"' },
       }),
     );
@@ -95,21 +97,21 @@ function describeEvents(options: MysqlOptions): void {
   });
 }
 
-const maybe = <T>(of: fc.Arbitrary<T>) => fc.option(of, { nil: undefined, freq: 3 });
+const optionally = <T>(of: fc.Arbitrary<T>) => fc.option(of, { nil: undefined, freq: 3 });
 const time = fc.nat(EVENTS * 1000).map((ms) => isoTime(START_MS + ms));
 const eventQuery: fc.Arbitrary<EventQuery> = fc
   .record({
     after: fc.nat(EVENTS),
     limit: fc.constantFrom(1, 10, 100, 10_000),
-    until_position: maybe(fc.nat(EVENTS)),
-    types: maybe(fc.subarray(['type0', 'type1', 'rare', 'none'])),
-    subject: maybe(fc.constantFrom('~s1', '~s2', '~none')),
-    task_id: maybe(fc.constantFrom('~s1', '~s2', '~s3', '~none')),
-    feature_id: maybe(fc.constantFrom('feature0', 'feature1')),
-    edge: maybe(fc.constantFrom('even "x"', 'odd')),
-    agent_id: maybe(fc.constantFrom('agent0', 'agent1')),
-    session_id: maybe(fc.constantFrom('session0', 'session1')),
-    since: maybe(time),
-    until: maybe(time),
+    until_position: optionally(fc.nat(EVENTS)),
+    types: optionally(fc.subarray(['type0', 'type1', 'rare', 'none'])),
+    subject: optionally(fc.constantFrom('~s1', '~s2', '~none')),
+    task_id: optionally(fc.constantFrom('~s1', '~s2', '~s3', '~none')),
+    feature_id: optionally(fc.constantFrom('feature0', 'feature1')),
+    edge: optionally(fc.constantFrom('even "x"', 'odd')),
+    agent_id: optionally(fc.constantFrom('agent0', 'agent1')),
+    session_id: optionally(fc.constantFrom('session0', 'session1')),
+    since: optionally(time),
+    until: optionally(time),
   })
   .map((query) => JSON.parse(JSON.stringify(query)));

@@ -94,7 +94,7 @@ class EventReader {
         return this.indexed(`by_${field}`, after, last, [`e.${field} = ?`, nameBytes(name)]);
       case 'task_id': {
         const isSubject: Condition = ['e.subject = ?', nameBytes(name)];
-        return merged(
+        return mergedPage(
           await this.indexed('by_subject', after, last, isSubject),
           await this.inBlocks('task_id', [name], after, last),
         );
@@ -160,7 +160,7 @@ class EventReader {
 }
 
 /** Two pages as one, as far as both are complete. */
-function merged(a: CandidatePage, b: CandidatePage): CandidatePage {
+function mergedPage(a: CandidatePage, b: CandidatePage): CandidatePage {
   const through = Math.min(a.through, b.through);
   const byPosition = new Map([...a.events, ...b.events].map((event) => [event.position, event]));
   const events = [...byPosition.values()].filter(({ position }) => position <= through);

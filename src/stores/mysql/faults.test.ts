@@ -38,7 +38,7 @@ function describeDeath(options: MysqlOptions, { restart, freeze, thaw }: Require
     const store = await open(options);
     const committedPositions = new Map<string, number>();
     const load = new MysqlCommitLoad(store, project, committedPositions);
-    const clients = Promise.all(range(1, 8).map((name) => load.client(name)));
+    const clients = Promise.all(range(1, 8).map((name) => load.runClient(name)));
     await load.hasTold(60);
     await restart();
     await load.hasTold(committedPositions.size + 60);
@@ -67,14 +67,14 @@ function describeDeath(options: MysqlOptions, { restart, freeze, thaw }: Require
 
 /** These settings affect the whole server: no other test may use it. */
 function describeSettings(options: MysqlOptions): void {
-  async function set(name: string, value: number): Promise<void> {
+  async function setVariable(name: string, value: number): Promise<void> {
     const [was] = await queryServer(options, `SELECT @@GLOBAL.${name} AS value`);
     await queryServer(options, `SET GLOBAL ${name} = ${value}`);
     onTestFinished(async () => void (await queryServer(options, `SET GLOBAL ${name} = ${was?.value}`)));
   }
 
   it('splits a commit that exceeds max_allowed_packet, and keeps its order', async () => {
-    await set('max_allowed_packet', 4_194_304);
+    await setVariable('max_allowed_packet', 4_194_304);
     const project = newProject();
     const store = await open(options);
     const transactions = range(1, 60).map((n) => {
@@ -95,7 +95,7 @@ function describeSettings(options: MysqlOptions): void {
     ['innodb_flush_log_at_trx_commit', 2, 'innodb_flush_log_at_trx_commit = 1'],
     ['read_only', 1, 'primary'],
   ])('is not opened if %s is %i', async (name, value, advice) => {
-    await set(name, value);
+    await setVariable(name, value);
     const error = await openMysqlStore(options).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(StoreRefused);
     expect((error as Error).message).toContain(advice);
@@ -143,7 +143,7 @@ class MysqlCommitLoad {
     private readonly acknowledged: Map<string, number>,
   ) {}
 
-  async client(name: number): Promise<void> {
+  async runClient(name: number): Promise<void> {
     for (let seq = 0; !this.stopped; ) {
       const swap = swapOf(this.projectKey, `~s${name}`, seq);
       try {

@@ -57,7 +57,7 @@ function describeMigration(given: MysqlOptions): void {
     const refusal = await openMysqlStore(options).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(StoreRefused);
     expect((refusal as Error).message).toMatch(/has version 1, and this program needs 2.*gen migrate/);
-    if (isInterrupted) await old.query(MIGRATIONS[1]?.statements.slice(0, -5) ?? []);
+    if (isInterrupted) await old.runQuery(MIGRATIONS[1]?.statements.slice(0, -5) ?? []);
     const migrator = await openMysqlMigrator(options);
     expect((await migrator.up()).map(({ version }) => version)).toEqual([2]);
     await migrator.close();
@@ -66,7 +66,7 @@ function describeMigration(given: MysqlOptions): void {
     await expectSame(store, memory, nowMs);
     expect(await store.meta()).toEqual({ incarnation: 3, secret: 'secret-1' });
     expect(Buffer.from((await store.blobs.get(TENANT, SHA256)) as Uint8Array)).toEqual(BLOB);
-    const tables = await old.query(['SHOW TABLES']);
+    const tables = await old.runQuery(['SHOW TABLES']);
     expect(tables.map((row) => Object.values(row)[0]).sort()).toEqual(
       'batch blobs event event_name event_time head loose_event meta migrations permit project request scope'.split(
         ' ',
@@ -131,14 +131,14 @@ async function expectSame(store: Store, memory: Store, nowMs: number): Promise<v
       permits: [{ scope: 'claims', member: '~s1', until_ms: null, on_head: true }],
     });
     const batch = [...again.slice(0, 6), more];
-    const expected = timeless(await memory.commit(batch));
-    expect(timeless(await store.commit(batch))).toEqual(expected);
+    const expected = withoutTimes(await memory.commit(batch));
+    expect(withoutTimes(await store.commit(batch))).toEqual(expected);
     expect(await store.countPermits(TENANT, 'claims')).toBe(await memory.countPermits(TENANT, 'claims'));
   }
 }
 
 /** Omits the times, which differ. */
-const timeless = (outcomes: readonly CommitOutcome[]): unknown[] =>
+const withoutTimes = (outcomes: readonly CommitOutcome[]): unknown[] =>
   outcomes.map((outcome) => {
     if (outcome.kind !== 'replay') return { ...outcome, now_ms: 0 };
     const { key, digest, reply, positions } = outcome.request;
@@ -150,22 +150,22 @@ class OldStore {
   static async create(options: MysqlOptions): Promise<OldStore> {
     const { namespace } = options;
     const store = new OldStore(options);
-    await store.query([...databaseStatements(namespace), ...(MIGRATIONS[0]?.statements ?? [])]);
-    await store.query([
+    await store.runQuery([...databaseStatements(namespace), ...(MIGRATIONS[0]?.statements ?? [])]);
+    await store.runQuery([
       "INSERT INTO migrations VALUES (1, 'old')",
       "INSERT INTO meta VALUES (1, 3, 'secret-1')",
     ]);
-    await store.query(
+    await store.runQuery(
       ['INSERT INTO blobs VALUES (?)'],
       [[encodeName(TENANT), Buffer.from(SHA256, 'hex'), 0, BLOB]],
     );
-    onTestFinished(async () => void (await store.query([`DROP DATABASE ${namespace}`])));
+    onTestFinished(async () => void (await store.runQuery([`DROP DATABASE ${namespace}`])));
     return store;
   }
 
   private constructor(private readonly options: MysqlOptions) {}
 
-  async query(statements: readonly string[], values: unknown[] = []): Promise<RowDataPacket[]> {
+  async runQuery(statements: readonly string[], values: unknown[] = []): Promise<RowDataPacket[]> {
     const { host, port, user, password, namespace } = this.options;
     const connection = await createConnection({ host, port, user, password, charset: 'utf8mb4_bin' });
     try {
@@ -190,18 +190,18 @@ class OldStore {
       position: number;
       rules_seq: number;
     };
-    await this.insert('projects', [[...key, position, rules_seq, nowMs, 5, 1]]);
+    await this.insertRows('projects', [[...key, position, rules_seq, nowMs, 5, 1]]);
     const heads = await memory.scanHeads(project, { after: null, limit: 100 });
-    await this.insert(
+    await this.insertRows(
       'heads',
       heads.map((head) => [...key, head.subject, head.seq, JSON.stringify(head)]),
     );
     const events = await memory.events(project, { after: 0, limit: 1000 });
-    await this.insert(
+    await this.insertRows(
       'events',
       events.map((event) => [...key, ...eventRow(event)]),
     );
-    await this.insert(
+    await this.insertRows(
       'notes',
       transactions.flatMap((one) => one.loose_events.map(({ event_id }) => [...key, event_id])),
     );
@@ -213,21 +213,21 @@ class OldStore {
       first += count;
       return request === undefined ? [] : [row];
     });
-    await this.insert('requests', requests);
+    await this.insertRows('requests', requests);
     const permits = transactions.flatMap((one) => one.permits);
-    await this.insert(
+    await this.insertRows(
       'scopes',
       ['claims', 'sessions'].map((scope) => [key[0], scope, 15, 0]),
       'REPLACE',
     );
-    await this.insert(
+    await this.insertRows(
       'places',
       permits.map(({ scope, member, until_ms }) => [key[0], scope, key[1], member, until_ms]),
     );
   }
 
-  private async insert(table: string, rows: readonly unknown[][], verb = 'INSERT'): Promise<void> {
-    await this.query([`${verb} INTO ${table} VALUES ?`], [rows]);
+  private async insertRows(table: string, rows: readonly unknown[][], verb = 'INSERT'): Promise<void> {
+    await this.runQuery([`${verb} INTO ${table} VALUES ?`], [rows]);
   }
 }
 

@@ -15,7 +15,7 @@ await onSharedDatabase('mysql', ({ url }) => {
 function describeOpening(options: MysqlOptions): void {
   const { open, admin } = harnessOf(options);
 
-  const sentence = (withOptions: MysqlOptions): Promise<unknown> =>
+  const openingResult = (withOptions: MysqlOptions): Promise<unknown> =>
     openMysqlStore(withOptions).then(
       () => 'opened',
       (error: unknown) => error,
@@ -23,7 +23,7 @@ function describeOpening(options: MysqlOptions): void {
 
   it('fails without a schema, and creates none', async () => {
     const namespace = newNamespace();
-    const error = await sentence({ ...options, namespace });
+    const error = await openingResult({ ...options, namespace });
     expect(error).toBeInstanceOf(StoreRefused);
     expect((error as Error).message).toContain('gen migrate --store');
     expect(await admin('SHOW DATABASES LIKE ?', [namespace])).toEqual([]);
@@ -38,21 +38,21 @@ function describeOpening(options: MysqlOptions): void {
     });
     await migrator.up();
     await admin(`INSERT INTO ${namespace}.migrations VALUES (?, 'later')`, [SCHEMA_VERSION + 1]);
-    for (const attempt of [sentence({ ...options, namespace }), migrator.up().catch((error) => error)]) {
+    for (const attempt of [openingResult({ ...options, namespace }), migrator.up().catch((error) => error)]) {
       expect(await attempt).toBeInstanceOf(StoreRefused);
       expect(((await attempt) as Error).message).toContain('update genesis-fleet');
     }
   });
 
   it('fails with a wrong password, which no message shows', async () => {
-    const error = await sentence({ ...options, user: 'root', password: 'wrong-pass' });
+    const error = await openingResult({ ...options, user: 'root', password: 'wrong-pass' });
     expect(error).toBeInstanceOf(StoreRefused);
     expect((error as Error).message).toContain('Check user and password');
     expect(String(error)).not.toContain('wrong-pass');
   });
 
   it('is unavailable if nothing listens, since a retry may succeed', async () => {
-    expect(await sentence({ ...options, port: 1 })).toBeInstanceOf(StoreUnavailable);
+    expect(await openingResult({ ...options, port: 1 })).toBeInstanceOf(StoreUnavailable);
   });
 
   it('works after ten concurrent migrations, of which one applied the step', async () => {

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { choiceOf, decoded, integerOf, loginOf, parseDatabaseUrl } from '../database-url.js';
+import { choiceOf, decodeUrlPart, integerOf, loginOf, parseDatabaseUrl } from '../database-url.js';
 import { StoreRefused } from '../store.js';
 
 export type MysqlOptions = Readonly<ReturnType<typeof parseMysqlUrl>>;
@@ -14,7 +14,7 @@ const FORMAT = {
 export function parseMysqlUrl(text: string) {
   const url = parseDatabaseUrl(text, FORMAT);
   const { host, port, user, password } = loginOf(url, 3306);
-  const namespace = decoded(url.pathname.slice(1)) || 'genesis_fleet';
+  const namespace = decodeUrlPart(url.pathname.slice(1)) || 'genesis_fleet';
   if (!/^[A-Za-z][A-Za-z0-9_]{0,62}$/.test(namespace)) {
     throw new StoreRefused(
       'The namespace must start with a letter and have at most 63 letters, digits and _.',

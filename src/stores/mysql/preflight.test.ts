@@ -4,7 +4,7 @@ import { StoreRefused } from '../store.js';
 import { checkWritable } from './preflight.js';
 
 /** A server that reports the version of MariaDB 10.6.7 and parses JSON as that version does. */
-const server = (text: string): Pick<Connection, 'query'> =>
+const serverAnswering = (text: string): Pick<Connection, 'query'> =>
   ({
     query: async (sql: string) => [
       sql.includes('JSON_TABLE') ? [{ text }] : [{ Variable_name: 'version', Value: '10.6.7-MariaDB' }],
@@ -12,9 +12,9 @@ const server = (text: string): Pick<Connection, 'query'> =>
   }) as unknown as Connection;
 
 it('refuses a server whose JSON_TABLE leaves escapes in values', async () => {
-  await expect(checkWritable(server('\\"'))).rejects.toThrow(StoreRefused);
-  await expect(checkWritable(server('\\"'))).rejects.toThrow(
+  await expect(checkWritable(serverAnswering('\\"'))).rejects.toThrow(StoreRefused);
+  await expect(checkWritable(serverAnswering('\\"'))).rejects.toThrow(
     /JSON_TABLE in 10\.6\.7-MariaDB returns wrong strings/,
   );
-  expect((await checkWritable(server('"')))('version')).toBe('10.6.7-MariaDB');
+  expect((await checkWritable(serverAnswering('"')))('version')).toBe('10.6.7-MariaDB');
 });

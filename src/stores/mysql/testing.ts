@@ -17,7 +17,7 @@ const dataOf = ({ folder }: ServerLocation): string => join(folder, 'data');
 /** A starting server removes files that look like leftovers: in a shared folder, the tables of other servers. */
 const ownTmpdir = ({ folder }: ServerLocation): string => `--tmpdir=${folder}`;
 
-const mariadb = (settings: readonly string[]): ServerSpec => ({
+const mariadbServer = (settings: readonly string[]): ServerSpec => ({
   name: 'mariadbd',
   command: (location) => ({
     program: 'mariadbd',
@@ -61,7 +61,10 @@ export async function startOwnMysql(
   }
   const location = await newServerLocation('mariadb', parent);
   initDataFolder(location);
-  const { restart, halt, boot, freeze, thaw, stop } = await ServerProcess.start(mariadb(settings), location);
+  const { restart, halt, boot, freeze, thaw, stop } = await ServerProcess.start(
+    mariadbServer(settings),
+    location,
+  );
   return {
     url: `mysql://root@127.0.0.1:${location.port}/genesis_fleet`,
     restart,

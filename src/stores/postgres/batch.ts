@@ -9,7 +9,7 @@ import type {
   StoredHead,
   Transaction,
 } from '../store.js';
-import { lines, names, numbers, untilOf, wholeMs } from './encoding.js';
+import { encodeLines, encodeNames, encodeNumbers, untilOf, wholeMs } from './encoding.js';
 import { eventColumns } from './events.js';
 
 /** Kinds of outcome in the reply of the commit function. */
@@ -55,29 +55,29 @@ export class CommitBatch {
       events,
     } = this;
     return [
-      numbers(this.encodedOperations),
-      names(projects.column(0)),
-      names(projects.column(1)),
-      numbers(subjects.column(0)),
-      names(subjects.column(1)),
-      names(scopes.column(0)),
-      names(scopes.column(1)),
-      numbers(scopes.rows.map((_, index) => this.scopeTakes[index] ?? 0)),
-      numbers(scopes.rows.map((_, index) => wholeMs(this.scopeMax[index] ?? Number.POSITIVE_INFINITY))),
-      numbers(permits.column(0)),
-      numbers(permits.column(1)),
-      numbers(permits.column(2)),
-      names(permits.column(3)),
-      numbers(requests.column(0)),
-      names(requests.column(1)),
-      numbers(looseEvents.column(0)),
-      names(looseEvents.column(1)),
-      lines(this.heads.map((head) => JSON.stringify(head))),
-      numbers(sentRequests.map(({ project }) => project)),
-      names(sentRequests.map(({ request }) => request.key)),
-      names(sentRequests.map(({ request }) => request.digest)),
-      lines(sentRequests.map(({ request }) => replyOf(request))),
-      numbers(events.map(({ project }) => project)),
+      encodeNumbers(this.encodedOperations),
+      encodeNames(projects.column(0)),
+      encodeNames(projects.column(1)),
+      encodeNumbers(subjects.column(0)),
+      encodeNames(subjects.column(1)),
+      encodeNames(scopes.column(0)),
+      encodeNames(scopes.column(1)),
+      encodeNumbers(scopes.rows.map((_, index) => this.scopeTakes[index] ?? 0)),
+      encodeNumbers(scopes.rows.map((_, index) => wholeMs(this.scopeMax[index] ?? Number.POSITIVE_INFINITY))),
+      encodeNumbers(permits.column(0)),
+      encodeNumbers(permits.column(1)),
+      encodeNumbers(permits.column(2)),
+      encodeNames(permits.column(3)),
+      encodeNumbers(requests.column(0)),
+      encodeNames(requests.column(1)),
+      encodeNumbers(looseEvents.column(0)),
+      encodeNames(looseEvents.column(1)),
+      encodeLines(this.heads.map((head) => JSON.stringify(head))),
+      encodeNumbers(sentRequests.map(({ project }) => project)),
+      encodeNames(sentRequests.map(({ request }) => request.key)),
+      encodeNames(sentRequests.map(({ request }) => request.digest)),
+      encodeLines(sentRequests.map(({ request }) => replyOf(request))),
+      encodeNumbers(events.map(({ project }) => project)),
       ...eventColumns(events.map(({ event }) => event)),
     ];
   }

@@ -30,7 +30,7 @@ function describeRaces(url: string): void {
     const [reader, ...writers] = (await open(4)) as [Store, ...Store[]];
     let writing = true;
     const read = follow(reader, project, () => writing);
-    const committed = await Promise.all(writers.map((writer) => contend(writer, project, 60)));
+    const committed = await Promise.all(writers.map((writer) => contendForHead(writer, project, 60)));
     writing = false;
     const seen = await read;
     const wins = committed.reduce((sum, count) => sum + count, 0);
@@ -41,7 +41,7 @@ function describeRaces(url: string): void {
   it('never exceed a permit limit across projects', async () => {
     const { tenant_id } = newProject();
     const stores = await open(3);
-    const take = (store: Store, index: number): Promise<CommitOutcome[]> => {
+    const takePermits = (store: Store, index: number): Promise<CommitOutcome[]> => {
       const project = { tenant_id, project_id: `p${index % 4}` };
       const permits = [{ scope: 'work', member: `m${index}`, until_ms: Number.POSITIVE_INFINITY }];
       const looseEvents = [eventOf(project, {})];
@@ -53,7 +53,9 @@ function describeRaces(url: string): void {
         }),
       ]);
     };
-    const outcomes = await Promise.all(range(1, 60).map((index) => take(stores[index % 3] as Store, index)));
+    const outcomes = await Promise.all(
+      range(1, 60).map((index) => takePermits(stores[index % 3] as Store, index)),
+    );
     expect(kindsOf(outcomes.flat()).filter((kind) => kind === 'committed')).toHaveLength(7);
     expect(await stores[0]?.countPermits(tenant_id, 'work')).toBe(7);
   });
@@ -61,7 +63,7 @@ function describeRaces(url: string): void {
   it('give expired permits to other members without a cleanup', async () => {
     const project = newProject();
     const [one, other] = (await open(2)) as [Store, Store];
-    const take = async (store: Store, members: readonly string[], until_ms: number) => {
+    const takePermits = async (store: Store, members: readonly string[], until_ms: number) => {
       const permits = members.map((member) => ({ scope: 'work', member, until_ms }));
       const [outcome] = await store.commit([
         transactionOf(project, {
@@ -73,13 +75,13 @@ function describeRaces(url: string): void {
       return outcome as CommitOutcome;
     };
     const untilMs = (await one.now()) + 150;
-    expect((await take(one, ['a', 'b'], untilMs)).kind).toBe('committed');
+    expect((await takePermits(one, ['a', 'b'], untilMs)).kind).toBe('committed');
     for (;;) {
-      const outcome = await take(other, ['c', 'd'], untilMs + HOUR_MS);
+      const outcome = await takePermits(other, ['c', 'd'], untilMs + HOUR_MS);
       expect(outcome.kind).toBe(outcome.now_ms < untilMs ? 'full' : 'committed');
       if (outcome.kind === 'committed') break;
     }
-    expect((await take(one, ['a'], untilMs + HOUR_MS)).kind).toBe('full');
+    expect((await takePermits(one, ['a'], untilMs + HOUR_MS)).kind).toBe('full');
   });
 
   it('refuse a commit as late that waited for a lock beyond not_after_ms', async () => {
@@ -125,7 +127,7 @@ function describeRaces(url: string): void {
 }
 
 /** Moves one head as often as it can, always from the head it last saw; returns how often it succeeded. */
-async function contend(store: Store, projectKey: ProjectKey, tries: number): Promise<number> {
+async function contendForHead(store: Store, projectKey: ProjectKey, tries: number): Promise<number> {
   let seq = 0;
   let won = 0;
   for (const _ of range(1, tries)) {

@@ -11,16 +11,16 @@ export const untilOf = (untilMs: number | null): number | string =>
   untilMs === null ? 0 : wholeMs(Math.max(untilMs, 1));
 
 /** An array of numbers or truth values. */
-export const numbers = (list: readonly (number | string)[]): string => `{${list.join()}}`;
+export const encodeNumbers = (list: readonly (number | string)[]): string => `{${list.join()}}`;
 
 /** Encoded JSON contains no line feed. */
-export const lines = (list: readonly string[]): string => list.join('\n');
+export const encodeLines = (list: readonly string[]): string => list.join('\n');
 
 /**
  * One name per line. An empty line is a missing name; if all are missing, the text is empty. Ids contain neither line feeds nor NUL,
  * which PostgreSQL cannot store.
  */
-export function names(list: readonly (string | undefined)[]): string {
+export function encodeNames(list: readonly (string | undefined)[]): string {
   const text = list.join('\n');
   if (list.includes('') || text.includes('\0') || text.split('\n').length > Math.max(list.length, 1)) {
     const invalid = list.find((name) => name === '' || /[\n\0]/.test(name ?? ''));

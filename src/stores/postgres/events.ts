@@ -2,7 +2,7 @@ import { type EventEnvelope, msOf, type NewEvent } from '../../core/events/envel
 import { FILTER_FIELDS } from '../event-matcher.js';
 import type { EventQuery, ProjectKey } from '../store.js';
 import type { PostgresStatement } from './connection.js';
-import { lines, names, numbers } from './encoding.js';
+import { encodeLines, encodeNames, encodeNumbers } from './encoding.js';
 import { sql } from './queries.js';
 
 /** The fields of an event that have columns, in addition to the fields of its key. */
@@ -23,12 +23,14 @@ export const bodyOf = (event: NewEvent): string => JSON.stringify({ ...event, ..
 
 /** Events as the commit functions take them, column by column. */
 export const eventColumns = (events: readonly NewEvent[]): string[] => [
-  numbers(events.map(({ timestamp }) => timeOf(timestamp))),
-  numbers(events.map((event) => (isSubjectTask(event) ? 't' : 'f'))),
+  encodeNumbers(events.map(({ timestamp }) => timeOf(timestamp))),
+  encodeNumbers(events.map((event) => (isSubjectTask(event) ? 't' : 'f'))),
   ...EVENT_COLUMNS.map((field) =>
-    names(events.map((event) => (field === 'task_id' && isSubjectTask(event) ? undefined : event[field]))),
+    encodeNames(
+      events.map((event) => (field === 'task_id' && isSubjectTask(event) ? undefined : event[field])),
+    ),
   ),
-  lines(events.map(bodyOf)),
+  encodeLines(events.map(bodyOf)),
 ];
 
 const isSubjectTask = ({ task_id, subject }: NewEvent): boolean =>
@@ -59,30 +61,31 @@ export function eventStatement(
   query: EventQuery,
 ): PostgresStatement {
   const values: unknown[] = [tenant_id, project_id];
-  const parameter = (value: unknown): string => `$${values.push(value)}`;
-  const conditions = [`position > ${parameter(query.after)}`];
-  if (query.until_position !== undefined) conditions.push(`position <= ${parameter(query.until_position)}`);
+  const addParameter = (value: unknown): string => `$${values.push(value)}`;
+  const conditions = [`position > ${addParameter(query.after)}`];
+  if (query.until_position !== undefined)
+    conditions.push(`position <= ${addParameter(query.until_position)}`);
   for (const field of FILTER_FIELDS) {
     if (query[field] !== undefined && field !== 'task_id')
-      conditions.push(`${field} = ${parameter(query[field])}`);
+      conditions.push(`${field} = ${addParameter(query[field])}`);
   }
-  if (query.since !== undefined) conditions.push(`at_ms >= ${parameter(msOf(query.since))}`);
-  if (query.until !== undefined) conditions.push(`at_ms < ${parameter(msOf(query.until))}`);
+  if (query.since !== undefined) conditions.push(`at_ms >= ${addParameter(msOf(query.since))}`);
+  if (query.until !== undefined) conditions.push(`at_ms < ${addParameter(msOf(query.until))}`);
   const types = [...new Set(query.types)];
-  if (types.length === 1) conditions.push(`event_type = ${parameter(types[0])}`);
+  if (types.length === 1) conditions.push(`event_type = ${addParameter(types[0])}`);
   if (types.length > 1) conditions.push('event_type = type.name');
-  const limit = parameter(query.limit);
-  const typeList = types.length > 1 ? parameter(types) : '';
-  const select = (...more: readonly string[]): string =>
+  const limit = addParameter(query.limit);
+  const typeList = types.length > 1 ? addParameter(types) : '';
+  const selectStatement = (...more: readonly string[]): string =>
     sql(types.length > 1 ? 'events_of_types' : 'events', {
       namespace,
       condition: [...conditions, ...more].join(' AND '),
       limit,
       types: typeList,
     });
-  if (query.task_id === undefined) return { text: select(), values };
-  const task = parameter(query.task_id);
-  const as_subject = select(`subject = ${task}`, 'task_is_subject');
-  const as_task = select(`task_id = ${task}`);
+  if (query.task_id === undefined) return { text: selectStatement(), values };
+  const task = addParameter(query.task_id);
+  const as_subject = selectStatement(`subject = ${task}`, 'task_is_subject');
+  const as_task = selectStatement(`task_id = ${task}`);
   return { text: sql('events_of_task', { as_subject, as_task, limit }), values };
 }

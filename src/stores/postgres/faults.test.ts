@@ -31,12 +31,12 @@ function describeDeath(options: PostgresOptions, { restart, freeze, thaw }: Requ
     const project = newProject();
     const store = await openHere(options);
     const writers = range(1, 6).map((index) => new PostgresWriterLoad(store, project, `~s${index}`));
-    const working = writers.map((writer) => writer.work());
+    const working = writers.map((writer) => writer.writeContinuously());
     for (const _ of range(1, 2)) {
-      await Promise.all(writers.map((writer) => writer.acknowledges(5)));
+      await Promise.all(writers.map((writer) => writer.waitForAcknowledged(5)));
       await restart();
     }
-    await Promise.all(writers.map((writer) => writer.acknowledges(5)));
+    await Promise.all(writers.map((writer) => writer.waitForAcknowledged(5)));
     for (const writer of writers) writer.stop();
     await Promise.all(working);
     for (const writer of writers) await writer.expectNothingLost();
@@ -65,7 +65,7 @@ function describeFaults(options: PostgresOptions): void {
     ['before the reply arrives', 'reply'],
   ] as const)('applies a commit once if its connection is cut %s', async (_, cut) => {
     const project = newProject();
-    const proxy = await ConnectionCutter.before(options);
+    const proxy = await ConnectionCutter.inFrontOf(options);
     const store = await openHere({ ...options, port: proxy.port });
     await store.commit([transactionOf(project, { swaps: [swapOf(project, '~a', 0)] })]);
     for (const seq of range(1, 3)) {
@@ -79,14 +79,14 @@ function describeFaults(options: PostgresOptions): void {
 
   it('is unavailable while the server is unreachable, and works again afterwards', async () => {
     const project = newProject();
-    const proxy = await ConnectionCutter.before(options);
+    const proxy = await ConnectionCutter.inFrontOf(options);
     const store = await openHere({ ...options, port: proxy.port });
-    proxy.refuse(true);
+    proxy.setRefusing(true);
     const transaction = transactionOf(project, { swaps: [swapOf(project, '~a', 0)] });
     // This query hits the broken connection, so that the commit starts without one.
     await expect(store.project(project)).rejects.toThrow(StoreUnavailable);
     await expect(store.commit([transaction])).rejects.toThrow(StoreUnavailable);
-    proxy.refuse(false);
+    proxy.setRefusing(false);
     expect(await store.commit([transaction])).toMatchObject([{ kind: 'committed', positions: [1] }]);
   });
 }
@@ -103,7 +103,7 @@ class PostgresWriterLoad {
     private readonly subject: string,
   ) {}
 
-  async work(): Promise<void> {
+  async writeContinuously(): Promise<void> {
     for (let seq = 0; !this.stopped; ) {
       try {
         const swaps = [swapOf(this.projectKey, this.subject, seq)];
@@ -118,7 +118,7 @@ class PostgresWriterLoad {
   }
 
   /** Resolves after this many more commits were acknowledged. */
-  acknowledges(more: number): Promise<void> {
+  waitForAcknowledged(more: number): Promise<void> {
     return new Promise((resolve) => this.waiting.push({ count: this.acknowledged + more, resolve }));
   }
 
@@ -154,13 +154,13 @@ class ConnectionCutter {
     private readonly target: PostgresOptions,
   ) {}
 
-  static async before(target: PostgresOptions): Promise<ConnectionCutter> {
+  static async inFrontOf(target: PostgresOptions): Promise<ConnectionCutter> {
     const server = createServer();
     const proxy = new ConnectionCutter(server, target);
-    server.on('connection', (near) => proxy.join(near));
+    server.on('connection', (near) => proxy.joinSockets(near));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => {
-      proxy.refuse(true);
+      proxy.setRefusing(true);
       server.close();
     });
     return proxy;
@@ -174,22 +174,22 @@ class ConnectionCutter {
     this.cut = cut;
   }
 
-  refuse(refusing: boolean): void {
+  setRefusing(refusing: boolean): void {
     this.refusing = refusing;
     if (refusing) for (const socket of this.sockets) socket.destroy();
   }
 
-  private join(near: Socket): void {
+  private joinSockets(near: Socket): void {
     const far = connect(this.target.port, this.target.host);
-    const end = () => {
+    const closeBoth = () => {
       near.destroy();
       far.destroy();
     };
     for (const socket of [near, far]) {
       this.sockets.add(socket);
-      socket.on('error', end).on('close', end);
+      socket.on('error', closeBoth).on('close', closeBoth);
     }
-    if (this.refusing) end();
+    if (this.refusing) closeBoth();
     let cutting: 'request' | 'reply' | null = null;
     near.on('data', (bytes) => {
       if (this.cut !== null && bytes.includes('thing_happened')) {
@@ -197,11 +197,11 @@ class ConnectionCutter {
         this.cut = null;
         this.cuts += 1;
       }
-      if (cutting === 'request') end();
+      if (cutting === 'request') closeBoth();
       else far.write(bytes);
     });
     far.on('data', (bytes) => {
-      if (cutting === 'reply') end();
+      if (cutting === 'reply') closeBoth();
       else near.write(bytes);
     });
   }

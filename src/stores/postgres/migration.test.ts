@@ -9,7 +9,7 @@ import type { CommitOutcome, EventQuery, Permit, ProjectKey, Store, Transaction 
 import { onSharedDatabase } from '../testing/shared-database.js';
 import { bodyOf } from './events.js';
 import { openPostgresMigrator, openPostgresStore } from './postgres-store.js';
-import { asUser, own } from './testing/harness.js';
+import { asUser, uniqueName } from './testing/harness.js';
 import { optionsWithoutTimeouts } from './testing.js';
 
 const HOUR_MS = 3_600_000;
@@ -36,7 +36,7 @@ await onSharedDatabase('postgres', ({ url }) => {
 
 function describeMigration(url: string): void {
   it('is refused until it is migrated, and then returns what it returned before', async () => {
-    const namespace = own('migrated');
+    const namespace = uniqueName('migrated');
     const options = optionsWithoutTimeouts(`${url}?namespace=${namespace}`);
     const client = await asUser(url);
     const untilMs = Date.now() + HOUR_MS;
@@ -64,11 +64,11 @@ function describeMigration(url: string): void {
     onTestFinished(() => store.close());
     expect((await store.meta()).secret).toBe(secret);
     expect(await store.blobs.get('acme', 'ab')).toEqual(Buffer.from('bytes'));
-    expect(await everything(store)).toEqual(await everything(memory));
+    expect(await storeContents(store)).toEqual(await storeContents(memory));
     expect(await store.dueProjects(10)).toEqual(PROJECTS);
     expect(await store.tenantIds()).toEqual(['acme', 'other']);
-    const repeated = (of: Store) => of.commit(transactions.flat()).then(timeless);
-    expect(await repeated(store)).toEqual(await repeated(memory));
+    const commitAgain = (of: Store) => of.commit(transactions.flat()).then(withoutTimes);
+    expect(await commitAgain(store)).toEqual(await commitAgain(memory));
     const released = PROJECTS.map((project) =>
       transactionOf(project, {
         permits: [
@@ -79,7 +79,7 @@ function describeMigration(url: string): void {
       }),
     );
     expect(kindsOf(await store.commit(released))).toEqual(kindsOf(await memory.commit(released)));
-    expect(await everything(store)).toEqual(await everything(memory));
+    expect(await storeContents(store)).toEqual(await storeContents(memory));
     expect(await store.dueProjects(10)).toEqual([]);
     const tables = await client.query('SELECT tablename FROM pg_tables WHERE schemaname = $1', [namespace]);
     expect(
@@ -90,7 +90,7 @@ function describeMigration(url: string): void {
 
 /** A live claim, an ended one, a session, events with every field, and requests with and without a reply. */
 function transactionsIn(project: ProjectKey, untilMs: number): Transaction[] {
-  const event = (subject: string, atMs: number, more: object) =>
+  const claimEvent = (subject: string, atMs: number, more: object) =>
     eventOf(project, {
       event_type: 'claimed',
       timestamp: isoTime(atMs),
@@ -111,21 +111,23 @@ function transactionsIn(project: ProjectKey, untilMs: number): Transaction[] {
     event_id,
     seq: _,
     ...loose
-  } = event('task-1', 1500, { event_type: 'noted', feature_id: 'f', edge: 'e' });
+  } = claimEvent('task-1', 1500, { event_type: 'noted', feature_id: 'f', edge: 'e' });
   return [
     transactionOf(project, {
-      swaps: [swapWith('task-1', 0, [event('task-1', 1000, { task_id: 'task-1' })])],
+      swaps: [swapWith('task-1', 0, [claimEvent('task-1', 1000, { task_id: 'task-1' })])],
       requests: [{ key: 'k1', digest: 'd1', keep: true, reply: { text: 'line\nfeed' } }],
       permits: [claim('task-1', untilMs), { scope: 'sessions', member: 'session-1', until_ms: untilMs }],
     }),
     transactionOf(project, {
-      swaps: [swapWith('task-2', 0, [event('task-2', 2000, { task_id: 'parent', agent_id: 'agent-2' })])],
+      swaps: [
+        swapWith('task-2', 0, [claimEvent('task-2', 2000, { task_id: 'parent', agent_id: 'agent-2' })]),
+      ],
       requests: [{ key: 'k2', digest: 'd2', keep: true }],
       permits: [claim('task-2', ENDED_MS)],
       changes_rules: true,
     }),
     transactionOf(project, {
-      swaps: [swapWith('~record', 0, [event('~record', 3000, { session_id: undefined })])],
+      swaps: [swapWith('~record', 0, [claimEvent('~record', 3000, { session_id: undefined })])],
       loose_events: [{ ...loose, event_id }],
     }),
   ];
@@ -148,7 +150,7 @@ class OldLayout {
       const { positions } = outcome as CommitOutcome & { kind: 'committed' };
       for (const { key, digest, reply } of requests) {
         const body = JSON.stringify({ digest, reply });
-        await this.insert('request', [
+        await this.insertRow('request', [
           tenant_id,
           project_id,
           key,
@@ -159,26 +161,35 @@ class OldLayout {
         ]);
       }
       for (const { scope, member, until_ms } of permits) {
-        await this.insert('slot', [tenant_id, scope, project_id, member, until_ms]);
+        await this.insertRow('slot', [tenant_id, scope, project_id, member, until_ms]);
       }
-      for (const { event_id } of loose_events) await this.insert('note', [tenant_id, project_id, event_id]);
+      for (const { event_id } of loose_events)
+        await this.insertRow('note', [tenant_id, project_id, event_id]);
     }
     await this.client.query('INSERT INTO scope SELECT tenant_id, scope, count(*) FROM slot GROUP BY 1, 2');
-    await this.insert('blob', ['acme', 'ab', Buffer.from('bytes')]);
+    await this.insertRow('blob', ['acme', 'ab', Buffer.from('bytes')]);
   }
 
   private async addProject(store: Store, project: ProjectKey): Promise<void> {
     const { tenant_id, project_id } = project;
     const row = await store.project(project);
-    await this.insert('project', [tenant_id, project_id, row?.position, row?.rules_seq, 2, Date.now(), true]);
+    await this.insertRow('project', [
+      tenant_id,
+      project_id,
+      row?.position,
+      row?.rules_seq,
+      2,
+      Date.now(),
+      true,
+    ]);
     for (const head of await store.scanHeads(project, { after: null, limit: 100 })) {
-      await this.insert('head', [tenant_id, project_id, head.subject, head.seq, JSON.stringify(head)]);
+      await this.insertRow('head', [tenant_id, project_id, head.subject, head.seq, JSON.stringify(head)]);
     }
     for (const event of await store.events(project, { after: 0, limit: 100 })) {
       const { position, timestamp, event_type, subject, task_id, feature_id, edge, agent_id, session_id } =
         event;
       const columns = [event_type, subject, task_id, feature_id, edge, agent_id, session_id];
-      await this.insert('event', [
+      await this.insertRow('event', [
         ...[tenant_id, project_id, position, Date.parse(timestamp)],
         ...columns,
         bodyOf(event),
@@ -186,13 +197,13 @@ class OldLayout {
     }
   }
 
-  private async insert(table: string, values: readonly unknown[]): Promise<void> {
+  private async insertRow(table: string, values: readonly unknown[]): Promise<void> {
     const parameters = values.map((_, index) => `$${index + 1}`).join();
     await this.client.query(`INSERT INTO ${table} VALUES (${parameters})`, [...values]);
   }
 }
 
-async function everything(store: Store): Promise<unknown> {
+async function storeContents(store: Store): Promise<unknown> {
   const projectStates = PROJECTS.map(async (project) => ({
     row: await store.project(project),
     heads: await store.scanHeads(project, { after: null, limit: 100 }),
@@ -210,7 +221,7 @@ async function everything(store: Store): Promise<unknown> {
 }
 
 /** Omits what may differ: times, and what is stored beside a request's public fields. */
-const timeless = (outcomes: readonly CommitOutcome[]): unknown[] =>
+const withoutTimes = (outcomes: readonly CommitOutcome[]): unknown[] =>
   outcomes.map((outcome) => {
     if (outcome.kind !== 'replay') return { ...outcome, now_ms: 0 };
     const { key, digest, reply, positions } = outcome.request;

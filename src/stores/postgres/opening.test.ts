@@ -5,7 +5,7 @@ import { onSharedDatabase } from '../testing/shared-database.js';
 import { type PostgresOptions, parsePostgresUrl } from './options.js';
 import { openPostgresMigrator, openPostgresStore } from './postgres-store.js';
 import { SCHEMA_VERSION } from './schema.js';
-import { asUser, own } from './testing/harness.js';
+import { asUser, uniqueName } from './testing/harness.js';
 import { migrateNamespace, optionsWithoutTimeouts } from './testing.js';
 
 await onSharedDatabase('postgres', ({ url }) => {
@@ -14,7 +14,7 @@ await onSharedDatabase('postgres', ({ url }) => {
 });
 
 function describeOpening(url: string): void {
-  const refusal = async (options: PostgresOptions): Promise<Error> => {
+  const openingRefusal = async (options: PostgresOptions): Promise<Error> => {
     const error = await openPostgresStore(options).then(
       () => new Error('The store was opened.'),
       (reason: Error) => reason,
@@ -24,18 +24,22 @@ function describeOpening(url: string): void {
   };
 
   it('fails without a schema, and creates none', async () => {
-    const options = optionsWithoutTimeouts(`${url}?namespace=${own('missing')}`);
-    const error = await refusal(options);
+    const options = optionsWithoutTimeouts(`${url}?namespace=${uniqueName('missing')}`);
+    const error = await openingRefusal(options);
     expect(error).toBeInstanceOf(StoreRefused);
     expect(error.message).toContain('Run: gen migrate --store URL');
-    const { rows } = await (await asUser(url)).query('SELECT to_regnamespace($1) AS made', [own('missing')]);
+    const { rows } = await (await asUser(url)).query('SELECT to_regnamespace($1) AS made', [
+      uniqueName('missing'),
+    ]);
     expect(rows).toEqual([{ made: null }]);
   });
 
   it('fails if the schema is newer than the program', async () => {
-    const options = await migrateNamespace(url, own('newer'));
-    await (await asUser(url)).query(`INSERT INTO ${own('newer')}.migration VALUES (99, 'of tomorrow')`);
-    const error = await refusal(options);
+    const options = await migrateNamespace(url, uniqueName('newer'));
+    await (await asUser(url)).query(
+      `INSERT INTO ${uniqueName('newer')}.migration VALUES (99, 'of tomorrow')`,
+    );
+    const error = await openingRefusal(options);
     expect(error).toBeInstanceOf(StoreRefused);
     expect(error.message).toContain('newer than this program: update genesis-fleet');
     const migrator = await openPostgresMigrator(options);
@@ -51,37 +55,37 @@ function describeOpening(url: string): void {
     ['a wrong host', { host: 'nowhere.invalid' }, Error, 'nowhere.invalid'],
     ['a server without TLS', { ssl: 'verified' as const }, StoreRefused, 'Check sslmode'],
   ])('fails with an explanation for %s', async (_, wrong, kind, sentence) => {
-    const error = await refusal({ ...optionsWithoutTimeouts(url), ...wrong });
+    const error = await openingRefusal({ ...optionsWithoutTimeouts(url), ...wrong });
     expect(error).toBeInstanceOf(kind);
     expect(error.message).toContain(sentence);
   });
 
   it('fails for a read-only user', async () => {
-    const options = await migrateNamespace(url, own('read_only'));
+    const options = await migrateNamespace(url, uniqueName('read_only'));
     const admin = await asUser(url);
-    const user = own('only_reads');
+    const user = uniqueName('only_reads');
     const roles = `${options.namespace}_write, ${options.namespace}_read`;
     await admin.query(`CREATE ROLE ${user} LOGIN PASSWORD 'pw-of-it' IN ROLE ${roles}`);
     await admin.query(`ALTER ROLE ${user} SET default_transaction_read_only = on`);
-    const error = await refusal({ ...options, user, password: 'pw-of-it' });
+    const error = await openingRefusal({ ...options, user, password: 'pw-of-it' });
     expect(error).toBeInstanceOf(StoreRefused);
     expect(error.message).toContain('Use the URL of the primary');
   });
 
   it('fails for a user without the roles, and names them', async () => {
-    const options = await migrateNamespace(url, own('closed'));
-    await (await asUser(url)).query(`CREATE ROLE ${own('stranger')} LOGIN PASSWORD 'pw-of-it'`);
-    const error = await refusal({ ...options, user: own('stranger'), password: 'pw-of-it' });
+    const options = await migrateNamespace(url, uniqueName('closed'));
+    await (await asUser(url)).query(`CREATE ROLE ${uniqueName('stranger')} LOGIN PASSWORD 'pw-of-it'`);
+    const error = await openingRefusal({ ...options, user: uniqueName('stranger'), password: 'pw-of-it' });
     expect(error).toBeInstanceOf(StoreRefused);
     expect(error.message).toContain(
-      `GRANT ${own('closed')}_write, ${own('closed')}_read TO ${own('stranger')}`,
+      `GRANT ${uniqueName('closed')}_write, ${uniqueName('closed')}_read TO ${uniqueName('stranger')}`,
     );
   });
 }
 
 function describeMigrations(url: string): void {
   it('is created once by ten concurrent migrators', async () => {
-    const options = optionsWithoutTimeouts(`${url}?namespace=${own('together')}`);
+    const options = optionsWithoutTimeouts(`${url}?namespace=${uniqueName('together')}`);
     const migrators = await Promise.all(range(1, 10).map(() => openPostgresMigrator(options)));
     expect(await migrators[0]?.status()).toEqual({ found: 0, wanted: SCHEMA_VERSION });
     expect(await migrators[0]?.pending()).toHaveLength(SCHEMA_VERSION);
@@ -95,11 +99,11 @@ function describeMigrations(url: string): void {
   it('can be owned by a user with rights on the database only, who reads and writes as itself', async () => {
     const { host, port, database } = parsePostgresUrl(url);
     const admin = await asUser(url);
-    await admin.query(`CREATE ROLE ${own('modest')} LOGIN PASSWORD 'pw-of-it'`);
-    await admin.query(`GRANT CREATE ON DATABASE ${database} TO ${own('modest')}`);
+    await admin.query(`CREATE ROLE ${uniqueName('modest')} LOGIN PASSWORD 'pw-of-it'`);
+    await admin.query(`GRANT CREATE ON DATABASE ${database} TO ${uniqueName('modest')}`);
     const options = await migrateNamespace(
-      `postgres://${own('modest')}:pw-of-it@${host}:${port}/${database}`,
-      own('home'),
+      `postgres://${uniqueName('modest')}:pw-of-it@${host}:${port}/${database}`,
+      uniqueName('home'),
     );
     const store = await openPostgresStore(options);
     onTestFinished(() => store.close());

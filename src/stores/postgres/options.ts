@@ -1,4 +1,4 @@
-import { choiceOf, decoded, integerOf, loginOf, parseDatabaseUrl } from '../database-url.js';
+import { choiceOf, decodeUrlPart, integerOf, loginOf, parseDatabaseUrl } from '../database-url.js';
 import { StoreRefused } from '../store.js';
 
 export type PostgresOptions = Readonly<ReturnType<typeof parsePostgresUrl>>;
@@ -23,7 +23,7 @@ const NAMESPACE = /^(?!pg_)[a-z_][a-z0-9_]{0,49}$/;
 export function parsePostgresUrl(text: string) {
   const url = parseDatabaseUrl(text, FORMAT);
   const { host, port, user, password } = loginOf(url, 5432);
-  const database = decoded(url.pathname.slice(1));
+  const database = decodeUrlPart(url.pathname.slice(1));
   if (database === '')
     throw new StoreRefused(`The PostgreSQL URL has no database. Expected ${FORMAT.example}`);
   const namespace = url.searchParams.get('namespace') ?? 'genesis_fleet';

@@ -7,7 +7,7 @@ import { onSharedDatabase } from '../testing/shared-database.js';
 import { eventStatement } from './events.js';
 import type { PostgresOptions } from './options.js';
 import { openPostgresStore } from './postgres-store.js';
-import { asUser, own } from './testing/harness.js';
+import { asUser, uniqueName } from './testing/harness.js';
 import { migrateNamespace } from './testing.js';
 
 await onSharedDatabase('postgres', ({ url }) => {
@@ -20,8 +20,8 @@ function describeTenants(url: string): void {
   const acme = { tenant_id: 'acme', project_id: 'p' };
 
   /** A login as described in docs/postgres.md. */
-  const application = async (name: string): Promise<PostgresOptions> => {
-    const namespace = own(name);
+  const createApplicationUser = async (name: string): Promise<PostgresOptions> => {
+    const namespace = uniqueName(name);
     const options = await migrateNamespace(url, namespace);
     const user = `${namespace}_app`;
     await (await asUser(url)).query(
@@ -31,7 +31,7 @@ function describeTenants(url: string): void {
   };
 
   it('are served by a login that owns nothing', async () => {
-    const store = await openPostgresStore(await application('served'));
+    const store = await openPostgresStore(await createApplicationUser('served'));
     onTestFinished(() => store.close());
     await store.commit([transactionOf(acme, { swaps: [swapOf(acme, '~a', 0)] })]);
     expect(await store.heads(acme, ['~a'])).toMatchObject([{ seq: 1 }]);
@@ -39,7 +39,7 @@ function describeTenants(url: string): void {
   });
 
   it('are hidden from a login that names none or another, and only the commit function changes data', async () => {
-    const options = await application('attacked');
+    const options = await createApplicationUser('attacked');
     const store = await openPostgresStore(options);
     onTestFinished(() => store.close());
     await store.commit([transactionOf(acme, { swaps: [swapOf(acme, '~a', 0)] })]);
@@ -70,7 +70,10 @@ function describeTenants(url: string): void {
   });
 
   it('of two namespaces are isolated', async () => {
-    const [one, two] = [await application('level_two_a'), await application('level_two_b')];
+    const [one, two] = [
+      await createApplicationUser('level_two_a'),
+      await createApplicationUser('level_two_b'),
+    ];
     const stores = [await openPostgresStore(one), await openPostgresStore(two)];
     onTestFinished(async () => {
       await Promise.all(stores.map((store) => store.close()));
@@ -84,7 +87,7 @@ function describeTenants(url: string): void {
   });
 
   it('have separate blobs', async () => {
-    const store = await openPostgresStore(await application('blobs'));
+    const store = await openPostgresStore(await createApplicationUser('blobs'));
     onTestFinished(() => store.close());
     const bytes = Buffer.from([0, 1, 255, 10]);
     const sha256 = createHash('sha256').update(bytes).digest('hex');
@@ -117,7 +120,7 @@ const FILTERS: [Partial<EventQuery>, string][] = [
 
 function describeIndexes(url: string): void {
   it('are found by an index for every filter, as the reading role', async () => {
-    const options = await migrateNamespace(url, own('indexed'));
+    const options = await migrateNamespace(url, uniqueName('indexed'));
     const store = await openPostgresStore(options);
     onTestFinished(() => store.close());
     const project = { tenant_id: `t-${randomUUID()}`, project_id: 'p' };
@@ -154,22 +157,22 @@ function describeIndexes(url: string): void {
 
 function describeForgetting(url: string): void {
   it('are forgotten after their window, in both ways of a commit', async () => {
-    const options = await migrateNamespace(url, own('forgetting'));
+    const options = await migrateNamespace(url, uniqueName('forgetting'));
     const client = await asUser(url);
     for (const usesSimpleCommits of [true, false]) {
       const store = await openPostgresStore(options, { usesSimpleCommits });
       const project = { tenant_id: 'acme', project_id: `simple-${usesSimpleCommits}` };
-      const keep = async (...keys: string[]) => {
+      const commitKeptRequests = async (...keys: string[]) => {
         const requests = keys.map((key) => ({ key, digest: 'd', keep: true }));
         const transactions = requests.map((request) => transactionOf(project, { requests: [request] }));
         return kindsOf(await store.commit(transactions));
       };
-      await keep('old-1', 'old-2');
+      await commitKeptRequests('old-1', 'old-2');
       await client.query(
         `UPDATE ${options.namespace}.kept_requests SET at_ms = at_ms - ${REQUEST_WINDOW_MS + 1}`,
       );
-      expect(await keep('old-1', 'new')).toEqual(['replay', 'committed']);
-      expect(await keep('old-1', 'old-2', 'new')).toEqual(['committed', 'committed', 'replay']);
+      expect(await commitKeptRequests('old-1', 'new')).toEqual(['replay', 'committed']);
+      expect(await commitKeptRequests('old-1', 'old-2', 'new')).toEqual(['committed', 'committed', 'replay']);
       await store.close();
     }
     const { rows } = await client.query(`SELECT requests FROM ${options.namespace}.project`);

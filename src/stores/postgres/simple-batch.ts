@@ -2,7 +2,7 @@ import type { NewEvent } from '../../core/events/envelope.js';
 import { lastPerMember } from '../permits.js';
 import type { CommitOutcome, HeadCheck, HeadSwap, Permit, RequestRecord, Transaction } from '../store.js';
 import { replyOf, swapEventCount } from './batch.js';
-import { lines, names, numbers, untilOf, wholeMs } from './encoding.js';
+import { encodeLines, encodeNames, encodeNumbers, untilOf, wholeMs } from './encoding.js';
 import { eventColumns } from './events.js';
 
 /** A request to keep, with the events of its transaction. */
@@ -64,25 +64,28 @@ export class SimpleBatch {
       this.rulesSeq,
       wholeMs(this.notBeforeMs),
       wholeMs(this.notAfterMs),
-      names([...this.scopes.keys()]),
-      numbers(scopes.map(({ takes }) => takes)),
-      numbers(scopes.map(({ max }) => wholeMs(max))),
-      names(swaps.map(({ subject }) => subject)),
-      numbers(swaps.map(({ expected_seq }) => expected_seq)),
-      numbers(swaps.map(({ head }) => head.seq)),
-      lines(swaps.map(({ head }) => JSON.stringify(head))),
+      encodeNames([...this.scopes.keys()]),
+      encodeNumbers(scopes.map(({ takes }) => takes)),
+      encodeNumbers(scopes.map(({ max }) => wholeMs(max))),
+      encodeNames(swaps.map(({ subject }) => subject)),
+      encodeNumbers(swaps.map(({ expected_seq }) => expected_seq)),
+      encodeNumbers(swaps.map(({ head }) => head.seq)),
+      encodeLines(swaps.map(({ head }) => JSON.stringify(head))),
       this.headScope === null ? 0 : this.scopeNumber(this.headScope),
-      numbers(swaps.map(({ subject }) => this.headUntil(subject))),
-      names(checks.map(({ subject }) => subject)),
-      numbers(checks.map(({ expected_seq }) => expected_seq)),
-      numbers(permits.map(({ scope }) => this.scopeNumber(scope))),
-      names(permits.map(({ member }) => member)),
-      numbers(permits.map(({ until_ms }) => untilOf(until_ms))),
-      names([...keptRequests.map(({ request }) => request.key), ...otherRequests.map(({ key }) => key)]),
-      names(keptRequests.map(({ request }) => request.digest)),
-      lines(keptRequests.map(({ request }) => replyOf(request))),
-      numbers(keptRequests.map(({ firstEvent }) => firstEvent)),
-      numbers(keptRequests.map(({ eventCount }) => eventCount)),
+      encodeNumbers(swaps.map(({ subject }) => this.headUntil(subject))),
+      encodeNames(checks.map(({ subject }) => subject)),
+      encodeNumbers(checks.map(({ expected_seq }) => expected_seq)),
+      encodeNumbers(permits.map(({ scope }) => this.scopeNumber(scope))),
+      encodeNames(permits.map(({ member }) => member)),
+      encodeNumbers(permits.map(({ until_ms }) => untilOf(until_ms))),
+      encodeNames([
+        ...keptRequests.map(({ request }) => request.key),
+        ...otherRequests.map(({ key }) => key),
+      ]),
+      encodeNames(keptRequests.map(({ request }) => request.digest)),
+      encodeLines(keptRequests.map(({ request }) => replyOf(request))),
+      encodeNumbers(keptRequests.map(({ firstEvent }) => firstEvent)),
+      encodeNumbers(keptRequests.map(({ eventCount }) => eventCount)),
       ...eventColumns(this.events),
     ];
   }

@@ -87,8 +87,8 @@ function accessibleBinaries({ initdb, postgres }: PostgresBinaries): PostgresBin
   // The libraries are located relative to the program, so all of them are copied.
   const native = dirname(dirname(postgres));
   cpSync(native, folder, { recursive: true, verbatimSymlinks: true });
-  const at = (program: string): string => join(folder, relative(native, program));
-  copied = { initdb: at(initdb), postgres: at(postgres) };
+  const accessiblePath = (program: string): string => join(folder, relative(native, program));
+  copied = { initdb: accessiblePath(initdb), postgres: accessiblePath(postgres) };
   return copied;
 }
 
@@ -111,7 +111,7 @@ export class PostgresServer implements TestDatabase {
   }
 
   static async start(binaries: PostgresBinaries, plan: PostgresServerOptions): Promise<PostgresServer> {
-    const server = await PostgresServer.make(binaries, plan);
+    const server = await PostgresServer.create(binaries, plan);
     const passwordFile = join(server.folder, 'password');
     writeFileSync(passwordFile, PASSWORD);
     const access = ['-U', 'postgres', '-A', 'scram-sha-256', `--pwfile=${passwordFile}`];
@@ -124,7 +124,7 @@ export class PostgresServer implements TestDatabase {
     return server;
   }
 
-  private static async make(
+  private static async create(
     binaries: PostgresBinaries,
     plan: PostgresServerOptions,
   ): Promise<PostgresServer> {
@@ -139,7 +139,9 @@ export class PostgresServer implements TestDatabase {
   /** Starts a read-only replica of this server; its data is copied while the server is down. */
   async startReplica(): Promise<PostgresServer> {
     const conninfo = `host=127.0.0.1 port=${this.port} user=postgres password=${PASSWORD}`;
-    const replica = await PostgresServer.make(this.binaries, { settings: [`primary_conninfo=${conninfo}`] });
+    const replica = await PostgresServer.create(this.binaries, {
+      settings: [`primary_conninfo=${conninfo}`],
+    });
     await this.halt();
     execFileSync('cp', ['-a', this.data, replica.data]);
     writeFileSync(join(replica.data, 'standby.signal'), '');
@@ -160,13 +162,13 @@ export class PostgresServer implements TestDatabase {
 
   /** Stops the main process first, so that it cannot start new children. */
   readonly freeze = async (): Promise<void> => {
-    const [server] = this.pids();
+    const [server] = this.processIds();
     await stopProcess(server as number);
-    for (const pid of this.pids().slice(1)) await stopProcess(pid);
+    for (const pid of this.processIds().slice(1)) await stopProcess(pid);
   };
 
   readonly thaw = (): void => {
-    for (const pid of this.pids()) signal(pid, 'SIGCONT');
+    for (const pid of this.processIds()) signalProcess(pid, 'SIGCONT');
   };
 
   readonly stop = async (): Promise<void> => {
@@ -219,7 +221,7 @@ export class PostgresServer implements TestDatabase {
   }
 
   /** The server and its children, each in its own process group. */
-  private pids(): number[] {
+  private processIds(): number[] {
     const file = join(this.data, 'postmaster.pid');
     if (!existsSync(file)) return [];
     const server = Number(readFileSync(file, 'utf8').split('\n')[0]);
@@ -228,7 +230,7 @@ export class PostgresServer implements TestDatabase {
   }
 
   private kill(): void {
-    for (const pid of this.pids()) signal(pid, 'SIGKILL');
+    for (const pid of this.processIds()) signalProcess(pid, 'SIGKILL');
     this.server?.kill('SIGKILL');
     this.server = null;
     rmSync(join(this.data, 'postmaster.pid'), { force: true });
@@ -241,7 +243,7 @@ export class PostgresServer implements TestDatabase {
   }
 }
 
-function signal(pid: number, name: NodeJS.Signals): void {
+function signalProcess(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
@@ -254,10 +256,10 @@ const userToRunAs = (): { uid: number; gid: number } | Record<string, never> => 
 /** The user that the server runs as, if different from ours: it refuses to run as root. */
 export function postgresOwner(): { uid: number; gid: number } | null {
   if (process.getuid?.() !== 0) return null;
-  const id = (flag: string, user: string) => Number(execFileSync('id', [flag, user], { stdio: 'pipe' }));
+  const posixId = (flag: string, user: string) => Number(execFileSync('id', [flag, user], { stdio: 'pipe' }));
   for (const user of ['postgres', 'nobody']) {
     try {
-      return { uid: id('-u', user), gid: id('-g', user) };
+      return { uid: posixId('-u', user), gid: posixId('-g', user) };
     } catch {
       // The user does not exist here.
     }

@@ -18,7 +18,7 @@ export class EventColumns {
   private minMs = FOREVER_MS;
   private maxMs = -FOREVER_MS;
 
-  /** `indexed` has the values by which the event is found, if they are not its own. */
+  /** `indexed` has the values by which the event is found, if they differ from its fields. */
   add(event: NewEvent, indexed = event): void {
     const atMs = msOf(event.timestamp);
     this.count += 1;

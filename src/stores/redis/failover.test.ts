@@ -6,7 +6,7 @@ import { onOwnRedis, type RedisHarness } from './testing/harness.js';
 
 const HA = ['--appendonly', 'yes', '--appendfsync', 'everysec'];
 const P = { tenant_id: 't', project_id: 'p' };
-const transaction = (subject: string) => transactionOf(P, { swaps: [swapOf(P, subject, 0)] });
+const swapTransaction = (subject: string) => transactionOf(P, { swaps: [swapOf(P, subject, 0)] });
 
 await onOwnRedis(undefined, (redis) => describe('redis, profile durable,', () => describeDurable(redis)));
 await onOwnRedis(HA, (redis) => describe('redis, profile ha,', () => describeHa(redis)));
@@ -16,7 +16,7 @@ function describeDurable(redis: RedisHarness): void {
     const store = await redis.open();
     const meta = await store.meta();
     await redis.database.restart();
-    await settled(() => store.commit([transaction('~after')]));
+    await retryUntilAvailable(() => store.commit([swapTransaction('~after')]));
     expect(await (await redis.reopen()).meta()).toEqual(meta);
   });
 
@@ -32,7 +32,7 @@ function describeDurable(redis: RedisHarness): void {
 }
 
 function describeHa(all: RedisHarness): void {
-  const redis = all.with({ profile: 'ha' });
+  const redis = all.withOptions({ profile: 'ha' });
 
   it('declares that it may lose acknowledged commits', async () => {
     const { capabilities } = await redis.open();
@@ -43,10 +43,12 @@ function describeHa(all: RedisHarness): void {
   it('raises its incarnation once after a server restart, and breaks the stores opened before', async () => {
     const stores = [await redis.open(), await redis.open()];
     const meta = await stores[0]!.meta();
-    for (const store of stores) await store.commit([transaction(`~${stores.indexOf(store)}`)]);
+    for (const store of stores) await store.commit([swapTransaction(`~${stores.indexOf(store)}`)]);
     await redis.database.restart();
     for (const store of stores)
-      await expect(settled(() => store.commit([transaction('~late')]))).rejects.toThrow(StoreBroken);
+      await expect(retryUntilAvailable(() => store.commit([swapTransaction('~late')]))).rejects.toThrow(
+        StoreBroken,
+      );
     for (const store of stores) await expect(store.heads(P, ['~0'])).rejects.toThrow(StoreBroken);
     const later = [await (await redis.reopen()).meta(), await (await redis.reopen()).meta()];
     expect(later[0]!.incarnation).toBeGreaterThan(meta.incarnation);
@@ -56,19 +58,19 @@ function describeHa(all: RedisHarness): void {
   it('refuses a commit on a connection that survived a change of primary', async () => {
     const store = await redis.open();
     await promote(redis);
-    await expect(store.commit([transaction('~stale')])).rejects.toThrow(StoreBroken);
+    await expect(store.commit([swapTransaction('~stale')])).rejects.toThrow(StoreBroken);
     expect(await (await redis.reopen()).heads(P, ['~stale'])).toEqual([null]);
   });
 }
 
 /** Makes the server a replica for a while and then a primary again, as a failover and failback would. */
 async function promote(redis: RedisHarness): Promise<void> {
-  await redis.command('REPLICAOF', '127.0.0.1', '1');
-  await redis.command('REPLICAOF', 'NO', 'ONE');
+  await redis.runCommand('REPLICAOF', '127.0.0.1', '1');
+  await redis.runCommand('REPLICAOF', 'NO', 'ONE');
 }
 
 /** The first result other than `StoreUnavailable`. */
-async function settled<T>(attempt: () => Promise<T>): Promise<T> {
+async function retryUntilAvailable<T>(attempt: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
       return await attempt();

@@ -28,7 +28,7 @@ function describeStores(redis: RedisHarness): void {
     const project = newProject();
     const stores = await Promise.all(range(1, 4).map(() => redis.open()));
     const follower = follow(await redis.open(), project, 4 * 40);
-    const granted = await Promise.all(stores.map((store, name) => race(store, project, `s${name}`)));
+    const granted = await Promise.all(stores.map((store, name) => raceForHead(store, project, `s${name}`)));
     const seen = await follower;
     expect(seen.map((event) => event.position)).toEqual(range(1, seen.length));
     const swaps = seen.filter((event) => event.subject === '~contested').map((event) => event.seq);
@@ -45,20 +45,20 @@ function describeStores(redis: RedisHarness): void {
   it('reuse the permits of others once they expire', async () => {
     const project = newProject();
     const [one, other] = [await redis.open(), await redis.open()];
-    const take = (store: Store, member: string, until_ms: number) =>
+    const takePermit = (store: Store, member: string, until_ms: number) =>
       store.commit([
         transactionOf(project, {
           permits: [{ scope: 'work', member, until_ms }],
           permit_limits: [{ scope: 'work', max: 1 }],
         }),
       ]);
-    expect(kindsOf(await take(one, 'a', Number.POSITIVE_INFINITY))).toEqual(['committed']);
-    expect(kindsOf(await take(other, 'b', Number.POSITIVE_INFINITY))).toEqual(['full']);
+    expect(kindsOf(await takePermit(one, 'a', Number.POSITIVE_INFINITY))).toEqual(['committed']);
+    expect(kindsOf(await takePermit(other, 'b', Number.POSITIVE_INFINITY))).toEqual(['full']);
     const untilMs = (await one.now()) + 100;
-    expect(kindsOf(await take(one, 'a', untilMs))).toEqual(['committed']);
+    expect(kindsOf(await takePermit(one, 'a', untilMs))).toEqual(['committed']);
     while ((await other.now()) < untilMs);
     expect(await other.countPermits(project.tenant_id, 'work')).toBe(0);
-    expect(kindsOf(await take(other, 'b', Number.POSITIVE_INFINITY))).toEqual(['committed']);
+    expect(kindsOf(await takePermit(other, 'b', Number.POSITIVE_INFINITY))).toEqual(['committed']);
   });
 
   it('refuse a commit as late that a frozen database delayed beyond not_after_ms', async () => {
@@ -109,7 +109,7 @@ function describeStores(redis: RedisHarness): void {
   it('work with a database whose script cache was flushed', async () => {
     const store = await redis.open();
     const project = newProject();
-    await redis.command('SCRIPT', 'FLUSH');
+    await redis.runCommand('SCRIPT', 'FLUSH');
     expect(kindsOf(await store.commit([transactionOf(project, { changes_rules: true })]))).toEqual([
       'committed',
     ]);
@@ -118,10 +118,10 @@ function describeStores(redis: RedisHarness): void {
   it('a commit changes nothing when Redis is out of memory', async () => {
     const store = await redis.open();
     const project = newProject();
-    await redis.command('CONFIG', 'SET', 'maxmemory', '1');
+    await redis.runCommand('CONFIG', 'SET', 'maxmemory', '1');
     const transaction = transactionOf(project, { swaps: [swapOf(project, '~a', 0)] });
     await expect(store.commit([transaction])).rejects.toThrow(/memory of Redis is full/);
-    await redis.command('CONFIG', 'SET', 'maxmemory', '0');
+    await redis.runCommand('CONFIG', 'SET', 'maxmemory', '0');
     expect(await store.project(project)).toBeNull();
     expect(kindsOf(await store.commit([transaction]))).toEqual(['committed']);
   });
@@ -147,7 +147,7 @@ function describeDeath(redis: RedisHarness): void {
 }
 
 /** Competes for one head and for seven permits until it has committed forty loose events of its own. */
-async function race(
+async function raceForHead(
   store: Store,
   projectKey: ProjectKey,
   name: string,
@@ -186,9 +186,9 @@ async function follow(
 
 async function openThroughProxy(redis: RedisHarness): Promise<{ store: Store; line: FaultyRedisProxy }> {
   await redis.migrate();
-  const proxy = await FaultyRedisProxy.to(redis.options.host, redis.options.port);
+  const proxy = await FaultyRedisProxy.startFor(redis.options.host, redis.options.port);
   onTestFinished(() => proxy.stop());
-  return { store: await redis.with({ port: proxy.port }).reopen(), line: proxy };
+  return { store: await redis.withOptions({ port: proxy.port }).reopen(), line: proxy };
 }
 
 /** Commits as fast as it gets replies, and keeps what was acknowledged. */

@@ -28,7 +28,7 @@ export class RedisHeldProjects {
     }
   }
 
-  /** Those that have committed anything, sorted by name. */
+  /** The tenants that have committed anything, sorted by name. */
   async tenantIds(): Promise<string[]> {
     return ((await this.connection.send(['SMEMBERS', this.keys.tenants])) as string[]).sort();
   }

@@ -30,11 +30,11 @@ function describeKeys(redis: RedisHarness): void {
       transactionOf(P, { loose_events: [eventOf(P, { subject: 'T-1', task_id: 'T-1', agent_id: 'bob' })] }),
     ]);
     const names = ['type:A', 'task:T-1', 'feature:F-1', 'edge:design_code', 'agent:ada', 'session:s1'];
-    for (const name of names) expect(await redis.command('HGET', `${KEY}:index`, name)).toBe('0:1');
+    for (const name of names) expect(await redis.runCommand('HGET', `${KEY}:index`, name)).toBe('0:1');
     // The events of a head are with the head. A loose event of a task's own subject is still found by the task.
-    expect(await redis.command('HGET', `${KEY}:marks`, '~x')).toBe('1 0 0:1');
-    expect(await redis.command('HGET', `${KEY}:index`, 'subject:T-1')).toBe('0:2');
-    expect(await positions(store, P, { task_id: 'T-1' })).toEqual([1, 2]);
+    expect(await redis.runCommand('HGET', `${KEY}:marks`, '~x')).toBe('1 0 0:1');
+    expect(await redis.runCommand('HGET', `${KEY}:index`, 'subject:T-1')).toBe('0:2');
+    expect(await foundPositions(store, P, { task_id: 'T-1' })).toEqual([1, 2]);
   });
 
   it('answer every filter from the index: few lists are read, and few events', async () => {
@@ -48,12 +48,12 @@ function describeKeys(redis: RedisHarness): void {
       edge: 'e',
       task_id: 'T-1',
     };
-    const subject = (n: number) => (n % 500 === 0 ? '~rare' : `~s${n}`);
+    const subjectName = (n: number) => (n % 500 === 0 ? '~rare' : `~s${n}`);
     for (const from of range(0, 19).map((page) => page * 200)) {
       const transactions = range(from + 1, from + 200).map((n) =>
         n % 250 === 0
           ? transactionOf(project, { loose_events: [eventOf(project, rare)] })
-          : transactionOf(project, { swaps: [swapOf(project, subject(n), 0)] }),
+          : transactionOf(project, { swaps: [swapOf(project, subjectName(n), 0)] }),
       );
       expect(new Set(kindsOf(await store.commit(transactions)))).toEqual(new Set(['committed']));
     }
@@ -67,36 +67,36 @@ function describeKeys(redis: RedisHarness): void {
     ];
     for (const filter of filters) {
       const [bytesBefore, callsBefore] = [await bytesSent(redis), await readCalls(redis)];
-      expect(await positions(store, project, filter)).toEqual(range(1, 16).map((n) => n * 250));
+      expect(await foundPositions(store, project, filter)).toEqual(range(1, 16).map((n) => n * 250));
       // 16 of 4,000 events: one chunk and one place in the list of commits for each.
       expect((await readCalls(redis)) - callsBefore).toBeLessThan(16 * 10);
       expect((await bytesSent(redis)) - bytesBefore).toBeLessThan(16 * 400 + 20_000);
     }
-    expect(await positions(store, project, { subject: '~s1234' })).toEqual([1234]);
+    expect(await foundPositions(store, project, { subject: '~s1234' })).toEqual([1234]);
   });
 
   it('let a search by time skip what is outside its range, even if times are not in order', async () => {
     const store = await redis.open();
     const project = { ...P, project_id: 'times' };
     const startMs = Date.UTC(2020, 0, 1);
-    const hour = (position: number) => (position === 1900 ? 3 : position);
+    const hourOf = (position: number) => (position === 1900 ? 3 : position);
     await store.commit(
       range(1, 2000).map((position) =>
         transactionOf(project, {
-          loose_events: [eventOf(project, { timestamp: isoTime(startMs + hour(position) * HOUR_MS) })],
+          loose_events: [eventOf(project, { timestamp: isoTime(startMs + hourOf(position) * HOUR_MS) })],
         }),
       ),
     );
-    const between = (from: number, to: number) => ({
+    const timeFilter = (from: number, to: number) => ({
       since: isoTime(startMs + from * HOUR_MS),
       until: isoTime(startMs + to * HOUR_MS),
     });
     const sentBefore = await bytesSent(redis);
-    expect(await positions(store, project, between(2, 5))).toEqual([2, 3, 4, 1900]);
-    expect(await positions(store, project, { ...between(1500, 1502), agent_id: 'agent-1' })).toEqual([
+    expect(await foundPositions(store, project, timeFilter(2, 5))).toEqual([2, 3, 4, 1900]);
+    expect(await foundPositions(store, project, { ...timeFilter(1500, 1502), agent_id: 'agent-1' })).toEqual([
       1500, 1501,
     ]);
-    expect(await positions(store, project, between(5000, 6000))).toEqual([]);
+    expect(await foundPositions(store, project, timeFilter(5000, 6000))).toEqual([]);
     // Three searches in 2,000 events: only the zones of 256 positions that contain the requested times.
     const eventBytes = JSON.stringify(eventOf(project, {})).length;
     expect((await bytesSent(redis)) - sentBefore).toBeLessThan(4 * 256 * (eventBytes + 50));
@@ -107,8 +107,8 @@ function describeKeys(redis: RedisHarness): void {
     const fromMs = await store.now();
     await fill(store);
     const ends: number[] = [];
-    for (const key of await redis.command<string[]>('KEYS', 'genesis_fleet:*')) {
-      const endMs = await redis.command<number>('PEXPIRETIME', key);
+    for (const key of await redis.runCommand<string[]>('KEYS', 'genesis_fleet:*')) {
+      const endMs = await redis.runCommand<number>('PEXPIRETIME', key);
       if (key.includes(':batch:')) ends.push(endMs);
       else expect({ key, endMs }).toEqual({ key, endMs: -1 });
     }
@@ -136,8 +136,8 @@ function describeKeys(redis: RedisHarness): void {
     for (const key of ['old', 'recent']) await store.commit([request(key)]);
     const order = 'genesis_fleet:{t}:project:requests:request_order';
     const thenMs = (await store.now()) - REQUEST_WINDOW_MS;
-    await redis.command('LSET', order, '0', `${thenMs - 1} ["old"]`);
-    await redis.command('LSET', order, '1', `${thenMs + HOUR_MS} ["recent"]`);
+    await redis.runCommand('LSET', order, '0', `${thenMs - 1} ["old"]`);
+    await redis.runCommand('LSET', order, '1', `${thenMs + HOUR_MS} ["recent"]`);
     await store.commit([request('new')]);
     const outcomes = await store.commit([request('recent'), request('old'), request('new')]);
     expect(kindsOf(outcomes)).toEqual(['replay', 'committed', 'replay']);
@@ -146,7 +146,7 @@ function describeKeys(redis: RedisHarness): void {
   it('keep the time of a tenant from decreasing when the database’s clock is set back', async () => {
     const store = await redis.open();
     const aheadMs = (await store.now()) + HOUR_MS;
-    await redis.command('HSET', 'genesis_fleet:{ahead}', 'now_ms', String(aheadMs));
+    await redis.runCommand('HSET', 'genesis_fleet:{ahead}', 'now_ms', String(aheadMs));
     const project = { tenant_id: 'ahead', project_id: 'p' };
     const permits = [{ scope: 'work', member: 'm', until_ms: aheadMs }];
     const [outcome] = await store.commit([transactionOf(project, { permits })]);
@@ -171,19 +171,19 @@ function describeKeys(redis: RedisHarness): void {
     await expect(blobs.put('t', 'a'.repeat(64), new Uint8Array(REDIS_BLOB_BYTES_MAX + 1))).rejects.toThrow(
       /at most/,
     );
-    expect(await redis.command('KEYS', '*draft*')).toEqual([]);
+    expect(await redis.runCommand('KEYS', '*draft*')).toEqual([]);
   });
 }
 
 function describeNode(redis: RedisHarness): void {
   it('keeps all keys of a script in one hash slot', async () => {
-    await redis.command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
-    while (!(await redis.command<string>('CLUSTER', 'INFO')).includes('cluster_state:ok')) await pause(50);
+    await redis.runCommand('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+    while (!(await redis.runCommand<string>('CLUSTER', 'INFO')).includes('cluster_state:ok')) await pause(50);
     const store = await redis.open();
     await fill(store);
-    expect(await positions(store, P, { session_id: 's1' })).toEqual([2]);
-    const keys = await redis.command<string[]>('KEYS', 'genesis_fleet:{t}*');
-    const permits = await Promise.all(keys.map((key) => redis.command('CLUSTER', 'KEYSLOT', key)));
+    expect(await foundPositions(store, P, { session_id: 's1' })).toEqual([2]);
+    const keys = await redis.runCommand<string[]>('KEYS', 'genesis_fleet:{t}*');
+    const permits = await Promise.all(keys.map((key) => redis.runCommand('CLUSTER', 'KEYSLOT', key)));
     expect(new Set(permits).size).toBe(1);
   });
 }
@@ -202,19 +202,19 @@ async function fill(store: Store): Promise<void> {
   expect(kindsOf(await store.commit(transactions))).toEqual(['committed', 'committed']);
 }
 
-async function positions(store: Store, projectKey: ProjectKey, filter: object): Promise<number[]> {
+async function foundPositions(store: Store, projectKey: ProjectKey, filter: object): Promise<number[]> {
   const found = await store.events(projectKey, { after: 0, limit: 100, ...filter });
   return found.map((event) => event.position);
 }
 
 async function bytesSent(redis: RedisHarness): Promise<number> {
-  const stats = await redis.command<string>('INFO', 'stats');
+  const stats = await redis.runCommand<string>('INFO', 'stats');
   return Number(/total_net_output_bytes:(\d+)/.exec(stats)?.[1]);
 }
 
 /** The reads of hashes and lists, in scripts too. */
 async function readCalls(redis: RedisHarness): Promise<number> {
-  const stats = await redis.command<string>('INFO', 'commandstats');
+  const stats = await redis.runCommand<string>('INFO', 'commandstats');
   const calls = [...stats.matchAll(/cmdstat_(?:hget|hmget|lindex|lrange|llen):calls=(\d+)/g)];
   return calls.reduce((sum, [, count]) => sum + Number(count), 0);
 }

@@ -23,7 +23,7 @@ export function forEachIndexed(event: NewEvent, visit: (field: IndexField, value
   for (const field of INDEXED_FIELDS) {
     const value = event[field];
     if (value === undefined) continue;
-    // What is found by its subject is not indexed by the same task again.
+    // An event that is found by its subject is not indexed again by an equal task.
     if (field === 'task_id' && value === event.subject) continue;
     if (field === 'subject' && event.seq !== undefined) continue;
     visit(field, value);

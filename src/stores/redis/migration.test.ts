@@ -23,7 +23,7 @@ const PROJECTS: readonly ProjectKey[] = [
 function describeMigration(redis: RedisHarness): void {
   it('leaves every reply the same and removes all keys of version 1, even if interrupted and run three times at once', async () => {
     const expected = openMemoryStore();
-    const version1 = new Version1((...args) => redis.command(...args));
+    const version1 = new Version1((...args) => redis.runCommand(...args));
     await version1.create();
     for (const project of PROJECTS) {
       const transactions = transactionsOf(project, LOOSE_EVENTS);
@@ -34,7 +34,7 @@ function describeMigration(redis: RedisHarness): void {
       await expected.redact(project, [redacted]);
       await version1.redact(project, redacted);
     }
-    await redis.command('SET', 'genesis_fleet:{acme}:blob:00', '1blob');
+    await redis.runCommand('SET', 'genesis_fleet:{acme}:blob:00', '1blob');
     await expect(openRedisStore(redis.options)).rejects.toThrow(
       new StoreRefused(
         'The Genesis Fleet schema in this Redis has version 1, and this program needs 2. Run: gen migrate --store URL',
@@ -43,7 +43,7 @@ function describeMigration(redis: RedisHarness): void {
 
     // The first run is interrupted in the first project: the user may not remove keys yet.
     const user = ['ACL', 'SETUSER', 'migrating'];
-    await redis.command(
+    await redis.runCommand(
       ...user,
       'on',
       '>secret',
@@ -57,10 +57,10 @@ function describeMigration(redis: RedisHarness): void {
     await expect(interrupted.up()).rejects.toThrow();
     await interrupted.close();
     const left = ['a%3Ab', 'two'].map((name) =>
-      redis.command('HLEN', `genesis_fleet:{acme}:p:${name}:events`),
+      redis.runCommand('HLEN', `genesis_fleet:{acme}:p:${name}:events`),
     );
     expect(await Promise.all(left)).toContain(0);
-    await redis.command(...user, '+unlink');
+    await redis.runCommand(...user, '+unlink');
 
     const migrators = await Promise.all(range(1, 3).map(() => openRedisMigrator(options)));
     const taken = await Promise.all(migrators.map((migrator) => migrator.up()));
@@ -72,8 +72,8 @@ function describeMigration(redis: RedisHarness): void {
     expect(await transactionOutcomesOf(expected, PROJECTS)).toMatchObject(
       await transactionOutcomesOf(store, PROJECTS),
     );
-    expect(await redis.command('GET', 'genesis_fleet:{acme}:blob:00')).toBe('1blob');
-    const keys = await redis.command<string[]>('KEYS', '*');
+    expect(await redis.runCommand('GET', 'genesis_fleet:{acme}:blob:00')).toBe('1blob');
+    const keys = await redis.runCommand<string[]>('KEYS', '*');
     expect(keys.filter((key) => /}:(p|slots):/.test(key))).toEqual([]);
   });
 }

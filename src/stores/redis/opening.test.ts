@@ -22,11 +22,11 @@ function describeOpening(redis: RedisHarness): void {
   it('fails without a schema, and creates none', async () => {
     const options = { ...redis.options, namespace: 'empty' };
     await expect(openRedisStore(options)).rejects.toThrow(/Run: gen migrate --store URL/);
-    expect(await redis.command('EXISTS', 'empty:meta')).toBe(0);
+    expect(await redis.runCommand('EXISTS', 'empty:meta')).toBe(0);
   });
 
   it('fails on data of a newer version, which a migrator refuses too', async () => {
-    await redis.command('HSET', 'newer:meta', 'version', '99');
+    await redis.runCommand('HSET', 'newer:meta', 'version', '99');
     const options = { ...redis.options, namespace: 'newer' };
     await expect(openRedisStore(options)).rejects.toThrow(/newer than this program: update genesis-fleet/);
     const migrator = await openRedisMigrator(options);
@@ -50,7 +50,9 @@ function describeOpening(redis: RedisHarness): void {
     expect(await first!.status()).toEqual({ found: 2, wanted: 2 });
     expect(await first!.pending()).toEqual([]);
     await Promise.all(migrators.map((migrator) => migrator.close()));
-    expect((await (await redis.with({ namespace: 'ten' }).reopen()).meta()).secret).toMatch(/^[0-9a-f]{64}$/);
+    expect((await (await redis.withOptions({ namespace: 'ten' }).reopen()).meta()).secret).toMatch(
+      /^[0-9a-f]{64}$/,
+    );
   });
 
   it('fails with a wrong password', async () => {
@@ -69,31 +71,31 @@ function describeOpening(redis: RedisHarness): void {
     ['maxmemory-policy', 'volatile-ttl', 'noeviction', /CONFIG SET maxmemory-policy noeviction/],
   ])('with profile durable fails if %s is %s, and says what to run', async (name, wrong, right, sentence) => {
     await redis.migrate();
-    await redis.command('CONFIG', 'SET', name, wrong);
+    await redis.runCommand('CONFIG', 'SET', name, wrong);
     try {
       await expect(openRedisStore(redis.options)).rejects.toThrow(sentence);
       const ha = openRedisStore({ ...redis.options, profile: 'ha' });
       if (name === 'maxmemory-policy') await expect(ha).rejects.toThrow(sentence);
       else await (await ha).close();
     } finally {
-      await redis.command('CONFIG', 'SET', name, right);
+      await redis.runCommand('CONFIG', 'SET', name, right);
     }
   });
 
   it('fails on a replica', async () => {
     await redis.migrate();
-    await redis.command('REPLICAOF', '127.0.0.1', '1');
+    await redis.runCommand('REPLICAOF', '127.0.0.1', '1');
     try {
       await expect(openRedisStore(redis.options)).rejects.toThrow(/read-only replica/);
     } finally {
-      await redis.command('REPLICAOF', 'NO', 'ONE');
+      await redis.runCommand('REPLICAOF', 'NO', 'ONE');
     }
   });
 }
 
 function describeUser(redis: RedisHarness): void {
   it('can do everything there with the documented ACL rules, and cannot read other namespaces', async () => {
-    const others = await redis.with({ namespace: 'globex' }).open();
+    const others = await redis.withOptions({ namespace: 'globex' }).open();
     await moveOne(others, 'globex');
     const acme = await tenantUser(redis, 'acme');
     const migrator = await openRedisMigrator(acme);
@@ -106,7 +108,7 @@ function describeUser(redis: RedisHarness): void {
     await mine.close();
 
     await expect(openRedisStore({ ...acme, namespace: 'globex' })).rejects.toThrow(StoreRefused);
-    const keys = await redis.command<string[]>('KEYS', 'globex:*');
+    const keys = await redis.runCommand<string[]>('KEYS', 'globex:*');
     expect(keys.length).toBeGreaterThan(5);
     for (const key of keys) {
       await expect(sayAs(acme, 'EVAL', "return redis.call('GET', ARGV[1])", '0', key)).rejects.toThrow(
@@ -124,9 +126,9 @@ function describeUser(redis: RedisHarness): void {
     const migrator = await openRedisMigrator(options);
     await migrator.up();
     await migrator.close();
-    await redis.command('ACL', 'SETUSER', 'lacking', '-rpush');
+    await redis.runCommand('ACL', 'SETUSER', 'lacking', '-rpush');
     await expect(openRedisStore(options)).rejects.toThrow(/ACL rules/);
-    await redis.command('ACL', 'SETUSER', 'lacking', '+rpush');
+    await redis.runCommand('ACL', 'SETUSER', 'lacking', '+rpush');
     await (await openRedisStore(options)).close();
   });
 
@@ -137,7 +139,7 @@ function describeUser(redis: RedisHarness): void {
 }
 
 async function tenantUser(redis: RedisHarness, namespace: string) {
-  await redis.command('ACL', 'SETUSER', namespace, 'on', '>secret', ...aclRules(namespace).split(' '));
+  await redis.runCommand('ACL', 'SETUSER', namespace, 'on', '>secret', ...aclRules(namespace).split(' '));
   return { ...redis.options, namespace, username: namespace, password: 'secret' };
 }
 

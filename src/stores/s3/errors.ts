@@ -28,7 +28,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 const NO_ACCESS =
   'These AWS credentials have no access to the S3 bucket of GENESIS_BLOBS. See docs/blobs.md for the IAM policy.';
 
-/** Every write can be repeated, so an unknown outcome counts as not happened. Throws what is not an error of S3. */
+/** Every write can be repeated, so an unknown outcome counts as not happened. Throws other errors unchanged. */
 export function classifyS3Error(thrown: unknown): S3Failure {
   const error = thrown as S3DriverError;
   const name = error.name ?? '';

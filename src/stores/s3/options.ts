@@ -27,15 +27,15 @@ const PREFIX_LENGTH_MAX = 512;
 export function parseS3Url(text: string, environment: Variables): S3Options {
   const [, login, bucket = '', path = ''] = /^s3:\/\/([^/]*@)?([^/?#]*)(.*)$/.exec(text) ?? [];
   if (login !== undefined)
-    throw refusal(
+    throw optionRefusal(
       'Credentials do not belong in the URL: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE.',
     );
   if (!BUCKET.test(bucket) || bucket.includes('..') || isIP(bucket) !== 0)
-    throw refusal(`${JSON.stringify(bucket)} is not the name of an S3 bucket. Expected ${EXAMPLE}.`);
+    throw optionRefusal(`${JSON.stringify(bucket)} is not the name of an S3 bucket. Expected ${EXAMPLE}.`);
   const prefix = path.replace(/^\/|\/$/g, '');
   const isPrefix = prefix === '' || prefix.split('/').every((part) => PREFIX_PART.test(part));
   if (!isPrefix || prefix.length > PREFIX_LENGTH_MAX)
-    throw refusal(
+    throw optionRefusal(
       `The prefix ${JSON.stringify(prefix.slice(0, 64))} is not valid. Use at most ${PREFIX_LENGTH_MAX} ` +
         `letters, digits and ! _ . * ' ( ) - between single slashes, as in ${EXAMPLE}.`,
     );
@@ -70,4 +70,4 @@ const hasNoSubdomains = (host: string): boolean =>
 const isLocal = (endpoint: URL | null): boolean =>
   endpoint !== null && /^(127(\.\d+){3}|localhost|\[::1\])$/.test(endpoint.hostname);
 
-const refusal = (reason: string): StoreRefused => new StoreRefused(`GENESIS_BLOBS: ${reason}`);
+const optionRefusal = (reason: string): StoreRefused => new StoreRefused(`GENESIS_BLOBS: ${reason}`);

@@ -106,7 +106,7 @@ test('the blob store is unavailable, with the reason, while no server listens at
 });
 
 /** Answers with a status and, except to HEAD, an error of S3. */
-async function answering(
+async function startAnswering(
   reply: (method: string, hasCondition: boolean) => { status: number; code?: string },
 ) {
   const calls: string[] = [];
@@ -132,7 +132,9 @@ test.each([
 ])(
   'the blob store is unavailable with advice when a write is answered with %i %s',
   async (status, code, advice) => {
-    const { endpoint } = await answering((method) => (method === 'PUT' ? { status, code } : { status: 200 }));
+    const { endpoint } = await startAnswering((method) =>
+      method === 'PUT' ? { status, code } : { status: 200 },
+    );
     const blobs = await openAt(endpoint, 'bucket');
     const put = blobs.put('acme', digestOf('x'), Buffer.from('x'));
     await expect(put).rejects.toThrow(StoreUnavailable);
@@ -141,7 +143,7 @@ test.each([
 );
 
 test('writes without a condition where the server knows none', async () => {
-  const { endpoint, calls } = await answering((method, hasCondition) => {
+  const { endpoint, calls } = await startAnswering((method, hasCondition) => {
     if (hasCondition) return { status: 501, code: 'NotImplemented' };
     return { status: method === 'HEAD' && calls.length > 1 ? 404 : 200 };
   });
@@ -152,6 +154,6 @@ test('writes without a condition where the server knows none', async () => {
 });
 
 test('refuses credentials without access when it is opened', async () => {
-  const { endpoint } = await answering(() => ({ status: 403 }));
+  const { endpoint } = await startAnswering(() => ({ status: 403 }));
   await expect(openAt(endpoint, 'bucket')).rejects.toThrow(/no access to the S3 bucket/);
 });

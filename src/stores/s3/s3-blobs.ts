@@ -71,7 +71,7 @@ export class S3Blobs implements Blobs {
 
   async get(tenantId: string, sha256: string): Promise<Uint8Array | null> {
     const bytes = await this.read(this.keyOf(tenantId, sha256));
-    if (bytes !== null && hash('sha256', bytes, 'hex') !== sha256) throw damaged(sha256);
+    if (bytes !== null && hash('sha256', bytes, 'hex') !== sha256) throw damagedBlob(sha256);
     return bytes;
   }
 
@@ -183,7 +183,7 @@ function nullIfMissing(failure: string): null {
   throw new StoreUnavailable(`S3 gave an answer that a read does not have (${failure}). Try again.`);
 }
 
-const damaged = (sha256: string): StoreUnavailable =>
+const damagedBlob = (sha256: string): StoreUnavailable =>
   new StoreUnavailable(
     `The blob ${sha256} in the S3 bucket is not what was written. Restore it from a version or a backup.`,
   );

@@ -6,15 +6,15 @@ import { openMemoryStore } from '../memory/memory-store.js';
 import type { CommitOutcome, HeadSwap, Permit, ProjectKey, Store, Transaction } from '../store.js';
 
 /** Few names, so that transactions interact in every way. */
-const few = (name: string) => fc.nat(3).map((n) => `${name}${n}`);
-const lists = <T>(of: fc.Arbitrary<T>, maxLength: number) => fc.array(of, { maxLength });
-const rarely = (n: number) => fc.nat(n).map((drawn) => drawn === 0);
+const fewNames = (name: string) => fc.nat(3).map((n) => `${name}${n}`);
+const listOf = <T>(of: fc.Arbitrary<T>, maxLength: number) => fc.array(of, { maxLength });
+const rarelyTrue = (n: number) => fc.nat(n).map((drawn) => drawn === 0);
 
 const FAR_MS = Number.POSITIVE_INFINITY;
 const untils = fc.constantFrom(null, FAR_MS, FAR_MS, 9e14, 1);
 const permit = fc.record({
-  scope: few('scope').map((scope) => scope.replace(/[23]/, '0')),
-  member: few('m'),
+  scope: fewNames('scope').map((scope) => scope.replace(/[23]/, '0')),
+  member: fewNames('m'),
   until_ms: untils,
 });
 const request = fc.record({
@@ -32,17 +32,17 @@ const swap = fc.record({
 const plan = fc.record({
   project: fc.nat(12).map((n) => (n === 0 ? 'q' : 'p')),
   swaps: fc.uniqueArray(swap, { selector: ({ subject }) => subject, maxLength: 2 }),
-  checks: lists(few('~c'), 1),
+  checks: listOf(fewNames('~c'), 1),
   /** A permit on a head that is not swapped. */
-  moved: fc.option(fc.record({ subject: few('~s'), until_ms: untils }), { nil: null, freq: 9 }),
+  moved: fc.option(fc.record({ subject: fewNames('~s'), until_ms: untils }), { nil: null, freq: 9 }),
   rules: fc.constantFrom(null, null, null, 0, 0, 1),
-  changes_rules: rarely(20),
+  changes_rules: rarelyTrue(20),
   requests: fc.uniqueArray(request, { selector: ({ key }) => key, maxLength: 1 }),
   looseEvents: fc.oneof(
     { weight: 4, arbitrary: fc.constant([]) },
-    { weight: 1, arbitrary: lists(few('n'), 2) },
+    { weight: 1, arbitrary: listOf(fewNames('n'), 2) },
   ),
-  permits: fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: lists(permit, 2) }),
+  permits: fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: listOf(permit, 2) }),
   limits: fc.uniqueArray(fc.record({ scope: fc.constantFrom('scope0', 'heads'), max: fc.nat(12) }), {
     selector: ({ scope }) => scope,
     maxLength: 2,
@@ -66,10 +66,10 @@ export async function expectSameAsMemory(
       for (const batch of batches) {
         const transactions = await transactionsOf(batch, tenantId, memory);
         onBatch(transactions);
-        const outcomes = timeless(await store.commit(transactions));
-        expect(outcomes).toEqual(timeless(await memory.commit(transactions)));
+        const outcomes = withoutTimes(await store.commit(transactions));
+        expect(outcomes).toEqual(withoutTimes(await memory.commit(transactions)));
       }
-      expect(await everything(store, tenantId)).toEqual(await everything(memory, tenantId));
+      expect(await storeContents(store, tenantId)).toEqual(await storeContents(memory, tenantId));
     },
   );
   // Shrinking on a slow database takes many minutes. The failure names its seed, with which it can be shrunk.
@@ -125,14 +125,14 @@ async function transactionsOf(
 }
 
 /** Omits what may differ: times, and what is stored beside a request's public fields. */
-const timeless = (outcomes: readonly CommitOutcome[]): unknown[] =>
+const withoutTimes = (outcomes: readonly CommitOutcome[]): unknown[] =>
   outcomes.map((outcome) => {
     if (outcome.kind !== 'replay') return { ...outcome, now_ms: 0 };
     const { key, digest, reply, positions } = outcome.request;
     return { kind: outcome.kind, key, digest, reply, positions };
   });
 
-async function everything(store: Store, tenant_id: string): Promise<unknown> {
+async function storeContents(store: Store, tenant_id: string): Promise<unknown> {
   const projects = await store.projects(tenant_id);
   const states = projects.map(async (project_id) => ({
     row: await store.project({ tenant_id, project_id }),

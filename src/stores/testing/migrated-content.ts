@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 
 /** Heads, some of work with a permit, events of every kind, requests, and permits that are not on heads. */
 export function transactionsOf(project: ProjectKey, looseEvents: number): Transaction[] {
-  const loose = (n: number): Partial<NewEvent> => ({
+  const looseFields = (n: number): Partial<NewEvent> => ({
     event_type: n % 3 === 0 ? 'THIRD' : 'OTHER',
     agent_id: `agent-${n % 5}`,
     timestamp: isoTime(Date.UTC(2020, 0, 1) + (n - (n % 7)) * HOUR_MS),
@@ -29,7 +29,7 @@ export function transactionsOf(project: ProjectKey, looseEvents: number): Transa
       transactionOf(project, { permits: [{ scope: 'sessions', member: `s${n}`, until_ms: FOREVER }] }),
     ),
     ...range(1, looseEvents).map((n) =>
-      transactionOf(project, { loose_events: [eventOf(project, loose(n))] }),
+      transactionOf(project, { loose_events: [eventOf(project, looseFields(n))] }),
     ),
     transactionOf(project, { swaps: [swapOf(project, '~head1', 2)], changes_rules: true }),
   ];

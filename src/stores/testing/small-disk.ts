@@ -15,7 +15,7 @@ export async function onSmallDisk(
   sizeMib: number,
   tests: (disk: SmallDisk) => void | Promise<void>,
 ): Promise<void> {
-  const disk = await SmallDisk.make(sizeMib);
+  const disk = await SmallDisk.create(sizeMib);
   if (disk === null) skipGroup(name, 'only root can mount a small disk');
   else await tests(disk);
 }
@@ -28,7 +28,7 @@ export class SmallDisk {
   ) {}
 
   /** Null: this process may not mount one. */
-  static async make(sizeMib: number): Promise<SmallDisk | null> {
+  static async create(sizeMib: number): Promise<SmallDisk | null> {
     const folder = mkdtempSync(join(tmpdir(), 'genesis-small-disk-'));
     chmodSync(folder, 0o755);
     const keeper = spawn('sh', ['-c', MOUNT, folder, String(sizeMib)], {

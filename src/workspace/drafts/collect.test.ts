@@ -36,7 +36,7 @@ describe('the manifest of drafts', () => {
     await harness.writeDraft('src/a.ts', 'new');
     await harness.writeDraft('docs/übung/日本.md', 'text');
     await write(harness.draftPath('bin/run'), '#!/bin/sh\n', 0o755);
-    const manifest = await harness.collected();
+    const manifest = await harness.collectValid();
     expect(manifest).toEqual({
       kind: 'files',
       files: [
@@ -74,7 +74,7 @@ describe('the manifest of drafts', () => {
     await harness.writeShared('a', 'old');
     await harness.writeDraft('a', 'new');
     await harness.writeDraft('b', 'b');
-    const manifest = await harness.collected();
+    const manifest = await harness.collectValid();
     await harness.writeShared('a', 'new');
     await harness.writeShared('b', 'b');
     expect(canonicalJson(await harness.collect())).toBe(canonicalJson(manifest));
@@ -83,7 +83,7 @@ describe('the manifest of drafts', () => {
   test('treats names in different Unicode normal forms as one name', async () => {
     const harness = await DraftsHarness.open();
     await harness.writeDraft('u\u0308bung', 'x');
-    expect((await harness.collected()).files[0]?.path).toBe('\u00fcbung');
+    expect((await harness.collectValid()).files[0]?.path).toBe('\u00fcbung');
     await harness.writeDraft('\u00fcbung', 'y');
     expect(await harness.collect()).toMatchObject({ refused: 'BAD_NAME' });
   });
@@ -136,12 +136,12 @@ describe('collecting drafts refuses, with a code and the path,', () => {
     const { harness, secret } = await openWithSecret();
     await symlink(secret, harness.draftPath('lib'));
     expect(await harness.collect()).toMatchObject({ refused: 'SYMLINK', path: 'lib' });
-    await rm(harness.path('agents/alpha/drafts'), { recursive: true });
-    await symlink(secret, harness.path('agents/alpha/drafts'));
+    await rm(harness.workspacePath('agents/alpha/drafts'), { recursive: true });
+    await symlink(secret, harness.workspacePath('agents/alpha/drafts'));
     expect(await harness.collect()).toMatchObject({ refused: 'SYMLINK' });
-    await rm(harness.path('agents/alpha'), { recursive: true });
+    await rm(harness.workspacePath('agents/alpha'), { recursive: true });
     await mkdir(join(secret, 'drafts'));
-    await symlink(secret, harness.path('agents/alpha'));
+    await symlink(secret, harness.workspacePath('agents/alpha'));
     expect(await harness.collect()).toMatchObject({ refused: 'SYMLINK' });
   });
 
@@ -264,7 +264,7 @@ describe('a draft that is replaced while it is read', () => {
         await rename(lib, `${lib}-away`);
         await symlink(secret, lib);
       };
-      const back = () => rm(lib).then(() => rename(`${lib}-away`, lib));
+      const restoreFolder = () => rm(lib).then(() => rename(`${lib}-away`, lib));
       if (steps === 'before') await swap();
       return readSafely(
         { path: 'lib/a.ts', folder, name: 'a.ts' },
@@ -272,7 +272,7 @@ describe('a draft that is replaced while it is read', () => {
           links: 'one',
           onStep: async (step) => {
             if (step === 'looked' && steps === 'looked') await swap();
-            if (step === 'read' && turnedBack) await back();
+            if (step === 'read' && turnedBack) await restoreFolder();
           },
         },
       );
@@ -307,7 +307,7 @@ describe('the base of a draft', () => {
     await harness.writeDraft('src/new.ts', 'mine');
     // Copied out and never changed, so it is not part of the result even when the shared file changes.
     await harness.writeShared('src/b.ts', 'two');
-    expect((await harness.collected()).files.map((file) => file.path)).toEqual(['src/a.ts', 'src/new.ts']);
+    expect((await harness.collectValid()).files.map((file) => file.path)).toEqual(['src/a.ts', 'src/new.ts']);
     await harness.writeShared('src/a.ts', 'theirs');
     await harness.writeShared('src/new.ts', 'theirs');
     expect(await harness.collect()).toMatchObject({
@@ -316,7 +316,7 @@ describe('the base of a draft', () => {
       says: expect.stringContaining('src/a.ts, src/new.ts'),
     });
     await beginDrafts(harness, ALPHA, ['src/a.ts', 'src/new.ts']);
-    const { files } = await harness.collected();
+    const { files } = await harness.collectValid();
     expect(files.map((file) => file.base_sha256)).toEqual([digest('theirs'), digest('theirs')]);
     expect(files[0]?.sha256).toBe(digest('mine'));
   });
@@ -324,7 +324,7 @@ describe('the base of a draft', () => {
   test('is not guessed from an invalid record', async () => {
     const harness = await DraftsHarness.open();
     await harness.writeDraft('a', 'x');
-    await harness.collected();
+    await harness.collectValid();
     await writeFile(`${harness.draftPath()}.base.json`, '{"bases":{"a":7}}');
     expect(await harness.collect()).toMatchObject({ refused: 'BAD_BASE' });
   });
@@ -342,7 +342,9 @@ describe('the base of a draft', () => {
     const harness = await DraftsHarness.open();
     await harness.writeShared('run', 'x');
     await write(harness.draftPath('run'), 'x', 0o755);
-    expect((await harness.collected()).files).toMatchObject([{ executable: true, base_sha256: digest('x') }]);
+    expect((await harness.collectValid()).files).toMatchObject([
+      { executable: true, base_sha256: digest('x') },
+    ]);
     expect(EDGE).toBe('REQ-F-PAY-1#code_unit_tests');
   });
 });

@@ -12,9 +12,9 @@ const promoter = childProgram(join(import.meta.dirname, 'testing/promoter.child.
 const FILES = { a: 'a', 'b/b': 'b' };
 
 /** A project whose log has two accepted files that are not promoted yet. */
-async function accepted(): Promise<DraftsHarness> {
+async function openWithAccepted(): Promise<DraftsHarness> {
   const harness = await DraftsHarness.open();
-  const store = await openFileStore({ root: harness.path('store') });
+  const store = await openFileStore({ root: harness.workspacePath('store') });
   const coordinator = await Coordinator.open({ store, blobs: harness.blobs });
   unwrap(await coordinator.plans.put(KEY, planOf('A-001-x')));
   const result = { task_id: EDGE, agent_id: 'alpha', session_id: 's1' };
@@ -23,7 +23,7 @@ async function accepted(): Promise<DraftsHarness> {
   const handle = { task_id: EDGE, session_id: 's1', generation: 1, claim_id: claim?.id };
   const submitted = await coordinator.holder.submitResult(KEY, {
     ...handle,
-    result_data: await harness.collected(),
+    result_data: await harness.collectValid(),
   });
   expect(submitted).toMatchObject({ reason: 'ACCEPTED' });
   coordinator.close();
@@ -50,10 +50,10 @@ async function killedAfter(harness: DraftsHarness, steps: number): Promise<strin
 test('finishes a promotion that was killed at any step', async () => {
   const killed: string[] = [];
   for (let steps = 0; ; steps += 1) {
-    const harness = await accepted();
+    const harness = await openWithAccepted();
     const at = await killedAfter(harness, steps);
     if (at !== null) killed.push(at);
-    const store = await openFileStore({ root: harness.path('store') });
+    const store = await openFileStore({ root: harness.workspacePath('store') });
     onTestFinished(() => store.close());
     const log = { store, blobs: harness.blobs, key: KEY };
     const { conflicts, failures } = await promoteAccepted(harness, log);

@@ -1,4 +1,4 @@
 import type { GrantedClaim } from '../../core/contract/claim-records.js';
 
-/** The grant of an edge whose drafts are meant. */
+/** The grant of an edge, which identifies its drafts. */
 export type DraftGrant = Pick<GrantedClaim, 'agent_id' | 'task_id' | 'generation'>;

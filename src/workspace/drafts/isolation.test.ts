@@ -46,15 +46,15 @@ describe('the folders of a grant', () => {
     await harness.writeShared('begun', 'shared');
     await beginDrafts(harness, ALPHA, ['begun']);
     expect((await readdir(join(harness.root, earlier))).sort()).toEqual(['begun', 'kept']);
-    expect(await readdir(harness.path('agents/alpha/drafts'))).toEqual([EARLIER_FEATURE]);
-    await rm(harness.path('agents/alpha/drafts'), { recursive: true });
+    expect(await readdir(harness.workspacePath('agents/alpha/drafts'))).toEqual([EARLIER_FEATURE]);
+    await rm(harness.workspacePath('agents/alpha/drafts'), { recursive: true });
     expect(await createGrantFolders(harness, GRANT)).toMatchObject({ work: DRAFTS });
   });
 
   test('are refused when a link blocks their path', async () => {
     const harness = await DraftsHarness.open();
     await mkdir(join(harness.root, 'elsewhere'));
-    await symlink(join(harness.root, 'elsewhere'), harness.path('agents'));
+    await symlink(join(harness.root, 'elsewhere'), harness.workspacePath('agents'));
     expect(await createGrantFolders(harness, GRANT)).toMatchObject({ refused: 'SYMLINK' });
     expect(await readdir(join(harness.root, 'elsewhere'))).toEqual([]);
   });
@@ -64,14 +64,14 @@ describe('the folders of a grant', () => {
     await harness.writeShared('copied', 'same');
     await beginDrafts(harness, ALPHA, ['copied']);
     await harness.writeDraft('done', 'done');
-    const manifest = await harness.collected();
+    const manifest = await harness.collectValid();
     await promote(harness, harness, { ...GRANT, position: 1, manifest, human_approved: false });
     await harness.writeDraft('next', 'next');
     await createGrantFolders(harness, { ...GRANT, generation: 2 });
     expect((await readdir(harness.draftPath())).sort()).toEqual(['copied', 'next']);
     await harness.writeShared('done', 'changed since');
     await harness.writeDraft('done', 'once more');
-    expect((await harness.collected()).files).toMatchObject([
+    expect((await harness.collectValid()).files).toMatchObject([
       { path: 'done', base_sha256: digest('changed since') },
       { path: 'next', base_sha256: null },
     ]);
@@ -81,7 +81,7 @@ describe('the folders of a grant', () => {
 describe('a git worktree for a grant', () => {
   const WORK = `.ai-workspace/agents/alpha/worktrees/${FEATURE}__code_unit_tests-gen1`;
 
-  async function repository() {
+  async function openRepository() {
     const harness = await DraftsHarness.open();
     const git = (...args: string[]) => gitIn(harness.root, ...args);
     git('init', '--quiet', '--initial-branch=main');
@@ -90,24 +90,24 @@ describe('a git worktree for a grant', () => {
     await harness.writeShared('src/same.ts', 'same');
     git('add', '.');
     git('commit', '--quiet', '-m', 'start');
-    await writeFile(harness.path('coordination.yml'), 'isolation: worktree\n');
-    const at = (path: string) => join(harness.root, WORK, path);
-    return { harness, git, at };
+    await writeFile(harness.workspacePath('coordination.yml'), 'isolation: worktree\n');
+    const workPath = (path: string) => join(harness.root, WORK, path);
+    return { harness, git, workPath };
   }
   const collect = (harness: DraftsHarness) => collectDrafts(harness, harness, GRANT);
 
   test('gives its changed and new files, each with its base', async () => {
-    const { harness, git, at } = await repository();
+    const { harness, git, workPath } = await openRepository();
     expect(await createGrantFolders(harness, GRANT)).toMatchObject({
       kind: 'worktree',
       work: WORK,
       branch: `gen/${FEATURE}/code_unit_tests/1`,
     });
-    await write(at('src/a.ts'), 'new');
-    await write(at('src/größe 日本.ts'), 'new');
-    await write(at('bin/run'), 'run', 0o755);
-    await write(at('ignored'), 'x');
-    execFileSync('git', ['-C', at(''), 'add', 'bin/run']);
+    await write(workPath('src/a.ts'), 'new');
+    await write(workPath('src/größe 日本.ts'), 'new');
+    await write(workPath('bin/run'), 'run', 0o755);
+    await write(workPath('ignored'), 'x');
+    execFileSync('git', ['-C', workPath(''), 'add', 'bin/run']);
     const manifest = await collect(harness);
     if (isDraftRefusal(manifest)) throw new Error(manifest.says);
     expect(manifest.files).toMatchObject([
@@ -117,7 +117,17 @@ describe('a git worktree for a grant', () => {
     ]);
     // Commits on the agent's branch are part of the result too, and requesting the same grant again changes
     // nothing.
-    execFileSync('git', ['-C', at(''), '-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-qam', 'x']);
+    execFileSync('git', [
+      '-C',
+      workPath(''),
+      '-c',
+      'user.name=a',
+      '-c',
+      'user.email=a@b',
+      'commit',
+      '-qam',
+      'x',
+    ]);
     await createGrantFolders(harness, GRANT);
     expect(await collect(harness)).toEqual(manifest);
     await promote(harness, harness, { ...GRANT, position: 1, manifest, human_approved: false });
@@ -126,12 +136,12 @@ describe('a git worktree for a grant', () => {
     expect(await removeGrantFolders(harness, GRANT)).toBeNull();
     expect(git('worktree', 'list').split('\n')).toHaveLength(1);
     expect(git('branch', '--list', 'gen/*')).toBe('');
-    expect(await readdir(harness.path('agents/alpha/worktrees'))).toEqual([]);
+    expect(await readdir(harness.workspacePath('agents/alpha/worktrees'))).toEqual([]);
     expect(await removeGrantFolders(harness, GRANT)).toBeNull();
   });
 
   test('is found under the name that an earlier version gave it', async () => {
-    const { harness, git } = await repository();
+    const { harness, git } = await openRepository();
     const earlier = WORK.replace(FEATURE, EARLIER_FEATURE);
     git('worktree', 'add', '--quiet', '-b', `gen/${EARLIER_FEATURE}/code_unit_tests/1`, earlier);
     await write(
@@ -147,46 +157,56 @@ describe('a git worktree for a grant', () => {
   });
 
   test('is created again with its commits after its folder was lost', async () => {
-    const { harness, at } = await repository();
+    const { harness, workPath } = await openRepository();
     await createGrantFolders(harness, GRANT);
-    await write(at('src/a.ts'), 'new');
-    execFileSync('git', ['-C', at(''), '-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-qam', 'x']);
-    await rm(at(''), { recursive: true });
+    await write(workPath('src/a.ts'), 'new');
+    execFileSync('git', [
+      '-C',
+      workPath(''),
+      '-c',
+      'user.name=a',
+      '-c',
+      'user.email=a@b',
+      'commit',
+      '-qam',
+      'x',
+    ]);
+    await rm(workPath(''), { recursive: true });
     expect(await collect(harness)).toMatchObject({ refused: 'NO_WORKTREE' });
     await createGrantFolders(harness, GRANT);
     expect(await collect(harness)).toMatchObject({ files: [{ path: 'src/a.ts' }] });
   });
 
   test('compares files as they are on disk when git stores them with other line endings', async () => {
-    const { harness, git, at } = await repository();
+    const { harness, git, workPath } = await openRepository();
     await harness.writeShared('.gitattributes', '*.txt eol=crlf\n');
     await harness.writeShared('a b.txt', 'one\r\n');
     git('add', '.');
     git('commit', '--quiet', '-m', 'line ends');
     await createGrantFolders(harness, GRANT);
     expect(await collect(harness)).toMatchObject({ refused: 'NO_DRAFTS' });
-    await write(at('a b.txt'), 'two\r\n');
+    await write(workPath('a b.txt'), 'two\r\n');
     expect(await collect(harness)).toMatchObject({
       files: [{ path: 'a b.txt', sha256: digest('two\r\n'), base_sha256: digest('one\r\n') }],
     });
   });
 
   test('refuses what drafts refuse, and also deleted files', async () => {
-    const { harness, at } = await repository();
+    const { harness, workPath } = await openRepository();
     await createGrantFolders(harness, GRANT);
     expect(await collect(harness)).toMatchObject({ refused: 'NO_DRAFTS' });
-    await symlink('/etc/passwd', at('src/link.ts'));
+    await symlink('/etc/passwd', workPath('src/link.ts'));
     expect(await collect(harness)).toMatchObject({ refused: 'SYMLINK', path: 'src/link.ts' });
-    await rm(at('src/link.ts'));
-    await write(at('src/a.ts'), 'new');
+    await rm(workPath('src/link.ts'));
+    await write(workPath('src/a.ts'), 'new');
     await harness.writeShared('src/a.ts', 'by hand');
     expect(await collect(harness)).toMatchObject({ refused: 'BASE_CHANGED', path: 'src/a.ts' });
-    await rm(at('src/same.ts'));
+    await rm(workPath('src/same.ts'));
     expect(await collect(harness)).toMatchObject({ refused: 'DELETION', path: 'src/same.ts' });
   });
 
   test('runs no program of the agent: no hook, no fsmonitor, no configuration of another repository', async () => {
-    const { harness, git, at } = await repository();
+    const { harness, git, workPath } = await openRepository();
     const ran = join(harness.root, 'ran');
     const script = `#!/bin/sh\ntouch ${ran}\n`;
     await write(join(harness.root, '.git/hooks/post-checkout'), script, 0o755);
@@ -195,7 +215,7 @@ describe('a git worktree for a grant', () => {
     git('config', 'diff.external', join(harness.root, 'evil.sh'));
     await createGrantFolders(harness, GRANT);
     expect(await harness.readShared('ran')).toBeNull();
-    await write(at('src/a.ts'), 'new');
+    await write(workPath('src/a.ts'), 'new');
     git('clone', '--quiet', '--bare', '.', 'evil.git');
     execFileSync('git', [
       '-C',
@@ -204,8 +224,8 @@ describe('a git worktree for a grant', () => {
       'filter.x.clean',
       join(harness.root, 'evil.sh'),
     ]);
-    await writeFile(at('.gitattributes'), '* filter=x\n');
-    await writeFile(at('.git'), `gitdir: ${join(harness.root, 'evil.git')}\n`);
+    await writeFile(workPath('.gitattributes'), '* filter=x\n');
+    await writeFile(workPath('.git'), `gitdir: ${join(harness.root, 'evil.git')}\n`);
     await rm(ran, { force: true });
     expect(await collect(harness)).toMatchObject({
       files: [{ path: '.gitattributes' }, { path: 'src/a.ts' }],
@@ -214,21 +234,21 @@ describe('a git worktree for a grant', () => {
   });
 
   test('refuses files in a submodule or in a nested repository, which its removal would lose', async () => {
-    const { harness, git, at } = await repository();
+    const { harness, git, workPath } = await openRepository();
     git('init', '--quiet', 'lib');
     git('-C', 'lib', 'commit', '--quiet', '--allow-empty', '-m', 'lib');
     git('add', 'lib');
     git('commit', '--quiet', '-m', 'a submodule');
     await createGrantFolders(harness, GRANT);
     expect(await collect(harness)).toMatchObject({ refused: 'NO_DRAFTS' });
-    await write(at('lib/new.ts'), 'mine');
+    await write(workPath('lib/new.ts'), 'mine');
     expect(await collect(harness)).toMatchObject({ refused: 'NOT_A_FILE', path: 'lib' });
     expect(await cleanUpWorktree(harness, GRANT)).toContain('lib is a submodule');
-    await rm(at('lib'), { recursive: true });
-    await symlink('/etc', at('lib'));
+    await rm(workPath('lib'), { recursive: true });
+    await symlink('/etc', workPath('lib'));
     expect(await collect(harness)).toMatchObject({ refused: 'NOT_A_FILE', path: 'lib' });
-    await rm(at('lib'));
-    git('clone', '--quiet', 'lib', at('nested'));
+    await rm(workPath('lib'));
+    git('clone', '--quiet', 'lib', workPath('nested'));
     expect(await collect(harness)).toMatchObject({ refused: 'NOT_A_FILE', path: 'nested/' });
   });
 
@@ -242,7 +262,7 @@ describe('a git worktree for a grant', () => {
   ])(
     'of agent %s for feature %s has its own folder and branch, and is removed completely',
     async (agent_id, feature) => {
-      const { harness, git } = await repository();
+      const { harness, git } = await openRepository();
       const grant = { agent_id, subject: `${feature}#code_unit_tests`, generation: 1 };
       const made = await createGrantFolders(harness, grant);
       if (isDraftRefusal(made)) throw new Error(made.says);
@@ -258,7 +278,7 @@ describe('a git worktree for a grant', () => {
   );
 
   test('starts from a commit, also from a detached one, and is refused without a commit', async () => {
-    const { harness, git } = await repository();
+    const { harness, git } = await openRepository();
     git('checkout', '--quiet', '--detach');
     expect(await createGrantFolders(harness, GRANT)).toMatchObject({ kind: 'worktree' });
     await rm(join(harness.root, '.git'), { recursive: true });
@@ -270,7 +290,7 @@ describe('a git worktree for a grant', () => {
   });
 
   test('kills a git process that exceeds its time limit', async () => {
-    const { harness, git: set } = await repository();
+    const { harness, git: set } = await openRepository();
     // Runs for as long as git itself does.
     set('config', 'alias.hang', '!while kill -0 $PPID; do sleep 0.1; done');
     expect(await runGit(harness.root, ['hang'], { time_max_ms: 50 })).toEqual({
@@ -280,13 +300,13 @@ describe('a git worktree for a grant', () => {
   });
 
   test('is not used for a project that is not the top folder of a repository', async () => {
-    const { harness } = await repository();
+    const { harness } = await openRepository();
     const part = new DraftsHarness(join(harness.root, 'src'));
-    await mkdir(part.path(), { recursive: true });
-    await writeFile(part.path('coordination.yml'), 'isolation: worktree\n');
+    await mkdir(part.workspacePath(), { recursive: true });
+    await writeFile(part.workspacePath('coordination.yml'), 'isolation: worktree\n');
     expect(await createGrantFolders(part, GRANT)).toMatchObject({ kind: 'drafts' });
     const plain = await DraftsHarness.open();
-    await writeFile(plain.path('coordination.yml'), 'isolation: worktree\n');
+    await writeFile(plain.workspacePath('coordination.yml'), 'isolation: worktree\n');
     expect(await createGrantFolders(plain, GRANT)).toMatchObject({ kind: 'drafts' });
   });
 });

@@ -13,30 +13,31 @@ async function openWithLog() {
   const draftsHarness = await DraftsHarness.open();
   unwrap(await harness.coordinator.settings.putPolicy(P, { stale_policy: { edge: 'takeover' } }));
   const log: PromotionLog = { store: harness.store, blobs: harness.blobs, key: P };
-  const agent = (agentId: string) => new HarnessAgent(harness, agentId, `s-${agentId}`);
-  const submits = async (by: HarnessAgent, subject = EDGE) => {
+  const harnessAgent = (agentId: string) => new HarnessAgent(harness, agentId, `s-${agentId}`);
+  const submitDrafts = async (by: HarnessAgent, subject = EDGE) => {
     const manifest = await collectDrafts(draftsHarness, log, { agent_id: by.agent_id, subject });
     return by.submits(subject, manifest);
   };
-  const converges = async (subject: string, files: Record<string, string>) => {
-    const by = agent('alpha');
+  const convergeEdge = async (subject: string, files: Record<string, string>) => {
+    const by = harnessAgent('alpha');
     await by.claims(subject);
     for (const [path, text] of Object.entries(files))
       await draftsHarness.writeDraft(path, text, { ...ALPHA, subject });
-    expect(await submits(by, subject)).toMatchObject({ reason: 'ACCEPTED' });
+    expect(await submitDrafts(by, subject)).toMatchObject({ reason: 'ACCEPTED' });
   };
-  return { harness, draftsHarness, log, agent, submits, converges };
+  return { harness, draftsHarness, log, harnessAgent, submitDrafts, convergeEdge };
 }
 
 const OTHER = 'REQ-F-PAY-2#code_unit_tests';
-const watermark = (draftsHarness: DraftsHarness) => draftsHarness.path('events', 'promoted.json');
+const watermarkPath = (draftsHarness: DraftsHarness) =>
+  draftsHarness.workspacePath('events', 'promoted.json');
 
 describe('promoting accepted results', () => {
   test('follows the order of the log, and examines each result once', async () => {
-    const { draftsHarness, log, converges } = await openWithLog();
-    await converges(EDGE, { 'src/a': 'one', 'src/b': 'b' });
+    const { draftsHarness, log, convergeEdge } = await openWithLog();
+    await convergeEdge(EDGE, { 'src/a': 'one', 'src/b': 'b' });
     expect(await promoteAccepted(draftsHarness, log)).toMatchObject({ written: ['src/a', 'src/b'] });
-    await converges(OTHER, { 'src/a': 'two' });
+    await convergeEdge(OTHER, { 'src/a': 'two' });
     expect(await promoteAccepted(draftsHarness, log)).toMatchObject({ written: ['src/a'], unchanged: [] });
     expect(await draftsHarness.readShared('src/a')).toBe('two');
     // A later change by a person is kept, even if it restores an earlier version.
@@ -50,21 +51,23 @@ describe('promoting accepted results', () => {
   });
 
   test('starts from the beginning when the watermark is missing, invalid or from another log', async () => {
-    const { draftsHarness, log, converges } = await openWithLog();
-    await converges(EDGE, { 'src/a': 'one' });
+    const { draftsHarness, log, convergeEdge } = await openWithLog();
+    await convergeEdge(EDGE, { 'src/a': 'one' });
     await promoteAccepted(draftsHarness, log);
-    await converges(OTHER, { 'src/a': 'two' });
+    await convergeEdge(OTHER, { 'src/a': 'two' });
     await promoteAccepted(draftsHarness, log);
-    const { position } = JSON.parse(await readFile(watermark(draftsHarness), 'utf8')) as { position: number };
+    const { position } = JSON.parse(await readFile(watermarkPath(draftsHarness), 'utf8')) as {
+      position: number;
+    };
     const other = JSON.stringify({ position, event_id: 'another', unfinished: [] });
     for (const mark of [null, '{', '{"position":-1}', other]) {
-      if (mark === null) await rm(watermark(draftsHarness));
-      else await writeFile(watermark(draftsHarness), mark);
+      if (mark === null) await rm(watermarkPath(draftsHarness));
+      else await writeFile(watermarkPath(draftsHarness), mark);
       expect(await promoteAccepted(draftsHarness, log)).toMatchObject({
         unchanged: ['src/a'],
         conflicts: [],
       });
-      await writeFile(watermark(draftsHarness), mark ?? '');
+      await writeFile(watermarkPath(draftsHarness), mark ?? '');
       await draftsHarness.writeShared('src/a', 'by hand');
       expect(await promoteAccepted(draftsHarness, log)).toMatchObject({
         written: [],
@@ -75,48 +78,48 @@ describe('promoting accepted results', () => {
   });
 
   test('runs concurrent calls one after the other', async () => {
-    const { draftsHarness, log, converges } = await openWithLog();
-    await converges(EDGE, { a: 'one', b: 'b', c: 'c' });
+    const { draftsHarness, log, convergeEdge } = await openWithLog();
+    await convergeEdge(EDGE, { a: 'one', b: 'b', c: 'c' });
     let inside = 0;
     let most = 0;
-    const steps = (step: string) => {
+    const countInside = (step: string) => {
       if (step === 'read') most = Math.max(most, ++inside);
       if (step === 'synced') inside -= 1;
     };
-    const calls = [1, 2, 3].map(() => promoteAccepted(draftsHarness, log, steps));
+    const calls = [1, 2, 3].map(() => promoteAccepted(draftsHarness, log, countInside));
     expect((await Promise.all(calls)).map(({ written }) => written.length)).toEqual([3, 0, 0]);
     expect(most).toBe(1);
   });
 
   test('skips results without files, and writes a watermark at intervals', async () => {
-    const { draftsHarness, log, harness, agent } = await openWithLog();
-    const alpha = agent('alpha');
+    const { draftsHarness, log, harness, harnessAgent } = await openWithLog();
+    const alpha = harnessAgent('alpha');
     await alpha.claims(EDGE);
     await alpha.submits(EDGE, { done: true });
     await promoteAccepted(draftsHarness, log);
-    await expect(readFile(watermark(draftsHarness))).rejects.toThrow('ENOENT');
+    await expect(readFile(watermarkPath(draftsHarness))).rejects.toThrow('ENOENT');
     await alpha.claims(OTHER);
     for (let at = 0; at < 500; at += 1) await alpha.notes(OTHER, `${at}`);
     await promoteAccepted(draftsHarness, log);
-    expect(JSON.parse(await readFile(watermark(draftsHarness), 'utf8'))).toMatchObject({
+    expect(JSON.parse(await readFile(watermarkPath(draftsHarness), 'utf8'))).toMatchObject({
       position: await harness.position(),
     });
   });
 
   test('reads a manifest from a blob when it is too large for an event', async () => {
-    const { draftsHarness, log, converges, harness } = await openWithLog();
+    const { draftsHarness, log, convergeEdge, harness } = await openWithLog();
     const long = 'x'.repeat(240);
     const files = Object.fromEntries(
       Array.from({ length: 220 }, (_, index) => [`many/${index}${long}`, `${index}`]),
     );
-    await converges(EDGE, files);
+    await convergeEdge(EDGE, files);
     expect((await harness.events()).at(-1)?.payload).toHaveProperty('blob_sha256');
     expect((await promoteAccepted(draftsHarness, log)).written).toHaveLength(220);
   });
 
   test('skips results of tasks, of other tools, without files or with an invalid manifest', async () => {
-    const { draftsHarness, log, harness, converges } = await openWithLog();
-    await converges(EDGE, { a: 'a' });
+    const { draftsHarness, log, harness, convergeEdge } = await openWithLog();
+    await convergeEdge(EDGE, { a: 'a' });
     const [event] = (await harness.events()).slice(-1) as [EventEnvelope];
     const resultData = event.payload.result_data as { files: { path: string }[] };
     const evil = structuredClone(resultData);
@@ -142,8 +145,8 @@ describe('promoting accepted results', () => {
   });
 
   test('retries a result whose blobs were missing', async () => {
-    const { draftsHarness, log, converges } = await openWithLog();
-    await converges(EDGE, { a: 'a', b: 'b' });
+    const { draftsHarness, log, convergeEdge } = await openWithLog();
+    await convergeEdge(EDGE, { a: 'a', b: 'b' });
     const without = {
       put: log.blobs.put.bind(log.blobs),
       size: log.blobs.size.bind(log.blobs),
@@ -152,7 +155,7 @@ describe('promoting accepted results', () => {
     };
     const first = await promoteAccepted(draftsHarness, { ...log, blobs: without });
     expect(first).toMatchObject({ written: ['b'], failures: [{ path: 'a' }] });
-    await converges(OTHER, { c: 'c' });
+    await convergeEdge(OTHER, { c: 'c' });
     const second = await promoteAccepted(draftsHarness, { ...log, blobs: without });
     expect(second).toMatchObject({ written: ['c'], failures: [{ path: 'a' }] });
     expect(await promoteAccepted(draftsHarness, log)).toMatchObject({ written: ['a'], failures: [] });
@@ -163,9 +166,9 @@ describe('promoting accepted results', () => {
 describe('an interrupted promotion', () => {
   const stepsOf = async (): Promise<string[]> => {
     const seen: string[] = [];
-    const { draftsHarness, log, converges } = await openWithLog();
+    const { draftsHarness, log, convergeEdge } = await openWithLog();
     await draftsHarness.writeShared('c', 'old');
-    await converges(EDGE, { a: 'a', 'b/b': 'b', c: 'c' });
+    await convergeEdge(EDGE, { a: 'a', 'b/b': 'b', c: 'c' });
     await draftsHarness.writeShared('c', 'by hand');
     await promoteAccepted(draftsHarness, log, (step, path) => void seen.push(`${step} ${path}`));
     return seen;
@@ -174,12 +177,12 @@ describe('an interrupted promotion', () => {
   test('is completed on the next start, when it is interrupted twice at any step', async () => {
     const steps = await stepsOf();
     expect(steps.length).toBeGreaterThan(9);
-    const { draftsHarness, log, converges } = await openWithLog();
+    const { draftsHarness, log, convergeEdge } = await openWithLog();
     await draftsHarness.writeShared('c', 'old');
-    await converges(EDGE, { a: 'a', 'b/b': 'b', c: 'c' });
+    await convergeEdge(EDGE, { a: 'a', 'b/b': 'b', c: 'c' });
     await draftsHarness.writeShared('c', 'by hand');
     for (const crash of steps) {
-      for (const path of ['a', 'b', watermark(draftsHarness).slice(draftsHarness.root.length + 1)]) {
+      for (const path of ['a', 'b', watermarkPath(draftsHarness).slice(draftsHarness.root.length + 1)]) {
         await rm(`${draftsHarness.root}/${path}`, { recursive: true, force: true });
       }
       const crashing = promoteAccepted(draftsHarness, log, (step, path) => {
@@ -196,22 +199,22 @@ describe('an interrupted promotion', () => {
 
 describe('a zombie', () => {
   test('cannot promote, but its drafts and manifest are kept and promoted after adoption', async () => {
-    const { harness, draftsHarness, log, agent, submits } = await openWithLog();
+    const { harness, draftsHarness, log, harnessAgent, submitDrafts } = await openWithLog();
     await draftsHarness.writeShared('src/a', 'old');
-    const [alpha, beta] = [agent('alpha'), agent('beta')];
+    const [alpha, beta] = [harnessAgent('alpha'), harnessAgent('beta')];
     await alpha.claims(EDGE);
     await draftsHarness.writeDraft('src/a', 'by alpha');
     await draftsHarness.writeDraft('src/new', 'by alpha');
     harness.advance(24 * 3600);
     expect(await beta.claims(EDGE)).toMatchObject({ success: true, claim: { generation: 2 } });
-    const zombie = await submits(alpha);
+    const zombie = await submitDrafts(alpha);
     expect(zombie).toMatchObject({ accepted: false, reason: 'STALE_GENERATION', parked: expect.any(String) });
     expect(await promoteAccepted(draftsHarness, log)).toMatchObject({ written: [], conflicts: [] });
     expect([await draftsHarness.readShared('src/a'), await draftsHarness.readShared('src/new')]).toEqual([
       'old',
       null,
     ]);
-    expect((await draftsHarness.collected()).files).toHaveLength(2);
+    expect((await draftsHarness.collectValid()).files).toHaveLength(2);
 
     const body = { expected_generation: 2, reason: 'it was good', result_id: zombie.parked };
     const adopted = await harness.coordinator.decisions.operate(P, EDGE, 'adopt', body, human('ann'));
@@ -224,16 +227,16 @@ describe('a zombie', () => {
   });
 
   test('is refused until it rebases on the promoted files of its successor', async () => {
-    const { harness, draftsHarness, log, agent, submits } = await openWithLog();
+    const { harness, draftsHarness, log, harnessAgent, submitDrafts } = await openWithLog();
     await draftsHarness.writeShared('src/a', 'old');
-    const [alpha, beta] = [agent('alpha'), agent('beta')];
+    const [alpha, beta] = [harnessAgent('alpha'), harnessAgent('beta')];
     await alpha.claims(EDGE);
     await draftsHarness.writeDraft('src/a', 'by alpha');
-    await draftsHarness.collected();
+    await draftsHarness.collectValid();
     harness.advance(24 * 3600);
     await beta.claims(EDGE);
     await draftsHarness.writeDraft('src/a', 'by beta', { agent_id: 'beta', subject: EDGE });
-    expect(await submits(beta)).toMatchObject({ reason: 'ACCEPTED' });
+    expect(await submitDrafts(beta)).toMatchObject({ reason: 'ACCEPTED' });
     await promoteAccepted(draftsHarness, log);
     expect(await draftsHarness.readShared('src/a')).toBe('by beta');
     expect(await draftsHarness.collect()).toMatchObject({ refused: 'BASE_CHANGED', path: 'src/a' });

@@ -4,11 +4,11 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { type AcceptedManifest, promote } from './promote.js';
 import { ALPHA, DraftsHarness, digest, write } from './testing/drafts-harness.js';
 
-const accept = async (harness: DraftsHarness, position = 1): Promise<AcceptedManifest> => ({
+const acceptedManifest = async (harness: DraftsHarness, position = 1): Promise<AcceptedManifest> => ({
   ...ALPHA,
   generation: position,
   position,
-  manifest: await harness.collected(),
+  manifest: await harness.collectValid(),
   human_approved: false,
 });
 
@@ -21,7 +21,7 @@ describe('an accepted manifest', () => {
     await harness.writeDraft('src/a.ts', 'new');
     await harness.writeDraft('docs/übung/日本.md', 'text');
     await write(harness.draftPath('bin/run'), 'run', 0o755);
-    const accepted = await accept(harness);
+    const accepted = await acceptedManifest(harness);
     const promotion = await promote(harness, harness, accepted);
     const paths = ['bin/run', 'docs/übung/日本.md', 'src/a.ts'];
     expect(promotion).toEqual({ written: paths, unchanged: [], conflicts: [], failures: [] });
@@ -44,7 +44,9 @@ describe('an accepted manifest', () => {
     onTestFinished(() => rm(link));
     const linked = new DraftsHarness(link);
     await linked.writeDraft('src/a.ts', 'a');
-    expect(await promote(linked, linked, await accept(linked))).toMatchObject({ written: ['src/a.ts'] });
+    expect(await promote(linked, linked, await acceptedManifest(linked))).toMatchObject({
+      written: ['src/a.ts'],
+    });
     expect(await harness.readShared('src/a.ts')).toBe('a');
   });
 
@@ -53,7 +55,7 @@ describe('an accepted manifest', () => {
     await harness.writeShared('private', 'old');
     await chmod(join(harness.root, 'private'), 0o640);
     await write(harness.draftPath('private'), 'new', 0o755);
-    await promote(harness, harness, await accept(harness));
+    await promote(harness, harness, await acceptedManifest(harness));
     expect((await lstat(join(harness.root, 'private'))).mode & 0o777).toBe(0o750);
   });
 });
@@ -64,7 +66,7 @@ describe('promotion does not overwrite', () => {
     await harness.writeShared('src/a.ts', 'old');
     await harness.writeDraft('src/a.ts', 'new');
     await harness.writeDraft('src/b.ts', 'b');
-    const accepted = await accept(harness);
+    const accepted = await acceptedManifest(harness);
     await harness.writeShared('src/a.ts', 'by hand');
     const promotion = await promote(harness, harness, accepted);
     expect(promotion).toMatchObject({
@@ -81,7 +83,7 @@ describe('promotion does not overwrite', () => {
     const harness = await DraftsHarness.open();
     await harness.writeShared('src/a.ts', 'old');
     await harness.writeDraft('src/a.ts', 'new');
-    const accepted = await accept(harness);
+    const accepted = await acceptedManifest(harness);
     const promotion = await promote(harness, harness, accepted, async (step) => {
       if (step === 'written') await harness.writeShared('src/a.ts', 'by hand');
     });
@@ -94,7 +96,7 @@ describe('promotion does not overwrite', () => {
     const harness = await DraftsHarness.open();
     await harness.writeDraft('a', 'a');
     await harness.writeDraft('b/c', 'c');
-    const accepted = await accept(harness);
+    const accepted = await acceptedManifest(harness);
     await harness.writeShared('a/inner', 'x');
     await harness.writeShared('b', 'x');
     const { written, conflicts } = await promote(harness, harness, accepted);
@@ -107,10 +109,10 @@ describe('promotion does not overwrite', () => {
   test('the first of two results that started from the same file', async () => {
     const harness = await DraftsHarness.open();
     await harness.writeDraft('a', 'first');
-    const first = await accept(harness, 1);
+    const first = await acceptedManifest(harness, 1);
     const beta = { ...ALPHA, agent_id: 'beta' };
     await harness.writeDraft('a', 'second', beta);
-    const manifest = await harness.collected(beta);
+    const manifest = await harness.collectValid(beta);
     const second = { ...beta, generation: 2, position: 2, manifest, human_approved: false };
     const promotion = await promote(harness, harness, [second, first]);
     expect(promotion).toMatchObject({ written: ['a'], conflicts: [{ path: 'a', generation: 2 }] });
@@ -124,7 +126,7 @@ describe('a file that configures other programs', () => {
     const harness = await DraftsHarness.open();
     await harness.writeDraft('CLAUDE.md', 'new');
     await harness.writeDraft('src/a.ts', 'new');
-    const accepted = await accept(harness);
+    const accepted = await acceptedManifest(harness);
     const promotion = await promote(harness, harness, accepted);
     expect(promotion).toMatchObject({ written: ['src/a.ts'], conflicts: [{ path: 'CLAUDE.md' }] });
     expect(await harness.readShared('CLAUDE.md')).toBeNull();
@@ -137,9 +139,9 @@ describe('a file that configures other programs', () => {
     const harness = await DraftsHarness.open();
     await harness.writeShared('AGENTS.md', 'old');
     await harness.writeDraft('AGENTS.md', 'unseen');
-    const unseen = await accept(harness, 1);
+    const unseen = await acceptedManifest(harness, 1);
     await harness.writeDraft('AGENTS.md', 'seen');
-    const seen = { ...(await accept(harness, 2)), human_approved: true };
+    const seen = { ...(await acceptedManifest(harness, 2)), human_approved: true };
     const promotion = await promote(harness, harness, [unseen, seen]);
     expect(promotion).toMatchObject({ written: ['AGENTS.md'], conflicts: [{ generation: 1 }] });
     expect(await harness.readShared('AGENTS.md')).toBe('seen');
@@ -147,7 +149,7 @@ describe('a file that configures other programs', () => {
 });
 
 describe('promotion writes nothing outside the project', () => {
-  async function outside(harness: DraftsHarness): Promise<string> {
+  async function newOutsideFolder(harness: DraftsHarness): Promise<string> {
     const folder = `${harness.root}-outside`;
     await mkdir(folder);
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -157,16 +159,16 @@ describe('promotion writes nothing outside the project', () => {
   test('through a link in the path, created before or during the write', async () => {
     for (const when of ['before', 'fetched', 'written']) {
       const harness = await DraftsHarness.open();
-      const folder = await outside(harness);
+      const folder = await newOutsideFolder(harness);
       await harness.writeDraft('lib/a', 'a');
-      const accepted = await accept(harness);
-      const plant = async () => {
+      const accepted = await acceptedManifest(harness);
+      const plantLink = async () => {
         await rm(join(harness.root, 'lib'), { recursive: true, force: true });
         await symlink(folder, join(harness.root, 'lib'));
       };
-      if (when === 'before') await plant();
+      if (when === 'before') await plantLink();
       const { written, conflicts } = await promote(harness, harness, accepted, async (step) => {
-        if (step === when) await plant();
+        if (step === when) await plantLink();
       });
       expect({ when, written, conflicts }).toMatchObject({ written: [], conflicts: [{ path: 'lib/a' }] });
       expect(await readdir(folder)).toEqual([]);
@@ -175,10 +177,10 @@ describe('promotion writes nothing outside the project', () => {
 
   test('through a link at the path of a file', async () => {
     const harness = await DraftsHarness.open();
-    const folder = await outside(harness);
+    const folder = await newOutsideFolder(harness);
     await writeFile(join(folder, 'theirs'), 'theirs');
     await harness.writeDraft('a', 'a');
-    const accepted = await accept(harness);
+    const accepted = await acceptedManifest(harness);
     await symlink(join(folder, 'theirs'), join(harness.root, 'a'));
     expect((await promote(harness, harness, accepted)).conflicts).toMatchObject([{ path: 'a' }]);
     expect((await lstat(join(harness.root, 'a'))).isSymbolicLink()).toBe(true);
@@ -186,11 +188,11 @@ describe('promotion writes nothing outside the project', () => {
 
   test('through a link at the path of the conflicts folder', async () => {
     const harness = await DraftsHarness.open();
-    const folder = await outside(harness);
+    const folder = await newOutsideFolder(harness);
     await harness.writeDraft('a', 'a');
-    const accepted = await accept(harness);
+    const accepted = await acceptedManifest(harness);
     await harness.writeShared('a', 'by hand');
-    await symlink(folder, harness.path('agents/alpha/conflicts'));
+    await symlink(folder, harness.workspacePath('agents/alpha/conflicts'));
     expect((await promote(harness, harness, accepted)).conflicts).toMatchObject([
       { path: 'a', kept_at: null },
     ]);
@@ -202,7 +204,7 @@ test('reports a missing or damaged blob and writes nothing', async () => {
   const harness = await DraftsHarness.open();
   await harness.writeDraft('a', 'a');
   await harness.writeDraft('b', 'b');
-  const accepted = await accept(harness);
+  const accepted = await acceptedManifest(harness);
   const blobs = {
     put: async () => {},
     size: async () => 1,
@@ -221,7 +223,7 @@ test('reports a path that the disk refuses, and promotes the other files', async
   const harness = await DraftsHarness.open();
   await harness.writeDraft('a', 'a');
   await harness.writeDraft('b', 'b');
-  const accepted = await accept(harness);
+  const accepted = await acceptedManifest(harness);
   // A log written before such names were refused may contain one.
   const [first, ...others] = accepted.manifest.files;
   const files = [{ ...first!, path: 'x'.repeat(300) }, ...others];

@@ -13,7 +13,7 @@ async function candidateOf(text: string) {
   const elsewhere = await DraftsHarness.open();
   await elsewhere.writeShared('a.ts', 'old');
   await elsewhere.writeDraft('a.ts', text);
-  const { files } = await elsewhere.collected();
+  const { files } = await elsewhere.collectValid();
   const bytesOf = async ({ sha256 }: ManifestFile) => Buffer.from(await elsewhere.blobText(sha256));
   return async (harness: DraftsHarness) => {
     const folder = harness.draftPath().slice(harness.root.length + 1);
@@ -40,7 +40,7 @@ describe('a draft that is restored from a candidate of another machine', () => {
     await harness.writeShared('a.ts', 'old');
     await restore(harness);
     expect(await refreshDrafts(harness, GRANT)).toEqual([]);
-    expect(await harness.collected()).toMatchObject({ files: [{ path: 'a.ts', size_bytes: 4 }] });
+    expect(await harness.collectValid()).toMatchObject({ files: [{ path: 'a.ts', size_bytes: 4 }] });
   });
 
   it('does not replace a draft that exists, nor its base', async () => {
@@ -48,9 +48,9 @@ describe('a draft that is restored from a candidate of another machine', () => {
     const harness = await DraftsHarness.open();
     await harness.writeShared('a.ts', 'new');
     await harness.writeDraft('a.ts', 'newer');
-    const before = await harness.collected();
+    const before = await harness.collectValid();
     await restore(harness);
-    expect(await harness.collected()).toEqual(before);
+    expect(await harness.collectValid()).toEqual(before);
     await rm(harness.draftPath('a.ts'));
     await restore(harness);
     expect(await harness.collect()).toMatchObject({ refused: 'BASE_CHANGED' });

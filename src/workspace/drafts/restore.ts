@@ -24,7 +24,7 @@ export async function restoreDrafts(
     const existing = await lstat(join(project.root, folder, file.path)).catch(() => null);
     if (existing === null) missing.push(file);
   }
-  // Before the drafts: a draft that a crash leaves must not be without its base.
+  // Written before the drafts, so that a crash leaves no draft without its base.
   const refused = missing.length === 0 ? null : await recordBases(project, grant, missing);
   if (refused !== null) return refused;
   for (const file of missing) {

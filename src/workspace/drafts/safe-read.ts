@@ -43,12 +43,12 @@ export async function readSafely(
     await steps('looked', path);
     file = await open(at, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
     const opened = await file.stat({ bigint: true });
-    if (!isUnchanged(before, opened)) return swapped(path);
+    if (!isUnchanged(before, opened)) return swappedRefusal(path);
     const bytes = await readExactly(file, Number(opened.size));
     await steps('read', path);
     const after = await lstat(at, { bigint: true });
     const isUnchangedFile = isUnchanged(opened, after) && (await folder.isInPlace());
-    if (bytes === null || !isUnchangedFile) return swapped(path);
+    if (bytes === null || !isUnchangedFile) return swappedRefusal(path);
     const mode = Number(opened.mode) & 0o777;
     return { bytes, executable: (mode & 0o100) !== 0, mode };
   } catch (error) {
@@ -91,14 +91,15 @@ async function readExactly(file: FileHandle, sizeBytes: number): Promise<Buffer 
 }
 
 function refusalOfError(error: unknown, path: string, opened: boolean): DraftRefusal | null {
-  const is = (code: string) => isErrorCode(error, code);
-  if (is('ENOENT')) return opened ? swapped(path) : null;
-  if (is('ELOOP') || is('ENXIO') || is('ENOTDIR')) return swapped(path);
-  if (is('EACCES') || is('EPERM')) return draftRefusal('UNREADABLE', path, `${path} cannot be read.`);
+  const hasCode = (code: string) => isErrorCode(error, code);
+  if (hasCode('ENOENT')) return opened ? swappedRefusal(path) : null;
+  if (hasCode('ELOOP') || hasCode('ENXIO') || hasCode('ENOTDIR')) return swappedRefusal(path);
+  if (hasCode('EACCES') || hasCode('EPERM'))
+    return draftRefusal('UNREADABLE', path, `${path} cannot be read.`);
   throw error;
 }
 
-const swapped = (path: string): DraftRefusal =>
+const swappedRefusal = (path: string): DraftRefusal =>
   draftRefusal('SWAPPED', path, `${path} was changed or replaced while it was read.`);
 
 /** Visits every file below a folder, in name order. Stops at the first refusal. */
@@ -107,7 +108,7 @@ export async function walkFiles(
   visit: (file: FoundFile) => Promise<DraftRefusal | null>,
 ): Promise<DraftRefusal | null> {
   const budget = { names_left: ENTRIES_MAX };
-  const walk = async (folder: OpenFolder, prefix: string): Promise<DraftRefusal | null> => {
+  const walkFolder = async (folder: OpenFolder, prefix: string): Promise<DraftRefusal | null> => {
     const names = await namesIn(folder, prefix, budget);
     if (isDraftRefusal(names)) return names;
     for (const name of names) {
@@ -117,13 +118,13 @@ export async function walkFiles(
       const inner = await folder.enter(name);
       const refused =
         inner instanceof OpenFolder
-          ? await walk(inner, `${path}/`).finally(() => inner.close())
+          ? await walkFolder(inner, `${path}/`).finally(() => inner.close())
           : await visit({ path, folder, name });
       if (refused !== null) return refused;
     }
     return null;
   };
-  return walk(top, '');
+  return walkFolder(top, '');
 }
 
 const ENTRIES_MAX = 2 * MANIFEST_FILES_MAX;

@@ -23,7 +23,7 @@ export async function quarantineFile(
   const keptName = freeName(names, name);
   const record = { file: name.toString('utf8'), reason, at };
   await writeJsonAtomically(broken, `${keptName}${REASON_SUFFIX}`, record);
-  // Move without opening or following it, whatever it is.
+  // Move the file without opening it or following a link.
   await inbox.moveInto(broken, name, keptName);
   return true;
 }

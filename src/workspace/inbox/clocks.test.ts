@@ -40,19 +40,19 @@ it('executes a command only once when its file returns and only the log has a re
     for (const [at, command] of commands.entries())
       await dropCommand(workspace, 'a-01', `${at}.json`, command);
   };
-  const outcomes = () =>
+  const readOutcomes = () =>
     Promise.all(
       commands.map(async (_, index) => (await readOutcome(workspace, 'a-01', `${index}.json`)).reply),
     );
   await dropAll();
   await serveAt(workspace, BEGAN_MS);
-  const before = await outcomes();
+  const before = await readOutcomes();
   // An event days later makes the coordinator drop the earlier request ids.
   await dropCommand(workspace, 'b-01', '1.json', { ...intent, intent_id: 'INT-2' });
   const events = await serveAt(workspace, BEGAN_MS + 3 * DAY_MS);
   await dropAll();
   expect(await serveAt(workspace, BEGAN_MS + 3 * DAY_MS)).toEqual(events);
-  expect(await outcomes()).toEqual(before);
+  expect(await readOutcomes()).toEqual(before);
 });
 
 it('continues from the time of the log when the clock was set back or far ahead', async () => {

@@ -18,7 +18,7 @@ export interface InboxCommand {
   readonly subject: string | null;
   readonly request_id: string;
   readonly session_id: unknown;
-  /** What is wrong with its fields; null if nothing is. */
+  /** The fault of its fields; null if there is none. */
   readonly fault: string | null;
   readonly body: JsonObject;
 }

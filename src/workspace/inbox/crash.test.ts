@@ -177,7 +177,7 @@ describe('a refusal without an event in the log', () => {
     return workspace;
   }
 
-  async function served(workspace: Workspace): Promise<string[]> {
+  async function serveOnce(workspace: Workspace): Promise<string[]> {
     const harness = await WorkspaceHarness.open(workspace);
     await harness.serialiser.pass();
     return harness.edgeHistory();
@@ -186,7 +186,7 @@ describe('a refusal without an event in the log', () => {
   it('is not decided again after its outcome was written', async () => {
     const workspace = await refusedAndCrashed();
     const before = await readOutcome(workspace, 'a-01', '1.json');
-    expect(await served(workspace)).toEqual(['edge_started a-01 1']);
+    expect(await serveOnce(workspace)).toEqual(['edge_started a-01 1']);
     expect(await readOutcome(workspace, 'a-01', '1.json')).toEqual(before);
     expect(await namesInWorkspace(workspace, 'inbox', 'a-01')).toEqual([]);
   });
@@ -201,7 +201,7 @@ describe('a refusal without an event in the log', () => {
     const workspace = await refusedAndCrashed();
     const text = typeof left === 'string' ? left : JSON.stringify(left);
     await writeFile(join(workspace.events, 'outcome', 'a-01', '1.json'), text);
-    expect(await served(workspace)).toEqual(['edge_started a-01 1', 'heartbeat a-01 1']);
+    expect(await serveOnce(workspace)).toEqual(['edge_started a-01 1', 'heartbeat a-01 1']);
     expect((await readOutcome(workspace, 'a-01', '1.json')).reply).toMatchObject({ reason: 'RENEWED' });
   });
 });

@@ -104,26 +104,29 @@ const scopeKey = (scope: HistoryScope): string =>
   'subject' in scope ? scope.subject : `~${scope.session_id}`;
 
 const REPLY_BUILDERS = new Map<string, (event: EventEnvelope) => InboxReply>([
-  ['heartbeat', renewed],
+  ['heartbeat', renewalReply],
   ['edge_released', () => ({ success: true, reason: 'RELEASED' })],
-  ['edge_converged', accepted],
-  ['convergence_escalated', (event) => refusedResult(event, 'ESCALATED')],
-  ['result_rejected', (event) => refusedResult(event, event.payload.rejection_reason as SubmissionRefusal)],
-  ['claim_rejected', refusedClaim],
+  ['edge_converged', acceptedReply],
+  ['convergence_escalated', (event) => refusedResultReply(event, 'ESCALATED')],
+  [
+    'result_rejected',
+    (event) => refusedResultReply(event, event.payload.rejection_reason as SubmissionRefusal),
+  ],
+  ['claim_rejected', refusedClaimReply],
 ]);
 
-function renewed({ payload }: EventEnvelope): RenewalResult {
+function renewalReply({ payload }: EventEnvelope): RenewalResult {
   return { success: true, reason: 'RENEWED', new_expiry: payload.expires_at as string | null };
 }
 
-function accepted({ generation: current_generation = 0, payload }: EventEnvelope): SubmissionResult {
+function acceptedReply({ generation: current_generation = 0, payload }: EventEnvelope): SubmissionResult {
   const late = payload.late === true;
   const work_product_ref = payload.work_product_ref as string;
   const kept = { work_lost: false, late, work_product_ref, parked: null } as const;
   return { accepted: true, reason: 'ACCEPTED', current_generation, ...kept };
 }
 
-function refusedResult(
+function refusedResultReply(
   { generation = 0, payload }: EventEnvelope,
   reason: SubmissionRefusal,
 ): SubmissionResult {
@@ -147,7 +150,7 @@ function recordedChecks(names: unknown): FailingCheck[] {
   return Array.isArray(names) ? names.map((name) => ({ name: String(name), says })) : [];
 }
 
-function refusedClaim({ payload }: EventEnvelope): RecalledRefusal {
+function refusedClaimReply({ payload }: EventEnvelope): RecalledRefusal {
   const reason = payload.reason as ClaimRefusal;
   const current_holder = (payload.holding_agent as string | undefined) ?? null;
   return { success: false, reason, claim: null, current_holder, next: adviceFor(reason) };

@@ -72,16 +72,16 @@ export async function executeCommand(context: WorkspaceContext, command: InboxCo
         ? missingGeneration()
         : coordinator.holder.renewLease(key, body, caller);
     case 'release':
-      return release(context, command, caller);
+      return releaseClaim(context, command, caller);
     case 'submit':
-      return cleanUpEndedGrant(context, command, await submit(context, command, caller));
+      return cleanUpEndedGrant(context, command, await submitResult(context, command, caller));
     case 'append':
       return coordinator.holder.appendEvent(key, body, caller);
   }
 }
 
 /** A release without a generation is one of the claim that the inbox's own agent holds. */
-async function release(
+async function releaseClaim(
   context: WorkspaceContext,
   command: InboxCommand,
   caller: Caller,
@@ -141,7 +141,7 @@ async function cleanUpEndedGrant(
 }
 
 /** A submission without a result submits the agent's drafts. */
-async function submit(
+async function submitResult(
   context: WorkspaceContext,
   { agent_id, body }: InboxCommand,
   caller: Caller,

@@ -37,7 +37,7 @@ function fieldsOf(kind: Exclude<CommandKind, 'append'>): readonly string[] {
   return [...new Set([...names, 'agent_role', 'claim_id'])];
 }
 
-/** What is wrong with the names of a command's fields, with the right name; null if nothing is. */
+/** The fault of the field names of a command, with the right name; null if there is none. */
 export function fieldFault(kind: CommandKind, eventType: string, fields: JsonObject): string | null {
   if (kind === 'append') return null;
   const allowed = fieldsOf(kind);

@@ -96,13 +96,13 @@ it('ignores temporary and hidden files', async () => {
 const PARTS: readonly [string, (path: string, workspace: Workspace) => Promise<unknown>, RegExp][] = [
   [
     'a link to a file',
-    (path, { root }) => planted(join(root, 'secret.json')).then((at) => symlink(at, path)),
+    (path, { root }) => plantFile(join(root, 'secret.json')).then((at) => symlink(at, path)),
     /is a link/,
   ],
   ['a link to nothing', (path) => symlink('/nowhere', path), /is a link/],
   [
     'a hard link to a file',
-    (path, { root }) => planted(join(root, 'secret.json')).then((at) => link(at, path)),
+    (path, { root }) => plantFile(join(root, 'secret.json')).then((at) => link(at, path)),
     /hard link/,
   ],
   ['a folder', (path) => mkdir(path), /not a regular file/],
@@ -134,7 +134,7 @@ const PARTS: readonly [string, (path: string, workspace: Workspace) => Promise<u
   ],
 ];
 
-async function planted(path: string): Promise<string> {
+async function plantFile(path: string): Promise<string> {
   await writeFile(path, CLAIM);
   return path;
 }

@@ -1,4 +1,4 @@
-/** What one pass did, as counts. */
+/** The counts of what one pass did. */
 export class PassCounts {
   /** Expired claims that it recorded. */
   expired = 0;

@@ -68,7 +68,7 @@ async function dropRound(workspace: Workspace, round: number): Promise<void> {
 const TYPES = ['edge_started', 'heartbeat', 'iteration_completed'];
 const CODES = ['GRANTED', 'RENEWED', 'APPENDED'];
 
-async function inspect(workspace: Workspace, rounds: readonly number[]): Promise<void> {
+async function inspectLog(workspace: Workspace, rounds: readonly number[]): Promise<void> {
   const harness = await WorkspaceHarness.open(workspace);
   await harness.serialiser.pass();
   const events = await harness.events();
@@ -121,7 +121,7 @@ it(
         // Each command takes four steps; some are always left to the next process, or to the final pass.
         await Promise.all([dropped, serveAndDie(workspace, 1 + Math.floor(random() * 76))]);
       }
-      await inspect(workspace, rounds);
+      await inspectLog(workspace, rounds);
     }
   },
   HANGS_AFTER_MS,

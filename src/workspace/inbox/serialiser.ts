@@ -99,7 +99,7 @@ export class Serialiser {
 
   private async openNonEmptyInboxes(pass: Pass): Promise<AgentInbox[]> {
     const names = (await this.agents()).filter((agentId) => !pass.stuck.has(agentId));
-    const agents = rotated(names, names.filter((agentId) => agentId <= this.lastScanned).length);
+    const agents = rotateList(names, names.filter((agentId) => agentId <= this.lastScanned).length);
     const tryOpen = (agentId: string) =>
       this.isolateFailure(agentId, pass, () => this.openIfNotEmpty(agentId));
     const opened: AgentInbox[] = [];
@@ -127,12 +127,12 @@ export class Serialiser {
     for (;;) {
       const waiting = inboxes.filter((inbox) => !inbox.isEmpty && !pass.stuck.has(inbox.agent_id));
       if (waiting.length === 0) return;
-      await this.round(rotated(waiting, this.roundOffset), pass);
+      await this.serveRound(rotateList(waiting, this.roundOffset), pass);
       this.roundOffset += 1;
     }
   }
 
-  private async round(inboxes: readonly AgentInbox[], pass: Pass): Promise<void> {
+  private async serveRound(inboxes: readonly AgentInbox[], pass: Pass): Promise<void> {
     const taken = await settleAll(
       inboxes.map((inbox) => this.isolateFailure(inbox.agent_id, pass, () => this.nextTurn(inbox, pass))),
     );
@@ -237,7 +237,7 @@ async function settleAll<T>(works: readonly Promise<T>[]): Promise<T[]> {
   return Promise.all(works);
 }
 
-const rotated = <T>(list: readonly T[], by: number): T[] => {
+const rotateList = <T>(list: readonly T[], by: number): T[] => {
   const cut = list.length === 0 ? 0 : by % list.length;
   return [...list.slice(cut), ...list.slice(0, cut)];
 };

@@ -27,7 +27,7 @@ interface Bench {
 }
 
 /** A git repository in which an agent has claimed an edge and works in a worktree. */
-async function bench(): Promise<Bench> {
+async function openBench(): Promise<Bench> {
   const workspace = await bareWorkspace();
   await appendFile(workspace.path('coordination.yml'), 'isolation: worktree\n');
   await writeFile(join(workspace.root, 'a.ts'), 'old');
@@ -59,29 +59,29 @@ async function bench(): Promise<Bench> {
   return { workspace, send, work: join(workspace.root, reply.work as string) };
 }
 
-const worktrees = ({ workspace }: Bench): number =>
+const countWorktrees = ({ workspace }: Bench): number =>
   git(workspace.root, 'worktree', 'list').split('\n').length - 1;
 
 it('removes the worktree after its files were promoted', async () => {
-  const made = await bench();
+  const made = await openBench();
   await writeFile(join(made.work, 'a.ts'), 'new');
   expect((await made.send('1.json', converged)).reply).toMatchObject({ accepted: true });
   expect(await readFile(join(made.workspace.root, 'a.ts'), 'utf8')).toBe('new');
-  expect(worktrees(made)).toBe(0);
+  expect(countWorktrees(made)).toBe(0);
   expect(await readdir(made.workspace.path('agents', 'a-01', 'worktrees'))).toEqual([]);
 });
 
 it('removes a worktree without changes', async () => {
-  const made = await bench();
+  const made = await openBench();
   const { reply } = await made.send('1.json', released);
   expect(reply).toEqual({ success: true, reason: 'RELEASED' });
-  expect(worktrees(made)).toBe(0);
+  expect(countWorktrees(made)).toBe(0);
 });
 
 it.each(['uncommitted', 'committed', 'committed and then reverted'])(
   'keeps a worktree with changes that are %s, and reports it',
   async (how) => {
-    const made = await bench();
+    const made = await openBench();
     await writeFile(join(made.work, 'a.ts'), 'mine');
     const inside = ['-C', made.work, '-c', 'user.name=a', '-c', 'user.email=a@b'];
     if (how !== 'uncommitted') execFileSync('git', [...inside, 'commit', '-qam', 'x']);
@@ -91,12 +91,12 @@ it.each(['uncommitted', 'committed', 'committed and then reverted'])(
       reason: 'RELEASED',
       next: expect.stringContaining('does not have its version of a.ts'),
     });
-    expect(worktrees(made)).toBe(1);
+    expect(countWorktrees(made)).toBe(1);
   },
 );
 
 it('keeps a worktree with files that were not part of an accepted result', async () => {
-  const made = await bench();
+  const made = await openBench();
   await writeFile(join(made.work, 'b.ts'), 'mine');
   const { reply } = await made.send('1.json', { ...converged, result: { done: true } });
   expect(reply).toMatchObject({

@@ -17,7 +17,7 @@ function write(...paths: readonly string[]): void {
     writeFileSync(join(root, path), `content of ${path}`);
   }
 }
-function link(path: string, target: string): void {
+function createLink(path: string, target: string): void {
   mkdirSync(dirname(join(root, path)), { recursive: true });
   symlinkSync(target, join(root, path));
 }
@@ -94,8 +94,8 @@ describe('the context files of an edge', () => {
 
   it('are read through links within the project, once, by the path where they are', () => {
     write('docs/real/a.md');
-    link('spec/linked', join(root, 'docs/real'));
-    link('spec/loop', join(root, 'spec'));
+    createLink('spec/linked', join(root, 'docs/real'));
+    createLink('spec/loop', join(root, 'spec'));
     const found = find({ recommended: ['real'] });
     expect(needsOf(found)).toEqual({ 'docs/real/a.md': 'recommended' });
     expect([...found.refused.keys()]).toEqual(['spec/loop']);
@@ -107,11 +107,11 @@ describe('the context files of an edge', () => {
     writeFileSync(join(outside, 'secret.md'), 'secret');
     write('.env', '.git/config', '.ai-workspace/events/store.json', 'spec/one.md');
     linkSync(join(outside, 'secret.md'), join(root, 'spec/hard.md'));
-    link('spec/outside.md', join(outside, 'secret.md'));
-    link('spec/folder', outside);
-    link('spec/env.md', join(root, '.env'));
-    link('spec/log', join(root, '.ai-workspace/events'));
-    link('spec/nowhere.md', join(root, 'none'));
+    createLink('spec/outside.md', join(outside, 'secret.md'));
+    createLink('spec/folder', outside);
+    createLink('spec/env.md', join(root, '.env'));
+    createLink('spec/log', join(root, '.ai-workspace/events'));
+    createLink('spec/nowhere.md', join(root, 'none'));
     const found = find({ required: ['../../etc', '.git', '.env'], paths: ['.ai-workspace'] });
     expect(pathsOf(found)).toEqual(['spec/one.md']);
     expect(found.missing_required).toEqual(['../../etc', '.git', '.env']);

@@ -27,7 +27,7 @@ export interface FoundContext {
   readonly files: readonly FoundContextFile[];
   /** Names that no readable file has. */
   readonly missing_required: readonly string[];
-  /** What is not read, by its path, and why. */
+  /** The files that are not read: path and reason. */
   readonly refused: ReadonlyMap<string, string>;
 }
 

@@ -6,14 +6,14 @@ import { expect, it, onTestFinished } from 'vitest';
 import { git as gitIn } from '../../../test/support/git.js';
 import { commitsWithKeys, headCommit, latestTag, tagRelease } from './git-ref.js';
 
-async function folder(): Promise<string> {
+async function newFolder(): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), 'gen-git-'));
   onTestFinished(() => rm(root, { recursive: true, force: true }));
   return root;
 }
 
-async function repository() {
-  const root = await folder();
+async function newRepository() {
+  const root = await newFolder();
   const git = (...args: string[]) => gitIn(root, ...args);
   git('init', '-q');
   git('config', 'user.name', 't');
@@ -24,15 +24,15 @@ async function repository() {
 }
 
 it('returns the current commit, or null without one', async () => {
-  expect(await headCommit(await folder())).toBe(null);
-  const { root, git, commit } = await repository();
+  expect(await headCommit(await newFolder())).toBe(null);
+  const { root, git, commit } = await newRepository();
   expect(await headCommit(root)).toBe(null);
   commit('first');
   expect(await headCommit(root)).toBe(git('rev-parse', 'HEAD'));
 });
 
 it('lists the commits that name requirements since the last release', async () => {
-  const { root, commit } = await repository();
+  const { root, commit } = await newRepository();
   commit('REQ-F-OLD-001: before');
   expect(await tagRelease(root, 'v1.0.0', 'one')).toBe(true);
   commit('Log in', 'Implements: REQ-F-AUTH-001.1.0.0, REQ-F-AUTH-002');
@@ -49,7 +49,7 @@ it('lists the commits that name requirements since the last release', async () =
 });
 
 it('never moves a tag and runs no hook', async () => {
-  const { root, git, commit } = await repository();
+  const { root, git, commit } = await newRepository();
   commit('first');
   const hook = join(root, '.git/hooks/reference-transaction');
   await writeFile(hook, `#!/bin/sh\ntouch ${join(root, 'ran')}\n`);

@@ -10,19 +10,19 @@ export interface TaggedCommit {
 
 /** The checked-out commit; null without git or without a commit. */
 export async function headCommit(root: string): Promise<string | null> {
-  const output = await git(root, ['rev-parse', '--verify', '--quiet', 'HEAD']);
+  const output = await gitOutput(root, ['rev-parse', '--verify', '--quiet', 'HEAD']);
   const sha = output?.trim() ?? '';
   return /^[0-9a-f]{40,64}$/.test(sha) ? sha : null;
 }
 
 /** Why there is no commit, as text. */
 export async function noCommitReason(root: string): Promise<string> {
-  const isRepository = (await git(root, ['rev-parse', '--git-dir'])) !== null;
+  const isRepository = (await gitOutput(root, ['rev-parse', '--git-dir'])) !== null;
   return isRepository ? 'none: nothing has been committed yet' : 'none: this is not a git repository';
 }
 
 export async function latestTag(root: string): Promise<string | null> {
-  const output = await git(root, ['describe', '--tags', '--abbrev=0', 'HEAD']);
+  const output = await gitOutput(root, ['describe', '--tags', '--abbrev=0', 'HEAD']);
   return output?.trim() || null;
 }
 
@@ -35,7 +35,7 @@ export async function commitsWithKeys(root: string, since: string | null): Promi
   const range = since === null ? 'HEAD' : `refs/tags/${since}..HEAD`;
   const format = `--format=%H${FIELD}%cI${FIELD}%s${FIELD}%b${RECORD}`;
   const bounds = [`--max-count=${COMMITS_MAX}`, '--no-show-signature'];
-  const output = await git(root, ['log', ...bounds, format, range, '--']);
+  const output = await gitOutput(root, ['log', ...bounds, format, range, '--']);
   return (output ?? '').split(RECORD).flatMap((record) => {
     const [sha = '', at = '', subject = '', body = ''] = record.trim().split(FIELD);
     const found = `${subject}\n${body}`.matchAll(new RegExp(KEY_IN_TEXT, 'g'));
@@ -46,11 +46,11 @@ export async function commitsWithKeys(root: string, since: string | null): Promi
 
 /** Whether the tag was created. An existing tag is never moved. */
 export async function tagRelease(root: string, name: string, message: string): Promise<boolean> {
-  return (await git(root, ['tag', '--annotate', '--no-sign', '-m', message, '--', name])) !== null;
+  return (await gitOutput(root, ['tag', '--annotate', '--no-sign', '-m', message, '--', name])) !== null;
 }
 
 /** Git's output; null if git is missing or fails. */
-async function git(root: string, args: readonly string[]): Promise<string | null> {
+async function gitOutput(root: string, args: readonly string[]): Promise<string | null> {
   const result = await runGit(root, args);
   return result.ok ? result.out.toString('utf8') : null;
 }

@@ -8,7 +8,7 @@ import { isReqKey } from './req-key.js';
 import { scanTags, tagsIn } from './tags.js';
 import { WALK_BOUNDS } from './walk.js';
 
-async function project(files: Record<string, string | Uint8Array>): Promise<string> {
+async function newProject(files: Record<string, string | Uint8Array>): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), 'gen-scan-'));
   onTestFinished(() => rm(root, { recursive: true, force: true }));
   for (const [path, content] of Object.entries(files)) {
@@ -57,8 +57,8 @@ it('counts every key in a specification or a design, and none in a readme', () =
 
 it('does not leave the project or read third-party and binary files', async () => {
   const tag = '// Implements: REQ-A-1\n';
-  const outside = await project({ 'secret.ts': tag });
-  const root = await project({
+  const outside = await newProject({ 'secret.ts': tag });
+  const root = await newProject({
     'src/a.ts': tag,
     'node_modules/x/index.js': tag,
     '.git/x.ts': tag,
@@ -76,7 +76,7 @@ it('does not leave the project or read third-party and binary files', async () =
 
 it('stops at a limit and reports it', async () => {
   const tag = '// Implements: REQ-A-1\n';
-  const root = await project({ 'a.ts': tag, 'b.ts': tag, 'c/d/e.ts': tag });
+  const root = await newProject({ 'a.ts': tag, 'b.ts': tag, 'c/d/e.ts': tag });
   const few = await scanTags(root, { ...WALK_BOUNDS, files_max: 1 });
   expect(few.tags).toHaveLength(1);
   expect(few.left_out).toEqual(['everything from b.ts on: the limit of 1 files is reached']);
@@ -88,7 +88,7 @@ it('stops at a limit and reports it', async () => {
 });
 
 it('compares requirements with tags, layer by layer', async () => {
-  const root = await project({
+  const root = await newProject({
     'specification/req.md': 'REQ-F-AUTH-001 log in\nREQ-F-AUTH-002 log out\nREQ-COORD-001.1.0.0 one holder',
     'src/auth.ts': '// Implements: REQ-F-AUTH-001, REQ-F-GONE-009\nlog({ req: "REQ-F-AUTH-001" })',
     'src/plain.ts': 'export {}',

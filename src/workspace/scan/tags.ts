@@ -55,13 +55,13 @@ export function tagsIn({ path, text }: TextFile, kind: SourceFileKind): Requirem
   const tags: RequirementTag[] = [];
   for (const [at, content] of text.split('\n').entries()) {
     if (!content.includes('REQ-')) continue;
-    const add = (tag: TagKind, key: string) =>
+    const addTag = (tag: TagKind, key: string) =>
       tags.push({ kind: tag, key: withoutVersion(key), file: path, line: at + 1 });
     if (kind === 'specification' || kind === 'design') {
       const tagKind = kind === 'specification' ? 'specified' : 'designed';
-      for (const [key] of content.matchAll(ANY_KEY)) add(tagKind, key);
+      for (const [key] of content.matchAll(ANY_KEY)) addTag(tagKind, key);
     } else {
-      for (const { tag, key } of writtenTags(content)) add(tag, key);
+      for (const { tag, key } of writtenTags(content)) addTag(tag, key);
     }
   }
   return tags;

@@ -31,7 +31,7 @@ export async function* walkTextFiles(
 ): AsyncGenerator<TextFile> {
   let files = 0;
   let bytes = 0;
-  for await (const path of paths(root, '', bounds.depth_max, onSkipped)) {
+  for await (const path of walkPaths(root, '', bounds.depth_max, onSkipped)) {
     if (files === bounds.files_max)
       return onSkipped(`everything from ${path} on: the limit of ${files} files is reached`);
     const content = await readContent(root, path, bounds.file_bytes_max, onSkipped);
@@ -46,7 +46,7 @@ export async function* walkTextFiles(
   }
 }
 
-async function* paths(
+async function* walkPaths(
   root: string,
   folder: string,
   depthLeft: number,
@@ -59,7 +59,7 @@ async function* paths(
     if (entry.isFile()) yield path;
     if (!entry.isDirectory() || entry.name.startsWith('.') || SKIPPED_FOLDERS.has(entry.name)) continue;
     if (depthLeft === 0) onSkipped(`${path}: nested too deeply`);
-    else yield* paths(root, path, depthLeft - 1, onSkipped);
+    else yield* walkPaths(root, path, depthLeft - 1, onSkipped);
   }
 }
 

@@ -15,7 +15,7 @@ const startSync = childProgram(join(import.meta.dirname, 'sync.child.ts'));
 
 const EDGE = { task_id: 'REQ-F-1#design_code' };
 const OTHER = { task_id: 'REQ-F-2#design_code' };
-const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
+const agentFields = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
 
 /** Runs a sync to its end, or until it dies at a step. */
 async function syncAndDie(
@@ -55,11 +55,13 @@ async function createOfflineWork(): Promise<{ folder: string; office: string }> 
   const office = await temporaryFolder();
   await inOffice(office, async (there) => {
     unwrap(await there.plans.put(KEY, { tracks: {} }));
-    expect(await there.claims.claimTask(KEY, { ...OTHER, ...by('bob') })).toMatchObject({ success: true });
+    expect(await there.claims.claimTask(KEY, { ...OTHER, ...agentFields('bob') })).toMatchObject({
+      success: true,
+    });
   });
   await workOffline(syncWorkspaceIn(folder), async (here) => {
-    unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...by('ada') }));
-    unwrap(await here.claims.claimTask(KEY, { ...OTHER, ...by('ada') }));
+    unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
+    unwrap(await here.claims.claimTask(KEY, { ...OTHER, ...agentFields('ada') }));
     const result = { ...EDGE, session_id: 's-ada', generation: 1, result_data: 'y'.repeat(100_000) };
     unwrap(await here.holder.submitResult(KEY, result));
   });

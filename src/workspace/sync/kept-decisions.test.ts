@@ -36,7 +36,7 @@ async function openOffice(name: TestStoreName) {
   const { coordinator, store, blobs } = harness;
   const remote = coordinatorRemote({ name: 'the office', coordinator, store, blobs, key: KEY });
   const workspace = syncWorkspaceIn(await temporaryFolder());
-  const pushed = async (): Promise<PushReport> => {
+  const pushValid = async (): Promise<PushReport> => {
     const texts = { files: new Map(), unreadable: new Map() };
     const report = await withLocalLog(workspace, (local) =>
       push(workspace, local, remote, texts, quietOptions),
@@ -44,7 +44,7 @@ async function openOffice(name: TestStoreName) {
     if (isSyncRefusal(report)) throw new Error(report.detail);
     return report;
   };
-  return { harness, workspace, pushed };
+  return { harness, workspace, pushValid };
 }
 
 /** What must survive a push: which event it is, when it was decided, and by whom. Signs of life are not decisions. */
@@ -61,7 +61,7 @@ const decisionsIn = (events: readonly EventEnvelope[]) =>
 describe.each(STORES)('what was decided offline (%s store)', (name) => {
   // req: SYN-002, SYN-003
   test('keeps its id, time and reviewer when it is pushed, also twice', async () => {
-    const { harness, workspace, pushed } = await openOffice(name);
+    const { harness, workspace, pushValid } = await openOffice(name);
     await workOffline(workspace, async (here) => {
       unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...ADA }));
       const gate = { iteration: 1, candidate_sha256: sha256Hex('"draft"') };
@@ -85,7 +85,7 @@ describe.each(STORES)('what was decided offline (%s store)', (name) => {
     );
     const before = (await harness.events(KEY)).length;
     const offline = decisionsIn(await readWorkspaceLog(workspace));
-    expect(await pushed()).toMatchObject({ sent: offline.length, refused: [], not_sent: [] });
+    expect(await pushValid()).toMatchObject({ sent: offline.length, refused: [], not_sent: [] });
     const arrived = (await harness.events(KEY)).slice(before);
     expect(decisionsIn(arrived)).toEqual(offline);
     expect(arrived.find(({ payload }) => payload.reviewer === 'rita')).toMatchObject({
@@ -93,16 +93,16 @@ describe.each(STORES)('what was decided offline (%s store)', (name) => {
       payload: { pushed_by: 'open' },
     });
     const log = await harness.events(KEY);
-    await pushed();
+    await pushValid();
     await rm(workspace.sync_file);
-    await pushed();
+    await pushValid();
     expect(await harness.events(KEY)).toEqual(log);
     const checker = new PolicyAwareLogChecker();
     for (const event of log) expect(checker.checkEvent(event)).toEqual([]);
   });
 
   test('keeps the id of a result that a review accepted', async () => {
-    const { harness, workspace, pushed } = await openOffice(name);
+    const { harness, workspace, pushValid } = await openOffice(name);
     await workOffline(workspace, async (here) => {
       unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...ADA }));
       const gate = { iteration: 1, candidate_sha256: sha256Hex('"v1"') };
@@ -119,21 +119,21 @@ describe.each(STORES)('what was decided offline (%s store)', (name) => {
     });
     const offline = decisionsIn(await readWorkspaceLog(workspace));
     expect(offline.at(-1)).toMatchObject({ event_type: 'edge_converged' });
-    expect(await pushed()).toMatchObject({ sent: offline.length, refused: [], not_sent: [] });
+    expect(await pushValid()).toMatchObject({ sent: offline.length, refused: [], not_sent: [] });
     expect(decisionsIn(await harness.events(KEY))).toEqual(offline);
-    expect(await pushed()).toMatchObject({ sent: offline.length, refused: [] });
+    expect(await pushValid()).toMatchObject({ sent: offline.length, refused: [] });
     expect(decisionsIn(await harness.events(KEY))).toEqual(offline);
   });
 
   test('is referred to by the refusal if the remote refuses it', async () => {
-    const { harness, workspace, pushed } = await openOffice(name);
+    const { harness, workspace, pushValid } = await openOffice(name);
     await workOffline(workspace, async (here) =>
       unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...ADA })),
     );
     const { coordinator } = harness;
     unwrap(await coordinator.claims.claimTask(KEY, { ...EDGE, agent_id: 'eve', session_id: 's-eve' }));
     const offline = (await readWorkspaceLog(workspace)).at(-1);
-    expect(await pushed()).toMatchObject({ refused: [{ event_id: offline?.event_id }] });
+    expect(await pushValid()).toMatchObject({ refused: [{ event_id: offline?.event_id }] });
     expect((await harness.events(KEY)).at(-1)).toMatchObject({
       event_type: 'claim_rejected',
       request_id: offline?.event_id,

@@ -21,10 +21,10 @@ import {
 
 const EDGE = { task_id: 'REQ-F-1#design_code' };
 const OTHER = { task_id: 'REQ-F-2#design_code' };
-const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
+const agentFields = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
 const newWorkspace = async () => syncWorkspaceIn(await temporaryFolder());
 
-async function office(): Promise<{ harness: CoordinatorHarness; remote: SyncRemote }> {
+async function openOffice(): Promise<{ harness: CoordinatorHarness; remote: SyncRemote }> {
   const harness = await CoordinatorHarness.open('memory', { home: KEY });
   const { coordinator, store, blobs } = harness;
   return {
@@ -33,15 +33,15 @@ async function office(): Promise<{ harness: CoordinatorHarness; remote: SyncRemo
   };
 }
 
-const pulling = (workspace: SyncWorkspace, remote: SyncRemote, keep_aside = false) =>
+const pullFrom = (workspace: SyncWorkspace, remote: SyncRemote, keep_aside = false) =>
   pull(workspace, remote, { ...quietOptions, keep_aside });
-const pushing = (workspace: SyncWorkspace, remote: SyncRemote) =>
+const pushTo = (workspace: SyncWorkspace, remote: SyncRemote) =>
   withLocalLog(workspace, (local) =>
     push(workspace, local, remote, { files: new Map(), unreadable: new Map() }, quietOptions),
   );
 
 /** The same remote, but its log is replaced by `tell`. */
-const telling = (
+const remoteWithEvents = (
   remote: SyncRemote,
   tell: (events: readonly EventEnvelope[]) => readonly EventEnvelope[],
 ): SyncRemote => ({
@@ -49,7 +49,7 @@ const telling = (
   events: async (after, limit) => tell(await remote.events(after, limit)),
 });
 
-const changed = (events: readonly EventEnvelope[], at: number, change: object) =>
+const withChangedEvent = (events: readonly EventEnvelope[], at: number, change: object) =>
   events.map((event) => (event.position === at ? ({ ...event, ...change } as EventEnvelope) : event));
 
 const LIES: readonly [string, (events: readonly EventEnvelope[]) => readonly EventEnvelope[]][] = [
@@ -59,28 +59,29 @@ const LIES: readonly [string, (events: readonly EventEnvelope[]) => readonly Eve
     'returns an event twice',
     (events) => events.flatMap((event) => (event.position === 3 ? [event, event] : [event])),
   ],
-  ['returns events of another project', (events) => changed(events, 3, { project_id: 'other' })],
-  ['returns events of another tenant', (events) => changed(events, 3, { tenant_id: 'other' })],
-  ['returns a position that goes backwards', (events) => changed(events, 3, { position: 1 })],
-  ['returns a position that is not a number', (events) => changed(events, 3, { position: 'x' })],
-  ['returns an event without a type', (events) => changed(events, 3, { event_type: '' })],
+  ['returns events of another project', (events) => withChangedEvent(events, 3, { project_id: 'other' })],
+  ['returns events of another tenant', (events) => withChangedEvent(events, 3, { tenant_id: 'other' })],
+  ['returns a position that goes backwards', (events) => withChangedEvent(events, 3, { position: 1 })],
+  ['returns a position that is not a number', (events) => withChangedEvent(events, 3, { position: 'x' })],
+  ['returns an event without a type', (events) => withChangedEvent(events, 3, { event_type: '' })],
   ['returns null for an event', (events) => [...events.slice(0, 2), null as never]],
-  ['returns an event without a payload', (events) => changed(events, 3, { payload: null })],
-  ['skips a seq', (events) => changed(events, 4, { seq: 9 })],
+  ['returns an event without a payload', (events) => withChangedEvent(events, 3, { payload: null })],
+  ['skips a seq', (events) => withChangedEvent(events, 4, { seq: 9 })],
   [
     'grants a held task',
     (events) =>
-      changed(events, 5, { event_type: 'edge_started', generation: 2, payload: events[1]?.payload }),
+      withChangedEvent(events, 5, { event_type: 'edge_started', generation: 2, payload: events[1]?.payload }),
   ],
-  ['grants a claim without its fields', (events) => changed(events, 2, { payload: {} })],
+  ['grants a claim without its fields', (events) => withChangedEvent(events, 2, { payload: {} })],
   [
     'grants a claim with invalid times',
-    (events) => changed(events, 2, { payload: { expires_at: '9'.repeat(99), lease_duration_seconds: -1 } }),
+    (events) =>
+      withChangedEvent(events, 2, { payload: { expires_at: '9'.repeat(99), lease_duration_seconds: -1 } }),
   ],
   [
     'returns an invalid setting',
     (events) => [
-      ...changed(events, 3, {
+      ...withChangedEvent(events, 3, {
         event_type: 'POLICY_CHANGED',
         subject: '~policy',
         seq: 1,
@@ -91,7 +92,7 @@ const LIES: readonly [string, (events: readonly EventEnvelope[]) => readonly Eve
   [
     'returns an invalid methodology',
     (events) => [
-      ...changed(events, 3, {
+      ...withChangedEvent(events, 3, {
         event_type: 'METHODOLOGY_CHANGED',
         subject: '~methodology',
         seq: 1,
@@ -102,9 +103,9 @@ const LIES: readonly [string, (events: readonly EventEnvelope[]) => readonly Eve
 ];
 
 /** At least four events: claims and a release. */
-async function busy(harness: CoordinatorHarness): Promise<void> {
-  unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...by('ada') }));
-  unwrap(await harness.coordinator.claims.claimTask(KEY, { ...OTHER, ...by('bob') }));
+async function workInOffice(harness: CoordinatorHarness): Promise<void> {
+  unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
+  unwrap(await harness.coordinator.claims.claimTask(KEY, { ...OTHER, ...agentFields('bob') }));
   unwrap(
     await harness.coordinator.holder.releaseClaim(KEY, {
       ...EDGE,
@@ -112,29 +113,31 @@ async function busy(harness: CoordinatorHarness): Promise<void> {
       expected_generation: 1,
     }),
   );
-  unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...by('eve') }));
+  unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...agentFields('eve') }));
 }
 
 describe('a remote that', () => {
   test.each(LIES)('%s is refused, and a later correct pull succeeds', async (_, tell) => {
-    const { harness, remote } = await office();
-    await busy(harness);
+    const { harness, remote } = await openOffice();
+    await workInOffice(harness);
     const workspace = await newWorkspace();
-    expect(await pulling(workspace, telling(remote, tell))).toMatchObject({ refused: 'REMOTE_BROKEN' });
-    expect(isSyncRefusal(await pulling(workspace, remote))).toBe(false);
+    expect(await pullFrom(workspace, remoteWithEvents(remote, tell))).toMatchObject({
+      refused: 'REMOTE_BROKEN',
+    });
+    expect(isSyncRefusal(await pullFrom(workspace, remote))).toBe(false);
     expect(await readWorkspaceLog(workspace)).toEqual(await harness.events(KEY));
   });
 
   test.each(LIES)('%s after offline work destroys no local event', async (_, tell) => {
-    const { harness, remote } = await office();
-    await busy(harness);
+    const { harness, remote } = await openOffice();
+    await workInOffice(harness);
     const workspace = await newWorkspace();
-    await pulling(workspace, remote);
+    await pullFrom(workspace, remote);
     await workOffline(workspace, async (here) =>
-      unwrap(await here.claims.claimTask(KEY, { task_id: 'REQ-F-3#design_code', ...by('ada') })),
+      unwrap(await here.claims.claimTask(KEY, { task_id: 'REQ-F-3#design_code', ...agentFields('ada') })),
     );
     const before = await readWorkspaceLog(workspace);
-    const reply = (await pulling(workspace, telling(remote, tell), true)) as { aside: string };
+    const reply = (await pullFrom(workspace, remoteWithEvents(remote, tell), true)) as { aside: string };
     const aside = (await readFile(reply.aside, 'utf8')).trimEnd().split('\n');
     expect([...(await readWorkspaceLog(workspace)), ...aside.map((line) => JSON.parse(line))]).toEqual(
       before,
@@ -142,16 +145,16 @@ describe('a remote that', () => {
   });
 
   test('changes its log during a pull does not replace the shared part', async () => {
-    const { harness, remote } = await office();
-    await busy(harness);
+    const { harness, remote } = await openOffice();
+    await workInOffice(harness);
     const workspace = await newWorkspace();
-    await pulling(workspace, remote);
+    await pullFrom(workspace, remote);
     await workOffline(workspace, async (here) =>
-      unwrap(await here.claims.claimTask(KEY, { task_id: 'REQ-F-3#design_code', ...by('ada') })),
+      unwrap(await here.claims.claimTask(KEY, { task_id: 'REQ-F-3#design_code', ...agentFields('ada') })),
     );
     const shared = (await readWorkspaceLog(workspace)).slice(0, await remote.position());
-    const other = await office();
-    unwrap(await other.harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...by('mallory') }));
+    const other = await openOffice();
+    unwrap(await other.harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...agentFields('mallory') }));
     let requestCount = 0;
     const turning: SyncRemote = {
       ...remote,
@@ -161,26 +164,26 @@ describe('a remote that', () => {
         return requestCount === 1 ? remote.events(after, limit) : other.remote.events(after, limit);
       },
     };
-    await pulling(workspace, turning, true).catch(() => {});
+    await pullFrom(workspace, turning, true).catch(() => {});
     expect((await readWorkspaceLog(workspace)).slice(0, shared.length)).toEqual(shared);
   });
 
   test('reports an impossible position is refused or unavailable', async () => {
-    const { harness, remote } = await office();
-    await busy(harness);
-    const endless = (position: number): SyncRemote => ({ ...remote, position: async () => position });
+    const { harness, remote } = await openOffice();
+    await workInOffice(harness);
+    const endlessRemote = (position: number): SyncRemote => ({ ...remote, position: async () => position });
     const workspace = await newWorkspace();
-    await expect(pulling(workspace, endless(1e15))).rejects.toThrow(RemoteUnavailable);
+    await expect(pullFrom(workspace, endlessRemote(1e15))).rejects.toThrow(RemoteUnavailable);
     for (const none of [Number.NaN, -1, 1.5, 'x' as never]) {
-      expect(await pulling(await newWorkspace(), endless(none)).catch((error) => error)).toSatisfy(
+      expect(await pullFrom(await newWorkspace(), endlessRemote(none)).catch((error) => error)).toSatisfy(
         (reply) => reply instanceof RemoteUnavailable || isSyncRefusal(reply),
       );
     }
   });
 
   test('returns other bytes for a blob is refused', async () => {
-    const { harness, remote } = await office();
-    unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...by('ada') }));
+    const { harness, remote } = await openOffice();
+    unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
     const result_data = 'y'.repeat(100_000);
     unwrap(
       await harness.coordinator.holder.submitResult(KEY, {
@@ -192,18 +195,18 @@ describe('a remote that', () => {
     );
     const workspace = await newWorkspace();
     const lying = { ...remote, getBlob: async () => Buffer.from('other') };
-    expect(await pulling(workspace, lying)).toMatchObject({
+    expect(await pullFrom(workspace, lying)).toMatchObject({
       refused: 'REMOTE_BROKEN',
       detail: expect.stringContaining('blob'),
     });
-    expect(await pulling(workspace, { ...remote, getBlob: async () => null })).toMatchObject({
+    expect(await pullFrom(workspace, { ...remote, getBlob: async () => null })).toMatchObject({
       rebuilt: false,
     });
   });
 });
 
 /** Fails at the request with this number, either before it is executed or after, losing the reply. */
-function breaking(remote: SyncRemote, at: number, when: 'before' | 'after'): SyncRemote {
+function breakingRemote(remote: SyncRemote, at: number, when: 'before' | 'after'): SyncRemote {
   let requestCount = 0;
   const guarded = Object.entries(remote).map(([name, call]) => {
     if (typeof call !== 'function') return [name, call];
@@ -226,22 +229,22 @@ test.each(['before', 'after'] as const)(
   'reaches the same result when the connection fails %s any request and the sync is repeated',
   async (when) => {
     for (let diesAt = 1; ; diesAt += 1) {
-      const { harness, remote } = await office();
-      unwrap(await harness.coordinator.claims.claimTask(KEY, { ...OTHER, ...by('bob') }));
+      const { harness, remote } = await openOffice();
+      unwrap(await harness.coordinator.claims.claimTask(KEY, { ...OTHER, ...agentFields('bob') }));
       const workspace = await newWorkspace();
       await workOffline(workspace, async (here) => {
-        unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...by('ada') }));
-        unwrap(await here.claims.claimTask(KEY, { ...OTHER, ...by('ada') }));
+        unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
+        unwrap(await here.claims.claimTask(KEY, { ...OTHER, ...agentFields('ada') }));
         unwrap(await here.holder.note(KEY, { ...EDGE, session_id: 's-ada', generation: 1, text: 'half' }));
         const result = { ...EDGE, session_id: 's-ada', generation: 1, result_data: 'y'.repeat(100_000) };
         unwrap(await here.holder.submitResult(KEY, result));
       });
-      const failing = breaking(remote, diesAt, when);
-      const both = async (through: SyncRemote) => {
-        await pushing(workspace, through);
-        return pulling(workspace, through);
+      const failing = breakingRemote(remote, diesAt, when);
+      const pushAndPull = async (through: SyncRemote) => {
+        await pushTo(workspace, through);
+        return pullFrom(workspace, through);
       };
-      const whole = await both(failing).then(
+      const whole = await pushAndPull(failing).then(
         () => true,
         (error) => {
           if (error instanceof RemoteUnavailable) return false;
@@ -252,7 +255,7 @@ test.each(['before', 'after'] as const)(
         expect(diesAt).toBeGreaterThan(10);
         return;
       }
-      await both(remote);
+      await pushAndPull(remote);
       const log = await harness.events(KEY);
       expect(await readWorkspaceLog(workspace), `request ${diesAt}`).toEqual(log);
       const eventTypes = log
@@ -270,12 +273,12 @@ test.each(['before', 'after'] as const)(
 );
 
 test('grants an edge to one of two workspaces that push at once, and records each event once', async () => {
-  const { harness, remote } = await office();
+  const { harness, remote } = await openOffice();
   const workspaces = await Promise.all(
     ['ada', 'bob'].map(async (agent) => {
       const workspace = await newWorkspace();
       await workOffline(workspace, async (here) => {
-        unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...by(agent) }));
+        unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...agentFields(agent) }));
         unwrap(
           await here.holder.submitResult(KEY, {
             ...EDGE,
@@ -289,8 +292,8 @@ test('grants an edge to one of two workspaces that push at once, and records eac
     }),
   );
   const pushTwice = async (workspace: SyncWorkspace) => {
-    await pushing(workspace, remote);
-    await pushing(workspace, remote);
+    await pushTo(workspace, remote);
+    await pushTo(workspace, remote);
   };
   await Promise.all(workspaces.map(pushTwice));
   const log = await harness.events(KEY);
@@ -299,16 +302,16 @@ test('grants an edge to one of two workspaces that push at once, and records eac
   const checker = new PolicyAwareLogChecker();
   expect(log.flatMap((event) => checker.checkEvent(event))).toEqual([]);
   for (const workspace of workspaces) {
-    await pulling(workspace, remote);
+    await pullFrom(workspace, remote);
     expect(await readWorkspaceLog(workspace)).toEqual(log);
   }
 });
 
 test('refuses and keeps work under a claim that another agent holds by now', async () => {
-  const { harness, remote } = await office();
+  const { harness, remote } = await openOffice();
   const workspace = await newWorkspace();
-  unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...by('ada') }));
-  await pulling(workspace, remote);
+  unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
+  await pullFrom(workspace, remote);
   await workOffline(workspace, async (here) => {
     unwrap(
       await here.holder.submitResult(KEY, {
@@ -319,22 +322,22 @@ test('refuses and keeps work under a claim that another agent holds by now', asy
       }),
     );
   });
-  const taken = { expected_generation: 1, reason: 'gone', ...by('bob') };
+  const taken = { expected_generation: 1, reason: 'gone', ...agentFields('bob') };
   unwrap(await harness.coordinator.decisions.operate(KEY, EDGE.task_id, 'reassign', taken));
-  expect(await pushing(workspace, remote)).toMatchObject({
+  expect(await pushTo(workspace, remote)).toMatchObject({
     sent: 0,
     refused: [{ event_type: 'edge_converged', reason: expect.stringMatching(/STALE|NOT_HOLDER|GENERATION/) }],
   });
-  const reply = await pulling(workspace, remote);
+  const reply = await pullFrom(workspace, remote);
   expect(await readWorkspaceLog(workspace)).toEqual(await harness.events(KEY));
   expect(await readFile((reply as { aside: string }).aside, 'utf8')).toContain('edge_converged');
 });
 
 test('ignores an incomplete line at the end of the local log', async () => {
-  const { harness, remote } = await office();
-  await busy(harness);
+  const { harness, remote } = await openOffice();
+  await workInOffice(harness);
   const workspace = await newWorkspace();
-  await pulling(workspace, remote);
+  await pullFrom(workspace, remote);
   const line = (await readFile(join(workspace.events, 'events.jsonl'), 'utf8'))
     .trimEnd()
     .split('\n')
@@ -347,7 +350,7 @@ test('ignores an incomplete line at the end of the local log', async () => {
       expected_generation: 2,
     }),
   );
-  expect(await pulling(workspace, remote)).toMatchObject({ rebuilt: false });
+  expect(await pullFrom(workspace, remote)).toMatchObject({ rebuilt: false });
   expect(await readWorkspaceLog(workspace)).toEqual(await harness.events(KEY));
   expect(await readdir(workspace.events)).not.toContain('offline');
 });

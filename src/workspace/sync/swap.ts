@@ -38,7 +38,7 @@ export async function swapLog(
   return withLogLock(eventsFolder, async () => {
     if ((await stageOf(eventsFolder)) === null) {
       // Another pull may have removed the rebuilt log: never replace a log with nothing.
-      if (!(await exists(join(eventsFolder, REBUILT_FOLDER, STORE_FILE))) || !(await isUnchanged()))
+      if (!(await isThere(join(eventsFolder, REBUILT_FOLDER, STORE_FILE))) || !(await isUnchanged()))
         return false;
       await nodeDisk.removeFolder(join(eventsFolder, REPLACED_FOLDER));
       await setStage(eventsFolder, 'out');
@@ -80,7 +80,7 @@ async function completeSwap(eventsFolder: string, onStep: SyncStepHook): Promise
 async function moveParts(from: string, to: string, onPart: SyncStepHook): Promise<void> {
   for (const part of LOG_PARTS) {
     await onPart(part);
-    if (await exists(join(from, part))) await nodeDisk.rename(join(from, part), join(to, part));
+    if (await isThere(join(from, part))) await nodeDisk.rename(join(from, part), join(to, part));
   }
   await nodeDisk.syncFolder(to);
   await nodeDisk.syncFolder(from);
@@ -109,4 +109,4 @@ async function withLogLock<T>(eventsFolder: string, work: () => Promise<T>): Pro
   }
 }
 
-const exists = async (path: string): Promise<boolean> => (await lstat(path).catch(() => null)) !== null;
+const isThere = async (path: string): Promise<boolean> => (await lstat(path).catch(() => null)) !== null;

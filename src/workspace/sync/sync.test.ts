@@ -30,7 +30,7 @@ import {
 
 const EDGE = { task_id: 'REQ-F-1#design_code' };
 const OTHER = { task_id: 'REQ-F-2#design_code' };
-const by = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
+const agentFields = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
 
 interface SyncScenario {
   readonly harness: CoordinatorHarness;
@@ -45,29 +45,29 @@ async function openSyncScenario(name: TestStoreName): Promise<SyncScenario> {
   return { harness, remote, workspace: syncWorkspaceIn(await temporaryFolder()) };
 }
 
-const pushed = (workspace: SyncWorkspace, remote: SyncRemote): Promise<PushReport> =>
+const pushValid = (workspace: SyncWorkspace, remote: SyncRemote): Promise<PushReport> =>
   withLocalLog(workspace, (local) =>
     push(workspace, local, remote, { files: new Map(), unreadable: new Map() }, quietOptions),
-  ).then(fine);
-const pulled = (workspace: SyncWorkspace, remote: SyncRemote, keep_aside = false): Promise<PullReport> =>
-  pull(workspace, remote, { ...quietOptions, keep_aside }).then(fine);
+  ).then(unwrapSync);
+const pullValid = (workspace: SyncWorkspace, remote: SyncRemote, keep_aside = false): Promise<PullReport> =>
+  pull(workspace, remote, { ...quietOptions, keep_aside }).then(unwrapSync);
 
-function fine<T extends object>(reply: T | SyncRefusal): T {
+function unwrapSync<T extends object>(reply: T | SyncRefusal): T {
   if (isSyncRefusal(reply)) throw new Error(reply.detail);
   return reply;
 }
 
-const converged = (generation: number, agent: string, result_data: unknown) => ({
+const convergeBody = (generation: number, agent: string, result_data: unknown) => ({
   ...EDGE,
   session_id: `s-${agent}`,
   generation,
   result_data,
 });
-const iterated = (generation: number, agent: string) => ({
+const iterationBody = (generation: number, agent: string) => ({
   event_type: 'iteration_completed',
   feature_id: 'REQ-F-1',
   edge: 'design_code',
-  ...by(agent),
+  ...agentFields(agent),
   generation,
   payload: { iteration: 1, status: 'iterating', delta: 2 },
 });
@@ -89,14 +89,14 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
   test('pulls remote events incrementally, at the same positions', async () => {
     const all = await openSyncScenario(name);
     const { harness, remote, workspace } = all;
-    unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...by('ada') }));
-    expect(await pulled(workspace, remote)).toMatchObject({ received: 2, rebuilt: false, aside: null });
+    unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
+    expect(await pullValid(workspace, remote)).toMatchObject({ received: 2, rebuilt: false, aside: null });
     await inStep(all);
-    unwrap(await harness.coordinator.holder.submitResult(KEY, converged(1, 'ada', 'x'.repeat(100_000))));
-    unwrap(await harness.coordinator.claims.claimTask(KEY, { ...OTHER, ...by('ada') }));
-    expect(await pulled(workspace, remote)).toMatchObject({ received: 2 });
+    unwrap(await harness.coordinator.holder.submitResult(KEY, convergeBody(1, 'ada', 'x'.repeat(100_000))));
+    unwrap(await harness.coordinator.claims.claimTask(KEY, { ...OTHER, ...agentFields('ada') }));
+    expect(await pullValid(workspace, remote)).toMatchObject({ received: 2 });
     await inStep(all);
-    expect(await pulled(workspace, remote)).toMatchObject({ received: 0 });
+    expect(await pullValid(workspace, remote)).toMatchObject({ received: 0 });
     await withLocalLog(workspace, async ({ blobs }) => {
       const sha256 = (await eventOfType(harness, 'edge_converged'))?.payload.blob_sha256 as string;
       expect((await blobs.get(KEY.tenant_id, sha256))?.byteLength).toBe(100_002);
@@ -115,17 +115,17 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
     const file = { path: 'src/a.ts', sha256, size_bytes: text.length, executable: false, base_sha256: null };
     const manifest = { kind: 'files', files: [file], total_bytes: text.length };
     await workOffline(workspace, async (here) => {
-      unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...by('ada') }));
-      expect(await here.holder.submitResult(KEY, converged(1, 'ada', manifest))).toMatchObject({
+      unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
+      expect(await here.holder.submitResult(KEY, convergeBody(1, 'ada', manifest))).toMatchObject({
         problem: 'BLOB_MISSING',
       });
       unwrap(await here.blobs.putBlob(KEY.tenant_id, sha256, text));
-      unwrap(await here.holder.submitResult(KEY, converged(1, 'ada', manifest)));
+      unwrap(await here.holder.submitResult(KEY, convergeBody(1, 'ada', manifest)));
     });
-    expect(await pushed(workspace, remote)).toMatchObject({ sent: 2, refused: [] });
+    expect(await pushValid(workspace, remote)).toMatchObject({ sent: 2, refused: [] });
     expect(Buffer.from((await harness.blobs.get(KEY.tenant_id, sha256)) ?? [])).toEqual(text);
     const elsewhere = syncWorkspaceIn(await temporaryFolder());
-    await pulled(elsewhere, remote);
+    await pullValid(elsewhere, remote);
     await withLocalLog(elsewhere, async ({ blobs }) =>
       expect(Buffer.from((await blobs.get(KEY.tenant_id, sha256)) ?? [])).toEqual(text),
     );
@@ -135,22 +135,22 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
   test('pushes offline work, after which both logs are equal', async () => {
     const all = await openSyncScenario(name);
     const { harness, remote, workspace } = all;
-    unwrap(await harness.coordinator.claims.claimTask(KEY, { ...OTHER, ...by('bob') }));
-    await pulled(workspace, remote);
+    unwrap(await harness.coordinator.claims.claimTask(KEY, { ...OTHER, ...agentFields('bob') }));
+    await pullValid(workspace, remote);
     await workOffline(workspace, async (here) => {
-      unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...by('ada') }));
-      unwrap(await here.holder.appendEvent(KEY, iterated(1, 'ada')));
-      unwrap(await here.holder.submitResult(KEY, converged(1, 'ada', 'y'.repeat(100_000))));
+      unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
+      unwrap(await here.holder.appendEvent(KEY, iterationBody(1, 'ada')));
+      unwrap(await here.holder.submitResult(KEY, convergeBody(1, 'ada', 'y'.repeat(100_000))));
     });
     // Meanwhile the remote's edge was claimed and released, so its next generation differs from the local one.
-    unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...by('eve') }));
+    unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...agentFields('eve') }));
     const release = { ...EDGE, session_id: 's-eve', expected_generation: 1 };
     unwrap(await harness.coordinator.holder.releaseClaim(KEY, release));
     const tail = (await readWorkspaceLog(workspace)).slice(2);
-    const report = await pushed(workspace, remote);
+    const report = await pushValid(workspace, remote);
     expect(report).toMatchObject({ from: 3, sent: 3, refused: [], not_sent: [] });
     expect(report.claims).toMatchObject([{ subject: EDGE.task_id, local_generation: 1, generation: 2 }]);
-    expect(await pulled(workspace, remote)).toMatchObject({
+    expect(await pullValid(workspace, remote)).toMatchObject({
       rebuilt: true,
       aside: expect.stringContaining('offline'),
     });
@@ -173,13 +173,13 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
     const all = await openSyncScenario(name);
     const { harness, remote, workspace } = all;
     await workOffline(workspace, async (here) => {
-      unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...by('ada') }));
-      unwrap(await here.holder.appendEvent(KEY, iterated(1, 'ada')));
-      unwrap(await here.holder.submitResult(KEY, converged(1, 'ada', 1)));
-      unwrap(await here.claims.claimTask(KEY, { ...OTHER, ...by('ada') }));
+      unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
+      unwrap(await here.holder.appendEvent(KEY, iterationBody(1, 'ada')));
+      unwrap(await here.holder.submitResult(KEY, convergeBody(1, 'ada', 1)));
+      unwrap(await here.claims.claimTask(KEY, { ...OTHER, ...agentFields('ada') }));
     });
-    unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...by('bob') }));
-    const report = await pushed(workspace, remote);
+    unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...agentFields('bob') }));
+    const report = await pushValid(workspace, remote);
     expect(report).toMatchObject({ sent: 1, refused_count: 1, not_sent_count: 2 });
     expect(report.refused).toMatchObject([
       { event_type: 'edge_started', reason: 'DENIED_ACTIVE_CLAIM', holder: 'bob' },
@@ -188,7 +188,7 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
       'iteration_completed',
       'edge_converged',
     ]);
-    const { aside } = await pulled(workspace, remote);
+    const { aside } = await pullValid(workspace, remote);
     await inStep(all);
     expect(await readFile(aside ?? '', 'utf8')).toContain('edge_converged');
     expect(
@@ -201,18 +201,18 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
     const all = await openSyncScenario(name);
     const { harness, remote, workspace } = all;
     await workOffline(workspace, async (here) => {
-      unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...by('ada') }));
-      unwrap(await here.holder.appendEvent(KEY, iterated(1, 'ada')));
+      unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
+      unwrap(await here.holder.appendEvent(KEY, iterationBody(1, 'ada')));
       unwrap(await here.holder.note(KEY, { ...EDGE, session_id: 's-ada', generation: 1, text: 'half way' }));
       unwrap(await here.holder.releaseClaim(KEY, { ...EDGE, session_id: 's-ada', expected_generation: 1 }));
     });
-    await pushed(workspace, remote);
+    await pushValid(workspace, remote);
     const before = await harness.events(KEY);
-    await pushed(workspace, remote);
+    await pushValid(workspace, remote);
     await rm(workspace.sync_file);
-    await pushed(workspace, remote);
+    await pushValid(workspace, remote);
     expect(await harness.events(KEY)).toEqual(before);
-    await pulled(workspace, remote);
+    await pullValid(workspace, remote);
     await inStep(all);
   });
 
@@ -220,13 +220,13 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
   test('rebuilds a deleted log, however it was deleted', async () => {
     const all = await openSyncScenario(name);
     const { harness, remote, workspace } = all;
-    unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...by('ada') }));
-    await pulled(workspace, remote);
+    unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
+    await pullValid(workspace, remote);
     await rm(join(workspace.events, 'events.jsonl'));
-    await pulled(workspace, remote);
+    await pullValid(workspace, remote);
     await inStep(all);
     await rm(workspace.events, { recursive: true });
-    await pulled(workspace, remote);
+    await pullValid(workspace, remote);
     await inStep(all);
   });
 
@@ -238,12 +238,12 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
       timestamp: '2025-12-01T10:00:00Z',
       feature: 'F',
     });
-    async function* bytes() {
+    async function* lineBytes() {
       yield Buffer.from(`${line}\nnot a line\n${line}\n`);
     }
     await withLocalLog(workspace, ({ store, blobs }) =>
       importForeign(
-        bytes(),
+        lineBytes(),
         {
           put: async (events) => unwrap(await commitImported(store, KEY, events)),
           putBlob: (sha256, blob) => blobs.put(KEY.tenant_id, sha256, blob),
@@ -251,8 +251,8 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
         { ...KEY, source: 'old', now_ms: quietOptions.now_ms, known_edges: null },
       ),
     );
-    expect(await pushed(workspace, remote)).toMatchObject({ sent: 3, refused: [], not_sent: [] });
-    await pulled(workspace, remote);
+    expect(await pushValid(workspace, remote)).toMatchObject({ sent: 3, refused: [], not_sent: [] });
+    await pullValid(workspace, remote);
     await inStep(all);
     expect(await readWorkspaceLog(workspace)).toHaveLength(3);
   });
@@ -263,12 +263,12 @@ describe('a pull', () => {
     const all = await openSyncScenario('memory');
     const { remote, workspace } = all;
     await workOffline(workspace, async (here) =>
-      unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...by('ada') })),
+      unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') })),
     );
     expect(await pull(workspace, remote, { ...quietOptions, keep_aside: false })).toMatchObject({
       refused: 'TAIL_NOT_PUSHED',
     });
-    expect(await pulled(workspace, remote, true)).toMatchObject({ position: 0, rebuilt: true });
+    expect(await pullValid(workspace, remote, true)).toMatchObject({ position: 0, rebuilt: true });
     await inStep(all);
   });
 
@@ -276,24 +276,24 @@ describe('a pull', () => {
     const all = await openSyncScenario('memory');
     const { remote, workspace } = all;
     await workOffline(workspace, async (here) =>
-      unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...by('ada') })),
+      unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') })),
     );
-    await pushed(workspace, remote);
+    await pushValid(workspace, remote);
     await workOffline(workspace, async (here) =>
-      unwrap(await here.claims.claimTask(KEY, { ...OTHER, ...by('ada') })),
+      unwrap(await here.claims.claimTask(KEY, { ...OTHER, ...agentFields('ada') })),
     );
     expect(await pull(workspace, remote, { ...quietOptions, keep_aside: false })).toMatchObject({
       refused: 'TAIL_NOT_PUSHED',
     });
-    await pushed(workspace, remote);
-    await pulled(workspace, remote);
+    await pushValid(workspace, remote);
+    await pullValid(workspace, remote);
     await inStep(all);
   });
 
   test('from another log than before is refused and changes nothing', async () => {
     const { harness, remote, workspace } = await openSyncScenario('memory');
-    unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...by('ada') }));
-    await pulled(workspace, remote);
+    unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
+    await pullValid(workspace, remote);
     const before = await readWorkspaceLog(workspace);
     const { harness: restored } = await openSyncScenario('memory');
     const { coordinator, store, blobs } = restored;
@@ -301,7 +301,8 @@ describe('a pull', () => {
     expect(await pull(workspace, other, { ...quietOptions, keep_aside: true })).toMatchObject({
       refused: 'REMOTE_DIFFERS',
     });
-    for (const agent of ['x', 'y']) await coordinator.claims.claimTask(KEY, { ...EDGE, ...by(agent) });
+    for (const agent of ['x', 'y'])
+      await coordinator.claims.claimTask(KEY, { ...EDGE, ...agentFields(agent) });
     expect(await pull(workspace, other, { ...quietOptions, keep_aside: true })).toMatchObject({
       refused: 'REMOTE_DIFFERS',
     });
@@ -311,26 +312,26 @@ describe('a pull', () => {
 
 test('reports in the status how far the logs differ, and warns about an old pull', async () => {
   const { harness, remote, workspace } = await openSyncScenario('memory');
-  const status = (nowMs = quietOptions.now_ms) =>
-    withLocalLog(workspace, (local) => syncStatus(workspace, local, remote, nowMs)).then(fine);
-  expect(await status()).toMatchObject({ tail: 0, behind: 0, warning: expect.stringContaining('never') });
-  await pulled(workspace, remote);
-  unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...by('ada') }));
+  const readStatus = (nowMs = quietOptions.now_ms) =>
+    withLocalLog(workspace, (local) => syncStatus(workspace, local, remote, nowMs)).then(unwrapSync);
+  expect(await readStatus()).toMatchObject({ tail: 0, behind: 0, warning: expect.stringContaining('never') });
+  await pullValid(workspace, remote);
+  unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
   await workOffline(workspace, async (here) =>
-    unwrap(await here.claims.claimTask(KEY, { ...OTHER, ...by('bob') })),
+    unwrap(await here.claims.claimTask(KEY, { ...OTHER, ...agentFields('bob') })),
   );
-  expect(await status()).toMatchObject({
+  expect(await readStatus()).toMatchObject({
     tail: 2,
     behind: 2,
     pushed: false,
     warning: null,
     replicated_position: 0,
   });
-  expect(await status(quietOptions.now_ms + 3601_000)).toMatchObject({
+  expect(await readStatus(quietOptions.now_ms + 3601_000)).toMatchObject({
     warning: expect.stringContaining('an hour'),
   });
   await writeFile(workspace.sync_file, 'nonsense: [');
-  expect(await status()).toMatchObject({ tail: 2, behind: 2 });
+  expect(await readStatus()).toMatchObject({ tail: 2, behind: 2 });
 });
 
 const eventOfType = async (harness: CoordinatorHarness, eventType: string) =>

@@ -56,9 +56,9 @@ const skipAction: TailActionBuilder = () => SKIP;
 
 const ACTION_BY_EVENT_KIND: Readonly<Record<ClaimEventKind, TailActionBuilder>> = {
   granted: (event) => sendAction('claim', claimBody(event)),
-  accepted: submission,
+  accepted: submitAction,
   // Without a `seq` it is a warning that came with the result.
-  escalated: (event, handle) => (event.seq === undefined ? SKIP : submission(event, handle)),
+  escalated: (event, handle) => (event.seq === undefined ? SKIP : submitAction(event, handle)),
   released: (event, handle) => {
     const { reason, message } = event.payload;
     if (reason === 'FORCED') return { kind: 'not_sent', because: DECIDED_BY_PERSON };
@@ -113,7 +113,7 @@ function claimBody(event: EventEnvelope) {
   return { ...claim, request_id: event_id, offline: offlineOf(event) };
 }
 
-function submission(event: EventEnvelope, handle: RemoteHandle): TailAction {
+function submitAction(event: EventEnvelope, handle: RemoteHandle): TailAction {
   const { blob_sha256, iteration, evaluators, convergence_type, context_hash } = event.payload;
   const result_data = blob_sha256 === undefined ? event.payload.result_data : undefined;
   const evidence = { iteration, evaluators, convergence_type, context_hash };
@@ -148,7 +148,10 @@ function reviewAction(
   });
 }
 
-/** Whether a review accepted the candidate as the result. Otherwise its holder goes on, with a new lease, or has lost it. */
+/**
+ * Whether a review accepted the candidate as the result. Otherwise the holder continues with a new lease, or has lost
+ * its claim.
+ */
 export const isAcceptingReview = ({ event_type, payload }: EventEnvelope): boolean =>
   claimEventKindOf(event_type) === 'reviewed' &&
   payload.decision === 'APPROVED' &&

@@ -42,7 +42,7 @@ function Features({ status }: { status: MethodologyStatus }) {
   if (status.state === 'UNINITIALISED') return <NoWorkspace />;
   const { features, project, start_would } = status;
   const chosen = query.get('feature') ?? start_would.feature ?? features[0]?.feature_id ?? null;
-  const choose = (feature: string) => change({ feature });
+  const chooseFeature = (feature: string) => change({ feature });
   return (
     <>
       <YouAreHere status={status} />
@@ -63,13 +63,13 @@ function Features({ status }: { status: MethodologyStatus }) {
             </p>
           </Empty>
         ) : (
-          <FeatureTable matrix={matrixOf(status)} chosen={chosen} onChoose={choose} />
+          <FeatureTable matrix={matrixOf(status)} chosen={chosen} onChoose={chooseFeature} />
         )}
       </section>
-      <BlockedFeatures status={status} onChoose={choose} />
+      <BlockedFeatures status={status} onChoose={chooseFeature} />
       <ProjectTimeline status={status} />
-      <SpawnForestView status={status} onChoose={choose} />
-      {chosen === null ? null : <FeatureDetail key={chosen} id={chosen} onChoose={choose} />}
+      <SpawnForestView status={status} onChoose={chooseFeature} />
+      {chosen === null ? null : <FeatureDetail key={chosen} id={chosen} onChoose={chooseFeature} />}
       <Gaps />
     </>
   );

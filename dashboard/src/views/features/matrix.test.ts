@@ -3,7 +3,7 @@ import type { MethodologyStatus } from '../../../../src/core/contract/methodolog
 import { matrixOf } from './matrix.js';
 
 const stop = (edge: string, mark: string) => ({ edge, stage: edge, optional: false, mark });
-const feature = (feature_id: string, more: object) => ({
+const featureWith = (feature_id: string, more: object) => ({
   feature_id,
   title: feature_id,
   status: 'in_progress',
@@ -25,8 +25,8 @@ const statusOf = (...features: object[]) =>
 test('the matrix has a column per edge in the order of the graph, and no cell where a profile lacks the edge', () => {
   const { columns, rows } = matrixOf(
     statusOf(
-      feature('F', { you_are_here: [stop('b', '●'), stop('a', '✓')] }),
-      feature('G', { you_are_here: [stop('c', '○')] }),
+      featureWith('F', { you_are_here: [stop('b', '●'), stop('a', '✓')] }),
+      featureWith('G', { you_are_here: [stop('c', '○')] }),
     ),
   );
   expect(columns.map(({ edge }) => edge)).toEqual(['a', 'b', 'c']);
@@ -39,7 +39,7 @@ test('the matrix has a column per edge in the order of the graph, and no cell wh
 
 test('a cell says what keeps an edge from continuing', () => {
   const wordsOf = (more: object) =>
-    matrixOf(statusOf(feature('G', more))).rows[0]?.cells.map((cell) => cell?.word);
+    matrixOf(statusOf(featureWith('G', more))).rows[0]?.cells.map((cell) => cell?.word);
   expect(wordsOf({ status: 'stuck', you_are_here: [stop('b', '●')] })).toEqual(['stuck']);
   expect(wordsOf({ status: 'pending_review', you_are_here: [stop('b', '●')] })).toEqual(['review pending']);
   expect(wordsOf({ status: 'blocked', you_are_here: [stop('b', '○'), stop('c', '✗')] })).toEqual([

@@ -29,10 +29,10 @@ export function matrixOf(status: MethodologyStatus): FeatureMatrix {
   for (const { you_are_here } of status.features)
     for (const { edge, stage } of you_are_here) stageOf.set(edge, stage);
   const order = new Map(status.coverage.map(({ edge }, index) => [edge, index]));
-  const rank = (edge: string): number => order.get(edge) ?? order.size;
+  const edgeRank = (edge: string): number => order.get(edge) ?? order.size;
   const columns = [...stageOf]
     .map(([edge, stage]) => ({ edge, stage }))
-    .sort((one, other) => rank(one.edge) - rank(other.edge));
+    .sort((one, other) => edgeRank(one.edge) - edgeRank(other.edge));
   const rows = status.features.map((feature) => ({
     feature,
     cells: columns.map(({ edge }) => cellOf(status, feature, edge)),

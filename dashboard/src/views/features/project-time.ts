@@ -22,6 +22,6 @@ export function projectTime(features: readonly Feature[], nowMs: number): Projec
     const own = bars.filter(({ entry }) => entry.feature_id === feature.feature_id);
     return own.length === 0 ? [] : [{ feature, bars: own }];
   });
-  const begin = (row: (typeof rows)[number]): number => Math.min(...row.bars.map(({ left }) => left));
-  return { from: firstStart(entries), rows: rows.sort((one, other) => begin(one) - begin(other)) };
+  const rowStart = (row: (typeof rows)[number]): number => Math.min(...row.bars.map(({ left }) => left));
+  return { from: firstStart(entries), rows: rows.sort((one, other) => rowStart(one) - rowStart(other)) };
 }

@@ -5,37 +5,46 @@ import { type SpawnNode, spawnForest } from './spawn-forest.js';
 
 type Feature = MethodologyStatus['features'][number];
 
-const feature = (feature_id: string, more: Partial<Feature> = {}) =>
+const featureWith = (feature_id: string, more: Partial<Feature> = {}) =>
   ({ feature_id, you_are_here: [], parent: null, children: [], ...more }) as unknown as Feature;
 const spawnedBy = (parent: string) => ({ parent: { feature: parent, edge: null, reason: 'why' } });
-const names = (nodes: readonly SpawnNode[]): unknown[] =>
-  nodes.map((node) => [node.feature.feature_id, node.foldedBack, ...names(node.children)]);
+const featureNames = (nodes: readonly SpawnNode[]): unknown[] =>
+  nodes.map((node) => [node.feature.feature_id, node.foldedBack, ...featureNames(node.children)]);
 
-test('the forest has each parent with what was spawned from it, and no lone feature', () => {
+test('the forest has each parent with its spawned features, and no feature without relations', () => {
   const folded = { feature: 'b', vector_type: 'spike', edge: null, payload_path: null };
-  const a = feature('a', { children: [{ ...folded, folded_back: 'converged' }] });
-  const forest = spawnForest([a, feature('b', spawnedBy('a')), feature('c', spawnedBy('b')), feature('d')]);
-  expect(names(forest)).toEqual([['a', null, ['b', 'converged', ['c', null]]]]);
+  const a = featureWith('a', { children: [{ ...folded, folded_back: 'converged' }] });
+  const forest = spawnForest([
+    a,
+    featureWith('b', spawnedBy('a')),
+    featureWith('c', spawnedBy('b')),
+    featureWith('d'),
+  ]);
+  expect(featureNames(forest)).toEqual([['a', null, ['b', 'converged', ['c', null]]]]);
 });
 
 test('parents in a circle end', () => {
-  expect(spawnForest([feature('a', spawnedBy('b')), feature('b', spawnedBy('a'))])).toEqual([]);
+  expect(spawnForest([featureWith('a', spawnedBy('b')), featureWith('b', spawnedBy('a'))])).toEqual([]);
 });
 
 test('all features share one scale, the earliest first', () => {
-  const at = (seconds: number) => new Date(seconds * 1000).toISOString();
-  const worked = (from: number | null, to: number | null) => ({
+  const isoAt = (seconds: number) => new Date(seconds * 1000).toISOString();
+  const workedFromTo = (from: number | null, to: number | null) => ({
     you_are_here: [
-      { edge: 'e', started_at: from === null ? null : at(from), converged_at: to === null ? null : at(to) },
+      {
+        edge: 'e',
+        started_at: from === null ? null : isoAt(from),
+        converged_at: to === null ? null : isoAt(to),
+      },
     ] as unknown as Feature['you_are_here'],
   });
   const features = [
-    feature('late', worked(50, null)),
-    feature('early', worked(0, 50)),
-    feature('none', worked(null, null)),
+    featureWith('late', workedFromTo(50, null)),
+    featureWith('early', workedFromTo(0, 50)),
+    featureWith('none', workedFromTo(null, null)),
   ];
   const { from, rows } = projectTime(features, 100_000);
-  expect(from).toBe(at(0));
+  expect(from).toBe(isoAt(0));
   expect(rows.map(({ feature: one, bars }) => [one.feature_id, bars[0]?.left, bars[0]?.width])).toEqual([
     ['early', 0, 0.5],
     ['late', 0.5, 0.5],

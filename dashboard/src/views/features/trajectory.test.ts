@@ -2,13 +2,13 @@ import { expect, test } from 'vitest';
 import type { TrajectoryEntry } from '../../../../src/core/contract/methodology-views.js';
 import { timeBars } from './trajectory.js';
 
-const at = (seconds: number) => new Date(seconds * 1000).toISOString();
+const isoAt = (seconds: number) => new Date(seconds * 1000).toISOString();
 const entry = (edge: string, started_at: string | null, converged_at: string | null) =>
   ({ edge, started_at, converged_at }) as TrajectoryEntry;
 
 test('shows what has started on one scale, until now if it goes on', () => {
   const bars = timeBars(
-    [entry('a', at(0), at(50)), entry('b', at(50), null), entry('c', null, null)],
+    [entry('a', isoAt(0), isoAt(50)), entry('b', isoAt(50), null), entry('c', null, null)],
     100_000,
   );
   expect(bars.map(({ entry: { edge }, left, width }) => [edge, left, width])).toEqual([
@@ -18,7 +18,10 @@ test('shows what has started on one scale, until now if it goes on', () => {
 });
 
 test('keeps a bar within the line whatever the times are', () => {
-  const bars = timeBars([entry('a', at(10), at(5)), entry('b', null, at(20)), entry('c', 'x', null)], 0);
+  const bars = timeBars(
+    [entry('a', isoAt(10), isoAt(5)), entry('b', null, isoAt(20)), entry('c', 'x', null)],
+    0,
+  );
   for (const { left, width } of bars) expect(left >= 0 && width > 0 && left + width <= 1).toBe(true);
   expect(timeBars([], 0)).toEqual([]);
 });

@@ -29,7 +29,7 @@ const granted = (agent: string, generation: number, previous_state = 'NONE') =>
   event('CLAIM_ACQUIRED', agent, generation, { previous_state });
 const lost = (agent: string, generation: number) =>
   event('CLAIM_LOST', agent, generation, { cause: 'EXPIRED', disposition: 'eligible' });
-const words = (...events: EventEnvelope[]): string[] =>
+const notableTexts = (...events: EventEnvelope[]): string[] =>
   addEvents(NO_ACTIVITY, events, NOW).notable.map(inWords);
 const inWords = ({ label, before, subject, after }: FeedEvent): string =>
   `${label}: ${before}${subject}${after}`;
@@ -37,7 +37,7 @@ const inWords = ({ label, before, subject, after }: FeedEvent): string =>
 describe('notable events', () => {
   it('name who took work over from whom, and what the lost agent noted last', () => {
     const note = event('NOTE_ADDED', 'bob', 2, { text: 'out of memory' });
-    expect(words(granted('bob', 2), note, lost('bob', 2), granted('ada', 3, 'EXPIRED'))).toEqual([
+    expect(notableTexts(granted('bob', 2), note, lost('bob', 2), granted('ada', 3, 'EXPIRED'))).toEqual([
       `takeover: ada took over ${TASK} from bob, whose lease had expired (generation 3)`,
       `expired: bob went silent: its lease on ${TASK} has expired (generation 2). Its last note: “out of memory”`,
     ]);
@@ -45,14 +45,16 @@ describe('notable events', () => {
 
   it('name no note of an earlier holder', () => {
     const note = event('NOTE_ADDED', 'ada', 1, { text: 'half done' });
-    expect(words(granted('ada', 1), note, granted('bob', 2), lost('bob', 2))).toEqual([
+    expect(notableTexts(granted('ada', 1), note, granted('bob', 2), lost('bob', 2))).toEqual([
       `expired: bob went silent: its lease on ${TASK} has expired (generation 2)`,
     ]);
   });
 
   it('name no previous holder that no event has named, and no takeover from oneself', () => {
-    expect(words(granted('ada', 3, 'EXPIRED'))).toEqual([`takeover: ada took over ${TASK} (generation 3)`]);
-    expect(words(granted('ada', 2), granted('ada', 3, 'EXPIRED'))).toEqual([
+    expect(notableTexts(granted('ada', 3, 'EXPIRED'))).toEqual([
+      `takeover: ada took over ${TASK} (generation 3)`,
+    ]);
+    expect(notableTexts(granted('ada', 2), granted('ada', 3, 'EXPIRED'))).toEqual([
       `claimed again: ada claimed ${TASK} again (generation 3)`,
     ]);
   });
@@ -65,29 +67,31 @@ describe('notable events', () => {
   });
 
   it('name a caller without a key anonymous', () => {
-    expect(words(granted('open', 2), lost('open', 2), granted('ada', 3, 'EXPIRED'))[0]).toBe(
+    expect(notableTexts(granted('open', 2), lost('open', 2), granted('ada', 3, 'EXPIRED'))[0]).toBe(
       `takeover: ada took over ${TASK} from anonymous, whose lease had expired (generation 3)`,
     );
   });
 
   it('say which rule refused a result, and whether it is kept', () => {
     const payload = { rejection_reason: 'STALE_GENERATION', submitted_generation: 2, current_generation: 3 };
-    expect(words(event('RESULT_REJECTED', 'bob', 2, { ...payload, parked: true }))).toEqual([
+    expect(notableTexts(event('RESULT_REJECTED', 'bob', 2, { ...payload, parked: true }))).toEqual([
       `refused, parked: the late result of bob for ${TASK} was refused (STALE_GENERATION): it is of generation 2, and generation 3 is current. It is kept and can be adopted.`,
     ]);
-    expect(words(event('result_rejected', 'bob', 2, { ...payload, parked: false }))).toEqual([
+    expect(notableTexts(event('result_rejected', 'bob', 2, { ...payload, parked: false }))).toEqual([
       `refused: the late result of bob for ${TASK} was refused (STALE_GENERATION): it is of generation 2, and generation 3 is current.`,
     ]);
   });
 
   it('cut a long reason', () => {
-    const [held = ''] = words(event('TASK_HELD', 'eve', 0, { by: 'eve', reason: 'x'.repeat(8000) }));
+    const [held = ''] = notableTexts(event('TASK_HELD', 'eve', 0, { by: 'eve', reason: 'x'.repeat(8000) }));
     expect(held).toMatch(/^held: eve holds back A-012-parser: x+…$/);
     expect(held.length).toBeLessThan(300);
   });
 
-  it('leave out what is ordinary, and types that are not known', () => {
-    expect(words(granted('ada', 1), event('LEASE_RENEWED', 'ada', 1), event('other', 'ada', 1))).toEqual([]);
+  it('leave out ordinary events, and unknown types', () => {
+    expect(
+      notableTexts(granted('ada', 1), event('LEASE_RENEWED', 'ada', 1), event('other', 'ada', 1)),
+    ).toEqual([]);
   });
 
   it('are newest first, and bounded', () => {

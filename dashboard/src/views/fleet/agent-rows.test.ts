@@ -4,7 +4,7 @@ import type { AgentView } from '../../../../src/core/contract/overview.js';
 import { agentRows, type FleetReplies, heldState, oldestClaim, spentRatio } from './agent-rows.js';
 
 const NOW = Date.parse('2026-05-01T12:00:00Z');
-const after = (seconds: number): string => new Date(NOW + seconds * 1000).toISOString();
+const isoAfter = (seconds: number): string => new Date(NOW + seconds * 1000).toISOString();
 
 const claim = (agent_id: string, leftSeconds: number | null, more: Partial<TaskClaim> = {}): TaskClaim => ({
   tenant_id: 't',
@@ -16,14 +16,14 @@ const claim = (agent_id: string, leftSeconds: number | null, more: Partial<TaskC
   session_id: 's',
   generation: 1,
   state: 'ACTIVE',
-  claimed_at: after(-1000),
+  claimed_at: isoAfter(-1000),
   lease_duration_seconds: leftSeconds === null ? null : 100,
-  expires_at: leftSeconds === null ? null : after(leftSeconds),
+  expires_at: leftSeconds === null ? null : isoAfter(leftSeconds),
   work_product_ref: null,
   metadata: {},
   ...more,
 });
-const agent = (agent_id: string, lastActivity = -10): AgentView => ({
+const agentWith = (agent_id: string, lastActivity = -10): AgentView => ({
   agent_id,
   role: null,
   sessions: [],
@@ -31,9 +31,9 @@ const agent = (agent_id: string, lastActivity = -10): AgentView => ({
   completed: 0,
   rejected: 0,
   denied: 0,
-  last_activity: after(lastActivity),
+  last_activity: isoAfter(lastActivity),
 });
-const replies = (more: Partial<FleetReplies>): FleetReplies => ({
+const repliesWith = (more: Partial<FleetReplies>): FleetReplies => ({
   agents: [],
   status: { claims: [], waiting: [] },
   expired: [],
@@ -64,7 +64,10 @@ describe('a claim', () => {
 describe('agents', () => {
   it('are gone if they were not active since their lease ended, and idle if they were', () => {
     const expired = [claim('ada', -60, { state: 'EXPIRED' }), claim('bob', -60, { state: 'EXPIRED' })];
-    const given = replies({ agents: [agent('ada', -90), agent('bob', -30), agent('cyd')], expired });
+    const given = repliesWith({
+      agents: [agentWith('ada', -90), agentWith('bob', -30), agentWith('cyd')],
+      expired,
+    });
     expect(statesOf(given)).toEqual([
       ['ada', 'gone'],
       ['bob', 'idle'],
@@ -74,9 +77,11 @@ describe('agents', () => {
 
   it('are gone if their work was taken over and they were not active since', () => {
     const outcomes = new Map(
-      ['ada', 'bob'].map((name) => [name, { kind: 'lost' as const, subject: 'A-001-x', at: after(-60) }]),
+      ['ada', 'bob'].map((name) => [name, { kind: 'lost' as const, subject: 'A-001-x', at: isoAfter(-60) }]),
     );
-    expect(statesOf(replies({ agents: [agent('ada', -90), agent('bob', -30)], outcomes }))).toEqual([
+    expect(
+      statesOf(repliesWith({ agents: [agentWith('ada', -90), agentWith('bob', -30)], outcomes })),
+    ).toEqual([
       ['ada', 'gone'],
       ['bob', 'idle'],
     ]);
@@ -90,7 +95,7 @@ describe('agents', () => {
       claim('cyd', 5),
       claim('dan', 5, { state: 'SUSPENDED' }),
     ];
-    expect(statesOf(replies({ agents: [agent('eve')], status: { claims, waiting } }))).toEqual([
+    expect(statesOf(repliesWith({ agents: [agentWith('eve')], status: { claims, waiting } }))).toEqual([
       ['bob', 'stale'],
       ['cyd', 'suspect'],
       ['ada', 'active'],
@@ -101,18 +106,20 @@ describe('agents', () => {
 
   it('are ordered by the numbers in their names', () => {
     expect(
-      statesOf(replies({ agents: [agent('agent-10'), agent('agent-2')] })).map(([name]) => name),
+      statesOf(repliesWith({ agents: [agentWith('agent-10'), agentWith('agent-2')] })).map(([name]) => name),
     ).toEqual(['agent-2', 'agent-10']);
   });
 
   it('leave out a caller without a key, unless it holds work', () => {
-    expect(statesOf(replies({ agents: [agent('open'), agent('eve')] }))).toEqual([['eve', 'idle']]);
+    expect(statesOf(repliesWith({ agents: [agentWith('open'), agentWith('eve')] }))).toEqual([
+      ['eve', 'idle'],
+    ]);
     const status = { claims: [claim('open', 90)], waiting: [] };
-    expect(statesOf(replies({ agents: [agent('open')], status }))).toEqual([['open', 'active']]);
+    expect(statesOf(repliesWith({ agents: [agentWith('open')], status }))).toEqual([['open', 'active']]);
   });
 
   it('show a claim once, as held, if an older reply has it as lapsed', () => {
-    const given = replies({
+    const given = repliesWith({
       status: { claims: [claim('ada', 90)], waiting: [] },
       expired: [claim('ada', -1)],
     });
@@ -121,7 +128,7 @@ describe('agents', () => {
 });
 
 it('finds the claim that is held for the longest time', () => {
-  const claims = [claim('ada', 10), claim('ben', 10, { claimed_at: after(-5000) }), claim('cleo', 10)];
+  const claims = [claim('ada', 10), claim('ben', 10, { claimed_at: isoAfter(-5000) }), claim('cleo', 10)];
   expect(oldestClaim(claims)?.agent_id).toBe('ben');
   expect(oldestClaim([])).toBeNull();
 });

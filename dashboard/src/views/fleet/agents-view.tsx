@@ -31,7 +31,7 @@ const MEANINGS: Readonly<Record<AgentState, string>> = {
   idle: 'holds nothing',
 };
 
-/** Agents, and what they hold until when. */
+/** Agents, their claims, and the ends of their leases. */
 export function Agents({ status, activity }: { status: Reply<'status'>; activity: Activity }) {
   const agents = useReply('agents', { query: { limit: PAGE_AGENTS } });
   const expired = useReply('list_expired_claims', { query: { limit: PAGE_AGENTS } });

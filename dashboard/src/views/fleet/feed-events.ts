@@ -41,12 +41,12 @@ export function feedEvent(event: EventEnvelope, previous: KnownHolder | undefine
   const sentence =
     kind === undefined
       ? undefined
-      : SENTENCES[kind]?.(named(event), event.payload, previous && named(previous));
+      : SENTENCES[kind]?.(withActorName(event), event.payload, previous && withActorName(previous));
   if (sentence == null || subject === '') return null;
   return { position, timestamp, subject, ...sentence };
 }
 
-const named = <T extends { readonly agent_id: string }>(one: T): T => ({
+const withActorName = <T extends { readonly agent_id: string }>(one: T): T => ({
   ...one,
   agent_id: actorName(one.agent_id),
 });

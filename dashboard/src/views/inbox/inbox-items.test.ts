@@ -3,33 +3,33 @@ import { type InboxSources, inboxItems, withBegunAnswers } from './inbox-items.j
 
 const HOUR_MS = 3600 * 1000;
 const NOW_MS = 10 * HOUR_MS;
-const at = (ms: number): string => new Date(ms).toISOString();
+const isoAt = (ms: number): string => new Date(ms).toISOString();
 
 const review = (task_id: string, ms: number) => ({
   task_id,
   generation: 1,
   iteration: 1,
   candidate_sha256: 'a'.repeat(64),
-  since: at(ms),
+  since: isoAt(ms),
 });
-const status = (waiting: object[], parked: object[] = [], claims: object[] = []) => ({
+const statusWith = (waiting: object[], parked: object[] = [], claims: object[] = []) => ({
   waiting,
   parked,
   claims,
 });
-const escalation = (kind: string, more: object = {}) => ({
+const escalationWith = (kind: string, more: object = {}) => ({
   kind,
   feature_id: 'F',
   edge: 'e',
   severity: 'medium',
-  since: at(5),
+  since: isoAt(5),
   says: 's',
   next: 'n',
   ...more,
 });
-const denial = (event_id: string, ms: number, more: object = {}) => ({
+const denialWith = (event_id: string, ms: number, more: object = {}) => ({
   event_id,
-  timestamp: at(ms),
+  timestamp: isoAt(ms),
   agent_id: 'ada',
   payload: { reason: 'DENIED_LIMIT', limit: 'max_claims', ...more },
 });
@@ -41,14 +41,14 @@ describe('the inbox', () => {
     expect(itemsOf({})).toEqual([]);
   });
 
-  test('has the most urgent first, of those the oldest, and last what has no time', () => {
+  test('lists the most urgent items first, the oldest of them before the others, and items without a time last', () => {
     const items = itemsOf({
       reviews: {
         reviews: [review('young', 20), review('old', 10)],
-        proposals: [{ proposal_id: 'p', since: at(1), tasks: [] }],
+        proposals: [{ proposal_id: 'p', since: isoAt(1), tasks: [] }],
       },
-      status: status([{ task_id: 'h', readiness: 'held' }], [{ task_id: 'k', parked: 2 }]),
-      escalations: [escalation('stuck', { severity: 'critical', since: at(99) })],
+      status: statusWith([{ task_id: 'h', readiness: 'held' }], [{ task_id: 'k', parked: 2 }]),
+      escalations: [escalationWith('stuck', { severity: 'critical', since: isoAt(99) })],
     });
     expect(items.map(({ key }) => key.split(':').slice(0, 2).join(' '))).toEqual([
       'escalation stuck',
@@ -62,48 +62,54 @@ describe('the inbox', () => {
 
   test('takes the time of a stale claim from the claim', () => {
     const waiting = [{ task_id: 't', readiness: 'stale' }];
-    const [item] = itemsOf({ status: status(waiting, [], [{ task_id: 't', claimed_at: at(7) }]) });
-    expect(item).toMatchObject({ kind: 'stale', urgency: 'high', since: at(7) });
+    const [item] = itemsOf({ status: statusWith(waiting, [], [{ task_id: 't', claimed_at: isoAt(7) }]) });
+    expect(item).toMatchObject({ kind: 'stale', urgency: 'high', since: isoAt(7) });
   });
 
   test('has suspended work once, as a review', () => {
     const waiting = [{ task_id: 't', readiness: 'suspended' }];
     expect(
-      kindsOf({ reviews: { reviews: [review('t', 1)], proposals: [] }, status: status(waiting) }),
+      kindsOf({ reviews: { reviews: [review('t', 1)], proposals: [] }, status: statusWith(waiting) }),
     ).toEqual(['review']);
   });
 
   test('has an escalation that another item shows already only once', () => {
     const sources = {
       reviews: { reviews: [review('F#e', 1)], proposals: [] },
-      status: status([{ task_id: 'F#g', readiness: 'held' }]),
+      status: statusWith([{ task_id: 'F#g', readiness: 'held' }]),
       escalations: [
-        escalation('escalation'),
-        escalation('review'),
-        escalation('hold', { edge: 'g' }),
-        escalation('intent'),
+        escalationWith('escalation'),
+        escalationWith('review'),
+        escalationWith('hold', { edge: 'g' }),
+        escalationWith('intent'),
       ],
     };
     expect(kindsOf(sources)).toEqual(['review', 'escalation', 'held']);
-    expect(kindsOf({ escalations: [escalation('hold')] })).toEqual(['escalation']);
+    expect(kindsOf({ escalations: [escalationWith('hold')] })).toEqual(['escalation']);
   });
 
   test('has each limit that was reached in the last hour once', () => {
     const events = [
-      denial('1', NOW_MS - HOUR_MS - 1),
-      denial('2', NOW_MS - 10),
-      denial('3', NOW_MS - 20, { agent: 'x' }),
-      denial('2', NOW_MS - 10),
-      denial('4', NOW_MS, { reason: 'DENIED_HELD' }),
+      denialWith('1', NOW_MS - HOUR_MS - 1),
+      denialWith('2', NOW_MS - 10),
+      denialWith('3', NOW_MS - 20, { agent: 'x' }),
+      denialWith('2', NOW_MS - 10),
+      denialWith('4', NOW_MS, { reason: 'DENIED_HELD' }),
     ];
     expect(itemsOf({ events })).toMatchObject([
-      { kind: 'limit', since: at(NOW_MS - 20), limit: { name: 'max_claims', refused: 2, agents: ['ada'] } },
+      {
+        kind: 'limit',
+        since: isoAt(NOW_MS - 20),
+        limit: { name: 'max_claims', refused: 2, agents: ['ada'] },
+      },
     ]);
   });
 
   test('has a task without generations left as a limit', () => {
     const waiting = [{ task_id: 't', readiness: 'exhausted', reason: 'generation 3 is the last' }];
-    expect(itemsOf({ status: status(waiting) })).toMatchObject([{ kind: 'limit', limit: { task_id: 't' } }]);
+    expect(itemsOf({ status: statusWith(waiting) })).toMatchObject([
+      { kind: 'limit', limit: { task_id: 't' } },
+    ]);
   });
 });
 

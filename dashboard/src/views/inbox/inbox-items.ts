@@ -11,7 +11,7 @@ export const INBOX_KINDS = ['review', 'proposal', 'stale', 'escalation', 'parked
 export type InboxKind = (typeof INBOX_KINDS)[number];
 
 interface ItemFields {
-  /** The same for the same thing, so that what is typed stays with it. */
+  /** A stable key of the item, so that typed text stays with the item. */
   readonly key: string;
   readonly urgency: Priority;
   /** Null if it is not known since when it waits. */
@@ -38,7 +38,7 @@ export interface ReachedLimit {
   readonly message: string;
 }
 
-/** What the inbox is made from. What is not read yet is missing. */
+/** The replies from which the inbox is built. A reply that is not read yet is missing. */
 export interface InboxSources {
   readonly status?: Reply<'status'> | undefined;
   readonly reviews?: Reply<'pending_reviews'> | undefined;
@@ -63,8 +63,10 @@ export function inboxItems(sources: InboxSources, nowMs: number): InboxItem[] {
 }
 
 function byUrgencyAndAge(a: InboxItem, b: InboxItem): number {
-  const since = (item: InboxItem): string => item.since ?? '~';
-  return RANK[a.urgency] - RANK[b.urgency] || compare(since(a), since(b)) || compare(a.key, b.key);
+  const sinceOrLast = (item: InboxItem): string => item.since ?? '~';
+  return (
+    RANK[a.urgency] - RANK[b.urgency] || compare(sinceOrLast(a), sinceOrLast(b)) || compare(a.key, b.key)
+  );
 }
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 

@@ -10,7 +10,7 @@ import type { NewEvents } from './log-pages.js';
 import { useLogEvents } from './use-log-events.js';
 
 const ROW_PX = 46;
-/** Older events are read when so few remain below what is shown. */
+/** Older events are read when only this many rows remain below the visible ones. */
 const ROWS_AHEAD = 30;
 
 interface Props {

@@ -31,7 +31,7 @@ export function ExportPanel({ filter }: { filter: LogFilter }) {
       // The browser reads the file after the click: it is kept until the next one.
       URL.revokeObjectURL(file.current);
       file.current = URL.createObjectURL(exported.lines);
-      save(file.current);
+      saveFile(file.current);
       setProgress({ state: 'done', exported });
     } catch (error) {
       setProgress(stop.current.signal.aborted ? { state: 'none' } : { state: 'failed', error });
@@ -67,7 +67,7 @@ function textOf(progress: Progress): string {
   return `${count} events saved${isCut ? '; there are more: narrow the filter, or use gen export' : ''}`;
 }
 
-function save(address: string): void {
+function saveFile(address: string): void {
   const link = document.createElement('a');
   link.href = address;
   link.download = `${scope().project}-events.jsonl`;

@@ -25,7 +25,8 @@ export function FilterForm({ filter, onChange }: Props) {
     event.preventDefault();
     onChange({ ...draft });
   };
-  const set = (name: keyof LogFilter, value: string) => setDraft((before) => ({ ...before, [name]: value }));
+  const setField = (name: keyof LogFilter, value: string) =>
+    setDraft((before) => ({ ...before, [name]: value }));
   const isFiltered = Object.values(filter).some((value) => value !== '');
   return (
     <form className="card log-filter" aria-label="Filter" onSubmit={submit}>
@@ -36,7 +37,7 @@ export function FilterForm({ filter, onChange }: Props) {
             value={draft[name]}
             placeholder={hint}
             list={name === 'type' ? 'event-types' : undefined}
-            onChange={({ target }) => set(name, target.value.trim())}
+            onChange={({ target }) => setField(name, target.value.trim())}
           />
         </label>
       ))}
@@ -47,7 +48,7 @@ export function FilterForm({ filter, onChange }: Props) {
             type="datetime-local"
             step="1"
             value={toLocalInput(draft[name])}
-            onChange={({ target }) => set(name, fromLocalInput(target.value))}
+            onChange={({ target }) => setField(name, fromLocalInput(target.value))}
           />
         </label>
       ))}

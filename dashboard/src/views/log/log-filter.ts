@@ -43,14 +43,14 @@ export function readPosition(text: string | null): number | null {
   return text !== null && Number.isSafeInteger(position) && position >= 1 ? position : null;
 }
 
-const pad = (value: number): string => String(value).padStart(2, '0');
+const twoDigits = (value: number): string => String(value).padStart(2, '0');
 
 /** What an input of type `datetime-local` shows for a UTC time. */
 export function toLocalInput(iso: string): string {
   const at = new Date(iso);
   if (iso === '' || Number.isNaN(at.getTime())) return '';
-  const day = `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())}`;
-  return `${day}T${pad(at.getHours())}:${pad(at.getMinutes())}:${pad(at.getSeconds())}`;
+  const day = `${at.getFullYear()}-${twoDigits(at.getMonth() + 1)}-${twoDigits(at.getDate())}`;
+  return `${day}T${twoDigits(at.getHours())}:${twoDigits(at.getMinutes())}:${twoDigits(at.getSeconds())}`;
 }
 
 export function fromLocalInput(text: string): string {

@@ -20,7 +20,7 @@ export function Scrubber({ at, onChange }: Props) {
     return () => clearTimeout(timer);
   });
   if (end === 0) return null;
-  const choose = (text: string) => {
+  const choosePosition = (text: string) => {
     const position = Math.round(Number(text));
     if (text !== '' && Number.isFinite(position)) setChosen(Math.min(Math.max(position, 1), end));
   };
@@ -35,7 +35,7 @@ export function Scrubber({ at, onChange }: Props) {
           max={end}
           value={shown}
           aria-valuetext={`position ${shown} of ${end}`}
-          onChange={({ target }) => choose(target.value)}
+          onChange={({ target }) => choosePosition(target.value)}
         />
       </label>
       <label>
@@ -45,7 +45,7 @@ export function Scrubber({ at, onChange }: Props) {
           min={1}
           max={end}
           value={shown}
-          onChange={({ target }) => choose(target.value)}
+          onChange={({ target }) => choosePosition(target.value)}
         />
       </label>
       <span className="quiet">of {end}</span>

@@ -8,8 +8,8 @@ import type { SubjectRow } from './plan-tasks.js';
 export function FilterForm({ rows }: { rows: readonly SubjectRow[] }) {
   const [query, change] = useHashQuery();
   const { text, track, state, agent, sort, isDescending } = filterFrom(query);
-  const tracks = useMemo(() => distinct(rows.map((row) => row.track)), [rows]);
-  const agents = useMemo(() => distinct(rows.map((row) => row.holder)), [rows]);
+  const tracks = useMemo(() => distinctValues(rows.map((row) => row.track)), [rows]);
+  const agents = useMemo(() => distinctValues(rows.map((row) => row.holder)), [rows]);
   return (
     <form className="row plan-filter" aria-label="Filter" onSubmit={(event) => event.preventDefault()}>
       <label>
@@ -54,12 +54,12 @@ const Choice = ({ name, value, values, onChange }: ChoiceProps) => (
     {name}
     <select value={value} onChange={(event) => onChange(event.target.value)}>
       <option value="">all</option>
-      {distinct([value, ...values]).map((each) => (
+      {distinctValues([value, ...values]).map((each) => (
         <option key={each}>{each}</option>
       ))}
     </select>
   </label>
 );
 
-const distinct = (values: readonly string[]): string[] =>
+const distinctValues = (values: readonly string[]): string[] =>
   [...new Set(values)].filter((value) => value !== '').sort();

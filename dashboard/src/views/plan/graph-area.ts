@@ -15,12 +15,12 @@ type Transform = readonly [x: number, y: number, zoom: number];
 
 /** The part that a window shows, in steps of a task: a small move shows the same area, so nothing is drawn again. */
 export function shownArea([x, y, zoom]: Transform, { width, height }: Box): Area {
-  const down = (value: number, step: number) => Math.floor(value / step) * step;
+  const roundDown = (value: number, step: number) => Math.floor(value / step) * step;
   return {
-    left: down(-x / zoom, COLUMN_WIDTH),
-    top: down(-y / zoom, NODE_HEIGHT),
-    right: down((width - x) / zoom, COLUMN_WIDTH) + COLUMN_WIDTH,
-    bottom: down((height - y) / zoom, NODE_HEIGHT) + NODE_HEIGHT,
+    left: roundDown(-x / zoom, COLUMN_WIDTH),
+    top: roundDown(-y / zoom, NODE_HEIGHT),
+    right: roundDown((width - x) / zoom, COLUMN_WIDTH) + COLUMN_WIDTH,
+    bottom: roundDown((height - y) / zoom, NODE_HEIGHT) + NODE_HEIGHT,
   };
 }
 

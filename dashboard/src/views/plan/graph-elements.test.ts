@@ -6,7 +6,7 @@ import { boxPaths, LINES_MAX, linePaths, planLines } from './graph-lines.js';
 import { COLUMN_WIDTH, layoutPlan } from './layout.js';
 import type { PlanTask } from './plan-tasks.js';
 
-const task = (id: string, dependencies: string[] = [], completed = 0): PlanTask => ({
+const taskWith = (id: string, dependencies: string[] = [], completed = 0): PlanTask => ({
   id,
   track: 'A',
   description: '',
@@ -15,18 +15,18 @@ const task = (id: string, dependencies: string[] = [], completed = 0): PlanTask 
   state: null,
   subtasks: { completed, total: 2 },
 });
-const chain = (count: number) =>
-  Array.from({ length: count }, (_, index) => task(`A${index}`, index === 0 ? [] : [`A${index - 1}`]));
+const chainOf = (count: number) =>
+  Array.from({ length: count }, (_, index) => taskWith(`A${index}`, index === 0 ? [] : [`A${index - 1}`]));
 const EVERYTHING: Area = { left: -1e6, top: -1e6, right: 1e6, bottom: 1e6 };
 const NONE = new Set<string>();
 const byId = (nodes: readonly PlanNode[] | null) => new Map(nodes?.map((node) => [node.id, node]));
 
 it('draws again only the tasks that have changed', () => {
-  const layout = layoutPlan([task('A1'), task('A2'), task('A3')]);
+  const layout = layoutPlan([taskWith('A1'), taskWith('A2'), taskWith('A3')]);
   const shown = { layout, area: EVERYTHING, critical: NONE };
-  const before = graphNodes([task('A1'), task('A2'), task('A3')], shown, new Map());
+  const before = graphNodes([taskWith('A1'), taskWith('A2'), taskWith('A3')], shown, new Map());
   const after = graphNodes(
-    [task('A1'), task('A2', [], 1), task('A3')],
+    [taskWith('A1'), taskWith('A2', [], 1), taskWith('A3')],
     { ...shown, critical: new Set(['A3']) },
     byId(before),
   );
@@ -34,7 +34,7 @@ it('draws again only the tasks that have changed', () => {
 });
 
 it('draws only the tasks and lines in the window, in steps of a task', () => {
-  const tasks = chain(20);
+  const tasks = chainOf(20);
   const layout = layoutPlan(tasks);
   const size = { width: 2.5 * COLUMN_WIDTH, height: 300 };
   const area = shownArea([-4 * COLUMN_WIDTH, 0, 1], size);
@@ -50,13 +50,13 @@ it('draws only the tasks and lines in the window, in steps of a task', () => {
 });
 
 it('draws more tasks than can be read as boxes, a path per state', () => {
-  const tasks = chain(NODES_MAX + 1);
+  const tasks = chainOf(NODES_MAX + 1);
   const layout = layoutPlan(tasks);
   const shown = { layout, area: EVERYTHING, critical: NONE };
   expect(graphNodes(tasks.slice(1), shown, new Map())).toHaveLength(NODES_MAX);
   expect(graphNodes(tasks, shown, new Map())).toBeNull();
-  const ready = { ...task('A1'), state: { readiness: 'ready' } as TaskState };
-  const paths = boxPaths([task('A0'), ready, task('A2')], layout, EVERYTHING);
+  const ready = { ...taskWith('A1'), state: { readiness: 'ready' } as TaskState };
+  const paths = boxPaths([taskWith('A0'), ready, taskWith('A2')], layout, EVERYTHING);
   expect([...paths].map(([state, d]) => [state, d.match(/M/g)?.length])).toEqual([
     ['unknown', 2],
     ['ready', 1],
@@ -65,7 +65,7 @@ it('draws more tasks than can be read as boxes, a path per state', () => {
 
 it('the graph draws a line per known dependency, marks the critical path, and limits the number of lines', () => {
   const lines = planLines(
-    [task('A1', ['Z9']), task('A2', ['A1']), task('A3', ['A1', 'A2'])],
+    [taskWith('A1', ['Z9']), taskWith('A2', ['A1']), taskWith('A3', ['A1', 'A2'])],
     ['A1', 'A2', 'A3'],
   );
   expect(lines.map(({ from, to, isCritical }) => [from, to, isCritical])).toEqual([
@@ -76,7 +76,7 @@ it('the graph draws a line per known dependency, marks the critical path, and li
   const many = Array.from({ length: 300 }, (_, index) => `A${index}`);
   expect(
     planLines(
-      many.map((id) => task(id, many)),
+      many.map((id) => taskWith(id, many)),
       [],
     ),
   ).toHaveLength(LINES_MAX);

@@ -30,7 +30,7 @@ type Placed = Pick<PlanTask, 'id' | 'track' | 'dependencies'>;
 
 /** One lane per track, one column per depth of dependencies; tasks of the same lane and column are stacked. */
 export function layoutPlan(tasks: readonly Placed[]): PlanLayout {
-  const depthOf = depths(tasks);
+  const depthOf = taskDepths(tasks);
   const cells = new Map<string, number>();
   const rowOf = new Map<string, number>();
   const rowsOf = new Map<string, number>();
@@ -58,7 +58,7 @@ export function layoutPlan(tasks: readonly Placed[]): PlanLayout {
   };
 }
 
-function depths(tasks: readonly Placed[]): Map<string, number> {
+function taskDepths(tasks: readonly Placed[]): Map<string, number> {
   const depthOf = new Map(tasks.map(({ id }) => [id, 0]));
   for (const { id, dependencies } of dependencyOrder(tasks))
     for (const dependency of dependencies) {

@@ -11,7 +11,7 @@ import { filterFrom, filterRows, sortedById } from './list-filter.js';
 import { type SubjectRow, subjectRows } from './plan-tasks.js';
 import { ReadinessMark } from './readiness-mark.js';
 
-/** As in plan.css. Given in advance: measuring each row costs a layout. */
+/** The row height in plan.css, given in advance because measuring each row costs a layout. */
 const ROW_HEIGHT = 38;
 const NARROW_ROW_HEIGHT = 84;
 const narrow = matchMedia('(max-width: 700px)');

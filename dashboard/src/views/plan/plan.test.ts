@@ -5,7 +5,7 @@ import { COLUMN_WIDTH, layoutPlan, NODE_HEIGHT, NODE_WIDTH } from './layout.js';
 import { filterFrom, filterRows, sortedById } from './list-filter.js';
 import { type PlanTask, planOf, planTasks, type SubjectRow, subjectRows } from './plan-tasks.js';
 
-const state = (task_id: string, more: Partial<TaskState> = {}): TaskState => ({
+const stateWith = (task_id: string, more: Partial<TaskState> = {}): TaskState => ({
   task_id,
   phase: 'OPEN',
   readiness: 'ready',
@@ -16,7 +16,7 @@ const state = (task_id: string, more: Partial<TaskState> = {}): TaskState => ({
   parked: 0,
   ...more,
 });
-const task = (id: string, dependencies: string[] = [], isCompleted = false): PlanTask => ({
+const taskWith = (id: string, dependencies: string[] = [], isCompleted = false): PlanTask => ({
   id,
   track: id[0] as string,
   description: '',
@@ -60,7 +60,7 @@ describe('the tasks of a plan', () => {
 
   it('count their completed subtasks, and are bounded', () => {
     const done = { phase: 'COMPLETED' } as const;
-    const states = [state('A-001-x', done), state('B-001-w::1', done), state('B-001-w::2')];
+    const states = [stateWith('A-001-x', done), stateWith('B-001-w::1', done), stateWith('B-001-w::2')];
     const tasks = planTasks(plan, states, 100);
     expect(tasks.at(-1)?.subtasks).toEqual({ completed: 1, total: 2 });
     expect(tasks[0]).toMatchObject({ isCompleted: true, subtasks: { completed: 0, total: 0 } });
@@ -68,7 +68,7 @@ describe('the tasks of a plan', () => {
   });
 
   it('are rows with the description of the subtask, even if the plan has changed since', () => {
-    const rows = subjectRows(plan, [state('B-001-w::2'), state('Z-001-gone')]);
+    const rows = subjectRows(plan, [stateWith('B-001-w::2'), stateWith('Z-001-gone')]);
     expect(rows.map(({ track, description }) => [track, description])).toEqual([
       ['B', 'two'],
       ['', ''],
@@ -78,24 +78,30 @@ describe('the tasks of a plan', () => {
 
 describe('the layout', () => {
   it('places tasks by track and depth, and stacks tasks at the same place', () => {
-    const tasks = [task('A1'), task('A2'), task('A3', ['B2', 'A1']), task('B1'), task('B2', ['B1'])];
+    const tasks = [
+      taskWith('A1'),
+      taskWith('A2'),
+      taskWith('A3', ['B2', 'A1']),
+      taskWith('B1'),
+      taskWith('B2', ['B1']),
+    ];
     const { positions, lanes, width } = layoutPlan(tasks);
     const xs = tasks.map(({ id }) => (positions.get(id)?.x ?? 0) / COLUMN_WIDTH);
     expect(xs).toEqual([0, 0, 2, 0, 1]);
-    const y = (id: string): number => positions.get(id)?.y ?? 0;
-    expect(y('A2') - y('A1')).toBeGreaterThan(NODE_HEIGHT);
-    expect(y('A3')).toBe(y('A1'));
+    const yOf = (id: string): number => positions.get(id)?.y ?? 0;
+    expect(yOf('A2') - yOf('A1')).toBeGreaterThan(NODE_HEIGHT);
+    expect(yOf('A3')).toBe(yOf('A1'));
     expect(lanes.map(({ track }) => track)).toEqual(['A', 'B']);
     const [first, second] = lanes;
     expect(second?.y).toBe(first?.height);
-    expect(y('A2') + NODE_HEIGHT).toBeLessThan(second?.y ?? 0);
+    expect(yOf('A2') + NODE_HEIGHT).toBeLessThan(second?.y ?? 0);
     expect(width).toBe(2 * COLUMN_WIDTH + NODE_WIDTH);
   });
 
   it('ignores dependencies that are not shown, and survives a cycle and long chains', () => {
-    expect(layoutPlan([task('A1', ['Z9'])]).positions.get('A1')?.x).toBe(0);
-    expect(layoutPlan([task('A1', ['A2']), task('A2', ['A1'])]).positions.size).toBe(2);
-    const chain = Array.from({ length: 10_000 }, (_, i) => task(`A${i}`, i === 0 ? [] : [`A${i - 1}`]));
+    expect(layoutPlan([taskWith('A1', ['Z9'])]).positions.get('A1')?.x).toBe(0);
+    expect(layoutPlan([taskWith('A1', ['A2']), taskWith('A2', ['A1'])]).positions.size).toBe(2);
+    const chain = Array.from({ length: 10_000 }, (_, i) => taskWith(`A${i}`, i === 0 ? [] : [`A${i - 1}`]));
     expect(layoutPlan(chain).positions.get('A9999')?.x).toBe(9999 * COLUMN_WIDTH);
   });
 });
@@ -103,28 +109,28 @@ describe('the layout', () => {
 describe('the critical path', () => {
   it('is the longest chain of tasks that are not completed', () => {
     const tasks = [
-      task('A1', [], true),
-      task('A2', ['A1'], true),
-      task('A3', ['A2']),
-      task('B1'),
-      task('B2', ['B1', 'A1']),
-      task('C1', ['A3', 'B2']),
+      taskWith('A1', [], true),
+      taskWith('A2', ['A1'], true),
+      taskWith('A3', ['A2']),
+      taskWith('B1'),
+      taskWith('B2', ['B1', 'A1']),
+      taskWith('C1', ['A3', 'B2']),
     ];
     expect(criticalPath(tasks)).toEqual(['B1', 'B2', 'C1']);
   });
 
   it('is empty when everything is completed', () => {
-    expect(criticalPath([task('A1', [], true)])).toEqual([]);
+    expect(criticalPath([taskWith('A1', [], true)])).toEqual([]);
   });
 
   it('is found in an order in which each task comes after its dependencies', () => {
-    const tasks = [task('A3', ['A2', 'A1']), task('A2', ['A1']), task('A1')];
+    const tasks = [taskWith('A3', ['A2', 'A1']), taskWith('A2', ['A1']), taskWith('A1')];
     expect(dependencyOrder(tasks).map(({ id }) => id)).toEqual(['A1', 'A2', 'A3']);
   });
 });
 
 describe('the list', () => {
-  const row = (id: string, more: Partial<SubjectRow> = {}): SubjectRow => ({
+  const rowWith = (id: string, more: Partial<SubjectRow> = {}): SubjectRow => ({
     id,
     track: id[0] as string,
     description: `Work on ${id}`,
@@ -136,10 +142,10 @@ describe('the list', () => {
     ...more,
   });
   const rows = [
-    row('A-001-x::10', { generation: 2 }),
-    row('A-001-x::9', { readiness: 'claimed', holder: 'bob' }),
-    row('B-001-y', { readiness: 'completed', description: 'Parser' }),
-    row('B-002-z', { readiness: 'claimed', holder: 'ada', generation: 1 }),
+    rowWith('A-001-x::10', { generation: 2 }),
+    rowWith('A-001-x::9', { readiness: 'claimed', holder: 'bob' }),
+    rowWith('B-001-y', { readiness: 'completed', description: 'Parser' }),
+    rowWith('B-002-z', { readiness: 'claimed', holder: 'ada', generation: 1 }),
   ];
   const idsFor = (query: string): string[] =>
     filterRows(sortedById(rows), filterFrom(new URLSearchParams(query))).map(({ id }) => id);

@@ -11,7 +11,7 @@ import { stateOf, stepParts } from './run-model.js';
 export function CheckGridView({ run, outline }: { run: RunDetails; outline: MachineOutline | null }) {
   const [, change] = useHashQuery();
   const { iterations, rows, deltas } = useMemo(() => checkGrid(run, outline?.checkSteps), [run, outline]);
-  const choose = (iteration: number, step: string) =>
+  const chooseStep = (iteration: number, step: string) =>
     change({ iteration: String(iteration), state: stateOf(stepParts(step).handler) ?? '' });
   if (rows.length === 0)
     return (
@@ -43,7 +43,7 @@ export function CheckGridView({ run, outline }: { run: RunDetails; outline: Mach
                 </th>
                 {iterations.map((iteration, column) => (
                   <td key={iteration}>
-                    <Cell cell={cells[column] ?? null} onOpen={() => choose(iteration, step)} />
+                    <Cell cell={cells[column] ?? null} onOpen={() => chooseStep(iteration, step)} />
                   </td>
                 ))}
               </tr>

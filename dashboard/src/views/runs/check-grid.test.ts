@@ -4,18 +4,18 @@ import { checkGrid } from './check-grid.js';
 
 type Step = RunDetails['steps'][number];
 
-const done = (step: string, iteration: number, output: Step['output']) =>
+const completedStep = (step: string, iteration: number, output: Step['output']) =>
   ({ step, iteration, status: 'COMPLETED', output }) as Step;
 const wordsOf = (steps: Step[]) =>
   checkGrid({ steps }).rows.map(({ check, cells }) => [check, ...cells.map((cell) => cell?.word ?? null)]);
 
 test('a row per check, programs before models before people, and the delta of each iteration', () => {
   const steps = [
-    done('run_check tests', 1, { result: 'fail', says: '2 failed' }),
-    done('judge_iteration', 1, { delta: 3 }),
-    done('run_check tests', 2, { result: 'pass' }),
-    done('request_review', 2, { decision: 'APPROVED', comment: 'good' }),
-    done('judge_check reads well', 2, { result: 'pass' }),
+    completedStep('run_check tests', 1, { result: 'fail', says: '2 failed' }),
+    completedStep('judge_iteration', 1, { delta: 3 }),
+    completedStep('run_check tests', 2, { result: 'pass' }),
+    completedStep('request_review', 2, { decision: 'APPROVED', comment: 'good' }),
+    completedStep('judge_check reads well', 2, { result: 'pass' }),
   ];
   expect(wordsOf(steps)).toEqual([
     ['tests', 'fail', 'pass'],
@@ -31,8 +31,8 @@ test('a row per check, programs before models before people, and the delta of ea
 });
 
 test('a step that failed or goes on has no result', () => {
-  const broken = { ...done('run_check a', 1, null), status: 'FAILED', cause: 'no disk' } as Step;
-  const running = { ...done('run_check b', 1, null), status: 'RUNNING' } as Step;
+  const broken = { ...completedStep('run_check a', 1, null), status: 'FAILED', cause: 'no disk' } as Step;
+  const running = { ...completedStep('run_check b', 1, null), status: 'RUNNING' } as Step;
   expect(wordsOf([broken, running])).toEqual([
     ['a', 'step failed'],
     ['b', 'running'],
@@ -40,17 +40,22 @@ test('a step that failed or goes on has no result', () => {
 });
 
 test('an output of another form, or stored elsewhere, is no result', () => {
-  expect(wordsOf([done('run_check a', 1, { result: { pass: true } }), done('run_check b', 1, null)])).toEqual(
-    [
-      ['a', 'see its output'],
-      ['b', 'see its output'],
-    ],
-  );
-  expect(checkGrid({ steps: [done('judge_iteration', 1, { delta: 'all' })] }).deltas).toEqual([null]);
+  expect(
+    wordsOf([
+      completedStep('run_check a', 1, { result: { pass: true } }),
+      completedStep('run_check b', 1, null),
+    ]),
+  ).toEqual([
+    ['a', 'see its output'],
+    ['b', 'see its output'],
+  ]);
+  expect(checkGrid({ steps: [completedStep('judge_iteration', 1, { delta: 'all' })] }).deltas).toEqual([
+    null,
+  ]);
 });
 
 test('a check of the machine that was not run yet has an empty row', () => {
-  const { rows } = checkGrid({ steps: [done('run_check b', 1, { result: 'pass' })] }, [
+  const { rows } = checkGrid({ steps: [completedStep('run_check b', 1, { result: 'pass' })] }, [
     'run_check a',
     'run_check b',
     'request_review',

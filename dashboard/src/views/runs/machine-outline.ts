@@ -9,7 +9,7 @@ const TIERS = { DeterministicChecks: 'run_check', AgentChecks: 'judge_check' } a
 
 /** Null if the text is no machine. */
 export function machineOutline(text: string): MachineOutline | null {
-  const states = field(parsed(text), 'States');
+  const states = fieldOf(parseOrNull(text), 'States');
   if (!isRecord(states)) return null;
   const checkSteps = Object.entries(TIERS).flatMap(([tier, handler]) =>
     checkNames(states[tier]).map((name) => `${handler} ${name}`),
@@ -20,16 +20,16 @@ export function machineOutline(text: string): MachineOutline | null {
 
 /** A tier has a branch per check; the task of the branch names it. */
 function checkNames(tier: unknown): string[] {
-  const branches = field(tier, 'Branches');
+  const branches = fieldOf(tier, 'Branches');
   if (!Array.isArray(branches)) return [];
   return branches.flatMap((branch) => {
-    const tasks = Object.values(Object(field(branch, 'States')));
-    const names = tasks.map((task) => field(field(task, 'Parameters'), 'check'));
+    const tasks = Object.values(Object(fieldOf(branch, 'States')));
+    const names = tasks.map((task) => fieldOf(fieldOf(task, 'Parameters'), 'check'));
     return names.filter((name) => typeof name === 'string');
   });
 }
 
-function parsed(text: string): unknown {
+function parseOrNull(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -39,4 +39,4 @@ function parsed(text: string): unknown {
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null;
-const field = (value: unknown, name: string): unknown => (isRecord(value) ? value[name] : undefined);
+const fieldOf = (value: unknown, name: string): unknown => (isRecord(value) ? value[name] : undefined);

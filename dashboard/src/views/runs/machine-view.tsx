@@ -17,15 +17,15 @@ interface Choice {
 
 /** The states from top to bottom, with the states of an iteration in a loop. The run ends in one of the last two. */
 export function MachineView({ states, ...choice }: { states: readonly ShownState[] } & Choice) {
-  const of = (part: ShownState['part']) => states.filter((state) => state.part === part);
+  const statesOf = (part: ShownState['part']) => states.filter((state) => state.part === part);
   return (
     <ol className="machine" aria-label="States">
-      {of('before').map((state) => (
+      {statesOf('before').map((state) => (
         <StateButton key={state.name} state={state} {...choice} />
       ))}
       <li className="machine-loop">
         <ol className="machine" aria-label="Repeated in each iteration">
-          {of('iteration').map((state) => (
+          {statesOf('iteration').map((state) => (
             <StateButton key={state.name} state={state} {...choice} />
           ))}
         </ol>
@@ -33,7 +33,7 @@ export function MachineView({ states, ...choice }: { states: readonly ShownState
           next iteration
         </span>
       </li>
-      {of('end').map((state) => (
+      {statesOf('end').map((state) => (
         <StateButton key={state.name} state={state} {...choice} />
       ))}
     </ol>

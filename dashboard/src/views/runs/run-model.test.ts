@@ -12,7 +12,7 @@ const run = (status: RunDetails['status'], ...steps: Step[]) => ({
   step: steps.at(-1)?.step ?? null,
   started_at: status === 'REQUESTED' ? null : '2026-01-01T00:00:00.000Z',
 });
-const outline = (...tiers: string[]) => ({
+const outlineWith = (...tiers: string[]) => ({
   states: new Set([...EVERY_MACHINE, ...tiers]),
   checkSteps: [],
 });
@@ -25,18 +25,18 @@ const EVERY_MACHINE = [
   'Promote',
   'Escalate',
 ];
-const WHOLE = outline('DeterministicChecks', 'AgentChecks', 'HumanGate');
-const progress = (of: ReturnType<typeof run>, iteration: number) =>
+const WHOLE = outlineWith('DeterministicChecks', 'AgentChecks', 'HumanGate');
+const progressOfStates = (of: ReturnType<typeof run>, iteration: number) =>
   Object.fromEntries(machineOf(of, iteration, WHOLE).map((state) => [state.name, state.progress]));
-const current = (of: ReturnType<typeof run>, iteration: number) =>
+const currentStates = (of: ReturnType<typeof run>, iteration: number) =>
   machineOf(of, iteration, WHOLE).flatMap(({ name, isCurrent }) => (isCurrent ? [name] : []));
 
 const PREPARED = [step('claim_edge'), step('load_config'), step('load_context')];
 
 test('a run without steps has reached no state', () => {
   const requested = run('REQUESTED');
-  expect(new Set(Object.values(progress(requested, 1)))).toEqual(new Set(['not reached']));
-  expect(current(requested, 1)).toEqual([]);
+  expect(new Set(Object.values(progressOfStates(requested, 1)))).toEqual(new Set(['not reached']));
+  expect(currentStates(requested, 1)).toEqual([]);
   expect([iterationsOf(requested), stateToShow(machineOf(requested, 1, null))]).toEqual([[1], 'ClaimEdge']);
 });
 
@@ -48,35 +48,38 @@ test('the states of an iteration have its steps; those before the first iteratio
     ...[step('construct_candidate', 2), step('run_check a', 2), step('run_check c d', 2, 'RUNNING')],
   );
   expect(iterationsOf(looping)).toEqual([1, 2]);
-  expect(progress(looping, 1)).toMatchObject({
+  expect(progressOfStates(looping, 1)).toMatchObject({
     DeterministicChecks: 'completed',
     JudgeIteration: 'completed',
   });
-  expect(progress(looping, 2)).toMatchObject({
+  expect(progressOfStates(looping, 2)).toMatchObject({
     ClaimEdge: 'completed',
     DeterministicChecks: 'running',
     AgentChecks: 'not reached',
   });
-  expect([current(looping, 1), current(looping, 2)]).toEqual([[], ['DeterministicChecks']]);
+  expect([currentStates(looping, 1), currentStates(looping, 2)]).toEqual([[], ['DeterministicChecks']]);
   expect(stateToShow(machineOf(looping, 2, WHOLE))).toBe('DeterministicChecks');
 });
 
 test('between two steps the state of the last one is current', () => {
-  expect(current(run('RUNNING', ...PREPARED), 1)).toEqual(['LoadContext']);
+  expect(currentStates(run('RUNNING', ...PREPARED), 1)).toEqual(['LoadContext']);
 });
 
 test('a run that waits for a person is in the gate', () => {
   const waiting = run('WAITING', ...PREPARED, step('request_review', 1, 'WAITING'));
-  expect(progress(waiting, 1).HumanGate).toBe('waiting');
-  expect(current(waiting, 1)).toEqual(['HumanGate']);
+  expect(progressOfStates(waiting, 1).HumanGate).toBe('waiting');
+  expect(currentStates(waiting, 1)).toEqual(['HumanGate']);
 });
 
 test('of an ended run the failed state is shown, and nothing is current or running', () => {
   const failed = run('ESCALATED', ...PREPARED, step('construct_candidate', 1, 'FAILED'), step('escalate'));
-  expect(progress(failed, 1)).toMatchObject({ ConstructCandidate: 'failed', Escalate: 'completed' });
-  expect([current(failed, 1), stateToShow(machineOf(failed, 1, WHOLE))]).toEqual([[], 'ConstructCandidate']);
+  expect(progressOfStates(failed, 1)).toMatchObject({ ConstructCandidate: 'failed', Escalate: 'completed' });
+  expect([currentStates(failed, 1), stateToShow(machineOf(failed, 1, WHOLE))]).toEqual([
+    [],
+    'ConstructCandidate',
+  ]);
   const cancelled = run('CANCELLED', ...PREPARED, step('construct_candidate', 1, 'RUNNING'));
-  expect(progress(cancelled, 1).ConstructCandidate).toBe('stopped');
+  expect(progressOfStates(cancelled, 1).ConstructCandidate).toBe('stopped');
 });
 
 test('an iteration number without bound costs no more than its step', () => {
@@ -90,15 +93,16 @@ test('the name of a check may have spaces', () => {
 
 test('a state that the machine does not have is not shown', () => {
   const started = run('RUNNING', ...PREPARED);
-  const names = (of: Parameters<typeof machineOf>[2]) => machineOf(started, 1, of).map(({ name }) => name);
-  expect(names(outline('DeterministicChecks'))).not.toContain('HumanGate');
-  expect(names(outline('DeterministicChecks'))).toContain('DeterministicChecks');
-  expect(names(null)).toEqual(EVERY_MACHINE);
+  const stateNames = (of: Parameters<typeof machineOf>[2]) =>
+    machineOf(started, 1, of).map(({ name }) => name);
+  expect(stateNames(outlineWith('DeterministicChecks'))).not.toContain('HumanGate');
+  expect(stateNames(outlineWith('DeterministicChecks'))).toContain('DeterministicChecks');
+  expect(stateNames(null)).toEqual(EVERY_MACHINE);
   const checked = run('RUNNING', ...PREPARED, step('run_check a'));
   expect(machineOf(checked, 1, null).map(({ name }) => name)).toContain('DeterministicChecks');
 });
 
 test('a run that has started holds the edge, although no step says so', () => {
-  expect(progress(run('RUNNING', step('load_config')), 1).ClaimEdge).toBe('completed');
-  expect(progress(run('REQUESTED'), 1).ClaimEdge).toBe('not reached');
+  expect(progressOfStates(run('RUNNING', step('load_config')), 1).ClaimEdge).toBe('completed');
+  expect(progressOfStates(run('REQUESTED'), 1).ClaimEdge).toBe('not reached');
 });

@@ -34,7 +34,7 @@ const HANDLERS = {
 } as const;
 export type MachineStateName = keyof typeof HANDLERS;
 
-/** These run once, before the first iteration. */
+/** States that run once, before the first iteration. */
 const BEFORE_ITERATIONS: ReadonlySet<string> = new Set(['ClaimEdge', 'LoadConfig', 'LoadContext']);
 /** The run ends in one of these. */
 const ENDS: ReadonlySet<string> = new Set(['Promote', 'Escalate']);
@@ -53,7 +53,7 @@ export interface ShownState {
   readonly part: 'before' | 'iteration' | 'end';
   readonly progress: StateProgress;
   readonly isCurrent: boolean;
-  /** Those of the iteration. */
+  /** The states of the iteration. */
   readonly steps: readonly Step[];
 }
 
@@ -96,12 +96,12 @@ function currentHandler(run: RunProgress): string | null {
 }
 
 function progressOf(steps: readonly Step[], isRunEnded: boolean): StateProgress {
-  const has = (status: Step['status']) => steps.some((step) => step.status === status);
+  const hasStatus = (status: Step['status']) => steps.some((step) => step.status === status);
   if (steps.length === 0) return 'not reached';
-  if (has('FAILED')) return 'failed';
-  if (isRunEnded && (has('WAITING') || has('RUNNING'))) return 'stopped';
-  if (has('WAITING')) return 'waiting';
-  return has('RUNNING') ? 'running' : 'completed';
+  if (hasStatus('FAILED')) return 'failed';
+  if (isRunEnded && (hasStatus('WAITING') || hasStatus('RUNNING'))) return 'stopped';
+  if (hasStatus('WAITING')) return 'waiting';
+  return hasStatus('RUNNING') ? 'running' : 'completed';
 }
 
 /** The state to show first: what failed, what is under way, or what was reached last. */

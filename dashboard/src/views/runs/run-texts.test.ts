@@ -19,13 +19,13 @@ test('a run takes until now while it goes on', () => {
 });
 
 test('a state takes from its first start to its last end', () => {
-  const at = (second: number) => new Date(second * 1000).toISOString();
+  const isoAt = (second: number) => new Date(second * 1000).toISOString();
   const steps = [
-    { started_at: at(0), ended_at: at(3) },
-    { started_at: at(1), ended_at: at(4) },
+    { started_at: isoAt(0), ended_at: isoAt(3) },
+    { started_at: isoAt(1), ended_at: isoAt(4) },
   ];
   expect(stateDuration(steps)).toBe('4 s');
-  expect(stateDuration([...steps, { started_at: at(2), ended_at: null }])).toBeNull();
+  expect(stateDuration([...steps, { started_at: isoAt(2), ended_at: null }])).toBeNull();
   expect(stateDuration([])).toBeNull();
 });
 

@@ -11,16 +11,20 @@ test('a step reads what was loaded, what its iteration made, and the findings of
     ...[step('load_config'), step('load_context'), step('construct_candidate'), step('run_check a')],
     ...[step('judge_iteration'), step('construct_candidate', 2), step('run_check a', 2)],
   ];
-  const names = (of: Step) => inputSteps({ steps }, of).map((one) => `${one.step} ${one.iteration}`);
-  expect(names(step('load_config'))).toEqual([]);
-  expect(names(step('construct_candidate', 2))).toEqual([
+  const inputNames = (of: Step) => inputSteps({ steps }, of).map((one) => `${one.step} ${one.iteration}`);
+  expect(inputNames(step('load_config'))).toEqual([]);
+  expect(inputNames(step('construct_candidate', 2))).toEqual([
     'load_config 1',
     'load_context 1',
     'construct_candidate 1',
     'judge_iteration 1',
   ]);
-  expect(names(step('run_check a', 2))).toEqual(['load_config 1', 'load_context 1', 'construct_candidate 2']);
-  expect(names(step('judge_iteration', 2)).at(-1)).toBe('run_check a 2');
+  expect(inputNames(step('run_check a', 2))).toEqual([
+    'load_config 1',
+    'load_context 1',
+    'construct_candidate 2',
+  ]);
+  expect(inputNames(step('judge_iteration', 2)).at(-1)).toBe('run_check a 2');
 });
 
 test('an output names stored content by digest or reference', () => {

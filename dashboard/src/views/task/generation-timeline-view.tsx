@@ -5,7 +5,7 @@ import { useClock } from '../../live/use-clock.js';
 import { durationText } from '../../model/duration.js';
 import { type GenerationTimelineRow, generationTimelineOf, type Span } from './generation-timeline.js';
 
-const place = ({ start, width }: Span) => ({ left: `${start}%`, width: `${width}%` });
+const barStyle = ({ start, width }: Span) => ({ left: `${start}%`, width: `${width}%` });
 
 /** The generations as bars on one axis of time. A striped bar: the agent continued after its claim had ended. */
 export function GenerationTimelineView({ lineage }: { lineage: Reply<'get_claim_history'> }) {
@@ -35,7 +35,7 @@ const TONE_NAMES = [
   ['bad', 'ended without a result'],
 ] as const;
 
-/** The meaning of what is drawn. */
+/** The legend of the timeline. */
 function Key({ rows }: { rows: readonly GenerationTimelineRow[] }) {
   const tones = TONE_NAMES.filter(([tone]) => rows.some((row) => row.held !== null && row.tone === tone));
   return (
@@ -72,8 +72,10 @@ function Row({ row }: { row: GenerationTimelineRow }) {
         role="img"
         aria-label={`Generation ${generation}: ${outcome}${afterwards}; ${refused.length} refused submissions`}
       >
-        {held === null ? null : <div className={`bar bar-${tone}`} style={place(held)} title={outcome} />}
-        {late === null ? null : <div className="bar bar-late" style={place(late)} title="after its claim" />}
+        {held === null ? null : <div className={`bar bar-${tone}`} style={barStyle(held)} title={outcome} />}
+        {late === null ? null : (
+          <div className="bar bar-late" style={barStyle(late)} title="after its claim" />
+        )}
         {refused.map(({ id, at, isParked, text }) => (
           <span
             key={id}

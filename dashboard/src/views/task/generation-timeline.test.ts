@@ -4,39 +4,39 @@ import { adoptedIds, generationTimelineOf } from './generation-timeline.js';
 
 type Lineage = Reply<'get_claim_history'>;
 
-const at = (minute: number): string => new Date(minute * 60_000).toISOString();
-const generation = (number: number, from: number, to: number | null, more: object = {}) => ({
+const isoAt = (minute: number): string => new Date(minute * 60_000).toISOString();
+const generationWith = (number: number, from: number, to: number | null, more: object = {}) => ({
   generation: number,
   agent_id: `agent-${number}`,
-  acquired_at: at(from),
-  released_at: to === null ? null : at(to),
+  acquired_at: isoAt(from),
+  released_at: to === null ? null : isoAt(to),
   release_reason: to === null ? null : 'EXPIRED',
   result_accepted: false,
   adopted_from: null,
   ...more,
 });
-const refused = (number: number, minute: number, more: object = {}) => ({
+const refusedResult = (number: number, minute: number, more: object = {}) => ({
   id: `result-${number}`,
   generation: number,
   agent_id: `agent-${number}`,
-  submitted_at: at(minute),
+  submitted_at: isoAt(minute),
   rejection_reason: 'STALE_GENERATION',
   parked: true,
   ...more,
 });
-const lineage = (generations: object[], rejected: object[] = []): Lineage =>
+const lineageOf = (generations: object[], rejected: object[] = []): Lineage =>
   ({ task_id: 't', generations, rejected, refused_count: 0, reviews: [] }) as unknown as Lineage;
 
 describe('the time line', () => {
   test('is missing for a task that was never claimed', () => {
-    expect(generationTimelineOf(lineage([]), 0)).toBeNull();
+    expect(generationTimelineOf(lineageOf([]), 0)).toBeNull();
   });
 
   test('has a bar for each generation, from its grant to its end', () => {
     const line = generationTimelineOf(
-      lineage([
-        generation(1, 0, 25),
-        generation(2, 50, 100, { result_accepted: true, release_reason: 'COMPLETED' }),
+      lineageOf([
+        generationWith(1, 0, 25),
+        generationWith(2, 50, 100, { result_accepted: true, release_reason: 'COMPLETED' }),
       ]),
       0,
     );
@@ -49,7 +49,11 @@ describe('the time line', () => {
   test('shows that an accepted result was replaced by a later one', () => {
     const accepted = { result_accepted: true, release_reason: 'COMPLETED' };
     const line = generationTimelineOf(
-      lineage([generation(1, 0, 10, accepted), generation(2, 10, 20), generation(3, 30, 30, accepted)]),
+      lineageOf([
+        generationWith(1, 0, 10, accepted),
+        generationWith(2, 10, 20),
+        generationWith(3, 30, 30, accepted),
+      ]),
       0,
     );
     expect(line?.rows.map(({ outcome }) => outcome)).toEqual(['REPLACED', 'EXPIRED', 'ACCEPTED']);
@@ -57,13 +61,19 @@ describe('the time line', () => {
   });
 
   test('draws a claim that is held until now', () => {
-    const line = generationTimelineOf(lineage([generation(1, 0, 10), generation(2, 10, null)]), 20 * 60_000);
+    const line = generationTimelineOf(
+      lineageOf([generationWith(1, 0, 10), generationWith(2, 10, null)]),
+      20 * 60_000,
+    );
     expect(line?.rows[1]).toMatchObject({ outcome: 'IN_PROGRESS', held: { start: 50, width: 50 } });
   });
 
   test('shows that an older generation worked on while the newer one was held', () => {
     const line = generationTimelineOf(
-      lineage([generation(1, 0, 20), generation(2, 20, 100)], [refused(1, 60), refused(1, 40, { id: 'b' })]),
+      lineageOf(
+        [generationWith(1, 0, 20), generationWith(2, 20, 100)],
+        [refusedResult(1, 60), refusedResult(1, 40, { id: 'b' })],
+      ),
       0,
     );
     const [older, newer] = line?.rows ?? [];
@@ -76,14 +86,14 @@ describe('the time line', () => {
 
   test('draws no late work for a submission before the end of the claim', () => {
     const line = generationTimelineOf(
-      lineage([generation(1, 0, 20)], [refused(1, 10, { parked: false })]),
+      lineageOf([generationWith(1, 0, 20)], [refusedResult(1, 10, { parked: false })]),
       0,
     );
     expect(line?.rows[0]?.late).toBeNull();
   });
 
   test('keeps a refused submission whose generation is not in the history', () => {
-    const line = generationTimelineOf(lineage([generation(3, 0, 10)], [refused(1, 5)]), 0);
+    const line = generationTimelineOf(lineageOf([generationWith(3, 0, 10)], [refusedResult(1, 5)]), 0);
     expect(line?.rows[0]).toMatchObject({
       generation: 1,
       agent_id: 'agent-1',
@@ -93,7 +103,7 @@ describe('the time line', () => {
   });
 
   test('survives a single moment', () => {
-    expect(generationTimelineOf(lineage([generation(1, 5, 5)]), 0)?.rows[0]?.held).toEqual({
+    expect(generationTimelineOf(lineageOf([generationWith(1, 5, 5)]), 0)?.rows[0]?.held).toEqual({
       start: 0,
       width: 0,
     });
@@ -103,9 +113,9 @@ describe('the time line', () => {
 test('adopted results are known by the generation that adopted them', () => {
   const from = { result_id: 'r1', generation: 1, agent_id: 'a', session_id: 's' };
   const imported = { imported: true, event_id: 'e', position: 1 };
-  const given = lineage([
-    generation(1, 0, 1, { adopted_from: from }),
-    generation(2, 1, 2, { adopted_from: imported }),
+  const given = lineageOf([
+    generationWith(1, 0, 1, { adopted_from: from }),
+    generationWith(2, 1, 2, { adopted_from: imported }),
   ]);
   expect([...adoptedIds(given)]).toEqual(['r1']);
 });

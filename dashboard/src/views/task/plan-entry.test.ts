@@ -23,7 +23,7 @@ test('a task without dependencies waits for the one before it, a merge for its s
   });
 });
 
-test('what is not in the plan has no entry', () => {
+test('a task outside of the plan has no entry', () => {
   expect(planEntryOf(plan, 'B-001-z')).toBeNull();
   expect(planEntryOf(plan, 'REQ-F-A#design→code')).toBeNull();
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { compareFiles, contentOf, filesOf, sizeText } from './result-content.js';
 
-const file = (path: string, sha256: string) => ({ path, sha256, size_bytes: 1 });
+const fileEntry = (path: string, sha256: string) => ({ path, sha256, size_bytes: 1 });
 
 test.each([
   [
@@ -23,21 +23,23 @@ test.each([
     { kind: 'blob', sha256: 'f'.repeat(64) },
   ],
   [{ result_data: null, blob_sha256: null }, { kind: 'none' }],
-  [{ result_data: { kind: 'files', files: [file('a', '1')] }, blob_sha256: null }, { kind: 'files' }],
+  [{ result_data: { kind: 'files', files: [fileEntry('a', '1')] }, blob_sha256: null }, { kind: 'files' }],
 ])('%# the data of a result has a form', (result, expected) => {
   expect(contentOf(result)).toMatchObject(expected);
 });
 
-test('only what has a path and a digest is a file', () => {
-  expect(filesOf({ kind: 'files', files: [file('a', '1'), null, { path: 1 }] })).toEqual([file('a', '1')]);
+test('only an object with a path and a digest is a file', () => {
+  expect(filesOf({ kind: 'files', files: [fileEntry('a', '1'), null, { path: 1 }] })).toEqual([
+    fileEntry('a', '1'),
+  ]);
   expect(filesOf({ kind: 'files', files: 'no' })).toBeNull();
   expect(filesOf('files')).toBeNull();
 });
 
 test('files are compared by path and digest', () => {
   const changes = compareFiles(
-    [file('gone', '1'), file('kept', '2'), file('new', '3')],
-    [file('new', '4'), file('kept', '2'), file('added', '5')],
+    [fileEntry('gone', '1'), fileEntry('kept', '2'), fileEntry('new', '3')],
+    [fileEntry('new', '4'), fileEntry('kept', '2'), fileEntry('added', '5')],
   );
   expect(changes.map(({ path, change }) => `${path} ${change}`)).toEqual([
     'added added',

@@ -122,7 +122,7 @@ export class EvidenceHarness {
     return sent;
   }
 
-  async proof(taskId: string, sent: readonly SentBody[] = []): Promise<TaskProof> {
+  async collectProof(taskId: string, sent: readonly SentBody[] = []): Promise<TaskProof> {
     await this.coordinator.audit.checkpoint();
     return collectTaskProof(this.client, taskId, sent);
   }

@@ -27,7 +27,9 @@ export class CheckpointAudit {
 
   constructor(
     private readonly options: AnchorOptions,
-    /** Events that were redacted before the log recorded what they were: their leaves have what remains of them. */
+    /**
+     * Events that were redacted before the log recorded original digests: their leaves contain the remaining payload.
+     */
     private readonly unrecorded: ReadonlySet<number> = new Set(),
   ) {}
 
@@ -42,7 +44,7 @@ export class CheckpointAudit {
 
   /** Redacted events whose original digest no later event of the log records. */
   unrecordedRedactions(): Set<number> {
-    return new Set(this.redacted.filter((position) => this.originals.of(position) === null));
+    return new Set(this.redacted.filter((position) => this.originals.digestAt(position) === null));
   }
 
   result(): LogAuditReport | null {
@@ -57,7 +59,7 @@ const newAudit = (project: ProjectKey, { anchors = [], trustedKeys = [] }: Ancho
   return new LogAudit({ hash: sha256, verify: isSignedBySync, project, anchors: ofProject, trustedKeys });
 };
 
-/** What is wrong, as breaks of the log. */
+/** The faults of the audit, as violations of the log. */
 export function auditViolations(
   { faults, anchors, differs_between, unvouched_keys }: LogAuditReport,
   file: string,

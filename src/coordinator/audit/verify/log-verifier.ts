@@ -33,8 +33,8 @@ export interface LogReport {
   readonly losses: readonly RecordedLoss[];
   readonly breaks: readonly LogViolation[];
   /**
-   * What is no violation by itself. `UNSIGNED`: a command has no signature although the tenant required one. `RUN-nn`:
-   * an executor has reported a run that contradicts itself.
+   * Notes that are no violation by themselves. `UNSIGNED`: a command has no signature although the tenant required one.
+   * `RUN-nn`: an executor has reported a run that contradicts itself.
    */
   readonly notes: readonly LogViolation[];
 }

@@ -24,7 +24,7 @@ export async function originalDigests(
 export function withDigest(event: EventEnvelope, originals: OriginalDigests): AuditedEvent {
   const digest = createHash('sha256').update(JSON.stringify(event.payload)).digest();
   const found = digest.toString('base64url');
-  const original = originals.of(event.position);
+  const original = originals.digestAt(event.position);
   const isRedacted =
     original !== null &&
     (found === original || digest.toString('hex') === originals.remainingOf(event.position));

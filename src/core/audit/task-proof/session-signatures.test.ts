@@ -15,7 +15,7 @@ function signatureOf(command: SignedCommand, body: Record<string, unknown>, sign
   return writeSignature(AT, signer.sign(signedText(toSign, hex(bodyText(toSign)), AT)));
 }
 
-const event = (fields: object, payload: object): ResultEvent => {
+const resultEvent = (fields: object, payload: object): ResultEvent => {
   const made = toResultEvent(
     { position: 2, timestamp: AT, agent_id: 'alpha', session_id: 's1', ...fields },
     payload,
@@ -23,7 +23,7 @@ const event = (fields: object, payload: object): ResultEvent => {
   if (made === null) throw new Error('not an event');
   return made;
 };
-const opening = event(
+const opening = resultEvent(
   { event_type: 'SESSION_OPENED', subject: '~session/s1', seq: 1, position: 1 },
   { record: { public_key: KEY.public_key } },
 );
@@ -65,7 +65,7 @@ function faultOf(
 ): string | null {
   const { body, fields, payload } = CASES[command];
   const signature = signatureOf(command, body);
-  const signed = event({ ...fields, ...change.fields }, { ...payload, ...change.payload, signature });
+  const signed = resultEvent({ ...fields, ...change.fields }, { ...payload, ...change.payload, signature });
   const text = canonicalJson({ ...body, ...change.body });
   const events = change.events ?? [opening];
   return signedBodyFault(
@@ -95,7 +95,7 @@ describe.each(commands)('a signature of %s', (command) => {
   it('does not fit another body, session or key', () => {
     expect(faultOf(command, { body: { more: 1 } })).toContain('did not sign');
     expect(faultOf(command, { fields: { session_id: 's2' } })).toContain('was opened without a key');
-    const otherKey = event(
+    const otherKey = resultEvent(
       { event_type: 'SESSION_OPENED', subject: '~session/s1', seq: 1 },
       { record: { public_key: newSigner().public_key } },
     );

@@ -66,7 +66,7 @@ export function signedBodyFault(
     : 'the session signed this command, but it is not the one of the event';
 }
 
-/** Whether the command is the one that the event records. Otherwise a signature could be moved to another event. */
+/** Whether the event records exactly this command. Without this check, a signature could be moved to another event. */
 function isCommandOf(
   event: ResultEvent,
   command: SignedCommandBody['command'],

@@ -50,11 +50,11 @@ function eventText(event: ResultEvent, role: ResultRole, source: SummarySource):
 }
 
 const redactedText = (event: ResultEvent, role: ResultRole): string =>
-  `${event.event_type} (${role}) of ${generationOf(event)}, ${actor(event)}; its payload is missing, as after redaction`;
+  `${event.event_type} (${role}) of ${generationOf(event)}, ${actorText(event)}; its payload is missing, as after redaction`;
 
 type Payload = NonNullable<ResultEvent['payload']>;
 
-const actor = ({ agent_id, session_id = '' }: ResultEvent): string =>
+const actorText = ({ agent_id, session_id = '' }: ResultEvent): string =>
   session_id === '' ? agent_id : `${agent_id} in session ${session_id}`;
 const generationOf = ({ generation = 0 }: ResultEvent): string => `generation ${generation}`;
 const digestText = ({ result_sha256 = 'none', result_size_bytes }: Payload): string =>
@@ -67,13 +67,13 @@ const byText = ({ by }: Payload): string => (by === undefined ? '' : ` by ${by}`
 const grantText = (event: ResultEvent, { expires_at }: Payload): string => {
   const until = typeof expires_at === 'string' ? ` until ${expires_at}` : '';
   const role = event.agent_role === undefined ? '' : ` as ${event.agent_role}`;
-  return `${generationOf(event)} was granted to ${actor(event)}${role}${until}`;
+  return `${generationOf(event)} was granted to ${actorText(event)}${role}${until}`;
 };
 
 function refusalText(event: ResultEvent, payload: Payload): string {
   const { submitted_generation = 0, current_generation = 0, rejection_reason, parked } = payload;
   return (
-    `${actor(event)} submitted a result of generation ${submitted_generation} while ${current_generation} was current: ` +
+    `${actorText(event)} submitted a result of generation ${submitted_generation} while ${current_generation} was current: ` +
     `refused with ${rejection_reason}${parked === true ? ' and parked' : ''}, ${digestText(payload)}`
   );
 }
@@ -82,7 +82,7 @@ function acceptanceText(event: ResultEvent, payload: Payload): string {
   const { adopted_from: from } = payload;
   if (from === undefined) {
     const late = payload.late === true ? ', after its lease,' : '';
-    return `the result of ${generationOf(event)}, submitted by ${actor(event)}, was accepted${late} with ${digestText(payload)}`;
+    return `the result of ${generationOf(event)}, submitted by ${actorText(event)}, was accepted${late} with ${digestText(payload)}`;
   }
   return `${originText(from)}, was adopted${byText(payload)}${reasonText(payload)} as ${generationOf(event)} with ${digestText(payload)}`;
 }
@@ -122,7 +122,7 @@ const TEXTS: Record<ResultRole, (event: ResultEvent, payload: Payload) => string
   refused_result: refusalText,
   session: openingText,
   candidate: (event, payload) =>
-    `${actor(event)} submitted a result of ${generationOf(event)} for review${reasonText(payload)}, ${digestText(payload)}`,
+    `${actorText(event)} submitted a result of ${generationOf(event)} for review${reasonText(payload)}, ${digestText(payload)}`,
   review: (event, { reviewer, pushed_by, decision, candidate_sha256 }) =>
     `${reviewer} decided ${decision} on the result of ${generationOf(event)} with SHA-256 ${candidate_sha256}${
       pushed_by === undefined ? '' : `, according to ${pushed_by}, who pushed the decision`
@@ -131,7 +131,7 @@ const TEXTS: Record<ResultRole, (event: ResultEvent, payload: Payload) => string
   reopening: (_event, payload) => `reopened${byText(payload)}${reasonText(payload)}`,
 };
 
-/** Whether a session can have signed it: all the others are acts of the coordinator, of an operator or of a reviewer. */
+/** Whether a session can have signed the event. Other events are acts of the coordinator, an operator or a reviewer. */
 const isActOfSession = (event: ResultEvent): boolean =>
   commandsOf(event).length > 0 && event.payload !== null && event.payload.by === undefined;
 

@@ -83,7 +83,7 @@ export class AuditedLog {
     return this;
   }
 
-  enrol({ key_id, public_key } = this.signer): EventEnvelope {
+  enrolKey({ key_id, public_key } = this.signer): EventEnvelope {
     return this.append(KEY_ENROLLED_EVENT, { key_id, public_key, how: 'first' });
   }
 
@@ -95,7 +95,7 @@ export class AuditedLog {
     return compactRange;
   }
 
-  checkpoint(position = this.size, changes: Partial<Checkpoint> = {}, signer = this.signer): Checkpoint {
+  buildCheckpoint(position = this.size, changes: Partial<Checkpoint> = {}, signer = this.signer): Checkpoint {
     const compactRange = this.compactRange(position);
     const first = this.listedTiles;
     this.listedTiles = Math.floor(position / TILE_SIZE);
@@ -118,23 +118,23 @@ export class AuditedLog {
     changes: Partial<Checkpoint> = {},
     signer = this.signer,
   ): Checkpoint {
-    const checkpoint = this.checkpoint(position, changes, signer);
+    const checkpoint = this.buildCheckpoint(position, changes, signer);
     this.append(CHECKPOINT_EVENT, checkpoint);
     return checkpoint;
   }
 
-  anchor(position = this.size): Anchor {
+  buildAnchor(position = this.size): Anchor {
     const listed = this.listedTiles;
-    const anchor = toAnchor(this.project, this.checkpoint(position), this.signer.public_key);
+    const anchor = toAnchor(this.project, this.buildCheckpoint(position), this.signer.public_key);
     this.listedTiles = listed;
     return anchor;
   }
 
-  inclusion(index: number, size = this.size, withPayload = false): InclusionProof {
+  inclusionProof(index: number, size = this.size, withPayload = false): InclusionProof {
     const event = this.events[index]!;
     return {
       format: INCLUSION_FORMAT,
-      checkpoint: this.anchor(size),
+      checkpoint: this.buildAnchor(size),
       leaf: leafText(event, testPayloadDigest(event.payload)),
       index,
       path: inclusionPath(index, size, this.range).map(toBase64url),
@@ -142,9 +142,9 @@ export class AuditedLog {
     };
   }
 
-  consistency(from: number, to = this.size): ConsistencyProof {
+  consistencyProof(from: number, to = this.size): ConsistencyProof {
     const path = consistencyPath(from, to, this.range).map(toBase64url);
-    return { format: CONSISTENCY_FORMAT, from: this.anchor(from), to: this.anchor(to), path };
+    return { format: CONSISTENCY_FORMAT, from: this.buildAnchor(from), to: this.buildAnchor(to), path };
   }
 
   private readonly range = (start: number, end: number): Uint8Array =>

@@ -79,7 +79,7 @@ function signAgain(proof: AnyProof, { log }: MutationContext, random: Random): v
       { root: `${anchor.root.slice(1)}A` },
       { position: anchor.position + pick([1, 2, 8, 1000], random), root: `${anchor.root.slice(1)}A` },
       { project_id: 'other', root: `${anchor.root.slice(1)}A` },
-      { root: log.anchor(pick([4, 9, 100], random)).root },
+      { root: log.buildAnchor(pick([4, 9, 100], random)).root },
     ],
     random,
   );

@@ -24,7 +24,7 @@ export const EDGE_RULES: Rules = rulesFor('edge', DEFAULT_POLICY, DEFAULT_LIMITS
 export const claimIdOf: DecisionContext['claimIdOf'] = ({ generation, request_id }) =>
   `claim-${generation}-${request_id}`;
 
-/** An agent in a test. Ada and Eve share a session; each agent has a request id of its own. */
+/** An agent in a test. Ada and Eve share a session; each agent has its own request id. */
 export interface TestAgent {
   readonly agent_id: string;
   readonly session_id: string;
@@ -199,7 +199,7 @@ export class DecisionExpectation {
     return this.thenOnlyActive();
   }
 
-  /** Nothing of the head has changed, except that the holder was active. */
+  /** The head is unchanged, except that the holder was active. */
   thenOnlyActive(): Decision {
     const { head, next, events } = this.decision;
     expect(events.map(({ event_type }) => event_type)).toEqual([claimEventType('renewed', head.subject)]);

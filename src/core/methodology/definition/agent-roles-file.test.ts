@@ -38,9 +38,9 @@ describe('agent_roles.yml of the specification', () => {
   // req: ROL-006
   it('gives cicd_agent the edges that end at uat_tests and at cicd, and no other', () => {
     expect(methodology.roles.roles.cicd_agent?.converge_edges).toEqual(['design_uat_tests', 'code_cicd']);
-    const verdict = (edge: string) =>
+    const decisionOn = (edge: string) =>
       checkAuthority(methodology, { edge, agent_role: 'cicd_agent', files: [], is_human: false }).decision;
-    expect(['design→uat_tests', 'code→cicd', 'cicd→running_system', 'design→code'].map(verdict)).toEqual([
+    expect(['design→uat_tests', 'code→cicd', 'cicd→running_system', 'design→code'].map(decisionOn)).toEqual([
       'granted',
       'granted',
       'escalate',

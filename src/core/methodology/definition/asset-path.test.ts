@@ -72,7 +72,7 @@ describe('the path of a result file', () => {
 });
 
 describe('a manifest', () => {
-  const file = (path: string, more = {}) => ({
+  const fileEntry = (path: string, more = {}) => ({
     path,
     sha256: 'a'.repeat(64),
     size_bytes: 3,
@@ -80,18 +80,25 @@ describe('a manifest', () => {
     base_sha256: null,
     ...more,
   });
-  const of = (...files: object[]) => ({ kind: 'files', files, total_bytes: files.length * 3 });
+  const filesResult = (...files: object[]) => ({ kind: 'files', files, total_bytes: files.length * 3 });
 
   test('is parsed completely or refused', () => {
-    expect(parseManifest(of(file('a'), file('b/c')))).toMatchObject({ ok: true });
-    expect(parseManifest(of(file('a'), file('../c')))).toMatchObject({ ok: false, path: 'files.1.path' });
-    expect(parseManifest(of(file('a', { sha256: 'A'.repeat(64) })))).toMatchObject({ ok: false });
-    expect(parseManifest(of(file('a', { extra: 1 })))).toMatchObject({ ok: false });
-    expect(parseManifest({ ...of(file('a')), total_bytes: 4 })).toMatchObject({ path: 'total_bytes' });
-    expect(parseManifest(of())).toMatchObject({ ok: false, path: 'files' });
-    const many = Array.from({ length: MANIFEST_FILES_MAX + 1 }, (_, index) => file(`f${index}`));
-    expect(parseManifest(of(...many))).toMatchObject({ ok: false, path: 'files' });
-    expect(parseManifest(of(...many.slice(1)))).toMatchObject({ ok: true });
+    expect(parseManifest(filesResult(fileEntry('a'), fileEntry('b/c')))).toMatchObject({ ok: true });
+    expect(parseManifest(filesResult(fileEntry('a'), fileEntry('../c')))).toMatchObject({
+      ok: false,
+      path: 'files.1.path',
+    });
+    expect(parseManifest(filesResult(fileEntry('a', { sha256: 'A'.repeat(64) })))).toMatchObject({
+      ok: false,
+    });
+    expect(parseManifest(filesResult(fileEntry('a', { extra: 1 })))).toMatchObject({ ok: false });
+    expect(parseManifest({ ...filesResult(fileEntry('a')), total_bytes: 4 })).toMatchObject({
+      path: 'total_bytes',
+    });
+    expect(parseManifest(filesResult())).toMatchObject({ ok: false, path: 'files' });
+    const many = Array.from({ length: MANIFEST_FILES_MAX + 1 }, (_, index) => fileEntry(`f${index}`));
+    expect(parseManifest(filesResult(...many))).toMatchObject({ ok: false, path: 'files' });
+    expect(parseManifest(filesResult(...many.slice(1)))).toMatchObject({ ok: true });
   });
 
   test('must not name a file twice, or a file that is the folder of another', () => {

@@ -20,7 +20,7 @@ constraint_dimensions:
 `;
 const WITH_TOOLS = parsedMethodologyOf({ 'context/project_constraints.yml': CONSTRAINTS });
 
-const named = (m: Methodology, edge: string, overrides: Parameters<typeof buildFeature>[0] = {}) =>
+const checksByName = (m: Methodology, edge: string, overrides: Parameters<typeof buildFeature>[0] = {}) =>
   new Map(effectiveChecklist(m, buildFeature(overrides), edge).map((check) => [check.name, check]));
 const edgeOf = (checklist: string) =>
   parsedMethodologyOf({
@@ -31,7 +31,7 @@ const edgeOf = (checklist: string) =>
 describe('variables', () => {
   // req: EVL-006
   it('are replaced recursively', () => {
-    expect(named(WITH_TOOLS, 'code↔unit_tests').get('coverage_meets_threshold')).toEqual({
+    expect(checksByName(WITH_TOOLS, 'code↔unit_tests').get('coverage_meets_threshold')).toEqual({
       name: 'coverage_meets_threshold',
       type: 'deterministic',
       criterion: 'At least 0.8 of the code is run by tests',
@@ -48,25 +48,25 @@ describe('variables', () => {
       'thresholds.test_coverage_minimum',
       '$thresholds.test_coverage_minimum',
     ]) {
-      const checks = named(WITH_TOOLS, 'tdd', { threshold_overrides: { [name]: 0.95 } });
+      const checks = checksByName(WITH_TOOLS, 'tdd', { threshold_overrides: { [name]: 0.95 } });
       expect(checks.get('coverage_meets_threshold')?.pass_criterion).toBe('coverage >= 0.95');
     }
   });
 
   it('may decide whether a check is required', () => {
-    expect(named(WITH_TOOLS, 'tdd').get('type_check')?.required).toBe(true);
-    expect(named(parsedMethodologyOf(), 'tdd').get('type_check')?.required).toBe(false);
+    expect(checksByName(WITH_TOOLS, 'tdd').get('type_check')?.required).toBe(true);
+    expect(checksByName(parsedMethodologyOf(), 'tdd').get('type_check')?.required).toBe(false);
   });
 
   it('that are not set leave the check required and skipped', () => {
-    expect(named(parsedMethodologyOf(), 'tdd').get('tests_pass')).toMatchObject({
+    expect(checksByName(parsedMethodologyOf(), 'tdd').get('tests_pass')).toMatchObject({
       required: true,
       skipped: '$tools.test_runner.command is empty in .ai-workspace/context/project_constraints.yml.',
     });
     const m = edgeOf(
       '  - { name: a, type: agent, required: $tools.moon.required, criterion: "as $standards.moon" }\n',
     );
-    expect(named(m, 'tdd').get('a')).toMatchObject({
+    expect(checksByName(m, 'tdd').get('a')).toMatchObject({
       required: true,
       skipped: '$standards.moon is not set in .ai-workspace/context/project_constraints.yml.',
     });
@@ -76,21 +76,21 @@ describe('variables', () => {
 describe('a check', () => {
   it('of type deterministic without a command is skipped', () => {
     const m = edgeOf('  - { name: a, type: deterministic }\n');
-    expect(named(m, 'tdd').get('a')).toMatchObject({ required: true, skipped: 'It has no command.' });
+    expect(checksByName(m, 'tdd').get('a')).toMatchObject({ required: true, skipped: 'It has no command.' });
   });
 
   // req: EVL-003, EVL-004
   it('of a type that the profile excludes is left out', () => {
-    const types = (profile: string, edge: string) =>
+    const checkTypesOn = (profile: string, edge: string) =>
       new Set(effectiveChecklist(WITH_TOOLS, buildFeature({ profile }), edge).map(({ type }) => type));
-    expect(types('standard', 'design→code')).toEqual(new Set(['deterministic', 'agent']));
-    expect(types('standard', 'intent→requirements')).toEqual(new Set(['agent', 'human']));
-    expect(types('minimal', 'design→code')).toEqual(new Set(['agent']));
-    expect(types('hotfix', 'intent→requirements')).toEqual(new Set(['human']));
+    expect(checkTypesOn('standard', 'design→code')).toEqual(new Set(['deterministic', 'agent']));
+    expect(checkTypesOn('standard', 'intent→requirements')).toEqual(new Set(['agent', 'human']));
+    expect(checkTypesOn('minimal', 'design→code')).toEqual(new Set(['agent']));
+    expect(checkTypesOn('hotfix', 'intent→requirements')).toEqual(new Set(['human']));
   });
 
   it('of a mandatory dimension is skipped while the dimension is undecided', () => {
-    const checks = named(WITH_TOOLS, 'requirements_design');
+    const checks = checksByName(WITH_TOOLS, 'requirements_design');
     expect(checks.get('security_model_resolved')?.skipped).toBeNull();
     expect(checks.get('deployment_target_resolved')?.skipped).toContain('deployment_target is undecided');
   });
@@ -152,25 +152,25 @@ describe("a feature's own criteria", () => {
 });
 
 describe('a human check', () => {
-  const humans = (profile: string, edge: string, m = WITH_TOOLS) =>
+  const humanChecks = (profile: string, edge: string, m = WITH_TOOLS) =>
     effectiveChecklist(m, buildFeature({ profile }), edge)
       .filter(({ type }) => type === 'human')
       .map(({ name }) => name);
 
   it('is added once to every edge if the profile requires it', () => {
-    expect(humans('full', 'code_cicd')).toEqual(['human_approval']);
-    expect(humans('full', 'requirements_design')).toEqual(['human_approves_architecture']);
+    expect(humanChecks('full', 'code_cicd')).toEqual(['human_approval']);
+    expect(humanChecks('full', 'requirements_design')).toEqual(['human_approves_architecture']);
   });
 
   it('is added to the last edge of a hotfix, to verify production', () => {
-    expect(humans('hotfix', 'code_unit_tests')).toEqual(['production_verified']);
-    expect(humans('hotfix', 'design_code')).toEqual([]);
+    expect(humanChecks('hotfix', 'code_unit_tests')).toEqual(['production_verified']);
+    expect(humanChecks('hotfix', 'design_code')).toEqual([]);
   });
 
   it('is added if the edge requires it', () => {
     const text = 'edge: design→code\nchecklist: []\nconvergence: { human_required: true }\n';
     expect(
-      humans('standard', 'design_code', parsedMethodologyOf({ 'graph/edges/design_code.yml': text })),
+      humanChecks('standard', 'design_code', parsedMethodologyOf({ 'graph/edges/design_code.yml': text })),
     ).toEqual(['human_approval']);
   });
 });
@@ -185,7 +185,7 @@ it('keeps a human check even if a deterministic check has the same name', () => 
     '  - { name: agreed, type: deterministic, criterion: c, required: true, command: make }\n',
   );
   const criterion = { id: 'agreed', description: 'd', evaluator: 'human', required: true } as const;
-  expect(named(m, 'tdd', { acceptance_criteria: [criterion] }).get('agreed')).toMatchObject({
+  expect(checksByName(m, 'tdd', { acceptance_criteria: [criterion] }).get('agreed')).toMatchObject({
     type: 'human',
     required: true,
   });
@@ -198,7 +198,7 @@ describe('how a check is run', () => {
   it('is taken from the edge file, with variables of the minimum replaced', () => {
     const report = '{format: lcov, path: lcov.info, minimum_percent: $thresholds.test_coverage_minimum}';
     const methodology = edgeOf(check(`shell: true, timeout_seconds: 30, report: ${report}`));
-    expect(named(methodology, 'tdd').get('covered')).toMatchObject({
+    expect(checksByName(methodology, 'tdd').get('covered')).toMatchObject({
       shell: true,
       timeout_seconds: 30,
       report: { format: 'lcov', path: 'lcov.info', minimum_percent: 80 },
@@ -208,6 +208,8 @@ describe('how a check is run', () => {
 
   it('skips a check whose minimum cannot be resolved', () => {
     const report = '{format: lcov, path: lcov.info, minimum_percent: $thresholds.unknown}';
-    expect(named(edgeOf(check(`report: ${report}`)), 'tdd').get('covered')?.skipped).toContain('unknown');
+    expect(checksByName(edgeOf(check(`report: ${report}`)), 'tdd').get('covered')?.skipped).toContain(
+      'unknown',
+    );
   });
 });

@@ -6,7 +6,10 @@ export const genCommand = (...words: readonly string[]): string =>
 export const newFeatureCommand = (...words: readonly string[]): string =>
   genCommand('spawn', '--type', 'feature', '--id', 'REQ-F-NAME-001', ...words);
 
-/** What helps an edge that is stuck: a feature that answers the question, for which the edge waits. */
+/**
+ * The command that helps a stuck edge: it spawns a feature that answers the question, and the edge waits for that
+ * feature.
+ */
 export const stuckSpawnCommand = (feature: string, edge: string): string =>
   genCommand(
     ...['spawn', '--type', 'discovery', '--parent', feature, '--edge', edge],
@@ -15,10 +18,10 @@ export const stuckSpawnCommand = (feature: string, edge: string): string =>
 
 /** The word as a shell reads it back. */
 export const shellQuoted = (word: string): string =>
-  /^[\w@%+=:,./~-][\w@%+=:,./~#-]*$/.test(word) ? word : `'${printable(word).replaceAll("'", `'\\''`)}'`;
+  /^[\w@%+=:,./~-][\w@%+=:,./~#-]*$/.test(word) ? word : `'${printableWord(word).replaceAll("'", `'\\''`)}'`;
 
 /** Control characters could alter the terminal that shows the command. */
-const printable = (word: string): string => word.replace(/\p{C}/gu, '�');
+const printableWord = (word: string): string => word.replace(/\p{C}/gu, '�');
 
 /** The command with which a person decides the review of an edge. */
 export const edgeReviewCommand = (feature: string, edge: string): string =>

@@ -9,9 +9,13 @@ export interface ReportedCheck {
 
 /** Check reports with their counts, as a submission carries them. */
 export function withResultCounts<Report extends Pick<ReportedCheck, 'result'>>(details: readonly Report[]) {
-  const times = (...results: readonly string[]): number =>
+  const countResults = (...results: readonly string[]): number =>
     details.filter((report) => results.includes(report?.result)).length;
-  const counts = { passed: times('pass'), failed: times('fail', 'error'), skipped: times('skip') };
+  const counts = {
+    passed: countResults('pass'),
+    failed: countResults('fail', 'error'),
+    skipped: countResults('skip'),
+  };
   return { ...counts, total: details.length, details: [...details] };
 }
 

@@ -33,7 +33,7 @@ const checksOf = (text: string, edge = 'requirements_design', path = PATH) => {
   const { methodology, warnings } = parse({ [path]: text });
   return { checks: methodology.edges[edge]?.checklist ?? [], warnings };
 };
-const evaluators = (...lines: string[]): string =>
+const evaluatorsFile = (...lines: string[]): string =>
   `edge: requirements→design\nevaluators:\n${lines.map((line) => `  - ${line}\n`).join('')}`;
 
 describe('an edge file with evaluators', () => {
@@ -91,7 +91,7 @@ evaluators:
 
   it('reads an evaluator that is only a type, names of functors, several commands, and entries with fields', () => {
     const { checks, warnings } = checksOf(
-      evaluators(
+      evaluatorsFile(
         'F_H',
         'deterministic',
         '{ type: F_D, command: [make, make test], pass_criterion: exit code 0, required: false }',
@@ -119,7 +119,7 @@ evaluators:
 
 describe('the number of checks', () => {
   it('is limited, so that equal names cost little', () => {
-    const text = evaluators(`{ type: agent, checklist: [${'a,'.repeat(60_000)}] }`);
+    const text = evaluatorsFile(`{ type: agent, checklist: [${'a,'.repeat(60_000)}] }`);
     const parsed = parseMethodology(new Map([[PATH, text]]));
     expect(parsed).toMatchObject({
       faults: [{ file: PATH, path: 'evaluators', message: 'expected at most 500 checks' }],
@@ -129,7 +129,7 @@ describe('the number of checks', () => {
 
   it('is one for an evaluator with empty lists', () => {
     const { checks, warnings } = checksOf(
-      evaluators('{ type: agent, checklist: [] }', '{ type: human, gate: }'),
+      evaluatorsFile('{ type: agent, checklist: [] }', '{ type: human, gate: }'),
     );
     expect(warnings).toEqual([]);
     expect(checks.map(({ name }) => name)).toEqual([
@@ -188,7 +188,7 @@ describe('a field that is not understood', () => {
     ['a wrong criterion', '{ type: human, gate: look, criterion: [a] }', 'evaluators[0].criterion', 'human'],
     ['an evaluator that is a number', '7', 'evaluators[0]', 'human'],
   ])('is a warning in evaluators, and no check is lost: %s', (_, entry, path, type) => {
-    const { checks, warnings } = checksOf(evaluators(entry));
+    const { checks, warnings } = checksOf(evaluatorsFile(entry));
     expect(warnings.map((warning) => `${warning.file} ${warning.path}`)).toEqual([`${PATH} ${path}`]);
     expect(checks).toMatchObject([{ type, required: true }]);
   });
@@ -271,10 +271,13 @@ checklist:
 
   // req: EVL-008
   it('is below a profile: its evaluators and its limits take precedence', () => {
-    const profile = (more: string) => `profile: night\ngraph: { include: all }\n${more}`;
-    const night = (more: string) => parse({ ...files, 'profiles/night.yml': profile(more) }).methodology;
-    expect(night('').profiles.night).toMatchObject({ max_iterations: 9, stuck_threshold: 4 });
-    const limited = night('convergence: { max_iterations: 2 }\nevaluators: { default: [agent] }\n');
+    const profileFile = (more: string) => `profile: night\ngraph: { include: all }\n${more}`;
+    const parseNightProfile = (more: string) =>
+      parse({ ...files, 'profiles/night.yml': profileFile(more) }).methodology;
+    expect(parseNightProfile('').profiles.night).toMatchObject({ max_iterations: 9, stuck_threshold: 4 });
+    const limited = parseNightProfile(
+      'convergence: { max_iterations: 2 }\nevaluators: { default: [agent] }\n',
+    );
     expect(limited.profiles.night).toMatchObject({ max_iterations: 2, stuck_threshold: 4 });
     const feature = { ...(parse(files).features[0] as Feature), profile: 'night' };
     const names = effectiveChecklist(limited, feature, 'design_code').map(({ name }) => name);

@@ -13,7 +13,7 @@ const OWN_PROFILE = ['profiles/own.yml', 'graph: {include: all}\n'] as const;
 const parse = (...files: readonly (readonly [string, string])[]) =>
   parseMethodology(new Map([...FEATURES, OWN_PROFILE, ...files]));
 
-function parsed(...files: readonly (readonly [string, string])[]) {
+function parseValid(...files: readonly (readonly [string, string])[]) {
   const reading = parse(...files);
   if (!reading.ok) throw new Error(JSON.stringify(reading.faults));
   return reading;
@@ -22,7 +22,7 @@ function parsed(...files: readonly (readonly [string, string])[]) {
 const idsOf = (features: readonly Feature[]) => features.map(({ feature_id }) => feature_id);
 
 it('leaves out a feature whose file has a fault, and reports it once with line and column', () => {
-  const { features, faults } = parsed(['features/active/C.yml', 'feature: C\ntitle: [\n']);
+  const { features, faults } = parseValid(['features/active/C.yml', 'feature: C\ntitle: [\n']);
   expect(idsOf(features)).toEqual(['A', 'B']);
   expect(faults).toEqual([
     expect.objectContaining({
@@ -31,18 +31,18 @@ it('leaves out a feature whose file has a fault, and reports it once with line a
       column: expect.any(Number),
     }),
   ]);
-  const duplicate = parsed(['features/active/Z.yml', 'feature: A\ntitle: other\n']);
+  const duplicate = parseValid(['features/active/Z.yml', 'feature: A\ntitle: other\n']);
   expect(duplicate.features.find(({ feature_id }) => feature_id === 'A')?.title).toBe('a');
   expect(duplicate.faults).toMatchObject([{ file: 'features/active/Z.yml' }]);
 });
 
 it('a faulty profile takes its features with it, and is not replaced by a built-in one of the same name', () => {
-  const own = parsed(['profiles/own.yml', 'graph: [\n']);
+  const own = parseValid(['profiles/own.yml', 'graph: [\n']);
   expect(idsOf(own.features)).toEqual(['A']);
   expect(new Set(own.faults.map(({ file }) => file))).toEqual(
     new Set(['profiles/own.yml', 'features/active/B.yml']),
   );
-  const builtIn = parsed(
+  const builtIn = parseValid(
     ['profiles/hotfix.yml', 'graph: [\n'],
     ['features/active/H.yml', 'feature: H\ntitle: h\nprofile: hotfix\n'],
   );
@@ -51,7 +51,7 @@ it('a faulty profile takes its features with it, and is not replaced by a built-
 });
 
 it('an edge whose file has a fault does not converge, not even by the built-in checks; others do', () => {
-  const { methodology, features } = parsed(['graph/edges/design_code.yml', 'checklist: {\n']);
+  const { methodology, features } = parseValid(['graph/edges/design_code.yml', 'checklist: {\n']);
   const [feature] = features as [Feature];
   const allPass = (edge: string) => {
     const checks = effectiveChecklist(methodology, feature, edge);

@@ -209,7 +209,9 @@ export type ParsedMethodology =
       readonly features: readonly Feature[];
       /** Values that were reinterpreted or ignored, for display. */
       readonly warnings: readonly ConfigFault[];
-      /** What is wrong in single files. What depends on them is left out or cannot converge; the rest is used. */
+      /**
+       * The faults of single files. Parts that depend on these files are left out or cannot converge; the rest is used.
+       */
       readonly faults: readonly ConfigFault[];
     }
   | { readonly ok: false; readonly faults: readonly ConfigFault[] };

@@ -5,7 +5,7 @@ import { profileEdges, profileOf } from './profile.js';
 import { orderTransitions } from './read/topology.js';
 
 const { profiles, topology } = parsedMethodologyOf();
-const spelt = (profile: Profile | undefined, of = topology) =>
+const edgesOnPath = (profile: Profile | undefined, of = topology) =>
   profileEdges(profile as Profile, of).map(({ edge, optional }) => (optional ? `${edge}?` : edge));
 
 const step = (
@@ -23,7 +23,7 @@ const step = (
 
 describe('the edges of a profile', () => {
   it('are in the order of work, including optional ones', () => {
-    expect(spelt(profiles.standard)).toEqual([
+    expect(edgesOnPath(profiles.standard)).toEqual([
       'intent_requirements',
       'requirements_design',
       'design_code',
@@ -32,19 +32,19 @@ describe('the edges of a profile', () => {
       'design_uat_tests?',
       'code_cicd?',
     ]);
-    expect(spelt(profiles.hotfix)).toEqual(['intent_requirements', 'design_code', 'code_unit_tests']);
-    expect(spelt(profiles.minimal)).toEqual(['intent_requirements', 'design_code']);
+    expect(edgesOnPath(profiles.hotfix)).toEqual(['intent_requirements', 'design_code', 'code_unit_tests']);
+    expect(edgesOnPath(profiles.minimal)).toEqual(['intent_requirements', 'design_code']);
   });
 
   it('are all edges in the full profile, the feedback edge last', () => {
-    expect(spelt(profiles.full)).toHaveLength(10);
-    expect(spelt(profiles.full).at(-1)).toBe('telemetry_intent');
+    expect(edgesOnPath(profiles.full)).toHaveLength(10);
+    expect(edgesOnPath(profiles.full).at(-1)).toBe('telemetry_intent');
   });
 
   it('exclude the skipped ones', () => {
     const profile = { ...(profiles.full as Profile), skip: ['code_cicd'], optional: ['design_uat_tests'] };
-    expect(spelt(profile)).not.toContain('code_cicd');
-    expect(spelt(profile)).toContain('design_uat_tests?');
+    expect(edgesOnPath(profile)).not.toContain('code_cicd');
+    expect(edgesOnPath(profile)).toContain('design_uat_tests?');
   });
 
   it('include a co-evolution once for both directions', () => {
@@ -52,7 +52,7 @@ describe('the edges of a profile', () => {
       ...topology,
       transitions: [step('a', 'b', 'co_evolution'), step('b', 'a', 'co_evolution')],
     };
-    expect(spelt(profiles.full, both)).toEqual(['a_b']);
+    expect(edgesOnPath(profiles.full, both)).toEqual(['a_b']);
   });
 });
 

@@ -11,7 +11,7 @@ const faultsOf = (files: Record<string, string>): readonly ConfigFault[] => {
   const reading = parseMethodology(new Map(Object.entries(files)));
   return reading.faults;
 };
-const at = ({ file, path, line, column }: ConfigFault) => `${file} ${path} ${line}:${column}`;
+const locationOf = ({ file, path, line, column }: ConfigFault) => `${file} ${path} ${line}:${column}`;
 
 describe('an empty workspace', () => {
   const { methodology, features, warnings } = parseValidMethodology();
@@ -247,17 +247,18 @@ describe('a fault', () => {
     ],
   ])('is reported with its source position: %s', (_, file, text, position, says) => {
     const [fault, ...more] = faultsOf({ [file]: text });
-    expect(fault === undefined ? 'nothing' : at(fault)).toBe(`${file} ${position}`);
+    expect(fault === undefined ? 'nothing' : locationOf(fault)).toBe(`${file} ${position}`);
     expect(fault?.message).toContain(says);
     expect(more).toEqual([]);
   });
 
   it('names a dependency cycle of features, wherever it is entered', () => {
-    const waits = (id: string, on: string) => `feature: ${id}\ndependencies:\n  - feature: ${on}\n`;
+    const featureWaitingOn = (id: string, on: string) =>
+      `feature: ${id}\ndependencies:\n  - feature: ${on}\n`;
     const faults = faultsOf({
-      'features/active/a.yml': waits('REQ-F-A-001', 'REQ-F-B-001'),
-      'features/active/b.yml': waits('REQ-F-B-001', 'REQ-F-C-001'),
-      'features/completed/c.yml': waits('REQ-F-C-001', 'REQ-F-B-001'),
+      'features/active/a.yml': featureWaitingOn('REQ-F-A-001', 'REQ-F-B-001'),
+      'features/active/b.yml': featureWaitingOn('REQ-F-B-001', 'REQ-F-C-001'),
+      'features/completed/c.yml': featureWaitingOn('REQ-F-C-001', 'REQ-F-B-001'),
     });
     expect(faults).toHaveLength(1);
     expect(faults[0]?.message).toContain('REQ-F-B-001 → REQ-F-C-001 → REQ-F-B-001');
@@ -267,7 +268,7 @@ describe('a fault', () => {
   it('names both files of a duplicate feature id', () => {
     const feature = 'feature: REQ-F-A-001\n';
     const faults = faultsOf({ 'features/active/a.yml': feature, 'features/completed/a.yml': feature });
-    expect(faults.map(at)).toEqual(['features/completed/a.yml feature 1:1']);
+    expect(faults.map(locationOf)).toEqual(['features/completed/a.yml feature 1:1']);
     expect(faults[0]?.message).toContain('features/active/a.yml');
   });
 
@@ -277,7 +278,7 @@ describe('a fault', () => {
       'profiles/c.yml': 'graph:\n  include: all\niteration: { time_box: { duration: soon } }\n',
       'agent_roles.yml': 'roles: 7\n',
     });
-    expect(faults.map(at)).toEqual([
+    expect(faults.map(locationOf)).toEqual([
       'agent_roles.yml roles 1:1',
       'profiles/b.yml graph.include 2:3',
       'profiles/c.yml iteration.time_box.duration 3:26',
@@ -312,11 +313,11 @@ describe('a fault', () => {
 
 describe('workspace files of other tools', () => {
   it('are found in all their locations, and the first location takes precedence', () => {
-    const profile = (description: string) =>
+    const profileFile = (description: string) =>
       `profile: standard\ndescription: ${description}\ngraph: { include: all }\n`;
     const { methodology, warnings } = parseValidMethodology({
-      'config/profiles/standard.yml': profile('far'),
-      'profiles/standard.yml': profile('near'),
+      'config/profiles/standard.yml': profileFile('far'),
+      'profiles/standard.yml': profileFile('near'),
       'claude/context/project_constraints.yml': 'project: { name: near }\n',
       'context/project_constraints.yml': 'project: { name: far }\n',
       'config/edge_params/design_code.yml': 'edge: design→code\ndescription: configured\n',
@@ -342,12 +343,13 @@ describe('workspace files of other tools', () => {
         'edge: requirements→design\nchecklist:\n  - { name: has_context, type: agent }\n',
       'graph/edges/code_tagging.yml': 'checklist:\n  - { name: valid_tag_format, type: agent }\n',
     });
-    const has = (edge: string, name: string) => edges[edge]?.checklist.some((check) => check.name === name);
-    expect(has('requirements_design', 'has_context')).toBe(true);
-    expect(has('requirements_design', 'no_orphan_components')).toBe(true);
-    expect(has('design_code', 'valid_tag_format')).toBe(true);
-    expect(has('code_unit_tests', 'valid_tag_format')).toBe(true);
-    expect(has('code_cicd', 'valid_tag_format')).toBe(false);
+    const hasCheck = (edge: string, name: string) =>
+      edges[edge]?.checklist.some((check) => check.name === name);
+    expect(hasCheck('requirements_design', 'has_context')).toBe(true);
+    expect(hasCheck('requirements_design', 'no_orphan_components')).toBe(true);
+    expect(hasCheck('design_code', 'valid_tag_format')).toBe(true);
+    expect(hasCheck('code_unit_tests', 'valid_tag_format')).toBe(true);
+    expect(hasCheck('code_cicd', 'valid_tag_format')).toBe(false);
   });
 
   it('may have the traceability commands in a separate file', () => {

@@ -175,7 +175,7 @@ function profilesOf(
   return profiles;
 }
 
-/** Without a file, or with one that has faults, there are none. */
+/** There are none if the file is missing or has faults. */
 function evaluatorDefaultsOf(files: WorkspaceFiles): EvaluatorDefaults {
   const file = files.fileOf('evaluator_defaults');
   return (file && parseEvaluatorDefaults(file)) ?? NO_EVALUATOR_DEFAULTS;

@@ -33,7 +33,7 @@ export interface TimeBoxStatus {
 
 const EXPIRING_FROM_FRACTION = 0.75;
 
-/** Status of a time box. One that has not started is active with nothing elapsed. */
+/** Status of a time box. A time box that has not started is active, with nothing elapsed. */
 export function timeBoxStatus(
   box: { readonly duration_seconds: number; readonly started: string | null } | null,
   nowMs: number,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ProjectConstraints } from './methodology.js';
 import { isVariable, resolveVariables } from './variables.js';
 
-const saying = (overrides: Partial<ProjectConstraints>): ProjectConstraints => ({
+const constraintsWith = (overrides: Partial<ProjectConstraints>): ProjectConstraints => ({
   project_name: null,
   language: null,
   tools: {},
@@ -17,11 +17,11 @@ const saying = (overrides: Partial<ProjectConstraints>): ProjectConstraints => (
 describe('resolving variables', () => {
   it('keeps shell variables and text that only looks like a variable', () => {
     const text = 'for f in *; do grep -q "$f" $MISSING || echo $tool.x $tools $5.00; done';
-    expect(resolveVariables(text, saying({}))).toEqual({ ok: true, text });
+    expect(resolveVariables(text, constraintsWith({}))).toEqual({ ok: true, text });
   });
 
   it('inserts numbers, booleans and texts at any depth, and stops at punctuation', () => {
-    const constraints = saying({
+    const constraints = constraintsWith({
       thresholds: { a: 0.8, b: { c: true } },
       standards: { s: '$thresholds.b.c!' },
     });
@@ -32,7 +32,7 @@ describe('resolving variables', () => {
   });
 
   it('allows a tool without args, but not a missing tool', () => {
-    const constraints = saying({ tools: { lint: { command: 'lint' } } });
+    const constraints = constraintsWith({ tools: { lint: { command: 'lint' } } });
     const lint = '$tools.lint.command $tools.lint.args';
     expect(resolveVariables(lint, constraints)).toEqual({ ok: true, text: 'lint' });
     expect(resolveVariables('$tools.test.args', constraints)).toMatchObject({ ok: false });
@@ -51,7 +51,7 @@ describe('resolving variables', () => {
     ['$tools.constructor', {}, 'not set'],
     ['$tools.a', { tools: { a: '$tools.b '.repeat(40), b: '$tools.c '.repeat(40), c: 'x' } }, 'too many'],
   ])('fails for %s with %j', (text, values, says) => {
-    expect(resolveVariables(text, saying(values))).toEqual({
+    expect(resolveVariables(text, constraintsWith(values))).toEqual({
       ok: false,
       message: expect.stringContaining(says),
     });
@@ -72,7 +72,10 @@ it('always terminates', () => {
   const texts = fc.record({ a: value, b: value, c: value });
   fc.assert(
     fc.property(texts, value, ({ a, b, c }, text) => {
-      const constraints = saying({ tools: { a: a.join(''), b: b.join('') }, standards: { a: c.join('') } });
+      const constraints = constraintsWith({
+        tools: { a: a.join(''), b: b.join('') },
+        standards: { a: c.join('') },
+      });
       expect(typeof resolveVariables(text.join(''), constraints).ok).toBe('boolean');
     }),
   );

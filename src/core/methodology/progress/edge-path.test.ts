@@ -28,7 +28,7 @@ describe('the edge path of a profile', () => {
   });
 
   it('is found in a topology with many parallel paths', () => {
-    const between = (at: number): Transition[] =>
+    const transitionsAt = (at: number): Transition[] =>
       ['a', 'b', 'c'].map((name) => ({
         edge: `${name}_${at}`,
         name,
@@ -37,7 +37,7 @@ describe('the edge path of a profile', () => {
         edge_type: 'standard',
         evaluators: [],
       }));
-    const transitions = Array.from({ length: 60 }, (_, index) => between(index)).flat();
+    const transitions = Array.from({ length: 60 }, (_, index) => transitionsAt(index)).flat();
     const ends = { ...profiles.standard, include: ['a_0', 'a_59'], optional: [], skip: [] } as never;
     expect(edgePathOf(ends, { ...topology, transitions })[1]?.needs).toEqual(['a_0']);
   });

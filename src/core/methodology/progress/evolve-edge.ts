@@ -78,7 +78,9 @@ function onReleased(context: EventContext): void {
   clearClaimSignals(context);
 }
 
-/** Our own rules allow only the holder and operators to release; in a foreign log, the event may come from anybody. */
+/**
+ * This coordinator lets only the holder and operators release; in a foreign log any agent may have recorded the event.
+ */
 function isFromNonHolder(edge: EdgeState | null, { subject, agent_id }: EventEnvelope): boolean {
   return subject === undefined && edge !== null && edge.agent_id !== null && edge.agent_id !== agent_id;
 }

@@ -186,7 +186,7 @@ describe('an edge', () => {
 });
 
 describe('a spawn', () => {
-  const child = (name: string, edge: string | null = 'requirements→design') => ({
+  const spawnPayload = (name: string, edge: string | null = 'requirements→design') => ({
     parent: F,
     child: name,
     vector_type: 'spike',
@@ -199,8 +199,8 @@ describe('a spawn', () => {
   it('blocks the edge it was triggered at until every child of it has folded back', () => {
     const log = new EventLogBuilder()
       .append('edge_started', F, 'requirements_design')
-      .append('spawn_created', null, null, child('SPIKE-1'))
-      .append('spawn_created', null, null, child('SPIKE-2'));
+      .append('spawn_created', null, null, spawnPayload('SPIKE-1'))
+      .append('spawn_created', null, null, spawnPayload('SPIKE-2'));
     expect(edgeOf(log.fold(), 'requirements_design')).toMatchObject({
       status: 'blocked',
       blocked_by: 'SPIKE-2',
@@ -227,9 +227,9 @@ describe('a spawn', () => {
   it('does not block a converged edge, and leaves no trace on an edge that was never started', () => {
     const log = new EventLogBuilder()
       .converge(F, 'requirements_design')
-      .append('spawn_created', null, null, child('SPIKE-1'));
+      .append('spawn_created', null, null, spawnPayload('SPIKE-1'));
     expect(edgeOf(log.fold(), 'requirements_design')?.status).toBe('converged');
-    log.append('spawn_created', null, null, child('SPIKE-2', 'design_code'));
+    log.append('spawn_created', null, null, spawnPayload('SPIKE-2', 'design_code'));
     expect(edgeOf(log.fold(), 'design_code')?.status).toBe('blocked');
     log.append('spawn_folded_back', null, null, { parent: F, child: 'SPIKE-2' });
     expect(edgeOf(log.fold(), 'design_code')).toBeUndefined();
@@ -238,7 +238,7 @@ describe('a spawn', () => {
   it('without an edge blocks nothing, and no feature is its own parent', () => {
     const state = stateAfter((log) =>
       log
-        .append('spawn_created', null, null, child('SPIKE-1', null))
+        .append('spawn_created', null, null, spawnPayload('SPIKE-1', null))
         .append('spawn_created', null, null, { parent: 'X', child: 'X', triggered_at_edge: 'design_code' }),
     );
     expect(state.features.get(F)?.edges.size).toBe(0);
@@ -270,7 +270,7 @@ describe('an event under the name that other Genesis tools use', () => {
   });
 
   it('records a review with human_review_completed and review_approved', () => {
-    const reviewed = (type: string, payload: object) =>
+    const edgeAfterReview = (type: string, payload: object) =>
       edgeOf(
         stateAfter((log) =>
           log.append('edge_started', F, 'design_code').append(type, F, 'design_code', payload),
@@ -278,12 +278,12 @@ describe('an event under the name that other Genesis tools use', () => {
         'design_code',
       )?.review;
     const decision = { reviewer: 'ann', decision: 'approved', feedback: 'good' };
-    expect(reviewed('human_review_completed', decision)).toMatchObject({
+    expect(edgeAfterReview('human_review_completed', decision)).toMatchObject({
       decision: 'APPROVED',
       reviewer: 'ann',
       comment: 'good',
     });
-    expect(reviewed('review_approved', { actor: 'ann' })).toMatchObject({
+    expect(edgeAfterReview('review_approved', { actor: 'ann' })).toMatchObject({
       decision: 'APPROVED',
       reviewer: 'ann',
     });
@@ -443,12 +443,20 @@ const TYPES = [
   'edge_reset', 'iteration_completed', 'spawn_created', 'spawn_folded_back', 'intent_raised', 'spec_modified',
   'escalation_resolved', 'checkpoint_created', 'release_created', 'gaps_validated', 'project_initialized', 'odd',
 ]; // biome-ignore format: a list
-const small = <T>(...values: T[]) => fc.option(fc.constantFrom(...values), { nil: undefined });
-const events = (payload: fc.Arbitrary<Record<string, unknown>>): fc.Arbitrary<EventEnvelope[]> =>
+const smallChoice = <T>(...values: T[]) => fc.option(fc.constantFrom(...values), { nil: undefined });
+const eventsWith = (payload: fc.Arbitrary<Record<string, unknown>>): fc.Arbitrary<EventEnvelope[]> =>
   fc
-    .array(fc.tuple(fc.constantFrom(...TYPES), small('F', 'G', 'S'), small('design→code', 'tdd'), payload), {
-      maxLength: 40,
-    })
+    .array(
+      fc.tuple(
+        fc.constantFrom(...TYPES),
+        smallChoice('F', 'G', 'S'),
+        smallChoice('design→code', 'tdd'),
+        payload,
+      ),
+      {
+        maxLength: 40,
+      },
+    )
     .map((overrides) => {
       const log = new EventLogBuilder();
       for (const [type, feature, edge, fields] of overrides) log.append(type, feature, edge, fields);
@@ -478,7 +486,7 @@ const wild = fc.dictionary(
 describe('folding events into progress', () => {
   it('gives the same in two parts as in one, even if the second part repeats some of the first', () => {
     fc.assert(
-      fc.property(events(sensible), fc.nat(40), fc.nat(40), (whole, cut, overlap) => {
+      fc.property(eventsWith(sensible), fc.nat(40), fc.nat(40), (whole, cut, overlap) => {
         const parts = foldAll(whole.slice(Math.max(cut - overlap, 0)), foldAll(whole.slice(0, cut)));
         expect(parts).toEqual(foldAll(whole));
       }),
@@ -488,7 +496,7 @@ describe('folding events into progress', () => {
 
   it('never throws, whatever a payload contains', () => {
     fc.assert(
-      fc.property(events(wild), (stateAfter) => {
+      fc.property(eventsWith(wild), (stateAfter) => {
         expect(foldAll(stateAfter).position).toBe(stateAfter.length);
       }),
       { numRuns: 500 },

@@ -12,7 +12,7 @@ import type { LastRun } from '../../engine/suspended-advice.js';
 import type { EventEnvelope } from '../../events/envelope.js';
 import type { Feature, Methodology } from '../definition/methodology.js';
 
-/** What is known of an edge since it was last started. */
+/** The state of an edge since its last start. */
 export const newEpisode = () => ({
   /** Delta of the last iteration; null before the first. */
   delta: null as number | null,

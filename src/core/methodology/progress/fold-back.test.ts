@@ -11,7 +11,7 @@ const childOf = (vector_type: VectorType): Feature =>
   testFeature('CHILD', { vector_type, parent: { feature: PARENT, edge: 'design_code', reason: 'a risk' } });
 
 describe('a fold-back', () => {
-  const refusal = (vector_type: VectorType, question_answered: boolean) => {
+  const refusalFor = (vector_type: VectorType, question_answered: boolean) => {
     const input = routeInputOf({ features: [testFeature(PARENT), childOf(vector_type)] });
     const progress = projectProgressOf(input).features.get('CHILD');
     if (progress === undefined) throw new Error('The child is not in the project.');
@@ -21,8 +21,8 @@ describe('a fold-back', () => {
   it.each(['discovery', 'spike', 'poc'] as const)(
     'of a %s is allowed once its question is answered',
     (type) => {
-      expect(refusal(type, true)).toBeNull();
-      expect(refusal(type, false)).toMatchObject({
+      expect(refusalFor(type, true)).toBeNull();
+      expect(refusalFor(type, false)).toMatchObject({
         code: 'NOT_CONVERGED',
         says: expect.stringContaining('question_answered'),
       });
@@ -31,7 +31,7 @@ describe('a fold-back', () => {
 
   it.each(['feature', 'hotfix'] as const)('of a %s is refused while it has open edges', (type) => {
     const says = 'CHILD has open edges. Converge them first.';
-    expect(refusal(type, true)).toEqual({ code: 'NOT_CONVERGED', says });
+    expect(refusalFor(type, true)).toEqual({ code: 'NOT_CONVERGED', says });
   });
 });
 

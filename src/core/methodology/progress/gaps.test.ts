@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest';
 import { type CoverageScan, findGaps, hasNoGaps } from './gaps.js';
 
-const key = (name: string, code = 1, tests = 1, telemetry = 1) => ({ key: name, code, tests, telemetry });
+const keyCoverage = (name: string, code = 1, tests = 1, telemetry = 1) => ({
+  key: name,
+  code,
+  tests,
+  telemetry,
+});
 const scan = (keys: CoverageScan['keys'], more: Partial<CoverageScan> = {}): CoverageScan => ({
   layers_run: [1, 2, 3],
   keys,
@@ -11,7 +16,11 @@ const scan = (keys: CoverageScan['keys'], more: Partial<CoverageScan> = {}): Cov
 });
 
 test('counts a key as covered fully, partly or not at all by the layers that were run', () => {
-  const keys = [key('REQ-F-AUTH-001'), key('REQ-F-AUTH-002', 1, 0, 0), key('REQ-F-PAY-001', 0, 0, 0)];
+  const keys = [
+    keyCoverage('REQ-F-AUTH-001'),
+    keyCoverage('REQ-F-AUTH-002', 1, 0, 0),
+    keyCoverage('REQ-F-PAY-001', 0, 0, 0),
+  ];
   expect(findGaps(scan(keys))).toMatchObject({
     total_req_keys: 3,
     full_coverage: 1,
@@ -33,9 +42,9 @@ test('counts a key as covered fully, partly or not at all by the layers that wer
 
 test('clusters gaps by domain, with missing code or tests above missing telemetry', () => {
   const keys = [
-    key('REQ-F-AUTH-002', 1, 0, 1),
-    key('REQ-AUTH-001', 0, 1, 1),
-    key('REQ-NFR-PERF-001', 1, 1, 0),
+    keyCoverage('REQ-F-AUTH-002', 1, 0, 1),
+    keyCoverage('REQ-AUTH-001', 0, 1, 1),
+    keyCoverage('REQ-NFR-PERF-001', 1, 1, 0),
   ];
   expect(findGaps(scan(keys)).clusters).toEqual([
     { domain: 'AUTH', severity: 'high', keys: ['REQ-AUTH-001', 'REQ-F-AUTH-002'], layers: ['code', 'tests'] },
@@ -44,7 +53,7 @@ test('clusters gaps by domain, with missing code or tests above missing telemetr
 });
 
 test('reports no gaps only without missing keys, orphan keys and untagged files', () => {
-  const keys = [key('REQ-F-AUTH-001')];
+  const keys = [keyCoverage('REQ-F-AUTH-001')];
   expect(hasNoGaps(findGaps(scan(keys)))).toBe(true);
   expect(hasNoGaps(findGaps(scan(keys, { orphan_keys: ['REQ-F-OLD-001'] })))).toBe(false);
   expect(hasNoGaps(findGaps(scan(keys, { untagged_files: 1 })))).toBe(false);
@@ -52,8 +61,8 @@ test('reports no gaps only without missing keys, orphan keys and untagged files'
 });
 
 test('counts a repeated key once, and makes at most twenty clusters without losing a key', () => {
-  expect(findGaps(scan([key('REQ-A-1', 0), key('REQ-A-1', 0)])).total_req_keys).toBe(1);
-  const keys = Array.from({ length: 500 }, (_, index) => key(`REQ-F-D${index}-001`, 0));
+  expect(findGaps(scan([keyCoverage('REQ-A-1', 0), keyCoverage('REQ-A-1', 0)])).total_req_keys).toBe(1);
+  const keys = Array.from({ length: 500 }, (_, index) => keyCoverage(`REQ-F-D${index}-001`, 0));
   const { clusters } = findGaps(scan(keys));
   expect(clusters).toHaveLength(20);
   expect(clusters.flatMap((cluster) => cluster.keys)).toHaveLength(500);

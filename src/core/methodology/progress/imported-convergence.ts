@@ -3,7 +3,7 @@ import { edgeSubject } from '../definition/edge-name.js';
 import type { FeatureProgress } from './feature-progress.js';
 import type { EdgeState, MethodologyState } from './feature-state.js';
 
-/** An edge that an imported log says has converged, and the position of the event that says so. */
+/** An edge that converged according to an imported log, and the position of that event. */
 export interface ImportedConvergence {
   readonly subject: string;
   readonly position: number;
@@ -12,7 +12,7 @@ export interface ImportedConvergence {
 const isImportedConvergence = ({ status, imported }: EdgeState): boolean =>
   status === 'converged' && imported;
 
-/** What imported logs say has converged, without what was claimed here since. */
+/** The convergences that imported logs report, without edges that were claimed here since. */
 export function* importedConvergences({
   features,
 }: Pick<MethodologyState, 'features'>): Generator<ImportedConvergence> {

@@ -10,7 +10,7 @@ import {
 } from './feature-progress.js';
 import type { RouteInput } from './feature-state.js';
 
-/** What prevents everybody from working on an edge. A claim is none: its holder may work. */
+/** An obstacle that blocks an edge for every agent. A claim is not an obstacle, because its holder may work. */
 export interface Obstacle {
   readonly kind:
     | 'review'
@@ -28,7 +28,7 @@ export interface Obstacle {
 /** A project, and the progress of all its features at one time, including their effects on each other. */
 export interface ProjectProgress extends RouteInput {
   readonly features: ReadonlyMap<string, FeatureProgress>;
-  /** What prevents everybody from working on the feature. */
+  /** The obstacle that blocks the feature for every agent. */
   readonly obstacleOf: (progress: FeatureProgress) => Obstacle | null;
   readonly statusOf: (progress: FeatureProgress) => FeatureStatus;
 }

@@ -21,17 +21,26 @@ export function checkReadiness(input: ReadinessInput): ReadinessCheck[] {
     criticalFeaturesCheck(critical.filter(isIncomplete).map(idOf), critical.length),
     featuresCheck(all.filter(isIncomplete).map(idOf), all.length),
     pending_reviews.length === 0
-      ? check('reviews', true, 'No review is pending.')
-      : check('reviews', false, `Pending reviews: ${joinNames(pending_reviews)}. Decide them first.`),
+      ? readinessCheckOf('reviews', true, 'No review is pending.')
+      : readinessCheckOf(
+          'reviews',
+          false,
+          `Pending reviews: ${joinNames(pending_reviews)}. Decide them first.`,
+        ),
     gaps === null
-      ? check('gaps', false, 'Gaps have not been checked. Run gen gaps first, or pass known_gaps.')
-      : check('gaps', true, `Known gaps: ${gaps}.`, gaps > 0),
+      ? readinessCheckOf('gaps', false, 'Gaps have not been checked. Run gen gaps first, or pass known_gaps.')
+      : readinessCheckOf('gaps', true, `Known gaps: ${gaps}.`, gaps > 0),
   ];
 }
 
 const isIncomplete = ({ isComplete }: FeatureProgress): boolean => !isComplete;
 const idOf = ({ row }: FeatureProgress): string => row.feature.feature_id;
-const check = (name: string, passed: boolean, says: string, lacking = !passed): ReadinessCheck => ({
+const readinessCheckOf = (
+  name: string,
+  passed: boolean,
+  says: string,
+  lacking = !passed,
+): ReadinessCheck => ({
   name,
   passed,
   lacking,
@@ -40,18 +49,20 @@ const check = (name: string, passed: boolean, says: string, lacking = !passed): 
 
 function criticalFeaturesCheck(open: readonly string[], count: number): ReadinessCheck {
   const name = 'critical_features';
-  if (open.length > 0) return check(name, false, `Not converged: ${joinNames(open)}. Finish them first.`);
-  if (count === 0) return check(name, true, 'No feature is critical, so none had to converge.');
-  return check(name, true, 'Every critical feature has converged.');
+  if (open.length > 0)
+    return readinessCheckOf(name, false, `Not converged: ${joinNames(open)}. Finish them first.`);
+  if (count === 0) return readinessCheckOf(name, true, 'No feature is critical, so none had to converge.');
+  return readinessCheckOf(name, true, 'Every critical feature has converged.');
 }
 
 /** A release may omit features, but must list them. */
 function featuresCheck(open: readonly string[], count: number): ReadinessCheck {
   const name = 'features';
-  if (count === 0) return check(name, true, 'The project has no features, so this release has none.', true);
-  if (open.length === 0) return check(name, true, 'Every feature has converged.');
+  if (count === 0)
+    return readinessCheckOf(name, true, 'The project has no features, so this release has none.', true);
+  if (open.length === 0) return readinessCheckOf(name, true, 'Every feature has converged.');
   const message = open.length === count ? 'No feature has converged, so this release has none. ' : '';
-  return check(name, true, `${message}Not included: ${joinNames(open)}.`, true);
+  return readinessCheckOf(name, true, `${message}Not included: ${joinNames(open)}.`, true);
 }
 
 const NAMED_MAX = 10;

@@ -208,8 +208,8 @@ describe('the view of one feature', () => {
   });
 
   it('shows the status of its dependencies, and is null for an unknown feature', () => {
-    const on = (name: string) => ({ feature: name, asset: null });
-    const features = [testFeature('F', { dependencies: [on('G'), on('NONE')] }), testFeature('G')];
+    const waitOn = (name: string) => ({ feature: name, asset: null });
+    const features = [testFeature('F', { dependencies: [waitOn('G'), waitOn('NONE')] }), testFeature('G')];
     expect(featureView(routeInputOf({ features }), 'F')?.dependencies).toEqual([
       { feature: 'G', asset: null, status: 'pending' },
       { feature: 'NONE', asset: null, status: 'unknown' },
@@ -263,9 +263,9 @@ describe('the trace of a requirement', () => {
 });
 
 describe('health', () => {
-  const kinds = (of: TestProject): string[] =>
+  const findingKinds = (of: TestProject): string[] =>
     healthView(routeInputOf(of), NOTHING_SPENT).findings.map(({ kind }) => kind);
-  const finds = (of: TestProject, kind: string, says: string): void => {
+  const expectFinding = (of: TestProject, kind: string, says: string): void => {
     const found = healthView(routeInputOf(of), NOTHING_SPENT).findings.filter((one) => one.kind === kind);
     expect(found.map((one) => one.says).join('\n')).toContain(says);
   };
@@ -285,8 +285,8 @@ describe('health', () => {
       const evaluators = { details: [{ name: 'tests_pass', result: 'fail' }] };
       log.append('iteration_completed', 'F', 'intent_requirements', { iteration, delta: 1, evaluators });
     }
-    finds({ features, events: log }, 'stuck', 'intent_requirements of F is stuck');
-    finds({ features, events: log }, 'failing_check', 'tests_pass has failed 4 times in a row');
+    expectFinding({ features, events: log }, 'stuck', 'intent_requirements of F is stuck');
+    expectFinding({ features, events: log }, 'failing_check', 'tests_pass has failed 4 times in a row');
     expect(healthView(routeInputOf({ features, events: log }), NOTHING_SPENT).healthy).toBe(false);
   });
 
@@ -296,62 +296,72 @@ describe('health', () => {
       child: 'S',
       vector_type: 'spike',
     });
-    finds({ features, events: orphan }, 'orphaned_spawn', 'S was spawned from GONE');
+    expectFinding({ features, events: orphan }, 'orphaned_spawn', 'S was spawned from GONE');
     const log = new EventLogBuilder().append('spawn_created', null, null, {
       parent: 'F',
       child: 'S',
       vector_type: 'spike',
     });
     log.converge('S', ...SPECIFIED, 'design_code');
-    finds({ features, events: log }, 'not_folded_back', 'S is finished and has not folded back to F');
+    expectFinding({ features, events: log }, 'not_folded_back', 'S is finished and has not folded back to F');
     log.append('spawn_folded_back', null, null, { parent: 'F', child: 'S' });
-    expect(kinds({ features, events: log })).toEqual(['missing_vector']);
+    expect(findingKinds({ features, events: log })).toEqual(['missing_vector']);
   });
 
   it('finds features that are only in the log, and unknown event types', () => {
     const log = new EventLogBuilder().append('edge_started', 'PROP-7', 'design_code').append('moon_phase');
-    finds({ features, events: log }, 'missing_vector', 'the log mentions PROP-7 (last at position 1)');
-    finds({ features, events: log }, 'unknown_type', '1 events of the unknown type moon_phase');
+    expectFinding(
+      { features, events: log },
+      'missing_vector',
+      'the log mentions PROP-7 (last at position 1)',
+    );
+    expectFinding({ features, events: log }, 'unknown_type', '1 events of the unknown type moon_phase');
   });
 
   it('finds convergence without evidence, and without a start', () => {
     const log = new EventLogBuilder()
       .append('iteration_completed', 'F', 'intent_requirements', { status: 'converged', delta: 0 })
       .append('edge_converged', 'F', 'requirements_design');
-    finds({ features, events: log }, 'unproven_convergence', 'intent_requirements of F');
-    finds({ features, events: log }, 'unstarted_convergence', 'requirements_design of F');
+    expectFinding({ features, events: log }, 'unproven_convergence', 'intent_requirements of F');
+    expectFinding({ features, events: log }, 'unstarted_convergence', 'requirements_design of F');
   });
 
   it('finds cyclic and unknown dependencies, and unknown profiles', () => {
-    const on = (name: string) => [{ feature: name, asset: null }];
+    const waitOn = (name: string) => [{ feature: name, asset: null }];
     const tangled = [
-      testFeature('A', { dependencies: on('B') }),
-      testFeature('B', { dependencies: on('A') }),
+      testFeature('A', { dependencies: waitOn('B') }),
+      testFeature('B', { dependencies: waitOn('A') }),
     ];
-    finds({ features: tangled }, 'circular_dependency', 'A → B → A');
-    finds(
-      { features: [testFeature('A', { dependencies: on('Z') })] },
+    expectFinding({ features: tangled }, 'circular_dependency', 'A → B → A');
+    expectFinding(
+      { features: [testFeature('A', { dependencies: waitOn('Z') })] },
       'unknown_dependency',
       'A depends on Z',
     );
-    finds({ features: [testFeature('A', { profile: 'gone' })] }, 'unknown_profile', 'using standard instead');
+    expectFinding(
+      { features: [testFeature('A', { profile: 'gone' })] },
+      'unknown_profile',
+      'using standard instead',
+    );
   });
 
   // req: STL-004
   it('finds expiring time boxes, stale claims and expired leases', () => {
     const box = { duration_seconds: 4000, check_in_seconds: null, on_expiry: 'fold_back' as const };
     const boxed = [testFeature('F', { time_box: { ...box, started: new Date(START_MS).toISOString() } })];
-    finds({ features: boxed }, 'time_box_expiring', '10 % of the time box of F is left');
-    finds(
+    expectFinding({ features: boxed }, 'time_box_expiring', '10 % of the time box of F is left');
+    expectFinding(
       { features: boxed, now_ms: START_MS + 4_000_000 },
       'time_box',
       'has expired: fold back the current result',
     );
     const log = new EventLogBuilder().append('edge_started', 'F', 'intent_requirements');
-    const held = (state: 'stale' | 'lease_expired') => ({ 'F#intent_requirements': testClaim('ada', state) });
-    finds({ features, events: log, claims: held('stale') }, 'stale_claim', 'ada holds');
-    finds(
-      { features, events: log, claims: held('lease_expired') },
+    const claimInState = (state: 'stale' | 'lease_expired') => ({
+      'F#intent_requirements': testClaim('ada', state),
+    });
+    expectFinding({ features, events: log, claims: claimInState('stale') }, 'stale_claim', 'ada holds');
+    expectFinding(
+      { features, events: log, claims: claimInState('lease_expired') },
       'lease_expired',
       'any agent can claim it',
     );
@@ -359,7 +369,11 @@ describe('health', () => {
 
   it('finds undecided dimensions and invalid files', () => {
     const constraints = { ...testMethodology().constraints, constraint_dimensions: {} };
-    finds({ features, methodology: testMethodology({ constraints }) }, 'constraint', 'security_model');
+    expectFinding(
+      { features, methodology: testMethodology({ constraints }) },
+      'constraint',
+      'security_model',
+    );
     const fault = { file: 'features/active/F.yml', path: 'title', message: 'expected a string', line: 3 };
     expect(healthView(routeInputOf({ features }), NOTHING_SPENT, [fault]).findings).toMatchObject([
       { kind: 'configuration', says: 'features/active/F.yml:3: expected a string' },

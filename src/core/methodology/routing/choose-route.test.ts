@@ -10,7 +10,7 @@ import {
 } from '../testing/project.js';
 import { chooseRoute } from './choose-route.js';
 
-const go = (project: TestProject) => chooseRoute(routeInputOf(project));
+const routeOf = (project: TestProject) => chooseRoute(routeInputOf(project));
 const SPECIFIED = ['intent_requirements', 'requirements_design'];
 const ALL = [...SPECIFIED, 'design_code', 'code_unit_tests'];
 const spawn = (child: string, parent: string, edge: string, more = {}) => ({
@@ -22,7 +22,7 @@ const spawn = (child: string, parent: string, edge: string, more = {}) => ({
   triggered_at_edge: edge,
   ...more,
 });
-const reasonsText = (project: TestProject): string => go(project).reasons.join('\n');
+const reasonsText = (project: TestProject): string => routeOf(project).reasons.join('\n');
 
 describe('the state of a workspace', () => {
   const undecided = testMethodology({
@@ -33,7 +33,7 @@ describe('the state of a workspace', () => {
   });
 
   it('is UNINITIALISED without a methodology', () => {
-    expect(go({ methodology: null })).toMatchObject({
+    expect(routeOf({ methodology: null })).toMatchObject({
       state: 'UNINITIALISED',
       feature: null,
       next: 'gen init',
@@ -43,31 +43,33 @@ describe('the state of a workspace', () => {
   it('is NEEDS_CONSTRAINTS once a feature reaches design with a mandatory dimension undecided', () => {
     const features = [testFeature('F')];
     const young = new EventLogBuilder().append('edge_started', 'F', 'intent_requirements');
-    expect(go({ methodology: undecided, features, events: young }).state).toBe('IN_PROGRESS');
+    expect(routeOf({ methodology: undecided, features, events: young }).state).toBe('IN_PROGRESS');
     const log = new EventLogBuilder().converge('F', 'intent_requirements');
-    const route = go({ methodology: { ...undecided, has_intent: false }, features, events: log });
+    const route = routeOf({ methodology: { ...undecided, has_intent: false }, features, events: log });
     expect(route).toMatchObject({ state: 'NEEDS_CONSTRAINTS', feature: null });
     expect(route.reasons.join()).toContain('security_model');
-    expect(go({ features, events: log }).state).toBe('IN_PROGRESS');
+    expect(routeOf({ features, events: log }).state).toBe('IN_PROGRESS');
     const hotfix = [testFeature('F', { profile: 'hotfix' })];
-    expect(go({ methodology: undecided, features: hotfix, events: log }).state).toBe('NEEDS_CONSTRAINTS');
+    expect(routeOf({ methodology: undecided, features: hotfix, events: log }).state).toBe(
+      'NEEDS_CONSTRAINTS',
+    );
   });
 
   it('is NEEDS_CONSTRAINTS if an edge at or after design has converged, not if it is only claimed', () => {
     const features = [testFeature('F'), testFeature('G')];
     const early = new EventLogBuilder().append('edge_started', 'F', 'code_unit_tests');
-    expect(go({ methodology: undecided, features, events: early })).toMatchObject({
+    expect(routeOf({ methodology: undecided, features, events: early })).toMatchObject({
       state: 'IN_PROGRESS',
       edge: 'intent_requirements',
     });
     const past = new EventLogBuilder().converge('F', 'requirements_design');
-    expect(go({ methodology: undecided, features, events: past }).state).toBe('NEEDS_CONSTRAINTS');
+    expect(routeOf({ methodology: undecided, features, events: past }).state).toBe('NEEDS_CONSTRAINTS');
   });
 
   it('is NEEDS_INTENT without an intent, and NO_FEATURES without a feature', () => {
     const without = testMethodology({ has_intent: false });
-    expect(go({ methodology: without }).state).toBe('NEEDS_INTENT');
-    expect(go({}).state).toBe('NO_FEATURES');
+    expect(routeOf({ methodology: without }).state).toBe('NEEDS_INTENT');
+    expect(routeOf({}).state).toBe('NO_FEATURES');
   });
 
   it('is STUCK in preference to ALL_BLOCKED', () => {
@@ -81,29 +83,32 @@ describe('the state of a workspace', () => {
       .append('claim_suspended', 'Z', 'intent_requirements')
       .append('claim_suspended', 'SPIKE-1', 'intent_requirements');
     const features = [testFeature('X'), testFeature('Y'), testFeature('Z')];
-    const stuck = go({ features, events: log });
+    const stuck = routeOf({ features, events: log });
     expect(stuck).toMatchObject({ state: 'STUCK', feature: null });
     expect(stuck.escalations[0]).toMatchObject({ kind: 'stuck', severity: 'critical', feature_id: 'X' });
     expect(stuck.next).toContain('--type discovery');
-    expect(go({ features: features.slice(1), events: log }).state).toBe('ALL_BLOCKED');
+    expect(routeOf({ features: features.slice(1), events: log }).state).toBe('ALL_BLOCKED');
   });
 
   it('is ALL_CONVERGED when every feature has converged, including started optional edges', () => {
     const features = [testFeature('F')];
     const log = new EventLogBuilder().converge('F', ...ALL);
-    expect(go({ features, events: log })).toMatchObject({
+    expect(routeOf({ features, events: log })).toMatchObject({
       state: 'ALL_CONVERGED',
       feature: null,
       next: 'gen gaps',
     });
     log.append('edge_started', 'F', 'design_uat_tests');
-    expect(go({ features, events: log })).toMatchObject({ state: 'IN_PROGRESS', edge: 'design_uat_tests' });
+    expect(routeOf({ features, events: log })).toMatchObject({
+      state: 'IN_PROGRESS',
+      edge: 'design_uat_tests',
+    });
   });
 
   it('is not ALL_CONVERGED by iterations that report convergence without an edge_converged', () => {
     const log = new EventLogBuilder();
     for (const edge of ALL) log.append('iteration_completed', 'F', edge, { status: 'converged', delta: 0 });
-    expect(go({ features: [testFeature('F')], events: log })).toMatchObject({
+    expect(routeOf({ features: [testFeature('F')], events: log })).toMatchObject({
       state: 'IN_PROGRESS',
       edge: 'intent_requirements',
     });
@@ -118,30 +123,30 @@ describe('a stuck edge', () => {
 
   // req: ITR-013
   it('has the same delta in as many iterations in a row as the threshold', () => {
-    expect(go(with_(5, 3, 3, 3)).state).toBe('STUCK');
-    expect(go(with_(3, 3, 2)).state).toBe('IN_PROGRESS');
-    expect(go(with_(3, 3)).state).toBe('IN_PROGRESS');
-    expect(go(with_(3, -1, 3, 3)).state).toBe('IN_PROGRESS');
+    expect(routeOf(with_(5, 3, 3, 3)).state).toBe('STUCK');
+    expect(routeOf(with_(3, 3, 2)).state).toBe('IN_PROGRESS');
+    expect(routeOf(with_(3, 3)).state).toBe('IN_PROGRESS');
+    expect(routeOf(with_(3, -1, 3, 3)).state).toBe('IN_PROGRESS');
   });
 
   it('is stuck while its escalated run waits for a person, until that person holds it', () => {
     const input = with_(3, 3, 3);
     input.events.append('claim_suspended', 'F', 'design_code');
-    expect(go(input).state).not.toBe('STUCK');
+    expect(routeOf(input).state).not.toBe('STUCK');
     input.events.append('run_ended', 'F', 'design_code', { status: 'ESCALATED', says: 'stuck' });
-    expect(go(input).state).toBe('STUCK');
-    expect(go(input).escalations.map(({ kind }) => kind)).toEqual(['stuck', 'review']);
+    expect(routeOf(input).state).toBe('STUCK');
+    expect(routeOf(input).escalations.map(({ kind }) => kind)).toEqual(['stuck', 'review']);
     input.events.append('edge_held', 'F', 'design_code', { reason: 'think first' });
-    expect(go(input).state).not.toBe('STUCK');
+    expect(routeOf(input).state).not.toBe('STUCK');
   });
 
   it('is not an edge with three zero deltas in a row (7.3)', () => {
-    expect(go(with_(0, 0, 0)).state).toBe('IN_PROGRESS');
+    expect(routeOf(with_(0, 0, 0)).state).toBe('IN_PROGRESS');
   });
 
   it('is determined by the threshold of its edge, or else of its profile', () => {
     const log = new EventLogBuilder().converge('F', 'intent_requirements').iterate('F', 'design_code', 2);
-    expect(go({ features: [testFeature('F', { profile: 'hotfix' })], events: log }).state).toBe('STUCK');
+    expect(routeOf({ features: [testFeature('F', { profile: 'hotfix' })], events: log }).state).toBe('STUCK');
     const patient = {
       edge: 'design_code',
       description: '',
@@ -150,14 +155,14 @@ describe('a stuck edge', () => {
       human_required: false,
     };
     const edges = { design_code: { ...patient, stuck_threshold: 4, extra: {} } };
-    expect(go({ ...with_(3, 3, 3), methodology: testMethodology({ edges }) }).state).toBe('IN_PROGRESS');
+    expect(routeOf({ ...with_(3, 3, 3), methodology: testMethodology({ edges }) }).state).toBe('IN_PROGRESS');
   });
 
   it('does not block other features, and is retried if the request names its feature', () => {
     const project = { ...with_(3, 3, 3), features: [testFeature('F'), testFeature('G')] };
-    expect(go(project)).toMatchObject({ state: 'STUCK', feature: 'G', edge: 'intent_requirements' });
-    expect(go(project).skipped).toMatchObject([{ feature: 'F', edge: 'design_code' }, { feature: 'F' }]);
-    expect(go({ ...project, request: { feature: 'F' } })).toMatchObject({
+    expect(routeOf(project)).toMatchObject({ state: 'STUCK', feature: 'G', edge: 'intent_requirements' });
+    expect(routeOf(project).skipped).toMatchObject([{ feature: 'F', edge: 'design_code' }, { feature: 'F' }]);
+    expect(routeOf({ ...project, request: { feature: 'F' } })).toMatchObject({
       feature: 'F',
       iteration: 4,
       refused: null,
@@ -166,7 +171,7 @@ describe('a stuck edge', () => {
 
   it('is no longer stuck once it is started again', () => {
     const { features, events } = with_(3, 3, 3);
-    expect(go({ features, events: events.append('edge_started', 'F', 'design_code') }).state).toBe(
+    expect(routeOf({ features, events: events.append('edge_started', 'F', 'design_code') }).state).toBe(
       'IN_PROGRESS',
     );
   });
@@ -174,20 +179,20 @@ describe('a stuck edge', () => {
 
 describe('the choice among several features', () => {
   it('1: prefers less than a quarter of the time box left, the least first', () => {
-    const box = (duration_seconds: number) => ({
+    const timeBoxOf = (duration_seconds: number) => ({
       duration_seconds,
       check_in_seconds: null,
       on_expiry: 'fold_back' as const,
       started: new Date(START_MS).toISOString(),
     });
     const features = [
-      testFeature('CALM', { time_box: box(36_000) }),
-      testFeature('SOON', { time_box: box(4000) }),
-      testFeature('SOONER', { time_box: box(3700) }),
-      testFeature('OVER', { time_box: box(3600) }),
+      testFeature('CALM', { time_box: timeBoxOf(36_000) }),
+      testFeature('SOON', { time_box: timeBoxOf(4000) }),
+      testFeature('SOONER', { time_box: timeBoxOf(3700) }),
+      testFeature('OVER', { time_box: timeBoxOf(3600) }),
     ];
     const log = new EventLogBuilder().converge('CALM', ...SPECIFIED);
-    const route = go({ features, events: log });
+    const route = routeOf({ features, events: log });
     expect(route.feature).toBe('SOONER');
     expect(route.reasons.join()).toContain('3 % of its time box is left');
     expect(route.skipped).toMatchObject([{ feature: 'OVER', says: 'its time box has expired' }]);
@@ -203,7 +208,7 @@ describe('the choice among several features', () => {
     };
     const log = new EventLogBuilder().converge('NEAR', ...SPECIFIED);
     expect(
-      go({ features: [testFeature('BOXED', { time_box }), testFeature('NEAR')], events: log }).feature,
+      routeOf({ features: [testFeature('BOXED', { time_box }), testFeature('NEAR')], events: log }).feature,
     ).toBe('NEAR');
   });
 
@@ -211,7 +216,7 @@ describe('the choice among several features', () => {
   it('2: prefers the fewest open edges, including those that are not in the log (7.3)', () => {
     const log = new EventLogBuilder().converge('NEAR', ...SPECIFIED);
     const features = [testFeature('EMPTY', { priority: 'critical' }), testFeature('NEAR')];
-    expect(go({ features, events: log })).toMatchObject({ feature: 'NEAR', edge: 'design_code' });
+    expect(routeOf({ features, events: log })).toMatchObject({ feature: 'NEAR', edge: 'design_code' });
     expect(reasonsText({ features, events: log })).toContain(
       'NEAR goes before EMPTY: it has the fewest open edges: 2',
     );
@@ -232,7 +237,7 @@ describe('the choice among several features', () => {
       .append('edge_started', 'B', 'intent_requirements')
       .append('claim_expired', 'A', 'intent_requirements');
     const features = [testFeature('A'), testFeature('B')];
-    expect(go({ features, events: log }).feature).toBe('B');
+    expect(routeOf({ features, events: log }).feature).toBe('B');
     expect(reasonsText({ features, events: log })).toContain('it was worked on most recently');
   });
 
@@ -246,7 +251,7 @@ describe('the choice among several features', () => {
 describe('the edge of a feature', () => {
   it('is the first of its profile that has not converged, under its canonical name (7.3)', () => {
     const log = new EventLogBuilder().converge('F', 'Intent → Requirements', 'requirements->design');
-    expect(go({ features: [testFeature('F')], events: log })).toMatchObject({
+    expect(routeOf({ features: [testFeature('F')], events: log })).toMatchObject({
       feature: 'F',
       edge: 'design_code',
       iteration: 1,
@@ -256,27 +261,27 @@ describe('the edge of a feature', () => {
 
   it('needs the last included edge before it if its profile skips the one between', () => {
     const features = [testFeature('F', { profile: 'hotfix' })];
-    expect(go({ features }).edge).toBe('intent_requirements');
-    expect(go({ features, events: new EventLogBuilder().converge('F', 'intent_requirements') }).edge).toBe(
-      'design_code',
-    );
+    expect(routeOf({ features }).edge).toBe('intent_requirements');
+    expect(
+      routeOf({ features, events: new EventLogBuilder().converge('F', 'intent_requirements') }).edge,
+    ).toBe('design_code');
   });
 
   it('is a co-evolution as one unit, in either arrow notation', () => {
     const log = new EventLogBuilder()
       .converge('F', ...SPECIFIED, 'design_code')
       .append('edge_started', 'F', 'code↔unit_tests');
-    expect(go({ features: [testFeature('F')], events: log }).edge).toBe('code_unit_tests');
+    expect(routeOf({ features: [testFeature('F')], events: log }).edge).toBe('code_unit_tests');
     log.append('edge_converged', 'F', 'code→unit_tests');
-    expect(go({ features: [testFeature('F')], events: log }).state).toBe('ALL_CONVERGED');
+    expect(routeOf({ features: [testFeature('F')], events: log }).state).toBe('ALL_CONVERGED');
   });
 
   it('is an optional one only if it was started or requested', () => {
     const log = new EventLogBuilder().converge('F', ...SPECIFIED);
     const features = [testFeature('F')];
-    expect(go({ features, events: log }).edge).toBe('design_code');
+    expect(routeOf({ features, events: log }).edge).toBe('design_code');
     expect(reasonsText({ features, events: log })).toContain('optional and not started: design_test_cases');
-    expect(go({ features, events: log, request: { edge: 'design→test_cases' } }).edge).toBe(
+    expect(routeOf({ features, events: log, request: { edge: 'design→test_cases' } }).edge).toBe(
       'design_test_cases',
     );
   });
@@ -285,7 +290,7 @@ describe('the edge of a feature', () => {
     const log = new EventLogBuilder()
       .converge('F', 'intent_requirements')
       .append('spawn_created', null, null, spawn('SPIKE-1', 'F', 'requirements_design'));
-    const route = go({ features: [testFeature('F')], events: log });
+    const route = routeOf({ features: [testFeature('F')], events: log });
     expect(route).toMatchObject({ state: 'IN_PROGRESS', feature: 'SPIKE-1', edge: 'intent_requirements' });
     expect(route.skipped[0]).toEqual({
       feature: 'F',
@@ -297,7 +302,7 @@ describe('the edge of a feature', () => {
       child: 'SPIKE-1',
       fold_back_status: 'converged',
     });
-    expect(go({ features: [testFeature('F')], events: log })).toMatchObject({
+    expect(routeOf({ features: [testFeature('F')], events: log })).toMatchObject({
       feature: 'F',
       edge: 'requirements_design',
     });
@@ -306,11 +311,11 @@ describe('the edge of a feature', () => {
   it('waits for all edges of a dependency, not only for one (7.3)', () => {
     const features = [testFeature('B', { dependencies: [{ feature: 'A', asset: null }] }), testFeature('A')];
     const log = new EventLogBuilder().converge('A', 'intent_requirements');
-    expect(go({ features, events: log }).skipped[0]).toMatchObject({ feature: 'B', edge: null });
-    expect(go({ features, events: log, request: { feature: 'B' } }).refused).toContain(
+    expect(routeOf({ features, events: log }).skipped[0]).toMatchObject({ feature: 'B', edge: null });
+    expect(routeOf({ features, events: log, request: { feature: 'B' } }).refused).toContain(
       'requirements_design has not converged',
     );
-    expect(go({ features, events: log.converge('A', ...ALL.slice(1)) }).feature).toBe('B');
+    expect(routeOf({ features, events: log.converge('A', ...ALL.slice(1)) }).feature).toBe('B');
   });
 
   it('waits for a dependency only up to the required asset', () => {
@@ -319,9 +324,11 @@ describe('the edge of a feature', () => {
       testFeature('A'),
     ];
     const log = new EventLogBuilder().converge('A', 'intent_requirements');
-    expect(go({ features, events: log, request: { feature: 'B' } }).refused).toContain('the design of A');
+    expect(routeOf({ features, events: log, request: { feature: 'B' } }).refused).toContain(
+      'the design of A',
+    );
     log.converge('A', 'requirements_design');
-    expect(go({ features, events: log, request: { feature: 'B' } }).refused).toBeNull();
+    expect(routeOf({ features, events: log, request: { feature: 'B' } }).refused).toBeNull();
   });
 
   // req: RTE-010, RTE-012
@@ -338,13 +345,13 @@ describe('the edge of a feature', () => {
       events: log,
       claims: { 'A#intent_requirements': testClaim('ada') },
     };
-    const route = go({ ...project, request: { agent_id: 'bob' } });
+    const route = routeOf({ ...project, request: { agent_id: 'bob' } });
     expect(route.feature).toBe('B');
     expect(route.skipped).toEqual([
       { feature: 'A', edge: 'intent_requirements', says: 'ada has held it since 2026-03-01T09:00:00.000Z' },
     ]);
-    expect(go({ ...project, request: { agent_id: 'ada' } }).feature).toBe('A');
-    expect(go({ ...project, request: { agent_id: 'bob', feature: 'A' } }).refused).toContain(
+    expect(routeOf({ ...project, request: { agent_id: 'ada' } }).feature).toBe('A');
+    expect(routeOf({ ...project, request: { agent_id: 'bob', feature: 'A' } }).refused).toContain(
       'ada has held it',
     );
   });
@@ -356,7 +363,7 @@ describe('the edge of a feature', () => {
   ] as const)('whose claim is %s routes to feature %s', (state, expected, says) => {
     const log = new EventLogBuilder().append('edge_started', 'A', 'intent_requirements');
     const claims = { 'A#intent_requirements': testClaim('ada', state) };
-    const route = go({
+    const route = routeOf({
       features: [testFeature('A'), testFeature('B')],
       events: log,
       claims,
@@ -372,12 +379,12 @@ describe('an explicit request', () => {
   const log = new EventLogBuilder().converge('F', 'intent_requirements');
 
   it('is followed: a feature, an edge in any spelling, a profile', () => {
-    expect(go({ features, events: log, request: { feature: 'G' } })).toMatchObject({ feature: 'G' });
-    expect(go({ features, events: log, request: { edge: 'Intent → Requirements' } })).toMatchObject({
+    expect(routeOf({ features, events: log, request: { feature: 'G' } })).toMatchObject({ feature: 'G' });
+    expect(routeOf({ features, events: log, request: { edge: 'Intent → Requirements' } })).toMatchObject({
       feature: 'G',
       edge: 'intent_requirements',
     });
-    expect(go({ features, events: log, request: { feature: 'F', profile: 'hotfix' } }).edge).toBe(
+    expect(routeOf({ features, events: log, request: { feature: 'F', profile: 'hotfix' } }).edge).toBe(
       'design_code',
     );
   });
@@ -395,7 +402,7 @@ describe('an explicit request', () => {
     ],
     [{ feature: 'F', edge: 'telemetry_intent' }, 'does not include telemetry_intent'],
   ])('is refused with a message: %j', (request, says) => {
-    const route = go({ features, events: log, request });
+    const route = routeOf({ features, events: log, request });
     expect(route).toMatchObject({ feature: null, edge: null });
     expect(route.refused).toContain(says);
     expect(route.next).not.toBe('');
@@ -403,7 +410,7 @@ describe('an explicit request', () => {
 
   it('is refused if the feature has converged', () => {
     const done = new EventLogBuilder().converge('F', ...ALL);
-    expect(go({ features, events: done, request: { feature: 'F' } }).refused).toContain('F is complete');
+    expect(routeOf({ features, events: done, request: { feature: 'F' } }).refused).toContain('F is complete');
   });
 });
 
@@ -430,7 +437,7 @@ describe('work on shared modules', () => {
 
   // req: RTE-007, RTE-008
   it('warns when another agent works on a shared module, and names the modules and the order to build in (7.2)', () => {
-    const route = go(project);
+    const route = routeOf(project);
     expect(route).toMatchObject({ feature: 'B', refused: null });
     expect(route.parallel).toEqual([
       {
@@ -447,30 +454,30 @@ describe('work on shared modules', () => {
 
   // req: RTE-006
   it('gives no warning if nothing is shared', () => {
-    const route = go({ ...project, request: { agent_id: 'bob', feature: 'C' } });
+    const route = routeOf({ ...project, request: { agent_id: 'bob', feature: 'C' } });
     expect(route.parallel).toEqual([]);
     expect(route.reasons.join()).toContain('shares no module');
   });
 
   it('is reported as unknown if the module map lacks a feature (7.2)', () => {
-    const route = go({ ...project, request: { agent_id: 'bob', feature: 'U' } });
+    const route = routeOf({ ...project, request: { agent_id: 'bob', feature: 'U' } });
     expect(route.parallel).toMatchObject([{ inner_product: null, shared_modules: [] }]);
     expect(route.reasons.join()).toContain('unknown whether U shares modules with A');
   });
 
   it('gives no warning for the agent’s own claim', () => {
-    expect(go({ ...project, request: { agent_id: 'ada', feature: 'B' } }).parallel).toEqual([]);
+    expect(routeOf({ ...project, request: { agent_id: 'ada', feature: 'B' } }).parallel).toEqual([]);
   });
 
   it('is refused if parallelism is enforced, and another feature is offered', () => {
-    const offered = go({ ...project, enforce: true });
+    const offered = routeOf({ ...project, enforce: true });
     expect(offered).toMatchObject({ feature: 'C', refused: null });
     expect(offered.skipped).toContainEqual({
       feature: 'B',
       edge: null,
       says: expect.stringContaining('auth, users'),
     });
-    const refused = go({ ...project, enforce: true, request: { agent_id: 'bob', feature: 'B' } });
+    const refused = routeOf({ ...project, enforce: true, request: { agent_id: 'bob', feature: 'B' } });
     expect(refused).toMatchObject({ feature: null, parallel: [{ inner_product: 2 }] });
     expect(refused.refused).toMatch(/^other agents hold claims on the same modules, .*: B and A/);
   });
@@ -479,7 +486,7 @@ describe('work on shared modules', () => {
 it('names who pushed a review that asks for changes', () => {
   const review = { decision: 'CHANGES_REQUESTED', reviewer: 'rita', comment: 'say who' };
   const reasonsFor = (payload: object) =>
-    go({
+    routeOf({
       features: [testFeature('F')],
       events: new EventLogBuilder()
         .append('edge_started', 'F', 'intent_requirements')
@@ -497,7 +504,7 @@ describe('an escalation', () => {
       .append('intent_raised', null, null, { intent_id: 'INT-7', trigger: 'slow', severity: 'low' })
       .append('edge_started', 'F', 'intent_requirements')
       .append('convergence_escalated', 'F', 'intent_requirements', { reason: 'outside_role_authority' });
-    const route = go({ features: [testFeature('F'), testFeature('G')], events: log });
+    const route = routeOf({ features: [testFeature('F'), testFeature('G')], events: log });
     expect(route.escalations.map(({ kind }) => kind)).toEqual(['escalation', 'intent']);
     expect(route.escalations[0]?.next).toBe('gen review --feature F --edge intent_requirements');
     expect(route.reasons[0]).toMatch(/^2 escalations wait for a human; the first: primary cannot converge/);
@@ -509,7 +516,7 @@ describe('an escalation', () => {
       .append('edge_started', 'F', 'intent_requirements')
       .append('claim_expired', 'F', 'intent_requirements', { disposition: 'held' });
     const claims = { 'F#intent_requirements': testClaim('ada', 'stale') };
-    const route = go({ features: [testFeature('F')], events: log, claims });
+    const route = routeOf({ features: [testFeature('F')], events: log, claims });
     expect(route.escalations.map(({ kind }) => kind)).toEqual(['stale_claim']);
     expect(route.escalations[0]?.next).toContain('gen task force-release F#intent_requirements');
   });
@@ -519,7 +526,7 @@ describe('an escalation', () => {
       .append('intent_raised', null, null, { intent_id: 'INT-9', trigger: 'slow', severity: 'high' })
       .append('edge_started', 'F', 'intent_requirements')
       .append('edge_held', 'F', 'intent_requirements', { reason: 'not what we meant' });
-    const route = go({ features: [testFeature('F')], events: log });
+    const route = routeOf({ features: [testFeature('F')], events: log });
     expect(route.escalations).toMatchObject([
       {
         kind: 'hold',
@@ -535,13 +542,15 @@ describe('an escalation', () => {
       'gen task unhold F#intent_requirements --reason settled',
     ]);
     log.append('edge_unheld', 'F', 'intent_requirements');
-    expect(go({ features: [testFeature('F')], events: log }).escalations).toMatchObject([{ kind: 'intent' }]);
+    expect(routeOf({ features: [testFeature('F')], events: log }).escalations).toMatchObject([
+      { kind: 'intent' },
+    ]);
   });
 
   // req: ITR-014
   it('is raised for an edge that has used all its iterations', () => {
     const log = new EventLogBuilder().iterate('F', 'intent_requirements', 9, 8, 7, 6, 5);
-    expect(go({ features: [testFeature('F')], events: log }).escalations).toMatchObject([
+    expect(routeOf({ features: [testFeature('F')], events: log }).escalations).toMatchObject([
       { kind: 'max_iterations' },
     ]);
   });
@@ -550,7 +559,7 @@ describe('an escalation', () => {
     const log = new EventLogBuilder()
       .append('edge_started', "F'; rm -rf ~; '", 'x')
       .append('convergence_escalated', "F'; rm -rf ~; '", 'x y\u001b[2J');
-    const next = go({ features: [testFeature('G')], events: log }).escalations[0]?.next ?? '';
+    const next = routeOf({ features: [testFeature('G')], events: log }).escalations[0]?.next ?? '';
     expect(next).toBe(`gen review --feature 'F'\\''; rm -rf ~; '\\''' --edge 'x_y�[2j'`);
   });
 });

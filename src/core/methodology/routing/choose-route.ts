@@ -54,9 +54,9 @@ function normalizeInput(rawInput: RouteInput): RouteInput {
   if (profile === undefined || !Object.hasOwn(methodology?.profiles ?? {}, profile)) {
     return { ...input, request: canonical };
   }
-  const isMeant = (id: string): boolean => feature === undefined || feature === id;
+  const isRequested = (id: string): boolean => feature === undefined || feature === id;
   const rowsWithProfile = rows.map((row) =>
-    isMeant(row.feature.feature_id) ? { ...row, feature: { ...row.feature, profile } } : row,
+    isRequested(row.feature.feature_id) ? { ...row, feature: { ...row.feature, profile } } : row,
   );
   return { ...input, request: canonical, rows: rowsWithProfile };
 }

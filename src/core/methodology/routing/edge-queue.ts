@@ -48,7 +48,7 @@ export function edgeQueue(input: RouteInput, agentRole: string | null): EdgeQueu
       const [first] = unconvergedSteps(progress);
       return first === undefined ? [] : [edgeSubject(progress.row.feature.feature_id, first.edge)];
     }),
-    advice: `${sentence(route.reasons.join('; '))} Next: ${route.next}`,
+    advice: `${toSentence(route.reasons.join('; '))} Next: ${route.next}`,
   };
 }
 
@@ -67,4 +67,5 @@ function orderByAuthority(
   return [...own, ...others];
 }
 
-const sentence = (text: string): string => (text === '' ? '' : `${text[0]?.toUpperCase()}${text.slice(1)}.`);
+const toSentence = (text: string): string =>
+  text === '' ? '' : `${text[0]?.toUpperCase()}${text.slice(1)}.`;

@@ -33,9 +33,11 @@ export function escalationsOf(project: ProjectProgress): readonly Escalation[] {
     ];
     found.push(...ofFeature.filter((one) => !reported.has(escalationKey(one))));
   }
-  const rank = ({ severity }: Escalation): number => PRIORITIES.indexOf(severity);
+  const severityRank = ({ severity }: Escalation): number => PRIORITIES.indexOf(severity);
   const isNew = ({ kind }: Escalation): number => (kind === 'intent' ? 1 : 0);
-  return found.sort((a, b) => rank(a) - rank(b) || isNew(a) - isNew(b) || compareText(a.since, b.since));
+  return found.sort(
+    (a, b) => severityRank(a) - severityRank(b) || isNew(a) - isNew(b) || compareText(a.since, b.since),
+  );
 }
 
 function escalationKey({ kind, feature_id, edge }: Escalation): string {
@@ -68,7 +70,7 @@ function escalationsOfStep(
   const { feature_id } = row.feature;
   const where = `${edge} of ${feature_id}`;
   const found: Escalation[] = [];
-  const add = (
+  const addEscalation = (
     kind: Escalation['kind'],
     severity: Escalation['severity'],
     says: string,
@@ -80,24 +82,24 @@ function escalationsOfStep(
   const review = edgeReviewCommand(feature_id, edge);
   if (claim?.state === 'suspended') {
     const message = `${where} is suspended, and no candidate waits for a review`;
-    add('suspended', 'high', message, suspendedCommand(`${feature_id}#${edge}`, state.last_run));
+    addEscalation('suspended', 'high', message, suspendedCommand(`${feature_id}#${edge}`, state.last_run));
   }
-  if (status === 'pending_review') add('review', 'high', `${where} waits for a review`, review);
+  if (status === 'pending_review') addEscalation('review', 'high', `${where} waits for a review`, review);
   if (state.hold !== null) {
     const unhold = genCommand('task', 'unhold', `${feature_id}#${edge}`, '--reason', 'settled');
-    add('hold', 'high', `${where} is held: ${state.hold}`, unhold);
+    addEscalation('hold', 'high', `${where} is held: ${state.hold}`, unhold);
   }
   if (step.stuck) {
     const message = `${where} is stuck at delta ${state.delta} after ${state.iteration} iterations`;
-    add('stuck', 'critical', message, stuckSpawnCommand(feature_id, edge));
+    addEscalation('stuck', 'critical', message, stuckSpawnCommand(feature_id, edge));
   }
   const iterationsMax = methodology?.edges[edge]?.max_iterations ?? profile.max_iterations;
   if (status === 'iterating' && state.deltas.length > 0 && state.iteration >= iterationsMax) {
-    add('max_iterations', 'medium', `${where} has used all ${iterationsMax} iterations`, review);
+    addEscalation('max_iterations', 'medium', `${where} has used all ${iterationsMax} iterations`, review);
   }
   if (claim?.state === 'stale') {
     const message = `${claim.agent_id} holds ${where} and is inactive`;
-    add('stale_claim', 'medium', message, releaseCommand(feature_id, edge), claim.since);
+    addEscalation('stale_claim', 'medium', message, releaseCommand(feature_id, edge), claim.since);
   }
   return found;
 }

@@ -8,7 +8,7 @@ import { rankCandidates } from './route-ranking.js';
 export interface RouteCandidates {
   /** Best first, whether or not their modules are in use. */
   readonly ranked: readonly RouteCandidate[];
-  /** Those that shared modules do not block. */
+  /** The candidates that shared modules do not block. */
   readonly available: readonly RouteCandidate[];
   /** The work of others that keeps the remaining ones back. */
   readonly overlapping: readonly OverlappingWork[];

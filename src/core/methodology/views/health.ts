@@ -41,7 +41,7 @@ export function healthView(
   };
 }
 
-const finding = (
+const newFinding = (
   kind: HealthFindingKind,
   severity: HealthFinding['severity'],
   message: string,
@@ -59,21 +59,21 @@ function edgeFindings({ row, isComplete }: FeatureProgress): HealthFinding[] {
     const where = `${edge} of ${feature_id}`;
     if (state.unproven) {
       const message = `${where} reports convergence, but the log has no edge_converged for it`;
-      found.push(finding('unproven_convergence', 'high', message, at));
+      found.push(newFinding('unproven_convergence', 'high', message, at));
     }
     if (state.started_unseen) {
-      found.push(finding('unstarted_convergence', 'low', `${where} converged without being started`, at));
+      found.push(newFinding('unstarted_convergence', 'low', `${where} converged without being started`, at));
     }
     for (const [check, times] of isComplete || state.status === 'converged' ? [] : state.failing) {
       if (times <= FAILURES_IN_A_ROW_MAX) continue;
       const message = `${check} has failed ${times} times in a row on ${where}`;
-      found.push(finding('failing_check', 'medium', message, at));
+      found.push(newFinding('failing_check', 'medium', message, at));
     }
   }
   for (const [edge, { agent_id, state }] of row.claims) {
     if (state !== 'lease_expired') continue;
     const message = `the lease of ${agent_id} on ${edge} of ${feature_id} has expired: any agent can claim it`;
-    found.push(finding('lease_expired', 'low', message, { feature_id, edge }));
+    found.push(newFinding('lease_expired', 'low', message, { feature_id, edge }));
   }
   return found;
 }
@@ -88,30 +88,32 @@ function featureFindings(
   for (const { feature } of dependencies) {
     if (features.has(feature)) continue;
     const message = `${feature_id} depends on ${feature}, which is not defined`;
-    found.push(finding('unknown_dependency', 'high', message, at));
+    found.push(newFinding('unknown_dependency', 'high', message, at));
   }
   if (profileName !== '' && !Object.hasOwn(methodology?.profiles ?? {}, profileName)) {
     const message = `${feature_id} names the unknown profile ${profileName}; using ${profile.name} instead`;
-    found.push(finding('unknown_profile', 'medium', message, at));
+    found.push(newFinding('unknown_profile', 'medium', message, at));
   }
   if (!isComplete && time_box.status === 'expiring') {
     const left = Math.round((1 - time_box.elapsed) * 100);
-    found.push(finding('time_box_expiring', 'low', `${left} % of the time box of ${feature_id} is left`, at));
+    found.push(
+      newFinding('time_box_expiring', 'low', `${left} % of the time box of ${feature_id} is left`, at),
+    );
   }
   const parent = row.feature.parent ?? row.state?.parent ?? null;
   if (parent !== null && !features.has(parent.feature)) {
     const message = `${feature_id} was spawned from ${parent.feature}, which is not defined`;
-    found.push(finding('orphaned_spawn', 'high', message, at));
+    found.push(newFinding('orphaned_spawn', 'high', message, at));
   }
   if (parent !== null && isComplete && row.state?.folded_back === null) {
     const next = genCommand('spawn', 'fold-back', feature_id);
     const message = `${feature_id} is finished and has not folded back to ${parent.feature}`;
-    found.push(finding('not_folded_back', 'medium', message, { ...at, next }));
+    found.push(newFinding('not_folded_back', 'medium', message, { ...at, next }));
   }
   return found;
 }
 
-/** Reviews that wait and of which the last notice did not arrive. */
+/** Waiting reviews whose last notice was not delivered. */
 function noticeFindings({ state }: RouteInput): HealthFinding[] {
   return [...state.failed_notices].flatMap(([subject, { host, error }]) => {
     const { feature_id, edge } = subjectKeys(subject);
@@ -119,7 +121,7 @@ function noticeFindings({ state }: RouteInput): HealthFinding[] {
     if (feature_id === undefined || edge === undefined || edgeState?.status !== 'pending_review') return [];
     const message = `${host} was not notified of the review of ${edge} of ${feature_id}: ${error}`;
     const next = edgeReviewCommand(feature_id, edge);
-    return [finding('review_notice', 'medium', message, { feature_id, edge, next })];
+    return [newFinding('review_notice', 'medium', message, { feature_id, edge, next })];
   });
 }
 
@@ -130,10 +132,10 @@ function logFindings({ state, rows }: RouteInput): HealthFinding[] {
   for (const { feature_id, last_position } of state.features.values()) {
     if (defined.has(feature_id)) continue;
     const message = `the log mentions ${feature_id} (last at position ${last_position}), but no such feature is defined`;
-    found.push(finding('missing_vector', 'medium', message, { feature_id }));
+    found.push(newFinding('missing_vector', 'medium', message, { feature_id }));
   }
   for (const [type, times] of state.unknown_types) {
-    found.push(finding('unknown_type', 'low', `${times} events of the unknown type ${type}`));
+    found.push(newFinding('unknown_type', 'low', `${times} events of the unknown type ${type}`));
   }
   return found;
 }
@@ -145,13 +147,13 @@ function projectFindings(
   const rows = [...features.values()].map(({ row }) => row.feature);
   const cycles = featureCycles(rows).map((cycle) => {
     const message = `features depend on each other in a cycle: ${cycle.join(' → ')}`;
-    return finding('circular_dependency', 'critical', message, { feature_id: cycle[0] ?? null });
+    return newFinding('circular_dependency', 'critical', message, { feature_id: cycle[0] ?? null });
   });
   const openDimensions = (methodology === null ? [] : undecidedDimensions(methodology)).map((name) =>
-    finding('constraint', 'medium', `the constraint dimension ${name} is undecided`),
+    newFinding('constraint', 'medium', `the constraint dimension ${name} is undecided`),
   );
   const files = faults.map(({ file, line, message }) =>
-    finding('configuration', 'medium', `${file}${line === undefined ? '' : `:${line}`}: ${message}`),
+    newFinding('configuration', 'medium', `${file}${line === undefined ? '' : `:${line}`}: ${message}`),
   );
   return [...cycles, ...openDimensions, ...files];
 }

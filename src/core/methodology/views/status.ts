@@ -164,15 +164,15 @@ const claimSummaries = ({ feature, claims }: RouteInput['rows'][number]): ClaimS
 /** Number of features per status at each stage of the graph, for features whose profile includes it. */
 function stageCoverage({ methodology }: RouteInput, features: readonly FeatureProgress[]): StageCoverage[] {
   const countByMark = new Map<string, number>();
-  const key = (edge: string, mark: StatusMark): string => `${mark}${edge}`;
+  const markKey = (edge: string, mark: StatusMark): string => `${mark}${edge}`;
   for (const { steps } of features) {
     for (const step of steps) {
-      const at = key(step.edge, STATUS_MARKS[step.status]);
+      const at = markKey(step.edge, STATUS_MARKS[step.status]);
       if (isCountedStep(step)) countByMark.set(at, (countByMark.get(at) ?? 0) + 1);
     }
   }
   return (methodology?.topology.transitions ?? []).map(({ edge, target }) => {
-    const countOf = (mark: StatusMark): number => countByMark.get(key(edge, mark)) ?? 0;
+    const countOf = (mark: StatusMark): number => countByMark.get(markKey(edge, mark)) ?? 0;
     return {
       stage: target,
       edge,

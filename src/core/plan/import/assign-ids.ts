@@ -20,8 +20,8 @@ export function tasksByOriginalId(current: PlanInput | null): Map<string, TaskIn
 }
 
 /**
- * The task id of each item. An item that is a task already keeps its id, so that its claims and results stay; the others
- * get the next sequence of their track. Items that no sequence is left for are faults.
+ * The task id of each item. An item that is a task already keeps its id, so that its claims and results stay; the
+ * others get the next sequence of their track. An item for which no sequence is left is a fault.
  */
 export function assignIds(
   items: readonly SourceItem[],

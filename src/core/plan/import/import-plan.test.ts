@@ -6,7 +6,7 @@ import { slugOf } from './assign-ids.js';
 import { detectPlanFormat } from './detect-format.js';
 import { type CurrentPlan, type ImportFormat, importPlan } from './import-plan.js';
 
-function imported(text: string, format: ImportFormat = 'markdown', current?: CurrentPlan) {
+function importValid(text: string, format: ImportFormat = 'markdown', current?: CurrentPlan) {
   const result = importPlan(text, format, current);
   if (!result.ok) throw new Error(JSON.stringify(result.faults));
   return result;
@@ -15,7 +15,7 @@ const faultsOf = (text: string, format: ImportFormat = 'markdown') => {
   const result = importPlan(text, format);
   return result.ok ? [] : result.faults;
 };
-const planned = (plan: PlanInput, ...started: string[]): CurrentPlan => ({
+const currentPlanWith = (plan: PlanInput, ...started: string[]): CurrentPlan => ({
   plan,
   isStarted: (id) => started.includes(id),
 });
@@ -43,7 +43,7 @@ Some text that is no task.
 
 describe('a Markdown checklist', () => {
   it('reads headings as tracks, items as tasks, nested items as subtasks, indented text as instructions', () => {
-    const { input, mapping } = imported(CHECKLIST);
+    const { input, mapping } = importValid(CHECKLIST);
     expect(input).toEqual({
       tracks: {
         A: [
@@ -89,8 +89,8 @@ describe('a Markdown checklist', () => {
   });
 
   it('gives the same ids again, also after items were added, moved and ticked', () => {
-    const first = imported(CHECKLIST);
-    const same = imported(CHECKLIST, 'markdown', planned(first.input));
+    const first = importValid(CHECKLIST);
+    const same = importValid(CHECKLIST, 'markdown', currentPlanWith(first.input));
     expect(same.input).toEqual(first.input);
     expect(same.mapping.map(({ status }) => status)).toEqual(['kept', 'done', 'kept', 'kept', 'kept']);
     const edited = CHECKLIST.replace(
@@ -99,7 +99,7 @@ describe('a Markdown checklist', () => {
     )
       .replace('  - [ ] tables', '  - [ ] views\n  - [x] tables')
       .replace('- [ ] Design', '- [x] Design');
-    const again = imported(edited, 'markdown', planned(first.input, 'A-001-design-the-schema'));
+    const again = importValid(edited, 'markdown', currentPlanWith(first.input, 'A-001-design-the-schema'));
     expect(again.input.tracks.B).toMatchObject([{ id: 'B-001-send-mail' }]);
     expect(again.input.tracks.A).toMatchObject([
       { id: 'A-003-ask-a-user', depends_on: [] },
@@ -114,9 +114,9 @@ describe('a Markdown checklist', () => {
   });
 
   it('leaves out a ticked item that nobody started, and what waited for it waits no longer', () => {
-    const first = imported(CHECKLIST);
+    const first = importValid(CHECKLIST);
     const ticked = CHECKLIST.replace('- [ ] Design', '- [x] Design');
-    const { input, removed } = imported(ticked, 'markdown', planned(first.input));
+    const { input, removed } = importValid(ticked, 'markdown', currentPlanWith(first.input));
     expect(input.tracks.A).toMatchObject([{ id: 'A-002-load-the-data', depends_on: [] }]);
     expect(removed).toEqual(['A-001-design-the-schema']);
   });
@@ -130,7 +130,7 @@ describe('a Markdown checklist', () => {
       '\n  - depends on: #1',
     ];
     for (const form of forms) {
-      const { input } = imported(`- [ ] First\n- [ ] Between\n- [ ] Last ${form}\n`);
+      const { input } = importValid(`- [ ] First\n- [ ] Between\n- [ ] Last ${form}\n`);
       expect(input.tracks.A?.[2], form).toEqual({
         id: 'A-003-last',
         description: 'Last',
@@ -138,7 +138,7 @@ describe('a Markdown checklist', () => {
         metadata: { original_id: 'Last' },
       });
     }
-    const { input } = imported('- [ ] Look after the garden\n- [ ] B (depends on #1, #1 and #1)');
+    const { input } = importValid('- [ ] Look after the garden\n- [ ] B (depends on #1, #1 and #1)');
     expect(input.tracks.A).toMatchObject([
       { description: 'Look after the garden' },
       { depends_on: ['A-001-look-after-the-garden'] },
@@ -146,7 +146,7 @@ describe('a Markdown checklist', () => {
   });
 
   it('tells equal texts apart, and ignores code blocks', () => {
-    const { mapping } = imported('- [ ] Test\n- [ ] Test\n```\n- [ ] no task\n```\n');
+    const { mapping } = importValid('- [ ] Test\n- [ ] Test\n```\n- [ ] no task\n```\n');
     expect(mapping.map(({ original_id }) => original_id)).toEqual(['Test', 'Test (2)']);
   });
 
@@ -181,7 +181,7 @@ describe('a list of issues', () => {
   ];
 
   it('gives independent tasks, with the dependencies that fields and texts name', () => {
-    const { input, mapping, warnings } = imported(JSON.stringify(ISSUES), 'issues');
+    const { input, mapping, warnings } = importValid(JSON.stringify(ISSUES), 'issues');
     expect(input.tracks).toEqual({
       B: [
         {
@@ -213,12 +213,16 @@ describe('a list of issues', () => {
   });
 
   it('keeps the ids of issues whatever their order and title', () => {
-    const first = imported(JSON.stringify(ISSUES), 'issues');
+    const first = importValid(JSON.stringify(ISSUES), 'issues');
     const edited = [
       { number: 8, title: 'New' },
       ...ISSUES.toReversed().map((issue) => ({ ...issue, title: 'Other' })),
     ];
-    const { mapping } = imported(JSON.stringify({ issues: edited }), 'issues', planned(first.input));
+    const { mapping } = importValid(
+      JSON.stringify({ issues: edited }),
+      'issues',
+      currentPlanWith(first.input),
+    );
     expect(mapping.map(({ original_id, task_id }) => [original_id, task_id])).toEqual([
       ['8', 'A-003-new'],
       ['SHOP-1', 'A-002-cafe-offnen'],

@@ -112,7 +112,7 @@ function trackNamedBy(heading: string): string | null {
 
 function sourceItem({ titleLine, text, line, group, is_done, subtasks }: ChecklistItem): SourceItem {
   const { rest, references } = splitReferences(titleLine);
-  const { task_id, original_id, title } = identify(rest);
+  const { task_id, original_id, title } = splitLeadingId(rest);
   const body = readBody(text);
   return {
     original_id: original_id ?? title,
@@ -130,7 +130,7 @@ function sourceItem({ titleLine, text, line, group, is_done, subtasks }: Checkli
 }
 
 /** Separates an id at the beginning from the title. A word is an id only if it has a digit. */
-function identify(head: string): { task_id: string | null; original_id: string | null; title: string } {
+function splitLeadingId(head: string): { task_id: string | null; original_id: string | null; title: string } {
   const match = LEADING_ID.exec(head);
   const word = match?.[1] ?? '';
   const title = head.slice(match?.[0].length ?? 0).trim();

@@ -25,7 +25,7 @@ export interface SourceSubtask {
   readonly is_done: boolean;
 }
 
-/** Where items come from that belong to one track: a heading, or a label. */
+/** The origin of the items of one track: a heading, or a label. */
 export interface TrackGroup {
   readonly name: string;
   /** The track that the name selects; null: the next free letter. */

@@ -1,4 +1,4 @@
-import { coverage, type ReportParser } from './report-counts.js';
+import { coverageCounts, type ReportParser } from './report-counts.js';
 import { childrenOf, parseXml, type XmlNode } from './xml.js';
 
 /** Cobertura XML: covered lines, or the rate where a tool writes no numbers of lines. */
@@ -6,10 +6,10 @@ export const parseCobertura: ReportParser = (text) => {
   const [root] = childrenOf(parseXml(text), 'coverage');
   if (root === undefined) throw new Error('the element `<coverage>` is missing');
   const [covered, valid] = [numberOf(root, '@lines-covered'), numberOf(root, '@lines-valid')];
-  if (covered !== null && valid !== null) return coverage(covered, valid);
+  if (covered !== null && valid !== null) return coverageCounts(covered, valid);
   const rate = numberOf(root, '@line-rate');
   if (rate === null) throw new Error('`<coverage>` has no attribute `line-rate`');
-  return coverage(rate, 1);
+  return coverageCounts(rate, 1);
 };
 
 function numberOf(node: XmlNode, name: string): number | null {

@@ -14,7 +14,7 @@ const cargoEvent = z.object({
 });
 
 /** Other lines are what the tests have printed. */
-function* events<T>(text: string, schema: z.ZodType<T>): Generator<T> {
+function* jsonLineEvents<T>(text: string, schema: z.ZodType<T>): Generator<T> {
   for (const line of text.split('\n')) {
     if (line.startsWith('{')) yield schema.parse(JSON.parse(line));
   }
@@ -29,7 +29,7 @@ export const parseGo: ReportParser = (text) => {
   const counts: Record<string, number> = { pass: 0, fail: unbuilt, skip: 0 };
   const failing = new Set<string>();
   let ended = unbuilt;
-  for (const { Action, Package, Test } of events(text, goEvent)) {
+  for (const { Action, Package, Test } of jsonLineEvents(text, goEvent)) {
     if (Test === undefined) {
       if (Action === 'fail' && !failing.has(Package)) counts.fail = (counts.fail ?? 0) + 1;
       if (Object.hasOwn(counts, Action)) ended += 1;
@@ -45,7 +45,7 @@ export const parseGo: ReportParser = (text) => {
 /** cargo test -- -Z unstable-options --format json. A suite that started and did not end is a failure. */
 export const parseCargo: ReportParser = (text) => {
   let [started, ended, passed, failed, skipped] = [0, 0, 0, 0, 0];
-  for (const event of events(text, cargoEvent)) {
+  for (const event of jsonLineEvents(text, cargoEvent)) {
     if (event.type !== 'suite') continue;
     if (event.event === 'started') started += 1;
     else {

@@ -1,5 +1,5 @@
 import lcovParser from '@friedemannsommer/lcov-parser/sync';
-import { coverage, type ReportParser } from './report-counts.js';
+import { coverageCounts, type ReportParser } from './report-counts.js';
 
 /** LCOV: the lines of all files. They are counted here: the summary of a file may say anything. */
 export const parseLcov: ReportParser = (text) => {
@@ -11,5 +11,5 @@ export const parseLcov: ReportParser = (text) => {
       lines.set(key, hit > 0 || lines.get(key) === true);
     }
   }
-  return coverage([...lines.values()].filter(Boolean).length, lines.size);
+  return coverageCounts([...lines.values()].filter(Boolean).length, lines.size);
 };

@@ -11,7 +11,7 @@ export const testCounts = (passed: number, failed: number, skipped: number): Rep
 });
 
 /** Rounded down: 79.999 % is not 80 %. */
-export function coverage(covered: number, total: number): ReportCounts {
+export function coverageCounts(covered: number, total: number): ReportCounts {
   if (!(total > 0)) throw new Error('it counts no lines');
   if (!(covered >= 0 && covered <= total)) throw new Error(`it counts ${covered} of ${total} lines`);
   return { passed: 0, failed: 0, skipped: 0, coverage_percent: Math.floor((covered / total) * 10_000) / 100 };

@@ -41,7 +41,7 @@ const json = (status: number, body: unknown, headers: Record<string, string> = {
 const { input_tokens, output_tokens } = DOCUMENTED_USAGE;
 
 const BEDROCK_REQUEST_ID = '0b9c3a5e-2c1f-4d1e-9a53-3f3f4c2b7a10';
-const converse = (text: string, stopReason: string): DocumentedAnswer =>
+const converseAnswer = (text: string, stopReason: string): DocumentedAnswer =>
   json(
     200,
     {
@@ -74,8 +74,8 @@ export const DOCUMENTED_BEDROCK: DocumentedProvider = {
     AWS_SECRET_ACCESS_KEY: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
     AWS_REGION: 'us-east-1',
   },
-  success: (text) => converse(text, 'end_turn'),
-  cutOff: (text) => converse(text, 'max_tokens'),
+  success: (text) => converseAnswer(text, 'end_turn'),
+  cutOff: (text) => converseAnswer(text, 'max_tokens'),
   throttled: bedrockError(429, 'ThrottlingException', 'Too many requests, please wait before trying again.'),
   overloaded: bedrockError(503, 'ServiceUnavailableException', 'Bedrock is unable to process your request.'),
   malformed: json(200, { output: { message: null }, stopReason: 'end_turn' }),
@@ -95,7 +95,7 @@ export const BEDROCK_MODEL_NOT_READY = bedrockError(
 );
 
 const ANTHROPIC_REQUEST_ID = 'req_018EeWyXxfu5pfWkrYcMdjWG';
-const message = (text: string, stop_reason: string): DocumentedAnswer =>
+const messageAnswer = (text: string, stop_reason: string): DocumentedAnswer =>
   json(
     200,
     {
@@ -127,8 +127,8 @@ export const DOCUMENTED_ANTHROPIC: DocumentedProvider = {
   model: 'claude-sonnet-4-5-20250929',
   path: '/messages',
   env: { ANTHROPIC_API_KEY: 'sk-ant-api03-documented-example-key' },
-  success: (text) => message(text, 'end_turn'),
-  cutOff: (text) => message(text, 'max_tokens'),
+  success: (text) => messageAnswer(text, 'end_turn'),
+  cutOff: (text) => messageAnswer(text, 'max_tokens'),
   throttled: anthropicError(
     429,
     'rate_limit_error',
@@ -162,7 +162,7 @@ export const DOCUMENTED_ANTHROPIC: DocumentedProvider = {
   ],
 };
 
-const completion = (text: string, finish_reason: string): DocumentedAnswer =>
+const completionAnswer = (text: string, finish_reason: string): DocumentedAnswer =>
   json(200, {
     id: 'chatcmpl-B9MBs8CjcvOU2jLn4n570S5qMJKcT',
     object: 'chat.completion',
@@ -197,8 +197,8 @@ export const DOCUMENTED_OPENAI: DocumentedProvider = {
   model: 'gpt-4.1-2025-04-14',
   path: '/chat/completions',
   env: { OPENAI_API_KEY: 'sk-proj-documented-example-key' },
-  success: (text) => completion(text, 'stop'),
-  cutOff: (text) => completion(text, 'length'),
+  success: (text) => completionAnswer(text, 'stop'),
+  cutOff: (text) => completionAnswer(text, 'length'),
   throttled: openAiError(
     429,
     'tokens',

@@ -46,9 +46,9 @@ export async function startDynamodbProxy(database: DynamodbOptions): Promise<Dyn
     const fate = proxy.fate(call);
     if (fate === 'hold') return;
     if (fate === 'cut') return void outgoing.destroy();
-    if (typeof fate === 'object' && !('edit' in fate)) return reply(outgoing, fate);
+    if (typeof fate === 'object' && !('edit' in fate)) return sendReply(outgoing, fate);
     const onReply = (text: string) => proxy.onReply(call, JSON.parse(text));
-    forward(database.endpoint as string, incoming, JSON.stringify(call.body), outgoing, fate, onReply);
+    forwardCall(database.endpoint as string, incoming, JSON.stringify(call.body), outgoing, fate, onReply);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as { port: number };
@@ -85,7 +85,7 @@ async function bodyOf(incoming: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function reply(outgoing: ServerResponse, fate: Exclude<CallFate, string | ReplyEdit>): void {
+function sendReply(outgoing: ServerResponse, fate: Exclude<CallFate, string | ReplyEdit>): void {
   const headers = { 'content-type': 'application/x-amz-json-1.0' };
   if ('answer' in fate) {
     outgoing.writeHead(200, headers).end(JSON.stringify(fate.answer));
@@ -99,7 +99,7 @@ function reply(outgoing: ServerResponse, fate: Exclude<CallFate, string | ReplyE
     .end(JSON.stringify({ __type, message: 'injected fault', CancellationReasons }));
 }
 
-function forward(
+function forwardCall(
   endpoint: string,
   incoming: IncomingMessage,
   text: string,
@@ -111,7 +111,7 @@ function forward(
   const headers = { ...incoming.headers, 'content-length': String(Buffer.byteLength(text)) };
   const onward = request(endpoint, { method, headers }, async (answer) => {
     if (typeof fate === 'object') {
-      reply(outgoing, { answer: fate.edit(JSON.parse(await bodyOf(answer))) });
+      sendReply(outgoing, { answer: fate.edit(JSON.parse(await bodyOf(answer))) });
       return;
     }
     if (fate === 'lose_reply') {

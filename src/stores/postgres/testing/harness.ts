@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import { type PostgresOptions, parsePostgresUrl } from '../options.js';
 
 /** Namespaces and roles unique to this run: others use the same server, and an external server keeps them. */
-export const own = (name: string): string => `${name}_${RUN}`;
+export const uniqueName = (name: string): string => `${name}_${RUN}`;
 const RUN = randomUUID().slice(0, 8);
 
 /** A client of the database as a given user, beside the store. */

@@ -26,7 +26,7 @@ export class RedisHarness {
     readonly options = optionsWithLongTimeouts(database.url),
   ) {}
 
-  with(changes: Partial<RedisOptions>): RedisHarness {
+  withOptions(changes: Partial<RedisOptions>): RedisHarness {
     return new RedisHarness(this.database, { ...this.options, ...changes });
   }
 
@@ -49,7 +49,7 @@ export class RedisHarness {
   }
 
   /** Sends the database a command that a store would not send. */
-  async command<T = unknown>(...args: string[]): Promise<T> {
+  async runCommand<T = unknown>(...args: string[]): Promise<T> {
     const { host, port } = this.options;
     const client = createClient({ socket: { host, port }, RESP: 2 });
     await client.connect();

@@ -8,10 +8,10 @@ export class FaultyRedisProxy {
 
   private constructor(private readonly server: Server) {}
 
-  static async to(host: string, port: number): Promise<FaultyRedisProxy> {
+  static async startFor(host: string, port: number): Promise<FaultyRedisProxy> {
     const server = createServer();
     const proxy = new FaultyRedisProxy(server);
-    server.on('connection', (client) => proxy.connect(client, createConnection({ host, port })));
+    server.on('connection', (client) => proxy.joinSockets(client, createConnection({ host, port })));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     return proxy;
   }
@@ -25,7 +25,7 @@ export class FaultyRedisProxy {
     await new Promise((resolve) => this.server.close(resolve));
   }
 
-  private connect(client: Socket, upstream: Socket): void {
+  private joinSockets(client: Socket, upstream: Socket): void {
     const cut = () => {
       client.destroy();
       upstream.destroy();

@@ -55,7 +55,7 @@ export class Version1 {
         writes.add('HSET', `${key}:events`, String(position), JSON.stringify(event));
         if (event.seq === undefined) writes.add('SADD', `${key}:notes`, event.event_id);
         for (const list of listsOf(event)) writes.add('RPUSH', `${key}:by:${list}`, String(position));
-        widen(zones, position, msOf(event.timestamp));
+        widenSpans(zones, position, msOf(event.timestamp));
       }
       for (const { key: request, digest, reply } of transaction.requests) {
         const text = JSON.stringify({ key: request, digest, reply });
@@ -105,7 +105,7 @@ function listsOf(event: NewEvent): string[] {
   });
 }
 
-function widen(zones: Map<string, [number, number]>, position: number, atMs: number): void {
+function widenSpans(zones: Map<string, [number, number]>, position: number, atMs: number): void {
   for (const [level, size] of ZONES.entries()) {
     const name = `${level + 1}:${Math.floor(position / size)}`;
     const [from, to] = zones.get(name) ?? [atMs, atMs];

@@ -27,8 +27,11 @@ export async function startS3Server(): Promise<S3TestServer | MissingDatabase> {
       () => true,
       () => false,
     );
-  const command = () => ({ program: python, args: [PROGRAM, String(location.port)] });
-  const server = await ServerProcess.start({ name: 'The S3 server', command, isReady }, location);
+  const serverCommand = () => ({ program: python, args: [PROGRAM, String(location.port)] });
+  const server = await ServerProcess.start(
+    { name: 'The S3 server', command: serverCommand, isReady },
+    location,
+  );
   const client = new S3Client({
     endpoint,
     region: 'us-east-1',

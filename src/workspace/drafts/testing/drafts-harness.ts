@@ -31,7 +31,7 @@ export class DraftsHarness {
     return new DraftsHarness(root);
   }
 
-  path(...parts: string[]): string {
+  workspacePath(...parts: string[]): string {
     return join(this.root, '.ai-workspace', ...parts);
   }
 
@@ -63,7 +63,7 @@ export class DraftsHarness {
     return collectDrafts(this, this, scope, onStep);
   }
 
-  async collected(scope = ALPHA): Promise<ResultManifest> {
+  async collectValid(scope = ALPHA): Promise<ResultManifest> {
     const manifest = await this.collect(scope);
     if (isDraftRefusal(manifest)) throw new Error(`${manifest.refused}: ${manifest.says}`);
     return manifest;

@@ -7,7 +7,7 @@ import { KEY, openProjectFolder } from './project-folder.js';
 /** A child process to be killed: promotes, prints each step, and waits for a line before it continues. */
 const [root = ''] = process.argv.slice(2);
 const project = openProjectFolder(root);
-const store = await openFileStore({ root: project.path('store') });
+const store = await openFileStore({ root: project.workspacePath('store') });
 const input = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 
 await promoteAccepted(project, { store, blobs: project.blobs, key: KEY }, async (step, path) => {

@@ -70,7 +70,7 @@ function canonicalConstraints(file: YamlFile, dimensionNames: readonly string[])
 const withoutNull = (fields: RawFields): RawFields =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 
-/** Dimensions by name, from a record or from a list of entries with a name. What is neither is reported. */
+/** Dimensions by name, from a record or from a list of entries with a name. Other values are reported. */
 function dimensionRecord(raw: RawFields, key: string, file: YamlFile): RawFields {
   const value = raw[key] ?? {};
   if (isObject(value)) return value;

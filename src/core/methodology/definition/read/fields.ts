@@ -30,7 +30,7 @@ export function checkTypeOf(written: string): CheckType | undefined {
   return CHECK_TYPES.find((one) => one === name) ?? ownValue(CHECK_TYPE_BY_FUNCTOR, name);
 }
 
-/** The check types that a list of evaluators names. One that does not exist is left out, with a warning. */
+/** The check types that a list of evaluators names. Unknown types are left out, with a warning. */
 export function knownCheckTypes(listed: readonly string[], file: YamlFile, path: DocumentPath): CheckType[] {
   const types = listed.map((written, at) => {
     const type = checkTypeOf(written);

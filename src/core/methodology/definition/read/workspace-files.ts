@@ -20,7 +20,7 @@ export class WorkspaceFiles {
     this.#byKind = filesByKind([...texts.files.keys(), ...texts.unreadable.keys()]);
     const known = new Set([...this.#byKind.values()].flat());
     for (const [file, message] of texts.unreadable) {
-      // A folder may hold files of any kind. Of the other files none is used.
+      // A folder may hold any files; files of other kinds are not used.
       if (!known.has(file) && !/\.(ya?ml|md)$/.test(file)) findings.fault({ file, path: '', message });
     }
   }
@@ -50,7 +50,7 @@ export class WorkspaceFiles {
   }
 
   /**
-   * The file of a kind of which a workspace uses only one: the first; the others are ignored with a warning. Null if there
+   * The file of a kind that a workspace uses only once: the first one; others are ignored with a warning. Null if there
    * is none, or if it has faults, which are reported.
    */
   fileOf(kind: WorkspaceFileKind): YamlFile | null {
