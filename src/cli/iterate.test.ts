@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { gen } from './testing/terminal.js';
 import { createProject, FEATURE_ID, writeProjectFile } from './testing/workspace.js';
@@ -10,6 +12,8 @@ test('gen zoom --mermaid draws the machine of an edge', async () => {
   expect(drawn.out).toContain('ConstructCandidate');
   expect((await zoom()).code).toBe(2);
   expect((await zoom('--edge', 'nowhere')).err).toContain('The graph has no edge nowhere');
+  for (const typo of [zoom('--edge', 'desgn_code'), gen(terminal, 'zoom', '--edge', 'desgn_code')])
+    expect((await typo).err).toContain('Did you mean design_code?');
 });
 
 // req: ITR-011
@@ -39,12 +43,22 @@ test('gen runs lists, shows, cancels and retries runs, by the beginning of their
   const shown = await gen(terminal, 'runs', 'show', id.slice(0, 13));
   expect(shown.out).toContain('construct_candidate');
   expect(shown.out.replace(/\s+/g, ' ')).toContain('The agent changed nothing');
-  expect((await gen(terminal, 'runs', 'show', 'f')).err).toContain('There is no run f');
+  expect((await gen(terminal, 'runs', 'show', 'x')).err).toContain('There is no run x');
   const unknown = await gen(terminal, 'runs', 'retry', id, '--role', 'full_stakk');
   expect(unknown.code).toBe(2);
   expect(unknown.err).toContain('The project has no role full_stakk. Did you mean full_stack?');
   const retried = await gen(terminal, 'runs', 'retry', id);
   expect(retried.out).toContain(`gen iterate ${edge}`);
+  expect(
+    (
+      await gen(
+        terminal,
+        'runs',
+        'show',
+        JSON.parse((await gen(terminal, 'runs', '--json')).out).runs[0].run_id,
+      )
+    ).out,
+  ).toMatch(/requested \S+ by anonymous/);
   const listed = JSON.parse((await gen(terminal, 'runs', '--json')).out).runs;
   expect(listed).toMatchObject([{ status: 'REQUESTED', retry_of: id }, { run_id: id }]);
   const ambiguous = await gen(terminal, 'runs', 'show', '');
@@ -90,6 +104,19 @@ test('gen iterate refuses an edge without a check that a candidate can pass; gen
   const ended = await gen(project, 'iterate', SUBJECT, ...RUN_OPTIONS, '--role', 'full_stack');
   expect(ended.out).toContain(`CONVERGED ${SUBJECT}`);
 }, 60_000);
+
+test('gen iterate refuses an edge with a required check that is skipped, before it runs an agent', async () => {
+  const project = await projectWith('deterministic');
+  const edgePath = '.ai-workspace/graph/edges/intent_requirements.yml';
+  const edge = await readFile(join(project.cwd, edgePath), 'utf8');
+  await writeProjectFile(project.cwd, edgePath, edge.replace('"test -d docs"', '"$tools.linter.command"'));
+  const sentence =
+    'has_docs: $tools.linter.command is empty in .ai-workspace/context/project_constraints.yml.';
+  const refused = await gen(project, 'iterate', SUBJECT, ...RUN_OPTIONS);
+  expect([refused.code, onOneLine(refused.err)]).toEqual([1, expect.stringContaining(sentence)]);
+  expect((await gen(project, 'runs')).out).toContain('No edge has been run');
+  expect(onOneLine((await gen(project, 'iterate', SUBJECT, '--dry-run')).err)).toContain(sentence);
+});
 
 test('gen runs says who approved the candidate of an escalated run, when, and that the edge converged', async () => {
   const project = await projectWith('deterministic');

@@ -45,6 +45,7 @@ it('refuses to approve a candidate whose checks failed, and the next run reads t
   expect(shown.out).toMatch(/Required checks that have not passed\s+has_login: It failed/);
   expect(shown.out).toMatch(/What was tried: gen runs show \S+/);
   expect(shown.out).toContain('--refine --comment TEXT');
+  expect(shown.out).toContain('+++ b/docs/login.md\n@@ -0,0 +1 @@\n+nothing');
   expect(shown.out).not.toContain('--approve');
 
   const approved = await review('--approve', '--json');
@@ -54,6 +55,8 @@ it('refuses to approve a candidate whose checks failed, and the next run reads t
   ]);
   expect((await review('--approve')).err).not.toContain('has changed since');
 
+  const [{ run_id }] = JSON.parse((await run('runs', '--json')).out).runs;
+  expect((await run('runs', 'retry', run_id, '--role', 'architect')).code).toBe(0);
   const refined = await review('--refine', '--comment', 'write about login');
   expect(refined).toMatchObject({ code: 0, out: expect.stringContaining(`gen iterate ${SUBJECT}`) });
   // A person who requested changes decides on the next candidate.

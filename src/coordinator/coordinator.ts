@@ -112,6 +112,7 @@ export class Coordinator {
       projects,
       readScheduler,
       history: this.history,
+      blobs,
       readRuns: (project) => this.runs.stateOf(project),
       recordReview,
     });

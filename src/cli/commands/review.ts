@@ -200,7 +200,7 @@ async function decide(
   const isAccepted = decision === 'APPROVED' && pending.work_product_ref !== null;
   if (isAccepted) await removeWorktree(context, pending);
   const run = await runOf(connection, pending);
-  const isOfRun = run?.decision === decision;
+  const isOfRun = run?.decision === decision || run?.status === 'REQUESTED';
   context.printReply({ ...reply, review: pending }, () => [
     '',
     `${context.paint.green(reply.reason)}. ${decisionEffect(decision, isAccepted, task_id)}`,

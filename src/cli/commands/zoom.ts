@@ -1,3 +1,4 @@
+import { didYouMean } from '../../core/closest-names.js';
 import { adviceFor } from '../../core/contract/codes.js';
 import { canonicalEdge } from '../../core/methodology/definition/edge-name.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
@@ -29,13 +30,18 @@ Examples:
       const view = unwrapReply(await calls.zoom(withoutUndefined({ edge, feature, at })));
       if (view.bands.length === 0) throw failureWithCode('NOT_INITIALISED', adviceFor('NOT_INITIALISED'));
       if (view.unknown_edge !== null) {
-        const known = view.bands.flatMap(({ edges }) => edges).join(', ');
-        throw new CommandFailure(`The graph has no edge ${view.unknown_edge}. Its edges: ${known}`);
+        const known = view.bands.flatMap(({ edges }) => edges);
+        throw unknownEdge(view.unknown_edge, known);
       }
       context.printReply(view, () => zoomText(view, context));
     });
   },
 });
+
+const unknownEdge = (edge: string, known: readonly string[]): CommandFailure =>
+  new CommandFailure(
+    `The graph has no edge ${edge}.${didYouMean(edge, known)} Its edges: ${known.join(', ')}`,
+  );
 
 /** The state machine of a run of the edge: for a feature, or for any feature with the default profile. */
 async function printMachine(
@@ -56,8 +62,7 @@ async function printMachine(
   const id = canonicalEdge(edge);
   const { methodology } = configuration;
   const known = methodology.topology.transitions.map((transition) => transition.edge);
-  if (!known.includes(id))
-    throw new CommandFailure(`The graph has no edge ${edge}. Its edges: ${known.join(', ')}`);
+  if (!known.includes(id)) throw unknownEdge(edge, known);
   const compiled = compileMachine(edgePlan(methodology, configuration.feature, id));
   const mermaid = machineMermaid(compiled.machine);
   context.printReply({ ...compiled, mermaid }, () => mermaid);

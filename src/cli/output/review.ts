@@ -71,7 +71,7 @@ export function reviewText(
   const role = agent_role === null ? '' : ` as ${agent_role}`;
   const rows: [string, string][] = [
     ['candidate', candidate_sha256],
-    ['product', work_product_ref ?? 'none'],
+    ...(work_product_ref === null ? [] : ([['product', work_product_ref]] as [string, string][])),
     ['from', `${agent_id}${role}, generation ${generation}, iteration ${iteration}`],
     ['reason', review.reason],
     ['since', `${formatUtc(review.since)} UTC (${relativeTime(review.since, Date.now())})`],

@@ -83,12 +83,15 @@ const DECISION_TEXTS: Readonly<Record<string, string>> = {
 };
 
 function timeLines({ requested_at, requested_by, started_at, ended_at, agent_id, retry_of }: Run): string[] {
-  const requested = requested_at === null ? [] : [`requested ${requested_at} by ${requested_by}`];
+  const requested = requested_at === null ? [] : [`requested ${requested_at} by ${callerName(requested_by)}`];
   const started = started_at === null ? [] : [`started ${started_at} by ${agent_id}`];
   const ended = ended_at === null ? [] : [`ended ${ended_at}`];
   const times = [...requested, ...started, ...ended].map(singleLine);
   return [...times.map((time) => `  ${time}`), ...(retry_of === null ? [] : [`  retry of ${retry_of}`])];
 }
+
+/** A caller without a key has the id `open`. */
+const callerName = (id: string | null): string => (id === 'open' ? 'anonymous' : String(id));
 
 const failedFirst = (a: RunStep, b: RunStep): number =>
   Number(b.status === 'FAILED') - Number(a.status === 'FAILED');

@@ -3,11 +3,19 @@ import { compareText } from '../../core/compare-text.js';
 import type { PendingReview } from '../../core/contract/reviews.js';
 import { isoTime } from '../../core/events/envelope.js';
 import { genCommand } from '../../core/methodology/definition/command.js';
-import { isFilesResult, parseManifest } from '../../core/methodology/definition/manifest.js';
+import {
+  isFilesResult,
+  MANIFEST_BYTES_MAX,
+  parseManifest,
+  parseResultBlob,
+} from '../../core/methodology/definition/manifest.js';
 import type { MethodologyState } from '../../core/methodology/progress/feature-state.js';
 import { subjectKeys } from '../../core/subject.js';
+import type { Blobs } from '../../stores/blobs.js';
+import { StoreUnavailable } from '../../stores/store.js';
 import { edgeDetailsOf } from '../queries/tasks.js';
 import type { DecisionView } from '../queue/decision-view.js';
+import { sha256Hex } from '../runtime/identity.js';
 import { reviewTimesOf } from './review-times.js';
 
 /** Candidates that wait for a human: overdue ones first, then the longest wait. */
@@ -80,6 +88,31 @@ function failedNoticeOf(state: MethodologyState, { subject, generation }: Head, 
   if (failed.iteration !== gate.iteration || failed.candidate_sha256 !== gate.candidate_sha256) return null;
   const { host, error } = failed;
   return { host, error };
+}
+
+/**
+ * With the files of a candidate that was not submitted, such as the last one of a run that ended at a limit: its digest is
+ * that of its manifest. Unchanged if there is no such manifest, or the blobs cannot be read now.
+ */
+export async function withFiles(
+  review: PendingReview,
+  tenantId: string,
+  blobs: Blobs,
+): Promise<PendingReview> {
+  if (review.files !== null || review.work_product_ref !== null) return review;
+  const bytes = await readManifest(review.candidate_sha256, tenantId, blobs);
+  if (bytes === null || sha256Hex(bytes) !== review.candidate_sha256) return review;
+  return { ...review, ...candidateFilesOf(parseResultBlob(bytes)) };
+}
+
+async function readManifest(sha256: string, tenantId: string, blobs: Blobs): Promise<Uint8Array | null> {
+  try {
+    const size = await blobs.size(tenantId, sha256);
+    return size === null || size > MANIFEST_BYTES_MAX ? null : await blobs.get(tenantId, sha256);
+  } catch (error) {
+    if (error instanceof StoreUnavailable) return null;
+    throw error;
+  }
 }
 
 const FILES_LISTED_MAX = 100;

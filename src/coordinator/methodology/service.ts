@@ -43,6 +43,7 @@ import { statusView } from '../../core/methodology/views/status.js';
 import { traceView } from '../../core/methodology/views/trace.js';
 import { zoomView } from '../../core/methodology/views/zoom.js';
 import { withoutUndefined } from '../../core/without-undefined.js';
+import type { Blobs } from '../../stores/blobs.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
 import { parseBody, parseRoleBody, subjectOfBody } from '../operations/parse-body.js';
@@ -60,7 +61,7 @@ import { buildCheckpointReply, checkpointOperation } from './checkpoint.js';
 import { foldBackOperation } from './fold-back.js';
 import { gapsOperation } from './gaps.js';
 import { releaseOperation } from './release.js';
-import { pendingReviewOf, pendingReviews } from './reviews.js';
+import { pendingReviewOf, pendingReviews, withFiles } from './reviews.js';
 import { spawnOperation } from './spawn.js';
 import { viewInputOf } from './view-input.js';
 
@@ -68,6 +69,7 @@ interface MethodologyDependencies {
   readonly projects: Projects;
   readonly readScheduler: ReadScheduler;
   readonly history: EventHistory;
+  readonly blobs: Blobs;
   /** The runs of a project, up to now. */
   readonly readRuns: (project: Project) => Promise<RunsState>;
   /** Records a decision on a candidate. It belongs to the claim, so the claim rules decide it. */
@@ -177,7 +179,7 @@ export class MethodologyService {
   /** Candidates that wait for a human, with the fields a decision on them must name. */
   reviews(projectKey: ProjectKey): AsyncReply<ReviewsReply> {
     return this.scheduleRead(projectKey, async ({ project, state }) => ({
-      reviews: pendingReviews(project.view(), state),
+      reviews: await this.withFiles(project, pendingReviews(project.view(), state)),
       proposals: pendingProposals(project.view()),
       ...logPositionOf(state),
     }));
@@ -192,7 +194,13 @@ export class MethodologyService {
   /** The candidate of a subject that waits for a human; null if none does. */
   async pendingReview(project: Project, subject: string): Promise<PendingReview | null> {
     const state = await this.stateOf(project);
-    return pendingReviewOf(project.view(), state, subject);
+    const review = pendingReviewOf(project.view(), state, subject);
+    const [shown = null] = review === null ? [] : await this.withFiles(project, [review]);
+    return shown;
+  }
+
+  private withFiles({ key }: Project, reviews: readonly PendingReview[]): Promise<PendingReview[]> {
+    return Promise.all(reviews.map((review) => withFiles(review, key.tenant_id, this.dependencies.blobs)));
   }
 
   async review(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<GateResult> {

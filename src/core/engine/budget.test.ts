@@ -44,7 +44,7 @@ describe('a limit', () => {
       'it is unknown what was spent',
       { project: { usd: 5 } },
       spentBy('project', addCost({ ...NO_COST, usd: 1 }, { ...NO_COST, usd: null })),
-      'The project has a budget of 5 US dollars, but what it has spent is unknown; set usd_per_million_input_tokens',
+      'The project has a budget of 5 US dollars, but what it has spent is unknown. For a model set usd_per_million_input_tokens',
     ],
   ])('is spent if %s', (_, budget, spent, message) => {
     expect(spentLimitText(budget, spent)).toContain(message);

@@ -31,7 +31,7 @@ function spentOf(scope: BudgetScope, limit: SpendLimit, spent: Cost): string | n
   }
   if (limit.usd === undefined) return null;
   if (spent.usd === null) {
-    return `The ${scope} has a budget of ${limit.usd} US dollars, but what it has spent is unknown; set usd_per_million_input_tokens and usd_per_million_output_tokens of the model, or remove ${settingName('usd')}.`;
+    return `The ${scope} has a budget of ${limit.usd} US dollars, but what it has spent is unknown. For a model set usd_per_million_input_tokens and usd_per_million_output_tokens; a command must report its cost as JSON, such as claude --output-format json. Or remove ${settingName('usd')}.`;
   }
   if (spent.usd < limit.usd) return null;
   return `The ${scope} has spent ${dollarsText(spent.usd)} of ${limit.usd} US dollars; raise ${settingName('usd')}.`;

@@ -83,6 +83,9 @@ describe('nothingToPass', () => {
   });
   const EVALUATE = 'evaluate: { type: replay, transcript: judge.json }';
   const REFUSED = expect.stringContaining('design_code has no required check under the profile mine');
+  const SKIPPED = expect.stringContaining(
+    'design_code has required checks that are skipped, so no candidate can converge. one: ',
+  );
   it.each([
     ['a required check', edgeWith('type: agent, required: true'), null],
     ['an optional command', edgeWith('type: deterministic, required: false, command: "true"'), null],
@@ -90,6 +93,12 @@ describe('nothingToPass', () => {
     ['an optional check without one', edgeWith('type: agent, required: false'), REFUSED],
     ['an optional check without a command', edgeWith('type: deterministic, required: false'), REFUSED],
     ['a check of a type that the profile leaves out', edgeWith('type: human, required: true'), REFUSED],
+    ['a required check without a command', edgeWith('type: deterministic, required: true'), SKIPPED],
+    [
+      'a required check whose variable is not set',
+      edgeWith('type: deterministic, required: true, command: "$tools.none.command"'),
+      SKIPPED,
+    ],
   ])('decides by %s', (_, files, expected) => {
     expect(nothingToPass(planOf(files, { profile: 'mine' }), 'mine')).toEqual(expected);
   });

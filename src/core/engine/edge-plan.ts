@@ -103,15 +103,26 @@ export const unjudgedChecks = ({ evaluate, checks }: Pick<EdgePlan, 'evaluate' |
         .map(({ name }) => name);
 
 /**
- * Why no candidate can converge, as a sentence; null if one can. Without a required check an edge needs an optional one
- * that passes, and a person is asked only if a required check is human.
+ * Why no candidate can converge, as a sentence; null if one can. A required check that is skipped never passes. Without a
+ * required check an edge needs an optional one that passes, and a person is asked only if a required check is human.
  */
 export function nothingToPass(
   { edge, evaluate, checks }: Pick<EdgePlan, 'edge' | 'evaluate' | 'checks'>,
   profile: string,
 ): string | null {
+  const skipped = checks.filter((check) => check.required && check.skipped !== null);
+  if (skipped.length > 0) return requiredButSkipped(edge, skipped);
   const judges = { deterministic: true, agent: evaluate !== null, human: false };
   if (checks.some(({ type, required, skipped }) => required || (skipped === null && judges[type])))
     return null;
   return `${edge} has no required check under the profile ${profile}, so no candidate can converge. Choose another profile for the feature, or add a check to the file of the edge.`;
+}
+
+const SKIPPED_NAMED_MAX = 3;
+
+function requiredButSkipped(edge: string, skipped: readonly EffectiveCheck[]): string {
+  const named = skipped.slice(0, SKIPPED_NAMED_MAX).map(({ name, skipped: reason }) => `${name}: ${reason}`);
+  const others = skipped.length - named.length;
+  const more = others === 0 ? '' : ` And ${others} more.`;
+  return `${edge} has required checks that are skipped, so no candidate can converge. ${named.join(' ')}${more} Fill in the value, or remove the check from the file of the edge or set required: false there.`;
 }

@@ -1,5 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import type { Readable } from 'node:stream';
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
 import type { CheckLimits } from './check-runner.js';
 import { OutputTail } from './output-tail.js';
 import { treeUsage } from './process-tree.js';
@@ -12,6 +12,8 @@ export interface CommandSpec {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
+  /** What the program can read from file descriptor 4; null: it has none. */
+  readonly input?: Uint8Array | null;
   readonly limits: CheckLimits;
   readonly signal: AbortSignal;
 }
@@ -56,10 +58,20 @@ class CommandProcess {
   private spawnError: string | null = null;
 
   constructor(private readonly spec: CommandSpec) {
-    const { file, args, cwd, env, limits } = spec;
+    const { file, args, cwd, env, limits, input = null } = spec;
     this.tail = new OutputTail(limits.output_bytes);
-    const stdio = ['ignore', 'pipe', 'pipe', 'pipe'] as const;
-    this.child = spawn(file, [...args], { cwd, env: { ...env }, stdio: [...stdio], detached: true });
+    const stdio: StdioOptions = [
+      'ignore',
+      'pipe',
+      'pipe',
+      'pipe',
+      ...(input === null ? [] : ['pipe' as const]),
+    ];
+    this.child = spawn(file, [...args], { cwd, env: { ...env }, stdio, detached: true });
+    const writable = this.child.stdio[4] as Writable | null | undefined;
+    // A program that could not be started reads nothing; its exit says so.
+    writable?.on('error', () => {});
+    writable?.end(input);
   }
 
   async end(): Promise<CommandEnd> {

@@ -12,6 +12,7 @@ import {
   sandboxBinds,
   sandboxEnvironment,
 } from './sandbox-arguments.js';
+import { syscallFilter } from './syscall-filter.js';
 
 /**
  * The sandbox of untrusted commands: bubblewrap. No network, no home folders, system folders read-only, memory file
@@ -23,7 +24,11 @@ import {
 export interface Sandbox {
   readonly kind: 'bwrap';
   /** The program to start and its arguments, for a command on a copy of the project. */
-  commandLine(run: SandboxRun): { readonly file: string; readonly args: readonly string[] };
+  commandLine(run: SandboxRun): {
+    readonly file: string;
+    readonly args: readonly string[];
+    readonly input: Uint8Array | null;
+  };
 }
 
 export interface SandboxRun {
@@ -126,11 +131,18 @@ class Bubblewrap implements Sandbox {
       ...['--', ...launch],
     ];
     const binds = sandboxBinds(copy);
-    if (!this.isRoot) return { file: bwrap, args: [...sandboxArguments(binds, limits), '--', ...command] };
+    const input = syscallFilter(process.arch);
+    const filter = input === null ? [] : ['--seccomp', '4'];
+    if (!this.isRoot)
+      return { file: bwrap, args: [...sandboxArguments(binds, limits), ...filter, '--', ...command], input };
     const reachable = binds.map((bind, index) => ({ ...bind, source: `/tmp/${index}` }));
     const folders = binds.flatMap(({ source }, index) => ['--ro-bind', source, `/tmp/${index}`]);
-    const inner = [bwrap, ...sandboxArguments(reachable, limits), '--', ...command];
-    return { file: bwrap, args: [...OUTER_ARGUMENTS, ...folders, '--', ...this.changeUser(), ...inner] };
+    const inner = [bwrap, ...sandboxArguments(reachable, limits), ...filter, '--', ...command];
+    return {
+      file: bwrap,
+      args: [...OUTER_ARGUMENTS, ...folders, '--', ...this.changeUser(), ...inner],
+      input,
+    };
   }
 
   private changeUser(): string[] {

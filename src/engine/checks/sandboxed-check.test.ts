@@ -123,6 +123,16 @@ describe.skipIf(sandbox.kind === 'none')(`a check in the sandbox${reason}`, { ti
     expect(outcome).toMatchObject({ result: 'fail', says: expect.stringContaining('of memory') });
   });
 
+  it('gives a command no memory that the limits do not count', async () => {
+    const script = `import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+for name, call in [("memfd", lambda: libc.memfd_create(b"a", 0)), ("shm", lambda: libc.shmget(0, 1 << 20, 0o1666))]:
+    print(name, call(), os.strerror(ctypes.get_errno()))
+`;
+    const { text } = await run(shellCheck('python3 uncounted.py'), { files: { 'uncounted.py': script } });
+    expect(text).toBe('memfd -1 Function not implemented\nshm -1 Function not implemented\n');
+  });
+
   it('shows a command neither the environment nor the files of the user', async () => {
     process.env.CHECK_TEST_SECRET = 'hush-7431';
     onTestFinished(() => {

@@ -25,6 +25,7 @@ import {
   edgePlanOf,
   type Findings,
   findingsOf,
+  findingsToFix,
   manifestOf,
   outcomesOf,
   putJson,
@@ -45,11 +46,13 @@ export async function judgeIterationStep(
   const manifest = await manifestOf(blobs, requiredPart(data, 'candidate').manifest);
   const outcomes = await outcomesOf(blobs, data);
   const earlier = (await findingsOf(blobs, data))?.failing ?? [];
+  const { human = null } = data;
+  const isDecided = human !== null && human.decision !== 'NO_ANSWER';
   const verdict = judgeIteration({
     checks: plan.checks,
     outcomes,
     earlier_failing: earlier,
-    human: data.human ?? null,
+    human,
     authority: services.authorityOf(
       plan,
       manifest.files.map(({ path, base_sha256 }) => ({ path, is_new: base_sha256 === null })),
@@ -63,7 +66,8 @@ export async function judgeIterationStep(
   const findings: Findings = {
     iteration: data.iteration,
     outcomes: [...outcomes],
-    comment: data.human?.comment || null,
+    // A constructor remembers nothing: a request stands until a person decides again, whatever fails meanwhile.
+    comment: isDecided ? human.comment || null : ((await findingsToFix(blobs, data))?.comment ?? null),
     failing: [...earlier, failingCheckNames(plan.checks, outcomes)].map((names) => [...names]),
   };
   await reportIteration(services, data, verdict, outcomes);

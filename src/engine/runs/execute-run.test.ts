@@ -246,6 +246,46 @@ forEachStore('a run of an edge', (open) => {
     expect((await typesIn(harness)).filter((type) => type === 'edge_converged')).toHaveLength(1);
   });
 
+  test('repeats the comment of the person until the next decision, although a check fails meanwhile', async () => {
+    const harness = await openConfigured(open, true);
+    const prompts: string[] = [];
+    const script = {
+      ...SCRIPT,
+      plan: HUMAN_PLAN,
+      candidate: (n: number) => (n === 2 ? 'wrong' : `right ${n}`),
+      passes: (_: unknown, content: string) => content !== 'wrong',
+    };
+    const run = () =>
+      executeRun(
+        REQUEST,
+        servicesOf(harness, script, { trace: { ...newTrace(), prompts } }),
+        instantHost(),
+        SIGNAL,
+      );
+    const decide = async (decision: object) =>
+      unwrap(
+        await harness.coordinator.decisions.recordReview(P, { ...(await firstReview(harness)), ...decision }),
+      );
+    await run();
+    await decide({ decision: 'CHANGES_REQUESTED', comment: 'say why' });
+    expect(await run()).toMatchObject({ status: 'WAITING', run: { iterations: 3 } });
+    await decide({ decision: 'CHANGES_REQUESTED' });
+    expect(await run()).toMatchObject({ status: 'WAITING', run: { iterations: 4 } });
+    expect(prompts.map((prompt) => prompt.includes('say why'))).toEqual([false, true, true, false]);
+  });
+
+  test('shows the files of the last candidate of a run that ended at a limit', async () => {
+    const harness = await openConfigured(open);
+    const plan = { ...PLAN, max_iterations: 1 };
+    const services = servicesOf(harness, { ...SCRIPT, plan, candidate: () => 'wrong' });
+    const end = await executeRun(REQUEST, services, instantHost(), SIGNAL);
+    expect(end).toMatchObject({ run: { status: 'ESCALATED', reason: 'MAX_ITERATIONS' } });
+    const { reviews } = unwrap(await harness.coordinator.methodology.reviews(P));
+    expect(reviews).toMatchObject([
+      { work_product_ref: null, file_count: 1, files: [{ size_bytes: 'wrong'.length }] },
+    ]);
+  });
+
   test('begins another run after the hold on a rejected candidate was lifted, instead of asking for a review again', async () => {
     const harness = await openConfigured(open, true);
     const trace = newTrace();

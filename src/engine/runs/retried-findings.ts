@@ -50,7 +50,7 @@ async function retriedFindings(
   const output = judged.output_ref === null ? judged.output : await readJson(blobs, judged.output_ref);
   const reference = handlerResults.judge_iteration.parse(output).findings ?? undefined;
   const comment = retryOf === null ? null : requestedChanges(retryOf, events);
-  if (reference === undefined || !comment) return reference;
+  if (reference === undefined || comment === null) return reference;
   const findings = findingsSchema.parse(await readJson(blobs, reference));
-  return putJson(blobs, { ...findings, comment });
+  return putJson(blobs, { ...findings, comment: comment || null });
 }

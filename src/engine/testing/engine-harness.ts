@@ -59,6 +59,8 @@ export interface ScriptedRun {
 export interface RunTrace {
   readonly constructed: number[];
   readonly checked: string[];
+  /** Of each construction. */
+  readonly prompts?: string[];
 }
 
 interface ScriptOptions {
@@ -115,8 +117,9 @@ export function scriptedServicesOn(
     parkedTexts: async () => [],
     openConstructor:
       async () =>
-      async ({ iteration }) => {
+      async ({ iteration, prompt }) => {
         trace.constructed.push(iteration);
+        trace.prompts?.push(prompt);
         draft = candidate(iteration);
         return { says: `candidate ${iteration}`, constructed_by: `maker-${iteration}`, cost: NO_COST };
       },

@@ -168,6 +168,16 @@ describe('collecting drafts refuses, with a code and the path,', () => {
     expect(await harness.blobs.size('local', digest(SECRET))).toBeNull();
   });
 
+  test('a file whose name is a folder in the project', async () => {
+    const { harness } = await openWithSecret();
+    await harness.writeShared('test/a.test.ts', 'test');
+    await harness.writeDraft('test', 'no tests');
+    expect(await harness.collect()).toMatchObject({
+      ...{ refused: 'NOT_A_FILE', path: 'test' },
+      says: 'test is a folder, where a file is expected.',
+    });
+  });
+
   test('a pipe and a socket', async () => {
     const { harness } = await openWithSecret();
     execFileSync('mkfifo', [harness.draftPath('src/a.pipe')]);

@@ -60,6 +60,8 @@ export async function readSafely(
 
 function kindFault(stats: BigIntStats, path: string, links: 'one' | 'any'): DraftRefusal | null {
   if (stats.isSymbolicLink()) return draftRefusal('SYMLINK', path, `${path} is a symbolic link.`);
+  if (stats.isDirectory())
+    return draftRefusal('NOT_A_FILE', path, `${path} is a folder, where a file is expected.`);
   if (!stats.isFile()) return draftRefusal('NOT_A_FILE', path, `${path} is neither a file nor a folder.`);
   if (links === 'one' && stats.nlink > 1n) {
     return draftRefusal('HARD_LINK', path, `${path} has more than one hard link.`);

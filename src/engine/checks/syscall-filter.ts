@@ -1,0 +1,65 @@
+/**
+ * A seccomp filter, as the program of the kernel's packet filter that bubblewrap reads. It hides the system calls for
+ * memory that belongs to no process and no folder: neither the limits of a process nor the watch over the process tree
+ * count it. Programs that know these calls fall back to files when the kernel does not have them (ENOSYS).
+ */
+
+interface Abi {
+  /** `AUDIT_ARCH_…` of the kernel. */
+  readonly audit: number;
+  /** Of `memfd_create`, `memfd_secret` and `shmget`, and of `ipc`, which includes `shmget`. */
+  readonly hidden: readonly number[];
+}
+
+/** A 64-bit kernel also runs programs of its 32-bit architecture. */
+const ABIS: Readonly<Record<string, readonly Abi[]>> = {
+  x64: [
+    { audit: 0xc000003e, hidden: [319, 447, 29] },
+    { audit: 0x40000003, hidden: [356, 447, 395, 117] },
+  ],
+  arm64: [
+    { audit: 0xc00000b7, hidden: [279, 447, 194] },
+    { audit: 0x40000028, hidden: [385, 447, 307, 117] },
+  ],
+};
+
+const LOAD = 0x20;
+const JUMP_IF_EQUAL = 0x15;
+const AND = 0x54;
+const RETURN = 0x06;
+/** Offsets in `struct seccomp_data`. */
+const NUMBER_AT = 0;
+const ARCHITECTURE_AT = 4;
+const ALLOW = 0x7fff0000;
+const NO_SUCH_CALL = 0x00050000 | 38;
+/** The x32 ABI marks its numbers with this bit, and has the same architecture. */
+const WITHOUT_X32_BIT = 0xbfffffff;
+
+/** Null for an architecture whose numbers are not known. */
+export function syscallFilter(architecture: string): Buffer | null {
+  const abis = ABIS[architecture];
+  if (abis === undefined) return null;
+  const program: Buffer[] = [instruction(LOAD, ARCHITECTURE_AT)];
+  for (const { audit, hidden } of abis) {
+    const block = [
+      instruction(LOAD, NUMBER_AT),
+      instruction(AND, WITHOUT_X32_BIT),
+      // To the last instruction of the block, or to the next one.
+      ...hidden.map((number, index) => instruction(JUMP_IF_EQUAL, number, hidden.length - index)),
+      instruction(RETURN, ALLOW),
+      instruction(RETURN, NO_SUCH_CALL),
+    ];
+    program.push(instruction(JUMP_IF_EQUAL, audit, 0, block.length), ...block);
+  }
+  return Buffer.concat([...program, instruction(RETURN, NO_SUCH_CALL)]);
+}
+
+/** `struct sock_filter`: how many instructions to skip if a comparison holds, and if it does not. */
+function instruction(code: number, value: number, ifTrue = 0, ifFalse = 0): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeUInt16LE(code, 0);
+  bytes.writeUInt8(ifTrue, 2);
+  bytes.writeUInt8(ifFalse, 3);
+  bytes.writeUInt32LE(value, 4);
+  return bytes;
+}
