@@ -15,7 +15,9 @@ export interface SourceItem {
   readonly subtasks: readonly SourceSubtask[];
   readonly priority: number | null;
   readonly is_done: boolean;
-  /** Its line, if the reader knows it; otherwise `path` is located in the document when a fault needs it. */
+  /**
+   * The line of the item, if the reader knows it; otherwise `path` is located in the document when a fault needs it.
+   */
   readonly line?: number;
   readonly path: DocumentPath;
 }
