@@ -7,7 +7,7 @@ const PAGE = 1000;
 /** The maximum number of events that are read for an edge, or for the runs of a project. */
 const EVENTS_MAX = 200_000;
 
-/** Oldest first. */
+/** Fetches the events, oldest first. */
 export async function fetchEvents(
   genesis: Pick<Genesis, 'events'>,
   filter: { task_id?: string; feature_id?: string; edge?: string; type?: string },

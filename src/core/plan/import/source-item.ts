@@ -37,7 +37,7 @@ export interface TrackGroup {
 /** A dependency as it is written. */
 export interface Reference {
   readonly text: string;
-  /** False if it was found in prose: it may name something that is not in the document. */
+  /** False for a reference found in prose, which may name an item outside of the document. */
   readonly is_required: boolean;
 }
 
