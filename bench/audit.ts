@@ -52,7 +52,7 @@ async function claimAndSubmitAll(harness: BenchHarness, tasks: number): Promise<
 async function cpuPerEvent(tasks: number, isAudited: boolean): Promise<number> {
   const harness = await openAudited(tasks, isAudited);
   try {
-    // A first checkpoint: from it on the tree is built from what the log passes on.
+    // A first checkpoint: after it the tree is built from the leaves that the log passes on.
     await harness.coordinator.audit.checkpoint();
     return await claimAndSubmitAll(harness, tasks);
   } finally {

@@ -99,7 +99,7 @@ const FORMATS: readonly FormatCase[] = [
 
 /**
  * `npm run bench -- --only formats`: how long it takes to read each format at its size limit, and how long the server
- * answers nothing else meanwhile. The server runs in its own process.
+ * answers no other request meanwhile. The server runs in its own process.
  */
 export async function benchFormats(): Promise<void> {
   const rows: string[][] = [];

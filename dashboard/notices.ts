@@ -4,8 +4,8 @@ import type { Plugin } from 'vite';
 const PACKAGE_FOLDER = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/;
 
 /**
- * Adds to the licences that Vite collects what it does not look for: the notice of a package, and the licences of the
- * code that a package has bundled itself.
+ * Completes the licences that Vite collects: adds the notice of a package, and the licences of code that a package has
+ * bundled.
  */
 export const notices = (fileName: string): Plugin => ({
   name: 'notices',

@@ -22,6 +22,6 @@ export interface RunMeasurement {
   readonly server_cpu_seconds?: number | null;
   /** Processor time of all processes of the database, where there is one. */
   readonly engine_cpu_seconds?: number | null;
-  /** By operation: `claim` and `complete`, where they can be told apart. */
+  /** Latencies by operation: `claim` and `complete`, if the two can be distinguished. */
   readonly operations: Readonly<Record<string, LatencySummary>>;
 }

@@ -80,7 +80,7 @@ const GRAPH_CENTRE = { x: 700, y: 520 };
 const DRAG_PX = 260;
 const dragging: Interaction = {
   name: 'graph: dragged by a column',
-  // Not mousemove: during a drag the graph's library stops it before later listeners.
+  // During a drag the graph's library stops mousemove events before later listeners see them.
   event: 'pointermove',
   state: TRANSFORM,
   prepare: async (page) => {

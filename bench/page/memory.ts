@@ -7,7 +7,7 @@ import { Renderer } from './renderer.js';
 const VIEWS = { fleet: '', log: 'log' } as const;
 type View = keyof typeof VIEWS;
 const SAMPLES = 10;
-/** Of the samples: until its lists are full, a view grows. */
+/** The samples before this one are ignored: until its lists are full, a view grows. */
 const SETTLED_FROM = 5;
 
 interface Sample {
@@ -57,7 +57,7 @@ function printSeries(series: Record<View, Sample[]>, minutes: number): void {
   }
 }
 
-/** Of the line with the least squares. */
+/** The slope of the least-squares line through the points. */
 function slopeOf(points: readonly (readonly [number, number])[]): number {
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const [meanX, meanY] = [mean(points.map(([x]) => x)), mean(points.map(([, y]) => y))];

@@ -15,7 +15,7 @@ export interface CommandDelivery {
   ended_step: number | null;
   /** `open`: not answered, perhaps never. `nothing`: it certainly did not happen. `unknown`: cannot be determined. */
   outcome: 'open' | 'ok' | 'refused' | 'nothing' | 'unknown';
-  /** Its effect was in the log when it was answered: from then on every reply must be the same. */
+  /** The effect of the command was in the log when the command was answered: from then on every reply must be equal. */
   hasTakenEffect: boolean;
   reply: unknown;
 }

@@ -44,7 +44,7 @@ export const COVERAGE_GOALS = [
   'loss accepted',
 ] as const;
 
-/** The same for the runs of executors, which only the seeds of that mode have. */
+/** Coverage goals for runs of executors, which only the seeds of the mode `runs` have. */
 export const RUN_GOALS = [
   'run converged',
   'run escalated',

@@ -17,7 +17,7 @@ export function damageLog(diskImage: DiskImage, folder: string, rng: Rng): (() =
   const file = diskImage.fileAt(`${folder}/events.jsonl`);
   if (file === null || diskImage.folderAt(`${folder}/snapshots`) !== null) return null;
   const ends = batchEnds(file.content().toString('latin1'));
-  // Of the last batches, one may be torn, and one is needed whole to expose the damage.
+  // The last batch may be torn, and a complete one after the damage is needed to expose it.
   const wholeEnd = ends.at(-3);
   const confirmedEnd = ends.at(-4);
   if (wholeEnd === undefined || confirmedEnd === undefined) return null;

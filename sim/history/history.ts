@@ -33,9 +33,9 @@ export interface RecordedReplyFields {
 export type RecordedOutcome =
   | { readonly kind: 'ok'; readonly reply_fields: RecordedReplyFields }
   | { readonly kind: 'refused'; readonly reason: string; readonly reply_fields: RecordedReplyFields }
-  /** It certainly did not happen: no coordinator was reached, or the coordinator says so. */
+  /** The call certainly had no effect: no coordinator was reached, or the coordinator says so. */
   | { readonly kind: 'no_effect'; readonly why: string }
-  /** It may have happened, or may still happen. */
+  /** The call may have had its effect, or may still have it. */
   | { readonly kind: 'unknown'; readonly why: string };
 
 /** One attempt to deliver a request. A retried request is several calls. */

@@ -87,7 +87,7 @@ it('breaks connections in every supported way', async () => {
 
 it('resets a connection after the request arrived and before the reply', async () => {
   const { heard, target } = await echo();
-  // The first seed for which the first fault of the first connection is this one.
+  // The first seed whose first connection begins with this fault.
   const isIt = (seed: string) => {
     const rng = new Rng(seed);
     rng.float();

@@ -15,7 +15,7 @@ const EDGES: readonly SimEdge[] = [
   { edge: 'code_unit_tests', hasHuman: true },
 ];
 
-/** What the runs of an edge go by. */
+/** The settings of an edge that determine its runs. */
 export interface EdgeUnderTest {
   readonly feature_id: string;
   readonly edge: string;

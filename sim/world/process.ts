@@ -65,7 +65,7 @@ export class SimProcess {
     });
   }
 
-  /** None of its pending tasks will run, and no reply will reach it. */
+  /** Ends the process: none of its pending tasks will run, and no reply will reach it. */
   kill(): void {
     if (!this.alive) return;
     this.alive = false;

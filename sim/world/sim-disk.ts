@@ -16,7 +16,7 @@ export interface DiskFaults {
   onFault(what: 'disk full' | 'write failure' | 'sync failure' | 'sync stalled'): void;
   /** Bytes are being appended to this file. */
   onAppend?(path: string, bytes: Uint8Array): void;
-  /** This path exists now: something was renamed to it, or it is a new folder. */
+  /** Called when this path exists: a file was renamed to it, or it is a new folder. */
   onPathAppeared(folder: string): void;
 }
 

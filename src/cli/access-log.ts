@@ -25,7 +25,10 @@ export async function openAccessLog(context: CommandContext, option: string | un
   return option === undefined ? defaultLog(context) : namedLog(context, option);
 }
 
-/** Written while requests need a credential. If no file can be written, the lines go to standard error. */
+/**
+ * The default access log, written while requests need a credential. If no file can be written, the lines go to standard
+ * error.
+ */
 async function defaultLog(context: CommandContext): Promise<AccessLog> {
   const { jsonLineSink } = await import('../server/log/logs.js');
   const { rotatedLog } = await import('../server/log/log-file.js');

@@ -33,7 +33,7 @@ async function projectWith(...checks: string[]): Promise<TerminalOptions & { cwd
   return { ...terminal, env: { ...terminal.env, PATH: process.env.PATH ?? '' } };
 }
 
-const json = async (terminal: TerminalOptions, ...argv: string[]) => {
+const runForJson = async (terminal: TerminalOptions, ...argv: string[]) => {
   const { out, code, err } = await gen(terminal, 'check', SUBJECT, ...argv, '--json');
   return {
     code,
@@ -86,21 +86,21 @@ describe.skipIf(sandbox.kind === 'none')(`gen check${reason}`, { timeout: 120_00
     const project = await projectWith(check('fine', 'command: "true"'));
     expect((await gen(project, 'check', SUBJECT, '--yes')).code).toBe(0);
     await writeProjectFile(project.cwd, EDGE_FILE, edgeFile(check('fine', 'command: "true", shell: true')));
-    const { code, reply } = await json(project);
+    const { code, reply } = await runForJson(project);
     expect([code, reply.code]).toEqual([3, 'COMMAND_NOT_CONFIRMED']);
   });
 
   it('runs the checks on the drafts of the claim, and leaves the project as it is', async () => {
     const project = await projectWith(HAS_DOCS, check('writes', 'command: "touch docs/new.md"'));
-    expect((await json(project, '--yes')).reply.checks).toMatchObject([
+    expect((await runForJson(project, '--yes')).reply.checks).toMatchObject([
       { result: 'fail' },
       { result: 'fail' },
     ]);
     const claimed = await gen(project, 'task', 'claim', SUBJECT, '--role', 'architect', '--json');
     const { draft_folder } = JSON.parse(claimed.out) as { draft_folder: string };
-    expect((await json(project)).reply.drafts).toEqual([]);
+    expect((await runForJson(project)).reply.drafts).toEqual([]);
     await writeProjectFile(project.cwd, `${draft_folder}/docs/login.md`, 'People log in.\n');
-    const { code, reply } = await json(project);
+    const { code, reply } = await runForJson(project);
     expect(reply).toMatchObject({ drafts: ['docs/login.md'], is_sandboxed: true });
     expect(reply.checks).toMatchObject([{ result: 'pass' }, { result: 'pass' }]);
     expect(code).toBe(0);
@@ -153,7 +153,7 @@ describe.skipIf(sandbox.kind === 'none')(`gen check${reason}`, { timeout: 120_00
       check('reports', `${line}, ${report}`),
       check('slow', 'command: "sleep 1000", timeout_seconds: 1'),
     );
-    const { code, reply } = await json(project, '--yes');
+    const { code, reply } = await runForJson(project, '--yes');
     expect(code).toBe(1);
     expect(reply.checks).toMatchObject([
       {
@@ -186,9 +186,9 @@ describe('gen check without bubblewrap', { timeout: 120_000 }, () => {
     for (const name of ['sh', 'true', 'git', 'prlimit', 'setpriv'])
       await symlink(findProgram(name, process.env.PATH) ?? '/nonexistent', join(bin, name));
     const bare = { ...project, env: { ...project.env, PATH: bin } };
-    const { code, reply } = await json(bare, '--yes');
+    const { code, reply } = await runForJson(bare, '--yes');
     expect([code, reply.code]).toEqual([3, 'NO_SANDBOX']);
-    const allowed = await json(bare, '--unsandboxed');
+    const allowed = await runForJson(bare, '--unsandboxed');
     expect(allowed.code).toBe(0);
     expect(allowed.reply).toMatchObject({ is_sandboxed: false, checks: [{ result: 'pass' }] });
     expect(allowed.err).toContain('Without a sandbox');

@@ -7,7 +7,7 @@ import { wrapNotice } from './output/wrap.js';
 export const confirmAtTerminal = (context: CommandContext, question: string): Promise<boolean> =>
   ask(context, `${question} [Y/n]: `, /^(y|yes|)$/i);
 
-/** The same, with no as the default answer: for what must not happen by accident. */
+/** Asks a yes-or-no question with no as the default answer, for actions that must not happen by accident. */
 export const confirmExplicitly = (context: CommandContext, question: string): Promise<boolean> =>
   ask(context, `${question} [y/N]: `, /^(y|yes)$/i);
 

@@ -106,12 +106,12 @@ export class CommandContext {
     return (await this.fixedAgent()) ?? userAgent(this.io);
   }
 
-  /** The agent as which a program works: its own name, so that several are told apart. */
+  /** The agent name of a program: its own name, which distinguishes several programs. */
   async workerAgent(program: string): Promise<string> {
     return (await this.fixedAgent()) ?? workerName(program);
   }
 
-  /** The agent given explicitly, else the workspace's sole agent; null if the caller is to be named. */
+  /** The agent given explicitly, else the workspace's sole agent; null if the caller determines the name. */
   async fixedAgent(): Promise<string | null> {
     return explicitAgent(this.io, this.options.agent) ?? this.soleAgent();
   }

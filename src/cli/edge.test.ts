@@ -30,7 +30,7 @@ const CONFIGURED = { [`.ai-workspace/graph/edges/${EDGE}.yml`]: CHECKS };
 const ASKING_A_HUMAN = { ...CONFIGURED, [`.ai-workspace/features/active/${FEATURE_ID}.yml`]: HUMAN };
 const MODE = 'project:\n  name: shop\n  project_id: shop\ncoordination: {mode: single}\n';
 
-const json = async (terminal: TerminalOptions, ...argv: string[]) => {
+const runForJson = async (terminal: TerminalOptions, ...argv: string[]) => {
   const { out, code, err } = await gen(terminal, ...argv, '--json');
   return { code, err, reply: JSON.parse(out) as Record<string, unknown> };
 };
@@ -40,7 +40,7 @@ const claim = (terminal: TerminalOptions, ...more: string[]) =>
 
 /** Claims the edge, and writes a draft to the folder in the reply. */
 async function claimAndWriteDraft(terminal: TerminalOptions): Promise<string> {
-  const { reply } = await json(terminal, 'task', 'claim', SUBJECT, '--role', 'architect');
+  const { reply } = await runForJson(terminal, 'task', 'claim', SUBJECT, '--role', 'architect');
   await writeProjectFile(terminal.cwd, `${reply.draft_folder}/docs/login.md`, 'People log in.\n');
   return String(reply.draft_folder);
 }
@@ -52,7 +52,7 @@ const submit = (terminal: TerminalOptions, ...more: string[]) =>
   gen(terminal, 'task', 'submit', SUBJECT, ...more);
 
 const readTrajectory = async (terminal: TerminalOptions) => {
-  const { reply } = await json(terminal, 'status', '--feature', FEATURE_ID);
+  const { reply } = await runForJson(terminal, 'status', '--feature', FEATURE_ID);
   return (reply.trajectory as { edge: string; status: string }[]).find(({ edge }) => edge === EDGE)?.status;
 };
 
@@ -81,7 +81,7 @@ it('takes an edge from its claim through its checks to the promotion of its draf
   expect(done.out).toContain('docs/login.md');
   expect(await readSharedFile(terminal)).toBe('People log in.\n');
   expect(await readTrajectory(terminal)).toBe('converged');
-  const { reply } = await json(terminal, 'events', '--type', 'edge_converged');
+  const { reply } = await runForJson(terminal, 'events', '--type', 'edge_converged');
   expect(reply).toMatchObject({
     events: [
       {
@@ -127,7 +127,7 @@ it('a submission counts the details of an evaluators file, and names the file if
   const details = ['reads_well', 'has_keys'].map((name) => ({ name, result: 'pass' }));
   await writeFile(join(terminal.cwd, 'checks.json'), JSON.stringify({ passed: 99, details }));
   expect((await submit(terminal, '--data', '1', '--evaluators', 'checks.json')).code).toBe(0);
-  const { reply } = await json(terminal, 'events', '--type', 'edge_converged');
+  const { reply } = await runForJson(terminal, 'events', '--type', 'edge_converged');
   expect(reply).toMatchObject({ events: [{ payload: { evaluators: { passed: 2, total: 2 } } }] });
 });
 
@@ -138,12 +138,14 @@ it('exits with 2 on invalid options, and submits nothing', async () => {
     expect((await submit(terminal, '--data', '1', '--check', wrong)).code, wrong).toBe(2);
   expect((await submit(terminal, '--drafts', '--data', '1')).code).toBe(2);
   expect((await submit(terminal, '--data', '1', '--iteration', 'two')).code).toBe(2);
-  expect((await json(terminal, 'events', '--type', 'edge_converged')).reply).toMatchObject({ events: [] });
+  expect((await runForJson(terminal, 'events', '--type', 'edge_converged')).reply).toMatchObject({
+    events: [],
+  });
 });
 
 it('refuses missing drafts and drafts with symbolic links', async () => {
   const terminal = await createProject(CONFIGURED);
-  const { reply } = await json(terminal, 'task', 'claim', SUBJECT, '--role', 'architect');
+  const { reply } = await runForJson(terminal, 'task', 'claim', SUBJECT, '--role', 'architect');
   const empty = await submit(terminal, '--drafts', ...PASSED);
   expect(empty.code).toBe(1);
   expect(empty.err).toContain('NO_DRAFTS');
@@ -239,7 +241,7 @@ it('continues the same claim after a change request, and reviews the new candida
   const refined = await gen(terminal, 'review', '--feature', FEATURE_ID, '--refine', '--comment', 'say who');
   expect(refined.code).toBe(0);
   expect(await readSharedFile(terminal)).toBeNull();
-  const { reply } = await json(terminal, 'task', 'show', SUBJECT);
+  const { reply } = await runForJson(terminal, 'task', 'show', SUBJECT);
   expect(reply).toMatchObject({ generation: 1, claim: { state: 'ACTIVE' } });
   await writeProjectFile(terminal.cwd, `${work}/docs/login.md`, 'Customers log in.\n');
   expect((await submit(terminal, '--drafts', ...PASSED, '--iteration', '2')).code).toBe(3);
@@ -280,7 +282,7 @@ it('single-agent mode needs no agent name, lease or inbox, and refuses a second 
   expect(second.err).toContain('coordination.mode: multi');
   const granted = await gen(alone, 'task', 'claim', SUBJECT);
   expect(granted.out).toContain('without a lease');
-  const { reply } = await json(alone, 'events', '--type', 'edge_started');
+  const { reply } = await runForJson(alone, 'events', '--type', 'edge_started');
   expect(reply).toMatchObject({ events: [{ agent_id: 'primary', agent_role: 'full_stack' }] });
   expect((await gen(alone, 'serialise')).err).toContain('coordination.mode is single');
   // A sole agent has the same session at another terminal.

@@ -13,7 +13,7 @@ import { startPlannedHarness } from './testing/cli-harness.js';
 import { gen, type TerminalOptions } from './testing/terminal.js';
 import { createProject, FEATURE_ID, writeProjectFile } from './testing/workspace.js';
 
-const json = async (terminal: TerminalOptions, ...argv: string[]) => {
+const runForJson = async (terminal: TerminalOptions, ...argv: string[]) => {
   const { out, code } = await gen(terminal, ...argv, '--json');
   return { code, reply: JSON.parse(out) as Record<string, never> };
 };
@@ -79,7 +79,7 @@ it('status shows features, one feature, health and a Gantt chart within 80 colum
   }
   expect((await gen(terminal, 'status', '--feature', 'REQ-F-NONE-001')).code).toBe(1);
   expect((await gen(terminal, 'status', '--write')).code).toBe(2);
-  const { reply } = await json(terminal, 'status');
+  const { reply } = await runForJson(terminal, 'status');
   expect(reply).toMatchObject({
     state: 'IN_PROGRESS',
     features: [{ feature_id: FEATURE_ID, requirements: [FEATURE_ID] }],
@@ -90,9 +90,9 @@ it('status tells the holder to submit, as start does, and others that the featur
   const terminal = await createProject();
   const subject = `${FEATURE_ID}#intent_requirements`;
   expect((await gen(terminal, 'task', 'claim', subject, '--role', 'architect')).code).toBe(0);
-  const start = (await json(terminal, 'start')).reply;
+  const start = (await runForJson(terminal, 'start')).reply;
   expect(start).toMatchObject({ next: `gen task submit ${subject} --drafts` });
-  const status = (await json(terminal, 'status')).reply;
+  const status = (await runForJson(terminal, 'status')).reply;
   expect(status).toMatchObject({
     start_would: { feature: FEATURE_ID, command: `gen task submit ${subject} --drafts` },
     next_actions: [{ command: `gen task submit ${subject} --drafts` }],
@@ -129,7 +129,7 @@ it('status --log reads the log of another tool without changing it', async () =>
     lineOfType('edge_converged', { edge: 'intent→requirements' }),
   ];
   await writeProjectFile(terminal.cwd, 'other/old.jsonl', log.join('\n'));
-  const { code, reply } = await json(terminal, 'status', '--log', 'other/old.jsonl');
+  const { code, reply } = await runForJson(terminal, 'status', '--log', 'other/old.jsonl');
   expect(code).toBe(0);
   expect(reply.features).toContainEqual(
     expect.objectContaining({ feature_id: 'REQ-F-OLD-001', edges_converged: 1 }),
@@ -155,7 +155,7 @@ it('status shows features from files that are not in the log yet', async () => {
 
 it('spawn creates a child feature, and fold-back never overwrites its file', async () => {
   const terminal = await createProject();
-  const spawned = await json(
+  const spawned = await runForJson(
     terminal,
     'spawn',
     '--type',
@@ -208,8 +208,8 @@ it('spawn names the missing option', async () => {
 // req: EVT-021
 it('checkpoint writes a read-only file, with the same hash for the same context', async () => {
   const terminal = await createProject();
-  const first = await json(terminal, 'checkpoint', '--message', 'one');
-  const second = await json(terminal, 'checkpoint');
+  const first = await runForJson(terminal, 'checkpoint', '--message', 'one');
+  const second = await runForJson(terminal, 'checkpoint');
   expect(first.reply.snapshot).toMatchObject({ message: 'one', git_ref: null });
   const folder = join(terminal.cwd, '.ai-workspace/snapshots');
   const names = await readdir(folder);
@@ -218,7 +218,7 @@ it('checkpoint writes a read-only file, with the same hash for the same context'
   const hashOf = ({ snapshot }: { snapshot?: { context_hash: string } }) => snapshot?.context_hash;
   expect(hashOf(second.reply)).toBe(hashOf(first.reply));
   await writeProjectFile(terminal.cwd, 'specification/requirements.md', 'changed\n');
-  expect(hashOf((await json(terminal, 'checkpoint')).reply)).not.toBe(hashOf(first.reply));
+  expect(hashOf((await runForJson(terminal, 'checkpoint')).reply)).not.toBe(hashOf(first.reply));
 });
 
 it('gaps and trace find the tags in the project’s files', async () => {
@@ -226,7 +226,7 @@ it('gaps and trace find the tags in the project’s files', async () => {
     'src/login.ts': `// Implements: ${FEATURE_ID}\n`,
     'src/plain.ts': 'export {}\n',
   });
-  const dry = await json(terminal, 'gaps', '--dry-run');
+  const dry = await runForJson(terminal, 'gaps', '--dry-run');
   expect(dry.code).toBe(1);
   expect(dry.reply).toMatchObject({ result: 'GAPS', event_id: null, total_req_keys: 1, partial_coverage: 1 });
   expect(await logOf(terminal)).toBe('');
@@ -240,8 +240,8 @@ it('gaps and trace find the tags in the project’s files', async () => {
     `// Validates: ${FEATURE_ID}\nlog({ req: '${FEATURE_ID}' })\n`,
   );
   await writeProjectFile(terminal.cwd, 'src/plain.ts', `// Implements: ${FEATURE_ID}\n`);
-  expect((await json(terminal, 'gaps')).code).toBe(0);
-  const traced = await json(terminal, 'trace', FEATURE_ID);
+  expect((await runForJson(terminal, 'gaps')).code).toBe(0);
+  const traced = await runForJson(terminal, 'trace', FEATURE_ID);
   expect(traced.reply).toMatchObject({
     features: [{ feature_id: FEATURE_ID }],
     places: {
@@ -268,7 +268,16 @@ it('review shows the candidate, and decides on that candidate only', async () =>
   expect(shown.out).not.toContain('needs.md');
   expect(shown.out).toMatch(/[1-9]\d* of \d+ checks passed, 0 failed/);
   expect(shown.out).toContain('agent-b');
-  const made = await json(terminal, 'review', 'link', FEATURE_ID, '--for', 'rita@example.com', '--days', '2');
+  const made = await runForJson(
+    terminal,
+    'review',
+    'link',
+    FEATURE_ID,
+    '--for',
+    'rita@example.com',
+    '--days',
+    '2',
+  );
   expect(made.reply).toMatchObject({ reviewer: 'link:rita@example.com', url: null });
   expect(made.reply.path).toMatch(/^\/reviews\/link\?token=rvl_/);
   expect((await gen(terminal, 'review', 'link', FEATURE_ID)).code).toBe(2);
@@ -291,13 +300,13 @@ it('release creates a version once, and never overwrites its manifest', async ()
   expect((await gen(terminal, 'release')).code).toBe(2);
   expect((await gen(terminal, 'release', '--version', '../x')).code).toBe(2);
   const path = 'docs/releases/release-1.0.0.yml';
-  expect((await json(terminal, 'release', '--version', '1.0.0', '--dry-run')).reply).toMatchObject({
+  expect((await runForJson(terminal, 'release', '--version', '1.0.0', '--dry-run')).reply).toMatchObject({
     reason: 'READY',
     path: null,
   });
   await expect(stat(join(terminal.cwd, path))).rejects.toThrow();
   expect((await gen(terminal, 'release', '--version', '1.0.0', '--tag')).err).toContain('no commit to tag');
-  expect((await json(terminal, 'release', '--version', '1.0.0')).reply).toMatchObject({
+  expect((await runForJson(terminal, 'release', '--version', '1.0.0')).reply).toMatchObject({
     reason: 'RELEASED',
     path,
   });
@@ -399,7 +408,7 @@ it('commands read while another process has the log, and a write refers to GENES
   onTestFinished(() => server.stop());
   const there = { ...terminal, env: { ...terminal.env, GENESIS_URL: server.url } };
   expect((await gen(there, 'checkpoint')).code).toBe(0);
-  const [own, remote] = [await json(terminal, 'status'), await json(there, 'status')];
+  const [own, remote] = [await runForJson(terminal, 'status'), await runForJson(there, 'status')];
   expect(remote.reply).toEqual(own.reply);
 });
 

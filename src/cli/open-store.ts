@@ -23,7 +23,7 @@ export interface OpenedCoordinator extends OpenedStore {
   readonly coordinator: Coordinator;
 }
 
-/** The same, with a coordinator on the store. */
+/** Opens a store with a coordinator on it, runs the work and closes both. */
 export async function withCoordinator<T>(
   context: CommandContext,
   url: string,

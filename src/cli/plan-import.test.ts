@@ -11,7 +11,7 @@ const CHECKLIST = `## Database
 - [x] Choose an engine
 - [ ] Load the data
 `;
-const json = async (terminal: TerminalOptions, ...argv: string[]) =>
+const runForJson = async (terminal: TerminalOptions, ...argv: string[]) =>
   JSON.parse((await gen(terminal, ...argv, '--json')).out);
 
 async function shopWith(checklist: string) {
@@ -29,7 +29,7 @@ it('shows with --dry-run which task each item becomes, and changes nothing', asy
   );
   expect(out).toMatch(/\nChoose an engine +done +Choose an engine\n/);
   expect(out).toContain('Nothing was changed.');
-  expect(await json(terminal, 'plan', 'import', 'TODO.md', '--dry-run')).toMatchObject({
+  expect(await runForJson(terminal, 'plan', 'import', 'TODO.md', '--dry-run')).toMatchObject({
     dry_run: true,
     project: 'shop',
     format: 'markdown',
@@ -39,7 +39,7 @@ it('shows with --dry-run which task each item becomes, and changes nothing', asy
       { task_id: 'A-002-load-the-data' },
     ],
   });
-  expect((await json(terminal, 'projects')).projects).toEqual([]);
+  expect((await runForJson(terminal, 'projects')).projects).toEqual([]);
 });
 
 it('imports a checklist, and again after an edit with the same ids, claims and results', async () => {
@@ -54,21 +54,23 @@ it('imports a checklist, and again after an edit with the same ids, claims and r
     '- [ ] Test\n- [ ] Load',
   );
   await writeFile(join(terminal.cwd, 'TODO.md'), edited);
-  const dry = await json(terminal, 'plan', 'import', 'TODO.md', '--dry-run');
+  const dry = await runForJson(terminal, 'plan', 'import', 'TODO.md', '--dry-run');
   expect(dry).toMatchObject({
     removed: [],
     mapping: [{ status: 'new' }, { status: 'kept' }, {}, {}, { status: 'kept' }],
   });
-  const reply = await json(terminal, 'plan', 'import', 'TODO.md');
+  const reply = await runForJson(terminal, 'plan', 'import', 'TODO.md');
   expect(reply).toMatchObject({ version: 2, added: 2, removed: 0, mapping: dry.mapping });
-  const { plan } = await json(terminal, 'plan', 'show');
+  const { plan } = await runForJson(terminal, 'plan', 'show');
   expect(plan.tracks.A).toMatchObject([
     { id: 'A-001-design-the-schema', metadata: { original_id: 'Design the schema' } },
     { id: 'A-002-load-the-data', depends_on: ['A-004-test'] },
     { id: 'A-003-ask-users', depends_on: [] },
     { id: 'A-004-test', depends_on: ['A-001-design-the-schema'] },
   ]);
-  expect((await json(terminal, 'task', 'result', 'A-001-design-the-schema::1')).result_data).toBe('done');
+  expect((await runForJson(terminal, 'task', 'result', 'A-001-design-the-schema::1')).result_data).toBe(
+    'done',
+  );
 });
 
 it('imports issues from standard input, and prints what it left out', async () => {
@@ -87,20 +89,20 @@ it('imports issues from standard input, and prints what it left out', async () =
   expect(code).toBe(0);
   expect(out).toContain('2 tasks');
   expect(err).toContain('2 depends on "#7", which is not in the file');
-  expect((await json(terminal, 'task', 'show', 'B-001-search')).waiting_for).toEqual(['A-001-index']);
+  expect((await runForJson(terminal, 'task', 'show', 'B-001-search')).waiting_for).toEqual(['A-001-index']);
 });
 
 it('takes the format from --format, and refuses one that does not exist', async () => {
   const terminal = await shopWith(CHECKLIST);
   await writeFile(join(terminal.cwd, 'todo.txt'), CHECKLIST);
-  const dry = await json(terminal, 'plan', 'import', 'todo.txt', '--format', 'markdown', '--dry-run');
+  const dry = await runForJson(terminal, 'plan', 'import', 'todo.txt', '--format', 'markdown', '--dry-run');
   expect(dry.mapping).toHaveLength(3);
   expect(await gen(terminal, 'plan', 'import', 'TODO.md', '--format', 'issues')).toMatchObject({
     code: 1,
     err: expect.stringMatching(/^TODO\.md:1:1: BAD_VALUE: .*not a JSON list of issues/),
   });
   expect((await gen(terminal, 'plan', 'import', 'TODO.md', '--format', 'xml')).code).toBe(2);
-  const plan = await json(terminal, 'plan', 'import', 'plan.yaml', '--dry-run');
+  const plan = await runForJson(terminal, 'plan', 'import', 'plan.yaml', '--dry-run');
   expect(plan).toMatchObject({
     format: 'plan',
     mapping: [{ task_id: 'A-001-schema', status: 'new' }, {}, {}],

@@ -61,7 +61,7 @@ const COMMANDS_BY_HEADING: Readonly<Record<string, readonly CommandGroup[]>> = {
       names: ['export', 'import'],
       load: async () => (await import('./commands/transfer.js')).transferCommands,
     },
-    // Without a name: it completes all commands, so it needs all modules.
+    // The group has no names: it completes all commands, so it needs all modules.
     { names: [], load: async () => (await import('./commands/completion.js')).completionCommand },
   ],
 };

@@ -17,7 +17,7 @@ export function unusedStoreRemover(folder: string | null): () => Promise<void> {
     const names = await readdir(folder).catch(() => null);
     if (names === null || !names.every((name) => FILES_OF_AN_EMPTY_STORE.has(name))) return;
     for (const name of names) await rm(join(folder, name));
-    // Stop at a folder that something else is in.
+    // Stop at a folder that has other content.
     for (const each of created) if ((await rmdir(each).catch((error: Error) => error)) !== undefined) return;
   };
 }

@@ -45,7 +45,7 @@ export class ApiClient extends ProjectEndpoint {
     return this.signed('claim_task', withEnvAgent(claim), (body) => this.claimBatcher.call(body));
   }
 
-  /** Each claim is signed as a single one is. */
+  /** With a key, each claim of the batch is signed separately. */
   async batchClaim(
     claims: readonly RequestTo<'claim_task'>[],
     options: { mode?: 'partial' | 'all_or_nothing'; request_id?: string } = {},

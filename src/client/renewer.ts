@@ -25,7 +25,7 @@ export interface LeaseToRenew {
   readonly key: number;
   readonly handle: LeaseHandle;
   readonly lease_seconds: number;
-  /** As reported by the server, by its clock. */
+  /** The end of the lease as the server reports it, by the server's clock. */
   readonly expires_at: string;
   readonly cell_buffer: SharedArrayBuffer;
 }

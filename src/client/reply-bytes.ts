@@ -4,7 +4,7 @@ import { GenesisError } from './replies.js';
 const JSON_BYTES_MAX = 64 * 1024 * 1024;
 /** The largest result size that a tenant's limits allow. */
 export const REPLY_BLOB_BYTES_MAX = 1024 ** 3;
-/** For one event of a stream: a command has at most 1 MiB. */
+/** The limit for one event of a stream; a command has at most 1 MiB. */
 export const FRAME_CHARS_MAX = 4 * 1024 * 1024;
 
 /** The reply exceeds its bound. It cannot be from a Genesis server, and must not fill the memory. */

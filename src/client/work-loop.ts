@@ -185,7 +185,7 @@ export class WorkLoop {
     const returned = await this.handler(work, context);
     const isEdge = subjectKindOf(work.task_id) === 'edge';
     const { result, evaluators } = isEdge ? parseEdgeResult(returned) : { result: returned };
-    // Only to throw if the reports are not JSON data; the next line does the same for the result.
+    // Throws if the reports are not JSON data; the next line does so for the result.
     JSON.stringify(evaluators);
     return { result: JSON.stringify(result) === undefined ? null : result, evaluators, metadata };
   }

@@ -22,7 +22,7 @@ export interface CommandToSign {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** The first line of every signed text, so that a signature is valid for nothing else. */
+/** The first line of every signed text, so that the signature is not valid for any other purpose. */
 const SIGNING_DOMAIN = 'gcc/v1';
 const SIGNED_LINES = 9;
 

@@ -36,7 +36,7 @@ export const proposalSubject = (proposalId: string): string => `~proposal/${prop
 export const RUNNERS_SUBJECT = '~runners';
 /** The candidate of an edge, and the evidence about it. */
 export const candidateSubject = (edge: string): string => `~candidate/${edge}`;
-/** Its number rises with every accepted result of an edge: evidence from before is void. */
+/** The record whose number rises with every accepted result of an edge: older evidence is then void. */
 export const BASE_SUBJECT = '~base';
 /** One-time operations have a record each, whose first event is the operation: of two concurrent attempts, one finds it. */
 export const foldBackSubject = (featureId: string): string => `~fold_back/${featureId}`;

@@ -62,7 +62,7 @@ function readBytes(
   return new Promise((resolve, reject) => {
     const body = new BodyBuffer();
     const refuse = (): void => {
-      // The code that discards the rest listens for it.
+      // The code that discards the rest of the body handles the event.
       incoming.off('data', onData);
       resolve(discardRest(incoming));
     };
@@ -74,7 +74,7 @@ function readBytes(
     };
     incoming.on('data', onData);
     incoming.on('end', () => resolve(body.bytes()));
-    // What follows the end changes nothing, but an error is expensive to make.
+    // Later events change nothing, and creating an error is expensive.
     incoming.on('error', () => {});
     incoming.on('close', () => {
       if (!incoming.readableEnded) reject(new ClientGone('The client disconnected.'));

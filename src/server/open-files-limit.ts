@@ -10,7 +10,7 @@ const OWN_FILES = 512;
 export function connectionsWithin(max: number, limitsText = readLimits()): number {
   const [, limit] = /^Max open files\s+(\d+)/m.exec(limitsText) ?? [];
   if (limit === undefined) return max;
-  // At a very low limit, half of it.
+  // Half of the limit, if the limit is very low.
   return Math.min(max, Math.max(Number(limit) - OWN_FILES, Math.floor(Number(limit) / 2)));
 }
 

@@ -94,7 +94,7 @@ export class ProjectFeeds {
       const opening = this.feeds.get(name) ?? this.open(name, projectKey);
       const feed = await opening;
       if (!feed.isEnded) return feed;
-      // Its last subscriber left while this call waited for it.
+      // The last subscriber of the feed left while this call waited for the feed.
       if (this.feeds.get(name) === opening) this.feeds.delete(name);
     }
   }

@@ -86,7 +86,7 @@ export function toOkResponse(reply: object): HttpResponse {
   return okResponse(JSON.stringify(reply), JSON_HEADERS);
 }
 
-/** A list of replies, with the problems among them as they are rendered. */
+/** A list of replies, in which problems have their rendered form. */
 export function withProblemDocuments<Name extends string>(
   reply: { readonly [Key in Name]: readonly object[] } | Problem,
   name: Name,

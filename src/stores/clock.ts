@@ -12,8 +12,8 @@ export const systemClock: ProcessClock = {
 };
 
 /**
- * An event may be ahead of this machine's clock by this much, as after the clock was set back. An event from beyond it
- * would date what follows it, and end leases and keys.
+ * An event may be ahead of this machine's clock by this much, as after the clock was set back. An event from further
+ * ahead would shift the time of later events, and end leases and keys.
  */
 export const FUTURE_MS_MAX = 24 * 3600 * 1000;
 

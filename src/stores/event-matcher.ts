@@ -22,7 +22,7 @@ export function matcher(query: EventQuery): (event: EventEnvelope) => boolean {
 
 /** The filters that match one field exactly, in the order in which commits pass them to SQL databases. */
 export const FILTER_FIELDS = ['subject', 'task_id', 'feature_id', 'edge', 'agent_id', 'session_id'] as const;
-/** The same, those that match the fewest events first: the first one in a query chooses the index. */
+/** The filter fields, those that match the fewest events first: the first one in a query chooses the index. */
 export const SELECTIVE_FIELDS = [
   'subject',
   'task_id',

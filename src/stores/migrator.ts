@@ -11,7 +11,7 @@ export interface Migrator {
   pending(): Promise<readonly MigrationStep[]>;
   /** Applies the pending steps and returns them. Rejects with `StoreRefused` if the schema is newer than this program. */
   up(): Promise<readonly MigrationStep[]>;
-  /** What the operator may switch on besides the schema. Absent: this database has nothing of the kind. */
+  /** The features that the operator may enable besides the schema. Absent: this database has no such features. */
   readonly features?: DatabaseFeatures;
   close(): Promise<void>;
 }

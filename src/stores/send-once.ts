@@ -10,7 +10,7 @@ export interface SendFailures {
   isReplyLost(error: unknown): boolean;
   /** Nothing happened, and a retry may succeed. */
   isRetryable(error: unknown): boolean;
-  /** For a commit that did not happen. */
+  /** The error of a commit that did not happen. */
   toStoreError(error: unknown): unknown;
 }
 

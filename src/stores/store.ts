@@ -158,7 +158,7 @@ export interface StoreCapabilities {
 
 export interface TransactionSize {
   readonly events: number;
-  /** Of the events as JSON. */
+  /** The size of the events as JSON. */
   readonly bytes: number;
 }
 

@@ -44,7 +44,7 @@ const IGNORED_CLI_PATHS: readonly string[] = [
   // If GENESIS_HOME names this folder.
   'signing-key.pem',
 ];
-/** Written by earlier versions: it hides the files of other tools as well. */
+/** The pattern that earlier versions wrote. It hides the files of other tools as well. */
 const HIDES_EVERYTHING = '*\n';
 const HEADING = '# Files of this machine only. Some are secret.\n';
 
@@ -56,7 +56,7 @@ export const missingIgnores = (workspace: Workspace): string[] =>
 export const addMissingIgnores = (workspace: Workspace): Promise<string[]> =>
   addLines(workspace.path('.gitignore'), IGNORED_PATHS);
 
-/** The same for the `.gitignore` of the CLI's folder. */
+/** Adds the missing lines to the `.gitignore` of the CLI's folder. */
 export const addMissingCliIgnores = (cliFolder: string): Promise<string[]> =>
   addLines(join(cliFolder, '.gitignore'), IGNORED_CLI_PATHS);
 

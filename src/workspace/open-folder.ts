@@ -64,7 +64,7 @@ export class OpenFolder {
     return join(this.handle === null ? this.path : `/proc/self/fd/${this.handle.fd}`, name);
   }
 
-  /** The same for a name that need not be valid UTF-8. */
+  /** The path of a name that need not be valid UTF-8. */
   bytePathOf(name: Buffer): Buffer {
     return Buffer.concat([Buffer.from(`${this.pathOf('.')}/`), name]);
   }

@@ -61,7 +61,7 @@ export const configurationFiles = async (workspace: Workspace): Promise<string[]
   (await findConfiguration(workspace)).names;
 
 interface FoundConfiguration {
-  /** Of YAML files, relative to `.ai-workspace/`. */
+  /** The names of YAML files, relative to `.ai-workspace/`. */
   readonly names: string[];
   /** What cannot be read, and why. */
   readonly unreadable: Map<string, string>;

@@ -14,7 +14,7 @@ export function readRegularFile(path: string, bytesMax: number): Buffer | FileFa
 }
 
 /**
- * The same for a file that only this user can have written or read. On Windows Node sees neither owner nor mode, so
+ * Reads a regular file that only this user can have written or read. On Windows Node sees neither owner nor mode, so
  * access to the folder decides. A message says what is wrong, as text that follows the path.
  */
 export function readUserOnlyFile(

@@ -35,7 +35,7 @@ export async function trackedPaths(folder: string, names: readonly string[]): Pr
   const repository = ['--git-dir', join(top, '.git'), '--work-tree', top];
   const inside = relative(top, real).split(sep).join('/');
   const prefix = inside === '' ? '' : `${inside}/`;
-  // From the top: git compares the folder that it is run in with regard to case.
+  // The pattern starts at the top folder, because git compares the current folder with regard to case.
   const pathspec = `:(top,icase)${prefix}`;
   // Never fetch anything while reading the index.
   const offline = ['-c', 'protocol.allow=never'];

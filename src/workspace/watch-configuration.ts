@@ -26,7 +26,10 @@ export async function watchConfiguration(
   }
 }
 
-/** Equal as long as no file was added, removed or written. An unreadable folder is reported by what reads it. */
+/**
+ * A value that stays equal until a file is added, removed or written. An unreadable folder is reported when the files
+ * are loaded.
+ */
 async function stampOf(workspace: Workspace): Promise<string> {
   const names = await configurationFiles(workspace).catch(() => []);
   const paths = [...names.map((name) => workspace.path(name)), join(workspace.root, INTENT_FILE)];

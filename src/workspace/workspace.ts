@@ -47,7 +47,7 @@ export class Workspace {
     throw new WorkspaceError(foreignFolderMessage('A workspace', workspace.folder, foreign, named));
   }
 
-  /** The same, but null if another user owns it. */
+  /** The nearest workspace; null if another user owns it. */
   static findOwn(from: string, env: ProcessEnvironment): Workspace | null {
     const workspace = Workspace.nearest(from);
     return workspace?.foreignPath(from, env) === null ? workspace : null;

@@ -6,7 +6,7 @@ import { FleetReplies, type ReplyRecord } from './fleet-replies.js';
 import type { LoadOptions } from './paced.js';
 import { type BenchTask, plannedTasks } from './plan.js';
 
-/** More than one server can finish in a second. */
+/** More tasks than one server can finish in a second. */
 const TASKS_PER_SECOND = 8_000;
 
 /** Claims a batch and submits its results, one batch after another, as the job queues are run in batches. */

@@ -6,7 +6,7 @@ import { FleetReplies } from './fleet-replies.js';
 import { type LoadOptions, WARM_UP_SECONDS } from './paced.js';
 import { plannedTasks } from './plan.js';
 
-/** More than the agents can finish in a second. */
+/** More tasks than the agents can finish in a second. */
 const TASKS_PER_SECOND = 6_000;
 
 /** Every agent claims and completes one task after another, as fast as it gets replies. */

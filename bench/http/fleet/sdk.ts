@@ -5,7 +5,7 @@ import { FleetReplies } from './fleet-replies.js';
 import type { LoadOptions } from './paced.js';
 import { BENCH_TENANT, type BenchTask, plannedTasks } from './plan.js';
 
-/** More than the agents can finish in a second. */
+/** More tasks than the agents can finish in a second. */
 const TASKS_PER_SECOND = 12_000;
 
 interface SdkLoadOptions extends LoadOptions {

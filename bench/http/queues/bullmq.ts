@@ -23,10 +23,12 @@ export async function measureBullmq(
   const connection = { host: '127.0.0.1', port: load.port, maxRetriesPerRequest: null };
   const queue = new Queue(NAME, { connection });
   await enqueue(queue, jobsFor(load, 'worker'));
-  const agents = await byAgents(connection, load);
+  const agents = await measureByAgents(connection, load);
   await enqueue(queue, jobsFor(load, 'worker'));
   const byWorkersOf = (count: number) =>
-    runAfterWarmUp(load, async (load) => byWorkers(connection, load, count, await queue.getWaitingCount()));
+    runAfterWarmUp(load, async (load) =>
+      measureByWorkers(connection, load, count, await queue.getWaitingCount()),
+    );
   const worker = await byWorkersOf(1);
   await enqueue(queue, jobsFor(load, 'worker'));
   const workers = await byWorkersOf(WORKERS);
@@ -44,7 +46,7 @@ async function enqueue(queue: Queue, count: number): Promise<void> {
   }
 }
 
-async function byAgents(connection: object, load: QueueLoad): Promise<RunMeasurement> {
+async function measureByAgents(connection: object, load: QueueLoad): Promise<RunMeasurement> {
   const taker = new Worker(NAME, null, { connection });
   await taker.waitUntilReady();
   const measured = await runAfterWarmUp(load, (load) =>
@@ -59,7 +61,7 @@ async function byAgents(connection: object, load: QueueLoad): Promise<RunMeasure
 }
 
 /** A worker takes the next job in the call that completes the last, so the two have no separate times. */
-async function byWorkers(
+async function measureByWorkers(
   connection: object,
   { agents, seconds }: QueueLoad,
   count: number,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { countCpu } from '../fleet/cpu.js';
 import { type RunMeasurement, summarizeLatencies } from '../measurement.js';
 
-/** The load that each job queue is given. */
+/** The load for each job queue. */
 export interface QueueLoad {
   readonly port: number;
   /** Process id of the database. */

@@ -41,9 +41,9 @@ export async function measurePgBoss(load: QueueLoad): Promise<Record<PgBossRun, 
     await enqueue(boss, queue, JOBS_WAITING_PER_SECOND[queue] * secondsWithWarmUp(load));
     return runAfterWarmUp(load, (load) => run(boss, queue, load));
   };
-  const agents = await runIn('agents', byAgents);
-  const batches = await runIn('batches', byBatches);
-  const workers = await runIn('workers', byWorkers);
+  const agents = await runIn('agents', measureByAgents);
+  const batches = await runIn('batches', measureByBatches);
+  const workers = await runIn('workers', measureByWorkers);
   await boss.stop({ graceful: false });
   return { agents, batches, workers };
 }
@@ -57,14 +57,14 @@ async function enqueue(boss: PgBoss, queue: string, count: number): Promise<void
   await boss.getDb().executeSql('analyze', []);
 }
 
-const byAgents = (boss: PgBoss, queue: string, load: QueueLoad): Promise<RunMeasurement> =>
+const measureByAgents = (boss: PgBoss, queue: string, load: QueueLoad): Promise<RunMeasurement> =>
   takeAndComplete<PgBoss.Job<unknown>>(
     load,
     async () => (await boss.fetch(queue))[0],
     (job, agent) => boss.complete(queue, job.id, resultOf(agent)),
   );
 
-const byBatches = (boss: PgBoss, queue: string, load: QueueLoad): Promise<RunMeasurement> =>
+const measureByBatches = (boss: PgBoss, queue: string, load: QueueLoad): Promise<RunMeasurement> =>
   takeAndComplete<PgBoss.Job<unknown>[]>(
     { ...load, agents: BATCHES_IN_FLIGHT },
     async () => {
@@ -80,7 +80,11 @@ const byBatches = (boss: PgBoss, queue: string, load: QueueLoad): Promise<RunMea
   );
 
 /** Its workers do not wait for the completion of a batch, so only the table shows how many jobs were completed. */
-async function byWorkers(boss: PgBoss, queue: string, { seconds }: QueueLoad): Promise<RunMeasurement> {
+async function measureByWorkers(
+  boss: PgBoss,
+  queue: string,
+  { seconds }: QueueLoad,
+): Promise<RunMeasurement> {
   const settings = { batchSize: BATCH_JOBS, pollingIntervalSeconds: POLLING_SECONDS_MIN };
   const waiting = await boss.getQueueSize(queue);
   const before = await completedJobs(boss, queue);

@@ -36,7 +36,7 @@ export async function call<Id extends OperationId>(id: Id, input: CallInput = {}
   const response = await send(id, input);
   const reply = parseObject(await response.text());
   if (isProblem(reply)) throw new CallFailure(response.status, reply.code, reply.detail);
-  // Not of a coordinator: a proxy in between has answered.
+  // The reply is not from a coordinator: a proxy in between has answered.
   if (reply === null || !(response.ok || 'reason' in reply))
     throw new CallFailure(response.status, 'UNREADABLE', `Unexpected answer, status ${response.status}.`);
   return reply as Reply<Id>;

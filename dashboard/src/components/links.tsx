@@ -10,7 +10,7 @@ export const TaskLink = ({ id }: { id: string }) => (
   </Link>
 );
 
-/** A text of the server in which tasks and edges are links. `own` is the one that the page shows already. */
+/** A text of the server in which tasks and edges are links. `own` is the task or edge that the page already shows. */
 export const LinkedText = ({ text, own }: { text: string; own: string }) =>
   linkedText(text).map((part, index) =>
     'subject' in part && part.subject !== own ? (

@@ -1,9 +1,9 @@
-/** Controls, and characters without a look that change the direction or the meaning of what follows. */
+/** Control characters, and invisible characters that change the direction or the meaning of the text after them. */
 const HIDDEN = /[\p{Cc}\p{Cf}]/gu;
 /** Line breaks, tabs, and the joiner that emoji are made with. */
 const HARMLESS = new Set(['\n', '\t', '\u200d']);
 
-/** About what fits into a block without scrolling. */
+/** The approximate number of characters that fit into a block without scrolling. */
 const SCROLLING_FROM = 500;
 
 export const visibleText = (text: string): string =>

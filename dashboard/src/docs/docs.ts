@@ -40,7 +40,7 @@ SwaggerUI({
   docExpansion: 'none',
   defaultModelsExpandDepth: 0,
   tryItOutEnabled: true,
-  // Its colours lack contrast.
+  // The colours of the highlighter lack contrast.
   syntaxHighlight: false,
   // The badge would send the description to another host.
   validatorUrl: null,

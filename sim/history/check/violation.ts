@@ -10,9 +10,9 @@ export type HistoryRule =
   | 'DOUBLED'
   /** The log differs from the reply. */
   | 'TOLD_WRONG'
-  /** In the log, but never requested, or not in this form. */
+  /** An event is in the log, but was never requested in this form. */
   | 'UNASKED'
-  /** Refused or reported as not done, but in the log. */
+  /** An event is in the log, but its call was refused or reported as not done. */
   | 'DONE_ALL_THE_SAME'
   /** The log reverses two calls although one returned before the other was invoked. */
   | 'ORDER'

@@ -19,7 +19,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
   {
     name: 'unconfirmed-end-forgotten',
     file: JOURNAL,
-    find: '    if (ended?.key.input_sha256 === input_sha256) await this.confirm(ended);\n',
+    find: '    if (ended?.key.input_sha256 === input_sha256) await this.confirmEnd(ended);\n',
     replace: '',
     why: 'A step whose end was recorded without a reply is done again.',
     tests: ['src/engine/runs/execute-run.test.ts'],

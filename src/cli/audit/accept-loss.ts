@@ -53,7 +53,7 @@ export async function runAcceptLoss(
     assertOnlyLost(logs, anchor);
     const losses = await lossesOf(store, logs);
     const incarnation = await nextIncarnation(store, anchors);
-    // Before anything is recorded: a crash in between must not leave handles of the lost time valid.
+    // Raised before anything is recorded: a crash in between must not leave handles of the lost time valid.
     await store.raiseIncarnation(incarnation);
     const coordinator = await Coordinator.open({ store, blobs, ...audit });
     try {

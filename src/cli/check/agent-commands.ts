@@ -26,8 +26,8 @@ function agentCommand(name: string, settings: ConstructSettings | EvaluateSettin
 }
 
 /**
- * Fails the step if one of its commands is not confirmed. The plan of a run may be another than the one that was
- * confirmed when this command began: a resumed run has the plan of the executor that began it.
+ * Fails the step if one of its commands is not confirmed. The plan of a run may differ from the plan that was confirmed
+ * when this command began: a resumed run has the plan of the executor that began it.
  */
 export async function assertConfirmed(
   context: CommandContext,

@@ -63,7 +63,7 @@ async function draftsOf(workspace: Workspace, grant: DraftGrant): Promise<Candid
   }
 }
 
-/** Null if they could not be run, which is told. */
+/** Null if the checks could not be run; then a notice is printed. */
 async function runOn(
   context: CommandContext,
   root: string,

@@ -7,7 +7,7 @@ import { findSandbox } from '../../engine/checks/sandbox.js';
 import type { CommandContext } from '../context.js';
 import { failureWithCode } from '../exit.js';
 
-/** In the sandbox, unless the user says otherwise. */
+/** Chooses the sandbox, unless the user requests a run without it. */
 export async function chooseExecutor(
   context: CommandContext,
   isUnsandboxed: boolean,

@@ -27,7 +27,7 @@ export async function warnAboutChecklist(
   for (const message of messages) if (message !== null) context.warn(message);
 }
 
-/** The same for all profiles that the project uses: its default, and the profiles of its features. */
+/** Warns about all profiles that the project uses: its default, and the profiles of its features. */
 export async function warnAboutProfiles({ warn }: CommandContext, workspace: Workspace): Promise<void> {
   const { files, unreadable } = await readWorkspaceFiles(workspace);
   const parsed = parseMethodology(files, unreadable);

@@ -78,7 +78,7 @@ async function assertKnownRole(context: CommandContext, role: string): Promise<v
   if (reason !== null) throw wrongUsage(reason);
 }
 
-/** The same command line, with `--yes`. */
+/** The current command line with `--yes` added. */
 function howToConfirm(
   context: CommandContext,
   id: string | undefined,

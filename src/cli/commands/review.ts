@@ -117,7 +117,7 @@ function howToDecide(
   return [
     ...(run === undefined ? [] : wrap(`What was tried: ${genCommand('runs', 'show', run.run_id)}`, 0)),
     ...wrap('It cannot be approved: an approval does not replace checks. Request changes, or reject it:', 0),
-    // Not wrapped: they are to be copied.
+    // The commands are not wrapped, because they are to be copied.
     `  ${next} --refine --comment TEXT`,
     `  ${next} --reject`,
   ];

@@ -157,7 +157,7 @@ function doneText(project: string, tracks: readonly string[] = [], kind?: WorkKi
 const isEmpty = ({ accepted, escalated, refused, failed, lost, released, pending }: WorkSummary): boolean =>
   accepted + escalated + refused + failed + lost + released + pending === 0;
 
-/** One line on what became of a piece of work. */
+/** One line about the outcome of a piece of work. */
 function endedText({ task_id, outcome, message, submission }: EndedWork): string {
   const keptAs = submission?.parked ?? submission?.kept ?? null;
   switch (outcome) {

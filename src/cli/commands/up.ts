@@ -86,7 +86,7 @@ async function up(context: CommandContext, options: UpOptions): Promise<void> {
   try {
     await inboxService?.stop();
   } finally {
-    // The inboxes of a damaged log cannot be stopped in order; the port and the lock are given back all the same.
+    // The inboxes of a damaged log cannot be stopped in order; the port and the lock are released nevertheless.
     await server.stop();
     await log.close();
   }

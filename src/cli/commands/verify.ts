@@ -112,7 +112,7 @@ function logsOfProject(
   throw failureWithCode('UNKNOWN_PROJECT', `${path} has no log of project ${explicitProject}.${suggestion}`);
 }
 
-/** Projects that an anchor is about, and that have no log any more. */
+/** Projects of an anchor that no longer have a log. */
 function missingLogs(logs: readonly LogReport[], anchors: readonly Anchor[]): LogReport[] {
   const isThere = (anchor: Anchor): boolean =>
     logs.some(

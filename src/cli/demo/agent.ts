@@ -7,7 +7,9 @@ const WORK_DURATION_MS = { least: 700, most: 1500 };
 /** The shortest lease the demo's server grants. An agent that is silent for longer loses its claim. */
 export const LEASE_SECONDS = 2;
 
-/** What the director writes to an agent that may go on. Any other line is a note to leave before a fault. */
+/**
+ * The line that the director writes to an agent that may continue. Any other line is a note to leave before a fault.
+ */
 export const GO_ON = 'go on';
 
 /**

@@ -49,7 +49,7 @@ export async function readAutoFacts(scope: AutoScope, setAside: ReadonlySet<stri
       recommended.push(...edgesOf(await startFor(other)).map(describe));
   }
   const { requested, unfinished } = await openEdges(genesis, agent_id);
-  // What waits for a review cannot go on.
+  // An edge that waits for a review cannot continue.
   const isDecided = ({ feature_id: feature, edge }: AutoEdge): boolean =>
     !escalations.some(
       (one) =>

@@ -55,7 +55,7 @@ export async function autoIterate(
       context.warn(`${step.says} Waiting for changes.`);
       await changes?.wait();
     } else {
-      // Set aside before the run: a review during it must be able to bring the edge back.
+      // The edge is set aside before its run, because a review during the run may make it available again.
       setAside.add(edgeSubject(step.edge.feature_id, step.edge.edge));
       const isNamedEdge = step.edge === first;
       pause = await runNext(context, step.edge, { ...options, isNamedEdge }, setAside, signal);

@@ -95,7 +95,7 @@ const shownText = (bytes: Uint8Array): string =>
     ? notShown(bytes.length)
     : Buffer.from(bytes).toString('utf8');
 
-/** A refusal of drafts is a failed step: the machine tells it to a person. */
+/** A refusal of drafts becomes a failed step, which the run reports to a person. */
 async function asEngineError<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -4,10 +4,10 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 import { engineError } from '../../engine/engine-error.js';
 
 const PAGE = 1000;
-/** Of an edge, or of the runs of a project: more are not read. */
+/** The maximum number of events that are read for an edge, or for the runs of a project. */
 const EVENTS_MAX = 200_000;
 
-/** Oldest first. */
+/** Fetches the events, oldest first. */
 export async function fetchEvents(
   genesis: Pick<Genesis, 'events'>,
   filter: { task_id?: string; feature_id?: string; edge?: string; type?: string },

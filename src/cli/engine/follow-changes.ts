@@ -31,7 +31,7 @@ export function followChanges(
     }
   };
   const following = follow();
-  // The error is for the waiter; without one it must not end the process.
+  // The error is thrown to the caller that waits; without such a caller it must not end the process.
   following.catch(() => {});
   return {
     wait: () =>

@@ -11,7 +11,7 @@ type RunObserver = Pick<RunHost, 'onStart' | 'onState' | 'onStep'> & {
   end(ended: RunEnd | null): void;
 };
 
-/** On a terminal the machine and where it stands, redrawn in place; otherwise a line for each state. */
+/** Shows a run: on a terminal the machine with its current state, redrawn in place; otherwise a line for each state. */
 export const observeRun = (context: CommandContext, plan: EdgePlan): RunObserver =>
   isScreen(context) ? drawnRun(context, plan) : listedRun(context);
 

@@ -12,7 +12,7 @@ interface EdgeName {
 export interface OpenEdges {
   /** Edges with a requested run, oldest first. */
   readonly requested: readonly EdgeName[];
-  /** With a run of this executor that has not ended. */
+  /** Edges with a run of this executor that has not ended. */
   readonly unfinished: readonly EdgeName[];
 }
 

@@ -44,7 +44,7 @@ export async function parkedTexts(
   return limitTexts(texts);
 }
 
-/** Old blobs may be gone: the run goes on without them. */
+/** Old blobs may have been removed: the run continues without them. */
 const textsIfReadable = (name: string, texts: Promise<PromptText[]>): Promise<PromptText[]> =>
   texts.catch((error) => {
     if (error instanceof EngineError) return [{ name, text: '(its content cannot be read)' }];

@@ -25,7 +25,7 @@ export interface RunEdgeOptions {
   readonly role: string | undefined;
   readonly isUnsandboxed: boolean;
   readonly isConfirmed: boolean;
-  /** This command line with `--yes`. */
+  /** The current command line with `--yes` added. */
   readonly howToConfirm: string;
 }
 

@@ -127,7 +127,7 @@ class FleetFaults implements ShapeFaultSink {
     return this.faults.length === 0;
   }
 
-  /** In the order of the text. */
+  /** The result, with the faults in the order of the text. */
   toResult(): FleetFileResult {
     const sorted = [...this.faults].sort((a, b) => a.line - b.line || a.column - b.column);
     const faults = sorted.map(({ line, column, message }) => `${this.file}:${line}:${column}: ${message}`);

@@ -49,7 +49,7 @@ export class AgentWorktree {
     return worktree;
   }
 
-  /** Where the agent starts: the folder in which the fleet was started, as far as the commit has it. */
+  /** Where the agent starts: the folder in which the fleet was started, if the commit contains it. */
   get startFolder(): string {
     const started = resolve(this.folder, this.repository.prefix);
     return existsSync(started) ? started : this.folder;

@@ -21,7 +21,7 @@ const runOk = async (terminal: TerminalOptions, ...argv: string[]): Promise<stri
   expect(code, `${argv.join(' ')}: ${err}`).toBe(0);
   return out;
 };
-const json = async (terminal: TerminalOptions, ...argv: string[]) =>
+const runForJson = async (terminal: TerminalOptions, ...argv: string[]) =>
   JSON.parse(await runOk(terminal, ...argv, '--json'));
 
 /** A folder with a foreign log. */
@@ -54,14 +54,14 @@ describe('gen import --trust-imports', () => {
     expect(out).not.toContain('\u001b');
     const claimed = await gen(terminal, 'task', 'claim', FIRST, '--json');
     expect(JSON.parse(claimed.out)).toMatchObject({ reason: 'DENIED_COMPLETED' });
-    expect(await json(terminal, 'start')).toMatchObject({ feature: F, edge: 'design_code' });
+    expect(await runForJson(terminal, 'start')).toMatchObject({ feature: F, edge: 'design_code' });
     expect(await runOk(terminal, 'verify')).toContain('Every invariant holds');
-    expect(await json(terminal, 'import', '--trust-imports')).toMatchObject({
+    expect(await runForJson(terminal, 'import', '--trust-imports')).toMatchObject({
       trusted: [],
       skipped_count: 2,
     });
     await runOk(terminal, 'task', 'reset', FIRST, '--reason', 'it was wrong');
-    expect(await json(terminal, 'task', 'claim', FIRST)).toMatchObject({
+    expect(await runForJson(terminal, 'task', 'claim', FIRST)).toMatchObject({
       reason: 'GRANTED',
       claim: { generation: 2 },
     });
@@ -78,7 +78,7 @@ describe('gen import --trust-imports', () => {
     await runOk(terminal, ...IMPORT);
     const dry = await runOk(terminal, 'import', '--trust-imports', '--dry-run');
     expect(dry).toContain(`1 edge would be trusted: ${FIRST}.`);
-    expect(await json(terminal, 'import', '--trust-imports')).toMatchObject({
+    expect(await runForJson(terminal, 'import', '--trust-imports')).toMatchObject({
       trusted: [{ task_id: FIRST, generation: 1 }],
       skipped: [{ reason: 'UNKNOWN_TASK' }, { reason: 'UNKNOWN_TASK' }],
       more: false,
@@ -97,7 +97,7 @@ describe('gen import --trust-imports', () => {
       return event === undefined ? [] : [event];
     });
     const at = ['--store', store, '--project', project_id];
-    expect(await json(terminal, ...IMPORT, '--trust-imports', ...at)).toMatchObject({
+    expect(await runForJson(terminal, ...IMPORT, '--trust-imports', ...at)).toMatchObject({
       imported: { written: 3 },
       trust: { trusted: [{ task_id: FIRST, generation: 1 }] },
     });
@@ -120,7 +120,7 @@ describe('gen import --trust-imports', () => {
     const at = ['--url', server.url, '--project', 'shop'];
     await runOk({ cwd, env }, ...IMPORT, ...at);
     const keyOf = async (role: string, token = '') => {
-      const key = await json(
+      const key = await runForJson(
         { cwd, env: { ...env, GENESIS_TOKEN: token } },
         'key',
         'create',
@@ -144,7 +144,7 @@ describe('gen import --trust-imports', () => {
         expect.stringContaining('FORBIDDEN'),
       ]);
     }
-    expect(await json(admin, 'import', '--trust-imports', ...at)).toMatchObject({
+    expect(await runForJson(admin, 'import', '--trust-imports', ...at)).toMatchObject({
       trusted: [{ task_id: FIRST, generation: 1 }],
     });
   });

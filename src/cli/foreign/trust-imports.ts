@@ -72,7 +72,7 @@ export function trustLines({ trusted, skipped, skipped_count, more }: TrustResul
   return [...lines, `${skipped_count} skipped:`, ...shown];
 }
 
-/** For a log that is only read: the edges that it reports as converged, some of which may be unknown here. */
+/** Lines for a dry run of an import: the edges that the log reports as converged, some of which may be unknown here. */
 export function reportedLines(reported: readonly string[]): string[] {
   if (reported.length === 0) return ['The log reports no converged edge: there would be nothing to trust.'];
   const count = countText(reported.length, 'edge');

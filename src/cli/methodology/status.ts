@@ -70,7 +70,7 @@ async function renderStatus(
   return { json: { ...current, plan: tasks }, text: `${text}\n\n${statusText(tasks, context)}` };
 }
 
-/** The same commands as in `gen start`. */
+/** The status with the same commands as in `gen start`. */
 const withDraftCommands = (status: MethodologyStatus): MethodologyStatus => ({
   ...status,
   start_would: {

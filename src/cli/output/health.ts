@@ -30,7 +30,7 @@ export function healthText(
   ].join('\n');
 }
 
-/** Nothing if no run has spent anything and there is no budget. */
+/** The lines about spending; none if no run has spent anything and there is no budget. */
 function spentLines({ features, project }: HealthReport['spent'], budget: HealthReport['budget']): string[] {
   const ofFeatures = Object.entries(features);
   if (ofFeatures.length === 0 && budget === null) return [];

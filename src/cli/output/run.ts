@@ -55,7 +55,7 @@ type DecidedRun = Pick<
   'status' | 'reason' | 'decision' | 'decided_by' | 'decided_at' | 'edge_converged_at'
 >;
 
-/** With the reason, or the decision of a person after which the run has not continued yet. */
+/** The status with the reason, or with the decision of a person after which the run has not continued yet. */
 function runStatus({ status, reason, decision }: Pick<Run, 'status' | 'reason' | 'decision'>): string {
   if (status === 'WAITING' && decision !== null) return `DECIDED (${decision})`;
   return reason === null ? status : `${status} (${reason})`;
@@ -119,7 +119,7 @@ function outputText({ output, output_ref }: RunStep): string {
   return output === null ? '' : 'inline';
 }
 
-/** Of a check, its own result: a failed check is a completed step. */
+/** For a check, the result of the check: a failed check is a completed step. */
 const stepStatus = (status: RunStep['status'], output: RunStep['output']): string =>
   typeof output?.result === 'string' ? output.result.toUpperCase() : status;
 

@@ -159,7 +159,7 @@ it('a proof does not use the signature of one command for another', async () => 
   await fleet.complete(A, 'beta', 's2');
   const proof = await fleet.collectProof(A, sent);
   expect(proof.signatures).toHaveLength(1);
-  // The same key, and a valid signature: only the event is another one.
+  // The key and the signature are valid, but belong to another event.
   const other = claim(C);
   const { signature: _, ...body } = other;
   const moved = await fleet.collectProof(A, [body]);

@@ -14,7 +14,7 @@ import { type SentBody, signedBodies } from './signed-bodies.js';
 
 const CHECKS = { hash: sha256, verify: isSignedBySync };
 
-/** Proves how the result of a task or an edge came about, from what its server answers, and checks the proof. */
+/** Builds a proof of the history of a result from the replies of the server, and checks the proof. */
 export async function collectTaskProof(
   client: Genesis,
   taskId: string,
@@ -105,7 +105,7 @@ async function plannedInputs(client: Genesis, taskId: string): Promise<readonly 
   return dependenciesOf(applyPlanChange(new Plan(), diffPlan(null, plan)), taskId);
 }
 
-/** Each answer is about the last checkpoint, and a new one may be written meanwhile: then all are asked for again. */
+/** Each reply refers to the last checkpoint. If a new checkpoint is written meanwhile, all are requested again. */
 const ROUNDS_MAX = 5;
 
 const PARALLEL_CALLS = 8;

@@ -28,9 +28,9 @@ import { mayPass, RunnerConnection } from './runner-connection.js';
 import { type RunnerKey, readRunnerKey } from './runner-key.js';
 
 const POLL_MS = 5_000;
-/** For checks that could not be run. */
+/** The pause before checks that could not be run are run again. */
 const RETRY_MS = 60_000;
-/** Of candidates, in one round. */
+/** The maximum number of pages of candidates in one round. */
 const PAGES_MAX = 1000;
 
 export interface RunnerOptions {
@@ -91,7 +91,7 @@ interface RunnerSession {
   readonly key: Omit<RunnerKey, 'isNew'>;
   readonly identity: RunnerIdentity;
   readonly tools: RunnerTools;
-  /** From when on a candidate that this process has stated may be stated again, by its key. */
+  /** The time from which on a candidate may be attested again, by the key of the candidate. */
   readonly attested: Map<string, number>;
 }
 
@@ -118,7 +118,9 @@ async function attestIfConnected(
   }
 }
 
-/** One after the other; a candidate that cannot be run is reported, and does not keep the others waiting. */
+/**
+ * Attests the candidates one after another; a candidate that cannot be run is reported and does not block the others.
+ */
 async function attestWaiting(session: RunnerSession, signal: AbortSignal): Promise<void> {
   let query: PageQuery = {};
   for (let page = 0; page < PAGES_MAX; page += 1) {
@@ -145,7 +147,7 @@ async function attestPage(
     if (signal.aborted) return;
     try {
       const statement = await attestOne(session, candidate, signal);
-      // The same statement again would not count either, but a base that was behind may have caught up.
+      // An equal statement would not count either, but a base that was behind may have caught up.
       const againMs = hasErrors(statement) ? Date.now() + RETRY_MS : Number.POSITIVE_INFINITY;
       rememberAttested(attested, attestedKey(candidate), againMs);
     } catch (error) {

@@ -6,7 +6,7 @@ type SettingsChange = Record<string, unknown>;
 
 /**
  * Reads `NAME=VALUE` and, for the settings that have parts, `NAME.PART=VALUE`. Null if nothing is given. An unknown
- * name is wrong usage; whether a value is allowed is for the server to say.
+ * name is wrong usage; the server decides whether a value is allowed.
  */
 export function parseSettings(
   given: readonly string[],

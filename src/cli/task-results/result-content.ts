@@ -40,7 +40,7 @@ export async function exactBytes(genesis: Genesis, result: TaskResult): Promise<
     return Buffer.from(typeof data === 'string' ? data : canonicalJson(data));
   }
   const bytes = Buffer.from(unwrapReply(await genesis.getBlob(blob_sha256)));
-  // A text that was sent in a request is at most this long; as JSON it begins with a quotation mark.
+  // A text that was sent in a request has at most this length; its JSON begins with a quotation mark.
   const mayBeJsonText = bytes.byteLength <= 2 * SHOWN_BYTES_MAX && bytes[0] === 0x22 && isUtf8(bytes);
   const data = mayBeJsonText ? jsonOrText(bytes.toString('utf8')) : null;
   return typeof data === 'string' && canonicalJson(data) === bytes.toString('utf8')

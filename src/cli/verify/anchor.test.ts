@@ -445,7 +445,7 @@ describe('an attack on a log of files is named by gen verify and by gen up', () 
     expect(await project.head(otherUrl)).toEqual(known);
   });
 
-  // It states what is true, and less than the last one, which stays the last.
+  // The repeated checkpoint is true, but covers less than the last one, which stays the last.
   it('an old checkpoint, replayed, which changes nothing', async () => {
     const { project, url } = await attackedFolder();
     await project.work(url, [TASKS[0]]);

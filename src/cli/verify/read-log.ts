@@ -18,7 +18,7 @@ export type LocatedEvent = LogLinePosition & {
   readonly event: EventEnvelope;
   /** The digest of the payload as it was written. */
   readonly payload_sha256: string;
-  /** The payload is not the one that was written. */
+  /** The payload differs from what was written. */
   readonly isRedacted: boolean;
 };
 /** The position where the log becomes unreadable, and why. */
@@ -66,7 +66,7 @@ export async function readLog(
     }
     const durableExtent = { position: mark?.position ?? 0, bytes: 0 };
     if (mark?.first_position === reader.position + 1) durableExtent.bytes = mark.bytes;
-    // The log as it is after the next start: a power loss may have left some of it in the write-ahead log only.
+    // The log as the next start recovers it: a power loss may have left its end in the write-ahead log only.
     const parts = wal.parts.filter(({ segment }) => segment === reader.position + 1);
     for (const { start, bytes } of parts)
       durableExtent.bytes = Math.max(durableExtent.bytes, start + bytes.length);
@@ -161,7 +161,7 @@ class LogReader {
     const file = await nodeDisk.openRead(path);
     if (file === null) throw new Error(`${path} was removed while it was being read. Try again.`);
     const { whole, size, line } = await this.readFile(file, path, null);
-    // Its last lines may be another program's: only a seal in the next file tells them from damage.
+    // The last lines of the file may be another program's: only a seal in the next file distinguishes them from damage.
     const isUndecided = this.check.undecidedFault !== null;
     if (this.damage === null && ((whole < size && !isUndecided) || this.position < firstPosition)) {
       this.damage = { file: path, line, why: 'the segment ends within a block' };

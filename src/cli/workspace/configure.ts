@@ -25,7 +25,7 @@ export async function configure(
   return 'before';
 }
 
-/** For files that changed while they are served: a file that cannot be read does not end the server. */
+/** Loads files that changed while they are served: a file that cannot be read does not end the server. */
 export const reloadConfiguration =
   (warn: (sentence: string) => void, workspace: Workspace, coordinator: Coordinator) =>
   async (): Promise<void> => {

@@ -18,7 +18,7 @@ export async function startInboxService(
   const stopController = new AbortController();
   const inboxRuntime = workspaceContextOf(workspace, { ...runtime, key: projectKey });
   const has_inboxes = !(await isSingleAgent(workspace));
-  // Only now: other commands use the address as soon as it is there.
+  // The address is written last, because other commands use it as soon as it is there.
   await writeAddress(workspace, { url, token: null });
   const { signal } = stopController;
   const { warn } = context;

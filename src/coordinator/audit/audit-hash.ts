@@ -3,7 +3,7 @@ import type { HashBytes } from '../../core/audit/audit-values.js';
 import type { TreeHasher } from '../../core/audit/merkle-tree.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 
-// With a string in between it takes two thirds of the time of the output as a buffer.
+// Output as a string that is converted takes two thirds of the time of output as a buffer.
 export const sha256: HashBytes = (data) => Buffer.from(hash('sha256', data, 'binary'), 'latin1');
 
 /** The hash of a leaf as a string of a character per byte: RFC 6962 puts a zero byte before its text. */

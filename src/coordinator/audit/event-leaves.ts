@@ -37,7 +37,7 @@ export class EventLeaves {
     });
   }
 
-  /** The hashes of the leaves of a tile, as far as a tree of this size has them. */
+  /** The hashes of those leaves of a tile that a tree of this size has. */
   async ofTile(tile: number, treeSize: number): Promise<readonly Uint8Array[]> {
     const after = tile * TILE_SIZE;
     const until = Math.min(after + TILE_SIZE, treeSize);

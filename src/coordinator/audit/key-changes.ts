@@ -19,7 +19,7 @@ export type KeyVerb = 'replace' | 'revoke';
 
 /** What an administrator asks for. */
 interface KeyChangeRequest {
-  /** Of the project, as its log has them. */
+  /** The keys of the project, as its log has them. */
   readonly keys: AuditKeys;
   /** Null on a server that signs nothing. */
   readonly signer: AuditSigner | null;
@@ -46,7 +46,7 @@ export function keyChange(request: KeyChangeRequest): Operation<KeyChangeDecisio
   return operationOf(kind, requestKeyOf(caller, kind, body), decide, body.request_id);
 }
 
-/** With what the caller has to know next. */
+/** The reply, with advice about the next step of the caller. */
 export function keyChangeReply(decision: KeyChangeDecision, keys: AuditKeys): AuditKeyResult {
   const list = keys.list();
   if (decision.success)

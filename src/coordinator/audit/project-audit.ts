@@ -124,7 +124,7 @@ export class ProjectAudit {
     return done;
   }
 
-  /** Without a signature, what the last checkpoint does not cover waits for the next round. */
+  /** If the signer fails, events that the last checkpoint does not cover wait for the next round. */
   private async tryCheckpoint(options: AuditOptions): Promise<void> {
     let alarm: string | null;
     try {

@@ -24,7 +24,7 @@ export interface AuditOptions {
   readonly signer: AuditSigner;
   /** Keys that `signer` replaces, newest first: where one of them is active, it signs the enrolment of `signer`. */
   readonly previousSigners?: readonly AuditSigner[];
-  /** Is told why no checkpoint of a project can be written, each time the reason changes. */
+  /** Called with the reason why no checkpoint of a project can be written, each time the reason changes. */
   readonly warn?: (sentence: string) => void;
   /** A checkpoint is due after this many events … */
   readonly every_events?: number;

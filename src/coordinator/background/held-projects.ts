@@ -40,7 +40,7 @@ export class HeldProjectsWatch {
 
   private async loadMore(): Promise<void> {
     if (!this.hasLoadedAll) return this.loadAll();
-    // A single writer has loaded every project to which claims were added since.
+    // A single writer has already loaded every project that got claims since the start.
     if (this.store.capabilities.single_writer) return;
     if (this.store.dueProjects === undefined) return this.loadAll();
     await this.load(await this.store.dueProjects(PAGE_SIZE));

@@ -75,7 +75,7 @@ export class Retention {
 }
 
 interface Redaction {
-  /** What remains of it. */
+  /** The remaining payload of the event. */
   readonly event: EventEnvelope;
   /** The digest of its payload before, which its leaf in the audit tree has. */
   readonly original_sha256: string;

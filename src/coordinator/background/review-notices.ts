@@ -139,7 +139,7 @@ function payloadOf({ notice_id, notice: { kind, number }, review, url }: Current
   return { iteration, candidate_sha256, notice_id, kind, ...numbered, host: new URL(url).host };
 }
 
-/** Without a link that decides: a reviewer makes one. */
+/** The body of a notice. It contains no link that can decide: a reviewer creates one. */
 function bodyOf({ tenant_id, project_id }: ProjectKey, { notice_id, notice, review }: CurrentNotice): string {
   const { task_id, generation, iteration, candidate_sha256, since, deadline, next } = review;
   return JSON.stringify({

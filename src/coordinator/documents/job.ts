@@ -67,7 +67,7 @@ type ParsedContent =
 /** Parses a document synchronously, on the calling thread. */
 export const readDocument = (job: DocumentJob): ParsedDocument => runAllSteps(documentSteps(job));
 
-/** The same in steps: one file of a workspace per step, any other document in one step. */
+/** Reads a document in steps: one file of a workspace per step, any other document in one step. */
 export function* documentSteps(job: DocumentJob): StepGenerator<ParsedDocument> {
   if (job.kind === 'methodology') return { ...(yield* parseMethodology(job)), extraFields: {} };
   const { text } = job;

@@ -102,7 +102,7 @@ export class ReviewLinks {
   async open(token: string): AsyncReply<LinkedReview> {
     const link = await this.verify(token);
     if (link === null) return { state: 'invalid' };
-    // Nothing of a project is loaded before the signature is verified.
+    // No project is loaded before the signature is verified.
     return this.dependencies.projects.withRefreshedProject(link, async (project) => {
       if (project.now() >= link.expires_at_ms) return { state: 'expired', link };
       const { generation, iteration, candidate_sha256, opened_at_ms } = link;
@@ -169,7 +169,7 @@ const LINK_CALLER = {
   may_administer: false,
 } as const;
 
-/** Heads that an earlier version stored do not say it. */
+/** Heads that an earlier version stored have no opening time. */
 const openedAtMs = (head: Head | undefined): number => head?.gate?.opened_at_ms ?? 0;
 
 const isDecided = (head: Head | undefined, link: ReviewLink): boolean =>

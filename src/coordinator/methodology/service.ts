@@ -104,7 +104,7 @@ export class MethodologyService {
     });
   }
 
-  /** With the next step of an agent: it continues a claim that it holds. */
+  /** The status, with the next step of an agent: an agent that holds a claim continues it. */
   status(
     projectKey: ProjectKey,
     { agent_id, at }: { agent_id?: string } & AtQuery = {},
@@ -185,7 +185,7 @@ export class MethodologyService {
     }));
   }
 
-  /** The same of a loaded project. */
+  /** The pending reviews of a loaded project. */
   async pendingReviews(project: Project): Promise<PendingReview[]> {
     const state = await this.stateOf(project);
     return pendingReviews(project.view(), state);

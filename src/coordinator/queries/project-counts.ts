@@ -13,7 +13,7 @@ import type { Projects } from '../queue/projects.js';
 export interface ProjectCounts {
   readonly key: ProjectKey;
   readonly active_claims: number;
-  /** Of the active ones: those inactive beyond the threshold of the project. */
+  /** Active claims whose holder is inactive beyond the threshold of the project. */
   readonly stale_claims: number;
   /** Work that is not held and whose dependencies are complete. */
   readonly ready_tasks: number;

@@ -79,7 +79,7 @@ export class Queries {
     });
   }
 
-  /** Without the checks of an edge, which follow from today's configuration. */
+  /** A past state has no checks of an edge, because those follow from the current configuration. */
   private async pastTaskState(projectKey: ProjectKey, taskId: string, at: number): AsyncReply<TaskState> {
     const subject = parseSubject(taskId);
     if (isProblem(subject)) return subject;
@@ -201,7 +201,7 @@ export class Queries {
     return bytes ?? problem('NOT_FOUND', 'There is no blob with that hash.');
   }
 
-  /** For a session it says also whether it holds the work itself. */
+  /** With a session id, the reply also says whether that session holds the work. */
   explain(projectKey: ProjectKey, taskId: string, sessionId?: string): AsyncReply<Explanation> {
     return this.withSubject(projectKey, taskId, async (view, subject, project) => {
       const liveClaims = await this.store.countPermits(projectKey.tenant_id, CLAIMS_SCOPE);

@@ -16,10 +16,10 @@ import type { Operation } from '../queue/operation.js';
 export type TrustedImport = TrustResult['trusted'][number];
 export type SkippedImport = TrustResult['skipped'][number];
 
-/** A longer name of a log is left out: the field is for people. */
+/** A longer name of a log is omitted, because only people read the field. */
 const SOURCE_CHARS_MAX = 256;
 
-/** Why an edge is left as it is; null if its import can be trusted. An imported log may name anything. */
+/** Why an edge is not completed; null if its import can be trusted. An imported log may contain any name. */
 export function skipReason(view: DecisionView, subject: string): Omit<SkippedImport, 'task_id'> | null {
   if (view.methodology === null) return { reason: 'NOT_INITIALISED', next: adviceFor('NOT_INITIALISED') };
   const unknown = unknownEdgeReason(view, subject);

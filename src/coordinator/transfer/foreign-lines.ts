@@ -4,7 +4,7 @@ import type { ForeignLine } from '../../core/events/foreign-log.js';
 
 /** A longer line is stored as a blob that its event names. */
 const INLINE_BYTES_MAX = 64 * 1024;
-/** Of a longer line only the digest, the size and a prefix are kept. */
+/** Longer lines are not buffered: only their digest, size and prefix are kept. */
 const BUFFERED_BYTES_MAX = 16 * 1024 * 1024;
 const PREFIX_BYTES = 1024;
 const NEWLINE = 0x0a;

@@ -9,7 +9,7 @@ import {
   rotationText,
 } from './key-events.js';
 
-/** Stable codes of what an audit finds in a log. */
+/** Stable codes of the faults that an audit finds in a log. */
 export type AuditFaultCode =
   | 'MALFORMED'
   | 'BAD_POSITION'
@@ -29,7 +29,7 @@ export type AuditFaultCode =
 
 export interface AuditFault {
   readonly code: AuditFaultCode;
-  /** Of the event that is wrong. */
+  /** The position of the event with the fault. */
   readonly position: number;
   /** For a person. */
   readonly detail: string;

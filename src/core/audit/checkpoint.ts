@@ -11,7 +11,7 @@ import {
 
 /** A tree has one complete subtree for each bit of its size, which is a safe integer. */
 const SUBTREES_MAX = 53;
-/** A checkpoint of a log that had none for long lists its first tiles only; the checkpoints after it list the rest. */
+/** A checkpoint after a long gap lists only the first new tiles; the checkpoints after it list the others. */
 export const TILES_PER_CHECKPOINT_MAX = 4096;
 
 /** What a checkpoint states and signs. */

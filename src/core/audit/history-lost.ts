@@ -10,11 +10,11 @@ const UNANCHORED_EVENTS = 1_000_000;
 export const historyLostPayload = z.strictObject({
   by: name,
   reason: sentence,
-  /** Of the store from here on. Anchors of earlier incarnations do not apply after `kept_position`. */
+  /** The incarnation of the store from here on. Anchors of earlier incarnations do not apply after `kept_position`. */
   incarnation: nonNegativeInteger,
   /** The last position at which the log agrees with an anchor, or its end. */
   kept_position: nonNegativeInteger,
-  /** Known to be lost: as many as the last anchor covers beyond `kept_position`. */
+  /** The number of events known to be lost: those that the last anchor covers beyond `kept_position`. */
   lost_events: nonNegativeInteger,
   record: z.strictObject({
     /** Every later generation is above it. */

@@ -31,7 +31,7 @@ export interface LogAuditOptions {
   readonly anchors?: readonly Anchor[];
   /** Ids of keys that are known to be the owner's, in addition to the anchors' keys. */
   readonly trustedKeys?: readonly string[];
-  /** Of the store, if it is known: its checkpoints may not have reached the log yet. */
+  /** The incarnation of the store, if it is known: its checkpoints may not have reached the log yet. */
   readonly incarnation?: number;
 }
 
@@ -94,7 +94,7 @@ export class LogAudit {
   /** The highest in a checkpoint so far. */
   private incarnation = 0;
   private checkpoints = 0;
-  /** Before the first checkpoint that differs: after it, everything does. */
+  /** The last position before the first difference: every checkpoint after it differs too. */
   private agreesAt = 0;
   private differsAt: number | null = null;
 

@@ -29,7 +29,10 @@ const REPORTED: readonly SignedCommand[] = ['append_event'];
 /** Checks the signatures of a log's events with the keys of its sessions, in the order of the log. */
 export class SessionSignatureChecker {
   checked = 0;
-  /** Without the signed text, as earlier versions wrote them, or of a session whose key is not remembered any more. */
+  /**
+   * Signed events that cannot be checked: the signed text is missing, as in earlier versions, or the key of the session
+   * was dropped.
+   */
   unchecked = 0;
   private readonly keys = new Map<string, string>();
   private hasForgotten = false;

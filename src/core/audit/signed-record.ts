@@ -11,7 +11,7 @@ export interface RecordSignature {
   readonly signature: string;
 }
 
-/** The text that is signed: the key, and everything else that the record says. */
+/** The signed text: the key, and all other fields of the record. */
 export function signedRecordText(
   { tenant_id, project_id }: ProjectIds,
   eventType: string,

@@ -12,7 +12,7 @@ export type RootComparison = 'new' | 'repeated' | 'contradicts';
 /** Signed roots, to find two for one position of one incarnation: then the signer signed two different histories (equivocation). */
 export class StatedRoots {
   private readonly ofAnchors = new Map<string, string>();
-  /** Of the last checkpoints in the log, the oldest first. */
+  /** Roots of the last checkpoints in the log, the oldest first. */
   private readonly ofCheckpoints = new Map<string, string>();
 
   /** All anchors are kept. */

@@ -10,7 +10,7 @@ export interface TileData {
   readonly hash: HashBytes;
   /** The root of each complete tile, by its index. */
   readonly tileRoots: readonly Uint8Array[];
-  /** The hashes of the leaves of the tiles that were asked for, as far as the tree goes. */
+  /** The hashes of the leaves of the requested tiles, up to the size of the tree. */
   readonly leavesOfTile: ReadonlyMap<number, readonly Uint8Array[]>;
 }
 

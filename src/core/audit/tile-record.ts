@@ -7,7 +7,7 @@ import { TILE_SIZE } from './merkle-tree.js';
  * covers. Two coordinators may list the same tile, when neither has seen the other's checkpoint.
  */
 export class TileRecord {
-  /** Of the tiles that no checkpoint lists yet, and the last ones that one does. */
+  /** Roots of the tiles that no checkpoint lists yet, and of the last listed tiles. */
   private readonly roots = new Map<number, string>();
   private listed = 0;
 

@@ -226,7 +226,7 @@ export type DecisionCode =
   | GateRefusal
   | OperatorRefusal
   | SuccessCode
-  // Of the sweeper: no caller waits for its reply.
+  // A decision of the sweeper: no caller waits for its reply.
   | 'EXPIRED'
   | 'STALE'
   | 'NOT_EXPIRED';

@@ -22,7 +22,7 @@ export interface LastClaim {
   readonly session_id: string;
   readonly agent_role: string | null;
   readonly user_id: string | null;
-  /** The credential that took the claim, if it is not the one that opened the session. */
+  /** The credential that took the claim, if another credential opened the session. */
   readonly principal?: string;
   /** Request id of the grant. The claim id is derived from it and therefore never stored. */
   readonly request_id: string | null;

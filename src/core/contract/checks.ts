@@ -63,7 +63,7 @@ export const evidencePolicyStatus = withName(
   }),
 );
 
-/** Of a candidate that a run hands to a person. */
+/** Limit for the failing checks of a candidate that a run hands to a person. */
 export const FAILING_CHECKS_MAX = 20;
 export const FAILING_TEXT_MAX = 300;
 export type FailingCheck = ReplyOf<typeof failingCheck>;

@@ -93,7 +93,7 @@ const filterFields = {
   since: timeFilter,
   until: timeFilter,
 };
-/** Of one agent, in all projects of a tenant. */
+/** Selects events of one agent, in all projects of a tenant. */
 const agentEventFilter = z.strictObject({
   agent_id: agentIdSchema,
   type: textFilter,
@@ -113,7 +113,7 @@ const recentEventFilter = z.strictObject({
 const eventEnvelope = namedObject('Event', {
   event_id: z.string(),
   event_type: z.string(),
-  /** Not used for ordering: that is `position` and `seq`. */
+  /** Time of the event. Events are ordered by `position` and `seq`, not by this. */
   timestamp: time,
   tenant_id: z.string(),
   project_id: z.string(),

@@ -220,9 +220,9 @@ const healthReport = z.object({
   findings: z.array(healthFinding),
   counts: z.object({ features: count, pending_reviews: count, stale_claims: count, stuck: count }),
   health: serviceHealth,
-  /** By runs of the iterate engine. */
+  /** The cost of runs of the iterate engine. */
   spent: z.object({ features: z.record(text, costSchema), project: costSchema }),
-  /** Of engine.yml; null if it sets none. */
+  /** The budget in engine.yml; null if there is none. */
   budget: budgetSchema.nullable(),
 });
 const healthReply = withName('Health', healthReport.extend(positionFields));

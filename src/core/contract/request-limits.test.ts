@@ -50,7 +50,7 @@ const LIMITED: readonly [string, number, (bytes: number) => { success: boolean }
     'the text of a note',
     4096,
     (bytes) => {
-      // Two bytes are the quotes, which count for JSON alone.
+      // The quotes take two bytes, which count only in the JSON text.
       const text = valueOfBytes(bytes + 2, (filler) => filler);
       return noteBody.safeParse({ task_id: 'A-001-x', session_id: 's', generation: 1, text });
     },

@@ -45,7 +45,9 @@ export const noteBody = z.strictObject({
   ...handleFields,
   generation,
   text: boundedText(NOTE_BYTES_MAX).refine(...withinBytes(NOTE_BYTES_MAX)),
-  /** Of a pushed note. Its id is not sent: it derives from the content and the offline generation. */
+  /**
+   * Origin of a pushed note. The id of the note is not sent: it derives from the content and the offline generation.
+   */
   offline: z.strictObject({ generation, occurred_at: isoTimestamp }).optional(),
   ...mutationFields,
 });
@@ -178,7 +180,7 @@ const explanation = namedObject('Explanation', {
   is_held_by_you: z.boolean().describe('whether the session that asks holds it'),
   why: z.array(z.object({ rule: z.enum(['GRANTED', ...CLAIM_REFUSALS]), says: z.string() })),
   next: z.string(),
-  /** Of an edge in a configured project. */
+  /** The evidence policy, for an edge in a configured project. */
   evidence: evidencePolicyStatus
     .extend({
       candidate: z

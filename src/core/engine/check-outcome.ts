@@ -42,9 +42,12 @@ export const checkOutcomeSchema = z.strictObject({
   required: z.boolean(),
   result: z.enum(CHECK_RESULTS),
   says: z.string().max(2000),
-  /** Of the command as it was run: a changed command is another check. Null if none was run. */
+  /** The digest of the command that was run: a changed command is another check. Null if none was run. */
   command_sha256: sha256.nullable(),
-  /** Of all that decides whether it passes: command, report and timeout. Absent from records of older versions. */
+  /**
+   * The digest of all that decides whether the check passes: command, report and timeout. Absent from records of older
+   * versions.
+   */
   check_sha256: sha256.exactOptional(),
   exit_code: z.int().nullable(),
   signal: z.string().max(32).nullable(),
@@ -64,7 +67,7 @@ export const checkOutcomeSchema = z.strictObject({
     .max(100)
     .exactOptional(),
   cost: costSchema.exactOptional(),
-  /** Of a runner: the check was not run, because the candidate was built on other files than the runner's base has. */
+  /** The runner did not run the check, because the candidate was built on other files than the runner's base has. */
   is_base_fault: z.literal(true).exactOptional(),
 });
 export type CheckOutcome = z.output<typeof checkOutcomeSchema>;

@@ -11,7 +11,7 @@ import { baseFaultOf, type CheckOutcome, checkOutcomeSchema } from './check-outc
  * coordinator verifies the signature when it records a statement; whether the statement counts is decided here.
  */
 
-/** The first line of the signed text, so that a signature is valid for nothing else. */
+/** The first line of the signed text, so that the signature is not valid for any other purpose. */
 const SIGNING_DOMAIN = 'gcc/evidence/v1';
 const CHECKS_PER_STATEMENT_MAX = 100;
 export const EVIDENCE_BYTES_MAX = 32 * 1024;
@@ -37,7 +37,7 @@ export const evidenceStatement = z.strictObject({
   project_id: name,
   task_id: name,
   generation: z.int().min(1),
-  /** Of the manifest, which is the result's digest too. */
+  /** The digest of the manifest, which is also the digest of the result. */
   candidate_sha256: eventSha256,
   base: evidenceBase,
   /** The project's `~base` when the runner fetched the base: every accepted edge result raises it. */
@@ -102,7 +102,10 @@ export const candidateRecord = z.strictObject({
 });
 export type CandidateRecord = z.output<typeof candidateRecord>;
 
-/** The candidate with one more statement. Of each runner the last one is kept, and of all of them the latest. */
+/**
+ * The candidate with one more statement. The last statement of each runner is kept; if there are too many, the latest
+ * are kept.
+ */
 export const withEvidence = (candidate: CandidateRecord, added: SignedEvidence): CandidateRecord => ({
   ...candidate,
   evidence: [

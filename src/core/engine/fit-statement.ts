@@ -1,12 +1,12 @@
 import { EVIDENCE_BYTES_MAX, type EvidenceStatement } from './evidence.js';
 
-/** For the signature and the names of its fields. */
+/** Bytes reserved for the signature and the names of its fields. */
 const SIGNATURE_BYTES = 256;
 const SAYS_CHARS = [2000, 500, 100, 0];
 
 /**
- * The statement with texts so short that it can be recorded. A path of the candidate is part of what each check says, so
- * a long one could otherwise keep the runner from stating anything.
+ * The statement with texts so short that it can be recorded. A path of the candidate is part of what each check says,
+ * so a long path could otherwise make every statement too large.
  */
 export function fitStatement(statement: EvidenceStatement): EvidenceStatement {
   let fitted = statement;

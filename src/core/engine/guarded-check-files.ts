@@ -161,7 +161,7 @@ function runWords(words: readonly string[]): string[] {
 function isNamedInCommand(names: readonly string[], { named, run }: CommandWords): boolean {
   for (let from = 0; from < names.length; from += 1) {
     const path = names.slice(from).join('/');
-    // Elsewhere than in the root, a single word such as `check` is more often an argument.
+    // Outside of the root folder, a single word such as `check` is usually an argument.
     const isNamed = (word: string) => run.has(word) || (named.has(word) && (from === 0 || /[./]/.test(word)));
     const bare = path.replace(EXTENSION, '');
     if (isNamed(path) || isNamed(bare)) return true;

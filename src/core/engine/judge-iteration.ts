@@ -19,7 +19,7 @@ type Outcome = Pick<CheckOutcome, 'name' | 'type' | 'result'>;
 export interface IterationFacts {
   /** The checks of the plan: a required one without an outcome has not passed. */
   readonly checks: readonly EffectiveCheck[];
-  /** Of this iteration, by programs and models. A person's decision is `human`. */
+  /** Outcomes of this iteration, by programs and models. A person's decision is `human`. */
   readonly outcomes: readonly Outcome[];
   /** Names of the failing checks of each earlier iteration, oldest first: what `failingCheckNames` gave. */
   readonly earlier_failing: readonly (readonly string[])[];

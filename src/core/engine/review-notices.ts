@@ -8,7 +8,7 @@ export type ReviewSettings = NonNullable<EngineSettings['review']>;
 
 export interface ReviewNotice {
   readonly kind: NoticeKind;
-  /** Of a reminder, from 1; otherwise 0. */
+  /** The number of a reminder, from 1; otherwise 0. */
   readonly number: number;
 }
 
@@ -55,7 +55,7 @@ export const noticeNameOf = (
 /** Pauses after failed tries: with the first try five in about an hour. */
 const RETRY_PAUSES_SECONDS = [60, 240, 900, 2400] as const;
 
-/** When a notice is tried again; null if it is given up. */
+/** The time at which a notice is tried again; null if no further try is made. */
 export function retryAtMs(failedTries: number, nowMs: number): number | null {
   const seconds = RETRY_PAUSES_SECONDS[failedTries - 1];
   return seconds === undefined ? null : nowMs + seconds * 1000;

@@ -4,7 +4,7 @@ import type { Run } from './runs.js';
 
 type AdvisedRun = Pick<Run, 'run_id' | 'task_id' | 'status' | 'reason' | 'steps' | 'decision'>;
 
-/** The command that continues the work after a run, as it stands; null if the run needs none. */
+/** The command that continues the work after a run in its current state; null if the run needs none. */
 export function nextCommandOf(run: AdvisedRun): string | null {
   const { run_id, task_id, status, reason, decision } = run;
   const { feature_id = '', edge = '' } = subjectKeys(task_id);

@@ -23,7 +23,7 @@ export const runIdentity = z.strictObject({
   project_id: z.string(),
   feature_id: z.string(),
   edge: z.string(),
-  /** Of a retry: what the last iteration of the retried run found. The first iteration reads it. */
+  /** For a retry: the findings of the last iteration of the retried run. The first iteration reads them. */
   retried_findings: blobReference.exactOptional(),
 });
 const claimOfRun = z.strictObject({
@@ -43,7 +43,7 @@ export const candidateSchema = z.strictObject({
   manifest: blobReference,
   sha256,
   files: count,
-  /** Of the prompt, stored as a blob. */
+  /** The digest of the prompt, which is stored as a blob. */
   prompt_sha256: sha256,
   /** The session that made the candidate; an evaluator must use a different one. */
   constructed_by: z.string().max(256),
@@ -58,7 +58,7 @@ const humanDecision = z.strictObject({
 /** A check's outcome, and whether it prevents the next tier: a choice state cannot compute that. */
 const tierOutcome = checkOutcomeSchema.extend({
   blocks: z.boolean(),
-  /** Of a large outcome: the blob with the whole of it. */
+  /** For a large outcome: the digest of the blob with the whole outcome. */
   outcome_sha256: sha256.exactOptional(),
 });
 

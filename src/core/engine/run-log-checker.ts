@@ -16,7 +16,10 @@ export const RUN_RULES = {
 } as const;
 export type RunRule = keyof typeof RUN_RULES;
 
-/** The coordinator refuses what breaks these. The others depend on what executors report under their claim. */
+/**
+ * The coordinator refuses events that break these rules. The other rules depend on reports of executors under their
+ * claim.
+ */
 const ENFORCED_RULES: ReadonlySet<RunRule> = new Set(['RUN-01', 'RUN-02']);
 export const isEnforcedRule = (rule: RunRule): boolean => ENFORCED_RULES.has(rule);
 

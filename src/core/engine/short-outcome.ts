@@ -12,7 +12,7 @@ const bytesOf = (outcome: object): number => new TextEncoder().encode(JSON.strin
 /** `outcome_sha256` and `blocks` come on top. */
 const ADDED_BYTES = 120;
 
-/** Without its issues, and with as much of `says` as fits; null if the outcome fits as it is. */
+/** The outcome without its issues, and with as much of `says` as fits; null if the outcome fits unchanged. */
 export function shortOutcome(outcome: CheckOutcome): CheckOutcome | null {
   const bytesMax = OUTCOME_BYTES_MAX - ADDED_BYTES;
   if (bytesOf(outcome) <= bytesMax) return null;

@@ -2,9 +2,9 @@ import type { EffectiveCheck } from '../contract/checks.js';
 import type { EdgePlan } from './edge-plan.js';
 import type { StepHandlerName } from './run-data.js';
 
-/** For checks and settings that name none. */
+/** The timeout of checks and settings that name none. */
 export const CHECK_TIMEOUT_SECONDS = 600;
-/** Of the state. The default time limit of a constructor itself is shorter (docs/engine.md). */
+/** The time limit of the state. The default time limit of a constructor itself is shorter (docs/engine.md). */
 export const CONSTRUCT_STATE_SECONDS_MAX = 3600;
 export const JUDGE_CHECK_TIMEOUT_SECONDS = 600;
 export const REVIEW_DEADLINE_DAYS = 14;

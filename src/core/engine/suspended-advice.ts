@@ -2,7 +2,7 @@ import type { RunSummary } from '../contract/runs.js';
 import { edgeReviewCommand, genCommand } from '../methodology/definition/command.js';
 import { subjectKeys } from '../subject.js';
 
-/** The last run of an edge, as far as advice needs it. */
+/** The fields of the last run of an edge that the advice needs. */
 export type LastRun = Pick<RunSummary, 'run_id' | 'status'>;
 
 const reviewCommandOf = (subject: string): string => {

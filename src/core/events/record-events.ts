@@ -69,7 +69,7 @@ const historyRedacted = z.strictObject({
       z.strictObject({
         position: nonNegativeInteger.min(1),
         payload_sha256: eventSha256,
-        /** Before the redaction, in base64url. Missing in events from before there was an audit tree. */
+        /** The digest before the redaction, in base64url. Missing in events from before there was an audit tree. */
         original_sha256: bytes32.exactOptional(),
       }),
     )

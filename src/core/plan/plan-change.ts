@@ -14,7 +14,7 @@ const TASKS_PER_STEP = 100;
 export const diffPlan = (current: Plan | null, target: PlanInput): PlanChange =>
   runAllSteps(diffPlanSteps(current, target));
 
-/** The same in steps. The current plan must not change in between; compare its revision. */
+/** Compares two plans in steps. The current plan must not change in between; compare its revision. */
 export function* diffPlanSteps(current: Plan | null, target: PlanInput): StepGenerator<PlanChange> {
   const added: TaskInput[] = [];
   const changed: TaskInput[] = [];

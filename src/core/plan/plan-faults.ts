@@ -65,7 +65,7 @@ export class PlanFaultList implements ShapeFaultSink {
     return this.#faults.length === 0;
   }
 
-  /** In the order of the text. */
+  /** The faults in the order of the text. */
   sorted(): PlanFault[] {
     return [...this.#faults].sort(
       (a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),

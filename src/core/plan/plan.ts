@@ -103,7 +103,7 @@ export class Plan implements PlanLookup {
     return this.#tracks.get(track) ?? [];
   }
 
-  /** By track and sequence. */
+  /** All tasks, by track and sequence. */
   *tasks(): Generator<PlannedTask> {
     for (const track of this.tracks()) yield* this.tasksOf(track);
   }

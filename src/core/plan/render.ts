@@ -7,7 +7,7 @@ import { type TaskInput, taskInput } from './task.js';
 export const renderPlan = (plan: Plan, project?: string): PlanInput =>
   runAllSteps(renderPlanSteps(plan, project));
 
-/** The same in steps of one track. */
+/** Renders the plan in steps of one track. */
 export function* renderPlanSteps(plan: Plan, project?: string): StepGenerator<PlanInput> {
   const tracks = new Map<string, TaskInput[]>();
   for (const track of plan.tracks()) {

@@ -8,7 +8,7 @@ export const PROPOSAL_CHARS_MAX = 64 * 1024;
 /** Tasks that an agent proposed, and what a human decided about them. */
 export const taskProposalSchema = z.strictObject({
   state: z.enum(['pending', 'approved', 'rejected']),
-  /** As the agent sent them. They are checked again when they are approved, against the plan of that time. */
+  /** The tasks as the agent sent them. They are checked again at their approval, against the plan of that time. */
   tasks: z.array(z.unknown()),
   proposed_by: z.string(),
   proposed_at: z.string(),

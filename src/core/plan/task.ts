@@ -10,7 +10,7 @@ export interface PlannedTask {
   readonly sequence: number;
   readonly description: string;
   readonly instructions: string | null;
-  /** As written; null: the previous task in the track. `dependenciesOf` resolves both. */
+  /** The written dependencies; null: the previous task in the track. `dependenciesOf` resolves both. */
   readonly depends_on: readonly string[] | null;
   /** Higher goes first. */
   readonly priority: number;

@@ -44,6 +44,6 @@ function propagatedWeight(plan: Plan, node: string, weight: number): number {
   const { task_id, subtask_index } = splitSubject(node);
   const task = plan.task(task_id);
   if (task === undefined || !hasCountedSubtasks(task)) return weight + 1;
-  // Passes what the merge gives to each of its subtasks on to the start node, for all of them at once.
+  // Passes the weight that the merge gives to each of its subtasks on to the start node, for all subtasks at once.
   return subtask_index === null ? subtaskCount(task) * (weight + 2) : weight;
 }

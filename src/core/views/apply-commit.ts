@@ -61,8 +61,8 @@ export function applyCommit(
 }
 
 /**
- * The same for the only writer of a log, whose heads the state shares: they are in the state already. `wasCompleted`:
- * whether the head that each swap replaced was.
+ * Applies a commit of the only writer of a log, whose heads are shared with the state and already in it.
+ * `wasCompleted`: whether the head that each swap replaced was completed.
  */
 export function applyOwnCommit(
   state: WorkState,

@@ -55,7 +55,7 @@ export function evolveProject(state: ProjectState, event: EventEnvelope): void {
   evolveWork(state, event);
 }
 
-/** The same for the work state only. */
+/** Folds one event into the work state only. */
 export function evolveWork(state: WorkState, event: EventEnvelope): void {
   if (event.position <= state.position) return;
   state.position = event.position;

@@ -26,7 +26,7 @@ export interface CheckRun {
 
 export interface CheckExecution {
   readonly outcome: CheckOutcome;
-  /** The end of what the command printed, and the report file, for blobs. */
+  /** The end of the command's output, and the report file, to be stored as blobs. */
   readonly output: Uint8Array;
   readonly report: Uint8Array | null;
 }

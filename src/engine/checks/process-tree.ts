@@ -47,7 +47,7 @@ function statusOf(pid: string): ProcessStatus | null {
     const memory_bytes = (field('RssAnon') + field('RssShmem')) * 1024;
     return { pid: Number(pid), parent: field('PPid'), threads: field('Threads'), memory_bytes };
   } catch {
-    // It has ended since it was listed.
+    // The process has ended since it was listed.
     return null;
   }
 }

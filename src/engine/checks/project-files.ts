@@ -71,7 +71,7 @@ function isDependencyFolder(path: string): boolean {
   return parts.length <= DEPENDENCY_DEPTH_MAX && DEPENDENCY_FOLDERS.has(basename(path));
 }
 
-/** A link is not followed, nor is a folder below one: it may lead to what the check must not see. */
+/** Links, and folders below links, are not followed: they may lead to files that the check must not see. */
 async function dependenciesAmong(root: string, ignored: readonly string[]): Promise<string[]> {
   const realRoot = await realpath(root);
   const folders = ignored.flatMap((path) => (path.endsWith('/') ? [path.slice(0, -1)] : []));

@@ -17,7 +17,7 @@ import { isCoverageFormat } from './reports/parse-report.js';
 import { readReport } from './reports/read-report.js';
 import { OUTPUT_STOP_FACTOR } from './run-command.js';
 
-/** For checks that say nothing else. */
+/** The limits of checks that set no others. */
 export const DEFAULT_CHECK_LIMITS: CheckLimits = {
   timeout_ms: 10 * 60_000,
   memory_bytes: 4 * 1024 ** 3,

@@ -6,7 +6,7 @@ import type { CheckLimits, WorkCopy } from './check-runner.js';
 /** What a command sees in the sandbox, as arguments of bubblewrap and prlimit. */
 
 const SYSTEM_FOLDERS = ['usr', 'bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32', 'opt', 'nix'];
-/** What programs need of /etc. The rest may contain secrets. */
+/** The files of /etc that programs need. Other files may contain secrets. */
 const ETC_FILES = [
   ...['ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'alternatives', 'nsswitch.conf', 'localtime', 'timezone'],
   ...['ssl', 'pki', 'ca-certificates', 'ca-certificates.conf', 'mime.types', 'protocols', 'services'],
@@ -106,8 +106,8 @@ export const resourceLimits = ({ memory_bytes, disk_bytes }: CheckLimits): strin
 ];
 
 /**
- * Older kernels count all processes of the user, who may have more already; there, only the watch over the process
- * tree limits them. `hasOwnUser`: nothing else runs as the user.
+ * Older kernels count all processes of the user, who may have more already; there, only the monitoring of the process
+ * tree limits them. `hasOwnUser`: no other program runs as the user.
  */
 export const processLimit = ({ processes }: CheckLimits, hasOwnUser: boolean): string[] =>
   hasOwnUser || hasOwnProcessCount() ? [`--nproc=${processes}`] : [];

@@ -69,7 +69,7 @@ export function findProgram(name: string, path: string | undefined): string | nu
       accessSync(file, constants.X_OK);
       if (statSync(file).isFile()) return file;
     } catch {
-      // Not in this folder.
+      // The program is not in this folder.
     }
   }
   return null;

@@ -23,7 +23,7 @@ export interface AgentRun {
 
 export interface AgentAnswer {
   readonly message: string;
-  /** Of the agent, if its output names it; otherwise a new one. */
+  /** The session of the agent, if its output names one; otherwise a new one. */
   readonly session: string;
   readonly cost: Cost;
 }

@@ -32,7 +32,9 @@ async function obstacleOf(root: string, path: string): Promise<string | null> {
   return null;
 }
 
-/** By a rename, so that no reader sees half a file, and another name of the old file keeps its content. */
+/**
+ * Replaces a file by a rename, so that no reader sees half a file, and another name of the old file keeps its content.
+ */
 async function replaceFile(path: string, content: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const mode = (await statOf(path))?.mode ?? null;

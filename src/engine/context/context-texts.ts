@@ -9,7 +9,7 @@ export interface ContextText {
   readonly text: string;
 }
 
-/** About what the default threshold lets pass unsearched. */
+/** About the size that the default threshold passes on without a search. */
 export const PASSAGE_TOKENS_MAX = 12_500;
 const CHARS_PER_TOKEN = 4;
 

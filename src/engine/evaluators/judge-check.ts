@@ -78,7 +78,7 @@ const outcomeBase = ({ name, type, required }: EffectiveCheck): Omit<CheckOutcom
 
 interface Answered {
   readonly read: VerdictsRead;
-  /** As it was given; null if there is none. */
+  /** The answer as it was given; null if there is none. */
   readonly text: string | null;
   readonly cost: Cost;
 }

@@ -29,7 +29,7 @@ export function createHandlers(services: EngineServices): StepHandlers {
   };
 }
 
-/** Also says at once, before anything is spent, that no runner could verify the candidate. */
+/** Also fails early, before any cost, if no runner could verify the candidate. */
 async function loadConfig(
   services: EngineServices,
   { data: { run } }: StepCall,

@@ -26,7 +26,7 @@ export async function runCheckStep(
   return storeLargeOutcome(services, outcome);
 }
 
-/** On a throw-away copy of the project with the candidate. */
+/** Runs a check on a temporary copy of the project with the candidate. */
 async function runHere(
   { blobs, files, runCheck }: EngineServices,
   call: StepCall,

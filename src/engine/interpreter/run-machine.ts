@@ -49,8 +49,8 @@ export type MachineOutcome =
   | { readonly status: 'FAILED'; readonly error: string; readonly cause: string };
 
 /**
- * The machine is left as it is, to be run again later: thrown by a host, or because the signal of the run was aborted.
- * The machine never catches it.
+ * The machine stops in its current state, to be run again later: thrown by a host, or because the signal of the run was
+ * aborted. The machine never catches it.
  */
 export class MachineStopped extends Error {
   override readonly name = 'MachineStopped';
@@ -166,7 +166,7 @@ class MachineRun {
     const input = stateInput(state, data, context);
     const stopping = new AbortController();
     const stop = (): void => stopping.abort(signal.reason);
-    // Not AbortSignal.any: the signal of a long run would keep a reference for every parallel state it went through.
+    // AbortSignal.any is not used: the signal of a long run would keep a reference for every parallel state.
     signal.addEventListener('abort', stop);
     const errors: unknown[] = [];
     const runs = state.Branches.map(async (branch) => {

@@ -46,7 +46,7 @@ export function passOutput(state: AslPassState, data: unknown, context: object):
   return stateOutput(paths, data, fixed === undefined ? input : fixed, context);
 }
 
-/** Where the error leads, and with what; null: it is not caught. */
+/** The state that the error leads to, and its input; null if the error is not caught. */
 export function caughtError(
   catchers: readonly Catcher[],
   { name, message }: Error,

@@ -1,4 +1,4 @@
-/** More than any model answers with. Bounds the memory. */
+/** Larger than any answer of a model. Bounds the memory. */
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 
 /**

@@ -20,7 +20,7 @@ interface FailureContext {
   readonly cost: Cost;
 }
 
-/** What went wrong with a question to a model, by the name that decides whether it is asked again. */
+/** The error of a question to a model, under the name that decides whether the question is repeated. */
 export function modelErrorOf(error: unknown, context: FailureContext): EngineError {
   const { signal, model, cost } = context;
   if (signal.aborted) return stoppedError(signal, `the answer of the model ${model}`);

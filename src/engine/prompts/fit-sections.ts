@@ -7,7 +7,7 @@ export const estimateTokens = (text: string): number => Math.ceil(text.length / 
 const CHARS_PER_TOKEN = 4;
 
 export interface PromptPiece extends FencedText {
-  /** Half of it would mislead, such as half a file: it is left out rather than cut. */
+  /** A part of the text would mislead, such as half a file: the text is omitted rather than cut. */
   readonly is_whole: boolean;
 }
 export interface PromptSection {
@@ -27,7 +27,7 @@ export interface BuiltPrompt {
 const NOTES_MAX = 20;
 /** Characters that are reserved for the note about omitted text. */
 const NOTE_CHARS_MAX = 2000;
-/** Less of a text than this is not worth its place. */
+/** The minimum length of a shortened text: less would be useless. */
 const CUT_CHARS_MIN = 200;
 
 /**

@@ -1,7 +1,9 @@
 import { PROMPT_TOKENS_DEFAULT, type PromptText } from './build-prompt.js';
 import { type BuiltPrompt, fitSections } from './fit-sections.js';
 
-/** What an evaluator gets. It sees the candidate, and nothing of what the constructor was told or says. */
+/**
+ * What an evaluator gets. An evaluator sees the candidate, but neither the prompt nor the messages of the constructor.
+ */
 export interface JudgementPrompt {
   readonly checks: readonly { readonly name: string; readonly criterion: string }[];
   /** The files of the candidate. */

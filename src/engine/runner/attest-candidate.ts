@@ -30,7 +30,7 @@ export interface RunnerTools {
   readonly now: () => Date;
 }
 
-/** The end of what a check prints, or its report. A longer one is not uploaded: the statement has its digest all the same. */
+/** The end of what a check prints, or its report. A longer output is not uploaded, but the statement has its digest. */
 const UPLOAD_BYTES_MAX = 1024 ** 2;
 
 export type RunnerIdentity = Pick<EvidenceStatement, 'tenant_id' | 'project_id' | 'runner_id'>;
@@ -92,7 +92,7 @@ async function outcomesOn(
   }
 }
 
-/** Before the statement names them: who reads it can see why a check has failed. */
+/** Uploads outputs before the statement names them, so that a reader can see why a check has failed. */
 async function upload(contents: readonly (Uint8Array | null)[], { putBlob }: RunnerTools): Promise<void> {
   for (const bytes of contents)
     if (bytes !== null && bytes.byteLength > 0 && bytes.byteLength <= UPLOAD_BYTES_MAX)

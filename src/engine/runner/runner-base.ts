@@ -19,7 +19,7 @@ export interface FetchedBase {
 
 const run = promisify(execFile);
 const GIT_TIMEOUT_MS = 120_000;
-/** Nothing that the repository configures may run a program. */
+/** The git configuration of the repository must not run a program. */
 const SAFE_GIT_OPTIONS = ['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false'];
 
 const gitIn =
@@ -36,7 +36,7 @@ export async function gitFault(repo: string, reference: string): Promise<string 
   return commit === null ? `${repo} is not a git repository with a commit ${reference}.` : null;
 }
 
-/** The same for a folder. */
+/** The fault of a folder as a base; null if it can be used. */
 export async function folderFault(folder: string): Promise<string | null> {
   const found = await stat(folder).catch(() => null);
   return found?.isDirectory() === true ? null : `${folder} is not a folder.`;

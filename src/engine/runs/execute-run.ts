@@ -32,7 +32,7 @@ export interface StepEvent {
   readonly state: string;
   readonly check: string | null;
   readonly iteration: number;
-  /** By the run so far. */
+  /** The cost of the run so far. */
   readonly spent: Cost;
   readonly result: unknown;
   readonly error: string | null;

@@ -20,7 +20,7 @@ export const retriedRunId = (
   events: readonly EventEnvelope[],
 ): string | null => (run === undefined ? runToRevise(runs, events) : run.retry_of);
 
-/** The run as each of its steps gets it: with what the run that it retries has found. */
+/** The run as each of its steps receives it: with the findings of the run that it retries. */
 export async function withRetriedFindings(
   blobs: RunBlobs,
   identity: RunIdentity,

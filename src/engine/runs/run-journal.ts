@@ -61,7 +61,7 @@ export class RunJournal {
     return this.unreplayed.size > 0;
   }
 
-  /** By all steps of the run so far, failed ones included. */
+  /** The cost of all steps of the run so far, failed ones included. */
   get spent(): Cost {
     return this.total;
   }

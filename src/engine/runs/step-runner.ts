@@ -20,7 +20,7 @@ const stepPayloadSchema = runDataSchema.extend({
 export interface StepCall {
   readonly data: RunData;
   readonly check: string | null;
-  /** Of a task that waits: the answer may be sent with it later. */
+  /** The token of a task that waits: the answer may be sent with it later. */
   readonly task_token: string | null;
   /** 0 for a step that is not recorded. */
   readonly attempt: number;
@@ -76,7 +76,7 @@ export async function runStep(
   return handlerResults[name].parse(await journal.resultOf(key));
 }
 
-/** Without the claim: another executor has another, and the same work to do. */
+/** The digest of the input without the claim: another executor has another claim, but the same work. */
 function inputDigest({ claim: _, ...data }: RunData, check: string | null): string {
   return sha256Hex(canonicalJson({ data, check }));
 }

@@ -44,7 +44,7 @@ export class Authorization {
   }
 }
 
-/** For streams that no request opened. */
+/** The authorization of streams that no request opened. */
 export const ALWAYS_AUTHORIZED: Pick<Authorization, 'isStillAuthorized' | 'onEnd' | 'recheck'> = {
   isStillAuthorized: () => true,
   onEnd: () => () => {},

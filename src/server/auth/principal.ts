@@ -10,7 +10,7 @@ export interface Principal {
   /** Null for every tenant: in open mode, and for the platform's operators. */
   readonly tenant_id: string | null;
   readonly role: Role;
-  /** Of the user or of the key; null without a credential that has one. */
+  /** The name of the user or of the key; null if the credential has none. */
   readonly name: string | null;
   readonly user_id: string | null;
   /** The agent role that the credential is bound to; null if it may act in any. */

@@ -39,7 +39,7 @@ export function defineTool<Input extends z.ZodType>(
   return { name, description, action, input, run: run as McpTool['run'] };
 }
 
-/** Only as text: every client shows that to its model. */
+/** A result as text only, because every client shows text to its model. */
 export const successResult = (content: ToolContent) => ({
   content: [{ type: 'text' as const, text: JSON.stringify(content) }],
 });

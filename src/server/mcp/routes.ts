@@ -85,7 +85,7 @@ async function clientFor(call: ApiCall): Promise<ApiClient | ApiProblem> {
   return { code: 'INVALID_REQUEST', detail, status: 400 };
 }
 
-/** Not resolved: the app in this process answers. */
+/** The host is not resolved: the app in this process answers. */
 const APP_URL = 'http://localhost';
 /** The client of the outer call decides whether to retry. */
 const ONE_TRY = { tries: 1 };

@@ -111,7 +111,7 @@ export function renderSubmissionOrRelease(
   return omitEmpty({ task_id, ...result, ...handleOrSession, next });
 }
 
-/** Nothing was submitted, and the claim is unchanged. */
+/** The reply to refused drafts: nothing was submitted, and the claim is unchanged. */
 export const renderDraftRefusal = (
   { refused, says, next }: DraftRefusal,
   handle: McpHandle,

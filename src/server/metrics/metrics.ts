@@ -50,7 +50,7 @@ export class Metrics implements Observer {
   private readonly commitSeconds: Histogram;
   private readonly batchTransactions: Histogram;
   private gaugeSources: GaugeSources | null = null;
-  /** As of the current scrape. */
+  /** The counts of the current scrape. */
   private projectCounts: readonly ProjectCounts[] = [];
   private readonly droppedConnections = new Map<DropReason, number>(
     DROP_REASONS.map((reason) => [reason, 0]),

@@ -3,7 +3,7 @@ import { extname } from 'node:path';
 
 const readAsset = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
 
-/** Of the pages that need no script. */
+/** The style of the pages that need no script. */
 export const PAGE_STYLE = readAsset('./page.css');
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {

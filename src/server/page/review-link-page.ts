@@ -40,7 +40,7 @@ const approveButton = ({ failing = [] }: PendingReview): string =>
 const failingItems = ({ failing = [] }: PendingReview): string[] =>
   failing.map(({ name, says }) => escapedText(`${name}: ${says}`));
 
-/** A page that only says something. */
+/** A page that only shows a message. */
 export const messagePage = (title: string, ...sentences: readonly string[]): string =>
   pageHtml(
     title,

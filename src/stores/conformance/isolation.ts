@@ -69,14 +69,14 @@ export function describeIsolation(fixture: () => StoreFixture): void {
     });
 
     it('accept the names of object members, such as __proto__', async () => {
-      for (const name of ['__proto__', 'constructor', 'toString']) await expectOrdinary(fixture(), name);
+      for (const name of ['__proto__', 'constructor', 'toString']) await expectToWorkAsUsual(fixture(), name);
       expect(({} as { seq?: number }).seq).toBeUndefined();
     });
   });
 }
 
 /** A subject, scope, member, request key, loose event id or session of this name works like any other. */
-async function expectOrdinary(fixture: StoreFixture, name: string): Promise<void> {
+async function expectToWorkAsUsual(fixture: StoreFixture, name: string): Promise<void> {
   const { project, store, tenant_id } = fixture;
   expect(await fixture.head(name)).toBeNull();
   expect(await store.countPermits(tenant_id, name)).toBe(0);

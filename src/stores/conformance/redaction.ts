@@ -27,7 +27,7 @@ export function describeRedaction(fixture: () => StoreFixture): void {
     });
   }
 
-  /** As retention does it: first commits an event with the remaining digests, then redacts. */
+  /** Redacts as retention does: first commits an event with the remaining digests, then redacts. */
   async function redactTwo(): Promise<void> {
     const { store, project } = fixture();
     const [, second, , , fifth] = await allEvents();

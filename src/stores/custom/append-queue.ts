@@ -5,7 +5,7 @@ const PENDING_MAX = 100_000;
 
 /**
  * Appends records in order, as many at a time as there are. After a failed write the log may or may not have its
- * records, so nothing is written any more: the store must be reopened, and reads what is there.
+ * records, so no more records are written: the store must be reopened, and then reads the records that exist.
  */
 export class AppendQueue {
   private pending: string[] = [];

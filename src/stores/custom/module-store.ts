@@ -11,7 +11,7 @@ export interface StoreModule {
 }
 
 export interface OpenModuleOptions {
-  /** What follows the `?` of the URL. */
+  /** The part of the URL after the `?`. */
   readonly parameters: URLSearchParams;
   /** Prints a sentence for the operator. */
   readonly warn: (sentence: string) => void;
@@ -38,7 +38,7 @@ export async function openModuleStore(
   return withinTime(file, timeoutMs, openFrom(file, { parameters: new URLSearchParams(query), warn }));
 }
 
-/** As long as a database may take to start. */
+/** The time that a database may take to start. */
 const OPEN_TIMEOUT_MS = 60_000;
 
 /** Also keeps the process alive: without other work it would end without a message. */

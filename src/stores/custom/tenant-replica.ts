@@ -190,7 +190,7 @@ export class TenantReplica {
     throw new LogDamaged({ tenant_id, project_id: '', file, line: number, why: 'it is not a record' });
   }
 
-  /** One after the other: each continues where the one before has stopped reading. */
+  /** Runs the work one after another: each continues where the previous one stopped reading. */
   private exclusively<T>(work: () => Promise<T>): Promise<T> {
     const result = this.last.then(work);
     this.last = result.catch(() => {});

@@ -83,7 +83,7 @@ function describeBoto3({ options, store: open }: DynamodbHarness): void {
         generation: 2,
       });
       expect(await store.countPermits(projectKey.tenant_id, 'claims')).toBe(1);
-      await expectFolds(store, projectKey);
+      await expectHeadsToEqualFold(store, projectKey);
     } finally {
       coordinator.close();
     }
@@ -101,11 +101,11 @@ function describeBoto3({ options, store: open }: DynamodbHarness): void {
     for (const reply of replies) {
       if (reply.success === false) expect(reply.current_holder).toBe(head.claim.agent_id);
     }
-    await expectFolds(store, projectKey);
+    await expectHeadsToEqualFold(store, projectKey);
   });
 }
 
-async function expectFolds(store: Store, projectKey: ProjectKey): Promise<void> {
+async function expectHeadsToEqualFold(store: Store, projectKey: ProjectKey): Promise<void> {
   const folded = new Map<string, AnyHead>();
   for (const event of await store.events(projectKey, { after: 0, limit: 1000 })) {
     if (event.seq === undefined || event.subject === undefined) continue;

@@ -30,7 +30,7 @@ export interface AtomicWrite {
   readonly mark: { readonly table: string; readonly key: DynamoKey };
   /** Succeeds only if the transaction has not happened, and prevents it from then on. */
   readonly voidingPut: PutItemCommandInput;
-  /** From this time on, it must not happen. */
+  /** The time from which on the write must not happen. */
   readonly not_after_ms: number;
 }
 

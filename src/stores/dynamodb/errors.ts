@@ -8,7 +8,7 @@ export type DynamodbFailure =
   | { readonly kind: 'busy' }
   /** Nothing happened: the database was never reached. */
   | { readonly kind: 'unreached'; readonly why: string }
-  /** The database was reached, and what it did is unknown. */
+  /** The database was reached, but the effect of the call is unknown. */
   | { readonly kind: 'unknown'; readonly why: string }
   /** Nothing happened, and a retry cannot succeed. */
   | { readonly kind: 'refused'; readonly sentence: string };

@@ -24,7 +24,7 @@ import type { PermitCount, PermitShare } from './project-cache.js';
 import { allocate, type ScopeShares } from './share-allocation.js';
 
 const ROUNDS_MAX = 50;
-/** Of the hundred items of a transaction. */
+/** The number of changes in a transaction, which has at most a hundred items. */
 const CHANGED_AT_ONCE = 90;
 
 /** A project's new share, and the number of free permits if that is less than it wanted. */

@@ -197,7 +197,7 @@ export class ScopeUsages {
     if (untilMs > 0) usage.takes += 1;
   }
 
-  /** After the permits of the same transaction. Returns the limit as a finite number. */
+  /** Adds a limit, after the permits of the same transaction. Returns the limit as a finite number. */
   limit(scope: string, max: number): number {
     const finite = Math.min(max, FOREVER_MS);
     const usage = this.usageByScope.get(scope);

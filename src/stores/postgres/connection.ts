@@ -11,7 +11,7 @@ export interface PostgresStatement {
   readonly values: unknown[];
 }
 
-/** Added to the database's statement timeout: a server that has not replied by then is frozen or gone. */
+/** Added to the database's statement timeout: a server that has not replied after this time is frozen or gone. */
 const GRACE_MS = 1_000;
 
 /** A bounded pool of connections; a lost connection is never reused. */
@@ -80,7 +80,7 @@ export class PostgresPool {
         values: [role, tenantId, projectId],
       });
       const replies = [begun, set, client.query<Row>(statement), client.query('COMMIT')] as const;
-      // None may be pending when the connection is released.
+      // No reply may be pending when the connection is released.
       await Promise.allSettled(replies);
       return (await Promise.all(replies))[2];
     });

@@ -33,7 +33,7 @@ export async function readEvents(
   return found;
 }
 
-/** From pairs of a position and the lines of the events from there on. */
+/** The event lines, from pairs of a position and the lines of the events from there on. */
 function* linesOf(texts: readonly (number | string)[]): Generator<{ line: string; position: number }> {
   for (let at = 0; at < texts.length; at += 2) {
     let position = texts[at] as number;

@@ -94,7 +94,7 @@ export class WholeBatch {
   }
 
   private addRules({ rules_seq, changes_rules, not_before_ms, not_after_ms }: Transaction): boolean {
-    // What follows a change of the rules would be decided under the new ones.
+    // Transactions after a change of the rules would be decided under the new rules.
     if (this.changesRules > 0) return false;
     if (rules_seq !== null) {
       if (this.rulesSeq >= 0 && this.rulesSeq !== rules_seq) return false;

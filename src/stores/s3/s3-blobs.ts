@@ -14,9 +14,9 @@ const SHA256 = /^[0-9a-f]{64}$/;
 /** More than any result or file of a draft. */
 export const S3_BLOB_BYTES_MAX = 64 * 1024 * 1024;
 const CONNECT_MS = 3_000;
-/** Of one attempt, and without progress. */
+/** The time limit of one attempt without progress. */
 const REPLY_MS = 30_000;
-/** Of a whole operation with its retries. */
+/** The time limit of a whole operation with its retries. */
 const OPERATION_MS = 120_000;
 const ATTEMPTS_MAX = 3;
 const CONNECTIONS_MAX = 64;

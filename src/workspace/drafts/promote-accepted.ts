@@ -27,7 +27,7 @@ export interface PromotionLog extends ProjectBlobs {
 /** How far the log's results have been promoted. A cache: without it the whole log is examined again. */
 const watermarkSchema = z.strictObject({
   position: z.number().int().min(0),
-  /** The id of the event at that position, which tells this log from another. */
+  /** The id of the event at that position, which distinguishes this log from another. */
   event_id: z.string().nullable(),
   /** Earlier positions whose blobs were missing, to be retried. */
   unfinished: z.array(z.number().int().min(1)),

@@ -11,18 +11,18 @@ export interface InboxFiles {
   /** Null if there is no such folder, or a link or a file in its place. */
   open(path: string): Promise<AgentFolder | null>;
 
-  /** The same, but creates a missing folder. */
+  /** Opens a folder, and creates it if it is missing. */
   makeFolder(path: string): Promise<AgentFolder>;
 }
 
-/** A link or a file is in the place of an agent's folder. */
+/** There is a link or a file where an agent's folder should be. */
 export class NotAFolderError extends Error {
   override readonly name = 'NotAFolder';
 }
 
 /** An open folder: operations on a name stay in this folder, and no link is followed. */
 export interface AgentFolder {
-  /** As bytes: names that others create need not be valid UTF-8. */
+  /** The file names as bytes: names that others create need not be valid UTF-8. */
   names(): Promise<Buffer[]>;
 
   /** Reads a whole file, if it is a regular file of at most `bytesMax` bytes. */

@@ -59,7 +59,7 @@ export function findContextFiles(
 }
 
 class ContextReader {
-  /** By the path that links lead to, so that no file is there twice and no loop is entered. */
+  /** The files by their path after links are resolved, so that no file is listed twice and no loop is entered. */
   readonly files = new Map<string, FoundContextFile>();
   readonly refused = new Map<string, string>();
   private readonly root: string;

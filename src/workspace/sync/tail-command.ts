@@ -57,7 +57,7 @@ const skipAction: TailActionBuilder = () => SKIP;
 const ACTION_BY_EVENT_KIND: Readonly<Record<ClaimEventKind, TailActionBuilder>> = {
   granted: (event) => sendAction('claim', claimBody(event)),
   accepted: submitAction,
-  // Without a `seq` it is a warning that came with the result.
+  // An escalation without a `seq` is a warning that came with the result.
   escalated: (event, handle) => (event.seq === undefined ? SKIP : submitAction(event, handle)),
   released: (event, handle) => {
     const { reason, message } = event.payload;

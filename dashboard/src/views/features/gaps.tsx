@@ -3,7 +3,7 @@ import { Replied } from '../../components/states.js';
 import { TimeText } from '../../components/time-text.js';
 import { visibleText } from '../../components/untrusted-text.js';
 
-/** Requirements without coverage, as the last gap report said, and what it raised. */
+/** Requirements without coverage according to the last gap report, and the intents that it raised. */
 export function Gaps() {
   const asked = useReply('known_gaps');
   return (

@@ -8,7 +8,7 @@ export interface MatrixCell {
   readonly edge: string;
   readonly word: string;
   readonly tone: 'good' | 'accent' | 'warn' | 'bad' | 'plain';
-  /** More about the word, for a tooltip. */
+  /** Details about the word, for a tooltip. */
   readonly hint: string;
   /** Who works on it. */
   readonly agents: readonly string[];

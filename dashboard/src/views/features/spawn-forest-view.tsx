@@ -8,7 +8,7 @@ interface Props {
   readonly onChoose: (feature: string) => void;
 }
 
-/** What was spawned from what in the whole project. */
+/** The features of the whole project, with the features spawned from them. */
 export function SpawnForestView({ status, onChoose }: Props) {
   const forest = spawnForest(status.features);
   if (forest.length === 0) return null;

@@ -21,7 +21,7 @@ export interface Activity {
   readonly accepted: readonly number[];
   /** Everything worth a line, newest first. */
   readonly feed: readonly FeedEvent[];
-  /** Only what went another way than planned, newest first: ordinary events do not push it out. */
+  /** Only events that deviate from the plan, newest first: ordinary events do not displace them. */
   readonly notable: readonly FeedEvent[];
   /** The last known holder per subject. */
   readonly holders: ReadonlyMap<string, KnownHolder>;

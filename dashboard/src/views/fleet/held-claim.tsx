@@ -3,7 +3,7 @@ import { useServerClock } from '../../live/server-clock.js';
 import { durationText } from '../../model/duration.js';
 import { type ClaimRow, spentRatio } from './agent-rows.js';
 
-/** A claim with the rest of its lease. */
+/** A claim with the remaining time of its lease. */
 export function HeldClaim({ held: { claim, state } }: { held: ClaimRow }) {
   const nowMs = useServerClock();
   const left = `${Math.round(100 * (1 - spentRatio(claim, nowMs)))}%`;

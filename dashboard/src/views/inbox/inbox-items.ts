@@ -33,7 +33,7 @@ export interface ReachedLimit {
   readonly name: string;
   readonly refused: number;
   readonly agents: readonly string[];
-  /** Of the task, if the limit is its own. */
+  /** The task, if the limit applies to one task. */
   readonly task_id: string | null;
   readonly message: string;
 }

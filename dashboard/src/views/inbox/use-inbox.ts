@@ -34,7 +34,7 @@ export function useInbox(enabled = true): Inbox {
     meta: { isFixed: true },
     staleTime: Number.POSITIVE_INFINITY,
   });
-  // Once a minute is often enough for what leaves the last hour.
+  // Once a minute is often enough to drop events older than an hour.
   const minuteMs = Math.floor(useClock() / MINUTE_MS) * MINUTE_MS;
   const items = useMemo(
     () =>

@@ -5,7 +5,7 @@ import { taskPath } from '../../components/links.js';
 import { Empty, Replied } from '../../components/states.js';
 import { visibleText } from '../../components/untrusted-text.js';
 
-/** One event, as it stands in the log. */
+/** One event, as it is stored in the log. */
 export function EventDetail({ position, onClose }: { position: number; onClose: () => void }) {
   const asked = useFixedReply('recent_events', { query: { before: position + 1, limit: 1 } });
   return (

@@ -18,7 +18,7 @@ interface Props {
   readonly onChange: (filter: Readonly<Record<string, string>>) => void;
 }
 
-/** What is typed is applied at once by Enter or the button, and then stands in the address. */
+/** Enter or the button applies the typed filter, which is then part of the address. */
 export function FilterForm({ filter, onChange }: Props) {
   const [draft, setDraft] = useState(filter);
   const submit = (event: FormEvent) => {

@@ -1,6 +1,6 @@
 import { actorId } from '../../model/actor-name.js';
 
-/** What the log is narrowed to. All of it stands in the address. */
+/** The filter of the log. All its fields are part of the address. */
 export interface LogFilter {
   readonly type: string;
   readonly subject: string;

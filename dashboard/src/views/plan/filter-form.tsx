@@ -48,7 +48,7 @@ interface ChoiceProps {
   readonly onChange: (value: string) => void;
 }
 
-/** A value that is chosen but not there any more stays visible. */
+/** A chosen value stays visible even if no task has it any more. */
 const Choice = ({ name, value, values, onChange }: ChoiceProps) => (
   <label>
     {name}

@@ -48,7 +48,7 @@ function RunParts({ run }: { run: RunDetails }) {
   );
 }
 
-/** The iteration and the state that are chosen stand in the address; otherwise they follow the run. */
+/** A chosen iteration and state are part of the address; otherwise they follow the run. */
 function Machine({ run, outline }: { run: RunDetails; outline: MachineOutline | null }) {
   const [query, change] = useHashQuery();
   const iterations = iterationsOf(run);

@@ -81,7 +81,7 @@ const StepDetail = ({ run, step }: { run: RunDetails; step: Step }) => (
   </article>
 );
 
-/** Of a check, its own result: a failed check is a completed step. */
+/** For a check, the result of the check: a failed check is a completed step. */
 function StepMark({ step: { status, output } }: { step: Step }) {
   const result = status === 'COMPLETED' ? output?.result : undefined;
   return typeof result === 'string' ? (

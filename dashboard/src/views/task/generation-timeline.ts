@@ -106,6 +106,6 @@ const msOf = (time: string | null): number | null => {
   const ms = time === null ? Number.NaN : Date.parse(time);
   return Number.isNaN(ms) ? null : ms;
 };
-// Not by spreading: a history can be longer than a call may have arguments.
+// A loop instead of spread arguments: a history can exceed the maximum number of arguments of a call.
 const minOf = (values: readonly number[]): number => values.reduce((a, b) => Math.min(a, b), Infinity);
 const maxOf = (values: readonly number[]): number => values.reduce((a, b) => Math.max(a, b), -Infinity);

@@ -151,7 +151,7 @@ const adoptionOf = ({ isCompleted }: Adoption) => (isCompleted ? 'reset_and_adop
 
 function AdoptDialog(props: Adoption & DialogProps) {
   const { subject } = props;
-  // As they were when the dialog was opened: a change meanwhile is refused.
+  // The values from when the dialog was opened: a change since then is refused.
   const [{ generation: expected_generation, resultId: result_id, isCompleted }] = useState(props);
   const send = async (reason: string): Promise<object> => {
     if (isCompleted) {

@@ -15,7 +15,7 @@ export interface AuditedEvent {
   readonly event: EventEnvelope;
   /** The digest of the payload as it was written. */
   readonly payload_sha256: string;
-  /** The payload is not the one that was written. */
+  /** The payload differs from what was written. */
   readonly isRedacted: boolean;
 }
 

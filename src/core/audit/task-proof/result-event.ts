@@ -36,7 +36,7 @@ const envelope = z.looseObject({
   generation: nonNegativeInteger.optional(),
   request_id: optionalText,
 });
-/** The same of a payload, whatever the type of the event. */
+/** The fields that are read from a payload of any event type. */
 const payload = z.looseObject({
   signature: optionalText,
   inputs: optionalText,

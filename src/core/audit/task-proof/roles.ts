@@ -1,7 +1,10 @@
 import { type HashBytes, utf8 } from '../audit-values.js';
 import { evidenceKind, isSessionOpening, type ResultEvent } from './result-event.js';
 
-/** What an event is for the result, most important first: if there are too many, the first roles are kept. */
+/**
+ * The role of an event for the result, most important first: if there are too many events, those with the first roles
+ * are kept.
+ */
 export const RESULT_ROLES = [
   'result',
   'grant',
@@ -21,7 +24,7 @@ export const RESULT_ROLES = [
 export type ResultRole = (typeof RESULT_ROLES)[number];
 
 export const EVENTS_PER_PROOF_MAX = 200;
-/** Of the inputs in a grant, in hex digits. */
+/** The length of the digest of the inputs in a grant, in hex digits. */
 const DIGEST_LENGTH = 32;
 
 /** The events that may be evidence of a task's result, in order of position. */

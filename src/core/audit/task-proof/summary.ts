@@ -13,7 +13,7 @@ import {
 } from './roles.js';
 import { commandsOf, type SignedCommandBody, sessionKey } from './session-signatures.js';
 
-/** What a summary is computed from: nothing else may change a word of it. */
+/** The input of a summary. Only these fields may influence its text. */
 export interface SummarySource extends ResultEvents {
   readonly checkpoint: Anchor;
   readonly signatures: readonly SignedCommandBody[];

@@ -125,7 +125,7 @@ function signaturesFault(proof: TaskProof, events: readonly ResultEvent[], check
   return null;
 }
 
-/** Puts a proof together, with the bodies of signed commands as far as they are known; null if there is no result. */
+/** Assembles a proof, with the known bodies of signed commands; null if there is no result. */
 export function assembleTaskProof(
   taskId: string,
   proofs: readonly InclusionProof[],

@@ -14,13 +14,13 @@ export function foreignLogArbitrary(): fc.Arbitrary<string[]> {
     .map(([lines, repeatedIndexes]) => [...lines, ...repeatedIndexes.map((at) => lines[at] ?? '')]);
 }
 
-const time = fc.oneof(
+const timeArbitrary = fc.oneof(
   fc.constantFrom('2026-02-23T10:00:00Z', '2026-02-23T21:00:00+11:00', '2026-02-23T10:00:00.123456+00:00'),
   fc
     .date({ min: new Date('2026-01-01'), max: new Date('2026-12-31'), noInvalidDate: true })
     .map((at) => at.toISOString()),
 );
-const type = fc.constantFrom(
+const typeArbitrary = fc.constantFrom(
   'project_initialized',
   'edge_started',
   'iteration_completed',
@@ -32,7 +32,7 @@ const type = fc.constantFrom(
   'edge_claim',
   'wholly_unheard_of',
 );
-const edge = fc.constantFrom(
+const edgeArbitrary = fc.constantFrom(
   'code↔unit_tests',
   'code→unit_tests',
   'design->code',
@@ -41,8 +41,8 @@ const edge = fc.constantFrom(
   'Code -> Tests',
   '',
 );
-const project = fc.constantFrom('shop', 'shop-of-old', 'unknown', 'Shop Ünited');
-const feature = fc.constantFrom('REQ-F-AUTH-001', 'REQ-F-2', 'A#B', 'all');
+const projectArbitrary = fc.constantFrom('shop', 'shop-of-old', 'unknown', 'Shop Ünited');
+const featureArbitrary = fc.constantFrom('REQ-F-AUTH-001', 'REQ-F-2', 'A#B', 'all');
 const freeFields = fc.dictionary(
   fc.constantFrom(
     'iteration',
@@ -60,18 +60,18 @@ const freeFields = fc.dictionary(
   fc.jsonValue({ maxDepth: 3 }),
   { maxKeys: 5 },
 );
-const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
+const optionally = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
 
 const flatLine = () =>
   fc
     .record({
-      event_type: type,
-      timestamp: time,
-      project: optional(project),
-      feature: optional(feature),
-      edge: optional(edge),
-      delta: optional(fc.integer({ min: -1, max: 9 })),
-      data: optional(fc.oneof(freeFields, fc.jsonValue({ maxDepth: 1 }))),
+      event_type: typeArbitrary,
+      timestamp: timeArbitrary,
+      project: optionally(projectArbitrary),
+      feature: optionally(featureArbitrary),
+      edge: optionally(edgeArbitrary),
+      delta: optionally(fc.integer({ min: -1, max: 9 })),
+      data: optionally(fc.oneof(freeFields, fc.jsonValue({ maxDepth: 1 }))),
     })
     .chain((line) => freeFields.map((more) => ({ ...more, ...line })));
 
@@ -82,14 +82,14 @@ const lineageLine = () =>
   fc
     .record({
       eventType: fc.constantFrom('START', 'COMPLETE', 'FAIL', 'ABORT', 'OTHER'),
-      eventTime: time,
+      eventTime: timeArbitrary,
       spelling: fc.constantFrom('sdlc:', 'sdlc_'),
-      type: optional(type),
+      type: optionally(typeArbitrary),
       runId: fc.oneof(fc.uuid(), fc.constantFrom('run 1', 'REQ-F-2-code')),
-      payload: optional(freeFields),
-      delta: optional(fc.integer({ min: -1, max: 9 })),
-      job: fc.record({ namespace: fc.constant('shop'), name: edge }),
-      original_data: optional(flatLine()),
+      payload: optionally(freeFields),
+      delta: optionally(fc.integer({ min: -1, max: 9 })),
+      job: fc.record({ namespace: fc.constant('shop'), name: edgeArbitrary }),
+      original_data: optionally(flatLine()),
     })
     .map(({ spelling, type, runId, payload, delta, original_data, ...line }) => ({
       ...line,

@@ -42,7 +42,10 @@ export const projectChecks = (project: Methodology): readonly EffectiveCheck[] =
     .flatMap(({ checklist }) => checklist.filter(({ type }) => type === 'deterministic'))
     .map((check) => resolveCheck(check, project));
 
-/** The project's, with the feature's thresholds, which must apply before variables in text are resolved. */
+/**
+ * The constraints of the project with the thresholds of the feature, which must apply before variables in text are
+ * resolved.
+ */
 function constraintsOf({ constraints }: Methodology, feature: Feature): ProjectConstraints {
   const entries = Object.entries(feature.threshold_overrides);
   const overrides = entries.map(([name, value]) => [name.replace(/^\$?thresholds\./, ''), value]);

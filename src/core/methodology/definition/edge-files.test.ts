@@ -5,7 +5,7 @@ import { effectiveChecklist } from './checklist.js';
 import type { Feature } from './methodology.js';
 import { parseMethodology } from './read-methodology.js';
 
-/** The same in the shape of the family's files. */
+/** The checks in the format of the family's files. */
 const CHECKLIST_FILE = `edge: requirements→design
 checklist:
   - name: pytest_tests_design_v

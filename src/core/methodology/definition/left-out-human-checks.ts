@@ -18,7 +18,7 @@ function leftOutHumanChecks({ edges }: Pick<Methodology, 'edges'>, profile: Prof
     .map(({ name }) => name);
 }
 
-/** The same of all edges that the profile requires, as a sentence; null if there are none. */
+/** The human checks that a profile leaves out of all edges that it requires, as a sentence; null if there are none. */
 export function leftOutByProfile(
   methodology: Pick<Methodology, 'edges' | 'topology'>,
   profile: Profile,
@@ -31,7 +31,7 @@ export function leftOutByProfile(
   return names.length === 0 ? null : leftOutMessage(profile, names);
 }
 
-/** The same of one edge. */
+/** The human checks that a profile leaves out of one edge, as a sentence; null if there are none. */
 export function leftOutOnEdge(
   methodology: Pick<Methodology, 'edges'>,
   profile: Profile,

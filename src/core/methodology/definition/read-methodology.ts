@@ -47,7 +47,7 @@ export const parseMethodology = (
   unreadable = NOTHING_UNREADABLE,
 ): ParsedMethodology => runAllSteps(parseMethodologySteps({ files, unreadable }));
 
-/** The same in steps of one file. */
+/** Parses the methodology in steps of one file. */
 export function* parseMethodologySteps(texts: WorkspaceTexts): StepGenerator<ParsedMethodology> {
   const message = sizeLimitError(texts.files);
   if (message !== null) return { ok: false, faults: [{ file: '', path: '', message }] };
@@ -151,7 +151,7 @@ function profilesOf(
     if (profile !== null) builtIn[profile.name] = profile;
   }
   const thresholdsFile = files.fileOf('thresholds');
-  // For a profile whose own file sets none.
+  // Thresholds for a profile whose file sets none.
   const defaultThresholdsOf =
     thresholdsFile === null
       ? (profile: string): IterationThresholds => ({

@@ -2,7 +2,7 @@ import { asKnownEvent } from '../../events/known-event.js';
 import type { EventContext } from './event-context.js';
 import { markEscalationOverdue } from './evolve-signal.js';
 
-/** Handlers for what happens to a review that waits. */
+/** Handlers of the events of a waiting review. */
 export const reviewHandlers = {
   escalation_timeout: onEscalationTimeout,
   review_notified: onReviewNotified,

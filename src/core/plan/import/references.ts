@@ -10,7 +10,7 @@ const NUMBERS_AT_END = new RegExp(
   `(?:^|[ ,;—–-])${WORDS} (#\\d{1,9}(?:(?:, ?| and | & )#\\d{1,9}){0,100})$`,
   'i',
 );
-/** In the text of an issue. */
+/** Matches references in the text of an issue. */
 const IN_PROSE =
   /\b(?:depends on|blocked by):? {0,3}((?:#\d{1,9}|[A-Z][A-Z0-9]{0,20}-\d{1,9})(?:(?:, ?| and | & )(?:#\d{1,9}|[A-Z][A-Z0-9]{0,20}-\d{1,9})){0,100})/gi;
 
@@ -20,7 +20,7 @@ const refsIn = (list: string, is_required: boolean): Reference[] =>
     .map((text) => ({ text: text.trim().replace(/^["'`]|["'`.]$/g, ''), is_required }))
     .filter(({ text }) => text !== '');
 
-/** Separates the dependencies at the end of a line from what is before them. */
+/** Separates the dependencies at the end of a line from the text before them. */
 export function splitReferences(line: string): { readonly rest: string; readonly references: Reference[] } {
   for (const pattern of [IN_PARENTHESES, AT_END, NUMBERS_AT_END]) {
     const match = pattern.exec(line);

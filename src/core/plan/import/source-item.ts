@@ -15,7 +15,9 @@ export interface SourceItem {
   readonly subtasks: readonly SourceSubtask[];
   readonly priority: number | null;
   readonly is_done: boolean;
-  /** Its line, if the reader knows it; otherwise `path` is located in the document when a fault needs it. */
+  /**
+   * The line of the item, if the reader knows it; otherwise `path` is located in the document when a fault needs it.
+   */
   readonly line?: number;
   readonly path: DocumentPath;
 }
@@ -35,7 +37,7 @@ export interface TrackGroup {
 /** A dependency as it is written. */
 export interface Reference {
   readonly text: string;
-  /** False if it was found in prose: it may name something that is not in the document. */
+  /** False for a reference found in prose, which may name an item outside of the document. */
   readonly is_required: boolean;
 }
 

@@ -7,7 +7,7 @@ type Counts = { passed: number; failed: number; skipped: number };
 export const parseTap: ReportParser = (text) => {
   const counts: Counts = { passed: 0, failed: 0, skipped: 0 };
   const parser = new Parser();
-  count(parser, counts);
+  countTestPoint(parser, counts);
   for (const line of linesOf(text)) parser.write(line);
   parser.end();
   if (parser.count === 0 && (parser.syntheticPlan || parser.planEnd === -1))
@@ -38,11 +38,11 @@ function* linesOf(text: string): Generator<string> {
   }
 }
 
-function count(parser: Parser, counts: Counts): void {
+function countTestPoint(parser: Parser, counts: Counts): void {
   let hasSubtests = false;
   parser.on('child', (child: Parser) => {
     hasSubtests = true;
-    count(child, counts);
+    countTestPoint(child, counts);
   });
   parser.on('assert', (result: Result) => {
     if (!hasSubtests) counts[stateOf(result)] += 1;

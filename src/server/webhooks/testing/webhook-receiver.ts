@@ -20,7 +20,7 @@ interface ReceivedWebhook {
 export interface WebhookReceiver {
   readonly url: string;
   readonly port: number;
-  /** The certificate of the receiver, which no one else has signed. */
+  /** The self-signed certificate of the receiver. */
   readonly ca: string;
   readonly received: ReceivedWebhook[];
   /** Resolves when this many have been received in all. */

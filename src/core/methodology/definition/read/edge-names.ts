@@ -39,7 +39,10 @@ export class EdgeNameIndex {
     return [...new Set(edges.filter((edge) => edge !== null))];
   }
 
-  /** The same; the name of an asset type means the edges that end there: `cicd` for `code_cicd`. */
+  /**
+   * Resolves names of edges or of asset types; an asset type stands for the edges that end there: `cicd` for
+   * `code_cicd`.
+   */
   resolveEdgesOrTargets(listed: readonly string[], file: YamlFile, path: DocumentPath): string[] {
     const edges = listed.flatMap((name, index) => {
       const edge = this.find(name);

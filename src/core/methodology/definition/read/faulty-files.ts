@@ -41,10 +41,13 @@ export function faultyFilesOf(
   return { names: faulty, edges, affectsEverything: isGeneral };
 }
 
-/** By the name of the file: its content says so only if it can be parsed. Null: it may belong to any. */
+/**
+ * The edge of a file, by the name of the file, because its content may not be parsable. Null: the file may belong to
+ * any edge.
+ */
 const edgeOf = (file: string, names: EdgeNameIndex): string | null => names.find(fileStem(file));
 
-/** Without the checks of these edges. An edge without checks does not converge. */
+/** The methodology without the checks of these edges. An edge without checks does not converge. */
 export function withoutEdges(methodology: Methodology, edges: ReadonlySet<string>): Methodology {
   const kept = Object.entries(methodology.edges).filter(([edge]) => !edges.has(edge));
   return { ...methodology, edges: Object.fromEntries(kept) };

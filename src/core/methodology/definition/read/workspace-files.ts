@@ -61,7 +61,7 @@ export class WorkspaceFiles {
     return this.#open(first);
   }
 
-  /** The same, with a built-in file for workspaces that have none. */
+  /** The file of a kind, or the built-in file for workspaces that have none. */
   fileOrBuiltIn(kind: WorkspaceFileKind, builtInPath: string): YamlFile | null {
     return this.#byKind.has(kind) ? this.fileOf(kind) : builtInFile(builtInPath);
   }
@@ -86,7 +86,7 @@ export class WorkspaceFiles {
   }
 }
 
-/** What is wrong with the total size of the files; null if they are within the limits. */
+/** The fault of the total size of the files; null if they are within the limits. */
 export function sizeLimitError(texts: ReadonlyMap<string, string>): string | null {
   if (texts.size > FILES_MAX) return `There are ${texts.size} files; at most ${FILES_MAX} are allowed.`;
   let length = 0;
