@@ -56,8 +56,8 @@ export function createApp(dependencies: AppDependencies): App {
     const { path } = request;
     // HEAD is GET without the body, which the adapters leave out.
     const method = request.method === 'HEAD' ? 'GET' : request.method;
-    const invalid = checkPath(request);
-    const match = invalid === null ? router.match(method, path) : null;
+    const invalid = request.match === undefined ? checkPath(request) : null;
+    const match = request.match ?? (invalid === null ? router.match(method, path) : null);
     if (match === null) {
       const response =
         invalid ?? guardCaller(request, dependencies, null) ?? notFoundResponse(router.methodsOf(path));
@@ -84,6 +84,7 @@ export function createApp(dependencies: AppDependencies): App {
   };
 
   const app: App = {
+    match: (request) => (checkPath(request) === null ? router.match(request.method, request.path) : null),
     respond,
     fetch,
     request: (path, init) => fetch(new Request(new URL(path, 'http://localhost'), init)),

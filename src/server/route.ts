@@ -32,11 +32,15 @@ export interface IncomingRequest {
   /** The query with its question mark, or empty. */
   readonly search: string;
   readonly connection: RequestConnection;
+  /** Its route, if that is known already. */
+  readonly match?: RouteMatch;
   /** The caller of a call that one of our own routes makes; it is authenticated, counted and logged already. */
   readonly principal?: Principal;
 }
 
 export interface App {
+  /** The route of a request; null if there is none, or the request names it in an invalid way. */
+  match(request: Pick<IncomingRequest, 'method' | 'path' | 'search'>): RouteMatch | null;
   /** Answers a request. Never rejects. */
   respond(request: IncomingRequest): Promise<HttpResponse>;
   /** Answers a request that came without a socket, or as part of another call. */

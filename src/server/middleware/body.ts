@@ -21,7 +21,8 @@ export async function readBody(call: ApiCall): Promise<HttpResponse | null> {
   if (isProblem(bytesMax)) return toResponse(bytesMax);
   const reservation = new BodyReservation(call.context.bodyMemory, call.principal);
   call.bodyReservation = reservation;
-  const bytes = await connection.readBody(bytesMax, reservation);
+  const reading = connection.readBody(bytesMax, reservation);
+  const bytes = reading instanceof Promise ? await reading : reading;
   if (reservation.isRefused) return bodyMemoryFullResponse();
   if (bytes === null) return bodyTooLargeResponse(bytesMax);
   // The body may have taken long to arrive.
