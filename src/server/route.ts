@@ -170,7 +170,7 @@ export type Handlers<Id extends OperationId = OperationId, Reply = HttpResponse>
 export function jsonHandlers<Id extends OperationId>(handlers: Handlers<Id, object>): Handlers<Id> {
   const rendered = Object.entries<(call: never) => Promise<object>>(handlers).map(([id, handle]) => [
     id,
-    async (call: never) => toResponse(await handle(call)),
+    (call: never) => handle(call).then(toResponse),
   ]);
   return Object.fromEntries(rendered);
 }
