@@ -65,7 +65,7 @@ test('an internal error gives the caller an id, and only the log has the error',
 });
 
 test('an address that is in use leaves no timer running', async () => {
-  const app = { respond: async () => textResponse('', 'text/plain') };
+  const app = { match: () => null, respond: async () => textResponse('', 'text/plain') };
   const first = await listen(app, { host: '127.0.0.1', port: 0 });
   onTestFinished(() => first.stop());
   const started = vi.spyOn(globalThis, 'setInterval');

@@ -42,37 +42,41 @@ export function createApp(dependencies: AppDependencies): App {
   const { context, routes, accessLog: log, isAccessLogged } = dependencies;
   const router = new Router(routes);
 
-  /** Never rejects: no caller handles the rejection of a request of the socket, and the process would end. */
+  /**
+   * Never rejects: no caller handles the rejection of a request of the socket, and the process would end. One function
+   * and few promises: thousands of requests wait in it at once, with everything that each of them holds.
+   */
   const respond = async (request: IncomingRequest): Promise<HttpResponse> => {
     try {
-      return await respondAndLog(request);
+      const writeLog = log === null ? null : startAccessLog(log, isAccessLogged);
+      const { path } = request;
+      // HEAD is GET without the body, which the adapters leave out.
+      const method = request.method === 'HEAD' ? 'GET' : request.method;
+      const invalid = request.match === undefined ? checkPath(request) : null;
+      const match = request.match ?? (invalid === null ? router.match(method, path) : null);
+      if (match === null) {
+        const response =
+          invalid ?? guardCaller(request, dependencies, null) ?? notFoundResponse(router.methodsOf(path));
+        writeLog?.(response, null);
+        return response;
+      }
+      const call = new ApiCall(match, context, app, request);
+      let response: HttpResponse;
+      try {
+        response = await handle(call, dependencies);
+      } catch (error) {
+        response = errorResponse(error, dependencies, call.route);
+      }
+      call.bodyReservation?.release();
+      const { body } = response;
+      // A stream has other limits.
+      const isHeld = body instanceof ReadableStream || call.reserveResponse(Buffer.byteLength(body));
+      const sent = isHeld ? response : bodyMemoryFullResponse();
+      writeLog?.(sent, call);
+      return sent;
     } catch (error) {
       return errorResponse(error, dependencies, null);
     }
-  };
-
-  const respondAndLog = async (request: IncomingRequest): Promise<HttpResponse> => {
-    const writeLog = log === null ? null : startAccessLog(log, isAccessLogged);
-    const { path } = request;
-    // HEAD is GET without the body, which the adapters leave out.
-    const method = request.method === 'HEAD' ? 'GET' : request.method;
-    const invalid = checkPath(request);
-    const match = invalid === null ? router.match(method, path) : null;
-    if (match === null) {
-      const response =
-        invalid ?? guardCaller(request, dependencies, null) ?? notFoundResponse(router.methodsOf(path));
-      writeLog?.(response, null);
-      return response;
-    }
-    const call = new ApiCall(match, context, app, request);
-    const response = await handleSafely(call, dependencies);
-    call.bodyReservation?.release();
-    const { body } = response;
-    // A stream has other limits.
-    const isHeld = body instanceof ReadableStream || call.reserveResponse(Buffer.byteLength(body));
-    const sent = isHeld ? response : bodyMemoryFullResponse();
-    writeLog?.(sent, call);
-    return sent;
   };
 
   const fetch: App['fetch'] = async (request, bindings = {}) => {
@@ -84,6 +88,7 @@ export function createApp(dependencies: AppDependencies): App {
   };
 
   const app: App = {
+    match: (request) => (checkPath(request) === null ? router.match(request.method, request.path) : null),
     respond,
     fetch,
     request: (path, init) => fetch(new Request(new URL(path, 'http://localhost'), init)),
@@ -98,14 +103,6 @@ const guardCaller = (
   route: Route | null,
 ): HttpResponse | null => (principal === undefined ? guardOrigin(connection, authenticator, route) : null);
 
-async function handleSafely(call: ApiCall, dependencies: AppDependencies): Promise<HttpResponse> {
-  try {
-    return await handle(call, dependencies);
-  } catch (error) {
-    return errorResponse(error, dependencies, call.route);
-  }
-}
-
 /** Each middleware returns the response that ends the request, or null to let it pass. */
 async function handle(call: ApiCall, dependencies: AppDependencies): Promise<HttpResponse> {
   const { authenticator, rateLimiter } = dependencies;
@@ -113,14 +110,15 @@ async function handle(call: ApiCall, dependencies: AppDependencies): Promise<Htt
   const foreign = call.route.hasOwnToken ? null : guardCaller(call.request, dependencies, call.route);
   if (foreign !== null) return foreign;
   const found = identify(call, authenticator);
-  return (
+  const refused =
     authenticate(call, found instanceof Promise ? await found : found, authenticator) ??
     limitRate(call, rateLimiter) ??
     requirePermission(call) ??
-    readQuery(call) ??
-    (await readBody(call)) ??
-    withRequestId(await call.route.run(call), call.body)
-  );
+    readQuery(call);
+  if (refused !== null) return refused;
+  const reading = readBody(call);
+  const unreadable = reading instanceof Promise ? await reading : reading;
+  return unreadable ?? withRequestId(await call.route.run(call), call.body);
 }
 
 function readQuery(call: ApiCall): HttpResponse | null {

@@ -13,7 +13,10 @@ export interface RequestConnection {
   header(name: string): string | null;
   headers(): Headers;
   /** Reads the whole body; null if it has more than `bytesMax` bytes or may not grow. Throws `ClientGone`. */
-  readBody(bytesMax: number, memory: Pick<BodyReservation, 'grow'>): Promise<Uint8Array | null>;
+  readBody(
+    bytesMax: number,
+    memory: Pick<BodyReservation, 'grow'>,
+  ): Uint8Array | null | Promise<Uint8Array | null>;
   /** Calls `listener` once, when the connection closes or if it has closed. Returns a function that removes it. */
   onClose(listener: () => void): () => void;
   /** Closes at once, without sending buffered data. Null if there is no socket. */

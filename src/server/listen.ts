@@ -1,17 +1,17 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { AddressLimit, type DropReason } from './connection-limits.js';
+import type { DropReason } from './connection-limits.js';
+import { DirectConnection } from './direct-connection.js';
 import { DEFAULT_LISTEN_SETTINGS, type ListenSettings } from './listen-settings.js';
 import { answerRequest } from './node-adapter.js';
+import { checkingIntervalMs, OpenConnections } from './open-connections.js';
 import { connectionsWithin } from './open-files-limit.js';
 import { problemResponse } from './response.js';
+import { ResponseTexts } from './response-text.js';
 import type { App } from './route.js';
 
 const HEADER_BYTES_MAX = 16 * 1024;
 const BACKLOG = 4096;
-const UNAUTHENTICATED = 401;
-/** Requests of one connection in progress. Clients do not pipeline; one that does could hold many large responses. */
-const PIPELINED_MAX = 4;
 
 export interface HttpListener {
   readonly port: number;
@@ -21,7 +21,7 @@ export interface HttpListener {
 }
 
 export async function listen(
-  app: Pick<App, 'respond'>,
+  app: Pick<App, 'match' | 'respond'>,
   { host, port }: { host: string; port: number },
   settings: ListenSettings = DEFAULT_LISTEN_SETTINGS,
   onDropped: (reason: DropReason) => void = () => {},
@@ -37,9 +37,12 @@ export async function listen(
   server.maxConnections = connectionsWithin(settings.connections_max);
   server.timeout = settings.request_timeout_ms;
   server.on('clientError', clientErrorHandler(settings.linger_ms));
-  const connections = new Connections(server, settings, onDropped);
+  const connections = new OpenConnections(server, settings, onDropped);
+  serveDirectly(server, app, connections, settings);
   server.on('request', (incoming, outgoing) => {
-    if (connections.admitRequest(incoming.socket, outgoing)) void answerRequest(app, incoming, outgoing);
+    if (!connections.admitRequest(incoming.socket, outgoing)) return;
+    outgoing.once('close', () => connections.settle(incoming.socket, outgoing, outgoing.statusCode));
+    void answerRequest(app, incoming, outgoing);
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -54,124 +57,32 @@ export async function listen(
   };
 }
 
-const checkingIntervalMs = ({ headers_timeout_ms }: ListenSettings): number =>
-  Math.min(5000, headers_timeout_ms);
-
-interface OpenConnection {
-  readonly pending: Set<ServerResponse>;
-  /** When it is dropped unless a complete request has arrived. */
-  deadlineMs: number;
+/** Puts direct answers before Node's own listener for connections, which serves a connection when it is called. */
+function serveDirectly(
+  server: Server,
+  app: Pick<App, 'match' | 'respond'>,
+  connections: OpenConnections,
+  { request_timeout_ms, keep_alive_ms }: ListenSettings,
+): void {
+  const serveByNode = server.listeners('connection');
+  server.removeAllListeners('connection');
+  const shared = {
+    app,
+    connections,
+    texts: new ResponseTexts(keep_alive_ms),
+    idleMs: request_timeout_ms,
+    handOver: (socket: Socket): void => {
+      for (const serve of serveByNode) serve.call(server, socket);
+    },
+  };
+  server.on('connection', (socket: Socket) => {
+    if (connections.admit(socket)) new DirectConnection(socket, shared);
+  });
 }
 
-/** Tracks open connections and pending requests. Node counts a connection as idle only after its first request. */
-class Connections {
-  private readonly open = new Map<Socket, OpenConnection>();
-  private isStopping = false;
-  private readonly addressLimit: AddressLimit;
-
-  constructor(
-    server: Server,
-    private readonly settings: ListenSettings,
-    private readonly onDropped: (reason: DropReason) => void,
-  ) {
-    this.addressLimit = new AddressLimit(settings.connections_per_address_max, settings.exempt_addresses);
-    server.on('drop', () => onDropped('total_limit'));
-    server.on('connection', (socket: Socket) => this.admit(socket));
-    // A server that could not listen never emits 'close'.
-    server.once('listening', () => {
-      const idleTimer = setInterval(() => this.dropIdle(), checkingIntervalMs(settings)).unref();
-      server.once('close', () => clearInterval(idleTimer));
-    });
-  }
-
-  get size(): number {
-    return this.open.size;
-  }
-
-  private admit(socket: Socket): void {
-    // Accepted just before the server stopped listening.
-    if (this.isStopping) return void socket.destroy();
-    // Undefined if the peer has already disconnected.
-    const releaseAddress =
-      socket.remoteAddress === undefined ? () => {} : this.addressLimit.acquire(socket.remoteAddress);
-    if (releaseAddress === null) {
-      this.drop(socket, 'address_limit');
-      return;
-    }
-    const { first_byte_timeout_ms } = this.settings;
-    this.open.set(socket, { deadlineMs: this.deadlineIn(first_byte_timeout_ms), pending: new Set() });
-    // Every request in progress listens to it, and PIPELINED_MAX bounds them; Node warns of a leak from eleven on.
-    socket.setMaxListeners(0);
-    const firstByteTimer = setTimeout(() => {
-      if (socket.bytesRead === 0) this.drop(socket, 'silent');
-    }, first_byte_timeout_ms).unref();
-    socket.once('close', () => {
-      clearTimeout(firstByteTimer);
-      releaseAddress();
-      this.open.delete(socket);
-    });
-  }
-
-  /** Node's own timers start again with every byte, and do not count the empty lines before a request at all. */
-  private dropIdle(): void {
-    const nowMs = performance.now();
-    for (const [socket, { deadlineMs, pending }] of this.open) {
-      if (deadlineMs < nowMs && pending.size === 0) this.drop(socket, 'silent');
-    }
-  }
-
-  /** Node comes first where it can: it answers a slow header before it closes. */
-  private deadlineIn(idleMs: number): number {
-    const graceMs = this.settings.headers_timeout_ms + 2 * checkingIntervalMs(this.settings);
-    return performance.now() + idleMs + graceMs;
-  }
-
-  private drop(socket: Socket, reason: DropReason): void {
-    this.onDropped(reason);
-    socket.destroy();
-  }
-
-  /** Whether the request may be answered. Tracks its response until it is closed. */
-  admitRequest(socket: Socket, response: ServerResponse): boolean {
-    // Node emits no 'close' on a response that is queued behind another when the socket closes.
-    const connection = this.open.get(socket);
-    if (socket.destroyed || connection === undefined) return false;
-    connection.pending.add(response);
-    if (connection.pending.size > PIPELINED_MAX) {
-      this.drop(socket, 'pipelining');
-      return false;
-    }
-    if (this.isStopping) response.shouldKeepAlive = false;
-    response.once('close', () => {
-      connection.pending.delete(response);
-      this.onResponseClosed(socket, connection, response.statusCode);
-    });
-    return true;
-  }
-
-  /** Closes connections without a pending request, now and from here on. The others close with their response. */
-  closeIdle(): void {
-    this.isStopping = true;
-    for (const [socket, { pending }] of this.open) {
-      if (pending.size === 0) socket.destroy();
-      for (const response of pending) response.shouldKeepAlive = false;
-    }
-  }
-
-  private onResponseClosed(socket: Socket, connection: OpenConnection, status: number): void {
-    // A peer without a valid credential gets less time for its next
-    // request; with that request, Node resets the timeout.
-    const { linger_ms, keep_alive_ms } = this.settings;
-    if (status === UNAUTHENTICATED) socket.setTimeout(linger_ms);
-    if (connection.pending.size > 0) return;
-    connection.deadlineMs = this.deadlineIn(status === UNAUTHENTICATED ? linger_ms : keep_alive_ms);
-    if (this.isStopping) socket.destroySoon();
-  }
-}
-
-function stopServer(server: Server, connections: Connections, withinMs: number): Promise<void> {
+function stopServer(server: Server, connections: OpenConnections, withinMs: number): Promise<void> {
   return new Promise((resolve) => {
-    const forceCloseTimer = setTimeout(() => server.closeAllConnections(), withinMs);
+    const forceCloseTimer = setTimeout(() => connections.closeAll(), withinMs);
     server.close(() => {
       clearTimeout(forceCloseTimer);
       resolve();

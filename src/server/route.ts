@@ -32,11 +32,15 @@ export interface IncomingRequest {
   /** The query with its question mark, or empty. */
   readonly search: string;
   readonly connection: RequestConnection;
+  /** Its route, if that is known already. */
+  readonly match?: RouteMatch;
   /** The caller, if one of our own routes makes the call; it is already authenticated, counted and logged. */
   readonly principal?: Principal;
 }
 
 export interface App {
+  /** The route of a request; null if there is none, or the request names it in an invalid way. */
+  match(request: Pick<IncomingRequest, 'method' | 'path' | 'search'>): RouteMatch | null;
   /** Answers a request. Never rejects. */
   respond(request: IncomingRequest): Promise<HttpResponse>;
   /** Answers a request that came without a socket, or as part of another call. */
@@ -166,7 +170,7 @@ export type Handlers<Id extends OperationId = OperationId, Reply = HttpResponse>
 export function jsonHandlers<Id extends OperationId>(handlers: Handlers<Id, object>): Handlers<Id> {
   const rendered = Object.entries<(call: never) => Promise<object>>(handlers).map(([id, handle]) => [
     id,
-    async (call: never) => toResponse(await handle(call)),
+    (call: never) => handle(call).then(toResponse),
   ]);
   return Object.fromEntries(rendered);
 }

@@ -13,24 +13,37 @@ import type { ApiCall } from '../route.js';
 export const COMMAND_BODY_BYTES_MAX = 1024 * 1024;
 const FORM_BYTES_MAX = 64 * 1024;
 
-/** Reads and decodes the body as the route expects it. Refuses it if it is too large or malformed. */
-export async function readBody(call: ApiCall): Promise<HttpResponse | null> {
-  const { route, connection, authorization } = call;
-  if (route.body === undefined) return null;
-  const bytesMax = route.body.kind === 'bytes' ? await blobBytesMax(call) : textBytesMax(route.body);
-  if (isProblem(bytesMax)) return toResponse(bytesMax);
+/**
+ * Reads and decodes the body as the route expects it. Refuses it if it is too large or malformed. A promise only where
+ * something has to be waited for.
+ */
+export function readBody(call: ApiCall): HttpResponse | null | Promise<HttpResponse | null> {
+  const { body } = call.route;
+  if (body === undefined) return null;
+  return body.kind === 'bytes' ? readBlob(call, body) : readWithin(call, body, textBytesMax(body));
+}
+
+async function readBlob(call: ApiCall, body: RequestBody): Promise<HttpResponse | null> {
+  const bytesMax = await blobBytesMax(call);
+  return isProblem(bytesMax) ? toResponse(bytesMax) : readWithin(call, body, bytesMax);
+}
+
+function readWithin(call: ApiCall, body: RequestBody, bytesMax: number) {
   const reservation = new BodyReservation(call.context.bodyMemory, call.principal);
   call.bodyReservation = reservation;
-  const bytes = await connection.readBody(bytesMax, reservation);
-  if (reservation.isRefused) return bodyMemoryFullResponse();
-  if (bytes === null) return bodyTooLargeResponse(bytesMax);
-  // The body may have taken long to arrive.
-  if (route.action !== 'public' && !authorization.isStillAuthorized())
-    return toResponse(unauthorizedProblem());
-  const decoded = decodeBody(route.body, bytes, connection);
-  if (isProblem(decoded)) return toResponse(decoded);
-  call.body = decoded.value;
-  return null;
+  const takeBody = (bytes: Uint8Array | null): HttpResponse | null => {
+    if (reservation.isRefused) return bodyMemoryFullResponse();
+    if (bytes === null) return bodyTooLargeResponse(bytesMax);
+    // The body may have taken long to arrive.
+    if (call.route.action !== 'public' && !call.authorization.isStillAuthorized())
+      return toResponse(unauthorizedProblem());
+    const decoded = decodeBody(body, bytes, call.connection);
+    if (isProblem(decoded)) return toResponse(decoded);
+    call.body = decoded.value;
+    return null;
+  };
+  const reading = call.connection.readBody(bytesMax, reservation);
+  return reading instanceof Promise ? reading.then(takeBody) : takeBody(reading);
 }
 
 function textBytesMax(body: Exclude<RequestBody, { kind: 'bytes' }>): number {

@@ -1,0 +1,164 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { AddressLimit, type DropReason } from './connection-limits.js';
+import type { ListenSettings } from './listen-settings.js';
+
+const UNAUTHENTICATED = 401;
+/** Requests of one connection in progress. Clients do not pipeline; one that does could hold many large responses. */
+const PIPELINED_MAX = 4;
+
+export const checkingIntervalMs = ({ headers_timeout_ms }: ListenSettings): number =>
+  Math.min(5000, headers_timeout_ms);
+
+/** A response in progress. `shouldKeepAlive` may be set to false until its head is written. */
+export interface PendingResponse {
+  shouldKeepAlive: boolean;
+}
+
+interface OpenConnection {
+  readonly pending: Set<PendingResponse>;
+  /** When it is closed unless a complete request has arrived. */
+  deadlineMs: number;
+  /** Whether Node's HTTP server serves it, and has timers of its own. */
+  isLeftToNode: boolean;
+  /** Whether the last request was refused for its credential. */
+  isRefused: boolean;
+}
+
+/** Tracks open connections and pending requests. Node counts a connection as idle only after its first request. */
+export class OpenConnections {
+  private readonly open = new Map<Socket, OpenConnection>();
+  private isStopping = false;
+  private readonly addressLimit: AddressLimit;
+
+  constructor(
+    server: Server,
+    private readonly settings: ListenSettings,
+    private readonly onDropped: (reason: DropReason) => void,
+  ) {
+    this.addressLimit = new AddressLimit(settings.connections_per_address_max, settings.exempt_addresses);
+    server.on('drop', () => onDropped('total_limit'));
+    // A server that could not listen never emits 'close'.
+    server.once('listening', () => {
+      const idleTimer = setInterval(() => this.dropIdle(), checkingIntervalMs(settings)).unref();
+      server.once('close', () => clearInterval(idleTimer));
+    });
+  }
+
+  get size(): number {
+    return this.open.size;
+  }
+
+  /** Whether the connection may stay open. */
+  admit(socket: Socket): boolean {
+    // Accepted just before the server stopped listening.
+    if (this.isStopping) {
+      socket.destroy();
+      return false;
+    }
+    // Undefined if the peer has already disconnected.
+    const releaseAddress =
+      socket.remoteAddress === undefined ? () => {} : this.addressLimit.acquire(socket.remoteAddress);
+    if (releaseAddress === null) {
+      this.drop(socket, 'address_limit');
+      return false;
+    }
+    const { first_byte_timeout_ms } = this.settings;
+    this.open.set(socket, {
+      pending: new Set(),
+      deadlineMs: this.deadlineIn(first_byte_timeout_ms),
+      isLeftToNode: false,
+      isRefused: false,
+    });
+    // Every request in progress listens to it, and PIPELINED_MAX bounds them; Node warns of a leak from eleven on.
+    socket.setMaxListeners(0);
+    const firstByteTimer = setTimeout(() => {
+      if (socket.bytesRead === 0) this.drop(socket, 'silent');
+    }, first_byte_timeout_ms).unref();
+    socket.once('close', () => {
+      clearTimeout(firstByteTimer);
+      releaseAddress();
+      this.open.delete(socket);
+    });
+    return true;
+  }
+
+  /** Node's HTTP server serves the connection from here on. */
+  leaveToNode(socket: Socket): void {
+    const connection = this.open.get(socket);
+    if (connection === undefined) return;
+    connection.isLeftToNode = true;
+    const { linger_ms, keep_alive_ms } = this.settings;
+    connection.deadlineMs = this.deadlineIn(connection.isRefused ? linger_ms : keep_alive_ms);
+  }
+
+  /** Node's own timers start again with every byte, and do not count the empty lines before a request at all. */
+  private dropIdle(): void {
+    const nowMs = performance.now();
+    for (const [socket, { deadlineMs, pending, isLeftToNode }] of this.open) {
+      if (deadlineMs >= nowMs || pending.size > 0) continue;
+      // Node closes what is merely idle by itself, without counting it.
+      if (isLeftToNode) this.drop(socket, 'silent');
+      else socket.destroy();
+    }
+  }
+
+  /** Node comes first where it can: it answers a slow header before it closes. */
+  private deadlineIn(idleMs: number): number {
+    const graceMs = this.settings.headers_timeout_ms + 2 * checkingIntervalMs(this.settings);
+    return performance.now() + idleMs + graceMs;
+  }
+
+  private drop(socket: Socket, reason: DropReason): void {
+    this.onDropped(reason);
+    socket.destroy();
+  }
+
+  /** Whether the request may be answered. Tracks its response until it is settled. */
+  admitRequest(socket: Socket, response: PendingResponse): boolean {
+    // Node emits no 'close' on a response that is queued behind another when the socket closes.
+    const connection = this.open.get(socket);
+    if (socket.destroyed || connection === undefined) return false;
+    connection.pending.add(response);
+    if (connection.pending.size > PIPELINED_MAX) {
+      this.drop(socket, 'pipelining');
+      return false;
+    }
+    if (this.isStopping) response.shouldKeepAlive = false;
+    if (connection.isRefused) {
+      connection.isRefused = false;
+      // Node does that by itself.
+      if (!connection.isLeftToNode) socket.setTimeout(this.settings.request_timeout_ms);
+    }
+    return true;
+  }
+
+  /** The response was sent, or its connection closed. */
+  settle(socket: Socket, response: PendingResponse, status: number): void {
+    const connection = this.open.get(socket);
+    if (connection === undefined) return;
+    const { linger_ms, keep_alive_ms } = this.settings;
+    connection.pending.delete(response);
+    connection.isRefused = status === UNAUTHENTICATED;
+    // A peer without a valid credential gets less time for its next request.
+    if (connection.isRefused) socket.setTimeout(linger_ms);
+    if (connection.pending.size > 0) return;
+    const idleMs = connection.isRefused ? linger_ms : keep_alive_ms;
+    connection.deadlineMs = connection.isLeftToNode ? this.deadlineIn(idleMs) : performance.now() + idleMs;
+    if (this.isStopping) socket.destroySoon();
+  }
+
+  /** Closes connections without a pending request, now and from here on. The others close with their response. */
+  closeIdle(): void {
+    this.isStopping = true;
+    for (const [socket, { pending }] of this.open) {
+      if (pending.size === 0) socket.destroy();
+      for (const response of pending) response.shouldKeepAlive = false;
+    }
+  }
+
+  /** Cuts off what is still in progress. */
+  closeAll(): void {
+    for (const socket of this.open.keys()) socket.destroy();
+  }
+}

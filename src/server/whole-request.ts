@@ -1,0 +1,78 @@
+const HEAD_BYTES_MAX = 16 * 1024;
+const HEADERS_MAX = 64;
+const HEAD_END = '\r\n\r\n';
+
+/** Method and target of a request line. Other targets than a path are for Node. */
+const REQUEST_LINE = /(GET|POST|PUT|DELETE) (\/[!"$-~]*) HTTP\/1\.1\r\n/y;
+/** A header of printable ASCII. With a tab, Node reads some headers in another way, so these are left to it. */
+const HEADER_LINE = /([!#$%&'*+.^_`|~0-9A-Za-z-]+):([ -~]*)\r\n/y;
+
+/** Headers that change how a message is read or answered, apart from the two that are understood here. */
+const SPECIAL_HEADERS: ReadonlySet<string> = new Set([
+  'transfer-encoding',
+  'upgrade',
+  'expect',
+  'trailer',
+  'proxy-connection',
+  'http2-settings',
+]);
+const CONTENT_LENGTH = /^\d{1,6}$/;
+
+/** A request of which nothing is missing and nothing is ambiguous. */
+export interface WholeRequest {
+  readonly method: string;
+  readonly path: string;
+  /** The query with its question mark, or empty. */
+  readonly search: string;
+  /** By name in lower case. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: Uint8Array;
+  readonly isKeptAlive: boolean;
+}
+
+/**
+ * Reads a request that is alone and complete in what has arrived on a connection, as nearly all are. Null for everything
+ * else, however valid: Node's parser decides what that is. So nothing is accepted here that another parser could read
+ * in another way.
+ */
+export function readWholeRequest(bytes: Buffer): WholeRequest | null {
+  const headEnd = bytes.indexOf(HEAD_END);
+  if (headEnd < 0 || headEnd > HEAD_BYTES_MAX) return null;
+  // With the line break of the last header, so that every line ends with one.
+  const head = bytes.toString('latin1', 0, headEnd + 2);
+  REQUEST_LINE.lastIndex = 0;
+  const line = REQUEST_LINE.exec(head);
+  if (line === null) return null;
+  const headers = readHeaders(head, REQUEST_LINE.lastIndex);
+  if (headers === null || !headers.has('host')) return null;
+  const connection = (headers.get('connection') ?? 'keep-alive').toLowerCase();
+  if (connection !== 'keep-alive' && connection !== 'close') return null;
+  const contentLength = headers.get('content-length') ?? '0';
+  if (!CONTENT_LENGTH.test(contentLength)) return null;
+  const bodyStart = headEnd + HEAD_END.length;
+  if (bodyStart + Number(contentLength) !== bytes.length) return null;
+  const target = line[2] as string;
+  const cut = target.indexOf('?');
+  return {
+    method: line[1] as string,
+    path: cut === -1 ? target : target.slice(0, cut),
+    search: cut === -1 ? '' : target.slice(cut),
+    headers,
+    body: bytes.subarray(bodyStart),
+    isKeptAlive: connection === 'keep-alive',
+  };
+}
+
+/** Null if a header occurs twice, or is not to be understood here. */
+function readHeaders(head: string, start: number): Map<string, string> | null {
+  const headers = new Map<string, string>();
+  for (let at = start; at < head.length; at = HEADER_LINE.lastIndex) {
+    HEADER_LINE.lastIndex = at;
+    const line = HEADER_LINE.exec(head);
+    if (line === null || headers.size === HEADERS_MAX) return null;
+    const name = (line[1] as string).toLowerCase();
+    if (headers.has(name) || SPECIAL_HEADERS.has(name)) return null;
+    headers.set(name, (line[2] as string).trim());
+  }
+  return headers;
+}
