@@ -107,6 +107,15 @@ const wheeling: Interaction = {
   isShown: () => `${TRANSFORM} !== before`,
 };
 
+const STATUS = "document.querySelector('.palette [role=status]')?.textContent ?? ''";
+/** All tasks of one track contain the letter. */
+const searching: Interaction = {
+  name: 'palette: a key typed',
+  event: 'keydown',
+  act: (page, round) => page.getByRole('combobox').press(round % 2 === 0 ? 'j' : 'Backspace'),
+  isShown: (round) => `/^50 of 1../.test(${STATUS}) === ${round % 2 === 0}`,
+};
+
 /** A part of the benchmark: its interactions are measured in turn, after the page was brought to its start. */
 export interface InteractionGroup {
   readonly address: string;
@@ -118,6 +127,11 @@ export interface InteractionGroup {
 }
 
 const rowsDrawn = (page: Page) => page.locator('.plan-rows .plan-row').first().waitFor();
+const openPalette = async (page: Page): Promise<void> => {
+  await rowsDrawn(page);
+  await page.getByRole('button', { name: 'Search and commands' }).click();
+  await page.getByRole('option').first().waitFor();
+};
 const nodesDrawn = (page: Page) => page.locator('.task-node').first().waitFor();
 
 export const INTERACTION_GROUPS: readonly InteractionGroup[] = [
@@ -143,6 +157,7 @@ export const INTERACTION_GROUPS: readonly InteractionGroup[] = [
     ],
     start: nodesDrawn,
   },
+  { address: 'plan?tab=list', rounds: 40, interactions: [searching], start: openPalette },
   { address: 'plan', rounds: 24, interactions: [zooming], start: nodesDrawn },
   { address: 'plan', rounds: 40, interactions: [dragging], start: nodesDrawn },
   { address: 'plan', rounds: 48, interactions: [wheeling], start: nodesDrawn },

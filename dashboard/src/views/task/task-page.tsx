@@ -1,7 +1,8 @@
-import { type ReactNode, useMemo } from 'react';
+import { type ReactNode, useCallback, useMemo } from 'react';
 import type { Reply } from '../../api/call.js';
 import { useReply } from '../../api/use-reply.js';
 import { AgentName } from '../../components/agent-name.js';
+import { useHashQuery } from '../../components/hash-location.js';
 import { Replied } from '../../components/states.js';
 import { TimeText } from '../../components/time-text.js';
 import { UntrustedBlock, UntrustedText } from '../../components/untrusted-text.js';
@@ -60,7 +61,10 @@ const Card = ({ title, children }: { title: string; children: ReactNode }) => (
   </section>
 );
 
+/** An address with `do` opens the dialog of an action: `#/task/A-001-x?do=hold`. */
 function Summary({ state }: { state: TaskState }) {
+  const [query, change] = useHashQuery();
+  const forgetAsked = useCallback(() => change({ do: '' }), [change]);
   const { task_id, readiness, generation, claim, parked } = state;
   const isHeld = claim?.state === 'ACTIVE' || claim?.state === 'SUSPENDED';
   return (
@@ -75,7 +79,13 @@ function Summary({ state }: { state: TaskState }) {
         ) : null}
         {parked > 0 ? <span className="mark mark-warn">{parked} parked</span> : null}
       </p>
-      <OperatorButtons subject={task_id} generation={generation} actions={actionsFor(state)} />
+      <OperatorButtons
+        subject={task_id}
+        generation={generation}
+        actions={actionsFor(state)}
+        asked={query.get('do')}
+        onAsked={forgetAsked}
+      />
     </section>
   );
 }
