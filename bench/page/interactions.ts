@@ -61,8 +61,8 @@ const opening: Interaction = {
   isShown: () => "document.querySelector('h1')?.textContent.includes('-step')",
 };
 
-const toTab = (name: 'Graph' | 'List', isShown: string): Interaction => ({
-  name: `${name === 'List' ? 'the graph' : 'the list'} changed to the ${name.toLowerCase()}`,
+const toTab = (name: 'Graph' | 'List', isShown: string, more = ''): Interaction => ({
+  name: `${name === 'List' ? 'the graph' : 'the list'} changed to the ${name.toLowerCase()}${more}`,
   event: 'click',
   act: (page) => page.getByRole('link', { name, exact: true }).click(),
   isShown: () => isShown,
@@ -156,6 +156,17 @@ export const INTERACTION_GROUPS: readonly InteractionGroup[] = [
       toTab('Graph', IS_NODE_SHOWN),
     ],
     start: nodesDrawn,
+  },
+  {
+    address: 'plan?tab=list',
+    rounds: 12,
+    interactions: [toTab('Graph', IS_NODE_SHOWN, ' for the first time')],
+    start: rowsDrawn,
+    reset: async (page) => {
+      await page.goBack();
+      await page.reload();
+      await rowsDrawn(page);
+    },
   },
   { address: 'plan?tab=list', rounds: 40, interactions: [searching], start: openPalette },
   { address: 'plan', rounds: 24, interactions: [zooming], start: nodesDrawn },

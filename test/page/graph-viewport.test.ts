@@ -51,6 +51,17 @@ await describeInBrowser('the viewport of the plan graph', (open) => {
     await page.waitForURL(/#\/task\/A-001-base$/);
   });
 
+  test('is moved by the arrow keys', async () => {
+    const { page } = await openGraph(open);
+    const x = async () => Number(/translate\((-?[\d.]+)px/.exec(await transform(page))?.[1]);
+    const before = await x();
+    await page.getByRole('region', { name: 'Graph of the plan' }).focus();
+    await page.keyboard.press('ArrowRight');
+    await expect.poll(x).toBe(before - 120);
+    await page.keyboard.press('ArrowLeft');
+    await expect.poll(x).toBe(before);
+  });
+
   test('is not covered by its buttons', async () => {
     const { page } = await openGraph(open);
     const graph = await page.getByRole('region', { name: 'Graph of the plan' }).boundingBox();

@@ -8,7 +8,7 @@ import {
   useStore,
   type Viewport,
 } from '@xyflow/react';
-import { memo, useCallback, useMemo, useRef } from 'react';
+import { type KeyboardEvent, memo, type ReactNode, useCallback, useMemo, useRef } from 'react';
 import type { TaskState } from '../../../../src/core/contract/tasks.js';
 import type { Plan } from '../../../../src/core/plan/plan.js';
 import { criticalPath } from './dependency-order.js';
@@ -24,7 +24,8 @@ import { TASKS_MAX } from './use-plan.js';
 import '@xyflow/react/dist/style.css';
 
 const NODE_TYPES = { task: TaskNode };
-const ZOOM = { least: 0.55, most: 0.9 };
+/** Smaller, text cannot be read. */
+const ZOOM = { least: 0.7, most: 0.9 };
 /** Navigation and margins. */
 const BESIDE_PX = 240;
 const NO_NODES: readonly PlanNode[] = [];
@@ -80,7 +81,7 @@ function Graph({ plan, states }: Props) {
           <FitButton layout={layout} />
         </Controls>
       </div>
-      <section className="plan-graph" aria-label="Graph of the plan">
+      <GraphRegion>
         <ReactFlow
           nodes={(nodes ?? NO_NODES) as PlanNode[]}
           nodeTypes={NODE_TYPES}
@@ -95,8 +96,37 @@ function Graph({ plan, states }: Props) {
           <GraphShapes lines={shownLines} boxes={boxes} />
           <Lanes lanes={layout.lanes} />
         </ReactFlow>
-      </section>
+      </GraphRegion>
     </>
+  );
+}
+
+const STEP_PX = 120;
+const STEPS: Readonly<Record<string, readonly [x: number, y: number]>> = {
+  ArrowLeft: [STEP_PX, 0],
+  ArrowRight: [-STEP_PX, 0],
+  ArrowUp: [0, STEP_PX],
+  ArrowDown: [0, -STEP_PX],
+};
+
+/** The graph is moved by the arrow keys too. */
+function GraphRegion({ children }: { children: ReactNode }) {
+  const { getViewport, setViewport } = useReactFlow();
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = STEPS[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    const { x, y, zoom } = getViewport();
+    void setViewport({ x: x + step[0], y: y + step[1], zoom });
+  };
+  return (
+    // biome-ignore-start lint/a11y/noNoninteractiveTabindex: a region that moves must be reachable by keyboard
+    // biome-ignore-start lint/a11y/noNoninteractiveElementInteractions: see above
+    <section className="plan-graph" aria-label="Graph of the plan" tabIndex={0} onKeyDown={onKeyDown}>
+      {children}
+    </section>
+    // biome-ignore-end lint/a11y/noNoninteractiveElementInteractions: see above
+    // biome-ignore-end lint/a11y/noNoninteractiveTabindex: see above
   );
 }
 

@@ -9,7 +9,7 @@ import { UntrustedBlock, UntrustedText } from '../../components/untrusted-text.j
 import { Claimability } from './claimability.js';
 import { Dependencies } from './dependencies.js';
 import { GenerationTimelineView } from './generation-timeline-view.js';
-import { Generations } from './generations.js';
+import { Generations, Origin } from './generations.js';
 import { Notes } from './notes.js';
 import { actionsFor } from './operator-actions.js';
 import { OperatorButtons } from './operator-buttons.js';
@@ -137,11 +137,29 @@ function ResultCard({ state: { task_id, result } }: { state: TaskState }) {
   return (
     <Card title="Result">
       <p className="quiet">
-        Of <AgentName id={result.agent_id} />, generation {result.generation},{' '}
-        <TimeText at={result.submitted_at} />. Digest <span className="mono digest">{result.sha256}</span>
+        <ResultOrigin subject={task_id} result={result} />, <TimeText at={result.submitted_at} />. Digest{' '}
+        <span className="mono digest">{result.sha256}</span>
       </p>
       <ResultView subject={task_id} resultId={result.result_id} />
     </Card>
+  );
+}
+
+/** Who made the result, and who adopted it if it was parked. */
+function ResultOrigin({ subject, result }: { subject: string; result: NonNullable<TaskState['result']> }) {
+  const lineage = useReply('get_claim_history', { params: { subject } }).data;
+  const from = lineage?.generations.find(({ generation }) => generation === result.generation)?.adopted_from;
+  const actor = <AgentName id={result.agent_id} />;
+  if (from == null)
+    return (
+      <>
+        Of {actor}, generation {result.generation}
+      </>
+    );
+  return (
+    <>
+      As generation {result.generation} <Origin from={from} />, by {actor}
+    </>
   );
 }
 
