@@ -112,7 +112,7 @@ const STATUS = "document.querySelector('.palette [role=status]')?.textContent ??
 const searching: Interaction = {
   name: 'palette: a key typed',
   event: 'keydown',
-  act: (page, round) => page.getByRole('combobox').press(round % 2 === 0 ? 'j' : 'Backspace'),
+  act: (page, round) => page.locator('.palette input').press(round % 2 === 0 ? 'j' : 'Backspace'),
   isShown: (round) => `/^50 of 1../.test(${STATUS}) === ${round % 2 === 0}`,
 };
 
@@ -130,7 +130,7 @@ const rowsDrawn = (page: Page) => page.locator('.plan-rows .plan-row').first().w
 const openPalette = async (page: Page): Promise<void> => {
   await rowsDrawn(page);
   await page.getByRole('button', { name: 'Search and commands' }).click();
-  await page.getByRole('option').first().waitFor();
+  await page.locator('.palette [role=option]').first().waitFor();
 };
 const nodesDrawn = (page: Page) => page.locator('.task-node').first().waitFor();
 
