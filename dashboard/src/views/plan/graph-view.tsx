@@ -172,10 +172,16 @@ function FitButton({ layout: { width, height } }: { layout: PlanLayout }) {
   );
 }
 
-/** The whole width if it is readable then. Otherwise it starts one column before the first task of the critical path. */
+/**
+ * The whole width if it is readable then. Otherwise it starts at the first column, or one column before the first task of the
+ * critical path if that would not be in the window.
+ */
 function firstViewport({ positions, width }: PlanLayout, [first = '']: readonly string[]): Viewport {
-  const fitting = (innerWidth - BESIDE_PX) / Math.max(1, width);
+  const shownPx = innerWidth - BESIDE_PX;
+  const fitting = shownPx / Math.max(1, width);
   if (fitting >= ZOOM.least) return { x: 16, y: 8, zoom: Math.min(ZOOM.most, fitting) };
-  const x = Math.max(0, (positions.get(first)?.x ?? 0) - COLUMN_WIDTH);
+  const start = positions.get(first)?.x ?? 0;
+  const isShown = (start + COLUMN_WIDTH) * ZOOM.most <= shownPx;
+  const x = isShown ? 0 : Math.max(0, start - COLUMN_WIDTH);
   return { x: 16 - x * ZOOM.most, y: 8, zoom: ZOOM.most };
 }
