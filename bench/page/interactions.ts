@@ -61,8 +61,8 @@ const opening: Interaction = {
   isShown: () => "document.querySelector('h1')?.textContent.includes('-step')",
 };
 
-const toTab = (name: 'Graph' | 'List', isShown: string): Interaction => ({
-  name: `${name === 'List' ? 'the graph' : 'the list'} changed to the ${name.toLowerCase()}`,
+const toTab = (name: 'Graph' | 'List', isShown: string, more = ''): Interaction => ({
+  name: `${name === 'List' ? 'the graph' : 'the list'} changed to the ${name.toLowerCase()}${more}`,
   event: 'click',
   act: (page) => page.getByRole('link', { name, exact: true }).click(),
   isShown: () => isShown,
@@ -107,6 +107,15 @@ const wheeling: Interaction = {
   isShown: () => `${TRANSFORM} !== before`,
 };
 
+const STATUS = "document.querySelector('.palette [role=status]')?.textContent ?? ''";
+/** All tasks of one track contain the letter. */
+const searching: Interaction = {
+  name: 'palette: a key typed',
+  event: 'keydown',
+  act: (page, round) => page.locator('.palette input').press(round % 2 === 0 ? 'j' : 'Backspace'),
+  isShown: (round) => `/^50 of 1../.test(${STATUS}) === ${round % 2 === 0}`,
+};
+
 /** A part of the benchmark: its interactions are measured in turn, after the page was brought to its start. */
 export interface InteractionGroup {
   readonly address: string;
@@ -118,6 +127,11 @@ export interface InteractionGroup {
 }
 
 const rowsDrawn = (page: Page) => page.locator('.plan-rows .plan-row').first().waitFor();
+const openPalette = async (page: Page): Promise<void> => {
+  await rowsDrawn(page);
+  await page.getByRole('button', { name: 'Search and commands' }).click();
+  await page.locator('.palette [role=option]').first().waitFor();
+};
 const nodesDrawn = (page: Page) => page.locator('.task-node').first().waitFor();
 
 export const INTERACTION_GROUPS: readonly InteractionGroup[] = [
@@ -143,6 +157,18 @@ export const INTERACTION_GROUPS: readonly InteractionGroup[] = [
     ],
     start: nodesDrawn,
   },
+  {
+    address: 'plan?tab=list',
+    rounds: 12,
+    interactions: [toTab('Graph', IS_NODE_SHOWN, ' for the first time')],
+    start: rowsDrawn,
+    reset: async (page) => {
+      await page.goBack();
+      await page.reload();
+      await rowsDrawn(page);
+    },
+  },
+  { address: 'plan?tab=list', rounds: 40, interactions: [searching], start: openPalette },
   { address: 'plan', rounds: 24, interactions: [zooming], start: nodesDrawn },
   { address: 'plan', rounds: 40, interactions: [dragging], start: nodesDrawn },
   { address: 'plan', rounds: 48, interactions: [wheeling], start: nodesDrawn },

@@ -51,6 +51,30 @@ await describeInBrowser('the viewport of the plan graph', (open) => {
     await page.waitForURL(/#\/task\/A-001-base$/);
   });
 
+  test('is moved by the arrow keys', async () => {
+    const { page } = await openGraph(open);
+    const x = async () => Number(/translate\((-?[\d.]+)px/.exec(await transform(page))?.[1]);
+    const before = await x();
+    await page.getByRole('region', { name: 'Graph of the plan' }).focus();
+    await page.keyboard.press('ArrowRight');
+    await expect.poll(x).toBe(before - 120);
+    await page.keyboard.press('ArrowLeft');
+    await expect.poll(x).toBe(before);
+  });
+
+  test('is prepared while the list is shown', async () => {
+    const { served } = await openGraph(open);
+    const page = await open(viewUrl(served.url, 'plan?tab=list'));
+    await nodeOf(page, 'A-001-base').waitFor({ state: 'attached' });
+    expect(await nodeOf(page, 'A-001-base').isVisible()).toBe(false);
+    await page.getByRole('link', { name: 'Graph', exact: true }).click();
+    await nodeOf(page, 'A-001-base').getByText('ready').waitFor();
+    const box = await nodeOf(page, 'D-001-cli').boundingBox();
+    const graph = await page.getByRole('region', { name: 'Graph of the plan' }).boundingBox();
+    if (graph === null || box === null) throw new Error('The graph is not shown.');
+    expect(box.y + box.height).toBeLessThan(graph.y + graph.height);
+  });
+
   test('is not covered by its buttons', async () => {
     const { page } = await openGraph(open);
     const graph = await page.getByRole('region', { name: 'Graph of the plan' }).boundingBox();

@@ -43,7 +43,7 @@ await describeInBrowser('the page of a task', (open) => {
     await expectAccessible(page);
     await dialog.getByLabel('Reason').fill('It is complete.');
     await dialog.getByRole('button', { name: 'Adopt' }).click();
-    await page.getByText('adopted from generation 1 of alpha').waitFor();
+    await page.getByRole('row').getByText('adopted from generation 1 of alpha').waitFor();
     await page.getByRole('region', { name: 'Result', exact: true }).getByText('one\ntwo').waitFor();
     expect(await page.getByRole('dialog').count()).toBe(0);
     const { body } = await served.get(`${PROJECT_URL}/tasks/${TASK}`);
@@ -72,6 +72,8 @@ await describeInBrowser('the page of a task', (open) => {
     await page.getByRole('img', { name: /^Generation 2: REPLACED/ }).waitFor();
     const adoption = page.getByRole('row').filter({ hasText: 'adopted from generation 1' });
     await adoption.getByRole('cell', { name: 'anonymous', exact: true }).first().waitFor();
+    const result = page.getByRole('region', { name: 'Result', exact: true });
+    await result.getByText(/^As generation 3 adopted from generation 1 of .*, by anonymous/).waitFor();
   });
 
   test('shows files and blobs when they are opened', async () => {
@@ -111,6 +113,7 @@ await describeInBrowser('the page of a task', (open) => {
     const handle = await served.claim(TASK);
     await answer.getByText('DENIED_ACTIVE_CLAIM').waitFor();
     await answer.getByText('No, it cannot be claimed now:').waitFor();
+    expect(await answer.getByRole('listitem').locator('time').getAttribute('title')).toMatch(/Z \(UTC\)$/);
     await served.post(`${PROJECT_URL}/tasks/${TASK}/notes`, { ...handle, text: 'mind the gap' });
     await page.getByText('mind the gap').waitFor();
   });

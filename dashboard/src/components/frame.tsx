@@ -1,14 +1,15 @@
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useSyncExternalStore } from 'react';
 import { Link, useLocation } from 'wouter';
 import { isUnauthenticated } from '../api/call.js';
 import { scope } from '../api/scope.js';
 import { useWhoami } from '../api/whoami.js';
 import { useLive } from '../live/live.js';
+import { PaletteButton } from '../palette/palette-button.js';
 import { useInbox, usePausedInbox } from '../views/inbox/use-inbox.js';
 import { CallerMark } from './caller-mark.js';
 import { ConnectionMark } from './connection-mark.js';
 import { KeyForm } from './key-form.js';
-import { chooseTheme, readTheme } from './theme.js';
+import { chooseTheme, readTheme, subscribeToTheme } from './theme.js';
 
 const VIEWS = [
   ['/', 'Fleet'],
@@ -38,6 +39,7 @@ export function Frame({ children }: { children: ReactNode }) {
         <span className="project" title={project}>
           {project}
         </span>
+        {isKeyRequired ? null : <PaletteButton />}
         <ConnectionMark />
         <CallerMark />
         <ThemeButton />
@@ -65,14 +67,15 @@ function ViewLink({ path, name, count }: { path: string; name: string; count: nu
 }
 
 function ThemeButton() {
-  const [theme, setTheme] = useState(readTheme);
+  const theme = useSyncExternalStore(subscribeToTheme, readTheme);
   const other = theme === 'dark' ? 'light' : 'dark';
-  const switchTheme = () => {
-    chooseTheme(other);
-    setTheme(other);
-  };
   return (
-    <button type="button" className="plain" onClick={switchTheme} aria-label={`Use the ${other} theme`}>
+    <button
+      type="button"
+      className="plain"
+      onClick={() => chooseTheme(other)}
+      aria-label={`Use the ${other} theme`}
+    >
       {theme === 'dark' ? '☀' : '☾'}
     </button>
   );

@@ -1,5 +1,6 @@
 import { Link } from 'wouter';
 import { linkedText } from '../model/linked-text.js';
+import { TimeText } from './time-text.js';
 import { visibleText } from './untrusted-text.js';
 
 export const taskPath = (id: string): string => `/task/${encodeURIComponent(id)}`;
@@ -10,13 +11,12 @@ export const TaskLink = ({ id }: { id: string }) => (
   </Link>
 );
 
-/** A text of the server in which tasks and edges are links. `own` is the task or edge that the page already shows. */
+/** A text of the server with links to its tasks and edges, and local times. `own` is the task or edge that the page already shows. */
 export const LinkedText = ({ text, own }: { text: string; own: string }) =>
-  linkedText(text).map((part, index) =>
-    'subject' in part && part.subject !== own ? (
-      // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text have no other key
-      <TaskLink key={index} id={part.subject} />
-    ) : (
-      visibleText('subject' in part ? part.subject : part.text)
-    ),
-  );
+  linkedText(text).map((part, index) => {
+    // biome-ignore-start lint/suspicious/noArrayIndexKey: the parts of a text have no other key
+    if ('time' in part) return <TimeText key={index} at={part.time} />;
+    if ('subject' in part && part.subject !== own) return <TaskLink key={index} id={part.subject} />;
+    // biome-ignore-end lint/suspicious/noArrayIndexKey: see above
+    return visibleText('subject' in part ? part.subject : part.text);
+  });

@@ -14,7 +14,15 @@ export function applyTheme(theme: Theme): void {
   document.documentElement.dataset.theme = theme;
 }
 
+const changes = new EventTarget();
+
 export function chooseTheme(theme: Theme): void {
   localStorage.setItem(NAME, theme);
   applyTheme(theme);
+  changes.dispatchEvent(new Event('change'));
+}
+
+export function subscribeToTheme(listener: () => void): () => void {
+  changes.addEventListener('change', listener);
+  return () => changes.removeEventListener('change', listener);
 }

@@ -1,12 +1,16 @@
 /** A part of a text. */
-export type TextPart = { readonly text: string } | { readonly subject: string };
+export type TextPart = { readonly text: string } | { readonly subject: string } | { readonly time: string };
 
-/** Ids of tasks, and of edges: `A-001-schema`, `REQ-F-AUTH-001#design_code`. */
-const SUBJECTS = /\b(REQ-[A-Z0-9-]+#[a-z_]+|[A-Z]{1,8}-[0-9]{3}-[A-Za-z0-9_-]{1,50}(?:::[1-9][0-9]{0,3})?)/;
+/** Ids of tasks and of edges, `A-001-schema`, `REQ-F-AUTH-001#design_code`, and times in UTC. */
+const PARTS =
+  /\b(REQ-[A-Z0-9-]+#[a-z_]+|[A-Z]{1,8}-[0-9]{3}-[A-Za-z0-9_-]{1,50}(?:::[1-9][0-9]{0,3})?|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:\.[0-9]{1,9})?Z)/;
+const IS_TIME = /^[0-9]{4}-/;
 
-/** Splits a text at the subjects that it names. */
+/** Splits a text at the subjects and the times that it names. */
 export const linkedText = (text: string): TextPart[] =>
   text
-    .split(SUBJECTS)
-    .map((part, index) => (index % 2 === 1 ? { subject: part } : { text: part }))
-    .filter((part) => 'subject' in part || part.text !== '');
+    .split(PARTS)
+    .map((part, index) =>
+      index % 2 === 0 ? { text: part } : IS_TIME.test(part) ? { time: part } : { subject: part },
+    )
+    .filter((part) => !('text' in part) || part.text !== '');

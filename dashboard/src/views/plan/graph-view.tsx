@@ -8,7 +8,7 @@ import {
   useStore,
   type Viewport,
 } from '@xyflow/react';
-import { memo, useCallback, useMemo, useRef } from 'react';
+import { type KeyboardEvent, memo, type ReactNode, useCallback, useMemo, useRef } from 'react';
 import type { TaskState } from '../../../../src/core/contract/tasks.js';
 import type { Plan } from '../../../../src/core/plan/plan.js';
 import { criticalPath } from './dependency-order.js';
@@ -24,7 +24,8 @@ import { TASKS_MAX } from './use-plan.js';
 import '@xyflow/react/dist/style.css';
 
 const NODE_TYPES = { task: TaskNode };
-const ZOOM = { least: 0.55, most: 0.9 };
+/** Smaller, text cannot be read. */
+const ZOOM = { least: 0.7, most: 0.9 };
 /** Navigation and margins. */
 const BESIDE_PX = 240;
 const NO_NODES: readonly PlanNode[] = [];
@@ -80,7 +81,7 @@ function Graph({ plan, states }: Props) {
           <FitButton layout={layout} />
         </Controls>
       </div>
-      <section className="plan-graph" aria-label="Graph of the plan">
+      <GraphRegion>
         <ReactFlow
           nodes={(nodes ?? NO_NODES) as PlanNode[]}
           nodeTypes={NODE_TYPES}
@@ -95,8 +96,37 @@ function Graph({ plan, states }: Props) {
           <GraphShapes lines={shownLines} boxes={boxes} />
           <Lanes lanes={layout.lanes} />
         </ReactFlow>
-      </section>
+      </GraphRegion>
     </>
+  );
+}
+
+const STEP_PX = 120;
+const STEPS: Readonly<Record<string, readonly [x: number, y: number]>> = {
+  ArrowLeft: [STEP_PX, 0],
+  ArrowRight: [-STEP_PX, 0],
+  ArrowUp: [0, STEP_PX],
+  ArrowDown: [0, -STEP_PX],
+};
+
+/** The graph is moved by the arrow keys too. */
+function GraphRegion({ children }: { children: ReactNode }) {
+  const { getViewport, setViewport } = useReactFlow();
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = STEPS[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    const { x, y, zoom } = getViewport();
+    void setViewport({ x: x + step[0], y: y + step[1], zoom });
+  };
+  return (
+    // biome-ignore-start lint/a11y/noNoninteractiveTabindex: a region that moves must be reachable by keyboard
+    // biome-ignore-start lint/a11y/noNoninteractiveElementInteractions: see above
+    <section className="plan-graph" aria-label="Graph of the plan" tabIndex={0} onKeyDown={onKeyDown}>
+      {children}
+    </section>
+    // biome-ignore-end lint/a11y/noNoninteractiveElementInteractions: see above
+    // biome-ignore-end lint/a11y/noNoninteractiveTabindex: see above
   );
 }
 
@@ -142,10 +172,16 @@ function FitButton({ layout: { width, height } }: { layout: PlanLayout }) {
   );
 }
 
-/** The whole width if it is readable then. Otherwise it starts one column before the first task of the critical path. */
+/**
+ * The whole width if it is readable then. Otherwise it starts at the first column, or one column before the first task of the
+ * critical path if that would not be in the window.
+ */
 function firstViewport({ positions, width }: PlanLayout, [first = '']: readonly string[]): Viewport {
-  const fitting = (innerWidth - BESIDE_PX) / Math.max(1, width);
+  const shownPx = innerWidth - BESIDE_PX;
+  const fitting = shownPx / Math.max(1, width);
   if (fitting >= ZOOM.least) return { x: 16, y: 8, zoom: Math.min(ZOOM.most, fitting) };
-  const x = Math.max(0, (positions.get(first)?.x ?? 0) - COLUMN_WIDTH);
+  const start = positions.get(first)?.x ?? 0;
+  const isShown = (start + COLUMN_WIDTH) * ZOOM.most <= shownPx;
+  const x = isShown ? 0 : Math.max(0, start - COLUMN_WIDTH);
   return { x: 16 - x * ZOOM.most, y: 8, zoom: ZOOM.most };
 }

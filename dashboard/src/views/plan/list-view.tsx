@@ -106,14 +106,14 @@ const Cells = memo(function Cells({ row }: { row: SubjectRow }) {
   return (
     <>
       {/* biome-ignore-start lint/a11y/useSemanticElements: see above */}
-      <span role="cell" className="plan-id">
+      <span role="cell" className="plan-id" title={id}>
         <TaskLink id={id} />
       </span>
       <span role="cell" className="plan-state">
         <ReadinessMark readiness={readiness} />{' '}
         {parked > 0 ? <span className="mark mark-warn">{parked} parked</span> : null}
       </span>
-      <span role="cell" className="plan-holder" title={waiting_for.join(', ')}>
+      <span role="cell" className="plan-holder" title={holder === '' ? waiting_for.join(', ') : holder}>
         {holder === '' ? <span className="plan-waiting quiet">{waitingText(waiting_for)}</span> : holder}
       </span>
       <span role="cell" className="plan-generation">

@@ -1,4 +1,4 @@
-import { type ComponentProps, useDeferredValue, useRef } from 'react';
+import { type ComponentProps, startTransition, useDeferredValue, useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { useHashQuery } from '../../components/hash-location.js';
 import { Empty, Replied } from '../../components/states.js';
@@ -50,10 +50,14 @@ export default function PlanView() {
 
 type ShownTabProps = ComponentProps<typeof PlanGraph> & { readonly tab: (typeof TABS)[number] };
 
-/** The graph stays drawn behind the list, as it was last shown: drawing it anew would take longer, and lose its position. */
+/**
+ * The graph stays drawn behind the list, as it was last shown: drawing it anew would take longer, and lose its position. A
+ * page that begins with the list draws it when it has time.
+ */
 function ShownTab({ tab, plan, states }: ShownTabProps) {
+  const isIdle = useIsIdle();
   const drawn = useRef<ComponentProps<typeof PlanGraph> | null>(null);
-  if (tab === 'graph') drawn.current = { plan, states };
+  if (tab === 'graph' || (isIdle && drawn.current === null)) drawn.current = { plan, states };
   return (
     <div className="plan-tabs">
       {tab === 'list' ? <PlanList plan={plan} states={states} /> : null}
@@ -64,6 +68,24 @@ function ShownTab({ tab, plan, states }: ShownTabProps) {
       )}
     </div>
   );
+}
+
+/** Where the browser does not tell when it is idle. */
+const IDLE_AFTER_MS = 500;
+
+/** True once the browser had nothing to do. What follows may be interrupted by what a person does. */
+function useIsIdle(): boolean {
+  const [isIdle, setIdle] = useState(false);
+  useEffect(() => {
+    const onIdle = () => startTransition(() => setIdle(true));
+    if (typeof requestIdleCallback === 'undefined') {
+      const timer = setTimeout(onIdle, IDLE_AFTER_MS);
+      return () => clearTimeout(timer);
+    }
+    const callback = requestIdleCallback(onIdle);
+    return () => cancelIdleCallback(callback);
+  }, []);
+  return isIdle;
 }
 
 const NoPlan = () => (

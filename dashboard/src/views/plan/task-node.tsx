@@ -9,14 +9,17 @@ import { ReadinessMark } from './readiness-mark.js';
 /** A task in the graph: its state, its holder and generation, and whether it is on the critical path. */
 export const TaskNode = memo(function TaskNode({ data: { task, isCritical } }: NodeProps<PlanNode>) {
   const { id, state, subtasks, description } = task;
+  const holder = holderOf(state);
+  // Names may be cut off.
+  const title = [id, holder, visibleText(description)].filter((text) => text !== '').join('\n');
   return (
-    <div className={`task-node${isCritical ? ' task-critical' : ''}`} title={visibleText(description)}>
+    <div className={`task-node${isCritical ? ' task-critical' : ''}`} title={title}>
       <div className="task-id">
         <TaskLink id={id} />
       </div>
       <div className="task-line">
         {state === null ? null : <ReadinessMark readiness={state.readiness} />}
-        <span className="task-holder">{holderOf(state)}</span>
+        <span className="task-holder">{holder}</span>
         {isCritical ? <span className="critical-text">critical</span> : null}
       </div>
       <div className="task-line quiet">

@@ -1,3 +1,4 @@
+import { useState } from 'react';
 import type { RunSummary } from '../../../../src/core/contract/runs.js';
 import { command } from '../../api/call.js';
 import { useMay } from '../../api/whoami.js';
@@ -7,9 +8,10 @@ const COMMENT_LENGTH_MAX = 1000;
 
 /** Cancels a run that has not ended. */
 export function CancelRunButton({ run: { run_id } }: { run: Pick<RunSummary, 'run_id'> }) {
+  const [isOpen, setOpen] = useState(false);
   if (!useMay('cancel_run')) return null;
   return (
-    <DialogButton name="Cancel the run…" label="Cancel the run…" isDanger>
+    <DialogButton name="Cancel the run…" label="Cancel the run…" isDanger isOpen={isOpen} onOpen={setOpen}>
       {(close) => (
         <OperatorDialog
           title={`Cancel run ${run_id.slice(0, 8)}`}

@@ -70,7 +70,8 @@ function Replacement({ by }: { by: Generation | null }) {
   );
 }
 
-function Origin({ from }: { from: Generation['adopted_from'] }) {
+/** Whose result was adopted. */
+export function Origin({ from }: { from: Generation['adopted_from'] }) {
   if (from === null) return null;
   if ('imported' in from) return <span>adopted from an imported log</span>;
   return (

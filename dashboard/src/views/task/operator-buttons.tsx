@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { command } from '../../api/call.js';
 import { refusalOf } from '../../api/refusal.js';
 import { useReply } from '../../api/use-reply.js';
@@ -13,9 +13,23 @@ interface Target {
 
 const DANGEROUS: ReadonlySet<string> = new Set(['force_release', 'reset', 'reassign']);
 
+interface OperatorButtonsProps extends Target {
+  readonly actions: readonly OperatorAction[];
+  /** The action whose dialog is open at first. */
+  readonly asked?: string | null;
+  /** It was opened. */
+  readonly onAsked?: () => void;
+}
+
 /** The actions of an operator on a task. Each names the generation that the person saw. */
-export function OperatorButtons({ actions, ...target }: Target & { actions: readonly OperatorAction[] }) {
+export function OperatorButtons({ actions, asked, onAsked, ...target }: OperatorButtonsProps) {
   const [opened, setOpened] = useState<OperatorAction | null>(null);
+  useEffect(() => {
+    const action = actions.find((each) => each === asked);
+    if (action === undefined) return;
+    setOpened(action);
+    onAsked?.();
+  }, [actions, asked, onAsked]);
   // An open dialog stays until it is closed, although its button would be gone.
   const shown = opened === null || actions.includes(opened) ? actions : [...actions, opened];
   return (
@@ -25,6 +39,7 @@ export function OperatorButtons({ actions, ...target }: Target & { actions: read
           key={action}
           {...target}
           action={action}
+          isOpen={opened === action}
           onOpen={(isOpen) => setOpened(isOpen ? action : null)}
         />
       ))}
@@ -34,15 +49,17 @@ export function OperatorButtons({ actions, ...target }: Target & { actions: read
 
 function OperatorButton({
   action,
+  isOpen,
   onOpen,
   ...target
-}: Target & { action: OperatorAction; onOpen: (isOpen: boolean) => void }) {
+}: Target & { action: OperatorAction; isOpen: boolean; onOpen: (isOpen: boolean) => void }) {
   if (!useMay(action)) return null;
   return (
     <DialogButton
       name={`${ACTION_NAMES[action]}…`}
       label={`${ACTION_NAMES[action]} ${target.subject}…`}
       isDanger={DANGEROUS.has(action)}
+      isOpen={isOpen}
       onOpen={onOpen}
     >
       {(close) =>
@@ -138,10 +155,17 @@ interface Adoption extends Target {
 export function AdoptButton(props: Adoption) {
   const mayAdopt = useMay('adopt');
   const mayReset = useMay('reset');
+  const [isOpen, setOpen] = useState(false);
   if (!mayAdopt || (props.isCompleted && !mayReset)) return null;
   const name = ACTION_NAMES[adoptionOf(props)];
   return (
-    <DialogButton name={`${name}…`} label={`${name} ${props.resultId}…`} isDanger={props.isCompleted}>
+    <DialogButton
+      name={`${name}…`}
+      label={`${name} ${props.resultId}…`}
+      isDanger={props.isCompleted}
+      isOpen={isOpen}
+      onOpen={setOpen}
+    >
       {(close) => <AdoptDialog {...props} onClose={close} />}
     </DialogButton>
   );

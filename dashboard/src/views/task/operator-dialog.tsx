@@ -1,4 +1,4 @@
-import { type FormEvent, type ReactNode, useId, useState } from 'react';
+import { type FormEvent, type ReactNode, useId } from 'react';
 import { Dialog, Heading, Modal, ModalOverlay } from 'react-aria-components';
 import { useCommand } from '../../api/use-command.js';
 import { RefusalText } from '../../components/refusal-text.js';
@@ -91,31 +91,28 @@ export function DialogButton({
   name,
   label,
   isDanger = false,
-  onOpen = () => {},
+  isOpen,
+  onOpen,
   children,
 }: {
   name: string;
   label: string;
   isDanger?: boolean;
-  onOpen?: (isOpen: boolean) => void;
+  isOpen: boolean;
+  onOpen: (isOpen: boolean) => void;
   children: (close: () => void) => ReactNode;
 }) {
-  const [isOpen, setIsOpen] = useState(false);
-  const setOpen = (open: boolean) => {
-    setIsOpen(open);
-    onOpen(open);
-  };
   return (
     <>
       <button
         type="button"
         className={isDanger ? 'danger' : undefined}
         aria-label={label}
-        onClick={() => setOpen(true)}
+        onClick={() => onOpen(true)}
       >
         {name}
       </button>
-      {isOpen ? children(() => setOpen(false)) : null}
+      {isOpen ? children(() => onOpen(false)) : null}
     </>
   );
 }

@@ -1,14 +1,15 @@
-import { type ReactNode, useMemo } from 'react';
+import { type ReactNode, useCallback, useMemo } from 'react';
 import type { Reply } from '../../api/call.js';
 import { useReply } from '../../api/use-reply.js';
 import { AgentName } from '../../components/agent-name.js';
+import { useHashQuery } from '../../components/hash-location.js';
 import { Replied } from '../../components/states.js';
 import { TimeText } from '../../components/time-text.js';
 import { UntrustedBlock, UntrustedText } from '../../components/untrusted-text.js';
 import { Claimability } from './claimability.js';
 import { Dependencies } from './dependencies.js';
 import { GenerationTimelineView } from './generation-timeline-view.js';
-import { Generations } from './generations.js';
+import { Generations, Origin } from './generations.js';
 import { Notes } from './notes.js';
 import { actionsFor } from './operator-actions.js';
 import { OperatorButtons } from './operator-buttons.js';
@@ -60,7 +61,10 @@ const Card = ({ title, children }: { title: string; children: ReactNode }) => (
   </section>
 );
 
+/** An address with `do` opens the dialog of an action: `#/task/A-001-x?do=hold`. */
 function Summary({ state }: { state: TaskState }) {
+  const [query, change] = useHashQuery();
+  const forgetAsked = useCallback(() => change({ do: '' }), [change]);
   const { task_id, readiness, generation, claim, parked } = state;
   const isHeld = claim?.state === 'ACTIVE' || claim?.state === 'SUSPENDED';
   return (
@@ -75,7 +79,13 @@ function Summary({ state }: { state: TaskState }) {
         ) : null}
         {parked > 0 ? <span className="mark mark-warn">{parked} parked</span> : null}
       </p>
-      <OperatorButtons subject={task_id} generation={generation} actions={actionsFor(state)} />
+      <OperatorButtons
+        subject={task_id}
+        generation={generation}
+        actions={actionsFor(state)}
+        asked={query.get('do')}
+        onAsked={forgetAsked}
+      />
     </section>
   );
 }
@@ -127,11 +137,29 @@ function ResultCard({ state: { task_id, result } }: { state: TaskState }) {
   return (
     <Card title="Result">
       <p className="quiet">
-        Of <AgentName id={result.agent_id} />, generation {result.generation},{' '}
-        <TimeText at={result.submitted_at} />. Digest <span className="mono digest">{result.sha256}</span>
+        <ResultOrigin subject={task_id} result={result} />, <TimeText at={result.submitted_at} />. Digest{' '}
+        <span className="mono digest">{result.sha256}</span>
       </p>
       <ResultView subject={task_id} resultId={result.result_id} />
     </Card>
+  );
+}
+
+/** Who made the result, and who adopted it if it was parked. */
+function ResultOrigin({ subject, result }: { subject: string; result: NonNullable<TaskState['result']> }) {
+  const lineage = useReply('get_claim_history', { params: { subject } }).data;
+  const from = lineage?.generations.find(({ generation }) => generation === result.generation)?.adopted_from;
+  const actor = <AgentName id={result.agent_id} />;
+  if (from == null)
+    return (
+      <>
+        Of {actor}, generation {result.generation}
+      </>
+    );
+  return (
+    <>
+      As generation {result.generation} <Origin from={from} />, by {actor}
+    </>
   );
 }
 
