@@ -140,6 +140,12 @@ export const REGRESSIONS: readonly Regression[] = [
     commands_max: 113,
     bug: 'A late candidate that needed a review entered a track that was full.',
   },
+  {
+    seed: 3100912,
+    mode: 'safety',
+    commands_max: 33,
+    bug: 'A coordinator that knew a claim and not its session refused the owner that repeated the claim.',
+  },
 ];
 
 /** A run that `npm test` can afford: `npm run test:long` plays the others. */

@@ -94,6 +94,8 @@ const requestText = fc
     target: fc.constantFrom('/', '/a/b', '/a?b=c', '/a%20b', '/a//b', '/a/../b', '/a;b'),
     header: fc.constantFrom(
       'X-A: b',
+      'Transfer-Encoding: chunked',
+      'Upgrade: h2c',
       'Accept: */*',
       'Connection: Close',
       'Connection: keep-alive',

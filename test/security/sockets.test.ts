@@ -241,9 +241,15 @@ test('closes a connection whose peer does not finish its body', async () => {
   await closed(0);
 });
 
-test('closes a connection whose peer does not read the response', async () => {
+test.each([
+  ['directly', ''],
+  // There is no such route, so Node answers, and serves the connection from here on.
+  ['by Node', 'GET /nothing HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n'],
+])('closes a connection whose peer does not read a response that is sent %s', async (_, first) => {
   const { listening, closed } = await startListening({ headers_timeout_ms: 200, request_timeout_ms: 200 });
   const socket = stubborn(listening.port);
+  socket.write(first);
+  if (first !== '') await once(socket, 'data');
   socket.pause();
   socket.write(`${REQUEST}Content-Length: 1\r\n\r\n1`);
   await closed(0);

@@ -155,10 +155,18 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
     name: 'session-with-claims-of-another',
     file: 'src/coordinator/operations/session.ts',
-    find: ' && !hasClaimsOfAnother(view, sessionId, caller)',
-    replace: '',
+    find: 'if (claimed === undefined) return null;',
+    replace: 'if (claimed !== null) return null;',
     why: 'An agent opens the session to which a task was reassigned, and ends the claim.',
     tests: SESSION_TESTS,
+  },
+  {
+    name: 'refused-session-unchecked',
+    file: 'src/coordinator/operations/session.ts',
+    find: 'transaction.checkRecord(subject);\n  return problem(',
+    replace: 'return problem(',
+    why: 'A coordinator that has not read the session yet refuses its owner, from its own earlier state.',
+    tests: ['src/coordinator/tests/two-coordinators.test.ts'],
   },
   {
     name: 'inbox-session-of-another',

@@ -1,6 +1,7 @@
 import type { Mutant } from '../mutant.js';
 
 const LISTEN = 'src/server/listen.ts';
+const OPEN_CONNECTIONS = 'src/server/open-connections.ts';
 const SOCKET_TESTS = ['test/security/sockets.test.ts'];
 
 /** Faults that let an unauthenticated peer hold sockets of the server. */
@@ -15,15 +16,15 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'unauthenticated-socket-left-idle',
-    file: LISTEN,
-    find: 'if (status === UNAUTHENTICATED) socket.setTimeout(linger_ms);',
-    replace: '',
+    file: OPEN_CONNECTIONS,
+    find: 'connection.isRefused = status === UNAUTHENTICATED;',
+    replace: 'connection.isRefused = status === 0;',
     why: 'A peer without a valid credential keeps an idle connection as long as an authenticated one.',
     tests: SOCKET_TESTS,
   },
   {
     name: 'silent-socket-left-open',
-    file: LISTEN,
+    file: OPEN_CONNECTIONS,
     find: 'if (socket.bytesRead === 0) ',
     replace: 'if (socket.bytesRead < 0) ',
     why: 'A connection that never sends a request is kept open.',
@@ -36,6 +37,22 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
     replace: 'server.timeout = 0;',
     why: 'A peer that does not read its response keeps its socket open and the response in memory.',
     tests: SOCKET_TESTS,
+  },
+  {
+    name: 'unread-direct-answer-kept',
+    file: 'src/server/direct-connection.ts',
+    find: 'socket.setTimeout(shared.idleMs);',
+    replace: 'socket.setTimeout(0);',
+    why: 'A peer that does not read a direct answer keeps its socket open and the answer in memory.',
+    tests: SOCKET_TESTS,
+  },
+  {
+    name: 'ambiguous-request-answered-directly',
+    file: 'src/server/whole-request.ts',
+    find: 'if (headers.has(name) || SPECIAL_HEADERS.has(name)) return null;',
+    replace: 'if (headers.has(name)) return null;',
+    why: 'A chunked request is read by its length, so what follows it is read as a request of its own.',
+    tests: ['src/server/whole-request-as-node.test.ts'],
   },
   {
     name: 'addresses-not-limited',
@@ -55,9 +72,9 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'empty-lines-keep-a-connection',
-    file: 'src/server/listen.ts',
-    find: 'if (deadlineMs < nowMs && pending.size === 0)',
-    replace: 'if (deadlineMs < 0)',
+    file: OPEN_CONNECTIONS,
+    find: 'if (deadlineMs >= nowMs || pending.size > 0) continue;',
+    replace: 'if (deadlineMs >= 0) continue;',
     why: 'Empty lines keep a connection open for ever.',
     tests: ['test/security/sockets.test.ts'],
   },

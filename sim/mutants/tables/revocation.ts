@@ -51,8 +51,8 @@ export const REVOCATION_MUTANTS: readonly Mutant[] = [
   {
     name: 'slow-body-trusted',
     file: 'src/server/middleware/body.ts',
-    find: "route.action !== 'public' && !authorization.isStillAuthorized()",
-    replace: "route.action === 'public' && !authorization.isStillAuthorized()",
+    find: "call.route.action !== 'public' && !call.authorization.isStillAuthorized()",
+    replace: "call.route.action === 'public' && !call.authorization.isStillAuthorized()",
     why: 'A request with a revoked key is accepted if its headers arrived before the revocation.',
     tests: ['test/security/revocation.test.ts'],
   },

@@ -20,7 +20,7 @@ import type { Problem } from '../wire/problem.js';
 import { conflictWithOverlappingGrants, isSingleAgentProject, SINGLE_AGENT } from './edge-facts.js';
 import { claimFacts } from './facts.js';
 import { deniedClaimResult, grantResult, renderClaimResult } from './render.js';
-import { otherOwnerProblem } from './session.js';
+import { refuseOtherOwner } from './session.js';
 import { heldBySession, ownWorkAdvice } from './session-claims.js';
 import { addAction, type RequestFields, requestKeyFromText, requestKeyOf } from './shared.js';
 
@@ -90,10 +90,11 @@ function attemptAtomicClaim(
   request: RequestKey | null,
   recorder: RefusalRecorder,
 ): Attempt<readonly (ClaimResult | Problem)[]> | NeedsFetch {
-  const forbidden = claims.map(({ body }) => otherOwnerProblem(view, body.session_id, caller));
+  const refusal = new TransactionBuilder(view);
+  const forbidden = claims.map(({ body }) => refuseOtherOwner(refusal, body.session_id, caller));
   if (forbidden.some((problem) => problem !== null)) {
     const reply = forbidden.map((problem) => problem ?? deniedClaimResult('DENIED_BATCH'));
-    return new TransactionBuilder(view).answer(null, reply);
+    return refusal.answer(null, reply);
   }
   const render = (decision: Decision, at: number) =>
     renderClaim(view, decision, claims[at]?.body.session_id ?? '');
@@ -144,7 +145,7 @@ export function attemptClaim(
 ): Attempt<ClaimResult | Problem> | NeedsFetch {
   const transaction = new TransactionBuilder(view, claim.body.request_id, recorder, claim.body.offline);
   // The owner of a session can end its claims, so a caller cannot claim in the session of another.
-  const forbidden = otherOwnerProblem(view, claim.body.session_id, caller);
+  const forbidden = refuseOtherOwner(transaction, claim.body.session_id, caller);
   if (forbidden !== null) return transaction.answer(null, forbidden);
   const command = claimCommand(view, claim, caller);
   const decision = decideClaim(view, claim, command);

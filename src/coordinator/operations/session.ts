@@ -13,7 +13,7 @@ import { actorOf, type Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { Operation, RequestKey } from '../queue/operation.js';
 import { SESSIONS_SCOPE } from '../queue/permit-limits.js';
-import { draftEvent } from '../queue/transaction-builder.js';
+import { draftEvent, type TransactionBuilder } from '../queue/transaction-builder.js';
 import { type Problem, problem } from '../wire/problem.js';
 import { operationOf } from './shared.js';
 
@@ -34,7 +34,7 @@ export const openSession = (
     const { session_id, user_id } = opening;
     const { principal } = caller;
     const { subject, record } = view.lookUpSession(session_id);
-    const forbidden = otherOwnerProblem(view, session_id, caller);
+    const forbidden = refuseOtherOwner(transaction, session_id, caller);
     if (record !== null || forbidden !== null || view.exhaustedLimit !== null) {
       transaction.checkRecord(subject);
       return forbidden ?? openedResult(view, opening);
@@ -64,14 +64,25 @@ function reopeningRefusal(session: SessionRecord, { public_key }: SessionRequest
   return public_key === null || public_key === session.public_key ? null : 'PUBLIC_KEY_CONFLICT';
 }
 
-/** Null if the caller controls the session, or may open it because there is none. */
-export function otherOwnerProblem(view: DecisionView, sessionId: string, caller: Caller): Problem | null {
-  const session = view.lookUpSession(sessionId).record;
-  const isAllowed =
-    session === null
-      ? !isInboxOfAnother(sessionId, caller) && !hasClaimsOfAnother(view, sessionId, caller)
-      : controlsSession(session.value as unknown as SessionOwner, caller);
-  if (isAllowed) return null;
+/**
+ * Refuses a caller that may not act in the session. Null if it controls the session, or may open it because there is
+ * none. The transaction checks what a refusal depends on: another coordinator may have opened the session meanwhile.
+ */
+export function refuseOtherOwner(
+  transaction: TransactionBuilder,
+  sessionId: string,
+  caller: Caller,
+): Problem | null {
+  const { view } = transaction;
+  const { subject, record } = view.lookUpSession(sessionId);
+  if (record !== null) {
+    if (controlsSession(record.value as unknown as SessionOwner, caller)) return null;
+  } else if (!isInboxOfAnother(sessionId, caller)) {
+    const claimed = claimOfAnother(view, sessionId, caller);
+    if (claimed === undefined) return null;
+    transaction.checkHead(claimed);
+  }
+  transaction.checkRecord(subject);
   return problem(
     'FORBIDDEN',
     `The session ${sessionId} belongs to another credential or inbox. Open your own session, use a credential of ` +
@@ -80,12 +91,12 @@ export function otherOwnerProblem(view: DecisionView, sessionId: string, caller:
 }
 
 /**
- * Whether another caller works in a session that has no record, as after a reassignment: a caller that opened it now could end
- * that work.
+ * What another caller works on in a session that has no record, as after a reassignment: a caller that opened the session
+ * now could end that work.
  */
-function hasClaimsOfAnother(view: DecisionView, sessionId: string, caller: Caller): boolean {
+function claimOfAnother(view: DecisionView, sessionId: string, caller: Caller): string | undefined {
   const subjects = [...(view.state.bySession.get(sessionId) ?? [])];
-  return subjects.some((subject) => {
+  return subjects.find((subject) => {
     const userId = view.peekHead(subject).claim?.user_id ?? null;
     return view.isLive(subject) && isClaimOfAnother(userId, caller);
   });
@@ -99,7 +110,7 @@ export const closeSession = (session_id: string, caller: Caller): Operation<Sess
   operationOf('close_session', null, (transaction) => {
     const { view } = transaction;
     const { subject, record } = view.lookUpSession(session_id);
-    const forbidden = otherOwnerProblem(view, session_id, caller);
+    const forbidden = refuseOtherOwner(transaction, session_id, caller);
     if (forbidden !== null || record === null || record.value.state === 'closed') {
       transaction.checkRecord(subject);
     } else {

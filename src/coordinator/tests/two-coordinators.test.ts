@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { CoordinatorHarness, P, planOf } from '../../../test/support/coordinator-harness.js';
 import { coordinationConfig, FILES } from '../../../test/support/workspace-files.js';
 import type { Limits } from '../../core/claims/policy.js';
+import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
 
 const [A, B] = ['A-001-core', 'B-001-data'] as const;
 
@@ -41,6 +42,22 @@ describe('two coordinators over one store', () => {
     expect(await second.claims.next(P, { ...agentFields('alpha'), resume: true })).toMatchObject({
       resumed: true,
       claim: { task_id: B, generation: 1 },
+    });
+  });
+
+  test('let the owner of a session repeat a claim, even if one of them knows the claim and not the session', async () => {
+    const { first, second } = await openTwoCoordinators(planOf(A));
+    const caller = (principal: string): Caller => ({ ...OPEN_CALLER, principal, may_administer: false });
+    const claim = { task_id: A, ...agentFields('alpha'), request_id: 'r1' };
+    expect(await first.claims.claimTask(P, claim, caller('key-1'))).toMatchObject({ reason: 'GRANTED' });
+    // The refusal brings the head of the task to the second coordinator, and nothing else.
+    const renewal = { task_id: A, session_id: 's-beta', expected_generation: 1 };
+    expect(await second.holder.renewLease(P, renewal, caller('key-2'))).toMatchObject({
+      reason: 'SESSION_MISMATCH',
+    });
+    expect(await second.claims.claimTask(P, claim, caller('key-1'))).toMatchObject({
+      reason: 'GRANTED',
+      claim: { generation: 1 },
     });
   });
 
