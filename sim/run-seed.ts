@@ -90,7 +90,8 @@ class SeedRun {
     if (scenario.mode !== 'safety') await this.runUntilDone();
     context.phase = 'stopped';
     await world.run(world.now_ms + SETTLING_MS_MAX, () => context.pendingCalls === 0 && context.fleet.isUp);
-    if (!context.fleet.isUp) world.violate('LIVE', 'the fleet did not recover after all faults had ended');
+    if (!context.fleet.isUp)
+      world.reportViolation('LIVE', 'the fleet did not recover after all faults had ended');
     await awaitInWorld(world, this.checkFinalState());
   }
 
@@ -146,7 +147,7 @@ class SeedRun {
     });
     const unfinished = this.openWork();
     if (unfinished.length > 0)
-      world.violate('L1', `not completed after all faults had ended: ${unfinished.join(', ')}`);
+      world.reportViolation('L1', `not completed after all faults had ended: ${unfinished.join(', ')}`);
   }
 
   private openWork(): string[] {

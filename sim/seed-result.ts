@@ -22,7 +22,7 @@ export interface SeedResult {
 /** Runs to the end or to the first violation, which it returns. Inside, the real clock is not available. */
 export async function runToFirstViolation(world: SimWorld, run: () => Promise<void>): Promise<string | null> {
   const onRejection = (reason: unknown): void => {
-    world.violate('THROWN', `unhandled rejection: ${errorText(reason)}`);
+    world.reportViolation('THROWN', `unhandled rejection: ${errorText(reason)}`);
   };
   process.on('unhandledRejection', onRejection);
   const restore = installGuards();
@@ -51,8 +51,8 @@ export async function awaitInWorld<T>(world: SimWorld, promise: Promise<T>): Pro
   );
   await world.run(world.now_ms + SETTLING_MS_MAX, () => done !== null);
   const settled = done as { readonly value: T } | { readonly failure: unknown } | null;
-  if (settled === null) world.violate('LIVE', 'the final checks did not end');
-  else if ('failure' in settled) world.violate('THROWN', errorText(settled.failure));
+  if (settled === null) world.reportViolation('LIVE', 'the final checks did not end');
+  else if ('failure' in settled) world.reportViolation('THROWN', errorText(settled.failure));
   // Throws any violation recorded by then.
   await world.run(world.now_ms, () => true);
   return (settled as { readonly value: T }).value;

@@ -76,7 +76,7 @@ export class CredentialRegistry {
       ]) {
         const credential = request_id === undefined ? undefined : this.byRequest.get(request_id);
         if (credential?.isValidAt(coordinator) ?? true) continue;
-        this.world.violate(
+        this.world.reportViolation(
           'AUTH',
           `${coordinator.name} decided ${event_type} of ${subject} for ${request_id} after its credential was revoked`,
         );

@@ -58,7 +58,7 @@ export class FeedFollower extends SimActor {
     this.cursor = feedPage.next;
     for (const event of feedPage.events) {
       if (event.position !== this.seenIds.length + 1) {
-        this.context.world.violate(
+        this.context.world.reportViolation(
           'INV-21',
           `the feed continues with position ${event.position} after ${this.seenIds.length}`,
         );
@@ -71,7 +71,7 @@ export class FeedFollower extends SimActor {
   private compareWithLog(at: number, eventId: string): void {
     const logged = this.projectMonitor().events[at];
     if (logged === undefined || logged.event_id === eventId) return;
-    this.context.world.violate(
+    this.context.world.reportViolation(
       'INV-21',
       `the feed showed ${eventId} at ${at + 1}, the log has ${logged.event_id}`,
     );

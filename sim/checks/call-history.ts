@@ -75,13 +75,13 @@ export class CallHistory {
     this.checkReplies(record, delivery);
     this.checkRefusal(record, delivery);
     if (isProblem(reply) && reply.problem === 'UNKNOWN' && !INFRASTRUCTURE_ERRORS.test(reply.detail)) {
-      this.world.violate(
+      this.world.reportViolation(
         'THROWN',
         `${command.op} has an unknown outcome without an injected fault: ${reply.detail}`,
       );
     }
     if (isProblem(reply) && reply.detail.startsWith(CONTENTION_MESSAGE)) {
-      this.world.violate(
+      this.world.reportViolation(
         'LIVE',
         `${command.op} of ${command.subject} was decided a hundred times and never committed`,
       );
@@ -94,7 +94,7 @@ export class CallHistory {
     this.world.trace(`${record.command.request_id} threw ${String(error)}`);
     if (error instanceof StoreBroken || error instanceof StoreUnavailable) return;
     const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    this.world.violate('THROWN', `${record.command.op} threw an exception: ${stack}`);
+    this.world.reportViolation('THROWN', `${record.command.op} threw an exception: ${stack}`);
   }
 
   /** Runs at the end, when no message is in transit. */
@@ -112,7 +112,7 @@ export class CallHistory {
     const projectMonitor = this.monitor.projectMonitor(command.scope);
     const heads = projectMonitor.headsBetween(command.subject, delivery.began_step, this.world.steps);
     if (wasRefusalTrue(reason, command.handle, heads)) return;
-    this.world.violate(
+    this.world.reportViolation(
       'INV-13',
       `${command.op} of ${command.subject} was refused with ${reason}, which did not hold`,
     );
@@ -128,7 +128,10 @@ export class CallHistory {
       // A submission that needs a human is not accepted, but it does record an escalation.
       if (effect === undefined || effects.some((event) => claimEventKindOf(event.event_type) === 'escalated'))
         continue;
-      this.world.violate('INV-07', `${command.op} ${id} was refused, but ${effect.event_type} is in the log`);
+      this.world.reportViolation(
+        'INV-07',
+        `${command.op} ${id} was refused, but ${effect.event_type} is in the log`,
+      );
     }
   }
 
@@ -140,19 +143,20 @@ export class CallHistory {
     for (const id of command.request_ids) {
       const effects = projectMonitor.effectsOf(id).map(effectKey);
       const duplicate = effects.find((effect, index) => effects.indexOf(effect) < index);
-      if (duplicate !== undefined) this.world.violate('INV-11', `${id} took effect twice: ${duplicate}`);
+      if (duplicate !== undefined)
+        this.world.reportViolation('INV-11', `${id} took effect twice: ${duplicate}`);
     }
     for (const other of deliveries) {
       if (other === last || other.outcome !== 'ok' || !other.hasTakenEffect) continue;
       if (last.outcome === 'ok' && comparableReply(other.reply) !== comparableReply(last.reply)) {
-        this.world.violate(
+        this.world.reportViolation(
           'INV-11',
           `${command.op} ${command.request_id} was answered ${comparableReply(other.reply)}, then ${comparableReply(last.reply)}`,
         );
       }
       const isAfter = other.ended_step !== null && other.ended_step < last.began_step;
       if (last.outcome === 'refused' && isAfter) {
-        this.world.violate(
+        this.world.reportViolation(
           'INV-11',
           `${command.op} ${command.request_id} was granted, then ${shortReply(last.reply)}`,
         );
@@ -173,7 +177,10 @@ export class CallHistory {
     if (handle !== null) {
       const isOld = handle.incarnation < this.incarnation();
       if (isOld && !this.isReplayed(record, request_id) && !this.isOpenToAll(command)) {
-        this.world.violate('INV-01', `a handle from before the data loss was accepted for ${handle.task_id}`);
+        this.world.reportViolation(
+          'INV-01',
+          `a handle from before the data loss was accepted for ${handle.task_id}`,
+        );
       }
       const grant = projectMonitor.findEvent(handle.task_id, handle.generation, 'granted');
       const isGranted =
@@ -181,7 +188,7 @@ export class CallHistory {
           ? grant?.session_id === handle.session_id
           : grant?.request_id === handle.granted_by;
       if (!isGranted) {
-        this.world.violate(
+        this.world.reportViolation(
           'INV-05',
           `${command.op} was accepted with a handle that ${handle.granted_by ?? handle.session_id} was not granted`,
         );
@@ -191,7 +198,7 @@ export class CallHistory {
         eventKind === undefined ||
         projectMonitor.findEvent(handle.task_id, handle.generation, eventKind) !== undefined;
       if (!isLogged && !SUCCESS_WITHOUT_EVENT.has(command.op)) {
-        this.world.violate(
+        this.world.reportViolation(
           'INV-10',
           `${command.op} of ${handle.task_id} was confirmed but is not in the log`,
         );
@@ -199,7 +206,10 @@ export class CallHistory {
     }
     if (fields.claim == null || !CLAIM_OPS.has(command.op)) return;
     if (fields.claim.tenant_id !== command.scope.tenant_id) {
-      this.world.violate('INV-14', `${command.scope.tenant_id} got a claim of ${fields.claim.tenant_id}`);
+      this.world.reportViolation(
+        'INV-14',
+        `${command.scope.tenant_id} got a claim of ${fields.claim.tenant_id}`,
+      );
     }
     if (fields.resumed === true) {
       this.checkResumed(command, delivery, fields.claim);
@@ -208,7 +218,10 @@ export class CallHistory {
     const grant = projectMonitor.findEvent(fields.claim.task_id, fields.claim.generation, 'granted');
     const isCurrent = record.incarnation === this.incarnation();
     if (isCurrent && (grant?.session_id !== fields.claim.session_id || grant?.request_id !== request_id)) {
-      this.world.violate('INV-10', `the grant of ${fields.claim.task_id} to ${request_id} is not in the log`);
+      this.world.reportViolation(
+        'INV-10',
+        `the grant of ${fields.claim.task_id} to ${request_id} is not in the log`,
+      );
     }
   }
 
@@ -224,7 +237,7 @@ export class CallHistory {
         (head.claim.state === 'ACTIVE' || head.claim.state === 'SUSPENDED'),
     );
     if (!isHeld)
-      this.world.violate(
+      this.world.reportViolation(
         'INV-05',
         `${task_id} g${generation} came back to ${session_id}, which did not hold it`,
       );

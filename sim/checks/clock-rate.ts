@@ -24,7 +24,10 @@ export class ClockRateCheck {
       this.startMs ??= now_ms;
       const passedMs = (this.world.now_ms - this.sinceMs + this.tickMs) * SPEED_MAX + ROUNDING_MS;
       if (now_ms - this.startMs <= passedMs) continue;
-      this.world.violate('CLOCK', `the store clock ran ahead by ${now_ms - this.startMs - passedMs} ms`);
+      this.world.reportViolation(
+        'CLOCK',
+        `the store clock ran ahead by ${now_ms - this.startMs - passedMs} ms`,
+      );
     }
   }
 }

@@ -82,7 +82,7 @@ export class CommitMonitor {
       const found = events[expected.position - after - 1];
       if (found !== undefined && isJsonEqual(found, expected)) continue;
       const change = found === undefined ? 'is missing' : 'has changed';
-      this.world.violate(
+      this.world.reportViolation(
         'INV-10',
         `${nameOf(projectKey)}: event ${expected.position} (${expected.event_type}) ${change}`,
       );
@@ -97,7 +97,7 @@ export class CommitMonitor {
     for (const { invariant, subject, message: says } of this.projectMonitor(projectKey).checker.checkHeads(
       heads as readonly AnyHead[],
     )) {
-      this.world.violate(invariant, `${nameOf(projectKey)} ${subject}: ${says}`);
+      this.world.reportViolation(invariant, `${nameOf(projectKey)} ${subject}: ${says}`);
     }
   }
 
@@ -121,7 +121,7 @@ export class CommitMonitor {
     const ids = new Set(found.map(({ event_id }) => event_id));
     for (const { event_id, event_type } of found) {
       if (this.atomicGroups.get(event_id)?.every((id) => ids.has(id)) ?? true) continue;
-      this.world.violate(
+      this.world.reportViolation(
         'INV-10',
         `${nameOf(projectKey)}: ${event_type} was found without its whole transaction`,
       );
@@ -130,14 +130,15 @@ export class CommitMonitor {
 
   /** Checked by the store's clock at the commit: the decision may have been made long before. */
   private checkTime({ not_before_ms, not_after_ms, swaps }: Transaction, nowMs: number): void {
-    if (nowMs < (not_before_ms ?? nowMs)) this.world.violate('INV-04', 'committed before not_before_ms');
+    if (nowMs < (not_before_ms ?? nowMs))
+      this.world.reportViolation('INV-04', 'committed before not_before_ms');
     if (nowMs >= (not_after_ms ?? Number.POSITIVE_INFINITY)) {
-      this.world.violate('INV-04', 'committed at or after not_after_ms');
+      this.world.reportViolation('INV-04', 'committed at or after not_after_ms');
     }
     for (const { event_type, subject, payload } of swaps.flatMap(({ events }) => events)) {
       if (claimEventKindOf(event_type) !== 'lost' || typeof payload.expired_at !== 'string') continue;
       if (nowMs < msOf(payload.expired_at)) {
-        this.world.violate(
+        this.world.reportViolation(
           'INV-04',
           `${subject} expired before ${payload.expired_at} by the clock of the store`,
         );
@@ -148,7 +149,8 @@ export class CommitMonitor {
   private checkDependencies(projectMonitor: ProjectMonitor, subject: string): void {
     const { plan, heads } = projectMonitor.state;
     const open = openDependenciesOf(plan, subject, (id) => heads.get(id)?.phase === 'COMPLETED');
-    if (open.length > 0) this.world.violate('INV-19', `${subject} was granted while ${open[0]} was open`);
+    if (open.length > 0)
+      this.world.reportViolation('INV-19', `${subject} was granted while ${open[0]} was open`);
     this.inputs.set(`${nameOf(projectMonitor.key)} ${subject}`, currentInputs(projectMonitor, subject));
   }
 
@@ -157,7 +159,7 @@ export class CommitMonitor {
     const granted = this.inputs.get(`${nameOf(projectMonitor.key)} ${subject}`);
     const now = currentInputs(projectMonitor, subject);
     if (granted === undefined || granted === now) return;
-    this.world.violate('INV-19', `${subject} was built from ${granted} but accepted with ${now}`);
+    this.world.reportViolation('INV-19', `${subject} was built from ${granted} but accepted with ${now}`);
   }
 
   private checkCommitted(transaction: Transaction, outcome: CommitOutcome & { kind: 'committed' }): void {
@@ -189,7 +191,7 @@ export class CommitMonitor {
     this.checkLimit(projectMonitor.key.tenant_id, liveBefore, outcome.now_ms);
     if (!this.checksTracks) return;
     for (const overfilled of overfilledTracks(projectMonitor, outcome.now_ms, tracksBefore))
-      this.world.violate('INV-15', overfilled);
+      this.world.reportViolation('INV-15', overfilled);
   }
 
   /** Counts the coverage goals that this event reaches; the project state is still the one before the event. */
@@ -231,7 +233,7 @@ export class CommitMonitor {
     const max = this.limits.max_concurrent_claims;
     const live = this.countLiveClaims(tenantId, nowMs);
     if (live <= max || live <= liveBefore) return;
-    this.world.violate('INV-15', `${tenantId} has ${live} live claims; the limit is ${max}`);
+    this.world.reportViolation('INV-15', `${tenantId} has ${live} live claims; the limit is ${max}`);
   }
 
   private countLiveClaims(tenantId: string, nowMs: number): number {

@@ -62,17 +62,21 @@ export class ProjectMonitor {
   addEvent(event: EventEnvelope): void {
     const { tenant_id, project_id } = this.key;
     if (event.tenant_id !== tenant_id || event.project_id !== project_id) {
-      this.world.violate('INV-14', `${event.event_id} of ${event.tenant_id} is in the log of ${tenant_id}`);
+      this.world.reportViolation(
+        'INV-14',
+        `${event.event_id} of ${event.tenant_id} is in the log of ${tenant_id}`,
+      );
     }
     if (event.request_id !== undefined && !event.request_id.startsWith(`${tenant_id}.`)) {
-      this.world.violate('INV-14', `the request ${event.request_id} took effect in ${tenant_id}`);
+      this.world.reportViolation('INV-14', `the request ${event.request_id} took effect in ${tenant_id}`);
     }
-    if (this.ids.has(event.event_id)) this.world.violate('INV-21', `${event.event_id} is in the log twice`);
+    if (this.ids.has(event.event_id))
+      this.world.reportViolation('INV-21', `${event.event_id} is in the log twice`);
     this.ids.add(event.event_id);
     this.checkSession(event);
     this.checkLooseEvent(event);
     for (const { invariant, subject, position, message: says } of this.checker.checkEvent(event)) {
-      this.world.violate(invariant, `${subject ?? project_id} at ${position}: ${says}`);
+      this.world.reportViolation(invariant, `${subject ?? project_id} at ${position}: ${says}`);
     }
     this.runs.addEvent(event);
     evolveProject(this.state, event);
@@ -125,17 +129,17 @@ export class ProjectMonitor {
     if (claimEventKindOf(event_type) !== 'granted') return;
     const session = this.state.records.get(sessionSubject(session_id));
     if (session?.value.state !== 'closed') return;
-    this.world.violate('INV-05', `${subject} was granted to the closed session ${session_id}`);
+    this.world.reportViolation('INV-05', `${subject} was granted to the closed session ${session_id}`);
   }
 
   /** The refusals of a principal have distinct numbers, and only the first are recorded. */
   private checkRefusal({ subject, payload }: EventEnvelope): void {
     const { current_generation, principal, refused_count } = payload;
     const key = JSON.stringify(['refusal', subject, current_generation, principal, refused_count]);
-    if (this.looseEventKeys.has(key)) this.world.violate('INV-11', `${key} was recorded twice`);
+    if (this.looseEventKeys.has(key)) this.world.reportViolation('INV-11', `${key} was recorded twice`);
     this.looseEventKeys.add(key);
     if (Number(refused_count) >= 1 && Number(refused_count) <= REFUSALS_RECORDED_MAX) return;
-    this.world.violate('INV-11', `${key} was recorded, but should only be counted`);
+    this.world.reportViolation('INV-11', `${key} was recorded, but should only be counted`);
   }
 
   private checkLooseEvent(event: EventEnvelope): void {
@@ -159,7 +163,7 @@ export class ProjectMonitor {
     const iterated = payload.candidate_sha256 && `${payload.iteration}/${payload.candidate_sha256}`;
     const content = iterated ?? payload.result_sha256 ?? payload.text ?? payload.refused_count ?? audited;
     const key = JSON.stringify([event_type, subject, generation, agent_id, session_id, content]);
-    if (this.looseEventKeys.has(key)) this.world.violate('INV-11', `${key} was recorded twice`);
+    if (this.looseEventKeys.has(key)) this.world.reportViolation('INV-11', `${key} was recorded twice`);
     this.looseEventKeys.add(key);
   }
 

@@ -71,7 +71,8 @@ export class RunChecks {
     if (isRunEvent(event_type) && isTakenOver) this.coverage.hit('run taken over');
     if (event_type === 'run_step_started') this.checkStarted(event, payload as StartedStep);
     for (const { rule, says } of this.checker.checkEvent(event))
-      if (rule !== 'RUN-07' || this.isEndKnown(event)) this.world.violate(rule, `${event.subject}: ${says}`);
+      if (rule !== 'RUN-07' || this.isEndKnown(event))
+        this.world.reportViolation(rule, `${event.subject}: ${says}`);
     if (event_type === 'run_step_completed') this.rememberCandidate(event);
     if (event_type === 'run_ended') this.checkEnd(event, payload as RunEventPayload<'run_ended'>);
   }
@@ -92,7 +93,7 @@ export class RunChecks {
   }
 
   private violate({ subject, position, event_type }: EventEnvelope, message: string): void {
-    this.world.violate('RUN', `${subject} at ${position}: ${event_type} ${message}`);
+    this.world.reportViolation('RUN', `${subject} at ${position}: ${event_type} ${message}`);
   }
 
   private checkStarted(event: EventEnvelope, payload: StartedStep): void {

@@ -24,7 +24,7 @@ export async function checkViews(
   for (const part of Object.keys(expected)) {
     const [actualPart, expectedPart] = [actual[part], expected[part]];
     if (actualPart === expectedPart) continue;
-    world.violate(
+    world.reportViolation(
       'VIEW',
       `${instance.process.name} and the log differ in ${part} of ${projectMonitor.key.tenant_id}: ${actualPart} / ${expectedPart}`,
     );

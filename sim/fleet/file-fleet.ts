@@ -263,7 +263,7 @@ export class FileFleet implements SimFleet {
     this.open(process, repair !== null).then(
       () => {
         if (repair === null) return;
-        this.context.world.violate('INV-20', 'a damaged log was opened without an error');
+        this.context.world.reportViolation('INV-20', 'a damaged log was opened without an error');
       },
       (error) => this.onOpenRefused(process, error, repair !== null),
     );
@@ -339,7 +339,7 @@ export class FileFleet implements SimFleet {
         if (sentence.includes('left unfinished')) coverage.hit('torn tail cut');
         world.trace(`warning: ${sentence}`);
         // A snapshot gets its name only once it is completely on disk, and no simulated fault damages snapshots.
-        if (sentence.includes('is not used')) world.violate('INV-20', sentence);
+        if (sentence.includes('is not used')) world.reportViolation('INV-20', sentence);
       },
     });
     void store.broken.then(() => process.runAfter(1, 'stops', () => this.onStoreBroken(process)));
@@ -352,9 +352,12 @@ export class FileFleet implements SimFleet {
     world.trace(`not opened: ${String(error)}`);
     const isLogDamage = error instanceof LogDamaged;
     if (isDamaged && isLogDamage) coverage.hit('corruption refused');
-    else if (isLogDamage) world.violate('INV-10', `an undamaged log was refused: ${error.message}`);
+    else if (isLogDamage) world.reportViolation('INV-10', `an undamaged log was refused: ${error.message}`);
     else if (!(error instanceof StoreBroken) && !(error instanceof StoreUnavailable)) {
-      world.violate('THROWN', error instanceof Error ? (error.stack ?? error.message) : String(error));
+      world.reportViolation(
+        'THROWN',
+        error instanceof Error ? (error.stack ?? error.message) : String(error),
+      );
     }
     process.kill();
     this.bootLater();
@@ -378,7 +381,8 @@ export class FileFleet implements SimFleet {
     const secondProcess = new SimProcess(world, 'rival', this.rng.fork(`rival ${world.steps}`));
     try {
       await this.openStore(secondProcess);
-      if (holder?.isAlive) world.violate('INV-20', 'a second writer opened the log of a live process');
+      if (holder?.isAlive)
+        world.reportViolation('INV-20', 'a second writer opened the log of a live process');
     } catch (error) {
       if (holder?.isAlive && error instanceof StoreUnavailable) coverage.hit('second writer refused');
     }

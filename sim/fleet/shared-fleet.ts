@@ -50,7 +50,7 @@ export class SharedFleet implements SimFleet {
           const isSecond =
             claimEventKindOf(event.event_type) === 'granted' && this.lostGrants.delete(grantKey(event));
           if (isSecond && this.isLossAccepted)
-            world.violate(
+            world.reportViolation(
               'INV-01',
               `${event.subject}: generation ${event.generation} was granted in lost history`,
             );
@@ -144,7 +144,7 @@ export class SharedFleet implements SimFleet {
         slot.instance = instance;
       },
       (error) => {
-        if (!(error instanceof StoreUnavailable)) world.violate('THROWN', String(error));
+        if (!(error instanceof StoreUnavailable)) world.reportViolation('THROWN', String(error));
         this.crash(slot);
       },
     );

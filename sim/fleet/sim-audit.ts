@@ -85,10 +85,10 @@ export class SimAudit implements AuditSink {
     const { faults, anchors, checkpoints } = this.compare(project, events);
     const name = `${project.tenant_id}/${project.project_id}`;
     for (const { code, position, detail } of faults)
-      world.violate('AUD-1', `${name} ${position}: ${code} ${detail}`);
+      world.reportViolation('AUD-1', `${name} ${position}: ${code} ${detail}`);
     for (const { code, position, detail } of anchors) {
       if (code === 'LOSS_ACCEPTED') coverage.hit('loss accepted');
-      else if (code !== 'AGREES') world.violate('AUD-1', `${name} ${position}: ${code} ${detail}`);
+      else if (code !== 'AGREES') world.reportViolation('AUD-1', `${name} ${position}: ${code} ${detail}`);
     }
     if (checkpoints > 0) coverage.hit('checkpoint agrees');
   }
@@ -101,7 +101,10 @@ export class SimAudit implements AuditSink {
       this.context.coverage.hit('loss noticed');
       return;
     }
-    this.context.world.violate('AUD-2', `${project.tenant_id}/${project.project_id}: a loss was not noticed`);
+    this.context.world.reportViolation(
+      'AUD-2',
+      `${project.tenant_id}/${project.project_id}: a loss was not noticed`,
+    );
   }
 
   /** What an operator accepts as lost. */

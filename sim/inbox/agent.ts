@@ -82,7 +82,7 @@ export class InboxAgent {
     const { tracker, world } = this.context;
     if (tracker.isWaiting(commandFile) || this.inTransit.has(commandFile)) return;
     if (commandFile.dropped_in_outage === tracker.outages) {
-      world.violate(
+      world.reportViolation(
         'INBOX-LOST',
         `${commandFile.label} disappeared without an outcome and without a power failure`,
       );

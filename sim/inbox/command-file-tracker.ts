@@ -63,7 +63,10 @@ export class CommandFileTracker {
         ? null
         : this.fairness.onDone(commandFile, (waiting) => this.isWaiting(waiting));
     if (this.isFairnessRequired && starved !== null) {
-      this.world.violate('INBOX-FAIR', `${agentId} is served repeatedly while ${starved.label} waits`);
+      this.world.reportViolation(
+        'INBOX-FAIR',
+        `${agentId} is served repeatedly while ${starved.label} waits`,
+      );
     }
   }
 
@@ -73,7 +76,7 @@ export class CommandFileTracker {
     if (commandFile === undefined) return;
     const outcome = readOutcome(this.diskImage.fileAt(path)?.content() ?? Buffer.alloc(0));
     if (outcome === null) {
-      this.world.violate('INBOX-WHOLE', `an incomplete outcome was renamed to ${path}`);
+      this.world.reportViolation('INBOX-WHOLE', `an incomplete outcome was renamed to ${path}`);
       return;
     }
     this.world.trace(`${commandFile.label} is told ${outcome.code}`);

@@ -45,10 +45,10 @@ function checkLog(world: SimWorld, { limits }: InboxScenario, { events, heads }:
   const checker = new PolicyAwareLogChecker(limits);
   for (const event of events) {
     for (const { invariant, message: says } of checker.checkEvent(event))
-      world.violate(invariant, `${event.subject}: ${says}`);
+      world.reportViolation(invariant, `${event.subject}: ${says}`);
   }
   for (const { invariant, subject, message: says } of checker.checkHeads(heads)) {
-    world.violate(invariant, `${subject}: ${says}`);
+    world.reportViolation(invariant, `${subject}: ${says}`);
   }
 }
 
@@ -58,7 +58,7 @@ function checkOnce(world: SimWorld, commandFile: CommandFile, events: readonly E
   const span = positions.length === 0 ? 0 : Math.max(...positions) - Math.min(...positions) + 1;
   const types = events.map(({ event_type }) => event_type);
   if (span === events.length && new Set(types).size === types.length) return;
-  world.violate(
+  world.reportViolation(
     'INBOX-ONCE',
     `${commandFile.label} was executed more than once: ${types.join(', ')} at ${positions}`,
   );
@@ -74,13 +74,13 @@ function checkOutcomes(
   const code = effect === undefined ? null : REPLY_CODE_OF_EVENT[effect.event_type]?.(effect);
   const { lastOutcome } = commandFile;
   if (code !== null && lastOutcome?.code !== code) {
-    world.violate(
+    world.reportViolation(
       'INBOX-TOLD',
       `${commandFile.label} has the outcome ${lastOutcome?.code}, but the log has ${code}`,
     );
   }
   if (lastOutcome?.ok && code === null && !isConfirmedByLog(commandFile, log)) {
-    world.violate(
+    world.reportViolation(
       'INBOX-TOLD',
       `${commandFile.label} has the outcome ${lastOutcome.code}, but the log has no event`,
     );
@@ -93,7 +93,10 @@ function checkOutcomes(
     const isRedecided =
       previous.code !== code && (previous.drops !== outcome.drops || previous.deaths !== outcome.deaths);
     if (!isRedecided) {
-      world.violate('INBOX-SAME', `${commandFile.label} was first ${previous.code}, then ${outcome.code}`);
+      world.reportViolation(
+        'INBOX-SAME',
+        `${commandFile.label} was first ${previous.code}, then ${outcome.code}`,
+      );
     }
   }
 }
@@ -131,7 +134,8 @@ function checkHolders(world: SimWorld, files: readonly CommandFile[]): void {
       if (code !== 'GRANTED') continue;
       const grant = `${command?.subject}/${generation}`;
       const holder = holders.get(grant) ?? agent_id;
-      if (holder !== agent_id) world.violate('INV-1', `${grant} was granted to ${holder} and ${agent_id}`);
+      if (holder !== agent_id)
+        world.reportViolation('INV-1', `${grant} was granted to ${holder} and ${agent_id}`);
       holders.set(grant, holder);
     }
   }

@@ -79,7 +79,8 @@ class InboxSeedRun {
       nextCheckMs += CHECK_EVERY_MS;
       return isSettled();
     });
-    if (!isSettled()) world.violate('LIVE', 'not every command was answered after all faults had ended');
+    if (!isSettled())
+      world.reportViolation('LIVE', 'not every command was answered after all faults had ended');
   }
 
   private async checkOutcome(): Promise<void> {

@@ -114,7 +114,7 @@ export class SerialiserMachine {
       if (process !== this.process || !process.isAlive) return;
       const isDiskError = error instanceof StoreBroken || error instanceof StoreUnavailable;
       if (!isDiskError || !this.areFaultsOn)
-        this.context.world.violate('THROWN', error.stack ?? String(error));
+        this.context.world.reportViolation('THROWN', error.stack ?? String(error));
       this.context.world.trace(`${name} stops: ${error.message}`);
       this.crash();
     });

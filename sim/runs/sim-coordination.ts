@@ -63,7 +63,7 @@ export function simCoordination({
       const outcome = await call(command);
       for (const handle of grantedHandles(outcome, command, atCall)) {
         const { granted_by, claim_id } = handle;
-        // History may have been lost between call and reply: the grant is then of before or after.
+        // History may have been lost between call and reply: then the grant may be from before the loss or from after it.
         const isAfterLoss = granted_by === null || hasWrittenSinceLoss(granted_by);
         granted.set(claim_id, { ...handle, incarnation: isAfterLoss ? incarnation() : atCall });
       }

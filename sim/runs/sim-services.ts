@@ -64,7 +64,10 @@ export function simServices(
       const { iteration, prompt, signal } = construction;
       // After a person has requested changes, there need not be a failed check.
       if (iteration > 1 && !hasHuman && !prompt.includes(FAILING_TEXT) && !prompt.includes('error: Engine'))
-        world.violate('RUN', `${subject}: iteration ${iteration} does not know why the last one failed`);
+        world.reportViolation(
+          'RUN',
+          `${subject}: iteration ${iteration} does not know why the last one failed`,
+        );
       await spendTime('makes a candidate', makingMs);
       signal.throwIfAborted();
       fail();

@@ -62,7 +62,7 @@ export class SimWorld {
   }
 
   /** Records the first violation; the run ends after the current step. */
-  violate(invariant: string, message: string): void {
+  reportViolation(invariant: string, message: string): void {
     this.trace(`VIOLATION ${invariant}: ${message}`);
     this.failure ??= new ViolationError(`${invariant}: ${message}`);
   }

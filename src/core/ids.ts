@@ -4,18 +4,18 @@ import { ID_LENGTH_MAX, ID_PATTERN, idGrammar, idTooLong } from './id-grammar.js
 export { ID_LENGTH_MAX } from './id-grammar.js';
 
 /** The length check comes first and aborts, so that no pattern runs over text of unbounded size. */
-const id = (what: string) =>
+const idSchema = (what: string) =>
   z
     .string()
     .max(ID_LENGTH_MAX, { error: idTooLong(what), abort: true })
     .regex(ID_PATTERN, { error: idGrammar(what) });
 
-export const tenantIdSchema = id('tenant_id');
-export const projectIdSchema = id('project_id');
-export const agentIdSchema = id('agent_id');
-export const sessionIdSchema = id('session_id');
-export const requestIdSchema = id('request_id');
-export const keyIdSchema = id('key_id');
+export const tenantIdSchema = idSchema('tenant_id');
+export const projectIdSchema = idSchema('project_id');
+export const agentIdSchema = idSchema('agent_id');
+export const sessionIdSchema = idSchema('session_id');
+export const requestIdSchema = idSchema('request_id');
+export const keyIdSchema = idSchema('key_id');
 
 const AGENT_ROLE_LENGTH_MAX = 64;
 /** The agent role that a credential is bound to. */

@@ -32,8 +32,8 @@ export const isInboxOfAnother = (sessionId: string, { principal, may_administer 
   sessionId.startsWith(INBOX_SESSION_PREFIX) && sessionId !== principal && !may_administer;
 
 /**
- * Whether the caller may open a session for a user: for its own, or for any as an admin. Null: for no user, always
- * allowed.
+ * Whether the caller may open a session for this user: callers may for their own user, and an admin for any. A session
+ * without a user (`userId` null) is always allowed.
  */
 export const opensSessionFor = (userId: string | null, caller: SessionCaller): boolean =>
   userId === null || userId === caller.user_id || caller.may_administer;

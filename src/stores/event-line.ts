@@ -1,8 +1,8 @@
 import { type EventEnvelope, isoTime, msOf, type NewEvent } from '../core/events/envelope.js';
 import type { ProjectKey } from './store.js';
 
-/** The task is the subject. */
-const SAME = 1;
+/** Stands for `task_id` in a line when it equals `subject`. */
+const TASK_IS_SUBJECT = 1;
 
 /**
  * An event as a line: a JSON array without field names, since names would be half of it, and without the project, which
@@ -18,7 +18,7 @@ type EventLineRow = [
   subject?: string | null,
   seq?: number | null,
   session_id?: string | null,
-  task_id?: string | typeof SAME | null,
+  task_id?: string | typeof TASK_IS_SUBJECT | null,
   generation?: number | null,
   request_id?: string | null,
   feature_id?: string | null,
@@ -37,7 +37,7 @@ export function lineOf(event: NewEvent, atMs = msOf(event.timestamp)): string {
     subject,
     event.seq,
     event.session_id,
-    task_id !== undefined && task_id === subject ? SAME : task_id,
+    task_id !== undefined && task_id === subject ? TASK_IS_SUBJECT : task_id,
     event.generation,
     event.request_id,
   ];
@@ -66,7 +66,7 @@ export function eventFromLine(line: string, position: number, project: ProjectKe
   if (subject != null) event.subject = subject;
   if (seq != null) event.seq = seq;
   if (sessionId != null) event.session_id = sessionId;
-  if (taskId != null) event.task_id = taskId === SAME ? (subject as string) : taskId;
+  if (taskId != null) event.task_id = taskId === TASK_IS_SUBJECT ? (subject as string) : taskId;
   if (generation != null) event.generation = generation;
   if (requestId != null) event.request_id = requestId;
   if (featureId != null) event.feature_id = featureId;

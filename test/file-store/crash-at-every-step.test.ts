@@ -85,7 +85,8 @@ class CrashRun {
         found.join() === expected.join() &&
         found.length >= confirmed.length &&
         found.length <= confirmed.length + 1;
-      if (!isRight) this.world.violate('LOST', `${key.project_id}: confirmed ${confirmed}, found ${found}`);
+      if (!isRight)
+        this.world.reportViolation('LOST', `${key.project_id}: confirmed ${confirmed}, found ${found}`);
     }
   }
 }
@@ -114,7 +115,8 @@ async function crashAt(run: CrashRun, step: number): Promise<boolean> {
   run.crash(first.process, step % 4 !== 0);
   const second = run.boot();
   second.opening.catch((error: unknown) => {
-    if (error instanceof LogDamaged || error instanceof StoreRefused) world.violate('REFUSED', error.message);
+    if (error instanceof LogDamaged || error instanceof StoreRefused)
+      world.reportViolation('REFUSED', error.message);
   });
   const until = world.steps + (step % 25);
   await world.run(world.now_ms + 3600_000, () => world.steps >= until);

@@ -11,8 +11,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'denial-from-the-cache',
     file: TRANSACTION_BUILDER,
-    find: 'if (events.length === 0) this.check(head.subject, head.seq);\n    else this.swap',
-    replace: 'if (events.length > 0) this.swap',
+    find: 'if (events.length === 0) this.addCheck(head.subject, head.seq);\n    else this.addSwap',
+    replace: 'if (events.length > 0) this.addSwap',
     why: 'A claim is refused for a reason that no longer held when it was requested.',
   },
   {
@@ -46,7 +46,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'session-not-checked',
     file: TRANSACTION_BUILDER,
-    find: 'if (existing !== null) return this.check(subject, existing.seq);',
+    find: 'if (existing !== null) return this.addCheck(subject, existing.seq);',
     replace: 'if (existing !== null) return this;',
     why: 'A session that is closed concurrently is granted work.',
   },

@@ -20,7 +20,7 @@ export interface AutoOptions extends RunEdgeOptions {
   readonly isLoop: boolean;
 }
 
-/** Without `--loop`: far more than a project has edges. */
+/** The limit of runs without `--loop`: more than a project needs. */
 const RUNS_MAX = 10_000;
 
 /** Runs edge after edge until nothing is ready, a person is needed, or the signal aborts. */

@@ -38,8 +38,8 @@ async function pollStore(backoff: Backoff, projects: readonly Project[]): Promis
   if (backoff.isPausing) return;
   const polled = backoff.isFailing ? projects.slice(0, 1) : projects;
   const results = await Promise.allSettled(polled.map((project) => project.refresh()));
-  if (results.some(isOutage)) backoff.failed();
-  else backoff.succeeded();
+  if (results.some(isOutage)) backoff.recordFailure();
+  else backoff.recordSuccess();
 }
 
 /** A damaged log or a bug affects one project; only these two errors concern the whole store. */

@@ -145,7 +145,7 @@ export function appendSubjectOf(body: AppendBody, caller: Caller) {
   const problem = emitterProblem(body, caller);
   if (problem !== null) return problem;
   const isEdge = edge !== undefined || (task_id !== undefined && subjectKindOf(task_id) === 'edge');
-  // Elsewhere no claim protects a run, nor what it has spent.
+  // For other subjects, no claim protects a run or its cost.
   if (isRunEvent(body.event_type) && !isEdge) return fieldProblem('task_id', 'expected the edge of the run');
   if (task_id !== undefined && feature_id === undefined && edge === undefined) return task_id;
   if (task_id === undefined && feature_id !== undefined && edge !== undefined) {

@@ -55,7 +55,7 @@ export function applyPlanUpdate(
   // A task claimed at this moment must not be removed or changed.
   for (const id of affectedSubjects(plan, change)) {
     if (view.hasHead(id)) transaction.checkHead(id);
-    else if (view.hasOtherWriters) transaction.check(id, 0);
+    else if (view.hasOtherWriters) transaction.addCheck(id, 0);
   }
   const record = { version: result.version, task_count: result.task_count };
   const drafts = (parts.length === 0 ? [change] : parts).map((part) =>

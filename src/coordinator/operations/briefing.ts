@@ -9,7 +9,7 @@ import { edgeDetailsOf } from '../queries/tasks.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import { dependencyBriefing, lastFailure, notesFrom } from './briefing-parts.js';
 import { earlierEdges } from './edge-facts.js';
-import { fitToLimit } from './fit-briefing.js';
+import { shortenToLimit } from './fit-briefing.js';
 
 const NOTES_MAX = 20;
 const PREDECESSORS_MAX = 20;
@@ -31,7 +31,7 @@ export async function briefingFor(
   const { task_id, generation, session_id, id } = claim;
   const events = await readEvents(task_id);
   const isEdge = subjectKindOf(task_id) === 'edge';
-  return fitToLimit({
+  return shortenToLimit({
     ...workOf(view, task_id),
     dependencies: await dependenciesFor(view, task_id, readEvents),
     notes: notesFrom(events).slice(-NOTES_MAX),

@@ -51,7 +51,7 @@ export class CancelRunOperation implements Operation<CancelRunResult> {
     Object.assign(draft, { subject: run.task_id, ...subjectKeys(run.task_id) });
     transaction.addLooseEvent(draft);
     const ended = evolveRun(run, draft as EventEnvelope, payload) ?? run;
-    return { transaction: transaction.build(this.request), reply: cancelled(ended) };
+    return { transaction: transaction.build(this.request), reply: cancelledReply(ended) };
   }
 
   replay(events: readonly EventEnvelope[]): CancelRunResult {
@@ -59,7 +59,7 @@ export class CancelRunOperation implements Operation<CancelRunResult> {
     const isSame = event?.request_id !== undefined && event.request_id === this.body.request_id;
     if (!isSame) return refusedCancellation('RUN_ENDED');
     const ended = evolveRun(this.run, event, event.payload as RunEventPayload<'run_ended'>);
-    return cancelled(ended ?? this.run);
+    return cancelledReply(ended ?? this.run);
   }
 
   /** Ends the claim of the run's executor, if it is open. False: another agent holds the edge. */
@@ -81,7 +81,7 @@ export class CancelRunOperation implements Operation<CancelRunResult> {
   }
 }
 
-const cancelled = (run: RunSummary): CancelRunResult => ({ success: true, reason: 'CANCELLED', run });
+const cancelledReply = (run: RunSummary): CancelRunResult => ({ success: true, reason: 'CANCELLED', run });
 
 export const refusedCancellation = (reason: CancelRefusal, next = adviceFor(reason)): CancelRunResult => ({
   success: false,

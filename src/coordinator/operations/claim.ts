@@ -256,7 +256,7 @@ function renderClaim(view: DecisionView, decision: Decision, session_id: string)
   return renderClaimResult(view.key, decision, { id, session_id });
 }
 
-/** What a refused claim waits for and its session holds itself. */
+/** The dependencies of a refused claim that its own session holds. */
 function ownDependencies(view: DecisionView, { details }: Decision, sessionId: string): string[] {
   const { waiting_for = [] } = details;
   if (waiting_for.length === 0) return [];

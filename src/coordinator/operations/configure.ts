@@ -18,7 +18,7 @@ const FEATURES_PER_TRANSACTION_MAX = 30;
 export interface ConfigureRequest {
   readonly methodology: Methodology;
   readonly warnings: readonly ConfigFault[];
-  /** What is wrong in files that are left out. */
+  /** The faults of files that are left out. */
   readonly faults: readonly ConfigFault[];
   /** Number of features in all files. */
   readonly feature_count: number;

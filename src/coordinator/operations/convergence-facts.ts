@@ -79,7 +79,7 @@ function guardedAuthority(
   const { feature_id = '', edge = '' } = subjectKeys(subject);
   const feature = view.feature(feature_id);
   if (methodology === null || feature === null) return ofRole;
-  // Also what judges the other edges: their checks run on the base that this result becomes part of.
+  // Includes the checks of the other edges: they run on the base that this result becomes part of.
   const checks = [...deterministicChecks(view, subject), ...projectChecks(methodology)];
   return escalateIfChecksChanged(ofRole, files, checks, omittedChecks(methodology, feature, edge));
 }

@@ -11,7 +11,7 @@ type Reduction = (briefing: Briefing) => Briefing | null;
  * Shortens a briefing until it fits into its limit: what can be read elsewhere goes first, the work itself last.
  * `reservedBytes` are left free for what is added to it.
  */
-export function fitToLimit(full: Briefing, reservedBytes = 0): Briefing {
+export function shortenToLimit(full: Briefing, reservedBytes = 0): Briefing {
   let briefing = full;
   for (const reduce of REDUCTIONS) {
     while (sizeOf(briefing) > BRIEFING_BYTES_MAX - reservedBytes) {

@@ -20,8 +20,8 @@ export interface KeyScope {
   readonly platform: boolean;
 }
 
-const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
-const base64url = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url');
+const randomHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
+const randomBase64url = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url');
 const TOKEN_SHOWN_ONCE =
   'The token was shown when the key was created and is not stored. Revoke this key and create another.';
 
@@ -34,8 +34,8 @@ export function createKey(
   environment: Environment,
 ): Operation<CreatedApiKey | Problem> {
   const request = requestKeyOf(caller, 'create_key', { ...body, ...{ tenant_id: scope.tenant_id } });
-  const keyId = hex(environment.randomBytes(8));
-  const secret = base64url(environment.randomBytes(32));
+  const keyId = randomHex(environment.randomBytes(8));
+  const secret = randomBase64url(environment.randomBytes(32));
   return {
     kind: 'create_key',
     request,

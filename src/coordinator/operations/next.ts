@@ -57,7 +57,7 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
     const { signal } = this.context;
     // Work granted to a client that has left is lost for a whole lease.
     if (signal?.aborted) return new TransactionBuilder(view).answer(null, this.nothingReady(view, null));
-    const missing = this.missingState(view);
+    const missing = this.fetchMissingState(view);
     if (missing !== null) return missing;
     // What the session holds may have been granted by another coordinator a moment ago.
     if (this.body.resume === true && view.hasOtherWriters && !this.hasRefreshed)
@@ -84,7 +84,7 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
     return replayClaim(events, view);
   }
 
-  private missingState(view: DecisionView): NeedsFetch | null {
+  private fetchMissingState(view: DecisionView): NeedsFetch | null {
     const { frontier, plan } = view.state;
     this.requiredRebuildVersion ??= frontier.currentVersion(plan);
     if (frontier.rebuiltVersion < this.requiredRebuildVersion)

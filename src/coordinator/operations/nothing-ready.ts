@@ -42,7 +42,7 @@ export function nothingReadyResult(view: DecisionView, wanted: WantedWork): Clai
   return next === null ? denied : { ...denied, next };
 }
 
-/** Without any work of the wanted kinds there is nothing that could be done, and some may still be added. */
+/** Whether all wanted work is done. A project without work of the wanted kinds is not done: it may still get some. */
 function isWantedWorkDone(view: DecisionView, wanted: WantedWork, blockers: ReadonlySet<string>): boolean {
   const { plan } = view.state;
   const { track, wantsTasks, edges } = wanted;
@@ -53,7 +53,7 @@ function isWantedWorkDone(view: DecisionView, wanted: WantedWork, blockers: Read
   return (!hasPlannedTasks || isDone(view.state)) && (!hasFeatures || edges.open.length === 0);
 }
 
-/** Nothing can become ready. Says why, and whether there is other work to ask for. */
+/** No work can become ready. States the reason, and whether other work can be requested. */
 function emptyAdvice(view: DecisionView, { track, wantsTasks, edges }: WantedWork): string {
   const { plan } = view.state;
   const hasPlan = plan.task_count > 0;

@@ -45,7 +45,7 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
   attempt(view: DecisionView): Attempt<OperatorResult | Problem> | NeedsFetch {
     const { body } = this.operatorRequest;
     if (!isKnownSubject(view, this.subject) && view.head(this.subject).seq === 0) {
-      const transaction = new TransactionBuilder(view).check(this.subject, 0);
+      const transaction = new TransactionBuilder(view).addCheck(this.subject, 0);
       return transaction.answer(this.request, unknownSubjectProblem(view, this.subject));
     }
     if (this.history === null) return { needs: () => this.readHistory() };
@@ -69,10 +69,10 @@ export class OperatorOperation implements Operation<OperatorResult | Problem> {
     return transaction.answer(this.request, this.render(view, decision));
   }
 
-  /** A new session is opened by its own agent, who then controls it. Without authentication everyone does. */
+  /** A new session is opened by its own agent, who then controls it. Without authentication every caller controls it. */
   private openOrCheckSession(transaction: TransactionBuilder, { session_id, agent_id }: LastClaim): void {
     const { subject, record } = transaction.view.lookUpSession(session_id);
-    if (record === null && !this.caller.claim_id_optional) transaction.check(subject, 0);
+    if (record === null && !this.caller.claim_id_optional) transaction.addCheck(subject, 0);
     else transaction.openOrCheckSession(session_id, agent_id, this.caller);
   }
 

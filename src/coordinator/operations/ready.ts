@@ -12,7 +12,7 @@ export function* readyWork(view: DecisionView, agentId: string, track: string | 
   const agents = agentsByTrack(liveClaims(view));
   // An agent is given the tracks it has worked in first.
   const ownTracks = view.state.tracksByAgent.get(agentId);
-  const preference = (name: string): number => {
+  const preferredTrackOf = (name: string): number => {
     const capacity = trackCapacity(
       agents.get(name),
       agentId,
@@ -25,7 +25,7 @@ export function* readyWork(view: DecisionView, agentId: string, track: string | 
   const candidates = candidatesByTrack(view, track);
   for (const level of [0, 1, 2]) {
     const lists = [...candidates]
-      .filter(([name]) => preference(name) === level)
+      .filter(([name]) => preferredTrackOf(name) === level)
       .flatMap(([, trackLists]) => trackLists);
     for (const { id } of mergeBestFirst(lists)) if (isReadyNow(view, id)) yield id;
   }
@@ -50,14 +50,14 @@ function candidatesByTrack(view: DecisionView, track: string | undefined): Map<s
   const { state } = view;
   const lists = new Map<string, (readonly Rank[])[]>();
   for (const [name, free] of state.frontier.byTrack) lists.set(name, [free]);
-  const held = [...takeableRanks(view)].sort(compareRank);
+  const held = [...takeoverRanks(view)].sort(compareRank);
   for (const name of new Set(held.map((rank) => rank.track))) {
     lists.set(name, [...(lists.get(name) ?? []), held.filter((rank) => rank.track === name)]);
   }
   return track === undefined ? lists : new Map([[track, lists.get(track) ?? []]]);
 }
 
-function* takeableRanks(view: DecisionView): Generator<Rank> {
+function* takeoverRanks(view: DecisionView): Generator<Rank> {
   const { live: claimed, frontier, plan } = view.state;
   for (const subject of claimed) {
     if (!canTakeOver(view.peekHead(subject), view.now_ms, view.rulesOf(subject))) continue;

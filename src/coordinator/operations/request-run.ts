@@ -58,7 +58,10 @@ export class RequestRunOperation implements Operation<Reply> {
     Object.assign(draft, withoutUndefined({ agent_role: this.body.agent_role }));
     const run = evolveRun(undefined, { ...draft, position: 0 } as unknown as EventEnvelope, payload);
     transaction.addLooseEvent(draft);
-    return { transaction: transaction.build(this.request), reply: this.done('REQUESTED', run as RunSummary) };
+    return {
+      transaction: transaction.build(this.request),
+      reply: this.requestedReply('REQUESTED', run as RunSummary),
+    };
   }
 
   /** Another request was first. */
@@ -66,33 +69,36 @@ export class RequestRunOperation implements Operation<Reply> {
     if (event === undefined) throw new Error('the stored request of a run has no event');
     const run = evolveRun(undefined, event, event.payload as RunEventPayload<'run_requested'>);
     const isSame = event.request_id !== undefined && event.request_id === this.body.request_id;
-    return this.done(isSame ? 'REQUESTED' : 'UNDER_WAY', run as RunSummary);
+    return this.requestedReply(isSame ? 'REQUESTED' : 'UNDER_WAY', run as RunSummary);
   }
 
   /** The plan of the edge, or why there is none. */
   private planIn(view: DecisionView): EdgePlan | Extract<IterateResult, { success: false }> {
     const { feature_id = '', edge = '' } = subjectKeys(this.subject);
     const { methodology } = view;
-    if (methodology === null) return refused('NOT_INITIALISED');
+    if (methodology === null) return refusedReply('NOT_INITIALISED');
     const feature = view.feature(feature_id);
     if (feature === null)
-      return refused('UNKNOWN_FEATURE', `There is no feature ${feature_id}. ${adviceFor('UNKNOWN_FEATURE')}`);
+      return refusedReply(
+        'UNKNOWN_FEATURE',
+        `There is no feature ${feature_id}. ${adviceFor('UNKNOWN_FEATURE')}`,
+      );
     const unknown = unknownEdgeReason(view, this.subject);
-    if (unknown !== null) return refused('UNKNOWN_EDGE', unknown);
+    if (unknown !== null) return refusedReply('UNKNOWN_EDGE', unknown);
     return edgePlan(methodology, feature, edge, view.policy.evidence);
   }
 
   private refusal(view: DecisionView, plan: EdgePlan): IterateResult | null {
     const role = this.unknownRole(view);
-    if (role !== null) return refused('UNKNOWN_ROLE', role);
+    if (role !== null) return refusedReply('UNKNOWN_ROLE', role);
     const { retry_of } = this.body;
     const retry = retry_of === undefined ? null : retryRefusal(this.state.runs.get(retry_of), this.subject);
-    if (retry !== null) return refused(retry);
-    if (plan.construct === null) return refused('NO_CONSTRUCTOR');
+    if (retry !== null) return refusedReply(retry);
+    if (plan.construct === null) return refusedReply('NO_CONSTRUCTOR');
     const head = view.head(this.subject);
-    if (head.phase === 'COMPLETED') return refused('DENIED_COMPLETED');
+    if (head.phase === 'COMPLETED') return refusedReply('DENIED_COMPLETED');
     const hold = holdReason(head, view.now_ms, view.rulesOf(this.subject));
-    return hold === null ? null : refused('DENIED_HELD', adviceFor('DENIED_HELD', this.subject));
+    return hold === null ? null : refusedReply('DENIED_HELD', adviceFor('DENIED_HELD', this.subject));
   }
 
   /** A role that is bound to the credential was not chosen for this project, and the executor has its own. */
@@ -105,7 +111,7 @@ export class RequestRunOperation implements Operation<Reply> {
   private runUnderWay(): IterateResult | null {
     const ids = this.state.edges.get(this.subject)?.open ?? [];
     const open = openRunOf([...ids].flatMap((id) => this.state.runs.get(id) ?? []));
-    return open === undefined ? null : this.done('UNDER_WAY', open);
+    return open === undefined ? null : this.requestedReply('UNDER_WAY', open);
   }
 
   /** The run of the same request, whatever has become of it. */
@@ -114,7 +120,7 @@ export class RequestRunOperation implements Operation<Reply> {
     const run = this.state.runs.get(this.runIdIn(view));
     if (run === undefined || run.requested_at === null) return null;
     if (run.task_id === this.subject && run.retry_of === (this.body.retry_of ?? null))
-      return this.done('REQUESTED', run);
+      return this.requestedReply('REQUESTED', run);
     return problem('IDEMPOTENCY_CONFLICT', 'This request_id was used for another run. Use a new one.');
   }
 
@@ -128,12 +134,12 @@ export class RequestRunOperation implements Operation<Reply> {
     return contentEventId(['run', this.caller.principal, view.secretIdOf(RUN_REQUESTS, request_id)]);
   }
 
-  private done(reason: 'REQUESTED' | 'UNDER_WAY', run: RunSummary): IterateResult {
+  private requestedReply(reason: 'REQUESTED' | 'UNDER_WAY', run: RunSummary): IterateResult {
     return { success: true, reason, run, next: `Execute it: ${genCommand('iterate', this.subject)}` };
   }
 }
 
-const refused = (reason: IterateRefusal, next = adviceFor(reason)) =>
+const refusedReply = (reason: IterateRefusal, next = adviceFor(reason)) =>
   ({ success: false, reason, next }) as const;
 
 function dryRunResult(plan: EdgePlan): IterateResult {

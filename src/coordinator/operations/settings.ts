@@ -5,7 +5,7 @@ import { isProblem, type Problem } from '../wire/problem.js';
 import { operationOf, type RequestFields, requestKeyOf } from './shared.js';
 
 interface ChangedSettings<Settings> {
-  /** What is stored. */
+  /** The stored record. */
   readonly record: Partial<Settings>;
   /** What applies with it, and is the reply. */
   readonly settings: Settings;

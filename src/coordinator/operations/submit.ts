@@ -66,7 +66,7 @@ export class SubmitOperation implements Operation<SubmissionResult | Problem> {
     const facts: SubmitFacts = {
       inputs: inputsDigest(view, subject),
       past_grant,
-      ...this.edgeFacts(view, head, result),
+      ...this.convergenceFactsOf(view, head, result),
       iteration: body.iteration ?? 1,
       parking_full: this.grantHistory?.parking_full ?? false,
       is_permit_limit_reached: view.exhaustedLimit !== null,
@@ -105,7 +105,7 @@ export class SubmitOperation implements Operation<SubmissionResult | Problem> {
   }
 
   /** A task needs no role and no checks. */
-  private edgeFacts(view: DecisionView, head: Head, { evidence }: SubmittedResult) {
+  private convergenceFactsOf(view: DecisionView, head: Head, { evidence }: SubmittedResult) {
     if (subjectKindOf(head.subject) !== 'edge') return TASK_FACTS;
     return convergenceFacts(view, head, { ...this.submitRequest, evidence });
   }

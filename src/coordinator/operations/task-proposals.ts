@@ -63,11 +63,11 @@ export const decideProposal = (
   attempt(view): Attempt<PlanResult | Problem> | NeedsFetch {
     if (view.hasPendingChange(PLAN_SUBJECT)) return { needs: () => view.settled() };
     const transaction = new TransactionBuilder(view, body.request_id).checkRecord(PLAN_SUBJECT);
-    return transaction.answer(this.request, decide(transaction, body, caller));
+    return transaction.answer(this.request, decideTaskProposal(transaction, body, caller));
   },
 });
 
-function decide(
+function decideTaskProposal(
   transaction: TransactionBuilder,
   { proposal_id, decision, comment }: DecideProposalBody,
   caller: Caller,

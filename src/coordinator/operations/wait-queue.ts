@@ -158,7 +158,7 @@ export class WaitQueue {
     for (const waiter of candidates) {
       const { track, session_id } = waiter;
       const mayFindEdge = waiter.wantsEdges && view.methodology !== null;
-      // These take no work from others, and should learn now that their session is closed or everything is done: they
+      // These waiters take no work from others, and should learn now that their session is closed or everything is done: they
       // would wait for a new plan, so they return and can ask again.
       if (isSessionClosed(view, session_id) || (isPlanDone && !mayFindEdge)) {
         this.wakeWaiter(waiter);

@@ -30,13 +30,13 @@ export class Backoff {
     return this.isFailing && this.environment.clock.monotonicMs() < this.retryAtMs;
   }
 
-  failed(): void {
+  recordFailure(): void {
     this.failures += 1;
     const random = Buffer.from(this.environment.randomBytes(4)).readUInt32LE() / 2 ** 32;
     this.retryAtMs = this.environment.clock.monotonicMs() + storeRetryDelayMs(this.failures, random);
   }
 
-  succeeded(): void {
+  recordSuccess(): void {
     this.failures = 0;
   }
 }

@@ -4,7 +4,7 @@ import type { Project } from './project.js';
 const PAGE_EVENTS = 500;
 
 /** How far a project's events are folded. */
-interface Progress<State> {
+interface FoldProgress<State> {
   readonly state: State;
   position: number;
   reading: Promise<void> | null;
@@ -15,7 +15,7 @@ interface Progress<State> {
  * on demand. It costs neither commands nor opening a project. Concurrent callers share one read.
  */
 export class EventProjection<State> {
-  private readonly progressOf = new WeakMap<Project, Progress<State>>();
+  private readonly progressOf = new WeakMap<Project, FoldProgress<State>>();
 
   constructor(
     private readonly emptyState: () => State,
@@ -32,7 +32,7 @@ export class EventProjection<State> {
     return progress.state;
   }
 
-  private async catchUp({ store, key, state, environment }: Project, progress: Progress<State>) {
+  private async catchUp({ store, key, state, environment }: Project, progress: FoldProgress<State>) {
     while (progress.position < state.position) {
       const events = await store.events(key, { after: progress.position, limit: PAGE_EVENTS });
       if (events.length === 0) return;

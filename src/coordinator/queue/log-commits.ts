@@ -56,13 +56,13 @@ export class LogCommits implements CommitPath {
       const log = this.currentLog() ?? (await this.prepare());
       decided = this.decideAll(log, batch);
       if (decided.length > 0) await log.durable();
-      backoff.succeeded();
+      backoff.recordSuccess();
       observer.flushed(decided.length, environment.clock.monotonicMs() - startedMs);
     } catch (error) {
       failure = problemFromError(error);
     }
     await earlierBatches;
-    if (failure === null) this.answer(decided);
+    if (failure === null) this.answerJobs(decided);
     else {
       // Without a log nothing was decided.
       const jobs = decided.length > 0 ? decided.map(({ job }) => job) : batch;
@@ -104,7 +104,7 @@ export class LogCommits implements CommitPath {
         // A view caches the rules.
         if (decision.transaction.changes_rules) view = new DecisionView(this.project, nowMs);
       } catch (error) {
-        this.fail(job, error);
+        this.failJob(job, error);
       }
     }
     return decided;
@@ -143,13 +143,13 @@ export class LogCommits implements CommitPath {
   }
 
   /** A store that refuses is an answer; anything else is a bug, which must not fail the others of its batch. */
-  private fail(job: OperationJob, error: unknown): void {
+  private failJob(job: OperationJob, error: unknown): void {
     const isStoreError = error instanceof StoreBroken || problemFromStoreError(error) !== null;
     if (isStoreError) this.project.resolveJob(job, problemFromError(error));
     else job.reject(error);
   }
 
-  private answer(decided: readonly DecidedJob[]): void {
+  private answerJobs(decided: readonly DecidedJob[]): void {
     const { key, services, changeNotifier } = this.project;
     let hasMoved = false;
     for (const { job, transaction, reply, replayed } of decided) {
@@ -164,7 +164,7 @@ export class LogCommits implements CommitPath {
     if (hasMoved) changeNotifier.notify();
   }
 
-  /** The log, if the state includes exactly what was applied to it. */
+  /** The log, if the state includes exactly the transactions that were applied to it. */
   private currentLog(): WritableLog | null {
     const { log } = this;
     const { heads, position } = this.project.state;

@@ -18,7 +18,7 @@ export interface Operation<Reply> {
   replay?(events: readonly EventEnvelope[], view: DecisionView): Reply;
 }
 
-/** What a request is remembered under, and the digest that tells it from others under the same key. */
+/** The key of a remembered request, and the digest that tells it from others with the same key. */
 export interface RequestKey {
   readonly key: string;
   readonly digest: string;

@@ -108,7 +108,10 @@ export class Projects {
    * Loads a project for some work, and unloads it again unless it is in use by then or has claims. Null: it is
    * loaded already. One visit at a time.
    */
-  async visit<T>(projectKey: ProjectKey, work: (project: Project) => Promise<T>): Promise<T | null> {
+  async withLoadedProject<T>(
+    projectKey: ProjectKey,
+    work: (project: Project) => Promise<T>,
+  ): Promise<T | null> {
     if (this.isLoaded(projectKey)) return null;
     const { tenant_id } = projectKey;
     if (!this.tenantPromises.has(tenant_id)) this.visitedTenants.add(tenant_id);
@@ -242,7 +245,7 @@ export class Projects {
     return project === undefined ? this.withReference(projectKey, work) : work(project);
   }
 
-  /** As `withProject`, after reading what other coordinators have committed. */
+  /** Works like `withProject`, after reading what other coordinators have committed. */
   withRefreshedProject<T>(
     projectKey: ProjectKey,
     work: (project: Project) => AsyncReply<T>,

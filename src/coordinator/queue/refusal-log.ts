@@ -38,18 +38,18 @@ export class RefusalLog {
     const key = keyOf(subject, generation);
     const known = this.bySubject.get(key);
     if (known !== undefined) return known;
-    this.keep(key, counts);
+    this.remember(key, counts);
     return counts;
   }
 
-  private keep(key: string, counts: RefusalCounts): void {
+  private remember(key: string, counts: RefusalCounts): void {
     this.bySubject.delete(key);
     this.bySubject.set(key, counts);
     const [oldest] = this.bySubject.keys();
     if (this.bySubject.size > SUBJECTS_MAX && oldest !== undefined) this.bySubject.delete(oldest);
   }
 
-  forget(subject: string, generation: number): void {
+  drop(subject: string, generation: number): void {
     this.bySubject.delete(keyOf(subject, generation));
   }
 
@@ -66,7 +66,7 @@ export class RefusalLog {
     const key = keyOf(subject, generation);
     const counts = this.bySubject.get(key) ?? loaded;
     if (counts === undefined) throw new Error(`the refusals of ${subject} were not loaded`);
-    this.keep(key, counts);
+    this.remember(key, counts);
     return nextNumber(counts.countOf(generation, principal), request_identity);
   }
 

@@ -92,7 +92,7 @@ export class RefusalRecorder {
         : [],
     );
     if (taken.length === 0) return false;
-    for (const { subject, generation } of taken) numbered.log.forget(subject, generation);
+    for (const { subject, generation } of taken) numbered.log.drop(subject, generation);
     this.numbered = null;
     this.loaded = null;
     this.repeats += 1;

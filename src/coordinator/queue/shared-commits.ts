@@ -63,7 +63,7 @@ export class SharedCommits implements CommitPath {
     }
   }
 
-  /** Waits for nothing: the state contains only what was committed. */
+  /** Does not wait, because the state contains only committed transactions. */
   readDurable<T>(query: () => Promise<T>): Promise<T> {
     return query();
   }
@@ -108,7 +108,7 @@ export class SharedCommits implements CommitPath {
       return false;
     };
     const isDependent = swaps.some(isChanging) || checks.some(isChanging);
-    // Also for a transaction that has to wait: its staged heads stay in the overlay until its batch ends.
+    // A transaction that has to wait is included: its staged heads stay in the overlay until its batch ends.
     for (const { subject } of swaps) changing.add(subject);
     return isDependent;
   }
@@ -118,7 +118,7 @@ export class SharedCommits implements CommitPath {
     const startedMs = environment.clock.monotonicMs();
     try {
       const outcomes = await store.commit(attempts.map((attempt) => attempt.transaction));
-      backoff.succeeded();
+      backoff.recordSuccess();
       observer.flushed(attempts.length, environment.clock.monotonicMs() - startedMs);
       return outcomes;
     } catch (error) {

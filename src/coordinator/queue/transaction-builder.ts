@@ -59,8 +59,8 @@ export class TransactionBuilder {
     const { head, events } = decision;
     if (sent.signature !== undefined) attachSignature(decision, sent);
     if (this.pushed !== undefined) attachOfflineTime(decision, this.pushed, this.view.now_ms);
-    if (events.length === 0) this.check(head.subject, head.seq);
-    else this.swap(head.subject, head.seq, decision.next, events, isSignOfLife(decision, events[0]!));
+    if (events.length === 0) this.addCheck(head.subject, head.seq);
+    else this.addSwap(head.subject, head.seq, decision.next, events, isSignOfLife(decision, events[0]!));
     for (const draft of decision.loose_events) this.addLooseEventOf(draft);
     const { not_before_ms, not_after_ms } = decision;
     if (not_before_ms !== null) this.notBeforeMs = Math.max(this.notBeforeMs ?? 0, not_before_ms);
@@ -107,7 +107,7 @@ export class TransactionBuilder {
     else this.looseEvents = appended(this.looseEvents, this.stampEvent(draft, event_id));
   }
 
-  swap(
+  addSwap(
     subject: string,
     expected_seq: number,
     head: StoredHead,
@@ -127,19 +127,19 @@ export class TransactionBuilder {
   }
 
   /** A single writer decides and applies in one turn, so nothing can have changed, and it checks nothing. */
-  check(subject: string, expected_seq: number): this {
+  addCheck(subject: string, expected_seq: number): this {
     if (this.view.hasOtherWriters) this.checks = appended(this.checks, { subject, expected_seq });
     return this;
   }
 
   /** Checks a head that the decision depends on without changing it. */
   checkHead(subject: string): this {
-    return this.check(subject, this.view.head(subject).seq);
+    return this.addCheck(subject, this.view.head(subject).seq);
   }
 
   /** The same for a record, which may not exist. */
   checkRecord(subject: string): this {
-    return this.check(subject, this.view.record(subject)?.seq ?? 0);
+    return this.addCheck(subject, this.view.record(subject)?.seq ?? 0);
   }
 
   /** Adds a note or a parked result. A repeated one is written once, because its id derives from its content. */
@@ -175,7 +175,7 @@ export class TransactionBuilder {
   /** Opens the session with its first action, or checks that it is unchanged. */
   openOrCheckSession(session_id: string, agent_id: string, { principal, user_id }: Caller): this {
     const { subject, record: existing } = this.view.lookUpSession(session_id);
-    if (existing !== null) return this.check(subject, existing.seq);
+    if (existing !== null) return this.addCheck(subject, existing.seq);
     return this.openSession({ session_id, agent_id, principal, user_id, public_key: null });
   }
 
@@ -192,7 +192,7 @@ export class TransactionBuilder {
       session_id,
       payload: { principal, record: { state: 'open', user_id, principal, created_at, ...publicKeyField } },
     };
-    return this.swap(subject, 0, evolveRecord(null, draft), [draft]);
+    return this.addSwap(subject, 0, evolveRecord(null, draft), [draft]);
   }
 
   /** Gives a record a new value, in the name of `by`. */
@@ -213,7 +213,7 @@ export class TransactionBuilder {
       seq: seq + 1 + index,
     }));
     const head = events.reduce(evolveRecord, before);
-    return head === null ? this : this.swap(subject, seq, head, events);
+    return head === null ? this : this.addSwap(subject, seq, head, events);
   }
 
   private setClaimPermit(subject: string, until_ms: number | null): void {
@@ -266,7 +266,7 @@ export class TransactionBuilder {
 
   /** The heads this transaction depends on without changing them: explicit checks, and uncommitted heads that were read. */
   private buildChecks(): readonly HeadCheck[] {
-    for (const subject of this.view.readSet) this.check(subject, this.view.peekHead(subject).seq);
+    for (const subject of this.view.readSet) this.addCheck(subject, this.view.peekHead(subject).seq);
     if (this.checks.length === 0) return NONE;
     const bySubject = new Map(this.checks.map((check) => [check.subject, check]));
     for (const { subject } of this.swaps) bySubject.delete(subject);

@@ -39,7 +39,7 @@ const openSessionBody = sessionBody.extend({
   public_key: publicKey.refine(isPublicKey, PUBLIC_KEY_MESSAGE).optional(),
 });
 
-/** Opens, closes and lists sessions, and reads their memory. One session may work in many projects. */
+/** Opens, closes and lists sessions, and reads what a session has done, its memory. One session may work in many projects. */
 export class SessionService {
   constructor(
     private readonly projects: Projects,

@@ -28,7 +28,7 @@ export class OriginalDigests {
   private readonly remaining = new Map<number, string>();
 
   visit(event: EventEnvelope): void {
-    // Only the coordinator writes events about this subject; an imported one of the same type has none.
+    // Only the coordinator writes events about this subject; an imported event of this type has no subject.
     if (event.event_type !== REDACTION_EVENT || event.subject !== HISTORY_SUBJECT) return;
     const parsed = redactions.safeParse(event.payload);
     if (!parsed.success) return;

@@ -186,7 +186,7 @@ export interface Decision {
   readonly head: Head;
   /** Head after the decision: the same object if nothing changes. */
   readonly next: Head;
-  /** Events in order. Those of a refusal are a sign of life of the holder, or its escalation; mostly there are none. */
+  /** Events in order. A refusal mostly has none; otherwise they record a sign of life of the holder, or an escalation. */
   readonly events: readonly EventDraft[];
   /** Events that change no head, such as a refusal worth recording. */
   readonly loose_events: readonly EventDraft[];

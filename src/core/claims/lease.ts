@@ -98,8 +98,8 @@ export function permitHeldUntilMs(head: Head, rules: Rules): number | null {
 }
 
 /**
- * Whether a decision needs new permits, among the tenant's live claims and in its track: a grant does, and an escalation
- * after the lease has lapsed. A live claim keeps its permits, even if the policy changed.
+ * Whether a decision needs new permits, for the tenant's limit of live claims and for the limit of the subject's track: a
+ * grant does, and an escalation after the lease has lapsed. A live claim keeps its permits, even if the policy changed.
  */
 export function needsPermit({ code, head }: Decision, nowMs: number, rules: Rules): boolean {
   if (code === 'ESCALATED') return canTakeOver(head, nowMs, rules);

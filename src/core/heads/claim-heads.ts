@@ -19,7 +19,7 @@ interface Page {
 export interface HeadsSnapshot {
   /** Packed heads, a page of lines each. */
   readonly pages: readonly string[];
-  /** The others. Of several heads of a subject, the last counts. */
+  /** The heads that are not packed. Of several heads of a subject, the last counts. */
   readonly heads: Iterable<Head>;
   readonly summary: HeadsSummary;
 }

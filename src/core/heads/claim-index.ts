@@ -28,14 +28,14 @@ export function updateClaimIndex(index: ClaimIndex, before: Head | null, after: 
   if (claimBefore !== null && claimAfter !== null && before?.generation === after.generation) return;
   if (claimBefore !== null) {
     index.live.delete(subject);
-    remove(index.bySession, claimBefore.session_id, subject);
+    removeFromSet(index.bySession, claimBefore.session_id, subject);
     if (!index.bySession.has(claimBefore.session_id))
-      remove(index.sessionsByAgent, claimBefore.agent_id, claimBefore.session_id);
+      removeFromSet(index.sessionsByAgent, claimBefore.agent_id, claimBefore.session_id);
   }
   if (claimAfter !== null) {
     index.live.add(subject);
-    add(index.bySession, claimAfter.session_id, subject);
-    add(index.sessionsByAgent, claimAfter.agent_id, claimAfter.session_id);
+    addToSet(index.bySession, claimAfter.session_id, subject);
+    addToSet(index.sessionsByAgent, claimAfter.agent_id, claimAfter.session_id);
   }
   if (after.claim !== null && before?.generation !== after.generation)
     recordTrackOfAgent(index, after.claim.agent_id, subject);
@@ -61,20 +61,20 @@ export function recordTrackOfAgent(
   subject: string,
 ): void {
   const { track } = planPositionOf(subject);
-  if (track !== null) add(index.tracksByAgent, agentId, track);
+  if (track !== null) addToSet(index.tracksByAgent, agentId, track);
 }
 
 const openClaim = ({ claim }: Head) =>
   claim !== null && (claim.state === 'ACTIVE' || claim.state === 'SUSPENDED') ? claim : null;
 
-function add(sets: Map<string, Set<string>>, key: string, item: string): void {
+function addToSet(sets: Map<string, Set<string>>, key: string, item: string): void {
   const set = sets.get(key);
   if (set === undefined) sets.set(key, new Set([item]));
   else set.add(item);
 }
 
 /** Removes empty sets too, or old sessions would accumulate. */
-function remove(sets: Map<string, Set<string>>, key: string, item: string): void {
+function removeFromSet(sets: Map<string, Set<string>>, key: string, item: string): void {
   const set = sets.get(key);
   set?.delete(item);
   if (set?.size === 0) sets.delete(key);

@@ -34,7 +34,7 @@ export class HeadTable {
   /** To be read while heads change, as `ClaimHeads.snapshot`. */
   snapshot(): HeadTableSnapshot {
     const { pages, heads, summary } = this.claims.snapshot();
-    return { pages, summary, heads: concatenated<AnyHead>(heads, this.records.values()) };
+    return { pages, summary, heads: concatIterables<AnyHead>(heads, this.records.values()) };
   }
 
   /** Reads a snapshot into an empty table. */
@@ -48,7 +48,7 @@ export class HeadTable {
   }
 }
 
-function* concatenated<T>(...lists: readonly Iterable<T>[]): Generator<T> {
+function* concatIterables<T>(...lists: readonly Iterable<T>[]): Generator<T> {
   for (const list of lists) yield* list;
 }
 

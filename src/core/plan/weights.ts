@@ -44,6 +44,6 @@ function propagatedWeight(plan: Plan, node: string, weight: number): number {
   const { task_id, subtask_index } = splitSubject(node);
   const task = plan.task(task_id);
   if (task === undefined || !hasCountedSubtasks(task)) return weight + 1;
-  // Passes the weight that the merge gives to each of its subtasks on to the start node, for all subtasks at once.
+  // Each subtask gets a weight from its task, and passes it to the start node. Their sum is passed in one step.
   return subtask_index === null ? subtaskCount(task) * (weight + 2) : weight;
 }

@@ -1,6 +1,6 @@
 import { handleOf } from '../../client/renewer.js';
 import type { ApiProblem } from '../../client/replies.js';
-import { fitToLimit } from '../../coordinator/operations/fit-briefing.js';
+import { shortenToLimit } from '../../coordinator/operations/fit-briefing.js';
 import type { Briefing } from '../../core/contract/briefing.js';
 import type { EffectiveCheck } from '../../core/contract/checks.js';
 import type {
@@ -55,7 +55,7 @@ export function renderClaim(
   }
   const { success, reason, resumed, claim, warnings } = result;
   const reservedBytes = draftFolder === null ? 0 : DRAFT_FIELD_BYTES + Buffer.byteLength(draftFolder);
-  const briefing = result.briefing === undefined ? undefined : fitToLimit(result.briefing, reservedBytes);
+  const briefing = result.briefing === undefined ? undefined : shortenToLimit(result.briefing, reservedBytes);
   const checks = briefing?.checks ?? [];
   const steps = [
     NEXT_STEP.GRANTED,

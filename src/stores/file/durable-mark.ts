@@ -57,7 +57,7 @@ export async function addProvenDurable(
     if (typeof decoded !== 'string' && decoded.kind === 'v1' && decoded.line.durable !== undefined)
       prove(decoded.line.durable, offset);
     if (typeof decoded === 'string' || decoded.kind !== 'seal') {
-      const content = contentOf(decoded, key);
+      const content = classifyLine(decoded, key);
       hasOtherLog ||= content.isOther;
       sinceSeal.push({ offset, ...content });
       return;
@@ -86,7 +86,7 @@ interface UnsealedLine {
   readonly isOther: boolean;
 }
 
-function contentOf(
+function classifyLine(
   decoded: ReturnType<typeof decodeLine>,
   key: ProjectKey | null,
 ): Omit<UnsealedLine, 'offset'> {

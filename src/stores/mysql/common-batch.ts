@@ -21,7 +21,7 @@ export function encodeCommon(run: TransactionRun): BatchValue[] | null {
   return run.transactions.every((transaction) => batch.add(transaction)) ? batch.values(run.first) : null;
 }
 
-/** The lists of a run, as `commit_common` reads them; the columns are defined in commit.sql. */
+/** Independent transactions as the JSON lists that `commit_common` reads; commit.sql defines their columns. */
 class CommonBatch {
   private rulesSeq: number | null = null;
   private notBeforeMs: number | null = null;

@@ -111,7 +111,7 @@ export class MysqlStore extends SqlStore {
     return queryRows(this.pool, this.options, sql('heads'), values);
   }
 
-  protected nameOf(column: unknown): string {
+  protected nameFromColumn(column: unknown): string {
     return decodeName(String(column));
   }
 }

@@ -119,7 +119,7 @@ export class PostgresStore extends SqlStore {
     return this.query('heads', [tenant_id, project_id], subjects);
   }
 
-  protected nameOf(column: unknown): string {
+  protected nameFromColumn(column: unknown): string {
     return String(column);
   }
 

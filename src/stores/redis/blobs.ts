@@ -8,8 +8,8 @@ import { readScript } from './script.js';
 const CHUNK_BYTES = 1 << 20;
 /** Redis keeps everything in memory: larger blobs belong in a folder or a bucket. */
 export const REDIS_BLOB_BYTES_MAX = 64 * CHUNK_BYTES;
-/** Time to live of an unfinished draft. */
-const DRAFT_KEPT_MS = 3_600_000;
+/** Time to live of a blob that is not completely written. */
+const PARTIAL_BLOB_KEPT_MS = 3_600_000;
 const FINISH_SCRIPT = readScript(new URL('./finish-blob.lua', import.meta.url));
 const SHA256 = /^[0-9a-f]{64}$/;
 
@@ -31,7 +31,7 @@ export class RedisBlobs implements Blobs {
     }
     if ((await this.size(tenantId, sha256)) === bytes.byteLength) return;
     const draft = this.keys.blob(tenantId, `draft:${randomUUID()}`);
-    await this.link.send(['SET', draft, '1', 'PX', String(DRAFT_KEPT_MS)]);
+    await this.link.send(['SET', draft, '1', 'PX', String(PARTIAL_BLOB_KEPT_MS)]);
     for (let from = 0; from < bytes.byteLength; from += CHUNK_BYTES) {
       const chunk = bytes.subarray(from, from + CHUNK_BYTES);
       await this.link.send(['APPEND', draft, Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)]);

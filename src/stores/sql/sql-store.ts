@@ -32,7 +32,7 @@ export abstract class SqlStore implements Store {
   ): Promise<readonly SqlRow[]>;
   /** The heads that exist, in any order. */
   protected abstract headRows(project: ProjectKey, subjects: readonly string[]): Promise<readonly SqlRow[]>;
-  protected abstract nameOf(column: unknown): string;
+  protected abstract nameFromColumn(column: unknown): string;
 
   abstract events(project: ProjectKey, query: EventQuery): Promise<EventEnvelope[]>;
   abstract redact(project: ProjectKey, events: readonly EventEnvelope[]): Promise<void>;
@@ -67,20 +67,20 @@ export abstract class SqlStore implements Store {
 
   async projects(tenantId: string): Promise<string[]> {
     const rows = await this.query('projects', [tenantId]);
-    return rows.map(({ project_id }) => this.nameOf(project_id));
+    return rows.map(({ project_id }) => this.nameFromColumn(project_id));
   }
 
   async tenantIds(): Promise<string[]> {
     const rows = await this.query('tenants');
-    return rows.map(({ tenant_id }) => this.nameOf(tenant_id));
+    return rows.map(({ tenant_id }) => this.nameFromColumn(tenant_id));
   }
 
   abstract heldProjects(page: HeldProjectsPage): Promise<ProjectKey[]>;
 
   protected projectsOf(rows: readonly SqlRow[]): ProjectKey[] {
     return rows.map(({ tenant_id, project_id }) => ({
-      tenant_id: this.nameOf(tenant_id),
-      project_id: this.nameOf(project_id),
+      tenant_id: this.nameFromColumn(tenant_id),
+      project_id: this.nameFromColumn(project_id),
     }));
   }
 

@@ -31,7 +31,7 @@ type ClaimDenial = { code: DecisionCode; details?: DecisionDetails };
 export function decideClaim(head: Head, command: ClaimCommand, context: DecisionContext): Decision {
   const isOwnClaim = isResumption(head, command, context);
   const roleFault = isOwnClaim ? resumedRoleFault(head, command) : null;
-  if (isOwnClaim && roleFault === null) return resumed(head, context);
+  if (isOwnClaim && roleFault === null) return resumeDecision(head, context);
   const denial = claimDenialOf(head, command, context, roleFault);
   if (denial !== null) return deny(head, command, context, denial);
   const builder = new DecisionBuilder(head, context);
@@ -66,7 +66,7 @@ function resumedRoleFault({ claim }: Head, { resume }: ClaimCommand): string | n
 }
 
 /** The grant again: same generation, no event. Its lease must not have lapsed when the store confirms it. */
-function resumed(head: Head, { rules }: DecisionContext): Decision {
+function resumeDecision(head: Head, { rules }: DecisionContext): Decision {
   const not_after_ms = head.claim === null ? null : finiteOrNull(lapsesAtMs(head.claim, rules));
   return { ...replay(head, 'GRANTED'), not_after_ms };
 }

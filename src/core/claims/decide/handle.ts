@@ -20,7 +20,7 @@ export function handleFault(head: Head, handle: ClaimHandle, context: DecisionCo
   return isHolderHandle(head, handle, context) ? null : 'SESSION_MISMATCH';
 }
 
-/** Refusal for events reported about a subject: during a live claim only the holder may report, otherwise anyone. */
+/** Refusal for events reported about a subject: during a live claim only the holder may report, otherwise any agent. */
 export function reporterFault(
   head: Head,
   handle: ClaimHandle | null,
@@ -34,12 +34,12 @@ export function reporterFault(
 export interface ReportedStep {
   readonly generation: number | undefined;
   readonly begins_run_or_wait: boolean;
-  /** It only records how the run ends. */
+  /** The event only records how the run ends. */
   readonly concludes_run: boolean;
 }
 
 /**
- * The same for an event of a run, which only the last holder may report, also after its claim has ended: an edge without a
+ * Refusal for an event of a run, which only the last holder may report, even after its claim has ended: an edge without a
  * holder may have a run that was requested or cut off. Once its candidate is decided, no run or wait begins, and any executor may
  * record how the run ends. None may if an operator has taken the claim away, as a cancellation does.
  */

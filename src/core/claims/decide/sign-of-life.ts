@@ -29,7 +29,7 @@ function withHeartbeat(decision: Decision, head: ActiveHead, context: DecisionCo
 
 /** An agent that reports every step would otherwise double its log. */
 const INTERVAL_MS_MAX = 5000;
-/** Of the lease, and of the time after which a holder counts as inactive. */
+/** The share of the lease, and of the time after which a holder counts as inactive. */
 const INTERVAL_SHARE = 0.1;
 
 /**

@@ -103,7 +103,7 @@ function spawnTimeBox(
   if (left === 0)
     return refusedSpawn(
       'PARENT_TIME_BOX',
-      `The time box of ${parent?.feature_id} has expired. Fold it back, or spawn from another parent.`,
+      `The time box of ${parent?.feature_id} has expired. Fold ${parent?.feature_id} back, or spawn from another parent.`,
     );
   if (duration === null) {
     if (defaultRule === null || left === null) return { rule: defaultRule };
