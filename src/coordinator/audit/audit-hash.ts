@@ -23,8 +23,7 @@ const nodeInput = Buffer.alloc(1 + 2 * DIGEST_BYTES, 1);
 export const binaryHasher: TreeHasher<string> = {
   emptyRoot: () => hash('sha256', '', 'binary'),
   nodeHash: (left, right) => {
-    nodeInput.write(left, 1, 'latin1');
-    nodeInput.write(right, 1 + DIGEST_BYTES, 'latin1');
+    nodeInput.write(left + right, 1, 'latin1');
     return hash('sha256', nodeInput, 'binary');
   },
 };

@@ -151,7 +151,7 @@ export class ProjectAudit {
     if (row === null || !records.hasUncoveredEvents(row.position)) return null;
     const enrolmentAlarm = await this.enrolmentAlarm(options);
     if (enrolmentAlarm !== null) return enrolmentAlarm;
-    const tree = await this.treeUpTo(row.position);
+    const tree = await this.currentTree();
     const unsigned = { ...this.describe(tree), key_id: signer.key_id };
     const signature = await signWith(signer, checkpointText(project.key, unsigned));
     // Signing may take long, and meanwhile another coordinator may have ended the key.
@@ -184,11 +184,14 @@ export class ProjectAudit {
       : `The audit key ${keyId} could not be enrolled. Run gen verify.`;
   }
 
-  private async treeUpTo(position: number): Promise<TreeBuilder> {
+  /** The tree of all events so far. */
+  private async currentTree(): Promise<TreeBuilder> {
     const lastTree = this.records.lastTree();
     // Another coordinator may be ahead.
     if (this.tree === null || this.tree.size < lastTree.size) this.tree = new TreeBuilder(lastTree);
-    const { tree } = this;
+    const { tree, project } = this;
+    // Read now that the tree exists: what becomes durable from here on is passed to it, so there is no gap.
+    const position = (await project.store.project(project.key))?.position ?? 0;
     for (let before = -1; tree.size < position && tree.size > before; ) {
       before = tree.size;
       // Leaves that the log passes on meanwhile wait in the tree. Only the events before them are read.
