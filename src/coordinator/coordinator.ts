@@ -120,6 +120,7 @@ export class Coordinator {
       store,
       projects,
       environment,
+      blobs,
       pendingReview: (project, subject) => this.methodology.pendingReview(project, subject),
       recordReview,
     });

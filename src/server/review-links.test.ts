@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { sha256Of, uploadCandidate } from '../../test/support/test-runner.js';
+import { isProblem } from '../coordinator/index.js';
 import type { LogLine } from './log/logs.js';
 import { type AnyJson, PROJECT_URL, TENANT_URL, TestServer } from './testing/test-server.js';
 
@@ -104,6 +106,32 @@ describe('a review link', () => {
     );
     expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(await reviewPayloads()).toHaveLength(1);
+  });
+
+  test('shows what the candidate changes, with hostile text as text', async () => {
+    const { served, linkPath, suspend, resume } = await openWaiting();
+    const putBlob = async (sha256: string, bytes: Uint8Array) => {
+      const reply = await served.running.coordinator.blobs.putBlob('acme', sha256, bytes);
+      expect(isProblem(reply)).toBe(false);
+    };
+    const before = 'before old.js';
+    await putBlob(sha256Of(before), Buffer.from(before));
+    const files = {
+      'new.js': 'const a = "<script>alert(1)</script>";\n',
+      'old.js': 'after\n',
+      'unstored.js': 'all of it\n',
+    };
+    const { sha256 } = await uploadCandidate({ putBlob }, files, ['old.js', 'unstored.js']);
+    await resume();
+    expect((await suspend(2, sha256)).body.reason).toBe('SUSPENDED');
+    const { body } = await served.get(await linkPath());
+    expect(body).toContain(
+      '<span class="good">+const a = &#34;&#60;script&#62;alert(1)&#60;/script&#62;&#34;;</span>',
+    );
+    expect(body).toContain(`<span class="bad">-${before}</span>`);
+    expect(body).toContain('<span class="good">+after</span>');
+    expect(body).toContain('its earlier content is not stored here, so all of its lines are shown as new');
+    expect(body).not.toContain('<script');
   });
 
   test('of an older candidate does not decide on the newer one', async () => {

@@ -1,6 +1,6 @@
+import type { FileDiff } from '../../coordinator/methodology/file-diffs.js';
 import type { PendingProposal, PendingReview } from '../../core/contract/reviews.js';
 import type { CommandContext } from '../context.js';
-import type { FileDiff } from '../edge/candidate-diff.js';
 import type { CandidateCopy } from '../edge/draft-copies.js';
 import { countText, formatUtc, relativeTime, section, singleLine } from './text.js';
 

@@ -12,6 +12,7 @@ import {
   signedLinkText,
 } from '../../core/engine/review-link.js';
 import { isoTime } from '../../core/events/envelope.js';
+import type { Blobs } from '../../stores/blobs.js';
 import type { ProjectKey, Store, StoreMeta } from '../../stores/store.js';
 import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
 import { parseBody, subjectOfBody } from '../operations/parse-body.js';
@@ -20,11 +21,14 @@ import type { Projects } from '../queue/projects.js';
 import type { Environment } from '../runtime/environment.js';
 import { claimIdSecretOf } from '../runtime/identity.js';
 import { type AsyncReply, isProblem, problem } from '../wire/problem.js';
+import type { FileDiff } from './file-diffs.js';
+import { storedDiffs } from './reviews.js';
 
 interface ReviewLinkDependencies {
   readonly store: Store;
   readonly projects: Projects;
   readonly environment: Environment;
+  readonly blobs: Blobs;
   readonly pendingReview: (project: Project, subject: string) => Promise<PendingReview | null>;
   readonly recordReview: (scope: ProjectKey, body: unknown, caller: Caller) => AsyncReply<GateResult>;
 }
@@ -116,6 +120,11 @@ export class ReviewLinks {
       if (isSame) return { state: 'pending', link, review };
       return { state: isDecided(head, link) ? 'decided' : 'stale', link };
     });
+  }
+
+  /** How the candidate of a link would change its files. */
+  diffs({ link, review }: LinkedReview & { state: 'pending' }): Promise<FileDiff[]> {
+    return storedDiffs(review, link.tenant_id, this.dependencies.blobs);
   }
 
   /** Decides as the reviewer of the link, once. */

@@ -16,6 +16,7 @@ import { StoreUnavailable } from '../../stores/store.js';
 import { edgeDetailsOf } from '../queries/tasks.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import { sha256Hex } from '../runtime/identity.js';
+import { DIFF_FILE_BYTES_MAX, diffFiles, type FileContent, type FileDiff } from './file-diffs.js';
 import { reviewTimesOf } from './review-times.js';
 
 /** Candidates that wait for a human: overdue ones first, then the longest wait. */
@@ -123,9 +124,36 @@ function candidateFilesOf(data: unknown): Pick<PendingReview, 'files' | 'file_co
   const { files } = read.manifest;
   const listed = files.slice(0, FILES_LISTED_MAX);
   return {
-    files: listed.map(({ path, sha256, size_bytes }) => ({ path, sha256, size_bytes })),
+    files: listed.map(({ path, sha256, size_bytes, base_sha256 }) => ({
+      path,
+      sha256,
+      size_bytes,
+      base_sha256,
+    })),
     file_count: files.length,
   };
+}
+
+/** Compares the files of a candidate with those it was made from, as far as both are stored as blobs. */
+export function storedDiffs({ files }: PendingReview, tenantId: string, blobs: Blobs): Promise<FileDiff[]> {
+  const versions = (files ?? []).map(({ path, sha256, base_sha256 }) => ({
+    path,
+    readBefore: () => (base_sha256 === null ? 'missing' : readFileBlob(base_sha256, tenantId, blobs)),
+    readAfter: () => readFileBlob(sha256, tenantId, blobs),
+  }));
+  return diffFiles(versions);
+}
+
+async function readFileBlob(sha256: string, tenantId: string, blobs: Blobs): Promise<FileContent> {
+  try {
+    const size = await blobs.size(tenantId, sha256);
+    if (size !== null && size > DIFF_FILE_BYTES_MAX) return 'too_large';
+    const bytes = size === null ? null : await blobs.get(tenantId, sha256);
+    return bytes === null ? 'unknown' : Buffer.from(bytes);
+  } catch (error) {
+    if (error instanceof StoreUnavailable) return 'unknown';
+    throw error;
+  }
 }
 
 function humanChecks(view: DecisionView, subject: string): PendingReview['human_checks'] {

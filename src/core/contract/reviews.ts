@@ -64,9 +64,11 @@ const pendingReview = withName(
     evaluators: jsonRecord.nullable(),
     /** Null if the candidate is not a file manifest. */
     files: z
-      .array(z.object({ path: text, sha256: text, size_bytes: count }))
+      .array(z.object({ path: text, sha256: text, size_bytes: count, base_sha256: text.nullable() }))
       .nullable()
-      .describe('files that the candidate would write; at most 100 are listed'),
+      .describe(
+        'files that the candidate would write; at most 100 are listed; base_sha256 is null for a new file',
+      ),
     file_count: count,
     failing: z
       .array(failingCheck)

@@ -1,3 +1,4 @@
+import type { FileDiff } from '../../coordinator/methodology/file-diffs.js';
 import type { LinkedReview } from '../../coordinator/methodology/review-links.js';
 import type { PendingReview } from '../../core/contract/reviews.js';
 import { linkReviewer, type ReviewLink } from '../../core/engine/review-link.js';
@@ -10,7 +11,11 @@ const CHECKS_MAX = 200;
 const TEXT_MAX = 2000;
 
 /** The page of a candidate, with the form that decides on it. Everything in it that others wrote is escaped. */
-export function reviewLinkPage({ link, review }: LinkedReview & { state: 'pending' }, token: string): string {
+export function reviewLinkPage(
+  { link, review }: LinkedReview & { state: 'pending' },
+  diffs: readonly FileDiff[],
+  token: string,
+): string {
   return pageHtml(
     'Review',
     `<h1>Review of ${escapedText(nameOf(review))}</h1>
@@ -22,6 +27,7 @@ ${sectionHtml(
 ${sectionHtml(checksTitle(review), checkItems(review))}
 ${sectionHtml('Required checks that have not passed: it cannot be approved', failingItems(review))}
 ${sectionHtml(`Files (${review.file_count})`, fileItems(review))}
+${diffs.length === 0 ? '' : `<h2>Changes</h2>\n${diffs.map(diffHtml).join('\n')}`}
 <p>Your decision applies to exactly this candidate, and you can decide once.</p>
 <form method="post" action="/reviews/link" autocomplete="off">
 <input type="hidden" name="token" value="${escapedText(token)}">
@@ -108,6 +114,22 @@ function checkItems({ evaluators }: PendingReview): string[] {
     const shownType = type === '' ? '' : ` <span class="quiet">${escapedText(String(type))}</span>`;
     return `${escapedText(String(name ?? check ?? '?'))}: <span class="${style}">${escapedText(String(result))}</span>${shownType}`;
   });
+}
+
+const LINE_CLASSES: Readonly<Record<string, string>> = { '+': 'good', '-': 'bad', '@': 'quiet' };
+
+/** The change of one file, as a unified diff. */
+function diffHtml({ path, change, diff, note }: FileDiff): string {
+  const notes = [change === 'changed' ? null : change, note].filter((each) => each !== null).join(', ');
+  const heading = `<h3><code>${escapedText(path)}</code>${notes === '' ? '' : `: ${escapedText(notes)}`}</h3>`;
+  return diff === null
+    ? heading
+    : `${heading}\n<pre class="diff">${diff.split('\n').map(diffLineHtml).join('\n')}</pre>`;
+}
+
+function diffLineHtml(line: string): string {
+  const style = LINE_CLASSES[line.charAt(0)];
+  return style === undefined ? escapedText(line) : `<span class="${style}">${escapedText(line)}</span>`;
 }
 
 const fileItems = ({ files }: PendingReview): string[] =>

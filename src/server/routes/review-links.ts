@@ -17,9 +17,9 @@ export const reviewLinkHandlers = {
     const { token = '' } = query;
     const opened = await coordinator.reviewLinks.open(token);
     if (isProblem(opened)) return problemPage(opened);
-    return opened.state === 'pending'
-      ? formPageResponse(reviewLinkPage(opened, token))
-      : closedPage(opened.state);
+    if (opened.state !== 'pending') return closedPage(opened.state);
+    const diffs = await coordinator.reviewLinks.diffs(opened);
+    return formPageResponse(reviewLinkPage(opened, diffs, token));
   },
 
   decide_review_link: async ({ coordinator, body, connection }) => {

@@ -1,0 +1,67 @@
+import { isUtf8 } from 'node:buffer';
+import { unifiedDiff } from '../../core/line-diff.js';
+
+export const DIFF_FILE_BYTES_MAX = 256 * 1024;
+const DIFF_LINES_MAX = 2000;
+const DIFF_LINE_CHARS_MAX = 2000;
+
+/** How a candidate would change one file. */
+export interface FileDiff {
+  readonly path: string;
+  readonly change: 'added' | 'changed' | 'same';
+  /** A unified diff; null if the file is only named. */
+  readonly diff: string | null;
+  /** Why there is no diff, or only a part of it. */
+  readonly note: string | null;
+}
+
+/** The content of a file. `unknown`: there is such a file, and its content is not available. */
+export type FileContent = Buffer | 'missing' | 'too_large' | 'not_a_file' | 'unknown';
+
+interface FileVersions {
+  readonly path: string;
+  readonly readBefore: () => FileContent | Promise<FileContent>;
+  readonly readAfter: () => FileContent | Promise<FileContent>;
+}
+
+/** Compares files, one after the other. The lines of all diffs together are limited. */
+export async function diffFiles(files: readonly FileVersions[]): Promise<FileDiff[]> {
+  let linesLeft = DIFF_LINES_MAX;
+  const diffs: FileDiff[] = [];
+  for (const { path, readBefore, readAfter } of files) {
+    const full = compareFile(path, await readBefore(), await readAfter());
+    const limited = limitLines(full, linesLeft);
+    linesLeft -= limited.diff?.split('\n').length ?? 0;
+    diffs.push(limited);
+  }
+  return diffs;
+}
+
+function compareFile(path: string, before: FileContent, after: FileContent): FileDiff {
+  const change = before === 'missing' ? 'added' : 'changed';
+  const withoutDiff = (note: string): FileDiff => ({ path, change, diff: null, note });
+  if (before === 'too_large' || after === 'too_large')
+    return withoutDiff(`larger than ${DIFF_FILE_BYTES_MAX} bytes`);
+  if (before === 'not_a_file') return withoutDiff('not a regular file in the project');
+  if (typeof after === 'string') return withoutDiff('its content is not available here');
+  const old = typeof before === 'string' ? Buffer.alloc(0) : before;
+  if (typeof before !== 'string' && old.equals(after))
+    return { path, change: 'same', diff: null, note: null };
+  if (!isText(old) || !isText(after)) return withoutDiff('binary');
+  const note =
+    before === 'unknown'
+      ? 'its earlier content is not stored here, so all of its lines are shown as new'
+      : null;
+  return { path, change, diff: unifiedDiff(old.toString('utf8'), after.toString('utf8')), note };
+}
+
+const isText = (bytes: Buffer): boolean => isUtf8(bytes) && !bytes.includes(0);
+
+function limitLines(file: FileDiff, linesMax: number): FileDiff {
+  if (file.diff === null) return file;
+  const lines = file.diff.split('\n');
+  const shown = lines.slice(0, linesMax).map((line) => line.slice(0, DIFF_LINE_CHARS_MAX));
+  const diff = linesMax === 0 ? null : shown.join('\n');
+  const left = lines.length - linesMax;
+  return left <= 0 ? { ...file, diff } : { ...file, diff, note: `${left} more lines are not shown` };
+}
