@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import {
+  type ComparedContent,
   DIFF_FILE_BYTES_MAX,
   diffFiles,
-  type FileContent,
   type FileDiff,
 } from '../../coordinator/methodology/file-diffs.js';
 import type { PendingReview } from '../../core/contract/reviews.js';
@@ -21,7 +21,7 @@ export async function candidateDiffs(
   const versions = (files ?? []).map(({ path, sha256, size_bytes }) => ({
     path,
     readBefore: () => projectFile(join(workspace.root, path)),
-    readAfter: async (): Promise<FileContent> => {
+    readAfter: async (): Promise<ComparedContent> => {
       if (size_bytes > DIFF_FILE_BYTES_MAX) return 'too_large';
       const bytes = await readBlob(sha256, DIFF_FILE_BYTES_MAX);
       return bytes === null ? 'unknown' : Buffer.from(bytes);
@@ -30,7 +30,7 @@ export async function candidateDiffs(
   return diffFiles(versions);
 }
 
-function projectFile(path: string): FileContent {
+function projectFile(path: string): ComparedContent {
   const found = readRegularFile(path, DIFF_FILE_BYTES_MAX);
   if (Buffer.isBuffer(found) || found === 'missing' || found === 'too_large') return found;
   return 'not_a_file';

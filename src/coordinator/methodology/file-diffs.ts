@@ -16,16 +16,16 @@ export interface FileDiff {
 }
 
 /** The content of a file. `unknown`: there is such a file, and its content is not available. */
-export type FileContent = Buffer | 'missing' | 'too_large' | 'not_a_file' | 'unknown';
+export type ComparedContent = Buffer | 'missing' | 'too_large' | 'not_a_file' | 'unknown';
 
-interface FileVersions {
+interface ComparedFile {
   readonly path: string;
-  readonly readBefore: () => FileContent | Promise<FileContent>;
-  readonly readAfter: () => FileContent | Promise<FileContent>;
+  readonly readBefore: () => ComparedContent | Promise<ComparedContent>;
+  readonly readAfter: () => ComparedContent | Promise<ComparedContent>;
 }
 
 /** Compares files, one after the other. The lines of all diffs together are limited. */
-export async function diffFiles(files: readonly FileVersions[]): Promise<FileDiff[]> {
+export async function diffFiles(files: readonly ComparedFile[]): Promise<FileDiff[]> {
   let linesLeft = DIFF_LINES_MAX;
   const diffs: FileDiff[] = [];
   for (const { path, readBefore, readAfter } of files) {
@@ -37,7 +37,7 @@ export async function diffFiles(files: readonly FileVersions[]): Promise<FileDif
   return diffs;
 }
 
-function compareFile(path: string, before: FileContent, after: FileContent): FileDiff {
+function compareFile(path: string, before: ComparedContent, after: ComparedContent): FileDiff {
   const change = before === 'missing' ? 'added' : 'changed';
   const withoutDiff = (note: string): FileDiff => ({ path, change, diff: null, note });
   if (before === 'too_large' || after === 'too_large')

@@ -16,7 +16,7 @@ import { StoreUnavailable } from '../../stores/store.js';
 import { edgeDetailsOf } from '../queries/tasks.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import { sha256Hex } from '../runtime/identity.js';
-import { DIFF_FILE_BYTES_MAX, diffFiles, type FileContent, type FileDiff } from './file-diffs.js';
+import { type ComparedContent, DIFF_FILE_BYTES_MAX, diffFiles, type FileDiff } from './file-diffs.js';
 import { reviewTimesOf } from './review-times.js';
 
 /** Candidates that wait for a human: overdue ones first, then the longest wait. */
@@ -144,7 +144,7 @@ export function storedDiffs({ files }: PendingReview, tenantId: string, blobs: B
   return diffFiles(versions);
 }
 
-async function readFileBlob(sha256: string, tenantId: string, blobs: Blobs): Promise<FileContent> {
+async function readFileBlob(sha256: string, tenantId: string, blobs: Blobs): Promise<ComparedContent> {
   try {
     const size = await blobs.size(tenantId, sha256);
     if (size !== null && size > DIFF_FILE_BYTES_MAX) return 'too_large';
