@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readWholeRequest } from './whole-request.js';
 
-/** What a request says, whoever read it. */
+/** The content of a request, as one of the two parsers reads it. */
 interface RequestContent {
   readonly method: string | undefined;
   readonly url: string | undefined;

@@ -51,7 +51,7 @@ export default function PlanView() {
 type ShownTabProps = ComponentProps<typeof PlanGraph> & { readonly tab: (typeof TABS)[number] };
 
 /**
- * The graph stays drawn behind the list, as it was last shown: drawing it anew would take longer, and lose its position. A
+ * The graph stays drawn behind the list, as it was last shown: drawing it again would take longer and lose its position. A
  * page that begins with the list draws it when it has time.
  */
 function ShownTab({ tab, plan, states }: ShownTabProps) {
