@@ -45,6 +45,11 @@ it('only names binary and large files, links, and content that is not here', asy
   ]);
 });
 
+it('says that a long line is cut', async () => {
+  const [diff] = await diffsOf({}, { a: `${'x'.repeat(2010)}\n` });
+  expect(diff?.diff).toMatch(/x … \(11 more characters are not shown\)$/);
+});
+
 it('shows at most 2000 lines of all files together', async () => {
   const linesText = (count: number) => 'line\n'.repeat(count);
   const diffs = await diffsOf({}, { a: linesText(1500), b: linesText(1500), c: linesText(2) });

@@ -129,7 +129,7 @@ function diffHtml({ path, change, diff, note }: FileDiff): string {
 
 function diffLineHtml(line: string): string {
   const style = LINE_CLASSES[line.charAt(0)];
-  return style === undefined ? escapedText(line) : `<span class="${style}">${escapedText(line)}</span>`;
+  return style === undefined ? escapeHtml(line) : `<span class="${style}">${escapeHtml(line)}</span>`;
 }
 
 const fileItems = ({ files }: PendingReview): string[] =>
