@@ -1,7 +1,7 @@
 import type { Project } from '../../src/coordinator/queue/project.js';
 import { canonicalJson } from '../../src/core/canonical-json.js';
 import { taskInput } from '../../src/core/plan/task.js';
-import { claimedSubjectsOf, foldProject, type WorkState } from '../../src/core/views/index.js';
+import { claimedSubjectsOf, foldProject, liveSubjects, type WorkState } from '../../src/core/views/index.js';
 import type { CoordinatorInstance } from '../fleet/coordinator-instance.js';
 import type { SimWorld } from '../world/world.js';
 import type { ProjectMonitor } from './project-monitor.js';
@@ -35,13 +35,15 @@ export async function checkViews(
 function comparableState(state: WorkState): Record<string, string> {
   const sortedSets = (index: ReadonlyMap<string, ReadonlySet<string>>): unknown =>
     Object.fromEntries([...index].map(([key, members]) => [key, [...members].sort()]));
-  const holders = [...state.live].map((subject) => state.heads.get(subject)?.claim?.agent_id ?? '').sort();
+  const holders = [...liveSubjects(state)]
+    .map((subject) => state.heads.get(subject)?.claim?.agent_id ?? '')
+    .sort();
   return {
     position: String(state.position),
     heads: canonicalJson(Object.fromEntries(state.heads)),
     records: canonicalJson(Object.fromEntries(state.records)),
     plan: canonicalJson([...state.plan.tasks()].map(taskInput)),
-    live: canonicalJson([...state.live].sort()),
+    live: canonicalJson([...liveSubjects(state)].sort()),
     bySession: canonicalJson(sortedSets(state.bySession)),
     held: canonicalJson(Object.fromEntries(holders.map((id) => [id, claimedSubjectsOf(state, id).sort()]))),
     paused: canonicalJson([...state.inBackoff].sort()),

@@ -44,4 +44,21 @@ describe('the request cache', () => {
     expect(memory.get('k1')?.at_ms).toBe(20_000);
     expect(memory.get('k19990')).toBeUndefined();
   });
+
+  it('returns every field of a request, before and after the oldest are removed', () => {
+    const memory = new RequestCache(3000);
+    const requestOf = (n: number): CachedRequest => ({
+      key: `k${n}`,
+      digest: `d${n}`,
+      reply: n % 2 === 0 ? undefined : { n },
+      positions: Array.from({ length: n % 3 }, (_, offset) => 3 * n + offset),
+      at_ms: n,
+    });
+    for (let n = 0; n < 10_000; n += 1) {
+      memory.remember(requestOf(n));
+      if (n % 97 === 0) expect(memory.get(`k${n}`)).toEqual(requestOf(n));
+    }
+    for (let n = 7000; n < 10_000; n += 97) expect(memory.get(`k${n}`)).toEqual(requestOf(n));
+    expect([...memory.entries()]).toEqual(Array.from({ length: 3000 }, (_, at) => requestOf(7000 + at)));
+  });
 });

@@ -1,53 +1,104 @@
 import { type CompletedRequest, REQUEST_WINDOW_MS, REQUESTS_MAX } from './store.js';
 
-/** A request as kept in memory and in snapshots. */
+/** A request as kept in memory and in snapshots. The positions of its events are consecutive. */
 export interface CachedRequest extends CompletedRequest {
   readonly at_ms: number;
 }
 
+/** Requests, a column per field: with an object for each of a million requests, the garbage collector has more to do. */
+class RequestColumns {
+  constructor(
+    readonly keys: string[] = [],
+    readonly timesMs: number[] = [],
+    private readonly digests: string[] = [],
+    private readonly replies: unknown[] = [],
+    private readonly firstPositions: number[] = [],
+    private readonly eventCounts: number[] = [],
+  ) {}
+
+  get length(): number {
+    return this.keys.length;
+  }
+
+  push({ key, digest, reply, positions, at_ms }: CachedRequest): void {
+    this.keys.push(key);
+    this.timesMs.push(at_ms);
+    this.digests.push(digest);
+    this.replies.push(reply);
+    this.firstPositions.push(positions[0] ?? 0);
+    this.eventCounts.push(positions.length);
+  }
+
+  at(index: number): CachedRequest {
+    const first = this.firstPositions[index] as number;
+    return {
+      key: this.keys[index] as string,
+      digest: this.digests[index] as string,
+      reply: this.replies[index],
+      positions: Array.from({ length: this.eventCounts[index] as number }, (_, offset) => first + offset),
+      at_ms: this.timesMs[index] as number,
+    };
+  }
+
+  /** A copy that begins at this index. */
+  from(index: number): RequestColumns {
+    return new RequestColumns(
+      this.keys.slice(index),
+      this.timesMs.slice(index),
+      this.digests.slice(index),
+      this.replies.slice(index),
+      this.firstPositions.slice(index),
+      this.eventCounts.slice(index),
+    );
+  }
+}
+
 /** Remembers the requests of a project for a time. If there are too many, the oldest are evicted first. */
 export class RequestCache {
-  private readonly byKey = new Map<string, CachedRequest>();
-  /**
-   * Oldest first, starting at `oldestIndex`. A map cannot serve as the queue: iterating it must skip its deleted front
-   * each time.
-   */
-  private queue: CachedRequest[] = [];
-  private oldestIndex = 0;
+  /** The number of each request, counted from the first one ever remembered. */
+  private readonly numberByKey = new Map<string, number>();
+  /** Oldest first. Those before `oldest` are evicted. */
+  private columns = new RequestColumns();
+  /** The number of the first request in the columns. */
+  private firstNumber = 0;
+  private oldest = 0;
 
   constructor(private readonly requestsMax = REQUESTS_MAX) {}
 
   get(key: string): CachedRequest | undefined {
-    return this.byKey.get(key);
+    const number = this.numberByKey.get(key);
+    return number === undefined ? undefined : this.columns.at(number - this.firstNumber);
   }
 
   /** The first request with a key wins. */
   remember(request: CachedRequest): void {
-    if (!this.byKey.has(request.key)) this.add(request);
+    if (!this.numberByKey.has(request.key)) this.add(request);
   }
 
   /** The caller has just checked that the key is unknown. */
   add(request: CachedRequest): void {
-    this.byKey.set(request.key, request);
-    this.queue.push(request);
+    this.numberByKey.set(request.key, this.firstNumber + this.columns.length);
+    this.columns.push(request);
     this.evict(request.at_ms - REQUEST_WINDOW_MS);
   }
 
   /** Oldest first. Requests added during iteration are included. */
-  entries(): Iterable<CachedRequest> {
-    return this.byKey.values();
+  *entries(): Generator<CachedRequest> {
+    for (const number of this.numberByKey.values()) yield this.columns.at(number - this.firstNumber);
   }
 
   private evict(beforeMs: number): void {
-    for (;;) {
-      const oldest = this.queue[this.oldestIndex] as CachedRequest;
-      if (this.byKey.size <= this.requestsMax && oldest.at_ms >= beforeMs) break;
-      this.byKey.delete(oldest.key);
-      this.oldestIndex += 1;
+    const { keys, timesMs } = this.columns;
+    while (this.numberByKey.size > this.requestsMax || (timesMs[this.oldest] as number) < beforeMs) {
+      this.numberByKey.delete(keys[this.oldest] as string);
+      this.oldest += 1;
     }
-    if (this.oldestIndex > 1024 && this.oldestIndex * 2 > this.queue.length) {
-      this.queue = this.queue.slice(this.oldestIndex);
-      this.oldestIndex = 0;
-    }
+    if (this.oldest > 1024 && this.oldest * 2 > this.columns.length) this.dropEvicted();
+  }
+
+  private dropEvicted(): void {
+    this.columns = this.columns.from(this.oldest);
+    this.firstNumber += this.oldest;
+    this.oldest = 0;
   }
 }

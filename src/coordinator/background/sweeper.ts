@@ -1,4 +1,5 @@
 import { canTakeOver, isStale } from '../../core/claims/lease.js';
+import { liveSubjects } from '../../core/views/index.js';
 import { holderOperation } from '../operations/holder.js';
 import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
@@ -56,7 +57,7 @@ export class Sweeper {
     const view = project.view();
     this.lastSweepMs.set(project, view.now_ms);
     const due: string[] = [];
-    for (const subject of project.state.live) {
+    for (const subject of liveSubjects(project.state)) {
       if (due.length >= SWEEP_MAX) break;
       const head = view.head(subject);
       const rules = view.rulesOf(subject);

@@ -11,6 +11,7 @@ import {
 } from '../../core/methodology/definition/manifest.js';
 import type { MethodologyState } from '../../core/methodology/progress/feature-state.js';
 import { subjectKeys } from '../../core/subject.js';
+import { liveSubjects } from '../../core/views/index.js';
 import type { Blobs } from '../../stores/blobs.js';
 import { StoreUnavailable } from '../../stores/store.js';
 import { edgeDetailsOf } from '../queries/tasks.js';
@@ -22,7 +23,7 @@ import { reviewTimesOf } from './review-times.js';
 /** Candidates that wait for a human: overdue ones first, then the longest wait. */
 export function pendingReviews(view: DecisionView, state: MethodologyState): PendingReview[] {
   const waiting: PendingReview[] = [];
-  for (const subject of view.state.live) {
+  for (const subject of liveSubjects(view.state)) {
     const review = pendingReviewOf(view, state, subject);
     if (review !== null) waiting.push(review);
   }

@@ -1,6 +1,6 @@
 import type { ClaimResult } from '../../core/contract/claim-replies.js';
 import type { EdgeQueue } from '../../core/methodology/routing/edge-queue.js';
-import { isDone } from '../../core/views/index.js';
+import { isDone, liveSubjects } from '../../core/views/index.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import { openDependencies } from './facts.js';
 import { deniedClaimResult } from './render.js';
@@ -71,9 +71,9 @@ function emptyAdvice(view: DecisionView, { track, wantsTasks, edges }: WantedWor
 
 /** What the rest of the plan waits for: claimed work, and startable work that cannot be claimed now, such as held tasks. */
 function blockingSubjects(view: DecisionView, track: string | undefined): string[] {
-  const { plan, live, frontier } = view.state;
+  const { plan, frontier } = view.state;
   const startableSubjects = function* (): Generator<string> {
-    for (const subject of live) if (plan.has(subject)) yield subject;
+    for (const subject of liveSubjects(view.state)) if (plan.has(subject)) yield subject;
     for (const ranks of frontier.byTrack.values()) for (const { id } of ranks) if (plan.has(id)) yield id;
   };
   if (track === undefined) return [...startableSubjects()];

@@ -1,6 +1,6 @@
 import { canTakeOver, permitHeldUntilMs } from '../../core/claims/lease.js';
 import { agentsByTrack, compareRank, maxAgentsIn, type Rank, trackCapacity } from '../../core/plan/index.js';
-import { readinessOf } from '../../core/views/index.js';
+import { liveSubjects, readinessOf } from '../../core/views/index.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import { openDependencies } from './facts.js';
 
@@ -58,8 +58,8 @@ function candidatesByTrack(view: DecisionView, track: string | undefined): Map<s
 }
 
 function* takeoverRanks(view: DecisionView): Generator<Rank> {
-  const { live: claimed, frontier, plan } = view.state;
-  for (const subject of claimed) {
+  const { frontier, plan } = view.state;
+  for (const subject of liveSubjects(view.state)) {
     if (!canTakeOver(view.peekHead(subject), view.now_ms, view.rulesOf(subject))) continue;
     const rank = frontier.rankOf(plan, subject);
     if (rank !== undefined) yield rank;
@@ -92,7 +92,7 @@ function isReadyNow(view: DecisionView, id: string): boolean {
 }
 
 function* liveClaims(view: DecisionView) {
-  for (const subject of view.state.live) {
+  for (const subject of liveSubjects(view.state)) {
     const { claim } = view.peekHead(subject);
     if (claim !== null && view.isLive(subject)) yield { subject, agent_id: claim.agent_id };
   }
@@ -101,7 +101,7 @@ function* liveClaims(view: DecisionView) {
 /** When the next claim or pause after `afterMs` ends, so that a waiter knows when to check again. */
 export function nextDeadlineMs(view: DecisionView, afterMs: number): number {
   let nextMs = Number.POSITIVE_INFINITY;
-  for (const subject of view.state.live) {
+  for (const subject of liveSubjects(view.state)) {
     const untilMs = permitHeldUntilMs(view.peekHead(subject), view.rulesOf(subject));
     if (untilMs !== null && untilMs > afterMs) nextMs = Math.min(nextMs, untilMs);
   }

@@ -14,7 +14,7 @@ import {
   sessionSubject,
   subjectKindOf,
 } from '../../core/subject.js';
-import { claimedSubjectsOf, type WorkState } from '../../core/views/index.js';
+import { claimedSubjectsOf, liveSubjects, type WorkState } from '../../core/views/index.js';
 import type { PermitLimit, ProjectKey } from '../../stores/store.js';
 import type { Environment } from '../runtime/environment.js';
 import { claimIdDeriver, newEventId } from '../runtime/identity.js';
@@ -141,7 +141,7 @@ export class DecisionView {
   /** The edges with a live claim, committed or not. Heads are only peeked at: a refusal based on one must check it. */
   heldEdges(): Head[] {
     const staged = [...this.overlay.heads].map(([subject]) => subject);
-    const subjects = new Set([...this.state.live, ...staged]);
+    const subjects = new Set([...liveSubjects(this.state), ...staged]);
     const edges = [...subjects].filter((subject) => subjectKindOf(subject) === 'edge');
     return edges.filter((subject) => this.isLive(subject)).map((subject) => this.peekHead(subject));
   }

@@ -185,7 +185,7 @@ export class Projects {
     const name = cacheKeyOf({ tenant_id, project_id });
     if (this.unused.get(name) !== 'visited') return;
     const project = this.activeByTenant.get(tenant_id)?.get(project_id);
-    if (project !== undefined && project.state.live.size > 0) {
+    if (project !== undefined && project.state.bySession.size > 0) {
       this.unused.set(name, 'watched');
       return;
     }

@@ -14,7 +14,7 @@ import { type EventEnvelope, msOf, type NewEvent } from '../../core/events/envel
 import { type AnyHead, fold } from '../../core/fold.js';
 import { maxAgentsIn } from '../../core/plan/index.js';
 import { HISTORY_SUBJECT, POLICY_SUBJECT } from '../../core/subject.js';
-import { emptyWork, evolveWork, type WorkState } from '../../core/views/index.js';
+import { emptyWork, evolveWork, liveSubjects, type WorkState } from '../../core/views/index.js';
 import type { Blobs } from '../../stores/blobs.js';
 import { FUTURE_MS_MAX } from '../../stores/clock.js';
 import type { Permit, ProjectKey, Store, Transaction } from '../../stores/store.js';
@@ -266,7 +266,7 @@ function permitsOf(state: WorkState): Permit[] {
     const knownMs = permits.get(name)?.until_ms ?? 0;
     permits.set(name, { ...permit, until_ms: Math.max(knownMs, permit.until_ms) });
   };
-  for (const subject of state.live) {
+  for (const subject of liveSubjects(state)) {
     const head = state.heads.get(subject) as Head;
     const untilMs = permitHeldUntilMs(head, rulesOf(subject));
     if (head.claim === null || untilMs === null) continue;

@@ -1,6 +1,6 @@
 import type { Head } from '../claims/head.js';
 import { subjectKindOf } from '../subject.js';
-import { emptyClaimIndex, updateClaimIndex } from './claim-index.js';
+import { emptyClaimIndex, openClaim, updateClaimIndex } from './claim-index.js';
 import { packedSubject, packHead, unpackHead } from './packed-head.js';
 
 /** Heads per page. Few, so that packing a page delays no command. */
@@ -68,6 +68,12 @@ export class ClaimHeads {
   isCompleted(subject: string): boolean {
     const found = this.#bySubject.get(subject);
     return typeof found === 'number' || found?.phase === 'COMPLETED';
+  }
+
+  /** Whether there is an ACTIVE or SUSPENDED claim, lapsed or not. */
+  isClaimed(subject: string): boolean {
+    const found = this.#bySubject.get(subject);
+    return typeof found === 'object' && openClaim(found) !== null;
   }
 
   set(subject: string, head: Head): void {

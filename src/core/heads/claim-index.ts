@@ -4,9 +4,7 @@ import { subjectKindOf } from '../subject.js';
 
 /** Indexes over heads, so that queries need not scan a million of them. */
 export const emptyClaimIndex = () => ({
-  /** Subjects with an ACTIVE or SUSPENDED claim, lapsed or not. */
-  live: new Set<string>(),
-  /** The same subjects, by the session that holds them. */
+  /** Subjects with an ACTIVE or SUSPENDED claim, lapsed or not, by the session that holds them. */
   bySession: new Map<string, Set<string>>(),
   /** Sessions in which an agent may hold some of them; `claimedSubjectsOf` returns the exact ones. */
   sessionsByAgent: new Map<string, Set<string>>(),
@@ -27,13 +25,11 @@ export function updateClaimIndex(index: ClaimIndex, before: Head | null, after: 
   const claimAfter = openClaim(after);
   if (claimBefore !== null && claimAfter !== null && before?.generation === after.generation) return;
   if (claimBefore !== null) {
-    index.live.delete(subject);
     removeFromSet(index.bySession, claimBefore.session_id, subject);
     if (!index.bySession.has(claimBefore.session_id))
       removeFromSet(index.sessionsByAgent, claimBefore.agent_id, claimBefore.session_id);
   }
   if (claimAfter !== null) {
-    index.live.add(subject);
     addToSet(index.bySession, claimAfter.session_id, subject);
     addToSet(index.sessionsByAgent, claimAfter.agent_id, claimAfter.session_id);
   }
@@ -41,6 +37,11 @@ export function updateClaimIndex(index: ClaimIndex, before: Head | null, after: 
     recordTrackOfAgent(index, after.claim.agent_id, subject);
   if (after.retry_at_ms !== null) index.inBackoff.add(subject);
   else if (index.inBackoff.size > 0) index.inBackoff.delete(subject);
+}
+
+/** Subjects with an ACTIVE or SUSPENDED claim, lapsed or not. */
+export function* liveSubjects({ bySession }: Pick<ClaimIndex, 'bySession'>): Generator<string> {
+  for (const subjects of bySession.values()) yield* subjects;
 }
 
 export interface ClaimHoldings extends Pick<ClaimIndex, 'bySession' | 'sessionsByAgent'> {
@@ -64,7 +65,7 @@ export function recordTrackOfAgent(
   if (track !== null) addToSet(index.tracksByAgent, agentId, track);
 }
 
-const openClaim = ({ claim }: Head) =>
+export const openClaim = ({ claim }: Head) =>
   claim !== null && (claim.state === 'ACTIVE' || claim.state === 'SUSPENDED') ? claim : null;
 
 function addToSet(sets: Map<string, Set<string>>, key: string, item: string): void {

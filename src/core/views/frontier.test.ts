@@ -31,7 +31,6 @@ function plan(): Plan {
 class FrontierHarness implements FrontierInput {
   readonly plan = plan();
   readonly heads = new ClaimHeads();
-  readonly live = new Set<string>();
   readonly frontier = new Frontier();
 
   moveHead(subject: string, to: 'held' | 'free' | 'done'): void {
@@ -40,10 +39,12 @@ class FrontierHarness implements FrontierInput {
       ...(before ?? emptyHead(subject)),
       seq: (before?.seq ?? 0) + 1,
       phase: to === 'done' ? 'COMPLETED' : 'OPEN',
+      claim:
+        to === 'held'
+          ? ({ state: 'ACTIVE', session_id: 's', agent_id: 'a' } as NonNullable<Head['claim']>)
+          : null,
     };
     this.heads.set(subject, after);
-    if (to === 'held') this.live.add(subject);
-    else this.live.delete(subject);
     this.frontier.onHeadMoved(this, subject, before?.phase === 'COMPLETED');
   }
 

@@ -1,3 +1,4 @@
+import type { ClaimHeads } from '../heads/claim-heads.js';
 import { insertionIndex } from '../insertion-index.js';
 import { dependantsOf, dependenciesOf } from '../plan/dependency-graph.js';
 import type { Plan } from '../plan/plan.js';
@@ -13,9 +14,7 @@ const DEPENDANTS_FOLLOWED_MAX = 1_000;
 /** Input of the frontier: the plan and the current heads. */
 export interface FrontierInput {
   readonly plan: Plan;
-  readonly heads: { isCompleted(subject: string): boolean };
-  /** Subjects with an ACTIVE or SUSPENDED claim, lapsed or not. */
-  readonly live: ReadonlySet<string>;
+  readonly heads: Pick<ClaimHeads, 'isCompleted' | 'isClaimed'>;
 }
 
 /**
@@ -142,9 +141,11 @@ function* listSteps(input: FrontierInput, weights: Weights): StepGenerator<Map<s
   return lists;
 }
 
-function isOnFrontier({ plan, heads, live }: FrontierInput, subject: string): boolean {
+function isOnFrontier({ plan, heads }: FrontierInput, subject: string): boolean {
   const isCompleted = (id: string) => heads.isCompleted(id);
-  return !live.has(subject) && !isCompleted(subject) && dependenciesOf(plan, subject).every(isCompleted);
+  return (
+    !heads.isClaimed(subject) && !isCompleted(subject) && dependenciesOf(plan, subject).every(isCompleted)
+  );
 }
 
 const rankIndex = (ranks: readonly Rank[], rank: Rank): number =>

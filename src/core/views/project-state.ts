@@ -23,7 +23,6 @@ export const emptyWork = (heads = new HeadTable()) => ({
   plan: new Plan(),
   frontier: new Frontier(),
   // The containers only: a copied count would not follow the heads.
-  live: heads.claims.index.live,
   bySession: heads.claims.index.bySession,
   sessionsByAgent: heads.claims.index.sessionsByAgent,
   inBackoff: heads.claims.index.inBackoff,

@@ -1,0 +1,52 @@
+import { claim, renew, submit } from '../cycles.js';
+import { harnessOn, type Implementation, newTempFolder } from '../harness.js';
+import { meterOperations, type OperationCost } from './meter.js';
+
+/** A workload: operations on a file store, each measured on its own tasks. */
+interface Workload {
+  readonly projects: number;
+  readonly in_flight: number;
+  readonly tasks: number;
+}
+
+export type WorkloadName = 'cycles' | 'projects';
+
+const WORKLOADS: Readonly<Record<WorkloadName, Workload>> = {
+  cycles: { projects: 1, in_flight: 1000, tasks: 200_000 },
+  projects: { projects: 100, in_flight: 64, tasks: 20_000 },
+};
+
+/** The part of the tasks that is claimed and completed before anything is measured. */
+const WARM_UP = 0.5;
+
+async function runTrial(dist: string, { projects, in_flight, tasks }: Workload) {
+  const { Coordinator } = await import(`${dist}/coordinator/index.js`);
+  const { openFileStore } = await import(`${dist}/stores/file/file-store.js`);
+  const implementation: Implementation = { Coordinator };
+  const root = await newTempFolder();
+  const warmUp = Math.ceil(tasks * WARM_UP);
+  const store = await openFileStore({ root });
+  const harness = await harnessOn(store, root, projects, Math.ceil((warmUp + 2 * tasks) / projects), {
+    implementation,
+  });
+  const costs: Record<string, OperationCost> = {};
+  try {
+    const claimAndSubmit = async (index: number): Promise<void> => {
+      await claim(harness, index);
+      await submit(harness, index);
+    };
+    await meterOperations(warmUp, in_flight, claimAndSubmit);
+    costs.claim = await meterOperations(tasks, in_flight, (index) => claim(harness, warmUp + index));
+    costs.renew = await meterOperations(tasks, in_flight, (index) => renew(harness, warmUp + index));
+    costs.submit = await meterOperations(tasks, in_flight, (index) => submit(harness, warmUp + index));
+    costs['claim+submit'] = await meterOperations(tasks, in_flight, (index) =>
+      claimAndSubmit(warmUp + tasks + index),
+    );
+  } finally {
+    await harness.close();
+  }
+  return costs;
+}
+
+const [, , dist = '', name = ''] = process.argv;
+console.log(JSON.stringify(await runTrial(dist, WORKLOADS[name as WorkloadName])));
