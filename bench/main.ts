@@ -10,6 +10,7 @@ import { benchDisk } from './disk.js';
 import { benchFormats } from './formats.js';
 import { benchHeads } from './heads.js';
 import { benchInbox } from './inbox.js';
+import { benchIndexes } from './indexes.js';
 import { benchIterate } from './iterate.js';
 import { benchMethodology } from './methodology.js';
 import { benchMillion } from './million.js';
@@ -24,6 +25,7 @@ import { benchStages } from './stages.js';
  *   [-- --only cycles|disk|stages|crowd|million|methodology|inbox|iterate|formats|readers|audit]`; `--rounds N` with `audit`
  * - `npm run bench -- --stores all|postgres,mysql,redis,dynamodb`: the databases alone
  * - `npm run bench -- --heads all|postgres,mysql,redis`: cost of a claim in a project of a million heads
+ * - `npm run bench -- --indexes`: price of each index of the events on PostgreSQL
  * - `npm run bench -- --capacity`: items and capacity units of a command on DynamoDB
  * - `npm run bench -- --against REF [--only cycles|projects] [--rounds 7]`: this version beside another, in turn
  * - `npm run bench -- --stores all|postgres,mysql,redis --against REF [--only cycles|projects] [--rounds 7]`: the same
@@ -72,8 +74,12 @@ if (headsOption !== null) await benchHeads(headsOption);
 if (outageOption !== null) await benchOutage(outageOption);
 const isCapacity = process.argv.includes('--capacity');
 if (isCapacity) await benchCapacity();
+const isIndexes = process.argv.includes('--indexes');
+if (isIndexes) await benchIndexes();
 const hasExclusiveOption =
-  isCapacity || [storesOption, headsOption, outageOption, refOption].some((value) => value !== null);
+  isCapacity ||
+  isIndexes ||
+  [storesOption, headsOption, outageOption, refOption].some((value) => value !== null);
 for (const [name, run] of hasExclusiveOption ? [] : Object.entries(parts)) {
   if (process.argv.includes('--only') && only !== name) continue;
   await run();

@@ -1,0 +1,108 @@
+import pg from 'pg';
+import { databaseOf } from '../src/stores/databases.js';
+import { startOwnPostgres } from '../src/stores/postgres/testing.js';
+import { median } from './against/statistics.js';
+import { childrenOf, countUsage } from './process-usage.js';
+import { table, wholeText } from './table.js';
+
+const NAMESPACE = 'genesis_fleet';
+const ROUNDS = 7;
+const BATCHES = 200;
+/** As many as a batch of commands writes. */
+const BATCH_EVENTS = 256;
+const NO_INDEX = 'none';
+
+/** The cost of an event, by the one index that the table has. */
+interface EventCost {
+  readonly cpu_us: number;
+  readonly written_bytes: number;
+}
+
+/**
+ * The price of each index of the events on PostgreSQL: events are written to copies of the table, each with one index
+ * only, in turn. Every field of the events is set, so that no partial index leaves them out.
+ */
+export async function benchIndexes(): Promise<void> {
+  const before = childrenOf(process.pid);
+  const started = await startOwnPostgres();
+  if ('missing' in started) return console.log(`not run: ${started.missing}`);
+  const pids = childrenOf(process.pid).filter((pid) => !before.includes(pid));
+  const migrator = await (await databaseOf(started.url))!.migrator(started.url);
+  await migrator.up();
+  await migrator.close();
+  const client = new pg.Client(started.url);
+  await client.connect();
+  const definitions = new Map([[NO_INDEX, ''], ...(await indexDefinitions(client))]);
+  const costs = new Map([...definitions.keys()].map((name) => [name, [] as EventCost[]]));
+  for (let round = 1; round <= ROUNDS; round += 1) {
+    for (const [name, definition] of definitions)
+      costs.get(name)?.push(await measureEvents(client, pids, definition));
+    process.stderr.write(`  round ${round} of ${ROUNDS}\n`);
+  }
+  await client.end();
+  await started.stop();
+  console.log(
+    `\nPostgreSQL, per event; the price of each index is in addition to the row: ${ROUNDS} rounds\n`,
+  );
+  console.log(table(['index', 'CPU µs', 'lowest', 'highest', 'written bytes'], priceRows(costs)));
+}
+
+/** The names and the SQL of the indexes. */
+async function indexDefinitions(client: pg.Client): Promise<[string, string][]> {
+  const { rows } = await client.query<{ indexname: string; indexdef: string }>(
+    `SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = $1 AND tablename = 'event' ORDER BY 1`,
+    [NAMESPACE],
+  );
+  return rows.map(({ indexname, indexdef }) => [indexname, indexdef]);
+}
+
+async function measureEvents(
+  client: pg.Client,
+  pids: readonly number[],
+  definition: string,
+): Promise<EventCost> {
+  await client.query(`CREATE TABLE ${NAMESPACE}.copy (LIKE ${NAMESPACE}.event)`);
+  if (definition !== '') {
+    await client.query(definition.replace(/INDEX \S+ ON \S+/, `INDEX copy_index ON ${NAMESPACE}.copy`));
+  }
+  await client.query('CHECKPOINT');
+  const usageSince = countUsage(pids);
+  for (let batch = 0; batch < BATCHES; batch += 1) await writeEvents(client, batch * BATCH_EVENTS);
+  const usage = usageSince();
+  await client.query(`DROP TABLE ${NAMESPACE}.copy`);
+  const events = BATCHES * BATCH_EVENTS;
+  return {
+    cpu_us: ((usage?.cpu_seconds ?? Number.NaN) * 1e6) / events,
+    written_bytes: (usage?.written_bytes ?? Number.NaN) / events,
+  };
+}
+
+/** Events of a thousand agents, each on work of its own. */
+const writeEvents = (client: pg.Client, after: number) =>
+  client.query(
+    `INSERT INTO ${NAMESPACE}.copy (project_no, task_is_subject, position, at_ms, event_type, subject, task_id, feature_id,
+       edge, agent_id, session_id, body)
+     SELECT 1, false, n, 1700000000000 + n, (ARRAY['TASK_CLAIMED', 'LEASE_RENEWED', 'RESULT_ACCEPTED'])[1 + n % 3],
+       'task-' || n, 'task-' || n, 'feature-' || n % 250, 'edge-' || n % 12, 'agent-' || n * 7 % 1000,
+       'session-' || n * 7 % 1000, repeat('x', 400)
+     FROM generate_series($1::int + 1, $1::int + ${BATCH_EVENTS}) AS n`,
+    [after],
+  );
+
+function priceRows(costs: ReadonlyMap<string, readonly EventCost[]>): string[][] {
+  const base = costs.get(NO_INDEX) ?? [];
+  return [...costs].map(([name, rounds]) => {
+    const priceOf = (field: keyof EventCost): number[] =>
+      rounds.map((cost, round) => cost[field] - (name === NO_INDEX ? 0 : (base[round]?.[field] ?? 0)));
+    const cpu = priceOf('cpu_us');
+    const text = (value: number): string => value.toFixed(1);
+    const label = name === NO_INDEX ? 'none: the row' : name;
+    return [
+      label,
+      text(median(cpu)),
+      text(Math.min(...cpu)),
+      text(Math.max(...cpu)),
+      wholeText(median(priceOf('written_bytes'))),
+    ];
+  });
+}
