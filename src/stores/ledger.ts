@@ -6,9 +6,10 @@ import { type CachedRequest, RequestCache } from './request-cache.js';
 import type {
   CommitOutcome,
   FoldHead,
+  LoggedRequest,
+  LogStep,
   Permit,
   ProjectKey,
-  RequestRecord,
   StoredHead,
   Transaction,
 } from './store.js';
@@ -22,8 +23,6 @@ export interface TransactionRecord {
   readonly permits?: readonly Permit[];
   readonly requests?: readonly LoggedRequest[];
 }
-
-export type LoggedRequest = Omit<RequestRecord, 'keep'>;
 
 export interface ApplyResult {
   readonly outcome: CommitOutcome;
@@ -82,6 +81,23 @@ export class ProjectLedger {
     const refusal = this.refusalOf(transaction, nowMs);
     if (refusal === null) return this.applyAccepted(transaction, nowMs);
     return { outcome: refusal, events: [], first_position: this.position + 1, record: null };
+  }
+
+  /** What the log records of a step; null: nothing happened, and a transaction has to decide. */
+  applyStep(
+    { event, head, permits, permit_limits, request }: LogStep,
+    nowMs: number,
+  ): TransactionRecord | null {
+    if (request !== null && this.requests.has(request.key)) return null;
+    if (this.permits.findFullScope(this.key.project_id, permits, permit_limits, nowMs) !== null) return null;
+    this.position += 1;
+    this.setHead(head, event.seq === 1);
+    this.applyPermits(permits, nowMs);
+    this.isWritten = true;
+    if (request === null) return { permits };
+    const { key, digest, reply } = request;
+    this.requests.add({ key, digest, reply, positions: [this.position], at_ms: nowMs });
+    return { permits, requests: [request] };
   }
 
   /**

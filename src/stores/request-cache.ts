@@ -70,6 +70,10 @@ export class RequestCache {
     return number === undefined ? undefined : this.columns.at(number - this.firstNumber);
   }
 
+  has(key: string): boolean {
+    return this.numberByKey.has(key);
+  }
+
   /** The first request with a key wins. */
   remember(request: CachedRequest): void {
     if (!this.numberByKey.has(request.key)) this.add(request);

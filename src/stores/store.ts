@@ -122,11 +122,27 @@ export interface WritableLog {
    */
   apply(transaction: Transaction, nowMs: number): CommitOutcome;
 
+  /**
+   * Applies a step at once, like a transaction that has only this swap; false: nothing happened, and a transaction has to
+   * decide. It was decided on the heads of this log, in the same turn. Absent: every step is a transaction.
+   */
+  applyStep?(step: LogStep, nowMs: number): boolean;
+
   /** Resolves when everything applied so far is durable. Rejects if some of it is lost. */
   durable(): Promise<void>;
 
   /** Is told of events that have become durable, which costs less than to read them. Some may be left out. */
   set onDurable(listener: DurableListener | null);
+}
+
+/** One event and what it changes: the most frequent kind of transaction, without the lists of one. */
+export interface LogStep {
+  readonly event: NewEvent;
+  /** After the event. */
+  readonly head: StoredHead;
+  readonly permits: readonly Permit[];
+  readonly permit_limits: readonly PermitLimit[];
+  readonly request: LoggedRequest | null;
 }
 
 /**
@@ -226,6 +242,9 @@ export interface RequestRecord {
   /** What the caller needs, in addition to the events, to repeat the reply. Keep it small. */
   readonly reply?: unknown;
 }
+
+/** A request that is remembered, as a log has it. */
+export type LoggedRequest = Omit<RequestRecord, 'keep'>;
 
 /**
  * A member's permit in a scope. `until_ms` null releases it; `Infinity` holds it until it is released. It belongs to

@@ -13,6 +13,7 @@ import { controlsSession, type SessionOwner } from '../../core/sessions.js';
 import { subjectKindOf } from '../../core/subject.js';
 import type { Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';
+import { type DirectDecision, stepOf } from '../queue/direct-decision.js';
 import type { Attempt, NeedsFetch, Operation, RequestKey } from '../queue/operation.js';
 import { RefusalRecorder } from '../queue/refusal-recorder.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
@@ -42,9 +43,27 @@ export function claimOperation(claim: ClaimRequest, caller: Caller): Operation<C
     kind: 'claim',
     request,
     attempt: (view) => attemptClaim(view, claim, caller, request, recorder),
+    decideDirectly: (view) => grantDirectly(view, claim, caller, request),
     shouldRepeat: (transaction, positions) => recorder.shouldRepeat(transaction, positions),
     replay: (events, view) => replayClaim(events, view, claim.subject),
   };
+}
+
+/** The grant of a task in an open session, if nothing else has to be recorded with it. */
+function grantDirectly(
+  view: DecisionView,
+  claim: ClaimRequest,
+  caller: Caller,
+  request: RequestKey | null,
+): DirectDecision<ClaimResult | Problem> | null {
+  const { subject, body } = claim;
+  if (body.offline !== undefined || body.signature !== undefined || subjectKindOf(subject) !== 'task')
+    return null;
+  const session = view.lookUpSession(body.session_id).record;
+  if (session === null || !controlsSession(session.value as unknown as SessionOwner, caller)) return null;
+  const decision = decideClaim(view, claim, claimCommand(view, claim, caller));
+  const step = stepOf(view, decision, request, body.request_id);
+  return step === null ? null : { decision, step, reply: renderClaim(view, decision, body.session_id) };
 }
 
 /** Several claims in one transaction: all are granted or none. */

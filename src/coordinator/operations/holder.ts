@@ -1,6 +1,8 @@
 import type { Decision, SubjectCommand } from '../../core/claims/commands.js';
 import { decide } from '../../core/claims/decide.js';
+import { subjectKindOf } from '../../core/subject.js';
 import type { DecisionView } from '../queue/decision-view.js';
+import { stepOf } from '../queue/direct-decision.js';
 import type { Operation, RequestKey } from '../queue/operation.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
 import { checkEvidenceRecords } from './edge-evidence.js';
@@ -19,6 +21,12 @@ export const holderOperation = <Reply>(
 ): Operation<Reply> => ({
   kind: typeof command === 'function' ? 'record_review' : command.type,
   request,
+  decideDirectly(view) {
+    if (typeof command === 'function' || request !== null || !isDirect(subject, command, sent)) return null;
+    const decision = decide(view.head(subject), command, view.decisionContext(subject));
+    const step = stepOf(view, decision, null, sent.request_id);
+    return step === null ? null : { decision, step, reply: render(decision) };
+  },
   attempt(view) {
     const current = typeof command === 'function' ? command(view) : command;
     const decision = decide(view.head(subject), current, view.decisionContext(subject));
@@ -30,6 +38,17 @@ export const holderOperation = <Reply>(
     return transaction.answer(request, render(decision));
   },
 });
+
+/** Commands whose decision on a task is one event, unless it is signed or repeats an event of an offline log. */
+const isDirect = (
+  subject: string,
+  { type }: SubjectCommand,
+  { signature, offline }: RequestFields,
+): boolean =>
+  (type === 'renew' || type === 'release') &&
+  signature === undefined &&
+  offline === undefined &&
+  subjectKindOf(subject) === 'task';
 
 /** An expiry is not an action of the session, so it does not extend its activity. */
 function addExpiry(transaction: TransactionBuilder, decision: Decision): void {

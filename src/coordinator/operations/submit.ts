@@ -11,6 +11,7 @@ import { parkedResults, pastGrant } from '../../core/views/index.js';
 import type { Transaction } from '../../stores/store.js';
 import { actorOf, type Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';
+import { type DirectDecision, stepOf } from '../queue/direct-decision.js';
 import type { Attempt, NeedsFetch, Operation, RequestKey } from '../queue/operation.js';
 import { RefusalRecorder } from '../queue/refusal-recorder.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
@@ -51,6 +52,31 @@ export class SubmitOperation implements Operation<SubmissionResult | Problem> {
     const { caller, body } = submitRequest;
     this.recorder = new RefusalRecorder(caller, body.request_id);
     this.request = body.offline === undefined ? null : requestKeyOf(caller, 'submit_result', body);
+  }
+
+  /** The result of a task, granted without a role. */
+  decideDirectly(view: DecisionView): DirectDecision<SubmissionResult> | null {
+    const { subject, handle, result, body, caller } = this.submitRequest;
+    if (body.offline !== undefined || body.signature !== undefined || subjectKindOf(subject) !== 'task')
+      return null;
+    const head = view.head(subject);
+    if (caller.agent_role !== null || head.claim === null || head.claim.agent_role !== null) return null;
+    const facts = this.taskFacts(view, subject);
+    const command = { type: 'submit', handle, result, facts, sender: actorOf(caller) } as const;
+    const decision = decide(head, command, view.decisionContext(subject));
+    const step = stepOf(view, decision, null, body.request_id);
+    return step === null ? null : { decision, step, reply: renderSubmissionResult(decision) };
+  }
+
+  private taskFacts(view: DecisionView, subject: string): SubmitFacts {
+    return {
+      inputs: inputsDigest(view, subject),
+      past_grant: null,
+      ...TASK_FACTS,
+      iteration: this.submitRequest.body.iteration ?? 1,
+      parking_full: false,
+      is_permit_limit_reached: view.exhaustedLimit !== null,
+    };
   }
 
   attempt(view: DecisionView): Attempt<SubmissionResult | Problem> | NeedsFetch {

@@ -14,6 +14,7 @@ async function openWaiters() {
       if (kind === 'next') nextCalls += 1;
     },
     committed: () => {},
+    stepCommitted: () => {},
     flushed: () => {},
   };
   const { coordinator } = await CoordinatorHarness.open('memory', { observer });

@@ -1,7 +1,7 @@
 import type { Limits } from '../../core/claims/policy.js';
 import type { GrantLimit } from '../../core/claims/reached-limit.js';
 import type { WorkState } from '../../core/views/index.js';
-import type { CompletedRequest, DurableListener, Store, StoreMeta, Transaction } from '../../stores/store.js';
+import type { CompletedRequest, DurableListener, Permit, Store, StoreMeta } from '../../stores/store.js';
 import type { Caller } from '../authentication/caller.js';
 import type { Environment } from '../runtime/environment.js';
 import type { Observer } from '../runtime/observer.js';
@@ -50,7 +50,7 @@ export interface CommittingProject extends DecisionSource {
   /** Replaces the state by what the store has. */
   reload(): Promise<void>;
   /** Notes the permits of sessions that a commit has set. */
-  noteSessionPermits(transaction: Transaction): void;
+  notePermits(permits: readonly Permit[]): void;
   resolveJob(job: OperationJob, reply: unknown): void;
   resolveReplay(job: OperationJob, request: CompletedRequest): Promise<void>;
   requeueFirst(jobs: readonly OperationJob[]): void;
@@ -73,6 +73,11 @@ export interface CommitPath {
   refresh(): Promise<void>;
   /** Decides a batch in order. Resolves when its jobs are answered or queued again, after the jobs of earlier batches. */
   commitBatch(batch: readonly OperationJob[], earlierBatches: Promise<void>): Promise<void>;
+  /**
+   * Decides a command in the turn in which it arrives, and resolves with its reply; null: it has to wait in the queue. Absent:
+   * only the store can tell whether the state is current.
+   */
+  decideNow?(operation: Operation<unknown>, caller: Caller): Promise<unknown> | null;
   /** Runs a query on the project's state. Resolves when everything the result may depend on is durable. */
   readDurable<T>(query: () => AsyncReply<T>): AsyncReply<T>;
   /** The project is unloaded: the store must not keep it in memory. */

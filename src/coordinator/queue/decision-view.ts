@@ -3,6 +3,7 @@ import { emptyHead, type Head } from '../../core/claims/head.js';
 import { isLive, permitHeldUntilMs } from '../../core/claims/lease.js';
 import type { Limits, Policy, Rules } from '../../core/claims/policy.js';
 import type { GrantLimit } from '../../core/claims/reached-limit.js';
+import type { EventDraft, NewEvent } from '../../core/events/envelope.js';
 import type { AnyHead } from '../../core/fold.js';
 import type { Feature, Methodology } from '../../core/methodology/definition/methodology.js';
 import type { RecordHead } from '../../core/record.js';
@@ -218,6 +219,18 @@ export class DecisionView {
     return newEventId(this.source.environment, this.now_ms);
   }
 
+  /**
+   * Turns the draft into the event in place: it belongs to the
+   * decision, and a copy would cost more than the decision.
+   */
+  stampEvent(draft: EventDraft, eventId?: string): NewEvent {
+    const event = draft as NewEvent;
+    event.event_id = eventId ?? this.newEventId();
+    event.tenant_id = this.key.tenant_id;
+    event.project_id = this.key.project_id;
+    return event;
+  }
+
   claimIdOf(subject: string): ClaimIdOf {
     return claimIdDeriver(this.source.claimIdSecret, subject);
   }
@@ -266,6 +279,13 @@ export class DecisionView {
    * the claim on `subject`, on which the session acts; null if it no longer holds it.
    */
   extendSessionUntilMs(sessionId: string, leaseUntilMs: number | null, subject: string): number {
+    const untilMs = this.activeUntilMs(sessionId, leaseUntilMs, subject);
+    this.stageSessionUntil(sessionId, untilMs);
+    return untilMs;
+  }
+
+  /** The same without effect on later operations. */
+  activeUntilMs(sessionId: string, leaseUntilMs: number | null, subject: string): number {
     const held = this.state.bySession.get(sessionId)?.size ?? 0;
     const remaining = leaseUntilMs === null ? held - 1 : held;
     const stagedMs = this.overlay.sessionUntilMs.get(sessionId) ?? 0;
@@ -273,9 +293,7 @@ export class DecisionView {
       remaining > 0
         ? (this.committedSessionUntilMs(sessionId) ?? this.heldClaimsUntilMs(sessionId, subject))
         : 0;
-    const untilMs = ceilToSecond(Math.max(this.idleUntilMs, stagedMs, committedMs, leaseUntilMs ?? 0));
-    this.stageSessionUntil(sessionId, untilMs);
-    return untilMs;
+    return ceilToSecond(Math.max(this.idleUntilMs, stagedMs, committedMs, leaseUntilMs ?? 0));
   }
 
   /**

@@ -1,5 +1,5 @@
 import type { GrantLimit } from '../../core/claims/reached-limit.js';
-import { applyOwnCommit, applyPlanEvent, emptyWork } from '../../core/views/index.js';
+import { applyOwnCommit, applyOwnStep, applyPlanEvent, emptyWork } from '../../core/views/index.js';
 import {
   type CompletedRequest,
   type LogStore,
@@ -8,7 +8,7 @@ import {
   type Transaction,
   type WritableLog,
 } from '../../stores/store.js';
-import { isStillAuthorized } from '../authentication/caller.js';
+import { type Caller, isStillAuthorized } from '../authentication/caller.js';
 import {
   type Problem,
   problemFromError,
@@ -17,7 +17,9 @@ import {
 } from '../wire/problem.js';
 import type { CommitPath, CommittingProject, LoadedState, OperationJob } from './commit-path.js';
 import { DecisionView } from './decision-view.js';
+import { DirectReplies } from './direct-replies.js';
 import { readPlanEvents, setPosition } from './load-work-state.js';
+import type { Operation } from './operation.js';
 import { limitNameOfScope } from './permit-limits.js';
 
 const QUERY_TRIES_MAX = 5;
@@ -31,6 +33,15 @@ interface DecidedJob {
   readonly replayed: CompletedRequest | null;
 }
 
+/** A view that commands share, and the rules that it has read. */
+interface DirectView {
+  readonly view: DecisionView;
+  readonly rules_seq: number;
+}
+
+const isStoreError = (error: unknown): boolean =>
+  error instanceof StoreBroken || problemFromStoreError(error) !== null;
+
 /**
  * Commits to a log with a single writer. A command is decided on the state and applied to it in the same turn, so
  * that nothing has to be compared or decided again. Every reply, also a refusal, waits until the log is durable. After
@@ -42,10 +53,53 @@ export class LogCommits implements CommitPath {
   private loadedAt = 0;
   private preparing: Promise<WritableLog> | null = null;
 
+  private readonly directReplies: DirectReplies;
+  private directView: DirectView | null = null;
+
   constructor(
     private readonly project: CommittingProject,
     private readonly store: LogStore,
-  ) {}
+  ) {
+    this.directReplies = new DirectReplies(project);
+  }
+
+  decideNow(operation: Operation<unknown>, caller: Caller): Promise<unknown> | null {
+    if (operation.decideDirectly === undefined || !isStillAuthorized(caller)) return null;
+    try {
+      const log = this.currentLog();
+      return log?.applyStep === undefined ? null : this.commitStep(log, operation);
+    } catch (error) {
+      // A store that refuses is asked again by the queue, which answers with its problem.
+      return isStoreError(error) ? null : Promise.reject(error);
+    }
+  }
+
+  private commitStep(log: WritableLog, operation: Operation<unknown>): Promise<unknown> | null {
+    const { project } = this;
+    const view = this.viewAt(log.now());
+    view.beginOperation(null);
+    const direct = operation.decideDirectly?.(view) ?? null;
+    if (direct === null || log.applyStep?.(direct.step, view.now_ms) !== true) return null;
+    const { step, decision, reply } = direct;
+    project.notePermits(step.permits);
+    applyOwnStep(project.state, decision, log.position, step.event.timestamp);
+    return this.directReplies.add(log, operation.kind, step, reply);
+  }
+
+  /** Commands of one millisecond share a view, unless the rules, the limits or the state are others. */
+  private viewAt(nowMs: number): DecisionView {
+    const { project, directView } = this;
+    const { rules_seq, limits, state } = project;
+    if (directView !== null) {
+      const { view } = directView;
+      const isSame = view.now_ms === nowMs && view.state === state && view.limits === limits;
+      if (isSame && directView.rules_seq === rules_seq) return view;
+    }
+    project.services.storeTime.sync(nowMs);
+    const view = new DecisionView(project, nowMs);
+    this.directView = { view, rules_seq };
+    return view;
+  }
 
   async commitBatch(batch: readonly OperationJob[], earlierBatches: Promise<void>): Promise<void> {
     const { observer, environment, backoff } = this.project.services;
@@ -126,7 +180,7 @@ export class LogCommits implements CommitPath {
       const outcome = log.apply(transaction, view.now_ms);
       if (outcome.kind === 'committed') {
         project.rules_seq = outcome.rules_seq;
-        project.noteSessionPermits(transaction);
+        project.notePermits(transaction.permits);
         applyOwnCommit(project.state, transaction, wasCompleted, outcome.positions);
         return { job, transaction, reply, replayed: null };
       }
@@ -144,8 +198,7 @@ export class LogCommits implements CommitPath {
 
   /** A store that refuses is an answer; anything else is a bug, which must not fail the others of its batch. */
   private failJob(job: OperationJob, error: unknown): void {
-    const isStoreError = error instanceof StoreBroken || problemFromStoreError(error) !== null;
-    if (isStoreError) this.project.resolveJob(job, problemFromError(error));
+    if (isStoreError(error)) this.project.resolveJob(job, problemFromError(error));
     else job.reject(error);
   }
 

@@ -1,6 +1,7 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { Transaction } from '../../stores/store.js';
 import type { DecisionView } from './decision-view.js';
+import type { DirectDecision } from './direct-decision.js';
 
 /**
  * A command in a project's queue. It is decided with its batch, and decided again whenever the store reports that the
@@ -12,6 +13,11 @@ export interface Operation<Reply> {
   /** Null if the request is not remembered. */
   readonly request: RequestKey | null;
   attempt(view: DecisionView): Attempt<Reply> | NeedsFetch;
+  /**
+   * The decision, if one step of a log commits it; null: `attempt` has to decide, and nothing has changed. Both decide the
+   * same. Absent: `attempt` always decides.
+   */
+  decideDirectly?(view: DecisionView): DirectDecision<Reply> | null;
   /** Whether the committed transaction lacks something, so that the operation must be decided again. */
   shouldRepeat?(transaction: Transaction, positions: readonly (number | null)[]): boolean;
   /** Rebuilds the reply of a request that already took effect from its events, if it is not stored with the request. */

@@ -4,10 +4,10 @@ import {
   type CompletedRequest,
   type DurableListener,
   isLogStore,
+  type Permit,
   type ProjectKey,
   type Store,
   type StoreMeta,
-  type Transaction,
 } from '../../stores/store.js';
 import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
 import { EventHistory } from '../queries/history.js';
@@ -136,6 +136,9 @@ export class Project implements CommittingProject {
     if (this.queue.length >= QUEUE_MAX) {
       return Promise.resolve(problem('UNAVAILABLE', 'Too many commands are queued. Retry in a moment.'));
     }
+    // Nothing overtakes what is in the queue.
+    const decided = this.queue.length === 0 ? this.commitPath.decideNow?.(operation, caller) : null;
+    if (decided != null) return decided as Promise<Reply | Problem>;
     return new Promise((resolve, reject) => {
       this.queue.push({
         operation: operation as Operation<unknown>,
@@ -231,8 +234,8 @@ export class Project implements CommittingProject {
     return false;
   }
 
-  noteSessionPermits(transaction: Transaction): void {
-    for (const permit of transaction.permits) {
+  notePermits(permits: readonly Permit[]): void {
+    for (const permit of permits) {
       if (permit.scope !== SESSIONS_SCOPE) continue;
       if (permit.until_ms === null) this.sessionUntilMs.delete(permit.member);
       else this.sessionUntilMs.set(permit.member, permit.until_ms);

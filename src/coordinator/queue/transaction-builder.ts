@@ -273,16 +273,8 @@ export class TransactionBuilder {
     return [...bySubject.values()];
   }
 
-  /**
-   * Turns the draft into the event in place: it belongs to this
-   * transaction, and a copy would cost more than the decision.
-   */
   private stampEvent(draft: EventDraft, eventId?: string, isSideEffect = false): NewEvent {
-    const { tenant_id, project_id } = this.view.key;
-    const event = draft as NewEvent;
-    event.event_id = eventId ?? this.view.newEventId();
-    event.tenant_id = tenant_id;
-    event.project_id = project_id;
+    const event = this.view.stampEvent(draft, eventId);
     if (this.requestId !== undefined && event.request_id === undefined && !isSideEffect)
       event.request_id = this.requestId;
     return event;

@@ -1,4 +1,4 @@
-import type { ProjectKey, Transaction } from '../../stores/store.js';
+import type { LogStep, ProjectKey, Transaction } from '../../stores/store.js';
 
 /** Observes replies and commits, for metrics, never for decisions. Commits are durable when it is called. */
 export interface Observer {
@@ -6,8 +6,10 @@ export interface Observer {
   answered(projectKey: ProjectKey, kind: string, reply: unknown): void;
   /** A transaction was committed, with its heads and events. */
   committed(projectKey: ProjectKey, transaction: Transaction): void;
+  /** One event of a claim was committed, with its head. */
+  stepCommitted(projectKey: ProjectKey, step: LogStep): void;
   /** One store call took `tookMs` for `transactionCount` transactions. */
   flushed(transactionCount: number, tookMs: number): void;
 }
 
-export const noopObserver: Observer = { answered() {}, committed() {}, flushed() {} };
+export const noopObserver: Observer = { answered() {}, committed() {}, stepCommitted() {}, flushed() {} };

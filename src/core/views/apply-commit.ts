@@ -1,3 +1,4 @@
+import type { Decision } from '../claims/commands.js';
 import type { Head } from '../claims/head.js';
 import type { NewEvent } from '../events/envelope.js';
 import type { RecordHead } from '../record.js';
@@ -77,6 +78,18 @@ export function applyOwnCommit(
     index += 1;
   }
   advancePosition(state, transaction, positions);
+}
+
+/** The same for a step: one decision with one event at this position. */
+export function applyOwnStep(
+  state: WorkState,
+  { head, next }: Pick<Decision, 'head' | 'next'>,
+  position: number,
+  timestamp: string,
+): void {
+  state.frontier.onHeadMoved(state, next.subject, head.phase === 'COMPLETED');
+  state.position = position;
+  state.last_updated = timestamp;
 }
 
 function advancePosition(

@@ -8,7 +8,8 @@ import {
 } from 'prom-client';
 import type { Observer } from '../../coordinator/index.js';
 import type { ProjectCounts } from '../../coordinator/queries/project-counts.js';
-import type { ProjectKey, Transaction } from '../../stores/store.js';
+import type { Head } from '../../core/claims/head.js';
+import type { LogStep, ProjectKey, Transaction } from '../../stores/store.js';
 import { DROP_REASONS, type DropReason } from '../connection-limits.js';
 import { BoundedLabelSet } from './labels.js';
 import { ProjectCounters, type ProjectHistograms } from './project-counters.js';
@@ -105,6 +106,10 @@ export class Metrics implements Observer {
 
   committed(projectKey: ProjectKey, transaction: Transaction): void {
     this.projectCounters.forProject(projectKey).countTransaction(transaction);
+  }
+
+  stepCommitted(projectKey: ProjectKey, { event, head }: LogStep): void {
+    this.projectCounters.forProject(projectKey).countEvent(event, head as Head);
   }
 
   flushed(transactionCount: number, tookMs: number): void {

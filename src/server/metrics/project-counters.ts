@@ -60,7 +60,7 @@ export class ProjectCounters {
     }
   }
 
-  private countEvent(event: NewEvent, head: Head): void {
+  countEvent(event: NewEvent, head: Head): void {
     switch (claimEventKindOf(event.event_type)) {
       case 'granted':
         this.generations += 1;

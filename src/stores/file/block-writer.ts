@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { NewEvent } from '../../core/events/envelope.js';
 import type { TransactionRecord } from '../ledger.js';
-import { PAYLOAD } from './line.js';
-import { LineText, recordLineText } from './line-text.js';
+import { ByteWriter } from './byte-writer.js';
+import { LineWriter, writeRecordLine } from './line-writer.js';
 import { type ForeignCover, SealInput } from './seal.js';
 
 /** A block of at least this many bytes is sealed; a transaction never spans two. */
@@ -10,8 +10,6 @@ export const BLOCK_BYTES = 64 * 1024;
 /** Enough for a few commands: with many projects a batch has one. */
 const FIRST_BYTES = 8 * 1024;
 const FIRST_LEAF_BYTES = 1024;
-/** A UTF-16 code unit takes at most three bytes in UTF-8. */
-const BYTES_PER_CHARACTER_MAX = 3;
 
 /** What a seal records in addition to its block. */
 export interface SealFields {
@@ -25,24 +23,23 @@ export interface SealFields {
  * reused for later batches.
  */
 export class BlockWriter {
-  length = 0;
   /** The start and the end of each sealed block, in turn. */
   readonly blocks: number[] = [];
-  private buffer = Buffer.allocUnsafe(FIRST_BYTES);
+  private readonly out = new ByteWriter(Buffer.allocUnsafe(FIRST_BYTES));
+  private readonly lineWriter = new LineWriter(this.out);
+  private readonly leafInput = new ByteWriter(Buffer.allocUnsafe(FIRST_LEAF_BYTES));
   private readonly sealInput = new SealInput();
-  private readonly text = new LineText();
   private blockStart = 0;
-  /** Where the last line begins, and whether each of its characters is one byte. */
+  /** Where the last line begins, and where the part of it ends with which its leaf begins. */
   private lastStart = 0;
-  private isLastAscii = true;
-  private leafInput = Buffer.alloc(FIRST_LEAF_BYTES);
+  private lastEnvelopeEnd = 0;
   /** The lines of the block that is not sealed yet. */
   private lines = 0;
   private sealBefore = '';
 
   /** Starts a batch. The batch before may have left anything. */
   begin(sealBefore: string): void {
-    this.length = 0;
+    this.out.length = 0;
     this.lines = 0;
     this.blocks.length = 0;
     this.blockStart = 0;
@@ -50,12 +47,16 @@ export class BlockWriter {
     this.sealInput.begin(sealBefore);
   }
 
+  get length(): number {
+    return this.out.length;
+  }
+
   get bytes(): Buffer {
-    return this.buffer.subarray(0, this.length);
+    return this.out.bytes.subarray(0, this.out.length);
   }
 
   get memoryBytes(): number {
-    return this.buffer.length + this.sealInput.memoryBytes;
+    return this.out.bytes.length + this.sealInput.memoryBytes;
   }
 
   /** The last seal. */
@@ -68,14 +69,15 @@ export class BlockWriter {
    * it takes a fraction of the time of encoding it again.
    */
   leafHash(): string {
-    const { leafStart, leafEnd } = this.text;
-    const startBytes = this.isLastAscii ? leafStart.length : Buffer.byteLength(leafStart);
-    const bytes = 1 + startBytes + leafEnd.length;
-    if (bytes > this.leafInput.length) this.leafInput = Buffer.alloc(2 * bytes);
+    const { leafInput, lastStart, lastEnvelopeEnd } = this;
     // RFC 6962 puts a zero byte before a leaf.
-    this.buffer.copy(this.leafInput, 1, this.lastStart, this.lastStart + startBytes);
-    this.leafInput.write(leafEnd, 1 + startBytes, 'latin1');
-    return hash('sha256', this.leafInput.subarray(0, bytes), 'binary');
+    leafInput.length = 0;
+    leafInput.ascii('\0');
+    leafInput.copyOf(this.out.bytes, lastStart, lastEnvelopeEnd);
+    leafInput.ascii(',"payload_sha256":"');
+    leafInput.ascii(this.lineWriter.payload_sha256);
+    leafInput.ascii('"}');
+    return hash('sha256', leafInput.bytes.subarray(0, leafInput.length), 'binary');
   }
 
   /** Whether the block is large enough to be sealed. */
@@ -85,21 +87,17 @@ export class BlockWriter {
 
   addEvent(event: NewEvent, position: number, unit: string, record: TransactionRecord | null): void {
     const start = this.length;
-    const payload = JSON.stringify(event.payload);
-    const covered = this.text.ofEvent(event, position, unit, payload, record);
-    const line = `${covered}${PAYLOAD}${payload}}\n`;
-    this.append(line);
+    const { envelope_end, covered_end } = this.lineWriter.event(event, position, unit, record);
     this.lastStart = start;
-    this.isLastAscii = this.length - start === line.length;
-    const coveredBytes = this.isLastAscii ? covered.length : Buffer.byteLength(covered);
-    this.sealInput.addCovered(this.buffer, start, start + coveredBytes);
+    this.lastEnvelopeEnd = envelope_end;
+    this.sealInput.addCovered(this.out.bytes, start, covered_end);
     this.lines += 1;
   }
 
   addRecord(record: TransactionRecord): void {
     const start = this.length;
-    this.append(`${recordLineText(record)}\n`);
-    this.sealInput.addCovered(this.buffer, start, this.length - 1);
+    writeRecordLine(this.out, record);
+    this.sealInput.addCovered(this.out.bytes, start, this.length - 1);
     this.lines += 1;
   }
 
@@ -108,23 +106,11 @@ export class BlockWriter {
     const foreignText = foreign === undefined ? '' : `,"foreign":${JSON.stringify(foreign)}`;
     const text = `"lines":${this.lines},"durable":${durable},"at_ms":${at_ms}${continues}${foreignText}}`;
     this.sealBefore = this.sealInput.digest(text);
-    this.append(`{"seal":"${this.sealBefore}",${text}\n`);
+    this.out.utf8(`{"seal":"${this.sealBefore}",${text}\n`);
     this.blocks.push(this.blockStart, this.length);
     this.blockStart = this.length;
     this.lines = 0;
     this.sealInput.begin(this.sealBefore);
-  }
-
-  private append(text: string): void {
-    const needed = this.length + text.length * BYTES_PER_CHARACTER_MAX;
-    if (needed > this.buffer.length) this.grow(needed);
-    this.length += this.buffer.write(text, this.length);
-  }
-
-  private grow(needed: number): void {
-    const grown = Buffer.allocUnsafe(Math.max(needed, this.buffer.length * 2));
-    this.buffer.copy(grown, 0, 0, this.length);
-    this.buffer = grown;
   }
 }
 

@@ -1,5 +1,5 @@
 import type { HeadTable } from '../../core/heads/head-table.js';
-import type { CommitOutcome, DurableListener, Transaction, WritableLog } from '../store.js';
+import type { CommitOutcome, DurableListener, LogStep, Transaction, WritableLog } from '../store.js';
 import type { ProjectLog } from './project-log.js';
 import { assertPermitsLoaded, type TenantLogs } from './tenant-logs.js';
 
@@ -52,6 +52,12 @@ export class FileStoreLog implements WritableLog {
     const outcome = this.log.apply(transaction, nowMs);
     if (outcome.kind === 'full') this.dependsOnTenant = true;
     return outcome;
+  }
+
+  applyStep(step: LogStep, nowMs: number): boolean {
+    this.guard.assertUsable();
+    if (step.permit_limits.length > 0) assertPermitsLoaded(this.tenant);
+    return this.log.applyStep(step, nowMs);
   }
 
   async durable(): Promise<void> {

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { isObject } from '../../core/events/plain-data.js';
-import type { LoggedRequest, TransactionRecord } from '../ledger.js';
-import type { Permit } from '../store.js';
+import type { TransactionRecord } from '../ledger.js';
+import type { LoggedRequest, Permit } from '../store.js';
 
 /**
  * The lines of a log, each a JSON object:

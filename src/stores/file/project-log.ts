@@ -5,6 +5,7 @@ import {
   type DurableListener,
   type EventQuery,
   LogDamaged,
+  type LogStep,
   type ProjectRow,
   StoreBroken,
   type StoredHead,
@@ -115,6 +116,17 @@ export class ProjectLog {
     const outcome = this.applyToBatch(transaction, nowMs);
     if (this.pendingBatch.transactions > 0 && !this.isFlushing) this.start();
     return outcome;
+  }
+
+  /** The same for a step; false: nothing happened, and a transaction has to decide. */
+  applyStep(step: LogStep, nowMs: number): boolean {
+    this.assertUsable();
+    if (this.pendingBatch.transactions >= TRANSACTIONS_PENDING_MAX) return false;
+    const record = this.ledger.applyStep(step, nowMs);
+    if (record === null) return false;
+    this.pendingBatch.add([step.event], this.ledger.position, record, nowMs);
+    if (!this.isFlushing) this.start();
+    return true;
   }
 
   private applyToBatch(transaction: Transaction, nowMs: number): CommitOutcome {
