@@ -59,11 +59,11 @@ async function createOfflineWork(): Promise<{ folder: string; office: string }> 
       success: true,
     });
   });
-  await workOffline(syncWorkspaceIn(folder), async (here) => {
-    unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
-    unwrap(await here.claims.claimTask(KEY, { ...OTHER, ...agentFields('ada') }));
+  await workOffline(syncWorkspaceIn(folder), async (offline) => {
+    unwrap(await offline.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
+    unwrap(await offline.claims.claimTask(KEY, { ...OTHER, ...agentFields('ada') }));
     const result = { ...EDGE, session_id: 's-ada', generation: 1, result_data: 'y'.repeat(100_000) };
-    unwrap(await here.holder.submitResult(KEY, result));
+    unwrap(await offline.holder.submitResult(KEY, result));
   });
   return { folder, office };
 }

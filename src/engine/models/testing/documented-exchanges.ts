@@ -29,7 +29,7 @@ export interface DocumentedProvider {
   readonly budgetExhausted: readonly DocumentedAnswer[];
 }
 
-/** The same in all answers. */
+/** The token counts of each documented answer. */
 export const DOCUMENTED_USAGE = { input_tokens: 1200, output_tokens: 300 } as const;
 
 const JSON_HEADERS = { 'content-type': 'application/json' };
