@@ -40,6 +40,14 @@ export type FeatureStatus = (typeof FEATURE_STATUSES)[number];
 
 export const EDGE_STATUSES = ['iterating', 'converged', 'blocked', 'pending_review'] as const;
 export type EdgeStatus = (typeof EDGE_STATUSES)[number];
+/** The progress of a step as one character, the same in every view. */
+export const STATUS_MARKS = {
+  converged: '✓',
+  iterating: '●',
+  pending_review: '●',
+  pending: '○',
+  blocked: '✗',
+} as const satisfies Record<'pending' | EdgeStatus, string>;
 
 export const GAP_LAYERS = ['code', 'tests', 'telemetry'] as const;
 export type GapLayer = (typeof GAP_LAYERS)[number];

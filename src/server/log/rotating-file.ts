@@ -11,7 +11,7 @@ export interface RotationLimits {
 }
 
 /** At most 320 MiB together. */
-export const DEFAULT_ROTATION: RotationLimits = { file_bytes_max: 64 * 1024 * 1024, old_files_max: 4 };
+const DEFAULT_ROTATION: RotationLimits = { file_bytes_max: 64 * 1024 * 1024, old_files_max: 4 };
 
 const OWNER_ONLY = 0o600;
 /** The folder may come from a repository: a link in it could lead to any file, and opening a pipe would wait. */

@@ -30,7 +30,7 @@ export interface DocumentedProvider {
 }
 
 /** The token counts of each documented answer. */
-export const DOCUMENTED_USAGE = { input_tokens: 1200, output_tokens: 300 } as const;
+const DOCUMENTED_USAGE = { input_tokens: 1200, output_tokens: 300 } as const;
 
 const JSON_HEADERS = { 'content-type': 'application/json' };
 const json = (status: number, body: unknown, headers: Record<string, string> = {}): DocumentedAnswer => ({
