@@ -106,7 +106,10 @@ function lossOf({ tenant_id, project_id, lastAnchor, report }: AnchoredLog): Los
   return { tenant_id, project_id, kept_position, lost_events };
 }
 
-/** At least the time: an incarnation whose anchors were lost as well must not come again. */
+/**
+ * A higher incarnation than the store and all anchors have. It is at least the time in milliseconds, so that it is also higher
+ * than an incarnation whose anchors were lost.
+ */
 async function nextIncarnation(store: Store, anchors: readonly Anchor[]): Promise<number> {
   const { incarnation } = await store.meta();
   const highest = anchors.reduce((most, anchor) => Math.max(most, anchor.incarnation), incarnation);

@@ -25,40 +25,46 @@ const checksWithSays = (filler: string) => {
   return { ...COUNTS, total: details.length, details };
 };
 
-const LIMITED: readonly [field: string, bytesMax: number, parse: (bytes: number) => { success: boolean }][] =
+const SIZE_LIMITS: readonly [
+  field: string,
+  bytesMax: number,
+  parse: (bytes: number) => { success: boolean },
+][] = [
   [
-    [
-      'the metadata of a claim',
-      4096,
-      (bytes) => claimBody.safeParse({ ...CLAIM, metadata: valueOfBytes(bytes, (text) => ({ text })) }),
-    ],
-    [
-      'the payload of an event',
-      64 * 1024,
-      (bytes) =>
-        appendBody.safeParse({
-          event_type: 'x',
-          agent_id: 'a',
-          payload: valueOfBytes(bytes, (text) => ({ text })),
-        }),
-    ],
-    [
-      'the checks of a result',
-      64 * 1024,
-      (bytes) => submitBody.safeParse({ ...RESULT, evaluators: valueOfBytes(bytes, checksWithSays) }),
-    ],
-    [
-      'the text of a note',
-      4096,
-      (bytes) => {
-        // The quotes take two bytes, which count only in the JSON text.
-        const text = valueOfBytes(bytes + 2, (filler) => filler);
-        return noteBody.safeParse({ task_id: 'A-001-x', session_id: 's', generation: 1, text });
-      },
-    ],
-  ];
+    'the metadata of a claim',
+    4096,
+    (bytes) => claimBody.safeParse({ ...CLAIM, metadata: valueOfBytes(bytes, (text) => ({ text })) }),
+  ],
+  [
+    'the payload of an event',
+    64 * 1024,
+    (bytes) =>
+      appendBody.safeParse({
+        event_type: 'x',
+        agent_id: 'a',
+        payload: valueOfBytes(bytes, (text) => ({ text })),
+      }),
+  ],
+  [
+    'the checks of a result',
+    64 * 1024,
+    (bytes) => submitBody.safeParse({ ...RESULT, evaluators: valueOfBytes(bytes, checksWithSays) }),
+  ],
+  [
+    'the text of a note',
+    4096,
+    (bytes) => {
+      // The quotes take two bytes, which count only in the JSON text.
+      const text = valueOfBytes(bytes + 2, (filler) => filler);
+      return noteBody.safeParse({ task_id: 'A-001-x', session_id: 's', generation: 1, text });
+    },
+  ],
+];
 
-test.each(LIMITED)('%s may have %i bytes, counted as bytes and not as characters', (_, bytesMax, parse) => {
-  expect(parse(bytesMax).success).toBe(true);
-  expect(parse(bytesMax + 1).success).toBe(false);
-});
+test.each(SIZE_LIMITS)(
+  '%s may have %i bytes, counted as bytes and not as characters',
+  (_, bytesMax, parse) => {
+    expect(parse(bytesMax).success).toBe(true);
+    expect(parse(bytesMax + 1).success).toBe(false);
+  },
+);

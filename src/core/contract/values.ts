@@ -72,11 +72,11 @@ export type ExpiryAction = (typeof EXPIRY_ACTIONS)[number];
 /** What happens when a role converges an edge that it may not. */
 export const OUTSIDE_AUTHORITY_ACTIONS = ['escalate', 'reject', 'warn'] as const;
 
-/** Of features, and severities of what waits for a human; most urgent first. */
 /** What `next` hands out. */
 export const WORK_KINDS = ['task', 'edge'] as const;
 export type WorkKind = (typeof WORK_KINDS)[number];
 
+/** Priorities of features, and severities of what waits for a human; most urgent first. */
 export const PRIORITIES = ['critical', 'high', 'medium', 'low'] as const;
 export type Priority = (typeof PRIORITIES)[number];
 

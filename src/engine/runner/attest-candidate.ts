@@ -80,9 +80,10 @@ async function outcomesOn(
   if (spelling !== null) return checks.map((check) => notRun(check, spelling));
   const fault = await baseFault(folder, base, manifest);
   if (fault !== null) return checks.map((check) => ({ ...notRun(check, fault), is_base_fault: true }));
-  const made = await createWorkCopy(folder, overlay);
-  if (isCopyRefusal(made)) return checks.map((check) => notRun(check, `${made.says} ${made.next}`));
-  const copy: WorkCopy = { ...made, read_only_mounts: [...made.read_only_mounts, ...dependencies] };
+  const workCopy = await createWorkCopy(folder, overlay);
+  if (isCopyRefusal(workCopy))
+    return checks.map((check) => notRun(check, `${workCopy.says} ${workCopy.next}`));
+  const copy: WorkCopy = { ...workCopy, read_only_mounts: [...workCopy.read_only_mounts, ...dependencies] };
   try {
     const results = await runChecks(runCheck, { checks, copy, limits, signal });
     for (const { output, report } of results) await upload([output, report], tools);

@@ -59,7 +59,7 @@ export interface ScriptedRun {
 export interface RunTrace {
   readonly constructed: number[];
   readonly checked: string[];
-  /** Of each construction. */
+  /** The prompt of each construction. */
   readonly prompts?: string[];
 }
 

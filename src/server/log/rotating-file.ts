@@ -72,9 +72,9 @@ export class RotatingFile {
   private fittingLength(bytes: Buffer): number {
     const freeBytes = this.limits.file_bytes_max - this.bytes;
     if (bytes.length <= freeBytes) return bytes.length;
-    const wholeLines = freeBytes <= 0 ? 0 : bytes.lastIndexOf(NEWLINE, freeBytes - 1) + 1;
+    const wholeLinesLength = freeBytes <= 0 ? 0 : bytes.lastIndexOf(NEWLINE, freeBytes - 1) + 1;
     const isBegun = this.isTorn || this.bytes === 0;
-    return wholeLines === 0 && isBegun ? bytes.indexOf(NEWLINE) + 1 || bytes.length : wholeLines;
+    return wholeLinesLength === 0 && isBegun ? bytes.indexOf(NEWLINE) + 1 || bytes.length : wholeLinesLength;
   }
 
   private async openedFile(): Promise<FileHandle> {

@@ -25,9 +25,9 @@ export class BoundedLabelSet<T> {
       this.overflow ??= this.create({ tenant: OVERFLOW_LABEL, project: OVERFLOW_LABEL });
       return this.overflow;
     }
-    const made = this.create({ tenant: projectKey.tenant_id, project: projectKey.project_id });
-    this.byProject.set(name, made);
-    return made;
+    const labelled = this.create({ tenant: projectKey.tenant_id, project: projectKey.project_id });
+    this.byProject.set(name, labelled);
+    return labelled;
   }
 
   all(): T[] {

@@ -8,14 +8,18 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 import { openFileStore } from '../../stores/file/file-store.js';
 import { FolderBlobs } from '../../stores/file/folder-blobs.js';
 import { childProgram } from '../testing/child-program.js';
-import { KEY, readWorkspaceLog, syncWorkspaceIn, workOffline } from './testing/sync-harness.js';
+import {
+  agentFields,
+  EDGE,
+  KEY,
+  OTHER,
+  readWorkspaceLog,
+  syncWorkspaceIn,
+  workOffline,
+} from './testing/sync-harness.js';
 import { syncOnce } from './testing/sync-once.js';
 
 const startSync = childProgram(join(import.meta.dirname, 'sync.child.ts'));
-
-const EDGE = { task_id: 'REQ-F-1#design_code' };
-const OTHER = { task_id: 'REQ-F-2#design_code' };
-const agentFields = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
 
 /** Runs a sync to its end, or until it dies at a step. */
 async function syncAndDie(

@@ -16,7 +16,9 @@ import { coordinatorRemote } from './coordinator-remote.js';
 import { type PushReport, push } from './push.js';
 import { isSyncRefusal } from './sync-workspace.js';
 import {
+  EDGE,
   KEY,
+  OTHER,
   quietOptions,
   readWorkspaceLog,
   syncWorkspaceIn,
@@ -24,8 +26,6 @@ import {
   workOffline,
 } from './testing/sync-harness.js';
 
-const EDGE = { task_id: 'REQ-F-1#design_code' };
-const OTHER = { task_id: 'REQ-F-2#design_code' };
 const ADA = { agent_id: 'ada', session_id: 's-ada' };
 const held = { ...EDGE, session_id: 's-ada' };
 

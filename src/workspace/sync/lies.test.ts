@@ -11,7 +11,10 @@ import { push } from './push.js';
 import { RemoteUnavailable, type SyncRemote } from './remote.js';
 import { isSyncRefusal, type SyncWorkspace } from './sync-workspace.js';
 import {
+  agentFields,
+  EDGE,
   KEY,
+  OTHER,
   quietOptions,
   readWorkspaceLog,
   syncWorkspaceIn,
@@ -19,9 +22,6 @@ import {
   workOffline,
 } from './testing/sync-harness.js';
 
-const EDGE = { task_id: 'REQ-F-1#design_code' };
-const OTHER = { task_id: 'REQ-F-2#design_code' };
-const agentFields = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
 const newWorkspace = async () => syncWorkspaceIn(await temporaryFolder());
 
 async function openOffice(): Promise<{ harness: CoordinatorHarness; remote: SyncRemote }> {

@@ -20,17 +20,16 @@ import type { SyncRemote } from './remote.js';
 import { syncStatus } from './status.js';
 import { isSyncRefusal, type SyncRefusal, type SyncWorkspace } from './sync-workspace.js';
 import {
+  agentFields,
+  EDGE,
   KEY,
+  OTHER,
   quietOptions,
   readWorkspaceLog,
   syncWorkspaceIn,
   withLocalLog,
   workOffline,
 } from './testing/sync-harness.js';
-
-const EDGE = { task_id: 'REQ-F-1#design_code' };
-const OTHER = { task_id: 'REQ-F-2#design_code' };
-const agentFields = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
 
 interface SyncScenario {
   readonly harness: CoordinatorHarness;
