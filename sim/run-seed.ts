@@ -54,6 +54,7 @@ export async function runSeed(options: SeedRunOptions): Promise<SeedResult> {
 class SeedRun {
   readonly context: ActorContext;
   private readonly followers: FeedFollower[] = [];
+  /** One per project: it sets the policy and the plan. */
   private readonly leads: SimLead[] = [];
   private runsAtFaultEnd: ReadonlySet<string> = new Set();
 

@@ -19,7 +19,7 @@ import { plainScript } from './support/plain-script.js';
 const run = promisify(execFile);
 interface ExampleWorker {
   readonly needs: readonly string[];
-  readonly start: () => Promise<readonly [string, string]>;
+  readonly start: () => Promise<readonly [program: string, script: string]>;
 }
 
 /** The workers without an SDK: their function `work`, and others to put in its place. */

@@ -4,13 +4,17 @@ import { type EventEnvelope, msOf } from '../../src/core/events/envelope.js';
 import type { AnyHead } from '../../src/core/fold.js';
 import { isJsonEqual } from '../../src/core/json-equal.js';
 import { inputsOf, openDependenciesOf } from '../../src/core/plan/index.js';
-import type { CommitOutcome, ProjectKey, StoredHead, Transaction } from '../../src/stores/store.js';
+import {
+  type CommitOutcome,
+  type ProjectKey,
+  projectPath,
+  type StoredHead,
+  type Transaction,
+} from '../../src/stores/store.js';
 import type { SimWorld } from '../world/world.js';
 import { agentsInTracks, overfilledTracks } from './agents-in-tracks.js';
 import type { CoverageCounter } from './coverage.js';
 import { ProjectMonitor } from './project-monitor.js';
-
-const nameOf = ({ tenant_id, project_id }: ProjectKey): string => `${tenant_id}/${project_id}`;
 
 function currentInputs({ state }: ProjectMonitor, subject: string): string | null {
   return inputsOf(state.plan, subject, (id) => {
@@ -44,10 +48,10 @@ export class CommitMonitor {
   ) {}
 
   projectMonitor(projectKey: ProjectKey): ProjectMonitor {
-    let projectMonitor = this.projectMonitors.get(nameOf(projectKey));
+    let projectMonitor = this.projectMonitors.get(projectPath(projectKey));
     if (projectMonitor === undefined) {
       projectMonitor = new ProjectMonitor(this.world, projectKey, this.limits, this.coverage);
-      this.projectMonitors.set(nameOf(projectKey), projectMonitor);
+      this.projectMonitors.set(projectPath(projectKey), projectMonitor);
     }
     return projectMonitor;
   }
@@ -84,7 +88,7 @@ export class CommitMonitor {
       const change = found === undefined ? 'is missing' : 'has changed';
       this.world.reportViolation(
         'INV-10',
-        `${nameOf(projectKey)}: event ${expected.position} (${expected.event_type}) ${change}`,
+        `${projectPath(projectKey)}: event ${expected.position} (${expected.event_type}) ${change}`,
       );
       return;
     }
@@ -97,7 +101,7 @@ export class CommitMonitor {
     for (const { invariant, subject, message: says } of this.projectMonitor(projectKey).checker.checkHeads(
       heads as readonly AnyHead[],
     )) {
-      this.world.reportViolation(invariant, `${nameOf(projectKey)} ${subject}: ${says}`);
+      this.world.reportViolation(invariant, `${projectPath(projectKey)} ${subject}: ${says}`);
     }
   }
 
@@ -107,7 +111,7 @@ export class CommitMonitor {
     this.projectMonitors = new Map();
     for (const projectMonitor of before.values()) {
       const replacement = this.projectMonitor(projectMonitor.key);
-      for (const event of kept.get(nameOf(projectMonitor.key)) ?? []) this.addEvent(replacement, event);
+      for (const event of kept.get(projectPath(projectMonitor.key)) ?? []) this.addEvent(replacement, event);
       replacement.markSurvivedLoss();
     }
   }
@@ -123,7 +127,7 @@ export class CommitMonitor {
       if (this.atomicGroups.get(event_id)?.every((id) => ids.has(id)) ?? true) continue;
       this.world.reportViolation(
         'INV-10',
-        `${nameOf(projectKey)}: ${event_type} was found without its whole transaction`,
+        `${projectPath(projectKey)}: ${event_type} was found without its whole transaction`,
       );
     }
   }
@@ -151,12 +155,12 @@ export class CommitMonitor {
     const open = openDependenciesOf(plan, subject, (id) => heads.get(id)?.phase === 'COMPLETED');
     if (open.length > 0)
       this.world.reportViolation('INV-19', `${subject} was granted while ${open[0]} was open`);
-    this.inputs.set(`${nameOf(projectMonitor.key)} ${subject}`, currentInputs(projectMonitor, subject));
+    this.inputs.set(`${projectPath(projectMonitor.key)} ${subject}`, currentInputs(projectMonitor, subject));
   }
 
   /** INV-19: the results that the work was made from are still the current ones. */
   private checkInputs(projectMonitor: ProjectMonitor, subject: string): void {
-    const granted = this.inputs.get(`${nameOf(projectMonitor.key)} ${subject}`);
+    const granted = this.inputs.get(`${projectPath(projectMonitor.key)} ${subject}`);
     const now = currentInputs(projectMonitor, subject);
     if (granted === undefined || granted === now) return;
     this.world.reportViolation('INV-19', `${subject} was built from ${granted} but accepted with ${now}`);
@@ -181,7 +185,7 @@ export class CommitMonitor {
       const position = outcome.positions[index] ?? null;
       if (position === null) continue;
       this.world.trace(
-        `log ${nameOf(transaction)} ${position} ${event.event_type} ${event.subject} g${event.generation}`,
+        `log ${projectPath(transaction)} ${position} ${event.event_type} ${event.subject} g${event.generation}`,
       );
       const positioned = { ...event, position };
       this.countCoverage(projectMonitor, positioned, eventKinds);

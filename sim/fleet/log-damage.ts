@@ -64,9 +64,9 @@ const NO_SEAL = `${SEAL_MARK}${'A'.repeat(SEAL_LENGTH)}`;
 const sealIn = (line: string): string => line.slice(SEAL_MARK.length, SEAL_MARK.length + SEAL_LENGTH);
 
 /** The seal line with a valid seal for a changed block. */
-function resealed(line: string, lineOfSealBefore: string, block: readonly string[]): string {
+function resealed(line: string, previousSealLine: string, block: readonly string[]): string {
   const input = new SealInput();
-  input.begin(sealIn(lineOfSealBefore));
+  input.begin(sealIn(previousSealLine));
   for (const each of block) input.addLine(Buffer.from(each));
   return line.replace(sealIn(line), input.digest(sealedText(Buffer.from(line))));
 }

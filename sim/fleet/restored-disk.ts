@@ -1,11 +1,9 @@
 import type { Coordinator } from '../../src/coordinator/index.js';
 import { isProblem } from '../../src/coordinator/wire/problem.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
-import { type ProjectKey, type Store, StoreUnavailable } from '../../src/stores/store.js';
+import { projectPath, type Store, StoreUnavailable } from '../../src/stores/store.js';
 import type { SimAudit } from './sim-audit.js';
 import type { SimContext } from './sim-context.js';
-
-const nameOf = ({ tenant_id, project_id }: ProjectKey): string => `${tenant_id}/${project_id}`;
 
 /** The operator of a store whose history was lost: notices it with the anchors, and accepts it. */
 export class RestoredDisk {
@@ -33,7 +31,7 @@ export class RestoredDisk {
   async accept({ audit }: Coordinator): Promise<void> {
     if (this.keptPositions === null) return;
     for (const projectKey of this.context.projects) {
-      const keptPosition = this.keptPositions.get(nameOf(projectKey)) ?? 0;
+      const keptPosition = this.keptPositions.get(projectPath(projectKey)) ?? 0;
       const reply = await audit.acceptLoss(
         projectKey,
         this.audit.lossOf(projectKey, keptPosition, this.incarnation),
@@ -52,8 +50,8 @@ export class RestoredDisk {
       const before = monitor.projectMonitor(projectKey).events;
       const firstOther = events.findIndex(({ event_id }, at) => event_id !== before[at]?.event_id);
       const kept = firstOther === -1 ? events.length : firstOther;
-      found.set(nameOf(projectKey), events);
-      keptPositions.set(nameOf(projectKey), kept);
+      found.set(projectPath(projectKey), events);
+      keptPositions.set(projectPath(projectKey), kept);
       this.audit.checkLossNoticed(projectKey, events, kept);
     }
     monitor.onHistoryLost(found);

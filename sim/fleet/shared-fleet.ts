@@ -1,7 +1,7 @@
 import { MemoryBlobs } from '../../src/coordinator/index.js';
 import { claimEventKindOf } from '../../src/core/claims/claim-event-kinds.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
-import { StoreUnavailable } from '../../src/stores/store.js';
+import { projectPath, StoreUnavailable } from '../../src/stores/store.js';
 import { SimProcess } from '../world/process.js';
 import { type CoordinatorInstance, openInstance, type SimFleet } from './coordinator-instance.js';
 import { SharedStore } from './shared-store.js';
@@ -166,14 +166,14 @@ export class SharedFleet implements SimFleet {
     for (const [projectMonitor, events] of before) {
       const row = await this.shared.store().project(projectMonitor.key);
       const position = row?.position ?? 0;
-      kept.set(`${projectMonitor.key.tenant_id}/${projectMonitor.key.project_id}`, events.slice(0, position));
+      kept.set(projectPath(projectMonitor.key), events.slice(0, position));
       for (const event of events.slice(position)) {
         if (claimEventKindOf(event.event_type) === 'granted') this.lostGrants.add(grantKey(event));
       }
     }
     monitor.onHistoryLost(kept);
     for (const projectKey of this.context.projects) {
-      const events = kept.get(`${projectKey.tenant_id}/${projectKey.project_id}`) ?? [];
+      const events = kept.get(projectPath(projectKey)) ?? [];
       this.audit.checkLossNoticed(projectKey, events, events.length);
     }
     if (lost > 0) coverage.hit('lossy failover');
@@ -188,7 +188,7 @@ export class SharedFleet implements SimFleet {
     const options = { limits: scenario.limits, blobs: this.blobs, credentials, audit };
     const { coordinator } = await openInstance(process, this.shared.store(), options);
     for (const projectKey of projects) {
-      const keptEvents = kept.get(`${projectKey.tenant_id}/${projectKey.project_id}`) ?? [];
+      const keptEvents = kept.get(projectPath(projectKey)) ?? [];
       const lost = this.audit.lossOf(projectKey, keptEvents.length, this.incarnation);
       await coordinator.audit.acceptLoss(projectKey, lost);
     }

@@ -9,7 +9,7 @@ import type { Anchor } from '../../src/core/audit/checkpoint.js';
 import { CHECKPOINT_EVENT } from '../../src/core/audit/key-events.js';
 import { LogAudit, type LogAuditReport } from '../../src/core/audit/log-audit.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
-import type { ProjectKey, Transaction } from '../../src/stores/store.js';
+import { type ProjectKey, projectPath, type Transaction } from '../../src/stores/store.js';
 import { type SimContext, scheduleRecurring } from './sim-context.js';
 
 const EVERY_EVENTS = 40;
@@ -83,7 +83,7 @@ export class SimAudit implements AuditSink {
   check(project: ProjectKey, events: readonly EventEnvelope[]): void {
     const { world, coverage } = this.context;
     const { faults, anchors, checkpoints } = this.compare(project, events);
-    const name = `${project.tenant_id}/${project.project_id}`;
+    const name = projectPath(project);
     for (const { code, position, detail } of faults)
       world.reportViolation('AUD-1', `${name} ${position}: ${code} ${detail}`);
     for (const { code, position, detail } of anchors) {

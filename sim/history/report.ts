@@ -39,8 +39,8 @@ export function reportText(options: HistoryRunOptions, result: HistoryRunResult)
 
 function verdictLine(violations: number, ended: number): string {
   if (violations === 0 && ended === 0) return 'No violation.';
-  const left = ended === 0 ? '' : `, ${ended} coordinators that exited unexpectedly`;
-  return `${violations} violations${left}.`;
+  const endedText = ended === 0 ? '' : `, ${ended} coordinators that exited unexpectedly`;
+  return `${violations} violations${endedText}.`;
 }
 
 function byOperation(calls: readonly RecordedCall[]): string[] {

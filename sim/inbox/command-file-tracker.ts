@@ -103,5 +103,4 @@ export class CommandFileTracker {
 }
 
 export const inboxPath = ({ agent_id, name }: CommandFile): string => `${EVENTS}/inbox/${agent_id}/${name}`;
-export const outcomePath = ({ agent_id, name }: CommandFile): string =>
-  `${EVENTS}/outcome/${agent_id}/${name}`;
+const outcomePath = ({ agent_id, name }: CommandFile): string => `${EVENTS}/outcome/${agent_id}/${name}`;

@@ -35,9 +35,9 @@ export class FairnessCheck {
     let starved: CommandFile | null = null;
     for (const entry of this.waiting) {
       if (entry.commandFile.agent_id === commandFile.agent_id) continue;
-      const left = (entry.before.get(commandFile.agent_id) ?? 0) - 1;
-      entry.before.set(commandFile.agent_id, left);
-      if (left + entry.turns < 0) starved = entry.commandFile;
+      const filesAhead = (entry.before.get(commandFile.agent_id) ?? 0) - 1;
+      entry.before.set(commandFile.agent_id, filesAhead);
+      if (filesAhead + entry.turns < 0) starved = entry.commandFile;
     }
     return starved;
   }

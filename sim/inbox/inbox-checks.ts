@@ -101,7 +101,7 @@ function checkOutcomes(
   }
 }
 
-/** The event that a command which writes none may confirm, for every file. */
+/** By the event type of a command file: the earlier event that makes the command a repetition, which writes no event. */
 const CONFIRMED_EVENTS: Readonly<Record<string, string>> = {
   edge_claim: 'edge_started',
   edge_released: 'edge_released',

@@ -41,7 +41,7 @@ export function simCoordination({
   const granted = new Map<string, SimHandle>();
   const callOnce = async <Reply>(command: SimCommand): Promise<Reply | CoordinationFailure> =>
     replyOf<Reply>(await call(command));
-  /** The handle as the engine shows it; only the request that was granted is added. */
+  /** The handle that the engine sends, with the request and the incarnation of its grant. */
   const handleOf = ({ task_id = '', session_id = '', claim_id = '' }: ShownHandle, generation: number) => ({
     task_id,
     session_id,

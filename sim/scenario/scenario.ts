@@ -61,7 +61,7 @@ export interface Scenario {
   readonly lease_seconds: number;
   readonly think_ms: number;
   readonly segment_bytes_max: number;
-  /** Batches at a time that are synced in their own files. 0: all go through the write-ahead log. */
+  /** Up to this many concurrent batches bypass the write-ahead log and sync the files of their logs. 0: none does. */
   readonly direct_syncs_max: number;
   readonly wal_bytes_max: number;
   readonly policy: Readonly<Record<string, unknown>>;

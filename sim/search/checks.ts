@@ -61,7 +61,7 @@ function checkEvents(
   for (const event of events) {
     if (event.seq !== before.seq + 1) report('INV-09', `seq ${event.seq} after ${before.seq}`);
     if (msOf(event.timestamp) < before.last_at_ms) report('INV-09', 'the time goes backwards');
-    // The coordinator makes references, so this search does not check them.
+    // INV-17 is about work product references, which the coordinator adds: this search has none.
     checkTransition({ event, before, rules: context.rules }, (invariant, message) => {
       if (invariant !== 'INV-17') report(invariant, message);
     });

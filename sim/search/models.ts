@@ -39,7 +39,7 @@ const RULES: Rules = {
   generation_floor: 0,
 };
 
-export const POLICIES: Readonly<Record<string, Rules>> = {
+const POLICIES: Readonly<Record<string, Rules>> = {
   takeover: RULES,
   'takeover with max_hold': { ...RULES, max_hold_seconds: 15 },
   'strict with a skew margin': { ...RULES, late_submit: 'reject', skew_margin_ms: TICK_MS },
@@ -203,7 +203,7 @@ const CLAIMS: readonly SubjectCommand[] = CLAIMANTS.map((worker) => ({
 export const PLAIN_CLAIM: SubjectCommand = { type: 'claim', ...claimFields(WORKERS[0], READY_FACTS) };
 
 /** One subject through its generations: everything except human gates, by every worker, with every handle. */
-export const claimsModel = (policy: string, rules: Rules): SearchModel => ({
+const claimsModel = (policy: string, rules: Rules): SearchModel => ({
   name: `claims, ${policy}`,
   rules,
   subjects: ['A-001-lone'],
@@ -222,7 +222,7 @@ export const claimsModel = (policy: string, rules: Rules): SearchModel => ({
 });
 
 /** One subject with human gates, over two generations. */
-export const gatesModel = (policy: string, rules: Rules): SearchModel => ({
+const gatesModel = (policy: string, rules: Rules): SearchModel => ({
   name: `gates, ${policy}`,
   rules: { ...rules, max_generations_per_task: 2 },
   subjects: ['REQ-F-ONE-001#design_code'],
@@ -245,7 +245,7 @@ const inputsOf = (head: Head): string | null =>
   head.result === null ? null : `${head.result.generation} ${head.result.sha256}`;
 
 /** Two subjects, the second depending on the first. */
-export const pairModel = (policy: string, rules: Rules): SearchModel => ({
+const pairModel = (policy: string, rules: Rules): SearchModel => ({
   name: `pair, ${policy}`,
   rules: { ...rules, max_generations_per_task: 2 },
   subjects: ['A-001-first', 'A-002-second'],

@@ -67,10 +67,6 @@ export class SimWorld {
     this.failure ??= new ViolationError(`${invariant}: ${message}`);
   }
 
-  get hasViolation(): boolean {
-    return this.failure !== null;
-  }
-
   /** Runs tasks until `isDone`, until the time is up, or until none is left. */
   run(untilMs: number, isDone: () => boolean): Promise<void> {
     return new Promise((resolve, reject) => {

@@ -6,7 +6,7 @@ import type { CommandContext } from './context.js';
 import { wrongUsage } from './exit.js';
 import { cliFolder } from './state/cli-folder.js';
 
-/** In the CLI's folder, beside the embedded log: never in a store or a workspace. */
+/** The file is in the CLI's folder, beside the embedded log, and never in a store or a workspace. */
 const ACCESS_LOG_NAME = 'access.log';
 const PRIVATE_FOLDER = 0o700;
 

@@ -32,7 +32,7 @@ export const sanitizedIo = (raw: RawIo): Io => ({
   stderr: new SanitizedOutput(raw.stderr),
 });
 
-export const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 export type StopSignal = (typeof STOP_SIGNALS)[number];
 
 const COLUMNS_DEFAULT = 100;

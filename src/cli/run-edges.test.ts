@@ -201,7 +201,7 @@ it('fleet works on edges in the workspace, also from the worktrees of its agents
     agents: [{ agent_id: 'worker-1', state: 'done', accepted: 2, restarts: 0 }],
     left: { task_total: 0, edge_total: 0, edges: [], reviews: [] },
   });
-  // Not in the copy of the workspace that the agent's worktree has: it is as old as the last commit.
+  // Drafts are in the workspace itself, not in the copy in the worktree of the agent, which is as old as the last commit.
   const made = await readFile(join(terminal.cwd, 'docs', 'design_code.md'), 'utf8');
   expect(made).toContain(join(terminal.cwd, '.ai-workspace', 'agents', 'worker-1'));
 });

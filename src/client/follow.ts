@@ -8,7 +8,7 @@ import {
   noAnswerProblem,
   problemOf,
   retryDelayMs,
-  sharedSignal,
+  withoutListenerLimit,
 } from './http.js';
 import { type ApiProblem, GenesisError, isTransient } from './replies.js';
 import { FRAME_CHARS_MAX, replyTooLarge } from './reply-bytes.js';
@@ -81,7 +81,7 @@ async function* framesOf(
 ): AsyncGenerator<SseFrame> {
   const connection = new AbortController();
   const close = () => connection.abort();
-  sharedSignal(signal).addEventListener('abort', close);
+  withoutListenerLimit(signal).addEventListener('abort', close);
   const silenceTimer = setTimeout(close, SILENCE_MS);
   try {
     const headers = withoutUndefined({ accept: 'text/event-stream', 'last-event-id': cursor });

@@ -106,7 +106,7 @@ export class Http {
     const limit = new AbortController();
     const stop = () => limit.abort();
     const timer = setTimeout(stop, timeoutMs);
-    sharedSignal(request.signal)?.addEventListener('abort', stop);
+    withoutListenerLimit(request.signal)?.addEventListener('abort', stop);
     if (request.signal?.aborted) stop();
     try {
       const response = await this.open(request, limit.signal);
@@ -146,8 +146,8 @@ export class Http {
   }
 }
 
-/** Removes the listener limit of a signal that many calls share: Node warns of a leak from the eleventh listener on. */
-export function sharedSignal<T extends AbortSignal | undefined>(signal: T): T {
+/** The same signal without its listener limit. Many calls share it, and Node warns of a leak from the eleventh listener on. */
+export function withoutListenerLimit<T extends AbortSignal | undefined>(signal: T): T {
   if (signal !== undefined) setMaxListeners(0, signal);
   return signal;
 }

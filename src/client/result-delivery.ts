@@ -52,9 +52,9 @@ export class ResultDelivery {
 
   async flush(): Promise<void> {
     for (const outcome of await this.outbox.flush(this.submit)) await this.record(outcome);
-    const left = this.unsavedResults;
+    const earlierResults = this.unsavedResults;
     this.unsavedResults = [];
-    for (const finished of left) {
+    for (const finished of earlierResults) {
       if (isProblem(await this.send(finished, null))) this.unsavedResults.push(finished);
     }
   }

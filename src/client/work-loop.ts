@@ -5,7 +5,7 @@ import { subjectKindOf } from '../core/subject.js';
 import { withoutUndefined } from '../core/without-undefined.js';
 import { parseEdgeResult } from './edge-result.js';
 import { EscalatedWork } from './escalated-work.js';
-import { newRequestId, retryDelayMs, sharedSignal } from './http.js';
+import { newRequestId, retryDelayMs, withoutListenerLimit } from './http.js';
 import { monotonicMs } from './lease-cell.js';
 import { LeaseEstimates } from './lease-estimates.js';
 import { isEscalated, type SubmitOutcome } from './outbox.js';
@@ -73,8 +73,8 @@ export class WorkLoop {
     const { signal, concurrency = 1 } = this.options;
     const { client } = this.dependencies;
     const stop = () => this.stopping.abort();
-    sharedSignal(this.stopping.signal);
-    sharedSignal(signal)?.addEventListener('abort', stop);
+    withoutListenerLimit(this.stopping.signal);
+    withoutListenerLimit(signal)?.addEventListener('abort', stop);
     if (signal?.aborted) stop();
     this.escalated.start();
     try {

@@ -12,13 +12,13 @@ export function subjectKindOf(subject: string): SubjectKind {
 export const PLAN_SUBJECT = '~plan';
 export const POLICY_SUBJECT = '~policy';
 export const LIMITS_SUBJECT = '~limits';
-/** Has no head: its events list what retention has redacted in the log. */
+/** The events list what retention has redacted in the log. It has no head. */
 export const HISTORY_SUBJECT = '~history';
 /** Losses of history that an operator accepted. */
 export const LOSS_SUBJECT = '~loss';
-/** Has no head: its events are the checkpoints of the log and the keys that sign them. */
+/** The events are the checkpoints of the log and the keys that sign them. It has no head. */
 export const AUDIT_SUBJECT = '~audit';
-/** Has no head: checkpoints of a project that this store keeps for another one, in the log of the tenant. */
+/** The events, in the log of the tenant, are checkpoints of a project that this store keeps for another one. It has no head. */
 export const anchorSubject = (projectId: string): string => `~anchor/${projectId}`;
 /** The project's methodology. Without it, edges are known by name only. */
 export const METHODOLOGY_SUBJECT = '~methodology';

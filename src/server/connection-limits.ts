@@ -52,8 +52,8 @@ export class AddressLimit {
   }
 
   private releaseOne(client: string): void {
-    const left = (this.counts.get(client) ?? 1) - 1;
-    if (left > 0) this.counts.set(client, left);
+    const remainingCount = (this.counts.get(client) ?? 1) - 1;
+    if (remainingCount > 0) this.counts.set(client, remainingCount);
     else this.counts.delete(client);
   }
 }

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { AddressLimit, type DropReason } from './connection-limits.js';
 import type { ListenSettings } from './listen-settings.js';
 
-const UNAUTHENTICATED = 401;
+const UNAUTHENTICATED_STATUS = 401;
 /** Requests of one connection in progress. Clients do not pipeline; one that does could hold many large responses. */
 const PIPELINED_MAX = 4;
 
@@ -139,7 +139,7 @@ export class OpenConnections {
     if (connection === undefined) return;
     const { linger_ms, keep_alive_ms } = this.settings;
     connection.pending.delete(response);
-    connection.isRefused = status === UNAUTHENTICATED;
+    connection.isRefused = status === UNAUTHENTICATED_STATUS;
     // A peer without a valid credential gets less time for its next request.
     if (connection.isRefused) socket.setTimeout(linger_ms);
     if (connection.pending.size > 0) return;

@@ -5,8 +5,8 @@ import type { LogLine } from './log/logs.js';
 import { type AnyJson, PROJECT_URL, TENANT_URL, TestServer } from './testing/test-server.js';
 
 const TASK = 'A-001-x';
-const V1 = 'a'.repeat(64);
-const V2 = 'b'.repeat(64);
+const FIRST_DIGEST = 'a'.repeat(64);
+const SECOND_DIGEST = 'b'.repeat(64);
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 
 type Keys = Record<'agent' | 'reviewer' | 'admin', Record<string, string>>;
@@ -31,7 +31,7 @@ async function openWaiting(lines: LogLine[] = []) {
       { ...handle, expected_generation: generation, iteration, candidate_sha256 },
       keys.agent,
     );
-  expect((await suspend(1, V1)).body.reason).toBe('SUSPENDED');
+  expect((await suspend(1, FIRST_DIGEST)).body.reason).toBe('SUSPENDED');
   const createLink = (as: keyof Keys = 'reviewer', more = {}) =>
     served.request(
       'POST',
@@ -69,7 +69,7 @@ describe('a review link', () => {
     for (const method of ['GET', 'HEAD']) await served.running.app.request(at, { method });
     const { status, headers, body } = await served.get(at);
     expect(status).toBe(200);
-    expect(body).toContain(V1);
+    expect(body).toContain(FIRST_DIGEST);
     expect(body).toContain('link:rita@example.com');
     expect(body).not.toContain('<script');
     expect(headers.get('referrer-policy')).toBe('no-referrer');
@@ -89,7 +89,7 @@ describe('a review link', () => {
       const at = await linkPath();
       expect((await post(at, decision, 'one\r\ntwo')).status).toBe(200);
       expect(await reviewPayloads()).toMatchObject([
-        { decision, reviewer: 'link:rita@example.com', candidate_sha256: V1, comment: 'one\ntwo' },
+        { decision, reviewer: 'link:rita@example.com', candidate_sha256: FIRST_DIGEST, comment: 'one\ntwo' },
       ]);
       for (const second of [decision, 'APPROVED', 'REJECTED'])
         expect((await post(at, second)).status).toBe(409);
@@ -138,19 +138,19 @@ describe('a review link', () => {
     const { linkPath, post, reviewPayloads, suspend, resume } = await openWaiting();
     const older = await linkPath();
     await resume();
-    expect((await suspend(2, V2)).body.reason).toBe('SUSPENDED');
+    expect((await suspend(2, SECOND_DIGEST)).body.reason).toBe('SUSPENDED');
     const reply = await post(older, 'APPROVED');
     expect([reply.status, reply.body]).toEqual([409, expect.stringContaining('no longer waits')]);
     expect(await reviewPayloads()).toEqual([]);
     expect((await post(await linkPath(), 'APPROVED')).status).toBe(200);
-    expect(await reviewPayloads()).toMatchObject([{ iteration: 2, candidate_sha256: V2 }]);
+    expect(await reviewPayloads()).toMatchObject([{ iteration: 2, candidate_sha256: SECOND_DIGEST }]);
   });
 
   test('does not decide again when the same candidate is put before a person again', async () => {
     const { linkPath, post, reviewPayloads, suspend } = await openWaiting();
     const used = await linkPath();
     expect((await post(used, 'CHANGES_REQUESTED')).status).toBe(200);
-    expect((await suspend(1, V1)).body.reason).toBe('SUSPENDED');
+    expect((await suspend(1, FIRST_DIGEST)).body.reason).toBe('SUSPENDED');
     expect((await post(used, 'APPROVED')).status).toBe(409);
     expect(await reviewPayloads()).toMatchObject([{ decision: 'CHANGES_REQUESTED' }]);
     expect((await post(await linkPath(), 'APPROVED')).status).toBe(200);
@@ -222,7 +222,7 @@ describe('a review link', () => {
     const served = await TestServer.forTest();
     await served.plan(TASK);
     const { generation, ...handle } = await served.claim(TASK);
-    const candidate = { iteration: 1, candidate_sha256: V1 };
+    const candidate = { iteration: 1, candidate_sha256: FIRST_DIGEST };
     await served.post(`${PROJECT_URL}/claims/suspend`, {
       ...handle,
       expected_generation: generation,
@@ -244,7 +244,7 @@ describe('a review link', () => {
 describe('an agent', () => {
   test('can neither review nor make a link, with its own key', async () => {
     const { served, keys, createLink, reviewPayloads } = await openWaiting();
-    const review = { task_id: TASK, generation: 1, iteration: 1, candidate_sha256: V1 };
+    const review = { task_id: TASK, generation: 1, iteration: 1, candidate_sha256: FIRST_DIGEST };
     const direct = await served.request(
       'POST',
       `${PROJECT_URL}/reviews`,

@@ -1,7 +1,7 @@
 import type { ProjectKey } from './store.js';
 
 /** Ordered by tenant, then by project. */
-export function compareProjects(a: ProjectKey, b: ProjectKey): number {
+function compareProjects(a: ProjectKey, b: ProjectKey): number {
   if (a.tenant_id !== b.tenant_id) return a.tenant_id < b.tenant_id ? -1 : 1;
   return a.project_id === b.project_id ? 0 : a.project_id < b.project_id ? -1 : 1;
 }

@@ -201,6 +201,9 @@ export interface ProjectKey {
   readonly project_id: string;
 }
 
+/** `tenant/project`, in messages and as the key of a map. */
+export const projectPath = ({ tenant_id, project_id }: ProjectKey): string => `${tenant_id}/${project_id}`;
+
 export interface HeldProjectsPage {
   readonly after: ProjectKey | null;
   readonly limit: number;

@@ -48,11 +48,11 @@ function parseYaml(text: string, file: string): unknown {
   }
 }
 
-const PLAIN = /^[a-z0-9]{1,32}$/;
+const PLAIN_TENANT_ID = /^[a-z0-9]{1,32}$/;
 
 /** A unique name for a tenant that every database accepts. An id that is not plain gets a digest suffix. */
 export function tenantSlug(tenantId: string): string {
-  if (PLAIN.test(tenantId)) return tenantId;
+  if (PLAIN_TENANT_ID.test(tenantId)) return tenantId;
   const readable = tenantId
     .toLowerCase()
     .replaceAll(/[^a-z0-9]/g, '')

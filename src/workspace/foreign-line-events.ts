@@ -10,8 +10,8 @@ const INLINE_BYTES_MAX = 64 * 1024;
 const PREFIX_BYTES = 1024;
 
 /**
- * The events of lines that another tool appends to the log of a workspace, as of an imported log: they report what that
- * tool says, and change no head.
+ * The events of lines that another tool appends to the log of a workspace. Like the events of an imported log, they report
+ * what that tool says, and change no head.
  */
 export const foreignLineEvents =
   (key: ProjectKey): ForeignEvents =>

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { ALL_FILES_LENGTH_MAX } from '../core/methodology/definition/read/file-kinds.js';
 import type { WorkspaceTexts } from '../core/methodology/definition/read/workspace-files.js';
 import { type FollowedPath, followInProject } from './project-link.js';
-import { type FileFault, readRegularFile } from './regular-file.js';
+import { type FileFault, isAccessError, readRegularFile } from './regular-file.js';
 import { INTENT_FILE, WORKSPACE_FOLDER, type Workspace, WorkspaceError } from './workspace.js';
 
 const FILES_MAX = 2000;
@@ -125,9 +125,6 @@ function kindOfLink(
 }
 
 const statOf = (path: string) => statSync(path, { throwIfNoEntry: false });
-
-const isAccessError = (error: unknown): boolean =>
-  ['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '');
 
 type ConfigFileFault =
   | Exclude<FileFault, 'missing'>

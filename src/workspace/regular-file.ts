@@ -3,6 +3,9 @@ import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 
 // Do not follow links, and do not block on a pipe without a writer.
 const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
+export const isAccessError = (error: unknown): boolean =>
+  ['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '');
+
 export type FileFault = 'missing' | 'link' | 'not_a_file' | 'hard_link' | 'too_large';
 
 /**

@@ -215,12 +215,12 @@ function planOfForty(): { text: string; subjects: string[] } {
         const id = `${track}-00${index + 1}-part`;
         const parts = index === 3 && at < 2 ? [1, 2] : [];
         subjects.push(id, ...parts.map((part) => `${id}::${part}`));
-        const isFree = index % 2 === 1;
+        const isIndependent = index % 2 === 1;
         const crossing = index === 4 && at > 0 ? { depends_on: [`${track}-004-part`, 'A-004-part'] } : {};
         return {
           id,
           description: `Part ${index + 1} of ${track}`,
-          ...(isFree && index > 4 ? { depends_on: [] } : crossing),
+          ...(isIndependent && index > 4 ? { depends_on: [] } : crossing),
           ...(parts.length === 0 ? {} : { subtasks: parts.length }),
         };
       }),

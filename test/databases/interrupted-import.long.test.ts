@@ -25,9 +25,9 @@ import { DATABASE_NAMES, onSharedDatabase } from '../../src/stores/testing/share
 import { CoordinatorHarness, P, planOf, unwrap } from '../support/coordinator-harness.js';
 
 interface ImportSize {
-  /** Of a foreign log: as many as the store can write at once. */
+  /** Lines of an imported foreign log, which the store must be able to write in one commit. */
   readonly lines: number;
-  /** Of a project: more than one commit of its import takes. */
+  /** Tasks of an imported project, which are too many for one commit. */
   readonly tasks: number;
 }
 

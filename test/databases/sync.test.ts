@@ -36,10 +36,12 @@ await onSharedDatabase('postgres', ({ url }) => {
       const both = await Promise.all([laptop(projectKey.project_id), laptop(projectKey.project_id)]);
       for (const [at, { workspace }] of both.entries()) {
         const agent = ['ada', 'bob'][at] as string;
-        await withOfflineCoordinator(workspace, async (here) => {
-          unwrap(await here.claims.claimTask(projectKey, { ...EDGE, ...by(agent) }));
+        await withOfflineCoordinator(workspace, async (offline) => {
+          unwrap(await offline.claims.claimTask(projectKey, { ...EDGE, ...by(agent) }));
           const result = { ...EDGE, session_id: `s-${agent}`, generation: 1 };
-          unwrap(await here.holder.submitResult(projectKey, { ...result, result_data: 'y'.repeat(100_000) }));
+          unwrap(
+            await offline.holder.submitResult(projectKey, { ...result, result_data: 'y'.repeat(100_000) }),
+          );
         });
       }
       const pushes = await Promise.all(both.map(({ cwd }) => gen({ cwd }, 'sync', 'push', ...remote)));
@@ -60,8 +62,8 @@ await onSharedDatabase('postgres', ({ url }) => {
 /** How often the edge was started, by the log of this workspace. */
 async function startedIn(workspace: Workspace, projectKey: typeof KEY): Promise<number> {
   let started = 0;
-  await withOfflineCoordinator(workspace, async (here) => {
-    const history = await here.queries.getClaimHistory(projectKey, EDGE.task_id);
+  await withOfflineCoordinator(workspace, async (offline) => {
+    const history = await offline.queries.getClaimHistory(projectKey, EDGE.task_id);
     started = unwrap(history).generations.length;
   });
   return started;

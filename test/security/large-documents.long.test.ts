@@ -14,7 +14,13 @@ const init = (): string => {
   return JSON.stringify({ project_id: 'shop', files });
 };
 
-const DOCUMENTS: readonly (readonly [string, string, string, string, () => string])[] = [
+const DOCUMENTS: readonly (readonly [
+  title: string,
+  method: string,
+  path: string,
+  type: string,
+  body: () => string,
+])[] = [
   [
     'a YAML plan with an error in each line',
     'PUT',

@@ -323,7 +323,7 @@ describe('a file that controls other programs', () => {
         withPath(harness, 'CLAUDE.md').events(KEY, { after, limit }),
     };
     const workspace = syncWorkspaceIn(await temporaryFolder());
-    expect(await pull(workspace, remote, { ...quietOptions, keep_aside: false })).toMatchObject({
+    expect(await pull(workspace, remote, { ...quietOptions, set_aside_unpushed: false })).toMatchObject({
       rebuilt: false,
     });
     const promotion = await withLocalLog(workspace, (local) =>

@@ -46,15 +46,16 @@ async function guarded(agent: object = {}) {
   const served = await TestServer.forTest();
   await served.plan(TASK);
   const admin = bearer((await served.post(`${TENANT_URL}/keys`, { role: 'admin' })).body.token);
-  const made = (await served.request('POST', `${TENANT_URL}/keys`, { role: 'agent', ...agent }, admin)).body;
+  const createdKey = (await served.request('POST', `${TENANT_URL}/keys`, { role: 'agent', ...agent }, admin))
+    .body;
   const held = await served.request('POST', `${PROJECT_URL}/claims`, who('admin', { task_id: TASK }), admin);
   const { id: claim_id, generation: expected_generation, session_id } = held.body.claim;
   const handle = { task_id: TASK, claim_id, expected_generation, session_id };
   return {
     served,
     admin,
-    agent: { token: made.token as string, ...bearer(made.token) },
-    revoke: () => served.request('DELETE', `${TENANT_URL}/keys/${made.key_id}`, undefined, admin),
+    agent: { token: createdKey.token as string, ...bearer(createdKey.token) },
+    revoke: () => served.request('DELETE', `${TENANT_URL}/keys/${createdKey.key_id}`, undefined, admin),
     free: () => served.request('POST', `${PROJECT_URL}/claims/release`, handle, admin),
     task: () => served.request('GET', `${PROJECT_URL}/tasks/${TASK}`, undefined, admin),
   };

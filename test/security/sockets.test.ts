@@ -42,7 +42,7 @@ const ECHO: Route = {
 };
 
 /** A route that refuses every credential. */
-const GUARDED: Route = {
+const PROTECTED_ROUTE: Route = {
   id: 'guarded',
   method: 'GET',
   path: '/guarded',
@@ -66,7 +66,7 @@ const PATIENT = {
 async function startListening(settings: Partial<ListenSettings>) {
   const app = createApp({
     context: { stopping: new AbortController().signal, bodyMemory: new BodyMemory() } as ServerContext,
-    routes: [ECHO, GUARDED],
+    routes: [ECHO, PROTECTED_ROUTE],
     authenticator: { isInOpenMode: true, authenticate: async () => OPEN_PRINCIPAL, ...LASTING_CREDENTIALS },
     rateLimiter: new RateLimiter(),
     accessLog: null,

@@ -27,7 +27,7 @@ const INVISIBLE = '\u200b\u200e\u2060\ufeff\u{e0041}';
 const HOSTILE = `${WORD}${CLIPBOARD}${CLEAR_SCREEN}${BLINKING}${C1_CLIPBOARD}${BIDI}${INVISIBLE}\rover\b\u007f`;
 
 /** Deliberately independent of the rule under test. */
-const OBEYED =
+const OBEYED_SEQUENCE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal obeys is what this finds
   /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|\udb40[\udc00-\udc7f]/;
 /** The styles of the CLI's own painter, and the sequences of its progress line. No attack above uses one of them. */
@@ -36,7 +36,7 @@ const OWN_STYLES = /\x1b\[(?:(?:1|2|22|31|32|33|35|36|39)m|\?(?:25|2026)[hl]|1G|
 
 function expectPlain(line: string, { out, err }: CommandResult): void {
   for (const written of [out, err]) {
-    const found = OBEYED.exec(written.replace(OWN_STYLES, ''));
+    const found = OBEYED_SEQUENCE.exec(written.replace(OWN_STYLES, ''));
     expect(found && written.slice(0, 2000), `gen ${line}`).toBeNull();
   }
 }

@@ -34,7 +34,7 @@ export class ClaimLimitCheck {
     for (let logIndex = 1; logIndex <= this.timeline.events.length; logIndex += 1) {
       const event = this.timeline.eventAt(logIndex);
       if (claimEventKindOf(event.event_type) !== 'granted') continue;
-      const byMs = clock.atMost(this.timeline.latestMs[logIndex] as number);
+      const byMs = clock.latestMs(this.timeline.latestMs[logIndex] as number);
       if ((this.overUntilMs[logIndex] as number) <= byMs) continue;
       const message = `${describeEvent(event)} exceeds the limit of ${this.max} live claims`;
       found.push(violation('LIMIT', message, [], [event]));

@@ -69,8 +69,8 @@ function justifies(
 ): boolean {
   const { timeline, clock } = evidence;
   const { call } = window;
-  const fromMs = clock.atLeast(Math.max(call.invoked_ms, timeline.earliestMs[state.from] as number));
-  const toMs = clock.atMost(
+  const fromMs = clock.earliestMs(Math.max(call.invoked_ms, timeline.earliestMs[state.from] as number));
+  const toMs = clock.latestMs(
     Math.min(call.returned_ms, timeline.latestMs[state.to] ?? Number.POSITIVE_INFINITY),
   );
   const limits = wasFull(state, window, evidence) ? ([null, LIMIT_NAME] as const) : [null];
@@ -103,7 +103,7 @@ function wasFull(
 ): boolean {
   for (let end = Math.max(state.from, first); end <= Math.min(state.to - 1, last); end += 1) {
     const sinceMs = Math.max(call.invoked_ms, timeline.earliestMs[end] as number);
-    if ((limit.fullUntilMs[end] as number) > clock.atLeast(sinceMs)) return true;
+    if ((limit.fullUntilMs[end] as number) > clock.earliestMs(sinceMs)) return true;
   }
   return false;
 }

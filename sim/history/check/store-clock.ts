@@ -42,12 +42,13 @@ export class ObservedStoreClock {
     );
   }
 
-  /** The earliest time that the store's clock can have shown at a moment of the driver's clock. */
-  atLeast(driverMs: number): number {
+  /** The earliest time that the store's clock can have shown at this time of the driver's clock. */
+  earliestMs(driverMs: number): number {
     return Number.isFinite(this.offsetMinMs) ? driverMs + this.offsetMinMs - this.toleranceMs : ANY.from_ms;
   }
 
-  atMost(driverMs: number): number {
+  /** The latest time that the store's clock can have shown at this time of the driver's clock. */
+  latestMs(driverMs: number): number {
     return Number.isFinite(this.offsetMaxMs) ? driverMs + this.offsetMaxMs + this.toleranceMs : ANY.to_ms;
   }
 }

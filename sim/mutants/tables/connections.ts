@@ -17,7 +17,7 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
   {
     name: 'unauthenticated-socket-left-idle',
     file: OPEN_CONNECTIONS,
-    find: 'connection.isRefused = status === UNAUTHENTICATED;',
+    find: 'connection.isRefused = status === UNAUTHENTICATED_STATUS;',
     replace: 'connection.isRefused = status === 0;',
     why: 'A peer without a valid credential keeps an idle connection as long as an authenticated one.',
     tests: SOCKET_TESTS,
@@ -65,8 +65,8 @@ export const CONNECTION_MUTANTS: readonly Mutant[] = [
   {
     name: 'closed-connections-counted',
     file: 'src/server/connection-limits.ts',
-    find: 'if (left > 0) this.counts.set(client, left);',
-    replace: 'if (left >= 0) this.counts.set(client, left + 1);',
+    find: 'if (remainingCount > 0) this.counts.set(client, remainingCount);',
+    replace: 'if (remainingCount >= 0) this.counts.set(client, remainingCount + 1);',
     why: 'An address that reached its limit once is refused permanently.',
     tests: ['src/server/connection-limits.test.ts'],
   },

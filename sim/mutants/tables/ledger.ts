@@ -122,8 +122,9 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
   {
     name: 'replay-without-its-first-event',
     file: 'src/stores/request-cache.ts',
-    find: '    this.byKey.set(request.key, request);',
-    replace: '    this.byKey.set(request.key, { ...request, positions: request.positions.slice(1) });',
+    find: '    this.firstPositions.push(positions[0] ?? 0);\n    this.eventCounts.push(positions.length);',
+    replace:
+      '    this.firstPositions.push((positions[0] ?? 0) + 1);\n    this.eventCounts.push(positions.length - 1);',
     why: 'The reply to a retry lacks the event that granted it.',
   },
   {

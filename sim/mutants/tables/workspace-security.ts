@@ -1,6 +1,6 @@
 import type { Mutant } from '../mutant.js';
 
-const GUARDED = 'src/core/methodology/definition/guarded-paths.ts';
+const GUARDED_PATHS_FILE = 'src/core/methodology/definition/guarded-paths.ts';
 const APPROVAL = 'src/core/claims/human-approval.ts';
 const PATH_TESTS = [
   'src/core/methodology/definition/guarded-paths.test.ts',
@@ -13,7 +13,7 @@ const APPROVAL_TESTS = ['src/core/claims/human-approval.test.ts'];
 export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
   {
     name: 'own-folder-open',
-    file: GUARDED,
+    file: GUARDED_PATHS_FILE,
     find: "'.ai-workspace', '.genesis']",
     replace: "'.ai-workspace']",
     why: 'A result overwrites the handles and the log of the CLI.',
@@ -29,7 +29,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'names-folded-by-lower-case-alone',
-    file: GUARDED,
+    file: GUARDED_PATHS_FILE,
     find: '.toUpperCase().toLowerCase()',
     replace: '.toLowerCase()',
     why: 'A letter that only upper-casing folds gives access to a protected folder.',

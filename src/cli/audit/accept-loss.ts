@@ -3,7 +3,7 @@ import { Coordinator } from '../../coordinator/coordinator.js';
 import { isProblem } from '../../coordinator/wire/problem.js';
 import type { Anchor } from '../../core/audit/checkpoint.js';
 import { TENANT_PROJECT } from '../../core/subject.js';
-import type { ProjectKey, Store } from '../../stores/store.js';
+import { type ProjectKey, projectPath, type Store } from '../../stores/store.js';
 import type { CommandContext } from '../context.js';
 import { CommandFailure } from '../exit.js';
 import { userAgent } from '../identity.js';
@@ -87,11 +87,11 @@ function assertOnlyLost(logs: readonly AnchoredLog[], anchor: string): void {
 
 /** Includes projects without an anchor, which may have been restored too. */
 async function lossesOf(store: Store, logs: readonly AnchoredLog[]): Promise<LossOfProject[]> {
-  const losses = new Map(logs.map((log) => [`${log.tenant_id}/${log.project_id}`, lossOf(log)]));
+  const losses = new Map(logs.map((log) => [projectPath(log), lossOf(log)]));
   const tenantIds = new Set([...(await store.tenantIds()), ...logs.map((log) => log.tenant_id)]);
   for (const tenant_id of tenantIds) {
     for (const project_id of await store.projects(tenant_id)) {
-      const name = `${tenant_id}/${project_id}`;
+      const name = projectPath({ tenant_id, project_id });
       if (project_id === TENANT_PROJECT || losses.has(name)) continue;
       const { position = 0 } = (await store.project({ tenant_id, project_id })) ?? {};
       losses.set(name, { tenant_id, project_id, kept_position: position, lost_events: 0 });
@@ -106,7 +106,10 @@ function lossOf({ tenant_id, project_id, lastAnchor, report }: AnchoredLog): Los
   return { tenant_id, project_id, kept_position, lost_events };
 }
 
-/** At least the time: an incarnation whose anchors were lost as well must not come again. */
+/**
+ * A higher incarnation than the store and all anchors have. It is at least the time in milliseconds, so that it is also higher
+ * than an incarnation whose anchors were lost.
+ */
 async function nextIncarnation(store: Store, anchors: readonly Anchor[]): Promise<number> {
   const { incarnation } = await store.meta();
   const highest = anchors.reduce((most, anchor) => Math.max(most, anchor.incarnation), incarnation);

@@ -8,7 +8,7 @@ import { command, commands } from '../command.js';
 import type { CommandContext } from '../context.js';
 import { runDemoAgent } from '../demo/agent.js';
 import { type DemoProcess, type DemoServer, endProcess, logFolder, startDemoServer } from '../demo/fleet.js';
-import { storyLine } from '../demo/narrator.js';
+import { narrationLine } from '../demo/narrator.js';
 import { DEMO_PROJECT } from '../demo/plan.js';
 import { type DemoOutcome, runDemo } from '../demo/run-demo.js';
 import { AUTO_START_SECONDS, waitForEnter } from '../demo/wait-for-enter.js';
@@ -44,7 +44,7 @@ const demo = command('demo', {
       const { url } = server;
       printCommentary(context, introText(server, folder, agents_count));
       const onEvent = (event: EventEnvelope) => {
-        const line = storyLine(event, context.paint);
+        const line = narrationLine(event, context.paint);
         if (context.is_json) context.printJson(event);
         else if (line !== null) context.print(line);
       };

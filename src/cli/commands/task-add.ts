@@ -31,7 +31,7 @@ export const taskAddCommand = command('add <id>', {
   },
 });
 
-/** By policy, the tasks of an agent wait for a human. */
+/** How the proposal stands: the policy can demand that a human approves the tasks of an agent. */
 function proposalText(
   id: string,
   { proposal_id, state, comment }: NonNullable<PlanResult['proposal']>,

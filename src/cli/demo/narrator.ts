@@ -25,7 +25,7 @@ function describeEvent(event: EventEnvelope, paint: Paint): string | null {
 }
 
 /** One output line per event, with the log's timestamp. */
-export function storyLine(event: EventEnvelope, paint: Paint): string | null {
+export function narrationLine(event: EventEnvelope, paint: Paint): string | null {
   const description = describeEvent(event, paint);
   if (description === null) return null;
   const time = event.timestamp.slice(11, 23);

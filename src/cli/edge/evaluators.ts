@@ -11,7 +11,8 @@ import { fileUnreadable, wrongUsage } from '../exit.js';
 import { jsonOrText } from '../json-or-text.js';
 import { unwrapReply } from '../replies.js';
 
-const EXPECTED = 'Expected JSON: [{"name": …, "result": "pass"}], or an object with that list under details.';
+const EXPECTED_FORMAT =
+  'Expected JSON: [{"name": …, "result": "pass"}], or an object with that list under details.';
 
 /** Parses `NAME=RESULT`, given once per check. A name may contain `=`; a result does not. */
 export function parseCheckReport(text: string, before: readonly CheckReport[] = []): CheckReport[] {
@@ -35,7 +36,7 @@ export async function readEvaluators(
   const parsed = jsonOrText(text) as { details?: unknown } | null;
   const details = detailsOf(parsed);
   if (details === null)
-    throw wrongUsage(`${file} contains no check results. ${EXPECTED} Nothing was submitted.`);
+    throw wrongUsage(`${file} contains no check results. ${EXPECTED_FORMAT} Nothing was submitted.`);
   // The submission validates each report; this only counts results.
   const counted = withResultCounts([...(details as CheckReport[]), ...check]);
   return Array.isArray(parsed) ? counted : { ...parsed, ...counted };
@@ -50,7 +51,7 @@ function detailsOf(parsed: { readonly details?: unknown } | null): unknown[] | n
 export function parseCheckReports(text: string): CheckReport[] {
   const details = detailsOf(jsonOrText(text) as { details?: unknown } | null);
   if (details?.every(isCheckReport)) return details;
-  throw new Error(`$GENESIS_CHECKS contains no valid check results. ${EXPECTED} ${RESULTS_TEXT}`);
+  throw new Error(`$GENESIS_CHECKS contains no valid check results. ${EXPECTED_FORMAT} ${RESULTS_TEXT}`);
 }
 
 const RESULTS_TEXT = `A result is ${CHECK_RESULTS.join(', ')}.`;

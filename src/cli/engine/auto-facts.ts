@@ -16,7 +16,7 @@ export interface AutoScope {
   readonly feature_id: string | null;
 }
 
-type ReadFacts = Pick<
+type ProjectFacts = Pick<
   AutoFacts,
   'unfinished' | 'requested' | 'recommended' | 'escalations' | 'nothing_recommended'
 >;
@@ -25,7 +25,7 @@ type ReadFacts = Pick<
 const FEATURES_ASKED_MAX = 100;
 
 /** Reads what there is to do. Writes nothing. */
-export async function readAutoFacts(scope: AutoScope, setAside: ReadonlySet<string>): Promise<ReadFacts> {
+export async function readAutoFacts(scope: AutoScope, setAside: ReadonlySet<string>): Promise<ProjectFacts> {
   const { genesis, workspace, agent_id, agent_role, feature_id } = scope;
   const { methodology, features } = await readProject(workspace, genesis);
   const describe = (name: { feature_id: string; edge: string }): AutoEdge => {
@@ -43,8 +43,8 @@ export async function readAutoFacts(scope: AutoScope, setAside: ReadonlySet<stri
     has_constructor && !setAside.has(edgeSubject(feature, edge));
   if (feature_id === null && recommended.length > 0 && !recommended.some(isUsable)) {
     // Naming a feature overrides its skip, so skipped features are not queried.
-    const left = new Set([best.feature, ...skipped.map(({ feature }) => feature)]);
-    const others = features.map((one) => one.feature_id).filter((id) => !left.has(id));
+    const excludedFeatures = new Set([best.feature, ...skipped.map(({ feature }) => feature)]);
+    const others = features.map((one) => one.feature_id).filter((id) => !excludedFeatures.has(id));
     for (const other of others.slice(0, FEATURES_ASKED_MAX))
       recommended.push(...edgesOf(await startFor(other)).map(describe));
   }

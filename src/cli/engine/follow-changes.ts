@@ -4,7 +4,7 @@ import { ChangeSignal } from '../watch.js';
 /** Some changes produce no event: a backoff or a time box ends. */
 const POLL_MS = 30_000;
 /** Event types that only show that another agent is alive. */
-const IGNORED = new Set(['heartbeat', 'LEASE_RENEWED']);
+const IGNORED_EVENT_TYPES = new Set(['heartbeat', 'LEASE_RENEWED']);
 
 /**
  * Follows the log from now on. `wait` resolves when others have changed something since the last `wait`. An edge that was
@@ -24,7 +24,7 @@ export function followChanges(
   });
   const follow = async (): Promise<void> => {
     for await (const { event } of genesis.follow({ after: 'now' }, { signal })) {
-      if (event.agent_id === agentId || IGNORED.has(event.event_type)) continue;
+      if (event.agent_id === agentId || IGNORED_EVENT_TYPES.has(event.event_type)) continue;
       if (event.subject === undefined) setAside.clear();
       else setAside.delete(event.subject);
       changes.notify();

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sha256Hex } from '../../coordinator/runtime/identity.js';
+import { lastConstruction } from '../../core/engine/decided-end.js';
 import type { BlobReference } from '../../core/engine/run-data.js';
 import type { Run } from '../../core/engine/runs.js';
 import {
@@ -20,9 +21,7 @@ export async function lastCandidate(
   blobs: Pick<RunBlobs, 'get'>,
   { steps }: Run,
 ): Promise<ResultManifest | null> {
-  const made = steps.filter(({ step, output }) => step === 'construct_candidate' && output !== null);
-  const last = made.toSorted((a, b) => a.iteration - b.iteration).at(-1);
-  const reference = last?.output?.manifest as BlobReference | undefined;
+  const reference = lastConstruction(steps)?.output?.manifest as BlobReference | undefined;
   if (reference === undefined) return null;
   const parsed = parseManifest(parseResultBlob(await blobs.get(reference)));
   return parsed.ok ? parsed.manifest : null;

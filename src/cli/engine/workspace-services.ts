@@ -8,6 +8,7 @@ import { checkAuthority } from '../../core/methodology/definition/authority.js';
 import { projectChecks } from '../../core/methodology/definition/checklist.js';
 import { edgeSubject } from '../../core/methodology/definition/edge-name.js';
 import type { Feature, Methodology } from '../../core/methodology/definition/methodology.js';
+import { newFeature } from '../../core/methodology/definition/new-feature.js';
 import { omittedChecks } from '../../core/methodology/definition/omitted-checks.js';
 import { parseMethodology } from '../../core/methodology/definition/read-methodology.js';
 import type { RunCheck } from '../../engine/checks/check-runner.js';
@@ -151,7 +152,11 @@ export async function readConfiguration(
   featureId: string | null,
 ): Promise<Configuration> {
   const { methodology, features } = await readProjectFiles(workspace);
-  if (featureId === null) return { methodology, feature: emptyFeature(methodology) };
+  if (featureId === null)
+    return {
+      methodology,
+      feature: newFeature({ feature_id: 'FEATURE', title: '', profile: methodology.default_profile }),
+    };
   const isNamed = ({ feature_id }: Feature): boolean => feature_id === featureId;
   const feature = features.find(isNamed) ?? (await recordedFeatures(genesis)).find(isNamed);
   if (feature === undefined)
@@ -160,23 +165,6 @@ export async function readConfiguration(
     );
   return { methodology, feature };
 }
-
-const emptyFeature = ({ default_profile }: Methodology): Feature => ({
-  feature_id: 'FEATURE',
-  title: '',
-  intent: null,
-  vector_type: 'feature',
-  profile: default_profile,
-  priority: 'medium',
-  created: null,
-  time_box: null,
-  parent: null,
-  dependencies: [],
-  requirements: [],
-  acceptance_criteria: [],
-  threshold_overrides: {},
-  additional_checks: [],
-});
 
 function coordinationOf(genesis: Genesis): EdgeCoordination {
   return {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { WORK_KINDS, type WorkKind } from '../../core/contract/values.js';
+import { FORBIDDEN_KEYS } from '../../core/events/plain-data.js';
 import { TRACK_PATTERN } from '../../core/plan/task-id.js';
 import { checkJsonShape, parseWithSchema, type ShapeFaultSink } from '../../core/yaml/check-shape.js';
 import { readYamlText } from '../../core/yaml/read-yaml.js';
@@ -26,7 +27,6 @@ export type FleetFileResult =
 export const FLEET_AGENTS_MAX = 100;
 export const FLEET_FILE_BYTES_MAX = 256 * 1024;
 const FAULTS_MAX = 100;
-const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 /** Agent names become file names, branches and parts of session ids. */
 export const GROUP_NAME_PATTERN = /^[A-Za-z0-9][A-Za-z0-9_-]{0,59}$/;
@@ -102,7 +102,7 @@ function checkAgents(groups: readonly GroupInput[], faults: FleetFaults): void {
 /** Collects faults with their positions in the file, up to a limit. */
 class FleetFaults implements ShapeFaultSink {
   readonly documentName = 'The file';
-  readonly forbiddenNames = FORBIDDEN_NAMES;
+  readonly forbiddenNames = FORBIDDEN_KEYS;
   private readonly faults: (SourcePosition & { readonly message: string })[] = [];
 
   constructor(

@@ -1,15 +1,9 @@
+import { STATUS_MARKS } from '../../core/contract/values.js';
 import type { Paint } from './paint.js';
 
 type Colour = 'green' | 'cyan' | 'dim' | 'yellow' | 'red';
 
-/** The progress of a step as one character, the same in every view. */
-const MARKS: Readonly<Record<string, string>> = {
-  converged: '✓',
-  iterating: '●',
-  pending_review: '●',
-  pending: '○',
-  blocked: '✗',
-};
+const MARKS: Readonly<Record<string, string>> = STATUS_MARKS;
 const MARK_COLOURS: Readonly<Record<string, Colour>> = { '✓': 'green', '●': 'cyan', '○': 'dim', '✗': 'red' };
 const STATUS_COLOURS: Readonly<Record<string, Colour>> = {
   converged: 'green',

@@ -86,3 +86,13 @@ export function sessionsText(sessions: readonly SessionRecord[], { table }: Comm
     { head: 'Closed (UTC)', cell: ({ closed_at }) => formatUtc(closed_at ?? null), is_fixed: true },
   ]);
 }
+
+export function expiredText(
+  claims: readonly TaskClaim[],
+  next: string | null,
+  { table }: CommandContext,
+): string[] {
+  if (claims.length === 0) return ['No claim has expired.'];
+  const rows = table(claims, claimColumns('Ended (UTC)'));
+  return next === null ? [rows] : [rows, `More: gen task expired --after ${next}`];
+}

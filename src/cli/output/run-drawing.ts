@@ -57,13 +57,13 @@ export function startedDrawing(
 
 /** The run enters a state. States that only choose or pass on data are not drawn. */
 export function enterState(run: DrawnRun, name: string): DrawnRun {
-  const left = run.states.map((state) =>
+  const earlierStates = run.states.map((state) =>
     state.mark === 'current' ? { ...state, mark: 'done' as const } : state,
   );
-  if (ENDS.has(name)) return { ...run, states: [...left, { name, mark: 'current' }] };
-  const at = left.findIndex((state) => state.name === name);
-  if (at === -1) return { ...run, states: left };
-  const states = left.map((state, index) =>
+  if (ENDS.has(name)) return { ...run, states: [...earlierStates, { name, mark: 'current' }] };
+  const at = earlierStates.findIndex((state) => state.name === name);
+  if (at === -1) return { ...run, states: earlierStates };
+  const states = earlierStates.map((state, index) =>
     index < at ? state : { ...state, mark: index === at ? ('current' as const) : ('pending' as const) },
   );
   const isNewIteration = name === FIRST_OF_ITERATION;

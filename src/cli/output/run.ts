@@ -129,8 +129,7 @@ function stepSays({ error, cause, output, attempts }: RunStep): string {
   return typeof output?.says === 'string' ? `${tries}${output.says}` : tries;
 }
 
-export const iterationsText = (count: number): string =>
-  count === 1 ? '1 iteration' : `${count} iterations`;
+const iterationsText = (count: number): string => (count === 1 ? '1 iteration' : `${count} iterations`);
 
 export function costText({ input_tokens, output_tokens, usd, seconds }: Cost): string {
   const tokens = input_tokens + output_tokens;

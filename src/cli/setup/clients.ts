@@ -79,7 +79,7 @@ export const CLIENT_SECTIONS: Readonly<
         join(isUserScope ? home : folder, '.gemini', 'settings.json'),
         'the MCP server and its hooks',
         [
-          // Trusted: its tools run without a question, which has no answer in a run without a terminal.
+          // Trusted, because a run without a terminal cannot confirm the call of a tool.
           mcpServerEntry({ ...mcpCommand(environment), ...env, trust: true }),
           hookEntry('AfterTool', { matcher: '.*' }, geminiHook('renew')),
           hookEntry('SessionStart', {}, geminiHook('handles')),

@@ -335,7 +335,7 @@ test.each(CLIENTS)('--check connects as %s does, and says what is missing', asyn
   expect(broken.out).toMatch(/^failed {2}status: .*127\.0\.0\.1/m);
 });
 
-/** As the client's user does by its first start in the parent of this folder. The home is the folder itself. */
+/** Records that the user trusts the parent of this folder, as the client does at its first start there. */
 async function trustFolder(client: ClientName, home: string): Promise<void> {
   const parent = dirname(home);
   const texts = {

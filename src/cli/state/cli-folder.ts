@@ -16,13 +16,13 @@ import { FOLDER, osHomeFolder } from './user-folder.js';
  */
 export function cliFolder(io: Io): string {
   if (io.env.GENESIS_HOME !== undefined) return resolve(io.cwd, io.env.GENESIS_HOME);
-  const here = resolve(io.cwd);
-  const root = Workspace.findOwn(here, io.env)?.root ?? null;
-  for (let folder = here; ; folder = dirname(folder)) {
+  const cwd = resolve(io.cwd);
+  const root = Workspace.findOwn(cwd, io.env)?.root ?? null;
+  for (let folder = cwd; ; folder = dirname(folder)) {
     const found = join(folder, FOLDER);
-    if (folder === root || folder === here ? pathExists(found) : isOwnedByUser(found, io))
+    if (folder === root || folder === cwd ? pathExists(found) : isOwnedByUser(found, io))
       return assertOwned(found, io);
-    if (folder === root || folder === dirname(folder)) return join(root ?? here, FOLDER);
+    if (folder === root || folder === dirname(folder)) return join(root ?? cwd, FOLDER);
   }
 }
 

@@ -8,7 +8,7 @@ import { userFolder } from './user-folder.js';
 /** Names the file of the key. Commands that start others pass it on, so that one session has one key. */
 export const SIGNING_KEY_VARIABLE = 'GENESIS_SIGNING_KEY';
 
-/** In the user's folder and not in a project's folder: a key that comes with a repository is known to others. */
+/** The key is in the user's folder and not in a project's, because a key that comes with a repository is known to others. */
 export const signingKeyFile = (io: Pick<Io, 'env' | 'cwd'>): string =>
   resolve(io.cwd, io.env[SIGNING_KEY_VARIABLE] ?? join(userFolder(io), 'signing-key.pem'));
 

@@ -39,8 +39,8 @@ it.each([
 ])('refuses a remote that replies with %s, and leaves the local log unchanged', async (_, text) => {
   const cwd = await temporaryFolder();
   const workspace = await createWorkspace(cwd);
-  await withOfflineCoordinator(workspace, (here) =>
-    here.claims.claimTask(KEY, { ...EDGE, agent_id: 'ada', session_id: 's' }),
+  await withOfflineCoordinator(workspace, (offline) =>
+    offline.claims.claimTask(KEY, { ...EDGE, agent_id: 'ada', session_id: 's' }),
   );
   const url = await startAnswering(text);
   for (const verb of ['status', 'pull', 'push']) {
@@ -48,7 +48,7 @@ it.each([
     expect(`${err}${out}`, verb).not.toMatch(/TypeError|RangeError|undefined|not iterable|Internal error/);
     if (!text.includes('success')) expect(code, verb).not.toBe(0);
   }
-  await withOfflineCoordinator(workspace, async (here) => {
-    expect(await here.queries.getTaskState(KEY, EDGE.task_id)).toMatchObject({ generation: 1 });
+  await withOfflineCoordinator(workspace, async (offline) => {
+    expect(await offline.queries.getTaskState(KEY, EDGE.task_id)).toMatchObject({ generation: 1 });
   });
 });

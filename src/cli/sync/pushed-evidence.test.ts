@@ -70,27 +70,27 @@ async function createConfigured(cwd: string): Promise<Workspace> {
 /** An own workspace under `verified`, in which the edge has converged by the evidence of an own runner, in a run. */
 async function createForgedWorkspace(): Promise<string> {
   const cwd = await temporaryFolder();
-  await withOfflineCoordinator(await createConfigured(cwd), async (here) => {
-    await here.settings.configure(KEY, { files: CONFIGURATION });
-    await here.settings.putPolicy(KEY, { evidence: 'verified' });
+  await withOfflineCoordinator(await createConfigured(cwd), async (offline) => {
+    await offline.settings.configure(KEY, { files: CONFIGURATION });
+    await offline.settings.putPolicy(KEY, { evidence: 'verified' });
     const forger = new TestRunner();
-    await here.evidence.enrolRunner(KEY, { public_key: forger.public_key });
-    const granted = await here.claims.claimTask(KEY, {
+    await offline.evidence.enrolRunner(KEY, { public_key: forger.public_key });
+    const granted = await offline.claims.claimTask(KEY, {
       ...{ ...TASK, agent_id: 'mallory', session_id: 's-m', agent_role: 'architect' },
     });
     if (!('claim' in granted) || granted.claim === null) throw new Error(JSON.stringify(granted));
     const handle = { ...TASK, session_id: 's-m', claim_id: granted.claim.id };
-    const result = await forgeEvidence(here, forger, handle);
-    await appendRun(here, handle, 'run_started', {
+    const result = await forgeEvidence(offline, forger, handle);
+    await appendRunEvent(offline, handle, 'run_started', {
       ...{ workflow_type: 'STANDARD', machine: { bucket: '', key: SHA, version: SHA } },
       ...{ machine_sha256: SHA, config_sha256: SHA },
     });
     expect(
-      await here.holder.submitResult(KEY, {
+      await offline.holder.submitResult(KEY, {
         ...{ ...handle, generation: 1, result_data: result, evaluators: EVALUATORS },
       }),
     ).toMatchObject({ accepted: true });
-    await appendRun(here, handle, 'run_ended', {
+    await appendRunEvent(offline, handle, 'run_ended', {
       ...{ status: 'CONVERGED', reason: null, says: '', iterations: 1, spent: NO_COST },
     });
   });
@@ -99,20 +99,24 @@ async function createForgedWorkspace(): Promise<string> {
 
 type Handle = typeof TASK & { readonly session_id: string; readonly claim_id: string };
 
-async function forgeEvidence(here: Coordinator, forger: TestRunner, handle: Handle): Promise<object> {
-  const putBlob = (sha256: string, bytes: Uint8Array) => here.blobs.putBlob(KEY.tenant_id, sha256, bytes);
+async function forgeEvidence(offline: Coordinator, forger: TestRunner, handle: Handle): Promise<object> {
+  const putBlob = (sha256: string, bytes: Uint8Array) => offline.blobs.putBlob(KEY.tenant_id, sha256, bytes);
   const { manifest, sha256: candidate_sha256 } = await uploadCandidate({ putBlob }, { 'src/a.ts': 'x' });
-  const proposed = await here.evidence.propose(KEY, { ...handle, expected_generation: 1, candidate_sha256 });
+  const proposed = await offline.evidence.propose(KEY, {
+    ...handle,
+    expected_generation: 1,
+    candidate_sha256,
+  });
   const base_version = 'base_version' in proposed ? proposed.base_version : 0;
   const checks = [outcomeOf('tests_pass', COMMAND)];
   const statement = forger.statement({ ...KEY, ...TASK, base_version, candidate_sha256, checks });
   const evidence = forger.signed(statement);
-  expect(await here.evidence.record(KEY, { evidence })).toMatchObject({ reason: 'RECORDED' });
+  expect(await offline.evidence.record(KEY, { evidence })).toMatchObject({ reason: 'RECORDED' });
   return manifest;
 }
 
-const appendRun = (here: Coordinator, handle: Handle, event_type: string, payload: object) =>
-  here.holder.appendEvent(KEY, {
+const appendRunEvent = (offline: Coordinator, handle: Handle, event_type: string, payload: object) =>
+  offline.holder.appendEvent(KEY, {
     ...{ ...handle, agent_id: 'mallory', generation: 1, event_type },
     payload: { run_id: RUN_ID, ...payload },
   });
@@ -120,16 +124,16 @@ const appendRun = (here: Coordinator, handle: Handle, event_type: string, payloa
 /** An own workspace under `reported`, in which a reviewer has approved what the agent had no authority for. */
 async function createApprovedWorkspace(): Promise<string> {
   const cwd = await temporaryFolder();
-  await withOfflineCoordinator(await createConfigured(cwd), async (here) => {
-    await here.settings.configure(KEY, { files: CONFIGURATION });
-    await here.claims.claimTask(KEY, { ...TASK, agent_id: 'mallory', session_id: 's-m' });
+  await withOfflineCoordinator(await createConfigured(cwd), async (offline) => {
+    await offline.settings.configure(KEY, { files: CONFIGURATION });
+    await offline.claims.claimTask(KEY, { ...TASK, agent_id: 'mallory', session_id: 's-m' });
     const result = { result_data: 'x', evaluators: EVALUATORS };
     expect(
-      await here.holder.submitResult(KEY, { ...TASK, session_id: 's-m', generation: 1, ...result }),
+      await offline.holder.submitResult(KEY, { ...TASK, session_id: 's-m', generation: 1, ...result }),
     ).toMatchObject({ reason: 'ESCALATED' });
     const gate = { generation: 1, iteration: 1, candidate_sha256: sha256Of('"x"') };
     expect(
-      await here.decisions.recordReview(KEY, { ...TASK, ...gate, decision: 'APPROVED' }, human('rita')),
+      await offline.decisions.recordReview(KEY, { ...TASK, ...gate, decision: 'APPROVED' }, human('rita')),
     ).toMatchObject({ success: true });
   });
   return cwd;
@@ -162,8 +166,8 @@ describe('gen import of a forged archive', { timeout: 60_000 }, () => {
   it('changes no project that exists', async () => {
     const { archive, importInto } = await exportForged();
     const cwd = await temporaryFolder();
-    await withOfflineCoordinator(await createWorkspace(cwd), (here) =>
-      here.settings.putPolicy(KEY, { evidence: 'verified' }),
+    await withOfflineCoordinator(await createWorkspace(cwd), (offline) =>
+      offline.settings.putPolicy(KEY, { evidence: 'verified' }),
     );
     const refused = await importInto(`workspace:${cwd}`, archive);
     expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('already has another history')]);

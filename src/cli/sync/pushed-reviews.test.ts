@@ -15,11 +15,11 @@ const GATE = { iteration: 1, candidate_sha256: sha256Hex('"draft"') };
 /** A workspace in which rita has reviewed ada's work offline. */
 async function createReviewedWork(): Promise<string> {
   const cwd = await temporaryFolder();
-  await withOfflineCoordinator(await createWorkspace(cwd), async (here) => {
-    await here.claims.claimTask(KEY, { ...EDGE, agent_id: 'ada', session_id: 's-ada' });
-    await here.holder.suspendClaim(KEY, { ...EDGE, session_id: 's-ada', expected_generation: 1, ...GATE });
+  await withOfflineCoordinator(await createWorkspace(cwd), async (offline) => {
+    await offline.claims.claimTask(KEY, { ...EDGE, agent_id: 'ada', session_id: 's-ada' });
+    await offline.holder.suspendClaim(KEY, { ...EDGE, session_id: 's-ada', expected_generation: 1, ...GATE });
     const review = { ...EDGE, generation: 1, ...GATE, decision: 'CHANGES_REQUESTED' };
-    await here.decisions.recordReview(KEY, review, human('rita'));
+    await offline.decisions.recordReview(KEY, review, human('rita'));
   });
   return cwd;
 }

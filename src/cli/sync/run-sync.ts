@@ -30,10 +30,10 @@ export async function pushHere(context: CommandContext, url: string | undefined)
 export async function pullHere(
   context: CommandContext,
   url: string | undefined,
-  keep_aside: boolean,
+  set_aside_unpushed: boolean,
 ): Promise<void> {
   const report = await withBothLogs(context, url, (sync, remote) =>
-    pull(sync, remote, { ...syncOptions(), keep_aside }),
+    pull(sync, remote, { ...syncOptions(), set_aside_unpushed }),
   );
   context.printReply(report, pullText);
 }

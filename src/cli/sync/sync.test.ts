@@ -20,11 +20,11 @@ describe('gen sync', () => {
     const cwd = await temporaryFolder();
     const workspace = await createWorkspace(cwd);
     const url = await serveMemoryStore();
-    await withOfflineCoordinator(workspace, async (here) => {
-      await here.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') });
+    await withOfflineCoordinator(workspace, async (offline) => {
+      await offline.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') });
       const body = { event_type: 'iteration_completed', feature_id: 'REQ-F-1', edge: 'design_code' };
       const payload = { iteration: 1, status: 'iterating', delta: 1 };
-      await here.holder.appendEvent(KEY, { ...body, ...agentFields('ada'), generation: 1, payload });
+      await offline.holder.appendEvent(KEY, { ...body, ...agentFields('ada'), generation: 1, payload });
     });
     const before = JSON.parse((await gen({ cwd }, 'sync', 'status', '--remote', url, '--json')).out);
     expect(before).toMatchObject({ behind: 0, pushed: false });
@@ -48,8 +48,8 @@ describe('gen sync', () => {
     const cwd = await temporaryFolder();
     const workspace = await createWorkspace(cwd);
     const url = await serveMemoryStore();
-    await withOfflineCoordinator(workspace, async (here) => {
-      await here.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') });
+    await withOfflineCoordinator(workspace, async (offline) => {
+      await offline.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') });
       // A push holds the log open throughout, as this callback does.
       const push = await gen({ cwd }, 'sync', 'push', '--remote', url);
       expect(push).toMatchObject({ code: 1, out: '', err: expect.stringContaining('one writer') });
@@ -60,12 +60,12 @@ describe('gen sync', () => {
   it('names the holder of a refused claim, and accepts a store as the remote', async () => {
     const cwd = await temporaryFolder();
     const workspace = await createWorkspace(cwd);
-    await withOfflineCoordinator(workspace, (here) =>
-      here.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }),
+    await withOfflineCoordinator(workspace, (offline) =>
+      offline.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }),
     );
     const other = await temporaryFolder();
-    await withOfflineCoordinator(await createWorkspace(other), (here) =>
-      here.claims.claimTask(KEY, { ...EDGE, ...agentFields('bob') }),
+    await withOfflineCoordinator(await createWorkspace(other), (offline) =>
+      offline.claims.claimTask(KEY, { ...EDGE, ...agentFields('bob') }),
     );
     const remote = ['--remote', `file:${join(other, 'office')}`];
     expect(await gen({ cwd: other }, 'sync', 'push', ...remote)).toMatchObject({ code: 0 });
@@ -78,7 +78,7 @@ describe('gen sync', () => {
     const cwd = await temporaryFolder();
     const workspace = await createWorkspace(cwd);
     const url = await serveMemoryStore();
-    await withOfflineCoordinator(workspace, (here) => here.settings.configure(KEY, { files: {} }));
+    await withOfflineCoordinator(workspace, (offline) => offline.settings.configure(KEY, { files: {} }));
     expect(await gen({ cwd }, 'sync', 'push', '--remote', url)).toMatchObject({ code: 0 });
     expect(await gen({ cwd }, 'sync', 'pull')).toMatchObject({ code: 0 });
     const log = await readFile(join(workspace.events, 'events.jsonl'), 'utf8');

@@ -8,7 +8,7 @@ import { jsonOrText } from '../json-or-text.js';
 import { unwrapReply } from '../replies.js';
 
 /** Larger results are described, not printed. */
-export const SHOWN_BYTES_MAX = 1024 ** 2;
+const SHOWN_BYTES_MAX = 1024 ** 2;
 
 /** The content of a result as a person reads it, or why it cannot be shown. */
 export type ShownContent = { readonly text: string } | { readonly described: string };

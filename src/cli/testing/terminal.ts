@@ -34,7 +34,7 @@ export interface RunningCommand {
   text(): string;
   /** Resolves when the text has been written to standard output. */
   waitForOutput(text: string | RegExp): Promise<string>;
-  /** The same for standard error. */
+  /** Resolves when the text has been written to standard error. */
   waitForErrorOutput(text: string | RegExp): Promise<string>;
 }
 

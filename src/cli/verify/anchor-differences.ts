@@ -8,7 +8,7 @@ import { originalDigests, withDigest } from '../../coordinator/audit/verify/stor
 import type { Anchor } from '../../core/audit/checkpoint.js';
 import type { LogAuditReport } from '../../core/audit/log-audit.js';
 import { readStoreEvents } from '../../stores/read-store-events.js';
-import type { ProjectKey, Store } from '../../stores/store.js';
+import { type ProjectKey, projectPath, type Store } from '../../stores/store.js';
 
 /** A project's log compared with its anchors. */
 export interface AnchoredLog extends ProjectKey {
@@ -25,7 +25,7 @@ export async function compareWithAnchors(
 ): Promise<AnchoredLog[]> {
   const lastAnchors = new Map<string, Anchor>();
   for (const anchor of anchorOptions.anchors) {
-    const name = `${anchor.tenant_id}/${anchor.project_id}`;
+    const name = projectPath(anchor);
     if (anchor.position > (lastAnchors.get(name)?.position ?? 0)) lastAnchors.set(name, anchor);
   }
   const logs: AnchoredLog[] = [];
@@ -39,8 +39,9 @@ export async function compareWithAnchors(
 }
 
 /** How a log differs from its anchors. */
-export function differencesOf({ tenant_id, project_id, lastAnchor, report }: AnchoredLog): LogViolation[] {
-  const file = `${tenant_id}/${project_id}`;
+export function differencesOf(log: AnchoredLog): LogViolation[] {
+  const { lastAnchor, report } = log;
+  const file = projectPath(log);
   if (report !== null) return auditViolations(report, file);
   const says = `there is no log, and the anchor covers ${lastAnchor.position} events`;
   return [{ file, line: 1, rule: 'ANCHOR LOG_SHORTER', subject: null, says }];

@@ -391,7 +391,7 @@ describe('an attack on a log of files is named by gen verify and by gen up', () 
     const { project, url } = attacked;
     await project.work(url, [TASKS[0]]);
     await project.work(url, [TASKS[1]]);
-    // As long as before: the store also records the length of the file.
+    // The forged text has the same length, because the store also records the length of the file.
     const forgedResult = resultText(TASKS[1]).replace('result', 'forged');
     await rewriteLines(attacked, (line) => editLine(line, resultText(TASKS[1]), forgedResult, true));
     const [before, after] = await project.anchored();

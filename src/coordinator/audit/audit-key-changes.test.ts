@@ -1,4 +1,3 @@
-import { generateKeyPairSync, sign } from 'node:crypto';
 import { expect, it, vi } from 'vitest';
 import { HarnessAgent } from '../../../test/support/agent.js';
 import {
@@ -8,25 +7,18 @@ import {
   planOf,
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
-import { keyIdOf } from '../../core/audit/audit-values.js';
 import { LogAudit } from '../../core/audit/log-audit.js';
 import type { ProjectKey } from '../../stores/store.js';
 import { OPEN_CALLER } from '../authentication/caller.js';
 import { Coordinator } from '../coordinator.js';
 import { payloadDigest, sha256 } from './audit-hash.js';
-import type { AuditOptions, AuditSigner } from './signer.js';
+import type { AuditOptions } from './signer.js';
+import { newAuditSigner } from './testing.js';
 import { isSignedBySync } from './verify-signature.js';
 
 const TASKS = Array.from({ length: 9 }, (_, at) => `A-00${at + 1}-part`);
 const OTHER: ProjectKey = { ...P, project_id: 'shed' };
 const ROOT = { ...OPEN_CALLER, user_id: 'root' };
-
-function newSigner(): AuditSigner {
-  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
-  const { x: public_key = '' } = publicKey.export({ format: 'jwk' });
-  const signText = async (text: string) => sign(null, Buffer.from(text), privateKey).toString('base64url');
-  return { key_id: keyIdOf(sha256, public_key), public_key, sign: signText };
-}
 
 /** A run of a coordinator with a key: in each project a plan is written, and a checkpoint of it. */
 async function runWith(
@@ -63,7 +55,7 @@ const enrolmentEvents = async (harness: CoordinatorHarness, project = P) =>
 forEachStore('audit keys', (open) => {
   it('are rotated by the newest previous key that is active, also after two rotations', async () => {
     const harness = await open();
-    const [one, two, three] = [newSigner(), newSigner(), newSigner()];
+    const [one, two, three] = [newAuditSigner(), newAuditSigner(), newAuditSigner()];
     await runWith(harness, { signer: one }, [P, OTHER]);
     await runWith(harness, { signer: two, previousSigners: [one] });
     const alarms = await runWith(harness, { signer: three, previousSigners: [two, one] }, [P, OTHER]);
@@ -83,7 +75,7 @@ forEachStore('audit keys', (open) => {
 
   it('sign nothing after their rotation, and say that the coordinator must be restarted', async () => {
     const harness = await open();
-    const [one, two] = [newSigner(), newSigner()];
+    const [one, two] = [newAuditSigner(), newAuditSigner()];
     await runWith(harness, { signer: one });
     await runWith(harness, { signer: two, previousSigners: [one] });
     const [alarm] = await runWith(harness, { signer: one });
@@ -93,7 +85,7 @@ forEachStore('audit keys', (open) => {
 
   it('are not enrolled by a rotation that another key signed', async () => {
     const harness = await open();
-    const [one, two, three] = [newSigner(), newSigner(), newSigner()];
+    const [one, two, three] = [newAuditSigner(), newAuditSigner(), newAuditSigner()];
     await runWith(harness, { signer: one });
     const forged = { ...one, sign: three.sign };
     const [alarm] = await runWith(harness, { signer: two, previousSigners: [forged] });
@@ -103,7 +95,7 @@ forEachStore('audit keys', (open) => {
 
   it('write nothing once all have ended, until an administrator replaces one', async () => {
     const harness = await open();
-    const [one, two] = [newSigner(), newSigner()];
+    const [one, two] = [newAuditSigner(), newAuditSigner()];
     await runWith(harness, { signer: one }, [P], async (coordinator) => {
       const body = { key_id: one.key_id, reason: 'stolen' };
       const reply = unwrap(await coordinator.audit.revokeKey(P, body, ROOT));
@@ -132,7 +124,7 @@ forEachStore('audit keys', (open) => {
 
   it('are replaced where the new key is enrolled already, as it is after the file of the old one was lost', async () => {
     const harness = await open();
-    const [lost, alsoLost, current] = [newSigner(), newSigner(), newSigner()];
+    const [lost, alsoLost, current] = [newAuditSigner(), newAuditSigner(), newAuditSigner()];
     await runWith(harness, { signer: lost });
     await runWith(harness, { signer: alsoLost });
     await runWith(harness, { signer: current }, [P], async ({ audit }) => {
@@ -150,7 +142,7 @@ forEachStore('audit keys', (open) => {
 
   it('are not changed by a command that names the wrong one; a repeated request gets its first reply', async () => {
     const harness = await open();
-    const [one, two] = [newSigner(), newSigner()];
+    const [one, two] = [newAuditSigner(), newAuditSigner()];
     await runWith(harness, { signer: one });
     await runWith(harness, { signer: two }, [P], async ({ audit }) => {
       const reason = 'lost';
@@ -175,7 +167,7 @@ forEachStore('audit keys', (open) => {
 
   it('cannot be replaced by a server without one', async () => {
     const harness = await open();
-    const one = newSigner();
+    const one = newAuditSigner();
     await runWith(harness, { signer: one });
     const { audit } = harness.coordinator;
     const refused = await audit.replaceKey(P, { key_id: one.key_id, reason: 'lost' }, ROOT);
@@ -187,7 +179,7 @@ forEachStore('audit keys', (open) => {
 
   it('do not end between a signature and its record', async () => {
     const harness = await open();
-    const one = newSigner();
+    const one = newAuditSigner();
     let revoked: Promise<unknown> | null = null;
     let coordinator: Coordinator;
     const slow = {
@@ -208,7 +200,7 @@ forEachStore('audit keys', (open) => {
   });
 
   it('that cannot sign raise an alarm, are tried again at the next tick, and the alarm ends with the failure', async () => {
-    const one = newSigner();
+    const one = newAuditSigner();
     let isDown = true;
     const warnings: string[] = [];
     const failing = {

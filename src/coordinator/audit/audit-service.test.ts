@@ -1,4 +1,4 @@
-import { generateKeyPairSync, randomUUID, sign } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { expect, it, vi } from 'vitest';
 import { HarnessAgent } from '../../../test/support/agent.js';
 import {
@@ -8,7 +8,6 @@ import {
   planOf,
   unwrap,
 } from '../../../test/support/coordinator-harness.js';
-import { keyIdOf } from '../../core/audit/audit-values.js';
 import type { Anchor } from '../../core/audit/checkpoint.js';
 import { checkProof } from '../../core/audit/proof.js';
 import { AUDIT_SUBJECT } from '../../core/subject.js';
@@ -16,19 +15,12 @@ import { transactionOf } from '../../stores/transaction.js';
 import { Coordinator } from '../coordinator.js';
 import { isProblem } from '../wire/problem.js';
 import { sha256 } from './audit-hash.js';
-import type { AuditSigner } from './signer.js';
 import type { AuditSink } from './sink.js';
+import { newAuditSigner } from './testing.js';
 import { isSignedBySync } from './verify-signature.js';
 
 const TASKS = Array.from({ length: 30 }, (_, at) => `A-${String(at + 1).padStart(3, '0')}-part`);
 const CHECKS = { hash: sha256, verify: isSignedBySync };
-
-function newSigner(): AuditSigner {
-  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
-  const { x: public_key = '' } = publicKey.export({ format: 'jwk' });
-  const signText = async (text: string) => sign(null, Buffer.from(text), privateKey).toString('base64url');
-  return { key_id: keyIdOf(sha256, public_key), public_key, sign: signText };
-}
 
 /** Claims and completes a task: at least two events. */
 async function complete(harness: CoordinatorHarness, index: number): Promise<void> {
@@ -51,7 +43,7 @@ const checkpointsIn = async (harness: CoordinatorHarness) =>
 
 forEachStore('checkpoints', (open) => {
   it('are written after a minute in which events were added, and not otherwise', async () => {
-    const harness = await open({ audit: { signer: newSigner() } });
+    const harness = await open({ audit: { signer: newAuditSigner() } });
     await harness.plan(planOf(...TASKS));
     await complete(harness, 0);
     await passMinutes(harness, 2);
@@ -62,7 +54,7 @@ forEachStore('checkpoints', (open) => {
   });
 
   it('are written after many events, before the minute is over', async () => {
-    const harness = await open({ audit: { signer: newSigner(), every_events: 20 } });
+    const harness = await open({ audit: { signer: newAuditSigner(), every_events: 20 } });
     await harness.plan(planOf(...TASKS));
     await complete(harness, 0);
     await passMinutes(harness, 2);
@@ -74,7 +66,7 @@ forEachStore('checkpoints', (open) => {
   });
 
   it('are written at the end, and building continues from them after a restart', async () => {
-    const signer = newSigner();
+    const signer = newAuditSigner();
     const harness = await open({ audit: { signer } });
     await harness.plan(planOf(...TASKS));
     for (let at = 0; at < 10; at += 1) await complete(harness, at);
@@ -94,7 +86,7 @@ forEachStore('checkpoints', (open) => {
   });
 
   it('cover a position once, whichever coordinator writes them', async () => {
-    const harness = await open({ audit: { signer: newSigner() } });
+    const harness = await open({ audit: { signer: newAuditSigner() } });
     await harness.plan(planOf(...TASKS));
     await complete(harness, 0);
     const other = await harness.openAnother();
@@ -105,7 +97,7 @@ forEachStore('checkpoints', (open) => {
   });
 
   it('keep the leaf of an event that retention redacts', async () => {
-    const harness = await open({ audit: { signer: newSigner() } });
+    const harness = await open({ audit: { signer: newAuditSigner() } });
     await harness.plan(planOf(...TASKS));
     const agent = new HarnessAgent(harness, 'alpha', 's1');
     await agent.claims(TASKS[0]!);
@@ -125,7 +117,7 @@ forEachStore('checkpoints', (open) => {
   });
 
   it('cover the record of a redaction in a project that is not loaded', async () => {
-    const harness = await open({ audit: { signer: newSigner() } });
+    const harness = await open({ audit: { signer: newAuditSigner() } });
     await harness.plan(planOf(...TASKS));
     const agent = new HarnessAgent(harness, 'alpha', 's1');
     await agent.claims(TASKS[0]!);
@@ -142,7 +134,7 @@ forEachStore('checkpoints', (open) => {
   });
 
   it('do not cover the future', async () => {
-    const harness = await open({ audit: { signer: newSigner() } });
+    const harness = await open({ audit: { signer: newAuditSigner() } });
     await harness.plan(planOf(...TASKS));
     expect(isProblem(await harness.coordinator.audit.head(P))).toBe(true);
     expect(await harness.coordinator.audit.proof(P, 1)).toMatchObject({ problem: 'NOT_FOUND' });
@@ -150,7 +142,7 @@ forEachStore('checkpoints', (open) => {
 
   it('reach a sink that was down, each of them and in order', async () => {
     const sink = new TestSink();
-    const harness = await open({ audit: { signer: newSigner(), sinks: [sink] } });
+    const harness = await open({ audit: { signer: newAuditSigner(), sinks: [sink] } });
     await harness.plan(planOf(...TASKS));
     sink.isDown = true;
     for (let at = 0; at < 3; at += 1) {
@@ -172,7 +164,7 @@ forEachStore('checkpoints', (open) => {
 
   it('continue in a sink where it ends, after a restart', async () => {
     const sink = new TestSink();
-    const harness = await open({ audit: { signer: newSigner(), sinks: [sink] } });
+    const harness = await open({ audit: { signer: newAuditSigner(), sinks: [sink] } });
     await harness.plan(planOf(...TASKS));
     await complete(harness, 0);
     await harness.coordinator.audit.stop();
@@ -185,7 +177,7 @@ forEachStore('checkpoints', (open) => {
   });
 
   it('do not take tiles from a checkpoint that its tree does not have: they are not signed', async () => {
-    const harness = await open({ audit: { signer: newSigner() } });
+    const harness = await open({ audit: { signer: newAuditSigner() } });
     await harness.plan(planOf(...TASKS));
     await complete(harness, 0);
     await harness.coordinator.audit.checkpoint();
@@ -204,13 +196,13 @@ forEachStore('checkpoints', (open) => {
 
   it('sends to a sink only what this coordinator has signed: an anchor vouches for its key', async () => {
     const sink = new TestSink();
-    const harness = await open({ audit: { signer: newSigner(), sinks: [sink] } });
+    const harness = await open({ audit: { signer: newAuditSigner(), sinks: [sink] } });
     await harness.plan(planOf(...TASKS));
     await complete(harness, 0);
     const other = await Coordinator.open({
       store: harness.store,
       environment: harness.environment,
-      audit: { signer: newSigner() },
+      audit: { signer: newAuditSigner() },
     });
     await other.plans.get(P);
     await other.audit.stop();
@@ -221,7 +213,7 @@ forEachStore('checkpoints', (open) => {
   });
 
   it('raise an alarm if another root is signed for a position', async () => {
-    const signer = newSigner();
+    const signer = newAuditSigner();
     const harness = await open({ audit: { signer } });
     await harness.plan(planOf(...TASKS));
     await complete(harness, 0);
@@ -241,7 +233,7 @@ forEachStore('checkpoints', (open) => {
 });
 
 it('reads no event of a log that passes on its leaves, once the tree exists', async () => {
-  const harness = await CoordinatorHarness.open('file', { audit: { signer: newSigner() } });
+  const harness = await CoordinatorHarness.open('file', { audit: { signer: newAuditSigner() } });
   await harness.plan(planOf(...TASKS));
   await complete(harness, 0);
   // The first checkpoint enrols the key and makes the tree.

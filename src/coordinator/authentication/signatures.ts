@@ -45,7 +45,7 @@ const needsSignatureCheck = (project: Project, { body }: SessionCommand): boolea
  * Verifies the session's signature; null if it is valid. Runs before the
  * command is queued, and the verification is off the main thread.
  */
-export async function signatureProblem(project: Project, sessionCommand: SessionCommand) {
+async function signatureProblem(project: Project, sessionCommand: SessionCommand) {
   const { signature, session_id, request_id } = sessionCommand.body as SignedBody;
   if (signature === undefined)
     return signatureRequired(

@@ -6,7 +6,7 @@ import { repeatEvery } from './repeat.js';
 const PAGE_SIZE = 100;
 /** How many projects are loaded at the same time. */
 const LOADED_AT_ONCE = 8;
-/** Between two searches for projects that another coordinator has left behind. */
+/** The interval at which a store is asked for projects that another coordinator has left behind. */
 const DUE_TICK_MS = 10_000;
 /** The interval for a store that cannot tell which projects are due, and lists all of them. */
 const LIST_TICK_MS = 60_000;

@@ -2,7 +2,7 @@ import type { Limits } from '../../core/claims/policy.js';
 import { retentionDays } from '../../core/claims/retention.js';
 import type { RecordHead } from '../../core/record.js';
 import { POLICY_SUBJECT } from '../../core/subject.js';
-import { type ProjectKey, type Store, StoreUnavailable } from '../../stores/store.js';
+import { type ProjectKey, projectPath, type Store, StoreUnavailable } from '../../stores/store.js';
 import type { AuditService } from '../audit/audit-service.js';
 import type { Projects } from '../queue/projects.js';
 import { policyFromRecord } from '../queue/rules-cache.js';
@@ -112,7 +112,7 @@ export class RetentionRound {
   private async finishedPosition(projectKey: ProjectKey): Promise<number | null> {
     const row = await this.store.project(projectKey);
     if (row === null) return null;
-    const known = this.finished.get(nameOf(projectKey));
+    const known = this.finished.get(projectPath(projectKey));
     if (known?.log_position !== row.position) return 0;
     return known.position < row.position ? known.position : null;
   }
@@ -132,7 +132,7 @@ export class RetentionRound {
   private async noteFinished(projectKey: ProjectKey, runBegan: number, position: number): Promise<void> {
     const own = await this.store.events(projectKey, { after: runBegan, limit: OWN_EVENTS_MAX });
     if (own.length === OWN_EVENTS_MAX || own.some(({ seq }) => seq !== undefined)) return;
-    const name = nameOf(projectKey);
+    const name = projectPath(projectKey);
     this.finished.delete(name);
     this.finished.set(name, { log_position: own.at(-1)?.position ?? runBegan, position });
     const [oldest] = this.finished.keys();
@@ -157,5 +157,3 @@ export class RetentionRound {
     }
   }
 }
-
-const nameOf = ({ tenant_id, project_id }: ProjectKey): string => `${tenant_id}/${project_id}`;

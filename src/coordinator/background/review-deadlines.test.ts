@@ -3,7 +3,7 @@ import { HarnessAgent, human } from '../../../test/support/agent.js';
 import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
 
 const [A, B] = ['A-001-core', 'B-001-data'] as const;
-const V1 = '1'.repeat(64);
+const DIGEST = '1'.repeat(64);
 const HOUR = 3600;
 const DAY = 24 * HOUR;
 
@@ -18,7 +18,7 @@ forEachStore('the deadline of a review', (open) => {
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     const suspend = async (task: string) => {
       await alpha.claims(task);
-      await alpha.suspends(task, { iteration: 1, candidate_sha256: V1 });
+      await alpha.suspends(task, { iteration: 1, candidate_sha256: DIGEST });
     };
     await suspend(A);
     const timeoutEvents = async (task: string = A) =>
@@ -27,7 +27,7 @@ forEachStore('the deadline of a review', (open) => {
     const approve = (task: string = A) =>
       harness.coordinator.decisions.recordReview(
         P,
-        { task_id: task, generation: 1, iteration: 1, candidate_sha256: V1, decision: 'APPROVED' },
+        { task_id: task, generation: 1, iteration: 1, candidate_sha256: DIGEST, decision: 'APPROVED' },
         human('rita'),
       );
     return { harness, coordinator, suspend, timeoutEvents, pendingReviewsNow, approve };
@@ -51,7 +51,7 @@ forEachStore('the deadline of a review', (open) => {
     expect(event).toMatchObject({
       subject: A,
       generation: 1,
-      payload: { iteration: 1, candidate_sha256: V1, deadline: '2026-01-18T06:00:00.000Z' },
+      payload: { iteration: 1, candidate_sha256: DIGEST, deadline: '2026-01-18T06:00:00.000Z' },
     });
     expect(unwrap(await harness.coordinator.methodology.reviews(P)).reviews).toMatchObject([
       { overdue: true, since: '2026-01-04T06:00:00.000Z', deadline: '2026-01-18T06:00:00.000Z' },

@@ -10,8 +10,8 @@ import {
 import type { NoticeSender } from './review-notices.js';
 
 const TASK = 'A-001-core';
-const V1 = '1'.repeat(64);
-const V2 = '2'.repeat(64);
+const FIRST_DIGEST = '1'.repeat(64);
+const SECOND_DIGEST = '2'.repeat(64);
 const ENGINE = `
 review:
   webhook_url: https://hooks.example.com/secret-path
@@ -49,7 +49,7 @@ forEachStore('notices of reviews', (open) => {
     unwrap(await harness.coordinator.settings.configure(P, { files: { 'engine.yml': engine } }));
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     await alpha.claims(TASK);
-    await alpha.suspends(TASK, { iteration: 1, candidate_sha256: V1 });
+    await alpha.suspends(TASK, { iteration: 1, candidate_sha256: FIRST_DIGEST });
     const recordedNoticeEvents = async () =>
       (await harness.events())
         .filter(({ event_type }) => /^review_notif|^review_notice/.test(event_type))
@@ -67,7 +67,7 @@ forEachStore('notices of reviews', (open) => {
         url: 'https://hooks.example.com/secret-path',
         body: {
           ...{ kind: 'requested', tenant_id: 'acme', project_id: 'shop', task_id: TASK },
-          ...{ generation: 1, iteration: 1, candidate_sha256: V1, next: `gen review ${TASK}` },
+          ...{ generation: 1, iteration: 1, candidate_sha256: FIRST_DIGEST, next: `gen review ${TASK}` },
           ...{ since: '2026-01-04T06:00:00.000Z', deadline: '2026-01-11T06:00:00.000Z' },
         },
       },
@@ -122,10 +122,10 @@ forEachStore('notices of reviews', (open) => {
     const { receiver, harness, alpha } = await openWaiting();
     await runRound(harness);
     await alpha.resumes(TASK);
-    await alpha.suspends(TASK, { iteration: 2, candidate_sha256: V2 });
+    await alpha.suspends(TASK, { iteration: 2, candidate_sha256: SECOND_DIGEST });
     await runRound(harness);
-    expect(receiver.received.map(({ body }) => body.candidate_sha256)).toEqual([V1, V2]);
-    const candidate = { task_id: TASK, generation: 1, iteration: 2, candidate_sha256: V2 };
+    expect(receiver.received.map(({ body }) => body.candidate_sha256)).toEqual([FIRST_DIGEST, SECOND_DIGEST]);
+    const candidate = { task_id: TASK, generation: 1, iteration: 2, candidate_sha256: SECOND_DIGEST };
     unwrap(await harness.coordinator.decisions.recordReview(P, { ...candidate, decision: 'APPROVED' }));
     await runRound(harness, 2 * DAY);
     expect(receiver.received).toHaveLength(2);

@@ -26,9 +26,9 @@ export type DocumentJob =
   | { readonly kind: 'files'; readonly text: string };
 
 interface FileTexts {
-  readonly files: readonly (readonly [string, string])[];
+  readonly files: readonly (readonly [path: string, text: string])[];
   /** Files that could not be read, and why. */
-  readonly unreadable?: readonly (readonly [string, string])[];
+  readonly unreadable?: readonly (readonly [path: string, reason: string])[];
 }
 
 /** A list as JSON texts of some items each. The event loop deserializes a thread's reply, and can do so chunk by chunk. */

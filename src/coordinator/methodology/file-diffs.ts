@@ -59,8 +59,10 @@ const isText = (bytes: Buffer): boolean => isUtf8(bytes) && !bytes.includes(0);
 
 /** A cut line says so: what a reviewer does not see must not look like the end of the line. */
 function limitChars(line: string): string {
-  const left = line.length - DIFF_LINE_CHARS_MAX;
-  return left <= 0 ? line : `${line.slice(0, DIFF_LINE_CHARS_MAX)} … (${left} more characters are not shown)`;
+  const hiddenChars = line.length - DIFF_LINE_CHARS_MAX;
+  return hiddenChars <= 0
+    ? line
+    : `${line.slice(0, DIFF_LINE_CHARS_MAX)} … (${hiddenChars} more characters are not shown)`;
 }
 
 function limitLines(file: FileDiff, linesMax: number): FileDiff {
@@ -68,6 +70,8 @@ function limitLines(file: FileDiff, linesMax: number): FileDiff {
   const lines = file.diff.split('\n');
   const shown = lines.slice(0, linesMax).map(limitChars);
   const diff = linesMax === 0 ? null : shown.join('\n');
-  const left = lines.length - linesMax;
-  return left <= 0 ? { ...file, diff } : { ...file, diff, note: `${left} more lines are not shown` };
+  const hiddenLines = lines.length - linesMax;
+  return hiddenLines <= 0
+    ? { ...file, diff }
+    : { ...file, diff, note: `${hiddenLines} more lines are not shown` };
 }

@@ -137,22 +137,22 @@ export class PlanService {
 
   private async readTasks(projectKey: ProjectKey, tasks: unknown): AsyncReply<ParsedPlanRequest> {
     if (tasks instanceof JsonText)
-      return this.readLarge(projectKey, { kind: 'tasks', text: tasks.text }, tasks);
+      return this.readLargeDocument(projectKey, { kind: 'tasks', text: tasks.text }, tasks);
     return { update: planAdditions(readTaskItems(tasks)), body: tasks };
   }
 
   private async readPlan(projectKey: ProjectKey, plan: unknown): AsyncReply<ParsedPlanRequest> {
     if (plan instanceof JsonText) {
-      return this.readLarge(projectKey, { kind: 'plan', form: 'json', text: plan.text }, plan);
+      return this.readLargeDocument(projectKey, { kind: 'plan', form: 'json', text: plan.text }, plan);
     }
     if (typeof plan !== 'string')
       return { update: this.updateFromDocument(readPlanDocument({ json: plan })), body: plan };
     if (plan.length > LARGE_YAML_CHARS)
-      return this.readLarge(projectKey, { kind: 'plan', form: 'yaml', text: plan });
+      return this.readLargeDocument(projectKey, { kind: 'plan', form: 'yaml', text: plan });
     return { update: this.updateFromDocument(readPlanDocument({ yaml: plan })), body: sha256Hex(plan) };
   }
 
-  private async readLarge(projectKey: ProjectKey, job: DocumentJob, source?: JsonText) {
+  private async readLargeDocument(projectKey: ProjectKey, job: DocumentJob, source?: JsonText) {
     const document = await this.documentReader.read(projectKey.tenant_id, job);
     if (isProblem(document)) return document;
     if (document.kind === 'malformed') return malformedProblem(document.fault);

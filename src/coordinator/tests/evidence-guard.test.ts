@@ -26,7 +26,7 @@ const CHECKED = {
 const BOTH_EDGES = 'include: [design→code, code↔unit_tests]';
 const OPTIONAL = 'optional: [code↔unit_tests]';
 /** The graph of a profile, and its evaluators of design→code. */
-type ProfileParts = readonly [string, string];
+type ProfileParts = readonly [graph: string, evaluators: string];
 const profileFile = (profile: string, [graph, ofDesignCode]: ProfileParts) =>
   `profile: ${profile}
 graph: { ${graph} }

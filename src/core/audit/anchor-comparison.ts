@@ -22,7 +22,7 @@ export type AnchorCode =
 export interface AnchorResult {
   readonly position: number;
   readonly code: AnchorCode;
-  /** For a person. */
+  /** The comparison as a sentence for a person. */
   readonly detail: string;
 }
 
@@ -64,7 +64,7 @@ export class AnchorComparison {
     return this.pending.map(({ anchor }) => anchor);
   }
 
-  /** To be called at each size of the tree; `root` is computed only where an anchor needs it. */
+  /** Call it at each size of the tree. It computes `root` only for a size that an anchor has. */
   visit(size: number, root: () => Uint8Array): void {
     for (
       let entry = this.pending[this.next];

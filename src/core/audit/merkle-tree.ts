@@ -159,7 +159,7 @@ export function consistencyPath(from: number, to: number, hashOfRange: HashOfRan
   return path.reverse();
 }
 
-export interface InclusionClaim {
+export interface InclusionPath {
   readonly index: number;
   readonly size: number;
   readonly leaf: Uint8Array;
@@ -169,7 +169,7 @@ export interface InclusionClaim {
 /** The root that the path leads to; null if its length does not fit. As in RFC 9162, 2.1.3.2. */
 export function rootFromInclusion(
   hash: HashBytes,
-  { index, size, leaf, path }: InclusionClaim,
+  { index, size, leaf, path }: InclusionPath,
 ): Uint8Array | null {
   if (index < 0 || index >= size) return null;
   let root = leaf;
@@ -187,7 +187,7 @@ export function rootFromInclusion(
   return last === 0 ? root : null;
 }
 
-export interface ConsistencyClaim {
+export interface ConsistencyPath {
   readonly from: number;
   readonly to: number;
   readonly fromRoot: Uint8Array;
@@ -198,7 +198,7 @@ export interface ConsistencyClaim {
 /** As in RFC 9162, 2.1.4.2: the path must lead to both roots. */
 export function isConsistent(
   hash: HashBytes,
-  { from, to, fromRoot, toRoot, path }: ConsistencyClaim,
+  { from, to, fromRoot, toRoot, path }: ConsistencyPath,
 ): boolean {
   if (from > to || from < 0) return false;
   if (from === to) return path.length === 0 && equalBytes(fromRoot, toRoot);

@@ -132,14 +132,14 @@ function inclusionFault(proof: InclusionProof, hash: HashBytes): RefusedProof | 
 }
 
 function consistencyFault({ from, to, path }: ConsistencyProof, hash: HashBytes): RefusedProof | null {
-  const claim = {
+  const claimedPath = {
     from: from.position,
     to: to.position,
     fromRoot: fromBase64url(from.root),
     toRoot: fromBase64url(to.root),
     path: path.map(fromBase64url),
   };
-  return isConsistent(hash, claim)
+  return isConsistent(hash, claimedPath)
     ? null
     : refused('BAD_PATH', 'the path does not show that the later tree begins with the earlier one');
 }

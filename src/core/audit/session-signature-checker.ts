@@ -24,7 +24,7 @@ const COMMANDS: Partial<Record<ClaimEventKind, readonly SignedCommand[]>> = {
   noted: ['note'],
 };
 /** Every other event of a session was reported by it. */
-const REPORTED: readonly SignedCommand[] = ['append_event'];
+const REPORTING_COMMANDS: readonly SignedCommand[] = ['append_event'];
 
 /** Checks the signatures of a log's events with the keys of its sessions, in the order of the log. */
 export class SessionSignatureChecker {
@@ -98,7 +98,7 @@ export class SessionSignatureChecker {
 function differenceFrom(event: EventEnvelope, signed: SignedTextFields): string | null {
   if (signed.tenant_id !== event.tenant_id || signed.project_id !== event.project_id) return 'project';
   const kind = claimEventKindOf(event.event_type);
-  const commands = (kind === undefined ? undefined : COMMANDS[kind]) ?? REPORTED;
+  const commands = (kind === undefined ? undefined : COMMANDS[kind]) ?? REPORTING_COMMANDS;
   if (!commands.some((command) => command === signed.command)) return 'command';
   const isAboutWork = signed.command !== 'next' && signed.command !== 'append_event';
   if (isAboutWork && canonicalSubject(signed.subject) !== event.subject) return 'subject';

@@ -18,7 +18,7 @@ interface LimitsHistory {
 export class SignatureRequirements {
   private readonly histories = new Map<string, LimitsHistory>();
 
-  /** Must have seen the log of a tenant's limits before the logs of its projects. */
+  /** Reads a change of a tenant's limits. The log with these changes comes before the logs of the projects. */
   visit({ tenant_id, project_id, subject, event_type, timestamp, position, payload }: EventEnvelope): void {
     if (project_id !== TENANT_PROJECT || subject !== LIMITS_SUBJECT || event_type !== 'LIMITS_CHANGED')
       return;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { checkRunFields } from '../methodology/definition/engine-settings.js';
+import { checkExecutionFields } from '../methodology/definition/engine-settings.js';
 import { boundedText, count, type ReplyOf, withinBytes, withName } from './schema.js';
 import { CHECK_RESULTS, CHECK_TYPES, EVIDENCE_POLICIES } from './values.js';
 
@@ -45,7 +45,7 @@ export const effectiveCheck = z.object({
   required: z.boolean(),
   command: z.string().exactOptional(),
   pass_criterion: z.string().exactOptional(),
-  ...checkRunFields,
+  ...checkExecutionFields,
   /** A required check that is skipped has not passed. */
   skipped: z.string().nullable().describe('why the check cannot be run'),
 });

@@ -59,7 +59,7 @@ const featureFields = {
   you_are_here: z.array(trackStop),
   edges_converged: count,
   edges_total: count,
-  /** Edges outside the profile that have converged, as an imported log may say. */
+  /** Converged edges that the profile does not include. Only an imported log can have them. */
   off_profile: z.array(text),
   /** Why the feature cannot continue; null if it can. */
   waits_for: text.nullable(),

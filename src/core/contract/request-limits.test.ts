@@ -25,7 +25,11 @@ const checksWithSays = (filler: string) => {
   return { ...COUNTS, total: details.length, details };
 };
 
-const LIMITED: readonly [string, number, (bytes: number) => { success: boolean }][] = [
+const SIZE_LIMITS: readonly [
+  field: string,
+  bytesMax: number,
+  parse: (bytes: number) => { success: boolean },
+][] = [
   [
     'the metadata of a claim',
     4096,
@@ -57,7 +61,10 @@ const LIMITED: readonly [string, number, (bytes: number) => { success: boolean }
   ],
 ];
 
-test.each(LIMITED)('%s may have %i bytes, counted as bytes and not as characters', (_, bytesMax, parse) => {
-  expect(parse(bytesMax).success).toBe(true);
-  expect(parse(bytesMax + 1).success).toBe(false);
-});
+test.each(SIZE_LIMITS)(
+  '%s may have %i bytes, counted as bytes and not as characters',
+  (_, bytesMax, parse) => {
+    expect(parse(bytesMax).success).toBe(true);
+    expect(parse(bytesMax + 1).success).toBe(false);
+  },
+);

@@ -27,7 +27,7 @@ import {
 const runId = z.uuid();
 
 /** `REQUESTED`: no executor has taken it yet. `WAITING`: for a person. */
-export const RUN_STATES = ['REQUESTED', 'RUNNING', 'WAITING', ...RUN_STATUSES] as const;
+const RUN_STATES = ['REQUESTED', 'RUNNING', 'WAITING', ...RUN_STATUSES] as const;
 
 export const iterateBody = z.strictObject({
   feature_id: featureId,
@@ -37,7 +37,7 @@ export const iterateBody = z.strictObject({
   dry_run: z.boolean().optional().describe('returns the checklist and the machine, and changes nothing'),
   request_id: requestIdSchema.optional(),
 });
-export const runsQuery = z.strictObject({
+const runsQuery = z.strictObject({
   ...pageQuery.shape,
   feature: featureId.exactOptional(),
   status: z.enum(RUN_STATES).exactOptional(),
@@ -100,9 +100,9 @@ const runDetails = namedObject('Run', {
   steps: z.array(runStep),
 });
 
-export const spentQuery = z.strictObject({ feature: featureId.exactOptional() });
+const spentQuery = z.strictObject({ feature: featureId.exactOptional() });
 /** What all runs have spent, runs under way included. */
-export const spentSums = namedObject('SpentSums', {
+const spentSums = namedObject('SpentSums', {
   features: z
     .record(z.string(), costSchema)
     .describe('of the feature asked for, otherwise of the first 1,000'),
@@ -110,19 +110,19 @@ export const spentSums = namedObject('SpentSums', {
   tenant: costSchema.describe('over all projects of the tenant; of the other projects up to 10 seconds old'),
 });
 
-export const runsReply = z.object({
+const runsReply = z.object({
   runs: z.array(runSummary).describe('newest first'),
   next: nextPage,
   ...positionFields,
 });
-export const runReply = z.object({
+const runReply = z.object({
   run: runDetails,
   omitted_steps: count.describe('the oldest steps, if all together are too large'),
   ...positionFields,
 });
-export const spentReply = z.object({ spent: spentSums, ...positionFields });
+const spentReply = z.object({ spent: spentSums, ...positionFields });
 
-export const iterateResult = namedResult('IterateResult', [
+const iterateResult = namedResult('IterateResult', [
   z.object({
     success: z.literal(true),
     /** `UNDER_WAY`: the edge has a run that has not ended; it is not requested again. */
@@ -140,18 +140,15 @@ export const iterateResult = namedResult('IterateResult', [
   }),
   z.object({ success: z.literal(false), reason: z.enum(ITERATE_REFUSALS), next }),
 ]);
-export const cancelRunResult = namedResult('CancelRunResult', [
+const cancelRunResult = namedResult('CancelRunResult', [
   z.object({ success: z.literal(true), reason: z.literal('CANCELLED'), run: runSummary }),
   z.object({ success: z.literal(false), reason: z.enum(CANCEL_REFUSALS), next }),
 ]);
 
-export type IterateBody = z.input<typeof iterateBody>;
-export type CancelRunBody = z.input<typeof cancelRunBody>;
 export type RunsQuery = z.output<typeof runsQuery>;
 export type SpentQuery = z.output<typeof spentQuery>;
 export type RunSummary = ReplyOf<typeof runSummary>;
 export type RunDetails = ReplyOf<typeof runDetails>;
-export type SpentSums = ReplyOf<typeof spentSums>;
 export type SpentReply = ReplyOf<typeof spentReply>;
 export type RunReply = ReplyOf<typeof runReply>;
 export type RunsReply = ReplyOf<typeof runsReply>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { FORBIDDEN_KEYS } from '../events/plain-data.js';
 import { requestIdSchema } from '../ids.js';
 
 /** Schemas that have a name in the API description. */
@@ -77,8 +78,6 @@ export const atQuery = z.strictObject(atField);
 export type AtQuery = z.output<typeof atQuery>;
 /** Query of a list that keeps the latest items and omits the oldest. */
 export const latestQuery = z.strictObject({ limit: pageLimit });
-
-const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype']);
 
 /** Plain JSON data within bounds: no key that could reach a prototype, no depth that could exhaust the stack. */
 export function isPlainData(value: unknown, depthMax = 32): boolean {

@@ -40,6 +40,14 @@ export type FeatureStatus = (typeof FEATURE_STATUSES)[number];
 
 export const EDGE_STATUSES = ['iterating', 'converged', 'blocked', 'pending_review'] as const;
 export type EdgeStatus = (typeof EDGE_STATUSES)[number];
+/** The progress of a step as one character, the same in every view. */
+export const STATUS_MARKS = {
+  converged: '✓',
+  iterating: '●',
+  pending_review: '●',
+  pending: '○',
+  blocked: '✗',
+} as const satisfies Record<'pending' | EdgeStatus, string>;
 
 export const GAP_LAYERS = ['code', 'tests', 'telemetry'] as const;
 export type GapLayer = (typeof GAP_LAYERS)[number];
@@ -64,11 +72,11 @@ export type ExpiryAction = (typeof EXPIRY_ACTIONS)[number];
 /** What happens when a role converges an edge that it may not. */
 export const OUTSIDE_AUTHORITY_ACTIONS = ['escalate', 'reject', 'warn'] as const;
 
-/** Of features, and severities of what waits for a human; most urgent first. */
 /** What `next` hands out. */
 export const WORK_KINDS = ['task', 'edge'] as const;
 export type WorkKind = (typeof WORK_KINDS)[number];
 
+/** Priorities of features, and severities of what waits for a human; most urgent first. */
 export const PRIORITIES = ['critical', 'high', 'medium', 'low'] as const;
 export type Priority = (typeof PRIORITIES)[number];
 

@@ -76,7 +76,7 @@ const isOpen = (facts: AutoFacts, edge: AutoEdge): boolean =>
   !facts.set_aside.has(subjectOf(edge)) &&
   !facts.escalations.some((one) => one.kind === 'time_box' && one.feature_id === edge.feature_id);
 
-/** Of the named feature, or else of the feature that was worked on last. Other features are skipped. */
+/** The expired time box of the feature to work on: the named one, the first one, or the one worked on last. */
 function expiredTimeBoxOfWork({ escalations, feature_id, first, last_feature_id }: AutoFacts) {
   const ofWork = [feature_id, first?.feature_id, last_feature_id];
   return escalations.find((one) => one.kind === 'time_box' && ofWork.includes(one.feature_id));

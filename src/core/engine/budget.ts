@@ -2,7 +2,7 @@ import type { Budget, SpendLimit } from '../methodology/definition/engine-settin
 import type { Cost } from './check-outcome.js';
 
 /** What a budget limits, from the narrowest to the widest. */
-export const BUDGET_SCOPES = ['run', 'feature', 'project', 'tenant'] as const;
+const BUDGET_SCOPES = ['run', 'feature', 'project', 'tenant'] as const;
 export type BudgetScope = (typeof BUDGET_SCOPES)[number];
 export type SpentByScope = Readonly<Record<BudgetScope, Cost>>;
 

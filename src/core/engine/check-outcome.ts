@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { EffectiveCheck } from '../contract/checks.js';
 import { CHECK_RESULTS, CHECK_TYPES } from '../contract/values.js';
 import { REPORT_FORMATS } from '../methodology/definition/engine-settings.js';
 
@@ -71,6 +72,16 @@ export const checkOutcomeSchema = z.strictObject({
   is_base_fault: z.literal(true).exactOptional(),
 });
 export type CheckOutcome = z.output<typeof checkOutcomeSchema>;
+
+/** The outcome of a check for which no command was run. */
+export const outcomeWithoutCommand = (
+  { name, type, required }: EffectiveCheck,
+  { result, says }: Pick<CheckOutcome, 'result' | 'says'>,
+): CheckOutcome => ({
+  ...{ name, type, required, result, says },
+  ...{ command_sha256: null, exit_code: null, signal: null, duration_ms: 0 },
+  ...{ report: null, output_sha256: null },
+});
 
 /** Whether it prevents the next tier: a required check that has not passed. */
 export const isBlocking = ({ required, result }: Pick<CheckOutcome, 'required' | 'result'>): boolean =>

@@ -10,7 +10,7 @@ import { stepTimeoutSeconds } from './step-timeouts.js';
 import { chooseWorkflowType, EXPRESS_SECONDS_MAX, type WorkflowType } from './workflow-type.js';
 
 /** The names of states that do not depend on checks. */
-export const STATE_NAMES = [
+const STATE_NAMES = [
   'ClaimEdge',
   'LoadConfig',
   'LoadContext',

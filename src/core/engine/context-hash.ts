@@ -39,7 +39,7 @@ export const contextPath = (path: string): string => path.replaceAll('\\', '/').
 export const sortedByPath = <Entry extends { readonly path: string }>(entries: readonly Entry[]): Entry[] =>
   [...entries].sort((a, b) => Buffer.compare(Buffer.from(a.path), Buffer.from(b.path)));
 
-export function normalizedContent(content: Uint8Array | string): Uint8Array {
+function normalizedContent(content: Uint8Array | string): Uint8Array {
   const text = normalizedText(content);
   return text === null ? (content as Uint8Array) : Buffer.from(text);
 }

@@ -73,7 +73,13 @@ export const runIdOfResult = ({ result_metadata }: EventEnvelope['payload']): un
 
 /** The digest of the last candidate; null if there is none, or the log has only a reference to it. */
 function lastCandidateOf({ steps }: RunSteps): string | null {
-  const made = steps.filter(({ step, output }) => step === 'construct_candidate' && output !== null);
-  const last = made.toSorted((a, b) => a.iteration - b.iteration).at(-1);
-  return typeof last?.output?.sha256 === 'string' ? last.output.sha256 : null;
+  const output = lastConstruction(steps)?.output;
+  return typeof output?.sha256 === 'string' ? output.sha256 : null;
 }
+
+/** The step that constructed the last candidate; undefined if there is none. */
+export const lastConstruction = (steps: Run['steps']): Run['steps'][number] | undefined =>
+  steps
+    .filter(({ step, output }) => step === 'construct_candidate' && output !== null)
+    .toSorted((a, b) => a.iteration - b.iteration)
+    .at(-1);

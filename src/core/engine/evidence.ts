@@ -25,13 +25,13 @@ export const runnerIdSchema = z
   .regex(/^rnr_[0-9a-f]{24}$/, { error: 'expected the id of a runner' });
 
 /** What the runner laid the candidate over: a commit that it resolved itself, or a folder, by the digest of its files. */
-export const evidenceBase = z.discriminatedUnion('kind', [
+const evidenceBase = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('git'), commit: z.string().regex(/^[0-9a-f]{40}([0-9a-f]{24})?$/) }),
   z.strictObject({ kind: z.literal('tree'), sha256: eventSha256 }),
 ]);
 export type EvidenceBase = z.output<typeof evidenceBase>;
 
-export const evidenceStatement = z.strictObject({
+const evidenceStatement = z.strictObject({
   version: z.literal(1),
   tenant_id: name,
   project_id: name,
@@ -118,10 +118,10 @@ export const withEvidence = (candidate: CandidateRecord, added: SignedEvidence):
 export const hasBaseFault = ({ evidence }: CandidateRecord): boolean =>
   evidence.some(({ statement }) => baseFaultOf(statement.checks) !== null);
 
-export const hasEnrolledRunner = (runners: Runners): boolean =>
+const hasEnrolledRunner = (runners: Runners): boolean =>
   Object.values(runners).some(({ state }) => state === 'enrolled');
 
-export const ENROL_ADVICE = 'An admin enrols one: gen runner enrol --label NAME, then gen runner run.';
+const ENROL_ADVICE = 'An admin enrols one: gen runner enrol --label NAME, then gen runner run.';
 const NO_RUNNER = `The policy \`evidence\` is verified, and no runner is enrolled. ${ENROL_ADVICE}`;
 
 /** Which results of deterministic checks count in this project. */

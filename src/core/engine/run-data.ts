@@ -17,7 +17,7 @@ export const blobReference = z.strictObject({
 });
 export type BlobReference = z.output<typeof blobReference>;
 
-export const runIdentity = z.strictObject({
+const runIdentity = z.strictObject({
   run_id: z.uuid(),
   tenant_id: z.string(),
   project_id: z.string(),
@@ -38,7 +38,7 @@ const loadedContext = z.strictObject({
   context_hash: z.string(),
   is_searched: z.boolean(),
 });
-export const candidateSchema = z.strictObject({
+const candidateSchema = z.strictObject({
   /** The manifest of the files, and its digest, which checks, reviews and the result name. */
   manifest: blobReference,
   sha256,
@@ -62,7 +62,7 @@ const tierOutcome = checkOutcomeSchema.extend({
   outcome_sha256: sha256.exactOptional(),
 });
 
-export const ITERATION_OUTCOMES = ['CONVERGED', 'LOOP', 'ESCALATE'] as const;
+const ITERATION_OUTCOMES = ['CONVERGED', 'LOOP', 'ESCALATE'] as const;
 export const ESCALATION_REASONS = [
   'NOT_AUTHORISED',
   'REJECTED',
@@ -73,7 +73,7 @@ export const ESCALATION_REASONS = [
   'BASE_DIFFERS',
   'STEP_FAILED',
 ] as const;
-export const verdictSchema = z.strictObject({
+const verdictSchema = z.strictObject({
   outcome: z.enum(ITERATION_OUTCOMES),
   reason: z.enum(ESCALATION_REASONS).nullable(),
   says: z.string().max(2000),

@@ -61,10 +61,10 @@ const newRun = (event: EventEnvelope, runId: string): RunSummary => ({
   iterations: 0,
   step: null,
   spent: NO_COST,
-  ...UNDECIDED,
+  ...NO_DECISION,
 });
 
-const UNDECIDED = { decision: null, decided_by: null, decided_at: null, edge_converged_at: null } as const;
+const NO_DECISION = { decision: null, decided_by: null, decided_at: null, edge_converged_at: null } as const;
 
 const requestedRun = (
   event: EventEnvelope,
@@ -104,7 +104,7 @@ function withStep(before: RunSummary, event: EventEnvelope, payload: StepPayload
     ...before,
     ...writerOf(before, event),
     // The step that ends a run is completed after it. A person may have decided in between.
-    ...(before.ended_at === null ? { status, ...UNDECIDED } : {}),
+    ...(before.ended_at === null ? { status, ...NO_DECISION } : {}),
     iterations: Math.max(before.iterations, iteration),
     step,
     spent: addCost(before.spent, costOf(payload)),

@@ -1,5 +1,5 @@
 /** Maximum length of the name of a state, in characters. */
-export const STATE_NAME_LENGTH_MAX = 80;
+const STATE_NAME_LENGTH_MAX = 80;
 
 /** Gives each state a printable name that no other state of the document has, also not in a branch. */
 export class StateNames {

@@ -3,11 +3,11 @@ import type { EdgePlan } from './edge-plan.js';
 import type { StepHandlerName } from './run-data.js';
 
 /** The timeout of checks and settings that name none. */
-export const CHECK_TIMEOUT_SECONDS = 600;
+const CHECK_TIMEOUT_SECONDS = 600;
 /** The time limit of the state. The default time limit of a constructor itself is shorter (docs/engine.md). */
-export const CONSTRUCT_STATE_SECONDS_MAX = 3600;
-export const JUDGE_CHECK_TIMEOUT_SECONDS = 600;
-export const REVIEW_DEADLINE_DAYS = 14;
+const CONSTRUCT_STATE_SECONDS_MAX = 3600;
+const JUDGE_CHECK_TIMEOUT_SECONDS = 600;
+const REVIEW_DEADLINE_DAYS = 14;
 
 /** A handler prepares and cleans up: its own timeout must end the program before the machine ends the handler. */
 const GRACE_SECONDS = 10;

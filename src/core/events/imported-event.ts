@@ -6,7 +6,7 @@ import { isCommandType } from './read-flat.js';
 import { recordEventSchemas } from './record-events.js';
 
 /** Enough for a line of 64 KiB plus the import details. */
-export const IMPORTED_BYTES_MAX = 96 * 1024;
+const IMPORTED_BYTES_MAX = 96 * 1024;
 
 /**
  * What is wrong with an imported event; null if it is valid. It has the usual envelope, but may have any type and

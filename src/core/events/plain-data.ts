@@ -4,7 +4,8 @@ export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const DEPTH_MAX = 32;
-const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
+/** Names of fields that could reach a prototype. */
+export const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 /** Why a value is not plain data that every reader can hold; null if it is. */
 export function plainDataFault(value: unknown, depthLeft = DEPTH_MAX): string | null {

@@ -1,4 +1,5 @@
 import type { Feature, Methodology, ParsedMethodology } from './definition/methodology.js';
+import { newFeature } from './definition/new-feature.js';
 import { parseMethodology } from './definition/read-methodology.js';
 
 export type ValidMethodology = ParsedMethodology & { ok: true };
@@ -13,20 +14,11 @@ export function parseValidMethodology(files: Readonly<Record<string, string>> = 
 export const parsedMethodologyOf = (files: Readonly<Record<string, string>> = {}): Methodology =>
   parseValidMethodology(files).methodology;
 
-export const buildFeature = (overrides: Partial<Feature> = {}): Feature => ({
-  feature_id: 'REQ-F-SHOP-001',
-  title: 'A basket',
-  intent: null,
-  vector_type: 'feature',
-  profile: 'standard',
-  priority: 'medium',
-  created: null,
-  time_box: null,
-  parent: null,
-  dependencies: [],
-  requirements: ['REQ-F-SHOP-001'],
-  acceptance_criteria: [],
-  threshold_overrides: {},
-  additional_checks: [],
-  ...overrides,
-});
+export const buildFeature = (overrides: Partial<Feature> = {}): Feature =>
+  newFeature({
+    feature_id: 'REQ-F-SHOP-001',
+    title: 'A basket',
+    profile: 'standard',
+    requirements: ['REQ-F-SHOP-001'],
+    ...overrides,
+  });

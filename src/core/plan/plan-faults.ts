@@ -1,4 +1,5 @@
 import type { FieldFault } from '../contract/problem.js';
+import { FORBIDDEN_KEYS } from '../events/plain-data.js';
 import type { ShapeFaultSink } from '../yaml/check-shape.js';
 import {
   type DocumentPath,
@@ -32,12 +33,10 @@ export interface PlanFault extends Omit<FieldFault, 'file' | 'code'> {
 
 export const FAULTS_MAX = 100;
 
-const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
-
 /** Collects faults with their locations, up to a limit. */
 export class PlanFaultList implements ShapeFaultSink {
   readonly documentName = 'The plan';
-  readonly forbiddenNames = FORBIDDEN_NAMES;
+  readonly forbiddenNames = FORBIDDEN_KEYS;
   readonly #faults: PlanFault[] = [];
 
   constructor(readonly locate: LocatePath = () => null) {}

@@ -11,7 +11,7 @@ export interface ProjectFiles {
 }
 
 /** Folders that are not checked: history, coordination, and the CLI's own state. */
-const EXCLUDED = new Set(['.git', '.ai-workspace', '.genesis']);
+const EXCLUDED_FOLDERS = new Set(['.git', '.ai-workspace', '.genesis']);
 /** Installed by package managers. Build output is not among them: builds write to it. */
 const DEPENDENCY_FOLDERS = new Set([
   ...['node_modules', 'bower_components', '.yarn', '.pnpm-store', '.venv', 'venv', '__pypackages__'],
@@ -34,7 +34,7 @@ export async function listProjectFiles(root: string, filesMax: number): Promise<
   const listed: Listing = { files: [], dependencies: await dependenciesAmong(root, ignored) };
   for (const path of new Set(tracked)) {
     if (listed.files.length > filesMax) break;
-    if (path.split('/').some((part) => EXCLUDED.has(part))) continue;
+    if (path.split('/').some((part) => EXCLUDED_FOLDERS.has(part))) continue;
     const found = await lstat(join(root, path)).catch(() => null);
     // A submodule, or a repository inside the project, is one entry of git's list.
     if (found?.isDirectory()) await walk(root, path.replace(/\/$/, ''), filesMax, listed);
@@ -56,7 +56,7 @@ async function walk(root: string, folder: string, filesMax: number, listed: List
   const entries = await readdir(join(root, folder), { withFileTypes: true }).catch((): Dirent[] => []);
   for (const entry of entries) {
     const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
-    if (EXCLUDED.has(entry.name)) continue;
+    if (EXCLUDED_FOLDERS.has(entry.name)) continue;
     if (listed.files.length > filesMax) break;
     if (isCopied(entry)) listed.files.push(path);
     else if (!entry.isDirectory()) continue;

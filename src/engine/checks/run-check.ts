@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import type { EffectiveCheck } from '../../core/contract/checks.js';
 import { checkDigestText } from '../../core/engine/check-digest.js';
-import type { CheckOutcome } from '../../core/engine/check-outcome.js';
+import { type CheckOutcome, outcomeWithoutCommand } from '../../core/engine/check-outcome.js';
 import { judgeCommand, type ReportFacts } from '../../core/engine/check-verdict.js';
 import {
   type CheckCommand,
@@ -45,8 +45,8 @@ export function runnableCheck(
   if (isCommandRefusal(command)) return { result: 'error', says: `${command.says} ${command.next}` };
   const minimum = check.report === undefined ? null : minimumOf(check.report);
   if (typeof minimum === 'string') return { result: 'error', says: minimum };
-  const command_sha256 = sha256Of(commandDigestText(command));
-  const check_sha256 = sha256Of(checkDigestText(check) ?? '');
+  const command_sha256 = sha256Hex(commandDigestText(command));
+  const check_sha256 = sha256Hex(checkDigestText(check) ?? '');
   return { command, command_sha256, check_sha256, minimum_percent: minimum };
 }
 
@@ -97,19 +97,10 @@ function limitsOf({ check, limits }: CheckRun): CheckLimits {
 }
 
 function notRun(
-  { name, type, required }: EffectiveCheck,
+  check: EffectiveCheck,
   { result, says }: Pick<CheckOutcome, 'result' | 'says'>,
 ): CheckExecution {
-  const nothing = { command_sha256: null, exit_code: null, signal: null, report: null, output_sha256: null };
-  const outcome = {
-    name,
-    type,
-    required,
-    result,
-    says: saysOf(says),
-    duration_ms: 0,
-    ...nothing,
-  };
+  const outcome = outcomeWithoutCommand(check, { result, says: saysOf(says) });
   return { outcome, output: new Uint8Array(), report: null };
 }
 
@@ -132,11 +123,11 @@ function executedCheckOf(
   const summary =
     settings === undefined || report === null || facts.kind !== 'read'
       ? null
-      : { format: settings.format, sha256: sha256Of(report), ...facts.counts };
+      : { format: settings.format, sha256: sha256Hex(report), ...facts.counts };
   const outcome = {
     ...{ name, type, required, result, says: saysOf(says), command_sha256, check_sha256 },
     ...{ exit_code, signal, duration_ms, report: summary },
-    output_sha256: output.byteLength === 0 ? null : sha256Of(output),
+    output_sha256: output.byteLength === 0 ? null : sha256Hex(output),
   };
   return { outcome, output, report };
 }
@@ -191,5 +182,3 @@ function setupText({ spawn_error, stopped, output }: Execution): string {
   const text = Buffer.from(output).toString('utf8').trim().slice(-SETUP_CHARS_MAX);
   return `The sandbox could not be set up: ${text || stopped || 'no message'}`;
 }
-
-const sha256Of = (content: string | Uint8Array): string => createHash('sha256').update(content).digest('hex');

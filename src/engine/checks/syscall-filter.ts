@@ -7,7 +7,7 @@
 interface Abi {
   /** `AUDIT_ARCH_…` of the kernel. */
   readonly audit: number;
-  /** Of `memfd_create`, `memfd_secret` and `shmget`, and of `ipc`, which includes `shmget`. */
+  /** The numbers of `memfd_create`, `memfd_secret` and `shmget`, and of `ipc`, which includes `shmget`. */
   readonly hidden: readonly number[];
 }
 

@@ -155,8 +155,8 @@ async function isBelow(folder: string, path: string): Promise<boolean> {
 async function makeFolder(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true, mode: FOLDER_MODE });
   if (first === undefined) return;
-  for (let made = path; ; made = dirname(made)) {
-    await chmod(made, FOLDER_MODE);
-    if (made === first) return;
+  for (let folder = path; ; folder = dirname(folder)) {
+    await chmod(folder, FOLDER_MODE);
+    if (folder === first) return;
   }
 }

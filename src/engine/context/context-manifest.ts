@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { engineError } from '../engine-error.js';
 
 /** How a file gets into a prompt: whole, by search for passages, or only by its hash. */
-export const CONTEXT_INCLUSION = ['verbatim', 'searched', 'not_text'] as const;
+const CONTEXT_INCLUSION = ['verbatim', 'searched', 'not_text'] as const;
 /** Why a file is part of the context. Configuration is always passed on whole. */
 export const CONTEXT_NEEDS = ['configuration', 'required', 'recommended', 'other'] as const;
 

@@ -1,6 +1,11 @@
 import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import type { EffectiveCheck } from '../../core/contract/checks.js';
-import { type CheckOutcome, type Cost, NO_COST } from '../../core/engine/check-outcome.js';
+import {
+  type CheckOutcome,
+  type Cost,
+  NO_COST,
+  outcomeWithoutCommand,
+} from '../../core/engine/check-outcome.js';
 import { ENGINE_ERRORS } from '../../core/engine/run-data.js';
 import { saysOf } from '../../core/engine/says.js';
 import { endOfMessage } from '../constructors/end-of-message.js';
@@ -45,10 +50,11 @@ export async function judgeChecks(evaluator: Evaluator, judgement: Judgement): P
   const output_sha256 = answer === null ? null : sha256Hex(answer);
   const outcomes = judgement.checks.map((check): CheckOutcome => {
     const other = notJudged(check);
-    if (other !== null) return { ...outcomeBase(check), ...other };
+    if (other !== null) return outcomeWithoutCommand(check, other);
     // The question has been paid for once.
     const cost = check === judged[0] ? answered.cost : NO_COST;
-    return { ...outcomeBase(check), ...resultOf(check, answered.read), duration_ms, output_sha256, cost };
+    const result = resultOf(check, answered.read);
+    return { ...outcomeWithoutCommand(check, result), ...result, duration_ms, output_sha256, cost };
   });
   return { outcomes, answer };
 }
@@ -63,18 +69,6 @@ function notJudged({ type, skipped }: EffectiveCheck): CheckJudgement | null {
   }
   return skipped === null ? null : { result: 'skip', says: endOfMessage(skipped) };
 }
-
-const outcomeBase = ({ name, type, required }: EffectiveCheck): Omit<CheckOutcome, keyof CheckJudgement> => ({
-  name,
-  type,
-  required,
-  command_sha256: null,
-  exit_code: null,
-  signal: null,
-  duration_ms: 0,
-  report: null,
-  output_sha256: null,
-});
 
 interface Answered {
   readonly read: VerdictsRead;

@@ -30,7 +30,7 @@ export async function constructCandidate(services: EngineServices, call: StepCal
   // Stored before it is used: it explains a constructor that fails, too.
   await blobs.put(Buffer.from(prompt.text));
   const construct = await services.openConstructor(plan);
-  const made = await construct({ prompt: prompt.text, folder, iteration: data.iteration, signal });
+  const construction = await construct({ prompt: prompt.text, folder, iteration: data.iteration, signal });
   const manifest = await files.collect(claim);
   const text = canonicalJson(manifest);
   return {
@@ -38,9 +38,9 @@ export async function constructCandidate(services: EngineServices, call: StepCal
     sha256: sha256Hex(text),
     files: manifest.files.length,
     prompt_sha256: prompt.sha256,
-    constructed_by: made.constructed_by,
-    says: saysOf(made.says),
-    cost: made.cost,
+    constructed_by: construction.constructed_by,
+    says: saysOf(construction.says),
+    cost: construction.cost,
   };
 }
 

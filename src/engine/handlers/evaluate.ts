@@ -1,6 +1,6 @@
 import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import type { EffectiveCheck } from '../../core/contract/checks.js';
-import { type CheckOutcome, isBlocking } from '../../core/engine/check-outcome.js';
+import { type CheckOutcome, isBlocking, outcomeWithoutCommand } from '../../core/engine/check-outcome.js';
 import type { StepResult } from '../../core/engine/run-data.js';
 import { shortOutcome } from '../../core/engine/short-outcome.js';
 import { DEFAULT_CHECK_LIMITS } from '../checks/run-check.js';
@@ -103,16 +103,8 @@ async function storeLargeOutcome(
   return { ...short, blocks, outcome_sha256: sha256Hex(bytes) };
 }
 
-const pendingOutcome = ({ name, type, required: isRequired }: EffectiveCheck): CheckOutcome => ({
-  name,
-  type,
-  required: isRequired,
-  result: 'pending',
-  says: 'No evaluator is configured: set evaluate in engine.yml or in the file of the edge.',
-  command_sha256: null,
-  exit_code: null,
-  signal: null,
-  duration_ms: 0,
-  report: null,
-  output_sha256: null,
-});
+const pendingOutcome = (check: EffectiveCheck): CheckOutcome =>
+  outcomeWithoutCommand(check, {
+    result: 'pending',
+    says: 'No evaluator is configured: set evaluate in engine.yml or in the file of the edge.',
+  });

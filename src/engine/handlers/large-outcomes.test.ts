@@ -11,7 +11,7 @@ import { instantHost, scriptedServices } from '../testing/engine-harness.js';
 const FEATURE = 'REQ-F-A';
 const SHA256 = 'f'.repeat(64);
 
-/** As large as the schema allows, of these characters. */
+/** The largest outcome that the schema allows, with texts that repeat `unit`. */
 const maximalOutcome = (unit: string): CheckOutcome => ({
   name: unit.repeat(256 / unit.length),
   type: 'deterministic',

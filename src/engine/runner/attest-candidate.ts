@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { sha256Hex } from '../../coordinator/runtime/identity.js';
 import type { EffectiveCheck } from '../../core/contract/checks.js';
 import type { WaitingCandidate } from '../../core/contract/runners.js';
-import type { CheckOutcome } from '../../core/engine/check-outcome.js';
+import { type CheckOutcome, outcomeWithoutCommand } from '../../core/engine/check-outcome.js';
 import type { EvidenceBase, EvidenceStatement } from '../../core/engine/evidence.js';
 import { fitStatement } from '../../core/engine/fit-statement.js';
 import { caseFoldedPath } from '../../core/methodology/definition/guarded-paths.js';
@@ -80,9 +80,10 @@ async function outcomesOn(
   if (spelling !== null) return checks.map((check) => notRun(check, spelling));
   const fault = await baseFault(folder, base, manifest);
   if (fault !== null) return checks.map((check) => ({ ...notRun(check, fault), is_base_fault: true }));
-  const made = await createWorkCopy(folder, overlay);
-  if (isCopyRefusal(made)) return checks.map((check) => notRun(check, `${made.says} ${made.next}`));
-  const copy: WorkCopy = { ...made, read_only_mounts: [...made.read_only_mounts, ...dependencies] };
+  const workCopy = await createWorkCopy(folder, overlay);
+  if (isCopyRefusal(workCopy))
+    return checks.map((check) => notRun(check, `${workCopy.says} ${workCopy.next}`));
+  const copy: WorkCopy = { ...workCopy, read_only_mounts: [...workCopy.read_only_mounts, ...dependencies] };
   try {
     const results = await runChecks(runCheck, { checks, copy, limits, signal });
     for (const { output, report } of results) await upload([output, report], tools);
@@ -96,7 +97,7 @@ async function outcomesOn(
 async function upload(contents: readonly (Uint8Array | null)[], { putBlob }: RunnerTools): Promise<void> {
   for (const bytes of contents)
     if (bytes !== null && bytes.byteLength > 0 && bytes.byteLength <= UPLOAD_BYTES_MAX)
-      await putBlob(sha256Of(bytes), bytes);
+      await putBlob(sha256Hex(bytes), bytes);
 }
 
 /** A name that some file systems treat as an existing one would evade the guards on tests. */
@@ -138,11 +139,8 @@ async function spellingsIn(folder: string): Promise<ReadonlyMap<string, string>>
   return new Map(files.map((path) => [caseFoldedPath(path), path]));
 }
 
-const notRun = ({ name, type, required }: EffectiveCheck, says: string): CheckOutcome => ({
-  ...{ name, type, required, result: 'error', says: says.slice(0, 2000) },
-  ...{ command_sha256: null, exit_code: null, signal: null, duration_ms: 0 },
-  ...{ report: null, output_sha256: null },
-});
+const notRun = (check: EffectiveCheck, says: string): CheckOutcome =>
+  outcomeWithoutCommand(check, { result: 'error', says: says.slice(0, 2000) });
 
 async function readManifest(sha256: string, tools: RunnerTools): Promise<ResultManifest> {
   const parsed = parseManifest(parseResultBlob(await readBlob(sha256, MANIFEST_BYTES_MAX, tools)));
@@ -163,8 +161,6 @@ async function readBlob(sha256: string, bytesMax: number, { getBlob }: RunnerToo
   // All files of a candidate are held in memory, and the limit of a manifest relies on the sizes that the manifest
   // states.
   if (bytes.byteLength > bytesMax) throw new Error(`The blob ${sha256} has more than ${bytesMax} bytes.`);
-  if (sha256Of(bytes) === sha256) return bytes;
+  if (sha256Hex(bytes) === sha256) return bytes;
   throw new Error(`The content of the blob ${sha256} does not match its SHA-256.`);
 }
-
-const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');

@@ -136,8 +136,8 @@ async function continueRun(
       : ((await readJson(blobs, open.machine)) as StateMachine);
   if (machine === null) return claimLost(run_id);
   if (open?.started_at === null && (await isCancelled(services, subject, run_id))) {
-    await releaseEdge(services, author, 'VOLUNTARY', CANCELLED);
-    return claimLost(run_id, CANCELLED);
+    await releaseEdge(services, author, 'VOLUNTARY', CANCELLED_MESSAGE);
+    return claimLost(run_id, CANCELLED_MESSAGE);
   }
   host.onStart?.({ run_id, machine, generation });
   const failures = failedSteps(events, run_id);
@@ -148,11 +148,11 @@ async function continueRun(
   const says = await runSteps(services, host, { machine, journal, claim, identity: ofSteps }, signal);
   const run = await runOf(services, subject, run_id);
   if (run === undefined) return claimLost(run_id, RUN_LOST);
-  if (says === null) return claimLost(run_id, run.status === 'CANCELLED' ? CANCELLED : undefined);
+  if (says === null) return claimLost(run_id, run.status === 'CANCELLED' ? CANCELLED_MESSAGE : undefined);
   return { status: run.ended_at === null ? 'WAITING' : 'ENDED', run, says };
 }
 
-const CANCELLED = 'The run was cancelled.';
+const CANCELLED_MESSAGE = 'The run was cancelled.';
 const RUN_LOST =
   'The log no longer contains this run: the store was restored from an older copy. Start a new run with gen iterate.';
 

@@ -59,7 +59,7 @@ export interface ScriptedRun {
 export interface RunTrace {
   readonly constructed: number[];
   readonly checked: string[];
-  /** Of each construction. */
+  /** The prompt of each construction. */
   readonly prompts?: string[];
 }
 
@@ -75,7 +75,7 @@ export const scriptedServices = (
   options: ScriptOptions = {},
 ): EngineServices => scriptedServicesOn(coordinationOf(harness), harness, script, options);
 
-/** The same on any coordination: of the harness, only blobs, tenant and clock are used. */
+/** Scripted services on a given coordination; the harness provides only blobs, tenant and clock. */
 export function scriptedServicesOn(
   coordination: EdgeCoordination,
   { blobs, key: { tenant_id }, environment }: Pick<EngineHarness, 'blobs' | 'key' | 'environment'>,

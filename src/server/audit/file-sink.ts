@@ -4,11 +4,9 @@ import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type AuditSink, type CheckpointId, isLater } from '../../coordinator/audit/sink.js';
 import { type Anchor, anchorSchema, anchorText } from '../../core/audit/checkpoint.js';
-import type { ProjectKey } from '../../stores/store.js';
+import { type ProjectKey, projectPath } from '../../stores/store.js';
 
 const LINE_FEED = 0x0a;
-
-const nameOf = ({ tenant_id, project_id }: ProjectKey): string => `${tenant_id}/${project_id}`;
 
 /** Keeps checkpoints in a file, one per line, each on disk before it counts as sent. */
 export class FileSink implements AuditSink {
@@ -21,7 +19,7 @@ export class FileSink implements AuditSink {
   }
 
   async lastSent(project: ProjectKey): Promise<CheckpointId | null> {
-    return (await this.lastByName()).get(nameOf(project)) ?? null;
+    return (await this.lastByName()).get(projectPath(project)) ?? null;
   }
 
   async send(anchors: readonly Anchor[]): Promise<void> {
@@ -35,7 +33,7 @@ export class FileSink implements AuditSink {
     } finally {
       await file.close();
     }
-    for (const anchor of anchors) last.set(nameOf(anchor), anchor);
+    for (const anchor of anchors) last.set(projectPath(anchor), anchor);
   }
 
   private lastByName(): Promise<Map<string, CheckpointId>> {
@@ -59,8 +57,8 @@ async function readLast(path: string): Promise<Map<string, CheckpointId>> {
   try {
     for await (const line of createInterface({ input: createReadStream(path, 'utf8') })) {
       const anchor = anchorIn(line);
-      if (anchor !== null && isLater(anchor, last.get(nameOf(anchor)) ?? null))
-        last.set(nameOf(anchor), anchor);
+      if (anchor !== null && isLater(anchor, last.get(projectPath(anchor)) ?? null))
+        last.set(projectPath(anchor), anchor);
     }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;

@@ -105,8 +105,8 @@ const MAY: Readonly<Record<string, string>> = {
   metrics: 'operator',
 };
 const isPublic = (route: Route) => route.action === 'public';
-const GUARDED = ROUTES.filter((route) => !isPublic(route));
-const OF_TENANT = GUARDED.filter(({ path }) => path.includes('{tenant_id}'));
+const PROTECTED_ROUTES = ROUTES.filter((route) => !isPublic(route));
+const OF_TENANT = PROTECTED_ROUTES.filter(({ path }) => path.includes('{tenant_id}'));
 
 type Ids = Readonly<Record<string, string>>;
 const TASK = 'A-001-core';
@@ -205,7 +205,7 @@ async function ask(route: Route, ids: Ids, token: string | null) {
 const codeOf = ({ text }: { text: string }): string => (JSON.parse(text) as AnyJson).code;
 
 test('the table of permissions covers every guarded route', () => {
-  expect(GUARDED.map(({ id }) => id).sort()).toEqual(Object.keys(MAY).sort());
+  expect(PROTECTED_ROUTES.map(({ id }) => id).sort()).toEqual(Object.keys(MAY).sort());
 });
 
 // req: TEN-006
@@ -236,7 +236,7 @@ test.each(OF_TENANT.map((route) => [route.id, route] as const))(
 
 describe.each(ROLES)('a %s in its own tenant', (role) => {
   const ids: Ids = { ...ABSENT, tenant_id: 'else' };
-  test.each(GUARDED.map((route) => [route.id, route] as const))(
+  test.each(PROTECTED_ROUTES.map((route) => [route.id, route] as const))(
     'may call %s only if the table allows it',
     async (_, route) => {
       const reply = await ask(route, ids, keyOf[role]);

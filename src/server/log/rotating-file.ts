@@ -11,7 +11,7 @@ export interface RotationLimits {
 }
 
 /** At most 320 MiB together. */
-export const DEFAULT_ROTATION: RotationLimits = { file_bytes_max: 64 * 1024 * 1024, old_files_max: 4 };
+const DEFAULT_ROTATION: RotationLimits = { file_bytes_max: 64 * 1024 * 1024, old_files_max: 4 };
 
 const OWNER_ONLY = 0o600;
 /** The folder may come from a repository: a link in it could lead to any file, and opening a pipe would wait. */
@@ -72,9 +72,9 @@ export class RotatingFile {
   private fittingLength(bytes: Buffer): number {
     const freeBytes = this.limits.file_bytes_max - this.bytes;
     if (bytes.length <= freeBytes) return bytes.length;
-    const wholeLines = freeBytes <= 0 ? 0 : bytes.lastIndexOf(NEWLINE, freeBytes - 1) + 1;
+    const wholeLinesLength = freeBytes <= 0 ? 0 : bytes.lastIndexOf(NEWLINE, freeBytes - 1) + 1;
     const isBegun = this.isTorn || this.bytes === 0;
-    return wholeLines === 0 && isBegun ? bytes.indexOf(NEWLINE) + 1 || bytes.length : wholeLines;
+    return wholeLinesLength === 0 && isBegun ? bytes.indexOf(NEWLINE) + 1 || bytes.length : wholeLinesLength;
   }
 
   private async openedFile(): Promise<FileHandle> {

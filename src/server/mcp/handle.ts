@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readStrictJson } from '../../core/strict-json.js';
 
 /** A holder's proof of its claim. The model passes it with each call, because no protocol session keeps it. */
-export const handleSchema = z.strictObject(
+const handleSchema = z.strictObject(
   {
     task_id: z.string(),
     generation: z.number(),

@@ -1,4 +1,4 @@
-import type { ProjectKey } from '../../stores/store.js';
+import { type ProjectKey, projectPath } from '../../stores/store.js';
 
 const OVERFLOW_LABEL = 'other';
 
@@ -17,17 +17,17 @@ export class BoundedLabelSet<T> {
     private readonly create: (labels: ProjectLabels) => T,
   ) {}
 
-  forProject({ tenant_id, project_id }: ProjectKey): T {
-    const name = `${tenant_id}/${project_id}`;
+  forProject(projectKey: ProjectKey): T {
+    const name = projectPath(projectKey);
     const found = this.byProject.get(name);
     if (found !== undefined) return found;
     if (this.byProject.size >= this.max) {
       this.overflow ??= this.create({ tenant: OVERFLOW_LABEL, project: OVERFLOW_LABEL });
       return this.overflow;
     }
-    const made = this.create({ tenant: tenant_id, project: project_id });
-    this.byProject.set(name, made);
-    return made;
+    const labelled = this.create({ tenant: projectKey.tenant_id, project: projectKey.project_id });
+    this.byProject.set(name, labelled);
+    return labelled;
   }
 
   all(): T[] {

@@ -19,10 +19,10 @@ export function guardOrigin(
   authenticator: Pick<Authenticator, 'isInOpenMode'>,
   route: Route | null,
 ): HttpResponse | null {
-  return authenticator.isInOpenMode && !isOwnOrigin(connection, route) ? FOREIGN : null;
+  return authenticator.isInOpenMode && !isOwnOrigin(connection, route) ? FOREIGN_ORIGIN_RESPONSE : null;
 }
 
-const FOREIGN = problemResponse(
+const FOREIGN_ORIGIN_RESPONSE = problemResponse(
   'FORBIDDEN',
   'Without keys, this server accepts only requests from its own machine, and none from pages of other sites. Call it as localhost, open its address directly in the browser, or create a key: gen key create.',
 );

@@ -2,7 +2,6 @@ import type { FileDiff } from '../../coordinator/methodology/file-diffs.js';
 import type { LinkedReview } from '../../coordinator/methodology/review-links.js';
 import type { PendingReview } from '../../core/contract/reviews.js';
 import { linkReviewer, type ReviewLink } from '../../core/engine/review-link.js';
-import { escapeHtml } from './escape-html.js';
 
 type Row = readonly [label: string, value: string];
 type ReportedCheckLine = Readonly<Partial<Record<'name' | 'check' | 'type' | 'result', unknown>>>;
@@ -62,6 +61,9 @@ ${body}
 </main></body>
 </html>
 `;
+
+/** Text as the content of an element or of a quoted attribute. */
+const escapeHtml = (value: string): string => value.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
 
 const escapedText = (text: string): string => escapeHtml(text.slice(0, TEXT_MAX));
 

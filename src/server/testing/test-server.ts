@@ -49,7 +49,7 @@ export class TestServer {
     return served;
   }
 
-  /** On another port, unless one is given. */
+  /** Restarts the server on the given port, or on a free one. */
   async restart(port = 0): Promise<void> {
     await this.running?.stop();
     const opened = await openStoreUrl(`file:${this.folder}`, () => {});

@@ -15,7 +15,7 @@ export function parseWebhookSecrets(setting: string): readonly string[] {
 }
 
 /** `t=SECONDS,v1=HEX`, with one `v1` per secret: HMAC-SHA256 over the time, a full stop and the body. */
-export function signatureHeader(secrets: readonly string[], seconds: number, body: string): string {
+function signatureHeader(secrets: readonly string[], seconds: number, body: string): string {
   const signatures = secrets.map(
     (secret) => `v1=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`,
   );

@@ -34,9 +34,9 @@ export function describeIsolation(fixture: () => StoreFixture): void {
 
     // req: TEN-002
     it.each([
-      ['another tenant', (here: StoreFixture) => here.key('p', `${here.tenant_id}-2`)],
-      ['another project', (here: StoreFixture) => here.key('q')],
-      ['a project whose name differs in case', (here: StoreFixture) => here.key('P')],
+      ['another tenant', (given: StoreFixture) => given.key('p', `${given.tenant_id}-2`)],
+      ['another project', (given: StoreFixture) => given.key('q')],
+      ['a project whose name differs in case', (given: StoreFixture) => given.key('P')],
     ])('are isolated from the same ids in %s', async (_, projectFor) => {
       const here = fixture().project;
       const there = projectFor(fixture());

@@ -7,13 +7,16 @@ import { NOT_RUN } from './not-run.js';
  * fail under `ENGINES=all`. `STORES=file,postgres` limits the stores.
  */
 export const onDatabase = <Database extends TestDatabase>(
-  ...database: DatabaseTests<Database>
-): Promise<void> => onStarted(skipMissing, ...database);
+  ...registration: DatabaseTests<Database>
+): Promise<void> => onStarted(skipMissing, ...registration);
 
-/** The same for a stand-in that package managers do not have: without it the tests are skipped, whatever `ENGINES` says. */
+/**
+ * Registers tests against a stand-in for a service. Package managers do not have it, so without it the tests are skipped,
+ * also under `ENGINES=all`.
+ */
 export const onStandIn = <Database extends TestDatabase>(
-  ...standIn: DatabaseTests<Database>
-): Promise<void> => onStarted(skipGroup, ...standIn);
+  ...registration: DatabaseTests<Database>
+): Promise<void> => onStarted(skipGroup, ...registration);
 
 type DatabaseTests<Database> = readonly [
   name: string,

@@ -34,18 +34,18 @@ export class DecidedCommands {
   async replyFor(command: InboxCommand): Promise<InboxReply | null> {
     const scope = historyScopeOf(command);
     if (scope === null || !(await this.idsOf(scope)).has(command.request_id)) return null;
-    const left = (await this.eventsOf(scope)).filter(
+    const commandEvents = (await this.eventsOf(scope)).filter(
       (event) => event.request_id === command.request_id && isByAgent(event, command.agent_id),
     );
-    const appended = command.kind === 'append' ? left.at(-1) : undefined;
+    const appended = command.kind === 'append' ? commandEvents.at(-1) : undefined;
     if (appended !== undefined) return { success: true, reason: 'APPENDED', event_id: appended.event_id };
-    const granted = left.find(
+    const granted = commandEvents.find(
       // Other agents can choose the same request id: a grant is returned only to its own session.
       ({ event_type, session_id }) => event_type === 'edge_started' && session_id === command.session_id,
     );
     if (granted !== undefined) return replayGrant(this.context, granted);
     // A result accepted with a warning left two events, the warning last.
-    const decisive = left.find(({ event_type }) => REPLY_BUILDERS.has(event_type));
+    const decisive = commandEvents.find(({ event_type }) => REPLY_BUILDERS.has(event_type));
     return (decisive && REPLY_BUILDERS.get(decisive.event_type)?.(decisive)) ?? null;
   }
 

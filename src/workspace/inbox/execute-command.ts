@@ -122,7 +122,7 @@ async function withGrantFolders(
   return isDraftRefusal(folders) ? reply : { ...reply, work: folders.work, scratch: folders.scratch };
 }
 
-/** Replies to a grant that the log already has, as it was first granted. */
+/** Repeats the reply to a claim that the log shows as granted. */
 export const replayGrant = async (context: WorkspaceContext, granted: EventEnvelope): Promise<InboxReply> =>
   withGrantFolders(context, await context.coordinator.claims.replayGrant(context.key, granted));
 

@@ -1,7 +1,7 @@
 import { readdirSync, realpathSync, statSync } from 'node:fs';
 import { relative, sep } from 'node:path';
 import { followInProject } from '../project-link.js';
-import { readRegularFile } from '../regular-file.js';
+import { isAccessError, readRegularFile } from '../regular-file.js';
 import { WORKSPACE_FOLDER, type Workspace, WorkspaceError } from '../workspace.js';
 import { SKIPPED_FOLDERS } from './walk.js';
 
@@ -154,9 +154,6 @@ class ContextReader {
     return false;
   }
 }
-
-const isAccessError = (error: unknown): boolean =>
-  ['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '');
 
 const FAULT_MESSAGES = {
   outside: 'It leaves the project, and is not read. Replace it with a copy.',

@@ -8,9 +8,9 @@ const VERSION = String.raw`(?:\.\d{1,5}\.\d{1,5}\.\d{1,5})?`;
 /** A key in text, with its version. Not matched directly after or before a letter, digit or underscore. */
 export const KEY_IN_TEXT = `(?<![A-Za-z0-9_-])(?:${KEY})${VERSION}(?![A-Za-z0-9_]|-[A-Za-z0-9])`;
 
-const WHOLE = new RegExp(`^${KEY}${VERSION}$`);
+const WHOLE_KEY = new RegExp(`^${KEY}${VERSION}$`);
 
-export const isReqKey = (text: string): boolean => text.length <= 256 && WHOLE.test(text);
+export const isReqKey = (text: string): boolean => text.length <= 256 && WHOLE_KEY.test(text);
 
 /** The key without its version, which is not part of its identity. */
 export const withoutVersion = (key: string): string => key.replace(/\.\d+\.\d+\.\d+$/, '');

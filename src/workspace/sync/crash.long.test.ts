@@ -8,14 +8,18 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 import { openFileStore } from '../../stores/file/file-store.js';
 import { FolderBlobs } from '../../stores/file/folder-blobs.js';
 import { childProgram } from '../testing/child-program.js';
-import { KEY, readWorkspaceLog, syncWorkspaceIn, workOffline } from './testing/sync-harness.js';
+import {
+  agentFields,
+  EDGE,
+  KEY,
+  OTHER,
+  readWorkspaceLog,
+  syncWorkspaceIn,
+  workOffline,
+} from './testing/sync-harness.js';
 import { syncOnce } from './testing/sync-once.js';
 
 const startSync = childProgram(join(import.meta.dirname, 'sync.child.ts'));
-
-const EDGE = { task_id: 'REQ-F-1#design_code' };
-const OTHER = { task_id: 'REQ-F-2#design_code' };
-const agentFields = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
 
 /** Runs a sync to its end, or until it dies at a step. */
 async function syncAndDie(
@@ -59,11 +63,11 @@ async function createOfflineWork(): Promise<{ folder: string; office: string }> 
       success: true,
     });
   });
-  await workOffline(syncWorkspaceIn(folder), async (here) => {
-    unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
-    unwrap(await here.claims.claimTask(KEY, { ...OTHER, ...agentFields('ada') }));
+  await workOffline(syncWorkspaceIn(folder), async (offline) => {
+    unwrap(await offline.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
+    unwrap(await offline.claims.claimTask(KEY, { ...OTHER, ...agentFields('ada') }));
     const result = { ...EDGE, session_id: 's-ada', generation: 1, result_data: 'y'.repeat(100_000) };
-    unwrap(await here.holder.submitResult(KEY, result));
+    unwrap(await offline.holder.submitResult(KEY, result));
   });
   return { folder, office };
 }

@@ -16,7 +16,9 @@ import { coordinatorRemote } from './coordinator-remote.js';
 import { type PushReport, push } from './push.js';
 import { isSyncRefusal } from './sync-workspace.js';
 import {
+  EDGE,
   KEY,
+  OTHER,
   quietOptions,
   readWorkspaceLog,
   syncWorkspaceIn,
@@ -24,8 +26,6 @@ import {
   workOffline,
 } from './testing/sync-harness.js';
 
-const EDGE = { task_id: 'REQ-F-1#design_code' };
-const OTHER = { task_id: 'REQ-F-2#design_code' };
 const ADA = { agent_id: 'ada', session_id: 's-ada' };
 const held = { ...EDGE, session_id: 's-ada' };
 
@@ -62,20 +62,26 @@ describe.each(STORES)('what was decided offline (%s store)', (name) => {
   // req: SYN-002, SYN-003
   test('keeps its id, time and reviewer when it is pushed, also twice', async () => {
     const { harness, workspace, pushValid } = await openOffice(name);
-    await workOffline(workspace, async (here) => {
-      unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...ADA }));
+    await workOffline(workspace, async (offline) => {
+      unwrap(await offline.claims.claimTask(KEY, { ...EDGE, ...ADA }));
       const gate = { iteration: 1, candidate_sha256: sha256Hex('"draft"') };
-      unwrap(await here.holder.suspendClaim(KEY, { ...held, expected_generation: 1, ...gate }));
+      unwrap(await offline.holder.suspendClaim(KEY, { ...held, expected_generation: 1, ...gate }));
       const review = { ...EDGE, generation: 1, ...gate };
       unwrap(
-        await here.decisions.recordReview(KEY, { ...review, decision: 'CHANGES_REQUESTED' }, human('rita')),
+        await offline.decisions.recordReview(
+          KEY,
+          { ...review, decision: 'CHANGES_REQUESTED' },
+          human('rita'),
+        ),
       );
-      unwrap(await here.holder.note(KEY, { ...held, generation: 1, text: 'half way' }));
-      unwrap(await here.holder.suspendClaim(KEY, { ...held, expected_generation: 1 }));
-      unwrap(await here.holder.resumeClaim(KEY, { ...held, expected_generation: 1 }));
-      unwrap(await here.holder.releaseClaim(KEY, { ...held, expected_generation: 1 }));
-      unwrap(await here.claims.claimTask(KEY, { ...OTHER, ...ADA }));
-      unwrap(await here.holder.submitResult(KEY, { ...held, ...OTHER, generation: 1, result_data: 'done' }));
+      unwrap(await offline.holder.note(KEY, { ...held, generation: 1, text: 'half way' }));
+      unwrap(await offline.holder.suspendClaim(KEY, { ...held, expected_generation: 1 }));
+      unwrap(await offline.holder.resumeClaim(KEY, { ...held, expected_generation: 1 }));
+      unwrap(await offline.holder.releaseClaim(KEY, { ...held, expected_generation: 1 }));
+      unwrap(await offline.claims.claimTask(KEY, { ...OTHER, ...ADA }));
+      unwrap(
+        await offline.holder.submitResult(KEY, { ...held, ...OTHER, generation: 1, result_data: 'done' }),
+      );
     });
     // The office's edge has another generation, from which the id of a note derives.
     const { coordinator } = harness;
@@ -103,19 +109,19 @@ describe.each(STORES)('what was decided offline (%s store)', (name) => {
 
   test('keeps the id of a result that a review accepted', async () => {
     const { harness, workspace, pushValid } = await openOffice(name);
-    await workOffline(workspace, async (here) => {
-      unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...ADA }));
+    await workOffline(workspace, async (offline) => {
+      unwrap(await offline.claims.claimTask(KEY, { ...EDGE, ...ADA }));
       const gate = { iteration: 1, candidate_sha256: sha256Hex('"v1"') };
-      unwrap(await here.holder.suspendClaim(KEY, { ...held, expected_generation: 1, ...gate }));
-      unwrap(await here.holder.resumeClaim(KEY, { ...held, expected_generation: 1 }));
+      unwrap(await offline.holder.suspendClaim(KEY, { ...held, expected_generation: 1, ...gate }));
+      unwrap(await offline.holder.resumeClaim(KEY, { ...held, expected_generation: 1 }));
       // A candidate that was not approved waits for a human.
       expect(
-        await here.holder.submitResult(KEY, { ...held, generation: 1, result_data: 'v2' }),
+        await offline.holder.submitResult(KEY, { ...held, generation: 1, result_data: 'v2' }),
       ).toMatchObject({
         reason: 'ESCALATED',
       });
       const review = { ...EDGE, generation: 1, iteration: 1, candidate_sha256: sha256Hex('"v2"') };
-      unwrap(await here.decisions.recordReview(KEY, { ...review, decision: 'APPROVED' }, human('rita')));
+      unwrap(await offline.decisions.recordReview(KEY, { ...review, decision: 'APPROVED' }, human('rita')));
     });
     const offline = decisionsIn(await readWorkspaceLog(workspace));
     expect(offline.at(-1)).toMatchObject({ event_type: 'edge_converged' });
@@ -127,8 +133,8 @@ describe.each(STORES)('what was decided offline (%s store)', (name) => {
 
   test('is referred to by the refusal if the remote refuses it', async () => {
     const { harness, workspace, pushValid } = await openOffice(name);
-    await workOffline(workspace, async (here) =>
-      unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...ADA })),
+    await workOffline(workspace, async (offline) =>
+      unwrap(await offline.claims.claimTask(KEY, { ...EDGE, ...ADA })),
     );
     const { coordinator } = harness;
     unwrap(await coordinator.claims.claimTask(KEY, { ...EDGE, agent_id: 'eve', session_id: 's-eve' }));

@@ -11,7 +11,10 @@ import { push } from './push.js';
 import { RemoteUnavailable, type SyncRemote } from './remote.js';
 import { isSyncRefusal, type SyncWorkspace } from './sync-workspace.js';
 import {
+  agentFields,
+  EDGE,
   KEY,
+  OTHER,
   quietOptions,
   readWorkspaceLog,
   syncWorkspaceIn,
@@ -19,9 +22,6 @@ import {
   workOffline,
 } from './testing/sync-harness.js';
 
-const EDGE = { task_id: 'REQ-F-1#design_code' };
-const OTHER = { task_id: 'REQ-F-2#design_code' };
-const agentFields = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
 const newWorkspace = async () => syncWorkspaceIn(await temporaryFolder());
 
 async function openOffice(): Promise<{ harness: CoordinatorHarness; remote: SyncRemote }> {
@@ -33,8 +33,8 @@ async function openOffice(): Promise<{ harness: CoordinatorHarness; remote: Sync
   };
 }
 
-const pullFrom = (workspace: SyncWorkspace, remote: SyncRemote, keep_aside = false) =>
-  pull(workspace, remote, { ...quietOptions, keep_aside });
+const pullFrom = (workspace: SyncWorkspace, remote: SyncRemote, set_aside_unpushed = false) =>
+  pull(workspace, remote, { ...quietOptions, set_aside_unpushed });
 const pushTo = (workspace: SyncWorkspace, remote: SyncRemote) =>
   withLocalLog(workspace, (local) =>
     push(workspace, local, remote, { files: new Map(), unreadable: new Map() }, quietOptions),
@@ -133,8 +133,8 @@ describe('a remote that', () => {
     await workInOffice(harness);
     const workspace = await newWorkspace();
     await pullFrom(workspace, remote);
-    await workOffline(workspace, async (here) =>
-      unwrap(await here.claims.claimTask(KEY, { task_id: 'REQ-F-3#design_code', ...agentFields('ada') })),
+    await workOffline(workspace, async (offline) =>
+      unwrap(await offline.claims.claimTask(KEY, { task_id: 'REQ-F-3#design_code', ...agentFields('ada') })),
     );
     const before = await readWorkspaceLog(workspace);
     const reply = (await pullFrom(workspace, remoteWithEvents(remote, tell), true)) as { aside: string };
@@ -149,8 +149,8 @@ describe('a remote that', () => {
     await workInOffice(harness);
     const workspace = await newWorkspace();
     await pullFrom(workspace, remote);
-    await workOffline(workspace, async (here) =>
-      unwrap(await here.claims.claimTask(KEY, { task_id: 'REQ-F-3#design_code', ...agentFields('ada') })),
+    await workOffline(workspace, async (offline) =>
+      unwrap(await offline.claims.claimTask(KEY, { task_id: 'REQ-F-3#design_code', ...agentFields('ada') })),
     );
     const shared = (await readWorkspaceLog(workspace)).slice(0, await remote.position());
     const other = await openOffice();
@@ -232,12 +232,12 @@ test.each(['before', 'after'] as const)(
       const { harness, remote } = await openOffice();
       unwrap(await harness.coordinator.claims.claimTask(KEY, { ...OTHER, ...agentFields('bob') }));
       const workspace = await newWorkspace();
-      await workOffline(workspace, async (here) => {
-        unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
-        unwrap(await here.claims.claimTask(KEY, { ...OTHER, ...agentFields('ada') }));
-        unwrap(await here.holder.note(KEY, { ...EDGE, session_id: 's-ada', generation: 1, text: 'half' }));
+      await workOffline(workspace, async (offline) => {
+        unwrap(await offline.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
+        unwrap(await offline.claims.claimTask(KEY, { ...OTHER, ...agentFields('ada') }));
+        unwrap(await offline.holder.note(KEY, { ...EDGE, session_id: 's-ada', generation: 1, text: 'half' }));
         const result = { ...EDGE, session_id: 's-ada', generation: 1, result_data: 'y'.repeat(100_000) };
-        unwrap(await here.holder.submitResult(KEY, result));
+        unwrap(await offline.holder.submitResult(KEY, result));
       });
       const failing = breakingRemote(remote, diesAt, when);
       const pushAndPull = async (through: SyncRemote) => {
@@ -277,10 +277,10 @@ test('grants an edge to one of two workspaces that push at once, and records eac
   const workspaces = await Promise.all(
     ['ada', 'bob'].map(async (agent) => {
       const workspace = await newWorkspace();
-      await workOffline(workspace, async (here) => {
-        unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...agentFields(agent) }));
+      await workOffline(workspace, async (offline) => {
+        unwrap(await offline.claims.claimTask(KEY, { ...EDGE, ...agentFields(agent) }));
         unwrap(
-          await here.holder.submitResult(KEY, {
+          await offline.holder.submitResult(KEY, {
             ...EDGE,
             session_id: `s-${agent}`,
             generation: 1,
@@ -312,9 +312,9 @@ test('refuses and keeps work under a claim that another agent holds by now', asy
   const workspace = await newWorkspace();
   unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
   await pullFrom(workspace, remote);
-  await workOffline(workspace, async (here) => {
+  await workOffline(workspace, async (offline) => {
     unwrap(
-      await here.holder.submitResult(KEY, {
+      await offline.holder.submitResult(KEY, {
         ...EDGE,
         session_id: 's-ada',
         generation: 1,

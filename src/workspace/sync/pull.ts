@@ -20,8 +20,8 @@ import { isSyncRefusal, type SyncOptions, type SyncRefusal, type SyncWorkspace }
 const OFFLINE_FOLDER = 'offline';
 
 export interface PullOptions extends SyncOptions {
-  /** Discards unpushed offline work from the log, and saves it to a file. */
-  readonly keep_aside: boolean;
+  /** Saves unpushed offline work to a file and removes it from the log; otherwise it makes the pull refuse. */
+  readonly set_aside_unpushed: boolean;
 }
 
 export interface PullReport {
@@ -102,7 +102,8 @@ class PullRun {
         const fault = received === 0 ? null : await this.importInto(store, blobs, position, replica);
         return fault ?? { position, received, rebuilt: false, aside: null };
       }
-      if (!this.options.keep_aside && cursor?.pushed_position !== local_position) return notPushed(state);
+      if (!this.options.set_aside_unpushed && cursor?.pushed_position !== local_position)
+        return notPushed(state);
       tail = await this.saveTail(store, state);
       await this.options.onStep('aside');
       const fault = await this.rebuildLog(position, replica);

@@ -20,17 +20,16 @@ import type { SyncRemote } from './remote.js';
 import { syncStatus } from './status.js';
 import { isSyncRefusal, type SyncRefusal, type SyncWorkspace } from './sync-workspace.js';
 import {
+  agentFields,
+  EDGE,
   KEY,
+  OTHER,
   quietOptions,
   readWorkspaceLog,
   syncWorkspaceIn,
   withLocalLog,
   workOffline,
 } from './testing/sync-harness.js';
-
-const EDGE = { task_id: 'REQ-F-1#design_code' };
-const OTHER = { task_id: 'REQ-F-2#design_code' };
-const agentFields = (agent_id: string) => ({ agent_id, session_id: `s-${agent_id}` });
 
 interface SyncScenario {
   readonly harness: CoordinatorHarness;
@@ -49,8 +48,11 @@ const pushValid = (workspace: SyncWorkspace, remote: SyncRemote): Promise<PushRe
   withLocalLog(workspace, (local) =>
     push(workspace, local, remote, { files: new Map(), unreadable: new Map() }, quietOptions),
   ).then(unwrapSync);
-const pullValid = (workspace: SyncWorkspace, remote: SyncRemote, keep_aside = false): Promise<PullReport> =>
-  pull(workspace, remote, { ...quietOptions, keep_aside }).then(unwrapSync);
+const pullValid = (
+  workspace: SyncWorkspace,
+  remote: SyncRemote,
+  set_aside_unpushed = false,
+): Promise<PullReport> => pull(workspace, remote, { ...quietOptions, set_aside_unpushed }).then(unwrapSync);
 
 function unwrapSync<T extends object>(reply: T | SyncRefusal): T {
   if (isSyncRefusal(reply)) throw new Error(reply.detail);
@@ -114,13 +116,13 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
     const sha256 = sha256Hex(text);
     const file = { path: 'src/a.ts', sha256, size_bytes: text.length, executable: false, base_sha256: null };
     const manifest = { kind: 'files', files: [file], total_bytes: text.length };
-    await workOffline(workspace, async (here) => {
-      unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
-      expect(await here.holder.submitResult(KEY, convergeBody(1, 'ada', manifest))).toMatchObject({
+    await workOffline(workspace, async (offline) => {
+      unwrap(await offline.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
+      expect(await offline.holder.submitResult(KEY, convergeBody(1, 'ada', manifest))).toMatchObject({
         problem: 'BLOB_MISSING',
       });
-      unwrap(await here.blobs.putBlob(KEY.tenant_id, sha256, text));
-      unwrap(await here.holder.submitResult(KEY, convergeBody(1, 'ada', manifest)));
+      unwrap(await offline.blobs.putBlob(KEY.tenant_id, sha256, text));
+      unwrap(await offline.holder.submitResult(KEY, convergeBody(1, 'ada', manifest)));
     });
     expect(await pushValid(workspace, remote)).toMatchObject({ sent: 2, refused: [] });
     expect(Buffer.from((await harness.blobs.get(KEY.tenant_id, sha256)) ?? [])).toEqual(text);
@@ -137,10 +139,10 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
     const { harness, remote, workspace } = all;
     unwrap(await harness.coordinator.claims.claimTask(KEY, { ...OTHER, ...agentFields('bob') }));
     await pullValid(workspace, remote);
-    await workOffline(workspace, async (here) => {
-      unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
-      unwrap(await here.holder.appendEvent(KEY, iterationBody(1, 'ada')));
-      unwrap(await here.holder.submitResult(KEY, convergeBody(1, 'ada', 'y'.repeat(100_000))));
+    await workOffline(workspace, async (offline) => {
+      unwrap(await offline.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
+      unwrap(await offline.holder.appendEvent(KEY, iterationBody(1, 'ada')));
+      unwrap(await offline.holder.submitResult(KEY, convergeBody(1, 'ada', 'y'.repeat(100_000))));
     });
     // Meanwhile the remote's edge was claimed and released, so its next generation differs from the local one.
     unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...agentFields('eve') }));
@@ -172,11 +174,11 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
   test('sends nothing that depends on a refused offline claim, and keeps all of it', async () => {
     const all = await openSyncScenario(name);
     const { harness, remote, workspace } = all;
-    await workOffline(workspace, async (here) => {
-      unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
-      unwrap(await here.holder.appendEvent(KEY, iterationBody(1, 'ada')));
-      unwrap(await here.holder.submitResult(KEY, convergeBody(1, 'ada', 1)));
-      unwrap(await here.claims.claimTask(KEY, { ...OTHER, ...agentFields('ada') }));
+    await workOffline(workspace, async (offline) => {
+      unwrap(await offline.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
+      unwrap(await offline.holder.appendEvent(KEY, iterationBody(1, 'ada')));
+      unwrap(await offline.holder.submitResult(KEY, convergeBody(1, 'ada', 1)));
+      unwrap(await offline.claims.claimTask(KEY, { ...OTHER, ...agentFields('ada') }));
     });
     unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...agentFields('bob') }));
     const report = await pushValid(workspace, remote);
@@ -200,11 +202,15 @@ describe.each(STORES)('a workspace and a coordinator (%s store)', (name) => {
   test('applies events once when they are pushed twice, with and without the cursor', async () => {
     const all = await openSyncScenario(name);
     const { harness, remote, workspace } = all;
-    await workOffline(workspace, async (here) => {
-      unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
-      unwrap(await here.holder.appendEvent(KEY, iterationBody(1, 'ada')));
-      unwrap(await here.holder.note(KEY, { ...EDGE, session_id: 's-ada', generation: 1, text: 'half way' }));
-      unwrap(await here.holder.releaseClaim(KEY, { ...EDGE, session_id: 's-ada', expected_generation: 1 }));
+    await workOffline(workspace, async (offline) => {
+      unwrap(await offline.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
+      unwrap(await offline.holder.appendEvent(KEY, iterationBody(1, 'ada')));
+      unwrap(
+        await offline.holder.note(KEY, { ...EDGE, session_id: 's-ada', generation: 1, text: 'half way' }),
+      );
+      unwrap(
+        await offline.holder.releaseClaim(KEY, { ...EDGE, session_id: 's-ada', expected_generation: 1 }),
+      );
     });
     await pushValid(workspace, remote);
     const before = await harness.events(KEY);
@@ -262,10 +268,10 @@ describe('a pull', () => {
   test('requires that offline work is pushed first or kept aside', async () => {
     const all = await openSyncScenario('memory');
     const { remote, workspace } = all;
-    await workOffline(workspace, async (here) =>
-      unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') })),
+    await workOffline(workspace, async (offline) =>
+      unwrap(await offline.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') })),
     );
-    expect(await pull(workspace, remote, { ...quietOptions, keep_aside: false })).toMatchObject({
+    expect(await pull(workspace, remote, { ...quietOptions, set_aside_unpushed: false })).toMatchObject({
       refused: 'TAIL_NOT_PUSHED',
     });
     expect(await pullValid(workspace, remote, true)).toMatchObject({ position: 0, rebuilt: true });
@@ -275,14 +281,14 @@ describe('a pull', () => {
   test('is refused while work after the last push is not pushed', async () => {
     const all = await openSyncScenario('memory');
     const { remote, workspace } = all;
-    await workOffline(workspace, async (here) =>
-      unwrap(await here.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') })),
+    await workOffline(workspace, async (offline) =>
+      unwrap(await offline.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') })),
     );
     await pushValid(workspace, remote);
-    await workOffline(workspace, async (here) =>
-      unwrap(await here.claims.claimTask(KEY, { ...OTHER, ...agentFields('ada') })),
+    await workOffline(workspace, async (offline) =>
+      unwrap(await offline.claims.claimTask(KEY, { ...OTHER, ...agentFields('ada') })),
     );
-    expect(await pull(workspace, remote, { ...quietOptions, keep_aside: false })).toMatchObject({
+    expect(await pull(workspace, remote, { ...quietOptions, set_aside_unpushed: false })).toMatchObject({
       refused: 'TAIL_NOT_PUSHED',
     });
     await pushValid(workspace, remote);
@@ -298,12 +304,12 @@ describe('a pull', () => {
     const { harness: restored } = await openSyncScenario('memory');
     const { coordinator, store, blobs } = restored;
     const other = coordinatorRemote({ name: 'the office', coordinator, store, blobs, key: KEY });
-    expect(await pull(workspace, other, { ...quietOptions, keep_aside: true })).toMatchObject({
+    expect(await pull(workspace, other, { ...quietOptions, set_aside_unpushed: true })).toMatchObject({
       refused: 'REMOTE_DIFFERS',
     });
     for (const agent of ['x', 'y'])
       await coordinator.claims.claimTask(KEY, { ...EDGE, ...agentFields(agent) });
-    expect(await pull(workspace, other, { ...quietOptions, keep_aside: true })).toMatchObject({
+    expect(await pull(workspace, other, { ...quietOptions, set_aside_unpushed: true })).toMatchObject({
       refused: 'REMOTE_DIFFERS',
     });
     expect(await readWorkspaceLog(workspace)).toEqual(before);
@@ -317,8 +323,8 @@ test('reports in the status how far the logs differ, and warns about an old pull
   expect(await readStatus()).toMatchObject({ tail: 0, behind: 0, warning: expect.stringContaining('never') });
   await pullValid(workspace, remote);
   unwrap(await harness.coordinator.claims.claimTask(KEY, { ...EDGE, ...agentFields('ada') }));
-  await workOffline(workspace, async (here) =>
-    unwrap(await here.claims.claimTask(KEY, { ...OTHER, ...agentFields('bob') })),
+  await workOffline(workspace, async (offline) =>
+    unwrap(await offline.claims.claimTask(KEY, { ...OTHER, ...agentFields('bob') })),
   );
   expect(await readStatus()).toMatchObject({
     tail: 2,

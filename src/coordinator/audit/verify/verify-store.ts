@@ -1,7 +1,7 @@
 import { SignatureRequirements } from '../../../core/audit/unsigned-commands.js';
 import type { EventEnvelope } from '../../../core/events/envelope.js';
 import type { AnyHead } from '../../../core/fold.js';
-import type { ProjectKey, Store } from '../../../stores/store.js';
+import { type ProjectKey, projectPath, type Store } from '../../../stores/store.js';
 import { isImportUnfinished, unfinishedImportText } from '../../transfer/unfinished-import.js';
 import { type AnchorOptions, auditViolations, CheckpointAudit } from './checkpoint-audit.js';
 import { type LogReport, LogVerifier } from './log-verifier.js';
@@ -21,7 +21,7 @@ export async function verifyStore(
   anchorOptions: AnchorOptions = {},
   requirements = new SignatureRequirements(),
 ): Promise<LogReport> {
-  const path = `${projectKey.tenant_id}/${projectKey.project_id}`;
+  const path = projectPath(projectKey);
   const verifier = new LogVerifier(onEvent, requirements);
   const checkpoints = new CheckpointAudit(anchorOptions);
   const originals = await originalDigests(store, projectKey);
@@ -64,7 +64,7 @@ async function replay(
   from: number,
   visit: (event: EventEnvelope) => void,
 ): Promise<number> {
-  const file = `${projectKey.tenant_id}/${projectKey.project_id}`;
+  const file = projectPath(projectKey);
   const position = await positionOf(store, projectKey);
   for (let after = from; after < position; ) {
     const events = await store.events(projectKey, { after, until_position: position, limit: PAGE_SIZE });

@@ -101,7 +101,7 @@ function inputsOfDigest(
 export const inputName = ({ subject, generation }: ResultEvent): string => `${subject}@${generation}`;
 
 /** Null if the event is no evidence of this result. */
-export function roleOf(event: ResultEvent, context: ResultContext): ResultRole | null {
+function roleOf(event: ResultEvent, context: ResultContext): ResultRole | null {
   if (event.subject === context.taskId) return ownRole(event, context);
   if (isSessionOpening(event)) return context.sessionIds.has(event.session_id ?? '') ? 'session' : null;
   return isResult(event) && context.inputs?.has(inputName(event)) === true ? 'input' : null;

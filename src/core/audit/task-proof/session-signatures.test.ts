@@ -16,12 +16,12 @@ function signatureOf(command: SignedCommand, body: Record<string, unknown>, sign
 }
 
 const resultEvent = (fields: object, payload: object): ResultEvent => {
-  const made = toResultEvent(
+  const event = toResultEvent(
     { position: 2, timestamp: AT, agent_id: 'alpha', session_id: 's1', ...fields },
     payload,
   );
-  if (made === null) throw new Error('not an event');
-  return made;
+  if (event === null) throw new Error('not an event');
+  return event;
 };
 const opening = resultEvent(
   { event_type: 'SESSION_OPENED', subject: '~session/s1', seq: 1, position: 1 },

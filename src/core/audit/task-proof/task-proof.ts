@@ -15,13 +15,13 @@ import { EVENTS_PER_PROOF_MAX, RESULT_ROLES, type ResultEvents, withRoles } from
 import { type SignedCommandBody, signedBody, signedBodyFault } from './session-signatures.js';
 import { resultSummary } from './summary.js';
 
-export const TASK_PROOF_FORMAT = 'genesis-fleet task proof 1';
+const TASK_PROOF_FORMAT = 'genesis-fleet task proof 1';
 
 const isAscending = (items: readonly number[]): boolean =>
   items.every((item, at) => at === 0 || item > (items[at - 1] ?? 0));
 
 /** Evidence of an accepted result: the events that led to it, each with its inclusion proof. */
-export const taskProof = z
+const taskProof = z
   .strictObject({
     format: z.literal(TASK_PROOF_FORMAT),
     task_id: z.string(),

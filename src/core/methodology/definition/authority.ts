@@ -35,7 +35,7 @@ export const REVIEW_CAUSES = {
   review_pending: 'another candidate of this claim is under review or was not approved',
 } as const;
 
-const GRANTED: AuthorityDecision = { decision: 'granted', reason: null };
+const AUTHORITY_GRANTED: AuthorityDecision = { decision: 'granted', reason: null };
 
 /**
  * Decides whether a caller may converge an edge. Humans always may. No agent may change configuration that controls
@@ -46,16 +46,16 @@ export function checkAuthority(
   methodology: Methodology | null,
   request: AuthorityRequest,
 ): AuthorityDecision {
-  if (request.is_human) return GRANTED;
+  if (request.is_human) return AUTHORITY_GRANTED;
   const paths = toolConfigPaths(request.files);
   if (paths.length > 0) return { decision: 'escalate', reason: 'commands_programs', paths };
-  if (methodology === null) return GRANTED;
+  if (methodology === null) return AUTHORITY_GRANTED;
   const { roles, outside_authority_action, spec_mutation_requires_human } = methodology.roles;
   if (spec_mutation_requires_human && request.files.some(isSpecification)) {
     return { decision: 'escalate', reason: 'spec_mutation' };
   }
   const role = request.agent_role === null ? undefined : ownValue(roles, request.agent_role);
   const edges = role?.converge_edges ?? [];
-  if (edges === 'all' || edges.includes(canonicalEdge(request.edge))) return GRANTED;
+  if (edges === 'all' || edges.includes(canonicalEdge(request.edge))) return AUTHORITY_GRANTED;
   return { decision: outside_authority_action, reason: 'outside_role_authority' };
 }

@@ -97,7 +97,7 @@ function resolveCheck(check: CheckDefinition, methodology: Methodology): Effecti
   }
   const { criterion = '', command, pass_criterion } = texts;
   if (type === 'deterministic' && !command) skipped ??= 'It has no command.';
-  const run = resolveRunFields(check, constraints);
+  const run = resolveExecutionFields(check, constraints);
   skipped ??= run.skipped;
   return {
     name,
@@ -111,14 +111,14 @@ function resolveCheck(check: CheckDefinition, methodology: Methodology): Effecti
   };
 }
 
-type RunFields = Pick<EffectiveCheck, 'shell' | 'timeout_seconds' | 'report'>;
+type ExecutionFields = Pick<EffectiveCheck, 'shell' | 'timeout_seconds' | 'report'>;
 
 /** How the command is run. A check whose minimum is not known cannot pass. */
-function resolveRunFields(
+function resolveExecutionFields(
   { shell, timeout_seconds, report }: CheckDefinition,
   constraints: ProjectConstraints,
-): { readonly fields: RunFields; readonly skipped: string | null } {
-  const fields: RunFields = {
+): { readonly fields: ExecutionFields; readonly skipped: string | null } {
+  const fields: ExecutionFields = {
     ...(shell === undefined ? {} : { shell }),
     ...(timeout_seconds === undefined ? {} : { timeout_seconds }),
     ...(report === undefined ? {} : { report }),

@@ -109,7 +109,7 @@ export const REPORT_FORMATS = [
   'lcov',
   'cobertura',
 ] as const;
-export const checkRunFields = {
+export const checkExecutionFields = {
   /** The command is a line for the shell. Otherwise it is split into words, and no shell reads it. */
   shell: z.boolean().exactOptional(),
   timeout_seconds: seconds.exactOptional(),

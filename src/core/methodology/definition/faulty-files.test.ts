@@ -4,16 +4,16 @@ import { judgeConvergence } from './convergence.js';
 import type { Feature } from './methodology.js';
 import { parseMethodology } from './read-methodology.js';
 
-const FEATURES: readonly (readonly [string, string])[] = [
+const FEATURES: readonly (readonly [path: string, text: string])[] = [
   ['features/active/A.yml', 'feature: A\ntitle: a\n'],
   ['features/active/B.yml', 'feature: B\ntitle: b\nprofile: own\n'],
 ];
 const OWN_PROFILE = ['profiles/own.yml', 'graph: {include: all}\n'] as const;
 
-const parse = (...files: readonly (readonly [string, string])[]) =>
+const parse = (...files: readonly (readonly [path: string, text: string])[]) =>
   parseMethodology(new Map([...FEATURES, OWN_PROFILE, ...files]));
 
-function parseValid(...files: readonly (readonly [string, string])[]) {
+function parseValid(...files: readonly (readonly [path: string, text: string])[]) {
   const reading = parse(...files);
   if (!reading.ok) throw new Error(JSON.stringify(reading.faults));
   return reading;

@@ -8,7 +8,7 @@ import {
   PRIORITIES,
   VECTOR_TYPES,
 } from '../../contract/values.js';
-import { checkRunFields, edgeEngineFields, engineSettingsSchema } from './engine-settings.js';
+import { checkExecutionFields, edgeEngineFields, engineSettingsSchema } from './engine-settings.js';
 
 /** Maximum length in characters of JSON: the log stores these records whole. */
 export const METHODOLOGY_LENGTH_MAX = 512 * 1024;
@@ -50,7 +50,7 @@ const checkDefinition = z.strictObject({
   source: text,
   command: text.exactOptional(),
   pass_criterion: text.exactOptional(),
-  ...checkRunFields,
+  ...checkExecutionFields,
 });
 
 /** Requirements of an edge for its result. Other content of its file (guidance, templates) is kept verbatim. */

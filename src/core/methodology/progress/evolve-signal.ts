@@ -81,7 +81,7 @@ export function raiseEscalation(context: EventContext): void {
   raiseSignal(context, id, { id, kind: 'escalation', severity: 'high', says });
 }
 
-const OVERDUE = 'the deadline has passed without an answer';
+const OVERDUE_REASON = 'the deadline has passed without an answer';
 
 /** The escalation becomes more severe; it keeps its reason, and the review can still be answered. */
 export function markEscalationOverdue(context: EventContext): void {
@@ -90,10 +90,10 @@ export function markEscalationOverdue(context: EventContext): void {
   const before = state.signals.get(id);
   if (before?.severity === 'critical') return;
   if (before !== undefined) {
-    state.signals.set(id, { ...before, severity: 'critical', says: `${before.says}; ${OVERDUE}` });
+    state.signals.set(id, { ...before, severity: 'critical', says: `${before.says}; ${OVERDUE_REASON}` });
     return;
   }
-  const says = `${edge_id} of ${feature_id} waits for a review; ${OVERDUE}`;
+  const says = `${edge_id} of ${feature_id} waits for a review; ${OVERDUE_REASON}`;
   raiseSignal(context, id, { id, kind: 'escalation', severity: 'critical', says });
 }
 

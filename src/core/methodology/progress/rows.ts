@@ -1,6 +1,7 @@
 import { VECTOR_TYPES } from '../../contract/values.js';
 import { edgeSubject } from '../definition/edge-name.js';
 import type { Feature } from '../definition/methodology.js';
+import { newFeature } from '../definition/new-feature.js';
 import type { EdgeClaim, FeatureRow, FeatureState, MethodologyState } from './feature-state.js';
 
 /**
@@ -45,20 +46,12 @@ function claimsOfFeature(
 }
 
 function featureFromLog(state: FeatureState): Feature {
-  return {
+  return newFeature({
     feature_id: state.feature_id,
     title: state.title ?? state.feature_id,
-    intent: null,
     vector_type: VECTOR_TYPES.find((type) => type === state.vector_type) ?? 'feature',
     profile: state.profile ?? '',
-    priority: 'medium',
-    created: null,
     time_box: state.time_box && { ...state.time_box, check_in_seconds: null },
     parent: state.parent,
-    dependencies: [],
-    requirements: [],
-    acceptance_criteria: [],
-    threshold_overrides: {},
-    additional_checks: [],
-  };
+  });
 }

@@ -99,23 +99,25 @@ function spawnTimeBox(
   nowMs: number,
 ): { rule: TimeBoxRule | null } | ReturnType<typeof refusedSpawn> {
   const defaultRule = vector_type === 'discovery' ? DISCOVERY_TIME_BOX : profile.time_box;
-  const left = parent === null ? null : secondsLeft(parent, nowMs);
-  if (left === 0)
+  const parentSecondsLeft = parent === null ? null : secondsLeft(parent, nowMs);
+  if (parentSecondsLeft === 0)
     return refusedSpawn(
       'PARENT_TIME_BOX',
       `The time box of ${parent?.feature_id} has expired. Fold ${parent?.feature_id} back, or spawn from another parent.`,
     );
   if (duration === null) {
-    if (defaultRule === null || left === null) return { rule: defaultRule };
-    return { rule: { ...defaultRule, duration_seconds: Math.min(defaultRule.duration_seconds, left) } };
+    if (defaultRule === null || parentSecondsLeft === null) return { rule: defaultRule };
+    return {
+      rule: { ...defaultRule, duration_seconds: Math.min(defaultRule.duration_seconds, parentSecondsLeft) },
+    };
   }
   const duration_seconds = parseDuration(duration);
   if (duration_seconds === null) {
     const message = `${duration} is not a valid duration. ${adviceFor('INVALID_DURATION')}`;
     return refusedSpawn('INVALID_DURATION', message);
   }
-  if (left !== null && duration_seconds > left) {
-    const message = `The time box of ${parent?.feature_id} has ${left} seconds left. ${adviceFor('PARENT_TIME_BOX')}`;
+  if (parentSecondsLeft !== null && duration_seconds > parentSecondsLeft) {
+    const message = `The time box of ${parent?.feature_id} has ${parentSecondsLeft} seconds left. ${adviceFor('PARENT_TIME_BOX')}`;
     return refusedSpawn('PARENT_TIME_BOX', message);
   }
   const { check_in_seconds = null, on_expiry = 'fold_back' } = defaultRule ?? {};

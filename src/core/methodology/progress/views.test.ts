@@ -20,8 +20,8 @@ import { traceView } from '../views/trace.js';
 import { zoomView } from '../views/zoom.js';
 
 const NOTHING_SPENT = { features: {}, project: NO_COST };
-const SPECIFIED = ['intent_requirements', 'requirements_design'];
-const ALL = [...SPECIFIED, 'design_code', 'code_unit_tests'];
+const SPECIFIED_EDGES = ['intent_requirements', 'requirements_design'];
+const ALL = [...SPECIFIED_EDGES, 'design_code', 'code_unit_tests'];
 const spike = {
   parent: 'GAMMA',
   child: 'SPIKE-1',
@@ -39,7 +39,7 @@ const project: TestProject = {
     testFeature('DELTA', { intent: null }),
   ],
   events: new EventLogBuilder()
-    .converge('ALPHA', ...SPECIFIED, 'design_code')
+    .converge('ALPHA', ...SPECIFIED_EDGES, 'design_code')
     .iterate('ALPHA', 'code↔unit_tests', 4, 2)
     .converge('BETA', ...ALL)
     .converge('GAMMA', 'intent_requirements')
@@ -302,7 +302,7 @@ describe('health', () => {
       child: 'S',
       vector_type: 'spike',
     });
-    log.converge('S', ...SPECIFIED, 'design_code');
+    log.converge('S', ...SPECIFIED_EDGES, 'design_code');
     expectFinding({ features, events: log }, 'not_folded_back', 'S is finished and has not folded back to F');
     log.append('spawn_folded_back', null, null, { parent: 'F', child: 'S' });
     expect(findingKinds({ features, events: log })).toEqual(['missing_vector']);

@@ -11,8 +11,8 @@ import {
 import { chooseRoute } from './choose-route.js';
 
 const routeOf = (project: TestProject) => chooseRoute(routeInputOf(project));
-const SPECIFIED = ['intent_requirements', 'requirements_design'];
-const ALL = [...SPECIFIED, 'design_code', 'code_unit_tests'];
+const SPECIFIED_EDGES = ['intent_requirements', 'requirements_design'];
+const ALL = [...SPECIFIED_EDGES, 'design_code', 'code_unit_tests'];
 const spawn = (child: string, parent: string, edge: string, more = {}) => ({
   parent,
   child,
@@ -74,7 +74,7 @@ describe('the state of a workspace', () => {
 
   it('is STUCK in preference to ALL_BLOCKED', () => {
     const log = new EventLogBuilder()
-      .converge('X', ...SPECIFIED)
+      .converge('X', ...SPECIFIED_EDGES)
       .iterate('X', 'design_code', 3, 3, 3)
       .converge('Y', 'intent_requirements')
       .append('edge_started', 'Y', 'requirements_design')
@@ -118,7 +118,7 @@ describe('the state of a workspace', () => {
 describe('a stuck edge', () => {
   const with_ = (...deltas: number[]) => ({
     features: [testFeature('F')],
-    events: new EventLogBuilder().converge('F', ...SPECIFIED).iterate('F', 'design_code', ...deltas),
+    events: new EventLogBuilder().converge('F', ...SPECIFIED_EDGES).iterate('F', 'design_code', ...deltas),
   });
 
   // req: ITR-013
@@ -191,7 +191,7 @@ describe('the choice among several features', () => {
       testFeature('SOONER', { time_box: timeBoxOf(3700) }),
       testFeature('OVER', { time_box: timeBoxOf(3600) }),
     ];
-    const log = new EventLogBuilder().converge('CALM', ...SPECIFIED);
+    const log = new EventLogBuilder().converge('CALM', ...SPECIFIED_EDGES);
     const route = routeOf({ features, events: log });
     expect(route.feature).toBe('SOONER');
     expect(route.reasons.join()).toContain('3 % of its time box is left');
@@ -206,7 +206,7 @@ describe('the choice among several features', () => {
       on_expiry: 'fold_back' as const,
       started: new Date(START_MS).toISOString(),
     };
-    const log = new EventLogBuilder().converge('NEAR', ...SPECIFIED);
+    const log = new EventLogBuilder().converge('NEAR', ...SPECIFIED_EDGES);
     expect(
       routeOf({ features: [testFeature('BOXED', { time_box }), testFeature('NEAR')], events: log }).feature,
     ).toBe('NEAR');
@@ -214,7 +214,7 @@ describe('the choice among several features', () => {
 
   // req: RTE-009
   it('2: prefers the fewest open edges, including those that are not in the log (7.3)', () => {
-    const log = new EventLogBuilder().converge('NEAR', ...SPECIFIED);
+    const log = new EventLogBuilder().converge('NEAR', ...SPECIFIED_EDGES);
     const features = [testFeature('EMPTY', { priority: 'critical' }), testFeature('NEAR')];
     expect(routeOf({ features, events: log })).toMatchObject({ feature: 'NEAR', edge: 'design_code' });
     expect(reasonsText({ features, events: log })).toContain(
@@ -269,7 +269,7 @@ describe('the edge of a feature', () => {
 
   it('is a co-evolution as one unit, in either arrow notation', () => {
     const log = new EventLogBuilder()
-      .converge('F', ...SPECIFIED, 'design_code')
+      .converge('F', ...SPECIFIED_EDGES, 'design_code')
       .append('edge_started', 'F', 'code↔unit_tests');
     expect(routeOf({ features: [testFeature('F')], events: log }).edge).toBe('code_unit_tests');
     log.append('edge_converged', 'F', 'code→unit_tests');
@@ -277,7 +277,7 @@ describe('the edge of a feature', () => {
   });
 
   it('is an optional one only if it was started or requested', () => {
-    const log = new EventLogBuilder().converge('F', ...SPECIFIED);
+    const log = new EventLogBuilder().converge('F', ...SPECIFIED_EDGES);
     const features = [testFeature('F')];
     expect(routeOf({ features, events: log }).edge).toBe('design_code');
     expect(reasonsText({ features, events: log })).toContain('optional and not started: design_test_cases');

@@ -13,8 +13,8 @@ const NOT_URGENT = 1;
 
 function urgency({ progress: { time_box } }: RouteCandidate): number {
   if (time_box.status === 'none') return NOT_URGENT;
-  const left = Math.max(1 - time_box.elapsed, 0);
-  return left < URGENT_BELOW_FRACTION ? left : NOT_URGENT;
+  const remainingFraction = Math.max(1 - time_box.elapsed, 0);
+  return remainingFraction < URGENT_BELOW_FRACTION ? remainingFraction : NOT_URGENT;
 }
 const openEdgeCount = ({ progress }: RouteCandidate): number => unconvergedSteps(progress).length;
 const priorityOf = ({ progress }: RouteCandidate) => progress.row.feature.priority;

@@ -1,5 +1,6 @@
 import { describeEvidencePolicy } from '../../engine/evidence.js';
 import type { Feature, Methodology, ModuleMap, Profile, Transition } from '../definition/methodology.js';
+import { newFeature } from '../definition/new-feature.js';
 import type { EdgeClaim, RouteInput } from '../progress/feature-state.js';
 import { featureRows } from '../progress/rows.js';
 import { EventLogBuilder, START_MS } from './event-log-builder.js';
@@ -17,7 +18,7 @@ const transition = (
   evaluators: ['deterministic'],
 });
 
-export const TRANSITIONS: readonly Transition[] = [
+const TRANSITIONS: readonly Transition[] = [
   transition('intent', 'requirements'),
   transition('requirements', 'design'),
   transition('design', 'code'),
@@ -89,23 +90,15 @@ export function testMethodology(more: Partial<Methodology> = {}): Methodology {
   };
 }
 
-export const testFeature = (feature_id: string, more: Partial<Feature> = {}): Feature => ({
-  feature_id,
-  title: `Feature ${feature_id}`,
-  intent: 'INT-1',
-  vector_type: 'feature',
-  profile: 'standard',
-  priority: 'medium',
-  created: null,
-  time_box: null,
-  parent: null,
-  dependencies: [],
-  requirements: [feature_id],
-  acceptance_criteria: [],
-  threshold_overrides: {},
-  additional_checks: [],
-  ...more,
-});
+export const testFeature = (feature_id: string, more: Partial<Feature> = {}): Feature =>
+  newFeature({
+    feature_id,
+    title: `Feature ${feature_id}`,
+    intent: 'INT-1',
+    profile: 'standard',
+    requirements: [feature_id],
+    ...more,
+  });
 
 export const testClaim = (agent_id: string, state: EdgeClaim['state'] = 'held'): EdgeClaim => ({
   agent_id,

@@ -1,8 +1,8 @@
+import { STATUS_MARKS } from '../../contract/values.js';
 import { msOf } from '../../events/envelope.js';
 import { type FeatureProgress, type FeatureStep, isCountedStep } from '../progress/feature-progress.js';
 import type { RouteInput } from '../progress/feature-state.js';
 import { projectProgressOf } from '../progress/project-progress.js';
-import { STATUS_MARKS } from './status.js';
 
 const ESTIMATE_MS = 3_600_000;
 const BAR_MIN_MS = 60_000;

@@ -95,9 +95,9 @@ function featureFindings(
     found.push(newFinding('unknown_profile', 'medium', message, at));
   }
   if (!isComplete && time_box.status === 'expiring') {
-    const left = Math.round((1 - time_box.elapsed) * 100);
+    const percentLeft = Math.round((1 - time_box.elapsed) * 100);
     found.push(
-      newFinding('time_box_expiring', 'low', `${left} % of the time box of ${feature_id} is left`, at),
+      newFinding('time_box_expiring', 'low', `${percentLeft} % of the time box of ${feature_id} is left`, at),
     );
   }
   const parent = row.feature.parent ?? row.state?.parent ?? null;

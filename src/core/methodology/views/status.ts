@@ -8,7 +8,7 @@ import type {
   TrackStop,
 } from '../../contract/methodology-views.js';
 import type { RouteAdvice } from '../../contract/start.js';
-import { FEATURE_STATUSES, type FeatureStatus } from '../../contract/values.js';
+import { FEATURE_STATUSES, type FeatureStatus, STATUS_MARKS } from '../../contract/values.js';
 import {
   type FeatureProgress,
   type FeatureStep,
@@ -115,14 +115,6 @@ function trackStop({ edge, transition, optional, status, state }: FeatureStep): 
     converged_at: state?.converged_at ?? null,
   };
 }
-
-export const STATUS_MARKS: Readonly<Record<FeatureStep['status'], StatusMark>> = {
-  converged: '✓',
-  iterating: '●',
-  pending_review: '●',
-  pending: '○',
-  blocked: '✗',
-};
 
 function waitReason(progress: FeatureProgress, project: ProjectProgress): string | null {
   if (progress.isComplete) return null;

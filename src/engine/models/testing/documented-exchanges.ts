@@ -29,8 +29,8 @@ export interface DocumentedProvider {
   readonly budgetExhausted: readonly DocumentedAnswer[];
 }
 
-/** The same in all answers. */
-export const DOCUMENTED_USAGE = { input_tokens: 1200, output_tokens: 300 } as const;
+/** The token counts of each documented answer. */
+const DOCUMENTED_USAGE = { input_tokens: 1200, output_tokens: 300 } as const;
 
 const JSON_HEADERS = { 'content-type': 'application/json' };
 const json = (status: number, body: unknown, headers: Record<string, string> = {}): DocumentedAnswer => ({

@@ -19,7 +19,7 @@ export async function syncOnce(
   const coordinator = await Coordinator.open({ store, blobs });
   const remote = coordinatorRemote({ name: 'the office', coordinator, store, blobs, key: KEY });
   const workspace = syncWorkspaceIn(folder);
-  const options = { now_ms: Date.now(), onStep, keep_aside: false };
+  const options = { now_ms: Date.now(), onStep, set_aside_unpushed: false };
   const first = await pull(workspace, remote, options);
   // After a crash between push and pull, either nothing or everything was pushed: the first pull shows which.
   if (isSyncRefusal(first)) {

@@ -16,13 +16,13 @@ import {
   orElse,
   parseCheck,
   shortText,
-  warnAboutRunFields,
+  warnAboutExecutionFields,
   withoutEmptyFields,
 } from './fields.js';
 import { warnUnknownFields } from './unknown-fields.js';
 import type { YamlFile } from './yaml-file.js';
 
-/** Belongs to no edge: has the commands of checks with the source `traceability`. */
+/** Name of the file, without its extension, with the commands of all checks whose source is `traceability`. It is not the file of an edge. */
 export const TRACEABILITY_STEM = 'traceability';
 
 const convergenceFields = {
@@ -162,7 +162,7 @@ export function parseChecks(
   for (const [at, check] of parsed.entries()) {
     const { name } = check;
     warnUnknownFields(file, [...path, at], CHECK_FIELDS, 'Its check is read without it.');
-    warnAboutRunFields(check, file, [...path, at]);
+    warnAboutExecutionFields(check, file, [...path, at]);
     if (names.has(name))
       file.fault([...path, at, 'name'], `There are two checks called ${JSON.stringify(name)}; rename one.`);
     names.add(name);

@@ -5,9 +5,9 @@ import type { EvaluatorDefaults } from './evaluator-defaults.js';
 import { checksSchema, parseCheck, withoutEmptyFields } from './fields.js';
 import type { ParsedTopology } from './topology.js';
 
-/** Files that only add to an edge that has a file. */
+/** Names of files, without their extension, that only add to an edge that has a file of its own. */
 const SUPPLEMENTARY_STEMS: ReadonlySet<string> = new Set(['adr']);
-/** Belongs to no edge: merged into the edges that produce code or tests. */
+/** The file of this name is merged into each edge that produces code or tests. */
 const TAGGING_STEM = 'code_tagging';
 const TAGGED_ASSETS: ReadonlySet<string> = new Set(['code', 'unit_tests']);
 

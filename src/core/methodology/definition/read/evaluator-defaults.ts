@@ -15,7 +15,7 @@ import {
   orElse,
   parseCheck,
   requiredField,
-  warnAboutRunFields,
+  warnAboutExecutionFields,
 } from './fields.js';
 import { warnUnknownFields } from './unknown-fields.js';
 import type { YamlFile } from './yaml-file.js';
@@ -84,7 +84,7 @@ export function parseEvaluatorDefaults(file: YamlFile): EvaluatorDefaults | null
   const check_defaults = checkDefaultsOf(parsed.evaluator_types, file);
   const checks = parsed.checklist.map((check, at) => {
     warnUnknownFields(file, ['checklist', at], CHECK_FIELDS, 'Its check is read without it.');
-    warnAboutRunFields(check, file, ['checklist', at]);
+    warnAboutExecutionFields(check, file, ['checklist', at]);
     return parseCheck(check, check_defaults);
   });
   const names = new Set(checks.map(({ name }) => name));

@@ -4,10 +4,10 @@ import { parseWithSchema } from '../../../yaml/check-shape.js';
 import type { DocumentPath } from '../../../yaml/source-position.js';
 import type { CheckDefinition } from '../methodology.js';
 import {
-  CHECK_RUN_FIELDS,
+  CHECK_EXECUTION_FIELDS,
   CHECKS_MAX,
   type CheckDefaults,
-  checkRunSchema,
+  checkExecutionSchema,
   checkTypeOf,
   longText,
   onlyDeterministic,
@@ -30,7 +30,7 @@ const EVALUATOR_FIELDS = [
   'checklist',
   'gate',
   'required',
-  ...CHECK_RUN_FIELDS,
+  ...CHECK_EXECUTION_FIELDS,
 ];
 const ITEM_FIELDS = ['name', 'criterion', 'required', 'source'];
 
@@ -90,7 +90,7 @@ function* evaluatorChecks(
 /** Reads one entry of `evaluators:`. */
 class EvaluatorReader {
   private readonly type: CheckType;
-  private readonly runFields: Partial<CheckDefinition>;
+  private readonly executionFields: Partial<CheckDefinition>;
 
   constructor(
     private readonly entry: Fields,
@@ -108,9 +108,11 @@ class EvaluatorReader {
       context.file.warn([...path, 'type'], message);
     }
     this.type = type ?? inferred;
-    this.runFields = withoutEmptyFields(parseWithSchema(checkRunSchema, entry, path, context.file) ?? {});
+    this.executionFields = withoutEmptyFields(
+      parseWithSchema(checkExecutionSchema, entry, path, context.file) ?? {},
+    );
     if (this.type === 'deterministic' || hasValue(entry, 'command')) return;
-    for (const name of Object.keys(this.runFields)) {
+    for (const name of Object.keys(this.executionFields)) {
       context.file.warn([...path, name], onlyDeterministic(name));
     }
   }
@@ -127,7 +129,11 @@ class EvaluatorReader {
       }
       const criterion = this.textOf('criterion') ?? `The command passes: ${command}`;
       const pass_criterion = this.textOf('pass_criterion');
-      const fields = { command, ...(pass_criterion === null ? {} : { pass_criterion }), ...this.runFields };
+      const fields = {
+        command,
+        ...(pass_criterion === null ? {} : { pass_criterion }),
+        ...this.executionFields,
+      };
       yield this.buildCheck('deterministic', this.textOf('name') ?? command, criterion, fields);
     }
   }
@@ -166,7 +172,7 @@ class EvaluatorReader {
     const { type } = this;
     const criterion = this.textOf('criterion') ?? `The result of ${edge} is as it should be`;
     const command = `$tools.${edge}.command $tools.${edge}.args`;
-    const fields = type === 'deterministic' ? { command, ...this.runFields } : {};
+    const fields = type === 'deterministic' ? { command, ...this.executionFields } : {};
     yield this.buildCheck(type, this.textOf('name') ?? `${edge}_${type}`, criterion, fields);
   }
 

@@ -15,7 +15,7 @@ export interface FaultyFiles {
 
 /** Folders that hold nothing but features. */
 const FEATURE_FOLDER = /^(features|vectors)(\/(active|completed))?$/;
-/** Only a feature, a profile or the engine depends on such a file, or only whether there is an intent. */
+/** A fault in such a file affects only what depends on the file. Other faults affect their edge, or the whole project. */
 const SPECIFIC_KINDS: readonly WorkspaceFileKind[] = ['feature', 'profile', 'intent', 'engine'];
 
 export function faultyFilesOf(

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { CHECK_TYPES, type CheckType, EXPIRY_ACTIONS } from '../../../contract/values.js';
 import { ownValue } from '../../../own-value.js';
 import type { DocumentPath } from '../../../yaml/source-position.js';
-import { checkRunFields } from '../engine-settings.js';
+import { checkExecutionFields } from '../engine-settings.js';
 import type { CheckDefinition } from '../methodology.js';
 import { isVariable } from '../variables.js';
 import type { YamlFile } from './yaml-file.js';
@@ -68,15 +68,17 @@ const variable = z
 export const requiredField = z.union([z.boolean(), variable]);
 
 /** How the command of a check is run. */
-export const checkRunSchema = z.object({
-  shell: checkRunFields.shell.nullish(),
-  timeout_seconds: checkRunFields.timeout_seconds.nullish(),
-  report: checkRunFields.report.nullish().refine((report) => isPercentOrVariable(report?.minimum_percent), {
-    path: ['minimum_percent'],
-    error: 'expected a number from 0 to 100 or a variable as $thresholds.test_coverage_minimum',
-  }),
+export const checkExecutionSchema = z.object({
+  shell: checkExecutionFields.shell.nullish(),
+  timeout_seconds: checkExecutionFields.timeout_seconds.nullish(),
+  report: checkExecutionFields.report
+    .nullish()
+    .refine((report) => isPercentOrVariable(report?.minimum_percent), {
+      path: ['minimum_percent'],
+      error: 'expected a number from 0 to 100 or a variable as $thresholds.test_coverage_minimum',
+    }),
 });
-export const CHECK_RUN_FIELDS: readonly string[] = Object.keys(checkRunSchema.shape);
+export const CHECK_EXECUTION_FIELDS: readonly string[] = Object.keys(checkExecutionSchema.shape);
 const isPercentOrVariable = (value: unknown): boolean => typeof value !== 'string' || isVariable(value);
 
 const checkSchema = z.object({
@@ -87,7 +89,7 @@ const checkSchema = z.object({
   source: shortText.nullish(),
   command: longText.nullish(),
   pass_criterion: longText.nullish(),
-  ...checkRunSchema.shape,
+  ...checkExecutionSchema.shape,
 });
 /** `functional_unit` is of other Genesis tools, and changes nothing here. */
 export const CHECK_FIELDS: readonly string[] = [...Object.keys(checkSchema.shape), 'functional_unit'];
@@ -115,24 +117,24 @@ export function parseCheck(
     source: source ?? defaultSource,
     ...(command?.trim() ? { command } : {}),
     ...(pass_criterion?.trim() ? { pass_criterion } : {}),
-    ...(type === 'deterministic' ? runFieldsOf(parsed) : {}),
+    ...(type === 'deterministic' ? executionFieldsOf(parsed) : {}),
   };
 }
 
-const runFieldsOf = ({ shell, timeout_seconds, report }: z.infer<typeof checkRunSchema>) =>
+const executionFieldsOf = ({ shell, timeout_seconds, report }: z.infer<typeof checkExecutionSchema>) =>
   withoutEmptyFields({ shell, timeout_seconds, report });
 
 export const onlyDeterministic = (field: string): string =>
   `Only deterministic checks have the field ${field}. It is ignored.`;
 
 /** Only a program is run: an agent or a person has no use for these fields. */
-export function warnAboutRunFields(
+export function warnAboutExecutionFields(
   { type, ...fields }: z.infer<typeof checkSchema>,
   file: YamlFile,
   path: DocumentPath,
 ): void {
   if (type === 'deterministic') return;
-  for (const name of Object.keys(runFieldsOf(fields))) {
+  for (const name of Object.keys(executionFieldsOf(fields))) {
     file.warn([...path, name], onlyDeterministic(name));
   }
 }

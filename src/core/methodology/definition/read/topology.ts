@@ -127,8 +127,8 @@ export function orderTransitions(transitions: Iterable<Transition>): Transition[
 
 function isReachable(transitions: readonly Transition[], from: string, to: string): boolean {
   const seen = new Set([from]);
-  for (const here of seen) {
-    for (const { source, target } of transitions) if (source === here) seen.add(target);
+  for (const asset of seen) {
+    for (const { source, target } of transitions) if (source === asset) seen.add(target);
   }
   return seen.has(to);
 }

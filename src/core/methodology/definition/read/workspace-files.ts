@@ -30,11 +30,6 @@ export class WorkspaceFiles {
     return this.#byKind.get(kind) ?? [];
   }
 
-  /** Whether a file could be parsed. */
-  isParsed(path: string): boolean {
-    return this.#open(path) !== null;
-  }
-
   /** Opens every file of these kinds, one per step. Some kinds are opened only to check that they can be parsed. */
   *openSteps(kinds: readonly WorkspaceFileKind[]): Generator<void, void> {
     for (const path of kinds.flatMap((kind) => this.#byKind.get(kind) ?? [])) {

@@ -1,0 +1,19 @@
+import type { Feature } from './methodology.js';
+
+type FeatureIdentity = Pick<Feature, 'feature_id' | 'title' | 'profile'>;
+
+/** A feature of medium priority without parent, time box, dependencies, requirements or checks, except for these fields. */
+export const newFeature = (fields: FeatureIdentity & Partial<Feature>): Feature => ({
+  intent: null,
+  vector_type: 'feature',
+  priority: 'medium',
+  created: null,
+  time_box: null,
+  parent: null,
+  dependencies: [],
+  requirements: [],
+  acceptance_criteria: [],
+  threshold_overrides: {},
+  additional_checks: [],
+  ...fields,
+});
