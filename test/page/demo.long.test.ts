@@ -66,7 +66,6 @@ await describeInBrowser('the page of a kept demo', (open) => {
     await page.getByRole('row').filter({ hasText: 'ACCEPTED' }).waitFor();
 
     await page.getByRole('link', { name: 'Fleet', exact: true }).click();
-    await page.getByRole('link', { name: "Open the log's verification" }).click();
     await page.getByRole('button', { name: 'Verify the log' }).click();
     await page
       .getByRole('status')

@@ -61,6 +61,16 @@ await describeInBrowser('the page', (open) => {
     expect(await projects.locator('html').getAttribute('data-theme')).toBe('dark');
   });
 
+  test('has its theme and its reference at the right of the header of a phone, also while a key is missing', async () => {
+    const served = await TestServer.forTest();
+    await served.request('POST', `${TENANT_URL}/keys`, { role: 'admin' });
+    const page = await open(viewUrl(served.url), { width: 390 });
+    await page.getByText('This server requires a key').waitFor();
+    await expectHeaderLines(page, 2);
+    const box = await page.getByRole('link', { name: 'API', exact: true }).boundingBox();
+    expect((box?.x ?? 0) + (box?.width ?? 0)).toBeGreaterThan(370);
+  });
+
   test('shows the status of an answer that is not from the server, and asks for a key if it is 401', async () => {
     const served = await TestServer.forTest();
     await served.request('PUT', `${PROJECT_URL}/plan`, PLAN);

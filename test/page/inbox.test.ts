@@ -167,6 +167,24 @@ await describeInBrowser('the inbox', (open) => {
     expect((await served.get(`${PROJECT_URL}/tasks/${TASK}`)).body.phase).toBe('COMPLETED');
   });
 
+  test('frees a claim whose holder is silent, which the fleet view calls stale', async () => {
+    const served = await TestServer.forTest({ limits: { min_lease_duration_seconds: 1 } });
+    await served.plan(TASK);
+    const policy = { stale_policy: 'hold', stale_threshold_seconds: 1, sweep_interval_seconds: 1 };
+    expect((await served.request('PUT', `${PROJECT_URL}/policy`, policy)).status).toBe(200);
+    await served.claim(TASK, 's1', { lease_duration_seconds: 1 });
+    const page = await open(viewUrl(served.url));
+    await page.getByRole('row').filter({ hasText: 'alpha' }).getByText('stale', { exact: true }).waitFor();
+    await page.getByRole('link', { name: '1 stale' }).click();
+    const card = page.getByRole('article', { name: `Stale claim ${TASK}` });
+    await card.getByRole('button', { name: /^Reassign/ }).waitFor();
+    await card.getByRole('button', { name: /^Release/ }).click();
+    await page.getByRole('dialog').getByLabel('Reason').fill('It does not answer.');
+    await page.getByRole('dialog').getByRole('button', { name: 'Release' }).click();
+    await card.waitFor({ state: 'detached' });
+    expect((await served.get(`${PROJECT_URL}/tasks/${TASK}`)).body.readiness).toBe('ready');
+  });
+
   test('decides on proposed tasks, which a viewer only reads', async () => {
     const served = await TestServer.forTest();
     await served.plan(TASK);

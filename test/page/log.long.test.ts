@@ -146,6 +146,36 @@ await describeInBrowser('the log', (open) => {
     await page.getByText('valid', { exact: true }).waitFor();
   });
 
+  test('verifies the log when the fleet view asks for it, and only once', async () => {
+    const served = await TestServer.forTest();
+    await served.plan('A-001-x');
+    const handle = await served.claim('A-001-x');
+    await served.post(`${PROJECT_URL}/results`, { ...handle, result_data: 1 });
+    const page = await open(viewUrl(served.url));
+    const asked: string[] = [];
+    page.on('request', (request) => {
+      if (request.url().endsWith('/verify')) asked.push(request.url());
+    });
+    await page.getByRole('button', { name: 'Verify the log' }).click();
+    await page.getByRole('status').filter({ hasText: 'no checkpoint' }).waitFor();
+    await page.getByRole('link', { name: 'Fleet', exact: true }).click();
+    await page.getByRole('link', { name: 'Log', exact: true }).click();
+    await page.getByText('new ones appear at the top').waitFor();
+    expect(asked).toHaveLength(1);
+  });
+
+  test('stops a verification when its view is left', async () => {
+    const served = await TestServer.forTest();
+    await served.plan('A-001-x');
+    const page = await open(viewUrl(served.url, 'log'));
+    await page.route('**/verify', () => {});
+    const stopped = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/verify'));
+    await page.getByRole('button', { name: 'Verify the log' }).click();
+    await page.getByRole('button', { name: 'Verifying…' }).waitFor();
+    await page.getByRole('link', { name: 'Plan', exact: true }).click();
+    expect((await stopped).failure()?.errorText).toBe('net::ERR_ABORTED');
+  });
+
   test('saves the events of the filter as JSON lines', async () => {
     const served = await TestServer.forTest();
     await served.plan('A-001-x', 'A-002-x');

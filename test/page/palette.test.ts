@@ -71,6 +71,16 @@ await describeInBrowser('the palette', (open) => {
     await page.getByRole('button', { name: 'Unhold A-001-x…' }).waitFor();
   });
 
+  test('verifies the log, also on the log view', async () => {
+    const served = await startWithPlan();
+    const page = await open(viewUrl(served.url, 'log'));
+    await live(page);
+    await openPalette(page);
+    await page.keyboard.type('verify');
+    await page.getByRole('option', { name: /Verify the log/ }).click();
+    await page.getByText('valid', { exact: true }).waitFor();
+  });
+
   test('changes the theme, also in the header', async () => {
     const served = await startWithPlan();
     const page = await open(viewUrl(served.url));

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { PROJECT_URL, TestServer } from '../../src/server/testing/test-server.js';
 import { featureFile } from '../support/workspace-files.js';
-import { expectAccessible } from './support/accessible.js';
+import { expectAccessible, expectNotCut } from './support/accessible.js';
 import { putText } from './support/blob.js';
 import { describeInBrowser, viewUrl } from './support/open-page.js';
 
@@ -144,6 +144,7 @@ await describeInBrowser('the view of runs', (open) => {
     const page = await open(viewUrl(served.url, 'runs'), { theme, width });
     await page.getByRole('link', { name: `Run ${runId}` }).waitFor();
     await expectAccessible(page);
+    await expectNotCut(page.getByRole('region', { name: 'Runs' }));
     await page.getByRole('link', { name: `Run ${runId}` }).click();
     await page.getByRole('button', { name: /DeterministicChecks/ }).click();
     await page.getByRole('combobox', { name: 'Iteration' }).selectOption('1');

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { PROJECT_URL, TestServer } from '../../src/server/testing/test-server.js';
-import { expectAccessible } from './support/accessible.js';
+import { expectAccessible, expectNotCut } from './support/accessible.js';
 import { putFiles, putText } from './support/blob.js';
 import { describeInBrowser, viewUrl } from './support/open-page.js';
 
@@ -60,7 +60,7 @@ await describeInBrowser('the page of a task', (open) => {
     await difference.getByText('+two').waitFor();
   });
 
-  test('says which adoption replaced an accepted result, and names a caller without a key', async () => {
+  test('says which adoption replaced an accepted result, names a caller without a key, and that a reset took its result back', async () => {
     const { served, holder } = await openWithParked();
     await submit(served, holder, { result_data: 'one\nthree\n' });
     const page = await open(viewUrl(served.url, `task/${TASK}`));
@@ -74,6 +74,11 @@ await describeInBrowser('the page of a task', (open) => {
     await adoption.getByRole('cell', { name: 'anonymous', exact: true }).first().waitFor();
     const result = page.getByRole('region', { name: 'Result', exact: true });
     await result.getByText(/^As generation 3 adopted from generation 1 of .*, by anonymous/).waitFor();
+    await operate(served, 'reset', 3);
+    await page.getByRole('img', { name: /^Generation 3: REOPENED/ }).waitFor();
+    await served.claim(TASK, 's4');
+    await page.getByRole('img', { name: /^Generation 4: IN_PROGRESS/ }).waitFor();
+    await page.getByRole('row').getByText('REOPENED', { exact: true }).waitFor();
   });
 
   test('shows files and blobs when they are opened', async () => {
@@ -178,6 +183,7 @@ await describeInBrowser('the page of a task', (open) => {
       await page.getByText('\\u{202e}gnp.exe').first().waitFor();
       expect(await page.evaluate('window.hacked')).toBeUndefined();
       await expectAccessible(page);
+      await expectNotCut(page.getByRole('region', { name: 'Generations' }));
     },
   );
 });

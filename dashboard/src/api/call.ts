@@ -32,8 +32,12 @@ export const isUnauthenticated = (error: unknown): boolean =>
   error instanceof CallFailure && error.status === 401;
 
 /** Calls an operation of the contract for the project that the page shows. */
-export async function call<Id extends OperationId>(id: Id, input: CallInput = {}): Promise<Reply<Id>> {
-  const response = await send(id, input);
+export async function call<Id extends OperationId>(
+  id: Id,
+  input: CallInput = {},
+  signal: AbortSignal | null = null,
+): Promise<Reply<Id>> {
+  const response = await send(id, input, signal);
   const reply = parseObject(await response.text());
   if (isProblem(reply)) throw new CallFailure(response.status, reply.code, reply.detail);
   // The reply is not from a coordinator: a proxy in between has answered.

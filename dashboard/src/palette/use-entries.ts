@@ -8,6 +8,7 @@ import { taskPath } from '../components/links.js';
 import { chooseTheme, readTheme } from '../components/theme.js';
 import { actorName } from '../model/actor-name.js';
 import { useFeatures } from '../views/features/use-features.js';
+import { requestVerification } from '../views/log/verification-request.js';
 import { subjectRows } from '../views/plan/plan-tasks.js';
 import { usePlan, useTaskStates } from '../views/plan/use-plan.js';
 import { ACTION_NAMES, actionsFor } from '../views/task/operator-actions.js';
@@ -87,7 +88,11 @@ function usePageCommands(): readonly PaletteEntry[] {
       entryOf('command', 'API reference', 'operations, with requests to try', () => location.assign('/docs')),
       entryOf('command', 'Projects', 'of this tenant', () => location.assign(projectsAddress())),
     ];
-    if (mayVerify) commands.push(entryOf('command', 'Verify the log…', 'is it intact?', () => go('/log')));
+    const verify = () => {
+      requestVerification();
+      go('/log');
+    };
+    if (mayVerify) commands.push(entryOf('command', 'Verify the log', 'is it intact?', verify));
     if (readKey() !== null) commands.push(entryOf('command', 'Change key', '', changeKey));
     return commands;
   }, [go, mayVerify]);

@@ -1,5 +1,5 @@
 import { AxeBuilder } from '@axe-core/playwright';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { expect } from 'vitest';
 
 /**
@@ -14,4 +14,10 @@ export async function expectAccessible(page: Page, ignored: string[] = []): Prom
     'document.documentElement.scrollWidth - document.documentElement.clientWidth',
   );
   expect(excessWidth).toBeLessThanOrEqual(0);
+}
+
+/** All columns are within the region: nothing has to be scrolled sideways. */
+export async function expectNotCut(region: Locator): Promise<void> {
+  const [inner, outer] = await region.evaluate((element) => [element.scrollWidth, element.clientWidth]);
+  expect(inner).toBe(outer);
 }

@@ -66,6 +66,15 @@ describe('notable events', () => {
     expect(feed.map(inWords)).toEqual([`completed: ada asked for ${TASK}, which is completed`]);
   });
 
+  it('name the limit that refused a claim, and say in words why a result needs a person', () => {
+    const denied = event('CLAIM_REJECTED', 'ada', 1, { reason: 'DENIED_LIMIT', limit: 'max_sessions' });
+    const escalated = event('RESULT_ESCALATED', 'ada', 1, { reason: 'outside_role_authority' });
+    expect(notableTexts(denied, escalated)).toEqual([
+      `waits: the result of ada for ${TASK} needs a person: outside role authority`,
+      `refused: DENIED_LIMIT: ada asked for ${TASK}: max_sessions is reached`,
+    ]);
+  });
+
   it('name a caller without a key anonymous', () => {
     expect(notableTexts(granted('open', 2), lost('open', 2), granted('ada', 3, 'EXPIRED'))[0]).toBe(
       `takeover: ada took over ${TASK} from anonymous, whose lease had expired (generation 3)`,

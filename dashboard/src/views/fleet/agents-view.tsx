@@ -112,7 +112,7 @@ function AgentLine({ row, holders }: { row: AgentRow; holders: Activity['holders
         </span>
         {stats?.role == null ? null : <div className="quiet">{stats.role}</div>}
       </th>
-      <td>
+      <td className="wide">
         {claims.map((held) => (
           <HeldClaim key={held.claim.task_id} held={held} />
         ))}

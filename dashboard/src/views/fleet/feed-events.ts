@@ -102,11 +102,12 @@ const SENTENCES: Partial<Record<ClaimEventKind, SentenceOf>> = {
       ? warn('released', `${actorName(by ?? 'an operator')} released `, ` from ${agent_id}`)
       : plain('returned', `${agent_id} gave back `);
   },
-  claim_denied: ({ agent_id }, { reason, holding_agent }) => {
+  claim_denied: ({ agent_id }, { reason, holding_agent, limit }) => {
     // Asking again for finished work harms nothing: `gen iterate` does it when all is done.
     if (isHarmless(reason)) return plain('completed', `${agent_id} asked for `, ', which is completed');
     const holder = holding_agent === undefined ? '' : `, which ${actorName(holding_agent)} holds`;
-    return bad('refused', `${reason}: ${agent_id} asked for `, holder);
+    const reached = limit === undefined ? '' : `: ${limit} is reached`;
+    return bad('refused', `${reason}: ${agent_id} asked for `, `${holder}${reached}`);
   },
   result_denied: ({ agent_id }, payload) => {
     const { rejection_reason, submitted_generation, current_generation, parked, result_id } = payload;
@@ -124,7 +125,11 @@ const SENTENCES: Partial<Record<ClaimEventKind, SentenceOf>> = {
     bad('refused', `${refused_count} refusals so far to ${actorName(principal)} on `),
   suspended: ({ agent_id }) => accent('waits', `${agent_id} waits for a decision on `),
   escalated: ({ agent_id }, { reason }) =>
-    accent('waits', `the result of ${agent_id} for `, ` needs a person: ${reason}`),
+    accent(
+      'waits',
+      `the result of ${agent_id} for `,
+      ` needs a person: ${String(reason).replaceAll('_', ' ')}`,
+    ),
   reviewed: (_, { decision, reviewer }) =>
     accent(
       'reviewed',

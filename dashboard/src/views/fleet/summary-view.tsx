@@ -1,4 +1,4 @@
-import { Link } from 'wouter';
+import { Link, useLocation } from 'wouter';
 import type { Reply } from '../../api/call.js';
 import { useMay } from '../../api/whoami.js';
 import { AgentName } from '../../components/agent-name.js';
@@ -7,6 +7,7 @@ import { TimeText } from '../../components/time-text.js';
 import { useServerClock } from '../../live/server-clock.js';
 import { durationText } from '../../model/duration.js';
 import { useFeatures } from '../features/use-features.js';
+import { requestVerification } from '../log/verification-request.js';
 import { oldestClaim } from './agent-rows.js';
 
 /** The numbers of the project in one line, each with a link to what it counts, and the oldest claim. */
@@ -48,16 +49,27 @@ export function Summary({ status: { total, counts, claims, parked } }: { status:
           ),
         )}
         {isDone ? (
-          <span>
-            Every task has one accepted result.{' '}
-            {mayVerify ? <Link href="/log">Open the log's verification</Link> : null}
-          </span>
+          <span>Every task has one accepted result. {mayVerify ? <VerifyButton /> : null}</span>
         ) : null}
       </p>
       {all + edges.edges_total + claims.length === 0 ? null : (
         <OldestClaim claims={claims} readyCount={counts.ready} />
       )}
     </>
+  );
+}
+
+/** Opens the log view, which shows the verification that it starts. */
+function VerifyButton() {
+  const [, go] = useLocation();
+  const verify = () => {
+    requestVerification();
+    go('/log');
+  };
+  return (
+    <button type="button" onClick={verify}>
+      Verify the log
+    </button>
   );
 }
 

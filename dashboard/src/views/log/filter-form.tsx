@@ -4,7 +4,7 @@ import { fromLocalInput, type LogFilter, NO_FILTER, toLocalInput } from './log-f
 
 const TEXT_FIELDS = [
   ['type', 'Type', 'edge_started'],
-  ['subject', 'Subject', 'task, or feature#edge'],
+  ['subject', 'Subject', 'task or edge'],
   ['agent', 'Agent', ''],
   ['session', 'Session', ''],
 ] as const;

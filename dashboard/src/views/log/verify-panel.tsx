@@ -1,18 +1,30 @@
 import { useMutation } from '@tanstack/react-query';
-import { command, type Reply } from '../../api/call.js';
+import { useCallback, useEffect, useRef } from 'react';
+import { call, type Reply } from '../../api/call.js';
 import { useMay } from '../../api/whoami.js';
 import { Failure } from '../../components/states.js';
 import { visibleText } from '../../components/untrusted-text.js';
+import { clearVerificationRequest, useVerificationRequest } from './verification-request.js';
 
 /** Whether the log is intact, checked by the server on request of an admin. */
 export function VerifyPanel() {
-  const verification = useMutation({ mutationFn: () => command('verify_log', {}) });
-  if (!useMay('verify_log')) return null;
+  const panel = useRef<HTMLElement>(null);
+  const verification = useVerification();
+  const mayVerify = useMay('verify_log');
+  const isRequested = useVerificationRequest();
+  const { start } = verification;
+  useEffect(() => {
+    if (!mayVerify || !isRequested) return;
+    clearVerificationRequest();
+    panel.current?.scrollIntoView({ block: 'nearest' });
+    start();
+  }, [mayVerify, isRequested, start]);
+  if (!mayVerify) return null;
   return (
-    <section className="card" aria-label="Verification">
+    <section className="card" aria-label="Verification" ref={panel}>
       <h2>Verification</h2>
       <p>
-        <button type="button" disabled={verification.isPending} onClick={() => verification.mutate()}>
+        <button type="button" disabled={verification.isPending} onClick={start}>
           {verification.isPending ? 'Verifying…' : 'Verify the log'}
         </button>
       </p>
@@ -25,6 +37,21 @@ export function VerifyPanel() {
   );
 }
 
+/** The server stops a verification whose connection is closed: it ends with the view. */
+function useVerification() {
+  const stop = useRef<AbortController | null>(null);
+  const { mutate, ...verification } = useMutation({
+    mutationFn: (signal: AbortSignal) => call('verify_log', { body: {} }, signal),
+  });
+  useEffect(() => () => stop.current?.abort(), []);
+  const start = useCallback(() => {
+    stop.current?.abort();
+    stop.current = new AbortController();
+    mutate(stop.current.signal);
+  }, [mutate]);
+  return { ...verification, start };
+}
+
 function Verdict({ verified }: { verified: Reply<'verify_log'> }) {
   const { is_valid, events, subjects, checkpoints, covered_position, signatures, breaks, notes } = verified;
   return (
@@ -33,8 +60,10 @@ function Verdict({ verified }: { verified: Reply<'verify_log'> }) {
         <span className={`mark ${is_valid ? 'mark-good' : 'mark-bad'}`}>
           {is_valid ? 'valid' : 'not valid'}
         </span>{' '}
-        {events} events of {subjects} subjects, {signatures} signatures, {checkpoints} checkpoints up to
-        position {covered_position}
+        {events} events of {subjects} subjects, {signatures} signatures,{' '}
+        {checkpoints === 0
+          ? 'no checkpoint'
+          : `${checkpoints} checkpoints up to position ${covered_position}`}
       </p>
       <ul>
         {[...breaks, ...notes].map(({ line, rule, says }) => (

@@ -4,12 +4,12 @@ import type { TaskState } from '../../../../src/core/contract/tasks.js';
 import type { Plan } from '../../../../src/core/plan/plan.js';
 import { useHashQuery } from '../../components/hash-location.js';
 import { TaskLink } from '../../components/links.js';
+import { ReadinessMark } from '../../components/readiness-mark.js';
 import { Empty } from '../../components/states.js';
 import { UntrustedText } from '../../components/untrusted-text.js';
 import { FilterForm } from './filter-form.js';
 import { filterFrom, filterRows, sortedById } from './list-filter.js';
 import { type SubjectRow, subjectRows } from './plan-tasks.js';
-import { ReadinessMark } from './readiness-mark.js';
 
 /** The row height in plan.css, given in advance because measuring each row costs a layout. */
 const ROW_HEIGHT = 38;
@@ -114,7 +114,7 @@ const Cells = memo(function Cells({ row }: { row: SubjectRow }) {
         {parked > 0 ? <span className="mark mark-warn">{parked} parked</span> : null}
       </span>
       <span role="cell" className="plan-holder" title={holder === '' ? waiting_for.join(', ') : holder}>
-        {holder === '' ? <span className="plan-waiting quiet">{waitingText(waiting_for)}</span> : holder}
+        {holder === '' ? <WaitingFor ids={waiting_for} /> : holder}
       </span>
       <span role="cell" className="plan-generation">
         {generation}
@@ -127,5 +127,13 @@ const Cells = memo(function Cells({ row }: { row: SubjectRow }) {
   );
 });
 
-const waitingText = ([first, ...more]: readonly string[]): string =>
-  first === undefined ? '' : `${first}${more.length === 0 ? '' : ` and ${more.length} more`}`;
+/** A long id is cut, never the number of the others. */
+function WaitingFor({ ids: [first, ...more] }: { ids: readonly string[] }) {
+  if (first === undefined) return null;
+  return (
+    <span className="plan-waiting quiet">
+      <span className="plan-waiting-first">{first}</span>
+      {more.length === 0 ? null : <span>&nbsp;and {more.length} more</span>}
+    </span>
+  );
+}

@@ -1,10 +1,10 @@
 import type { NodeProps } from '@xyflow/react';
 import { memo } from 'react';
 import { TaskLink } from '../../components/links.js';
+import { ReadinessMark } from '../../components/readiness-mark.js';
 import { visibleText } from '../../components/untrusted-text.js';
 import type { PlanNode } from './graph-elements.js';
 import { holderOf } from './plan-tasks.js';
-import { ReadinessMark } from './readiness-mark.js';
 
 /** A task in the graph: its state, its holder and generation, and whether it is on the critical path. */
 export const TaskNode = memo(function TaskNode({ data: { task, isCritical } }: NodeProps<PlanNode>) {

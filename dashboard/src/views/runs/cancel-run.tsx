@@ -3,6 +3,7 @@ import type { RunSummary } from '../../../../src/core/contract/runs.js';
 import { command } from '../../api/call.js';
 import { useMay } from '../../api/whoami.js';
 import { DialogButton, OperatorDialog } from '../task/operator-dialog.js';
+import { shortRunId } from './run-texts.js';
 
 const COMMENT_LENGTH_MAX = 1000;
 
@@ -14,7 +15,7 @@ export function CancelRunButton({ run: { run_id } }: { run: Pick<RunSummary, 'ru
     <DialogButton name="Cancel the run…" label="Cancel the run…" isDanger isOpen={isOpen} onOpen={setOpen}>
       {(close) => (
         <OperatorDialog
-          title={`Cancel run ${run_id.slice(0, 8)}`}
+          title={`Cancel run ${shortRunId(run_id)}`}
           effect="The run ends now, and its executor loses the claim of the edge."
           confirm="Cancel the run"
           dismiss="Let it run"

@@ -7,6 +7,7 @@ import type { MachineOutline } from './machine-outline.js';
 import { MachineView } from './machine-view.js';
 import { iterationsOf, machineOf, stateToShow } from './run-model.js';
 import { RunSummaryCard } from './run-summary-card.js';
+import { shortRunId } from './run-texts.js';
 import { RunnerEvidence } from './runner-evidence.js';
 import { StateDetail } from './state-detail.js';
 import { useMachine } from './use-machine.js';
@@ -19,7 +20,10 @@ export default function RunPage({ id }: { id: string }) {
   return (
     <>
       <h1>
-        Run <span className="mono">{id.slice(0, 8)}</span>
+        Run{' '}
+        <span className="mono" title={id}>
+          {shortRunId(id)}
+        </span>
       </h1>
       <Replied asked={asked}>
         {({ run, omitted_steps }) => (

@@ -10,7 +10,7 @@ import { CancelRunButton } from './cancel-run.js';
 import { RetryRunButton } from './request-run.js';
 import { hasEnded } from './run-model.js';
 import { RunStatusMark } from './run-status-mark.js';
-import { costText, runDuration } from './run-texts.js';
+import { costText, runDuration, shortRunId } from './run-texts.js';
 
 /** What came of the run, and what to do next. */
 export const RunSummaryCard = ({ run }: { run: RunDetails }) => (
@@ -27,7 +27,7 @@ export const RunSummaryCard = ({ run }: { run: RunDetails }) => (
     <Facts run={run} />
     <p className="row quiet">
       {run.retry_of === null ? null : (
-        <Link href={`/runs/${run.retry_of}`}>Retry of {run.retry_of.slice(0, 8)}</Link>
+        <Link href={`/runs/${run.retry_of}`}>Retry of {shortRunId(run.retry_of)}</Link>
       )}
       <Link href={`/log?${new URLSearchParams({ subject: run.task_id })}`}>Events in the log</Link>
     </p>

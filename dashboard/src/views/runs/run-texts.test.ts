@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { costText, runDuration, stateDuration, storedDigest } from './run-texts.js';
+import { costText, runDuration, shortRunId, stateDuration, storedDigest } from './run-texts.js';
 
 const COST = { input_tokens: 0, output_tokens: 0, usd: 0, seconds: 1 };
 
@@ -8,6 +8,11 @@ test('a cost has money and tokens, and says if the money is unknown', () => {
   expect(costText({ ...COST, usd: 0.5, input_tokens: 1000, output_tokens: 200 })).toBe('$0.50, 1,200 tokens');
   expect(costText({ ...COST, usd: 0.0012 })).toBe('$0.0012');
   expect(costText({ ...COST, usd: null, input_tokens: 5 })).toBe('cost unknown, 5 tokens');
+});
+
+test('runs of the same minute have different short ids', () => {
+  expect(shortRunId('01a1f15e-b887-77b4-ab0a-6576fbca40a4')).toBe('…fbca40a4');
+  expect(shortRunId('run-1')).toBe('run-1');
 });
 
 test('a run takes until now while it goes on', () => {

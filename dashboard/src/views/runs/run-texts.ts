@@ -4,10 +4,15 @@ import { durationText } from '../../model/duration.js';
 type Step = RunDetails['steps'][number];
 type Spent = RunSummary['spent'];
 
+/** The end of the id: ids that were made in the same minute begin alike. */
+export const shortRunId = (id: string): string => (id.length > 8 ? `…${id.slice(-8)}` : id);
+
+export const NO_COST = '–';
+
 /** Money and tokens: `$0.50, 1,200 tokens`. */
 export function costText({ usd, input_tokens, output_tokens }: Spent): string {
   const tokens = input_tokens + output_tokens;
-  if (usd === 0 && tokens === 0) return '–';
+  if (usd === 0 && tokens === 0) return NO_COST;
   const money = usd === null ? 'cost unknown' : `$${usd.toFixed(usd < 0.1 && usd > 0 ? 4 : 2)}`;
   return tokens === 0 ? money : `${money}, ${tokens.toLocaleString('en')} tokens`;
 }

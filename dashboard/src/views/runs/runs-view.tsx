@@ -1,6 +1,7 @@
 import { Link } from 'wouter';
 import type { RunSummary } from '../../../../src/core/contract/runs.js';
 import { useReply } from '../../api/use-reply.js';
+import { Absent } from '../../components/absent.js';
 import { AgentName } from '../../components/agent-name.js';
 import { useHashQuery } from '../../components/hash-location.js';
 import { TaskLink } from '../../components/links.js';
@@ -11,7 +12,7 @@ import { useServerClock } from '../../live/server-clock.js';
 import { RequestRun } from './request-run.js';
 import { STATUS_TONES } from './run-model.js';
 import { RunStatusMark } from './run-status-mark.js';
-import { costText, runDuration } from './run-texts.js';
+import { costText, NO_COST, runDuration, shortRunId } from './run-texts.js';
 import './runs.css';
 
 const PAGE_RUNS = 100;
@@ -75,7 +76,7 @@ const NoRuns = ({ status }: { status: string }) =>
 
 const RunTable = ({ runs }: { runs: readonly RunSummary[] }) => (
   <ScrollRegion className="card table-scroll" name="Runs">
-    <table className="runs">
+    <table className="runs stacked">
       <thead>
         <tr>
           {COLUMNS.map((column) => (
@@ -96,25 +97,28 @@ const RunTable = ({ runs }: { runs: readonly RunSummary[] }) => (
 
 function RunRow({ run }: { run: RunSummary }) {
   const nowMs = useServerClock();
+  const cost = costText(run.spent);
   const began = run.started_at ?? run.requested_at;
   return (
     <tr>
       <td>
         <Link className="mono" href={`/runs/${run.run_id}`} aria-label={`Run ${run.run_id}`}>
-          {run.run_id.slice(0, 8)}
+          {shortRunId(run.run_id)}
         </Link>
       </td>
-      <td>
+      <td className="wide">
         <TaskLink id={run.task_id} />
       </td>
       <td>
         <RunStatusMark run={run} />
       </td>
-      <td className="number">{run.iterations}</td>
-      <td>{costText(run.spent)}</td>
-      <td>{began === null ? '–' : <TimeText at={began} />}</td>
-      <td>{runDuration(run, nowMs) ?? '–'}</td>
-      <td>{run.agent_id === null ? '–' : <AgentName id={run.agent_id} />}</td>
+      <td className="number" data-label="iterations">
+        {run.iterations}
+      </td>
+      <td>{cost === NO_COST ? <Absent /> : cost}</td>
+      <td data-title="started">{began === null ? <Absent /> : <TimeText at={began} />}</td>
+      <td data-title="took">{runDuration(run, nowMs) ?? <Absent />}</td>
+      <td data-title="by">{run.agent_id === null ? <Absent /> : <AgentName id={run.agent_id} />}</td>
     </tr>
   );
 }

@@ -2,8 +2,8 @@ import { useState } from 'react';
 import { useReply } from '../../api/use-reply.js';
 import { Disclosure } from '../../components/disclosure.js';
 import { TaskLink } from '../../components/links.js';
+import { ReadinessMark } from '../../components/readiness-mark.js';
 import { Replied } from '../../components/states.js';
-import { ReadinessMark } from './readiness-mark.js';
 import { ResultView } from './result-view.js';
 
 const SHOWN_FIRST = 20;

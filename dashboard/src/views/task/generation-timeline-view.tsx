@@ -1,15 +1,19 @@
-import type { Reply } from '../../api/call.js';
 import { AgentName } from '../../components/agent-name.js';
 import { TimeText } from '../../components/time-text.js';
 import { useClock } from '../../live/use-clock.js';
 import { durationText } from '../../model/duration.js';
-import { type GenerationTimelineRow, generationTimelineOf, type Span } from './generation-timeline.js';
+import {
+  type GenerationTimelineRow,
+  generationTimelineOf,
+  type Span,
+  type TaskHistory,
+} from './generation-timeline.js';
 
 const barStyle = ({ start, width }: Span) => ({ left: `${start}%`, width: `${width}%` });
 
 /** The generations as bars on one axis of time. A striped bar: the agent continued after its claim had ended. */
-export function GenerationTimelineView({ lineage }: { lineage: Reply<'get_claim_history'> }) {
-  const line = generationTimelineOf(lineage, useClock());
+export function GenerationTimelineView({ history }: { history: TaskHistory }) {
+  const line = generationTimelineOf(history, useClock());
   if (line === null) return null;
   const { start_ms, end_ms, rows } = line;
   return (
@@ -30,7 +34,7 @@ export function GenerationTimelineView({ lineage }: { lineage: Reply<'get_claim_
 const TONE_NAMES = [
   ['accent', 'holds it now'],
   ['good', 'accepted'],
-  ['plain', 'accepted, later replaced'],
+  ['plain', 'accepted, later replaced or reopened'],
   ['warn', 'gave it back'],
   ['bad', 'ended without a result'],
 ] as const;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Reply } from '../../api/call.js';
-import { adoptedIds, generationTimelineOf } from './generation-timeline.js';
+import { adoptedIds, generationTimelineOf, type TaskHistory } from './generation-timeline.js';
 
 type Lineage = Reply<'get_claim_history'>;
 
@@ -26,15 +26,19 @@ const refusedResult = (number: number, minute: number, more: object = {}) => ({
 });
 const lineageOf = (generations: object[], rejected: object[] = []): Lineage =>
   ({ task_id: 't', generations, rejected, refused_count: 0, reviews: [] }) as unknown as Lineage;
+const historyOf = (generations: object[], rejected: object[] = [], isCompleted = true): TaskHistory => ({
+  lineage: lineageOf(generations, rejected),
+  isCompleted,
+});
 
 describe('the time line', () => {
   test('is missing for a task that was never claimed', () => {
-    expect(generationTimelineOf(lineageOf([]), 0)).toBeNull();
+    expect(generationTimelineOf(historyOf([]), 0)).toBeNull();
   });
 
   test('has a bar for each generation, from its grant to its end', () => {
     const line = generationTimelineOf(
-      lineageOf([
+      historyOf([
         generationWith(1, 0, 25),
         generationWith(2, 50, 100, { result_accepted: true, release_reason: 'COMPLETED' }),
       ]),
@@ -49,7 +53,7 @@ describe('the time line', () => {
   test('shows that an accepted result was replaced by a later one', () => {
     const accepted = { result_accepted: true, release_reason: 'COMPLETED' };
     const line = generationTimelineOf(
-      lineageOf([
+      historyOf([
         generationWith(1, 0, 10, accepted),
         generationWith(2, 10, 20),
         generationWith(3, 30, 30, accepted),
@@ -60,9 +64,22 @@ describe('the time line', () => {
     expect(line?.rows[0]?.tone).toBe('plain');
   });
 
+  test('shows that an accepted result does not count after a reset', () => {
+    const accepted = { result_accepted: true, release_reason: 'COMPLETED' };
+    const outcomesOf = (...later: object[]) =>
+      generationTimelineOf(historyOf([generationWith(1, 0, 10, accepted), ...later], [], false), 0)?.rows.map(
+        ({ outcome, tone }) => [outcome, tone],
+      );
+    expect(outcomesOf()).toEqual([['REOPENED', 'plain']]);
+    expect(outcomesOf(generationWith(2, 20, null))).toEqual([
+      ['REOPENED', 'plain'],
+      ['IN_PROGRESS', 'accent'],
+    ]);
+  });
+
   test('draws a claim that is held until now', () => {
     const line = generationTimelineOf(
-      lineageOf([generationWith(1, 0, 10), generationWith(2, 10, null)]),
+      historyOf([generationWith(1, 0, 10), generationWith(2, 10, null)]),
       20 * 60_000,
     );
     expect(line?.rows[1]).toMatchObject({ outcome: 'IN_PROGRESS', held: { start: 50, width: 50 } });
@@ -70,7 +87,7 @@ describe('the time line', () => {
 
   test('shows that an older generation worked on while the newer one was held', () => {
     const line = generationTimelineOf(
-      lineageOf(
+      historyOf(
         [generationWith(1, 0, 20), generationWith(2, 20, 100)],
         [refusedResult(1, 60), refusedResult(1, 40, { id: 'b' })],
       ),
@@ -86,14 +103,14 @@ describe('the time line', () => {
 
   test('draws no late work for a submission before the end of the claim', () => {
     const line = generationTimelineOf(
-      lineageOf([generationWith(1, 0, 20)], [refusedResult(1, 10, { parked: false })]),
+      historyOf([generationWith(1, 0, 20)], [refusedResult(1, 10, { parked: false })]),
       0,
     );
     expect(line?.rows[0]?.late).toBeNull();
   });
 
   test('keeps a refused submission whose generation is not in the history', () => {
-    const line = generationTimelineOf(lineageOf([generationWith(3, 0, 10)], [refusedResult(1, 5)]), 0);
+    const line = generationTimelineOf(historyOf([generationWith(3, 0, 10)], [refusedResult(1, 5)]), 0);
     expect(line?.rows[0]).toMatchObject({
       generation: 1,
       agent_id: 'agent-1',
@@ -103,7 +120,7 @@ describe('the time line', () => {
   });
 
   test('survives a single moment', () => {
-    expect(generationTimelineOf(lineageOf([generationWith(1, 5, 5)]), 0)?.rows[0]?.held).toEqual({
+    expect(generationTimelineOf(historyOf([generationWith(1, 5, 5)]), 0)?.rows[0]?.held).toEqual({
       start: 0,
       width: 0,
     });

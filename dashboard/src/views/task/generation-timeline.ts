@@ -3,6 +3,12 @@ import type { Reply } from '../../api/call.js';
 type Lineage = Reply<'get_claim_history'>;
 type Generation = Lineage['generations'][number];
 
+/** The history of a task, and whether its last accepted result counts. */
+export interface TaskHistory {
+  readonly lineage: Lineage;
+  readonly isCompleted: boolean;
+}
+
 /** A part of a row, in percent of the whole time line. */
 export interface Span {
   readonly start: number;
@@ -34,11 +40,12 @@ export type Tone = 'good' | 'bad' | 'warn' | 'accent' | 'plain';
 
 /**
  * ACCEPTED, why the generation ended, or IN_PROGRESS, as in the table of specification 004 §9.2. REPLACED: its result
- * was accepted, and a later one counts now.
+ * was accepted, and a later one counts now. REOPENED: its result was accepted, and after a reset none counts.
  */
-export function outcomeOf(entry: Generation, all: readonly Generation[]): string {
+export function outcomeOf(entry: Generation, { lineage, isCompleted }: TaskHistory): string {
   if (!entry.result_accepted) return entry.release_reason ?? 'IN_PROGRESS';
-  return replacementOf(entry, all) === null ? 'ACCEPTED' : 'REPLACED';
+  if (replacementOf(entry, lineage.generations) !== null) return 'REPLACED';
+  return isCompleted ? 'ACCEPTED' : 'REOPENED';
 }
 
 /** The generation whose accepted result replaced the accepted result of this one; null if none did. */
@@ -48,15 +55,13 @@ export const replacementOf = ({ generation }: Generation, all: readonly Generati
 export function toneOf(outcome: string): Tone {
   if (outcome === 'ACCEPTED') return 'good';
   if (outcome === 'IN_PROGRESS') return 'accent';
-  if (outcome === 'REPLACED') return 'plain';
+  if (outcome === 'REPLACED' || outcome === 'REOPENED') return 'plain';
   return outcome === 'VOLUNTARY' ? 'warn' : 'bad';
 }
 
 /** The generations of a task on one axis of time. A claim that is held reaches until now. */
-export function generationTimelineOf(
-  { generations, rejected }: Lineage,
-  nowMs: number,
-): GenerationTimeline | null {
+export function generationTimelineOf(history: TaskHistory, nowMs: number): GenerationTimeline | null {
+  const { generations, rejected } = history.lineage;
   const endOf = ({ released_at }: Generation): number => msOf(released_at) ?? nowMs;
   const times = [
     ...generations.flatMap((one) => [msOf(one.acquired_at), endOf(one)]),
@@ -75,7 +80,7 @@ export function generationTimelineOf(
     .map((generation): GenerationTimelineRow => {
       const entry = generations.find((one) => one.generation === generation);
       const submissions = rejected.filter((one) => one.generation === generation);
-      const outcome = entry === undefined ? 'UNKNOWN' : outcomeOf(entry, generations);
+      const outcome = entry === undefined ? 'UNKNOWN' : outcomeOf(entry, history);
       const lastMs = maxOf(submissions.map(({ submitted_at }) => msOf(submitted_at) ?? startMs));
       const isLate = entry?.released_at != null && lastMs > endOf(entry);
       return {

@@ -1,19 +1,20 @@
 import type { Reply } from '../../api/call.js';
+import { Absent } from '../../components/absent.js';
 import { AgentName } from '../../components/agent-name.js';
 import { ScrollRegion } from '../../components/scroll-region.js';
 import { TimeText } from '../../components/time-text.js';
 import { UntrustedText } from '../../components/untrusted-text.js';
-import { outcomeOf, replacementOf, toneOf } from './generation-timeline.js';
+import { outcomeOf, replacementOf, type TaskHistory, toneOf } from './generation-timeline.js';
 
-type Lineage = Reply<'get_claim_history'>;
-type Generation = Lineage['generations'][number];
+type Generation = Reply<'get_claim_history'>['generations'][number];
 
 /** The lineage of specification 004 §9.2: each generation with who, when and how it ended. */
-export function Generations({ lineage }: { lineage: Lineage }) {
+export function Generations({ history }: { history: TaskHistory }) {
+  const { lineage } = history;
   if (lineage.generations.length === 0) return <p className="quiet">It was never claimed.</p>;
   return (
     <ScrollRegion className="table-scroll" name="Generations">
-      <table>
+      <table className="stacked">
         <thead>
           <tr>
             <th>Generation</th>
@@ -27,7 +28,7 @@ export function Generations({ lineage }: { lineage: Lineage }) {
         </thead>
         <tbody>
           {[...lineage.generations].reverse().map((entry) => (
-            <GenerationRow key={entry.generation} entry={entry} all={lineage.generations} />
+            <GenerationRow key={entry.generation} entry={entry} history={history} />
           ))}
         </tbody>
       </table>
@@ -36,25 +37,27 @@ export function Generations({ lineage }: { lineage: Lineage }) {
   );
 }
 
-function GenerationRow({ entry, all }: { entry: Generation; all: readonly Generation[] }) {
-  const outcome = outcomeOf(entry, all);
+function GenerationRow({ entry, history }: { entry: Generation; history: TaskHistory }) {
+  const outcome = outcomeOf(entry, history);
   return (
     <tr>
-      <td>{entry.generation}</td>
+      <td data-title="Generation">{entry.generation}</td>
       <td>
         <AgentName id={entry.agent_id} />
       </td>
       <td>
         <UntrustedText text={entry.session_id} />
       </td>
-      <td>{entry.user_id === null ? '–' : <AgentName id={entry.user_id} />}</td>
-      <td>
+      <td data-title="user">{entry.user_id === null ? <Absent /> : <AgentName id={entry.user_id} />}</td>
+      <td data-title="from">
         <TimeText at={entry.acquired_at} />
       </td>
-      <td>{entry.released_at === null ? '–' : <TimeText at={entry.released_at} />}</td>
-      <td>
+      <td data-title="to">{entry.released_at === null ? <Absent /> : <TimeText at={entry.released_at} />}</td>
+      <td className="wide">
         <span className={`mark mark-${toneOf(outcome)}`}>{outcome}</span> <Origin from={entry.adopted_from} />{' '}
-        {entry.result_accepted ? <Replacement by={replacementOf(entry, all)} /> : null}{' '}
+        {entry.result_accepted ? (
+          <Replacement by={replacementOf(entry, history.lineage.generations)} />
+        ) : null}{' '}
         {entry.release_message === undefined ? null : <UntrustedText text={entry.release_message} />}
       </td>
     </tr>

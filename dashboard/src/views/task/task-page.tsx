@@ -3,6 +3,7 @@ import type { Reply } from '../../api/call.js';
 import { useReply } from '../../api/use-reply.js';
 import { AgentName } from '../../components/agent-name.js';
 import { useHashQuery } from '../../components/hash-location.js';
+import { ReadinessMark } from '../../components/readiness-mark.js';
 import { Replied } from '../../components/states.js';
 import { TimeText } from '../../components/time-text.js';
 import { UntrustedBlock, UntrustedText } from '../../components/untrusted-text.js';
@@ -14,7 +15,6 @@ import { Notes } from './notes.js';
 import { actionsFor } from './operator-actions.js';
 import { OperatorButtons } from './operator-buttons.js';
 import { planEntryOf } from './plan-entry.js';
-import { ReadinessMark } from './readiness-mark.js';
 import { ResultView } from './result-view.js';
 import { Reviews } from './reviews.js';
 import { Submissions } from './submissions.js';
@@ -170,8 +170,8 @@ function History({ state }: { state: TaskState }) {
       {(lineage) => (
         <>
           <Card title="Lineage">
-            <GenerationTimelineView lineage={lineage} />
-            <Generations lineage={lineage} />
+            <GenerationTimelineView history={{ lineage, isCompleted: state.phase === 'COMPLETED' }} />
+            <Generations history={{ lineage, isCompleted: state.phase === 'COMPLETED' }} />
           </Card>
           {lineage.rejected.length === 0 ? null : (
             <Card title="Refused submissions">

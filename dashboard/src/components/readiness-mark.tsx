@@ -1,4 +1,4 @@
-import type { Readiness } from '../../../../src/core/contract/values.js';
+import type { Readiness } from '../../../src/core/contract/values.js';
 
 const TONES: Readonly<Record<Readiness, string>> = {
   completed: 'mark-good',

@@ -1,0 +1,26 @@
+import { useSyncExternalStore } from 'react';
+
+/**
+ * Whether a button outside the log view has asked for a verification. It is not part of the address: a link on another
+ * site must not start one.
+ */
+let isRequested = false;
+const listeners = new Set<() => void>();
+
+function set(value: boolean): void {
+  isRequested = value;
+  for (const listener of listeners) listener();
+}
+
+/** The log view starts a verification, now or when it opens. */
+export const requestVerification = (): void => set(true);
+export const clearVerificationRequest = (): void => set(false);
+
+export const useVerificationRequest = (): boolean =>
+  useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => isRequested,
+  );
