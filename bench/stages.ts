@@ -1,5 +1,5 @@
 import { OPEN_CALLER } from '../src/coordinator/authentication/caller.js';
-import { type ClaimRequest, claimOperation } from '../src/coordinator/operations/claim.js';
+import { ClaimOperation, type ClaimRequest } from '../src/coordinator/operations/claim.js';
 import { parseClaim } from '../src/coordinator/operations/parse-body.js';
 import { type DecisionSource, DecisionView, Overlay } from '../src/coordinator/queue/decision-view.js';
 import type { Attempt } from '../src/coordinator/queue/operation.js';
@@ -52,7 +52,7 @@ function runRound(): string[] {
       bodies.map((body) => parseClaim(body, OPEN_CALLER) as ClaimRequest),
     );
     const operations = timeStage('operation', () =>
-      claims.map((claim) => claimOperation(claim, OPEN_CALLER)),
+      claims.map((claim) => new ClaimOperation(claim, OPEN_CALLER)),
     );
     const nowMs = Date.now();
     const view = new DecisionView(source, nowMs, overlay);

@@ -38,7 +38,7 @@ export function withSignatureCheck<T>(
   return catchStoreErrors(() => signatureProblem(project, command)).then((fault) => fault ?? work());
 }
 
-const needsSignatureCheck = (project: Project, { body }: SessionCommand): boolean =>
+export const needsSignatureCheck = (project: Project, { body }: SessionCommand): boolean =>
   project.limits.require_signatures || (body as SignedBody).signature !== undefined;
 
 /**

@@ -11,6 +11,7 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 import type { RecordHead } from '../../core/record.js';
 import { controlsSession, type SessionOwner } from '../../core/sessions.js';
 import { subjectKindOf } from '../../core/subject.js';
+import type { Transaction } from '../../stores/store.js';
 import type { Caller } from '../authentication/caller.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import { type DirectDecision, stepOf } from '../queue/direct-decision.js';
@@ -35,35 +36,44 @@ type ClaimFields = Omit<ClaimBody, 'task_id' | 'feature_id' | 'edge' | 'with_bri
 /** A refusal over open dependencies checks at most this many of them. */
 const CHECKED_DEPENDENCIES_MAX = 20;
 
-export function claimOperation(claim: ClaimRequest, caller: Caller): Operation<ClaimResult | Problem> {
-  const { request_id } = claim.body;
-  const request = claimRequestKey(claim, caller);
-  const recorder = new RefusalRecorder(caller, request_id);
-  return {
-    kind: 'claim',
-    request,
-    attempt: (view) => attemptClaim(view, claim, caller, request, recorder),
-    decideDirectly: (view) => grantDirectly(view, claim, caller, request),
-    shouldRepeat: (transaction, positions) => recorder.shouldRepeat(transaction, positions),
-    replay: (events, view) => replayClaim(events, view, claim.subject),
-  };
-}
+export class ClaimOperation implements Operation<ClaimResult | Problem> {
+  readonly kind = 'claim';
+  readonly request: RequestKey | null;
+  private recorder: RefusalRecorder | null = null;
 
-/** The grant of a task in an open session, if nothing else has to be recorded with it. */
-function grantDirectly(
-  view: DecisionView,
-  claim: ClaimRequest,
-  caller: Caller,
-  request: RequestKey | null,
-): DirectDecision<ClaimResult | Problem> | null {
-  const { subject, body } = claim;
-  if (body.offline !== undefined || body.signature !== undefined || subjectKindOf(subject) !== 'task')
-    return null;
-  const session = view.lookUpSession(body.session_id).record;
-  if (session === null || !controlsSession(session.value as unknown as SessionOwner, caller)) return null;
-  const decision = decideClaim(view, claim, claimCommand(view, claim, caller));
-  const step = stepOf(view, decision, request, body.request_id);
-  return step === null ? null : { decision, step, reply: renderClaim(view, decision, body.session_id) };
+  constructor(
+    private readonly claim: ClaimRequest,
+    private readonly caller: Caller,
+  ) {
+    this.request = claimRequestKey(claim, caller);
+  }
+
+  attempt(view: DecisionView): Attempt<ClaimResult | Problem> | NeedsFetch {
+    const { claim, caller, request } = this;
+    this.recorder ??= new RefusalRecorder(caller, claim.body.request_id);
+    return attemptClaim(view, claim, caller, request, this.recorder);
+  }
+
+  /** The grant of a task in an open session, if nothing else has to be recorded with it. */
+  decideDirectly(view: DecisionView): DirectDecision<ClaimResult | Problem> | null {
+    const { claim, caller, request } = this;
+    const { subject, body } = claim;
+    if (body.offline !== undefined || body.signature !== undefined || subjectKindOf(subject) !== 'task')
+      return null;
+    const session = view.lookUpSession(body.session_id).record;
+    if (session === null || !controlsSession(session.value as unknown as SessionOwner, caller)) return null;
+    const decision = decideClaim(view, claim, claimCommand(view, claim, caller));
+    const step = stepOf(view, decision, request, body.request_id);
+    return step === null ? null : { decision, step, reply: renderClaim(view, decision, body.session_id) };
+  }
+
+  shouldRepeat(transaction: Transaction, positions: readonly (number | null)[]): boolean {
+    return this.recorder?.shouldRepeat(transaction, positions) ?? false;
+  }
+
+  replay(events: readonly EventEnvelope[], view: DecisionView): ClaimResult {
+    return replayClaim(events, view, this.claim.subject);
+  }
 }
 
 /** Several claims in one transaction: all are granted or none. */

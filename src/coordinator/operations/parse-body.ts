@@ -126,9 +126,12 @@ export function parseClaim(
 ): (ClaimRequest & { with_briefing: boolean }) | Problem {
   const fields = parseRoleBody(claimBody, body, caller);
   if (isProblem(fields)) return fields;
-  const { with_briefing = false, ...claimFields } = fields;
-  const claim = claimRequestOf(claimFields);
-  return isProblem(claim) ? claim : { ...claim, with_briefing };
+  const subject = subjectOfBody(fields);
+  if (isProblem(subject)) return subject;
+  // Most claims do not ask for a briefing, and a copy without one field takes as long as reading the body.
+  if (fields.with_briefing === undefined) return { subject, body: fields, with_briefing: false };
+  const { with_briefing, ...claimFields } = fields;
+  return { subject, body: claimFields, with_briefing };
 }
 
 function claimRequestOf(body: ClaimBody): ClaimRequest | Problem {

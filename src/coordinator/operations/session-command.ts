@@ -1,5 +1,9 @@
 import type { ProjectKey } from '../../stores/store.js';
-import { type SessionCommand, withSignatureCheck } from '../authentication/signatures.js';
+import {
+  needsSignatureCheck,
+  type SessionCommand,
+  withSignatureCheck,
+} from '../authentication/signatures.js';
 import type { Project } from '../queue/project.js';
 import type { Projects } from '../queue/projects.js';
 import type { AsyncReply, Problem } from '../wire/problem.js';
@@ -12,6 +16,8 @@ export function runSessionCommand<T>(
   work: (project: Project) => Promise<T | Problem>,
   refuseUnknown?: (unknown: Problem) => T | Problem,
 ): AsyncReply<T> {
+  const project = projects.activeProject(projectKey);
+  if (project !== undefined && !needsSignatureCheck(project, command)) return work(project);
   return projects.withProject(
     projectKey,
     (project) => withSignatureCheck(project, command, () => work(project)),

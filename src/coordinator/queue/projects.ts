@@ -286,7 +286,7 @@ export class Projects {
   }
 
   /** The project if it is loaded and not empty: its name is valid, and a command needs no wait. */
-  private activeProject({ tenant_id, project_id }: ProjectKey): Project | undefined {
+  activeProject({ tenant_id, project_id }: ProjectKey): Project | undefined {
     const project = this.activeByTenant.get(tenant_id)?.get(project_id);
     if (this.unused.size > 0) this.unused.delete(cacheKeyOf({ tenant_id, project_id }));
     return project?.state.position === 0 ? undefined : project;

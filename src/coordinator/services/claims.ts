@@ -8,7 +8,7 @@ import { type Caller, OPEN_CALLER } from '../authentication/caller.js';
 import { withSignatureCheck, withSignedText } from '../authentication/signatures.js';
 import type { MethodologyService } from '../methodology/service.js';
 import { briefingFor } from '../operations/briefing.js';
-import { atomicClaimOperation, type ClaimRequest, claimOperation, replayClaim } from '../operations/claim.js';
+import { atomicClaimOperation, ClaimOperation, type ClaimRequest, replayClaim } from '../operations/claim.js';
 import { roleProblem } from '../operations/convergence-facts.js';
 import { NextOperation, wantsEdges } from '../operations/next.js';
 import { parseBatchClaim, parseClaim, parseRoleBody } from '../operations/parse-body.js';
@@ -35,13 +35,16 @@ export class ClaimService {
     const parsed = parseClaim(body, caller);
     if (isProblem(parsed)) return Promise.resolve(parsed);
     const command = { command: 'claim_task', body } as const;
-    const claim = { ...parsed, body: withSignedText(projectKey, command, parsed.body) };
+    const claim =
+      parsed.body.signature === undefined
+        ? parsed
+        : { ...parsed, body: withSignedText(projectKey, command, parsed.body) };
     return runSessionCommand(
       this.projects,
       projectKey,
       command,
       (project) => {
-        const problem = roleProblem(project, [claim], caller);
+        const problem = caller.may_review ? null : roleProblem(project, [claim], caller);
         if (problem !== null) return Promise.resolve(problem);
         const reply = this.runClaim(project, claim, caller);
         return claim.with_briefing
@@ -156,8 +159,9 @@ export class ClaimService {
 
   private claimOperation(project: Project, claim: ClaimRequest, caller: Caller) {
     const { offline } = claim.body;
+    if (offline === undefined) return new ClaimOperation(claim, caller);
     const source = { history: this.history, key: project.key, subject: claim.subject };
-    return checkPushedIds(claimOperation(claim, caller), offline, source);
+    return checkPushedIds(new ClaimOperation(claim, caller), offline, source);
   }
 
   private async withBriefing(projectKey: ProjectKey, project: Project, reply: ClaimResult | Problem) {

@@ -218,5 +218,6 @@ function parseHolderCommand<Body extends z.ZodType<HandleBody>>(
 ) {
   const parsed = parseHolderBody(schema, sent.body, caller);
   if (isProblem(parsed)) return parsed;
-  return { ...parsed, sent, fields: withSignedText(projectKey, sent, parsed.fields) };
+  const { subject, handle } = parsed;
+  return { subject, handle, sent, fields: withSignedText(projectKey, sent, parsed.fields) };
 }

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { HarnessAgent } from '../../../test/support/agent.js';
 import { forEachStore, P, planOf, unwrap } from '../../../test/support/coordinator-harness.js';
-import { noopObserver, type Observer } from '../runtime/observer.js';
+import type { LogStep } from '../../stores/store.js';
+import { noopObserver } from '../runtime/observer.js';
 
 const [A, B, C] = ['A-001-core', 'B-001-data', 'C-001-api'] as const;
 
@@ -160,11 +161,14 @@ forEachStore('sessions', (open) => {
 
   test('a session that is active again within a second is written to the store once', async () => {
     const written: (number | null)[] = [];
-    const committed: Observer['committed'] = (_, { permits }) => {
+    const committed = (_: unknown, { permits }: Pick<LogStep, 'permits'>): void => {
       const ofSessions = permits.filter(({ scope }) => scope === 'sessions');
       written.push(...ofSessions.map(({ until_ms }) => until_ms));
     };
-    const { harness, countActiveSessions } = await openWithPlan({}, { ...noopObserver, committed });
+    const { harness, countActiveSessions } = await openWithPlan(
+      {},
+      { ...noopObserver, committed, stepCommitted: committed },
+    );
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
     const begunMs = await harness.store.now();
     await alpha.claims(A);

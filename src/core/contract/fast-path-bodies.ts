@@ -40,10 +40,13 @@ const metadataCheck: FieldCheck = (value) =>
   isPlainData(value) &&
   JSON.stringify(value).length <= METADATA_CHARS_MAX;
 
-const generation = integerCheck(0, Number.MAX_SAFE_INTEGER);
-const requestField = { request_id: idCheck };
-const leaseFields = { lease_duration_seconds: integerCheck(1, LEASE_SECONDS_MAX), ...requestField };
-const handleFields = { task_id: textCheck(200), session_id: idCheck, claim_id: textCheck(64) };
+const isTaskId = textCheck(200);
+const isClaimId = textCheck(64);
+const isRole = textCheck(64);
+const isMessage = textCheck(2000);
+const isGeneration = integerCheck(0, Number.MAX_SAFE_INTEGER);
+const isLease = integerCheck(1, LEASE_SECONDS_MAX);
+const isReleaseReason = oneOfCheck('VOLUNTARY', 'ERROR');
 
 /**
  * Reads an object that has the required fields of a schema and only fields that have a check. The fields come in the
@@ -79,26 +82,114 @@ function bodyReader({ shape }: z.ZodObject, checks: Readonly<Record<string, Fiel
   };
 }
 
-const readClaim = bodyReader(claimBody, {
-  task_id: textCheck(200),
-  agent_id: idCheck,
-  session_id: idCheck,
-  agent_role: textCheck(64),
-  metadata: metadataCheck,
-  ...leaseFields,
-});
+// Claims, renewals, releases and submissions run for every piece of work, so their fields are read by name: names
+// that vary cost more than all checks together.
+
+type Body = Readonly<Record<string, unknown>>;
+type Fields = Record<string, unknown>;
+
+const isRecord = (body: unknown): body is Body => typeof body === 'object' && body !== null;
+/** The fields, and the request id that every command may have last; null if the body has others. `known` counts them. */
+function withRequestId(body: Body, fields: Fields, known: number): Fields | null {
+  const { request_id } = body;
+  const { length } = Object.keys(body);
+  if (request_id === undefined) return length === known ? fields : null;
+  if (!idCheck(request_id) || length !== known + 1) return null;
+  fields.request_id = request_id;
+  return fields;
+}
+
+function readClaim(body: unknown): Fields | null {
+  if (!isRecord(body)) return null;
+  const { task_id, agent_id, session_id, lease_duration_seconds, agent_role, metadata } = body;
+  if (!isTaskId(task_id) || !idCheck(agent_id) || !idCheck(session_id)) return null;
+  const fields: Fields = { task_id, agent_id, session_id };
+  let known = 3;
+  if (lease_duration_seconds !== undefined) {
+    if (!isLease(lease_duration_seconds)) return null;
+    fields.lease_duration_seconds = lease_duration_seconds;
+    known += 1;
+  }
+  if (agent_role !== undefined) {
+    if (!isRole(agent_role)) return null;
+    fields.agent_role = agent_role;
+    known += 1;
+  }
+  if (metadata !== undefined) {
+    if (!metadataCheck(metadata)) return null;
+    fields.metadata = metadata;
+    known += 1;
+  }
+  return withRequestId(body, fields, known);
+}
+
+/** The fields of a handle; null if one is not valid. `known` counts them. */
+function readHandle({ task_id, session_id, claim_id }: Body): { fields: Fields; known: number } | null {
+  if (!isTaskId(task_id) || !idCheck(session_id)) return null;
+  if (claim_id === undefined) return { fields: { task_id, session_id }, known: 2 };
+  return isClaimId(claim_id) ? { fields: { task_id, session_id, claim_id }, known: 3 } : null;
+}
+
+function readRenewal(body: unknown): Fields | null {
+  if (!isRecord(body)) return null;
+  const { expected_generation, lease_duration_seconds } = body;
+  const handle = readHandle(body);
+  if (handle === null || !isGeneration(expected_generation)) return null;
+  const { fields } = handle;
+  let known = handle.known + 1;
+  fields.expected_generation = expected_generation;
+  if (lease_duration_seconds !== undefined) {
+    if (!isLease(lease_duration_seconds)) return null;
+    fields.lease_duration_seconds = lease_duration_seconds;
+    known += 1;
+  }
+  return withRequestId(body, fields, known);
+}
+
+function readRelease(body: unknown): Fields | null {
+  if (!isRecord(body)) return null;
+  const { expected_generation, reason, message } = body;
+  const handle = readHandle(body);
+  if (handle === null || !isGeneration(expected_generation)) return null;
+  const { fields } = handle;
+  let known = handle.known + 1;
+  fields.expected_generation = expected_generation;
+  fields.reason = 'VOLUNTARY';
+  if (reason !== undefined) {
+    if (!isReleaseReason(reason)) return null;
+    fields.reason = reason;
+    known += 1;
+  }
+  if (message !== undefined) {
+    if (!isMessage(message)) return null;
+    fields.message = message;
+    known += 1;
+  }
+  return withRequestId(body, fields, known);
+}
+
+function readSubmission(body: unknown): Fields | null {
+  if (!isRecord(body)) return null;
+  const { generation, result_data, metadata } = body;
+  const handle = readHandle(body);
+  if (handle === null || !isGeneration(generation)) return null;
+  if (result_data === undefined || !isPlainData(result_data)) return null;
+  const { fields } = handle;
+  let known = handle.known + 2;
+  fields.generation = generation;
+  fields.result_data = result_data;
+  if (metadata !== undefined) {
+    if (!metadataCheck(metadata)) return null;
+    fields.metadata = metadata;
+    known += 1;
+  }
+  return withRequestId(body, fields, known);
+}
+
 const readBatch = bodyReader(batchClaimBody, {
   claims: (claims) => Array.isArray(claims) && claims.length > 0 && claims.length <= BATCH_ITEMS_MAX,
   mode: oneOfCheck('partial', 'all_or_nothing'),
 });
-const readSubmit = bodyReader(submitBody, {
-  ...handleFields,
-  generation,
-  result_data: isPlainData,
-  metadata: metadataCheck,
-  ...requestField,
-});
-
 function readBatchClaim(body: unknown): Record<string, unknown> | null {
   const batch = readBatch(body);
   if (batch === null) return null;
@@ -121,27 +212,13 @@ const READERS = new Map<z.ZodType, BodyReader>([
       agent_id: idCheck,
       session_id: idCheck,
       wait_seconds: integerCheck(0, 30),
-      ...leaseFields,
+      lease_duration_seconds: isLease,
+      request_id: idCheck,
     }),
   ],
-  [renewBody, bodyReader(renewBody, { ...handleFields, expected_generation: generation, ...leaseFields })],
-  [
-    releaseBody,
-    bodyReader(releaseBody, {
-      ...handleFields,
-      expected_generation: generation,
-      reason: oneOfCheck('VOLUNTARY', 'ERROR'),
-      message: textCheck(2000),
-      ...requestField,
-    }),
-  ],
-  [
-    submitBody,
-    (body) => {
-      const submission = readSubmit(body);
-      return submission?.result_data === undefined ? null : submission;
-    },
-  ],
+  [renewBody, readRenewal],
+  [releaseBody, readRelease],
+  [submitBody, readSubmission],
 ]);
 
 /**

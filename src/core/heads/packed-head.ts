@@ -201,5 +201,8 @@ const usualResult = ({ subject, generation, claim }: ResultSource, sha256: strin
   workProductRef(subject, generation, sha256),
 ];
 
-const unlessUsual = <T extends readonly unknown[]>(values: T, usual: T): T | [] =>
-  values.every((value, index) => value === usual[index]) ? [] : values;
+/** Runs for every head that is packed: a loop takes a fraction of the time of a callback per value. */
+function unlessUsual<T extends readonly unknown[]>(values: T, usual: T): T | [] {
+  for (let index = 0; index < values.length; index += 1) if (values[index] !== usual[index]) return values;
+  return [];
+}
