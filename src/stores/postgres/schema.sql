@@ -206,10 +206,10 @@ CREATE INDEX event_by_time ON event USING brin (at_ms) WITH (pages_per_range = 1
 
 -- name: names
 -- The other names of events, which have no index of their own: a type, an agent and a session in every event of a claim.
--- A row has the keys of the names that occur in up to ${block_events} adjacent events of a project. GIN collects new keys in a list and merges many at once, at a quarter of the price of an index per name.
--- A key is the hash of the name, its field, its project and its ${epoch_bits} high bits of the position: so that a query
--- reads a part of a long log at a time. Without row-level security, under which the planner would not use the index;
--- no role but the owner may read the table.
+-- A row has the keys of the names that occur in up to ${block_events} adjacent events of a project. GIN collects new keys in a
+-- list and merges many at once, at a third of the price of an index per name. A key is the hash of the name, its field,
+-- its project and the position without its low ${epoch_bits} bits, so that a query reads a long log part by part. The table is
+-- without row-level security, under which the planner would not use the index; no role but the owner may read it.
 SET LOCAL search_path = ${namespace}, pg_temp;
 SELECT set_config('genesis.commit', 'on', true);
 DROP INDEX IF EXISTS event_by_type, event_by_task, event_by_feature, event_by_edge, event_by_agent, event_by_session;
