@@ -3,7 +3,7 @@ import { FILTER_FIELDS } from '../event-matcher.js';
 import type { EventQuery, ProjectKey } from '../store.js';
 import type { PostgresStatement } from './connection.js';
 import { encodeLines, encodeNames, encodeNumbers } from './encoding.js';
-import { NAMED_FIELDS, type NamedField } from './event-names.js';
+import { INDEXED_NAMES, type IndexedName } from './event-names.js';
 import { sql } from './queries.js';
 
 /** The fields of an event that have columns, in addition to the fields of its key. */
@@ -66,7 +66,7 @@ export function eventStatement(
 ): PostgresStatement {
   const values: unknown[] = [tenant_id, project_id];
   const addParameter = (value: unknown): string => `$${values.push(value)}`;
-  const byName = (field: NamedField): string =>
+  const byName = (field: IndexedName): string =>
     sql('events_named', { namespace, parameters: nameParameters(query, field).map(addParameter).join() });
   const byColumns = (...more: readonly string[]): string => {
     const conditions = [...columnConditions(query, addParameter), ...more];
@@ -89,7 +89,9 @@ export function eventStatement(
     };
   }
   const field =
-    query.subject === undefined ? NAMED_FIELDS.find((name) => namesIn(query, name) !== undefined) : undefined;
+    query.subject === undefined
+      ? INDEXED_NAMES.find((name) => namesIn(query, name) !== undefined)
+      : undefined;
   return { text: field === undefined ? byColumns() : byName(field), values };
 }
 
@@ -108,11 +110,11 @@ function columnConditions(query: EventQuery, addParameter: (value: unknown) => s
 }
 
 /** The parameters of `events_named`, after the project. */
-const nameParameters = (query: EventQuery, field: NamedField): unknown[] => [
+const nameParameters = (query: EventQuery, field: IndexedName): unknown[] => [
   query.after,
   query.until_position ?? null,
   query.limit,
-  NAMED_FIELDS.indexOf(field),
+  INDEXED_NAMES.indexOf(field),
   namesIn(query, field),
   query.types ?? null,
   ...FILTER_FIELDS.map((name) => query[name] ?? null),
@@ -120,7 +122,7 @@ const nameParameters = (query: EventQuery, field: NamedField): unknown[] => [
   query.until === undefined ? null : msOf(query.until),
 ];
 
-const namesIn = (query: EventQuery, field: NamedField): readonly string[] | undefined => {
+const namesIn = (query: EventQuery, field: IndexedName): readonly string[] | undefined => {
   if (field === 'event_type') return query.types;
   const name = query[field];
   return name === undefined ? undefined : [name];
