@@ -1,5 +1,7 @@
 import pg from 'pg';
+import type { NewEvent } from '../src/core/events/envelope.js';
 import { databaseOf } from '../src/stores/databases.js';
+import { blockNames } from '../src/stores/postgres/event-names.js';
 import { startOwnPostgres } from '../src/stores/postgres/testing.js';
 import { median } from './against/statistics.js';
 import { childrenOf, countUsage } from './process-usage.js';
@@ -10,6 +12,7 @@ const ROUNDS = 7;
 const BATCHES = 200;
 /** As many as a batch of commands writes. */
 const BATCH_EVENTS = 256;
+const TYPES = ['TASK_CLAIMED', 'LEASE_RENEWED', 'RESULT_ACCEPTED'];
 const NO_INDEX = 'none';
 
 /** The cost of an event, by the one index that the table has. */
@@ -20,7 +23,8 @@ interface EventCost {
 
 /**
  * The price of each index of the events on PostgreSQL: events are written to copies of the table, each with one index
- * only, in turn. Every field of the events is set, so that no partial index leaves them out.
+ * only, in turn. Every field of the events is set, so that no index leaves them out. The price of the index of names
+ * includes its rows.
  */
 export async function benchIndexes(): Promise<void> {
   const before = childrenOf(process.pid);
@@ -50,7 +54,8 @@ export async function benchIndexes(): Promise<void> {
 /** The names and the SQL of the indexes. */
 async function indexDefinitions(client: pg.Client): Promise<[string, string][]> {
   const { rows } = await client.query<{ indexname: string; indexdef: string }>(
-    `SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = $1 AND tablename = 'event' ORDER BY 1`,
+    `SELECT indexname, indexdef FROM pg_indexes
+     WHERE schemaname = $1 AND tablename IN ('event', 'event_names') ORDER BY tablename, indexname`,
     [NAMESPACE],
   );
   return rows.map(({ indexname, indexdef }) => [indexname, indexdef]);
@@ -61,15 +66,21 @@ async function measureEvents(
   pids: readonly number[],
   definition: string,
 ): Promise<EventCost> {
+  const hasNames = / ON \S+\.event_names /.test(definition);
   await client.query(`CREATE TABLE ${NAMESPACE}.copy (LIKE ${NAMESPACE}.event)`);
+  await client.query(`CREATE TABLE ${NAMESPACE}.names_copy (LIKE ${NAMESPACE}.event_names)`);
   if (definition !== '') {
-    await client.query(definition.replace(/INDEX \S+ ON \S+/, `INDEX copy_index ON ${NAMESPACE}.copy`));
+    const copy = `${NAMESPACE}.${hasNames ? 'names_copy' : 'copy'}`;
+    await client.query(definition.replace(/INDEX \S+ ON \S+/, `INDEX copy_index ON ${copy}`));
   }
   await client.query('CHECKPOINT');
   const usageSince = countUsage(pids);
-  for (let batch = 0; batch < BATCHES; batch += 1) await writeEvents(client, batch * BATCH_EVENTS);
+  for (let batch = 0; batch < BATCHES; batch += 1) {
+    await writeEvents(client, batch * BATCH_EVENTS);
+    if (hasNames) await writeNames(client, batch * BATCH_EVENTS);
+  }
   const usage = usageSince();
-  await client.query(`DROP TABLE ${NAMESPACE}.copy`);
+  await client.query(`DROP TABLE ${NAMESPACE}.copy, ${NAMESPACE}.names_copy`);
   const events = BATCHES * BATCH_EVENTS;
   return {
     cpu_us: ((usage?.cpu_seconds ?? Number.NaN) * 1e6) / events,
@@ -82,12 +93,36 @@ const writeEvents = (client: pg.Client, after: number) =>
   client.query(
     `INSERT INTO ${NAMESPACE}.copy (project_no, task_is_subject, position, at_ms, event_type, subject, task_id, feature_id,
        edge, agent_id, session_id, body)
-     SELECT 1, false, n, 1700000000000 + n, (ARRAY['TASK_CLAIMED', 'LEASE_RENEWED', 'RESULT_ACCEPTED'])[1 + n % 3],
+     SELECT 1, false, n, 1700000000000 + n, ($2::text[])[1 + n % 3],
        'task-' || n, 'task-' || n, 'feature-' || n % 250, 'edge-' || n % 12, 'agent-' || n * 7 % 1000,
        'session-' || n * 7 % 1000, repeat('x', 400)
      FROM generate_series($1::int + 1, $1::int + ${BATCH_EVENTS}) AS n`,
-    [after],
+    [after, TYPES],
   );
+
+/** The names of these events, as a commit passes them. */
+function writeNames(client: pg.Client, after: number) {
+  const events = Array.from({ length: BATCH_EVENTS }, (_, index) => {
+    const n = after + index + 1;
+    return {
+      event_type: TYPES[n % TYPES.length],
+      feature_id: `feature-${n % 250}`,
+      edge: `edge-${n % 12}`,
+      agent_id: `agent-${(n * 7) % 1000}`,
+      session_id: `session-${(n * 7) % 1000}`,
+    } as NewEvent;
+  });
+  const { blocks, fields, names } = blockNames(events);
+  return client.query({
+    name: 'names',
+    text: `INSERT INTO ${NAMESPACE}.names_copy (project_no, first_position, last_position, keys)
+     SELECT 1, k.block, k.block + 63, array_agg(hashtextextended(k.name COLLATE "C", k.field))
+     FROM (SELECT $1::int + 64 * unnest($2::int[]) AS block, unnest($3::int[]) AS field,
+                  unnest(string_to_array($4, E'\n')) AS name) AS k
+     GROUP BY k.block`,
+    values: [after + 1, blocks, fields, names.join('\n')],
+  });
+}
 
 function priceRows(costs: ReadonlyMap<string, readonly EventCost[]>): string[][] {
   const base = costs.get(NO_INDEX) ?? [];

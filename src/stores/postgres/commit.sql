@@ -201,7 +201,7 @@ DECLARE
   now bigint;
   is_never_full boolean := true;
   project_nos int[]; scope_nos int[]; until_before bigint[]; counted_of boolean[];
-  position_of bigint[]; rules_of bigint[]; written_in boolean[]; kept_in bigint[]; seq_of bigint[]; swap_of bigint[]; shown_of boolean[];
+  position_before bigint[]; position_of bigint[]; rules_of bigint[]; written_in boolean[]; kept_in bigint[]; seq_of bigint[]; swap_of bigint[]; shown_of boolean[];
   kept_of bigint[]; loose_known boolean[]; until_of bigint[]; live_of bigint[]; event_position bigint[];
   request_first bigint[]; request_events bigint[]; codes bigint[];
   reply text;
@@ -276,6 +276,7 @@ BEGIN
   END IF;
 
   until_before := until_of;
+  position_before := position_of;
   SELECT d.* INTO position_of, rules_of, written_in, kept_in, seq_of, swap_of, shown_of, kept_of, loose_known,
                   until_of, live_of, event_position, request_first, request_events, codes
   FROM decide(script, now, is_never_full, permit_scope, position_of, rules_of,
@@ -324,6 +325,9 @@ BEGIN
        AS e (project, same_task, position, at_ms, event_type, subject, task_id, feature_id, edge, agent_id, session_id,
              body)
   WHERE e.position > 0;
+  FOR nr IN 1 .. cardinality(project_nos) LOOP
+    PERFORM write_names(project_nos[nr], position_before[nr], position_of[nr]);
+  END LOOP;
 
   IF cardinality(loose_ids) > 0 THEN
     INSERT INTO loose_event (project_no, event_id)
@@ -444,7 +448,8 @@ CREATE FUNCTION commit_simple(
   digest_lines text, reply_lines text, request_first int[], request_events int[],  -- of those to keep
   event_at bigint[], event_same_task boolean[], event_type_lines text, event_subject_lines text, event_task_lines text,
   event_feature_lines text, event_edge_lines text, event_agent_lines text, event_session_lines text,
-  event_body_lines text
+  event_body_lines text,
+  name_block int[], name_field int[], name_lines text                  -- of each name that occurs in a block of events
 ) RETURNS text LANGUAGE plpgsql SECURITY DEFINER AS $$
 #variable_conflict use_column
 DECLARE
@@ -457,7 +462,7 @@ DECLARE
   now bigint;
   scope_nos int[]; live_of bigint[];
   head_scope_no int;
-  moved bigint; taken bigint; due bigint;
+  written bigint := 0; released bigint := 0; taken bigint; due bigint;
   reply text;
 BEGIN
   reply := start_commit(batch);
@@ -481,52 +486,66 @@ BEGIN
   now := greatest(p.last_ms, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint);
   IF now < not_before OR now >= not_after THEN RETURN NULL; END IF;
 
-  -- Heads that have moved, or have a permit of another scope; and how many more permits on heads the scope counts.
-  SELECT count(*) FILTER (WHERE coalesce(h.seq, 0) <> k.expected OR h.permit_scope_no <> head_scope_no),
-         sum((k.until_ms > now)::int - coalesce(h.is_counted, false)::int) FILTER (WHERE k.until_ms IS NOT NULL),
-         min(k.until_ms) FILTER (WHERE k.until_ms > 0)
-  INTO moved, taken, due
-  FROM (SELECT p.project_no, unnest(subjects) AS subject, unnest(expected) AS expected, unnest(head_until) AS until_ms) AS k
-  LEFT JOIN head h ON h.project_no = k.project_no AND h.subject = k.subject;
-  IF moved > 0 THEN RETURN NULL; END IF;
-  IF head_scope > 0 THEN live_of[head_scope] := live_of[head_scope] + coalesce(taken, 0); END IF;
   IF cardinality(check_seqs) > 0 AND EXISTS (
     SELECT FROM (SELECT p.project_no, unnest(string_to_array(check_lines, E'\n')) AS subject, unnest(check_seqs) AS seq) AS k
     LEFT JOIN head h ON h.project_no = k.project_no AND h.subject = k.subject
     WHERE coalesce(h.seq, 0) <> k.seq
   ) THEN RETURN NULL; END IF;
-  IF cardinality(requests) > 0 AND EXISTS (
-    SELECT FROM (SELECT p.project_no, unnest(requests) AS key) AS k
+  -- Those to keep are found when they are written.
+  IF cardinality(requests) > kept AND EXISTS (
+    SELECT FROM (SELECT p.project_no, unnest(requests[kept + 1 :]) AS key) AS k
     WHERE EXISTS (SELECT FROM request r WHERE r.project_no = k.project_no AND r.key = k.key)
   ) THEN RETURN NULL; END IF;
 
   reply := concat_ws(' ', now, p.position, p.rules_seq);
-  IF events + kept + cardinality(permit_scope) = 0 THEN RETURN reply; END IF;
+  IF events + kept + cardinality(subjects) + cardinality(permit_scope) = 0 THEN RETURN reply; END IF;
+
+  -- A head that has moved or has a permit of another scope, and a request that is known, are found by writing: a look
+  -- at each of them before would cost about as much again. What this block has written is undone with it.
+  BEGIN
+    IF 0 = ANY (expected) THEN
+      INSERT INTO head (project_no, permit_scope_no, seq, permit_until_ms, has_permit, is_counted, subject, body)
+      SELECT k.project_no, CASE WHEN k.until_ms > 0 THEN head_scope_no END, k.seq, nullif(k.until_ms, 0),
+             coalesce(k.until_ms > 0, false), coalesce(k.until_ms > now, false), k.subject, k.body
+      FROM (SELECT p.project_no, unnest(subjects) AS subject, unnest(expected) AS expected, unnest(seqs) AS seq,
+                   unnest(string_to_array(head_lines, E'\n')) AS body, unnest(head_until) AS until_ms) AS k
+      WHERE k.expected = 0;
+      GET DIAGNOSTICS written = ROW_COUNT;
+    END IF;
+    IF 0 < ANY (expected) THEN
+      WITH updated AS (
+        UPDATE head h SET
+          seq = k.seq, body = k.body,
+          permit_scope_no = CASE WHEN k.until_ms IS NULL THEN h.permit_scope_no WHEN k.until_ms > 0 THEN head_scope_no END,
+          permit_until_ms = CASE WHEN k.until_ms IS NULL THEN h.permit_until_ms ELSE nullif(k.until_ms, 0) END,
+          has_permit = CASE WHEN k.until_ms IS NULL THEN h.has_permit ELSE k.until_ms > 0 END,
+          is_counted = CASE WHEN k.until_ms IS NULL THEN h.is_counted ELSE k.until_ms > now END,
+          was_counted = h.is_counted
+        FROM (SELECT p.project_no, unnest(subjects) AS subject, unnest(expected) AS expected, unnest(seqs) AS seq,
+                     unnest(string_to_array(head_lines, E'\n')) AS body, unnest(head_until) AS until_ms) AS k
+        WHERE k.expected > 0 AND h.project_no = k.project_no AND h.subject = k.subject AND h.seq = k.expected
+          AND coalesce(h.permit_scope_no = head_scope_no, true)
+        RETURNING k.until_ms, h.was_counted
+      )
+      SELECT written + count(*), count(*) FILTER (WHERE u.until_ms IS NOT NULL AND u.was_counted) INTO written, released
+      FROM updated u;
+    END IF;
+    IF written < cardinality(subjects) THEN RAISE SQLSTATE '${not_simple}'; END IF;
+    IF kept > 0 THEN
+      INSERT INTO request (project_no, event_count, first_position, key, digest, reply)
+      SELECT p.project_no, unnest(request_events), p.position + unnest(request_first), unnest(requests[1:kept]),
+             unnest(string_to_array(digest_lines, E'\n')), unnest(string_to_array(reply_lines, E'\n', ''));
+    END IF;
+  EXCEPTION WHEN unique_violation OR SQLSTATE '${not_simple}' THEN
+    RETURN NULL;
+  END;
+  SELECT count(*) FILTER (WHERE k.until_ms > now), min(k.until_ms) FILTER (WHERE k.until_ms > 0) INTO taken, due
+  FROM unnest(head_until) AS k (until_ms);
+  IF head_scope > 0 THEN live_of[head_scope] := live_of[head_scope] + taken - released; END IF;
 
   UPDATE project o SET position = p.position + events, written = true, last_ms = now, requests = o.requests + kept,
                        due_ms = least(o.due_ms, due)
   WHERE o.project_no = p.project_no;
-
-  IF 0 = ANY (expected) THEN
-    INSERT INTO head (project_no, permit_scope_no, seq, permit_until_ms, has_permit, is_counted, subject, body)
-    SELECT k.project_no, CASE WHEN k.until_ms > 0 THEN head_scope_no END, k.seq, nullif(k.until_ms, 0),
-           coalesce(k.until_ms > 0, false), coalesce(k.until_ms > now, false), k.subject, k.body
-    FROM (SELECT p.project_no, unnest(subjects) AS subject, unnest(expected) AS expected, unnest(seqs) AS seq,
-                 unnest(string_to_array(head_lines, E'\n')) AS body, unnest(head_until) AS until_ms) AS k
-    WHERE k.expected = 0;
-  END IF;
-  IF 0 < ANY (expected) THEN
-    UPDATE head h SET
-      seq = k.seq, body = k.body,
-      permit_scope_no = CASE WHEN k.until_ms IS NULL THEN h.permit_scope_no WHEN k.until_ms > 0 THEN head_scope_no END,
-      permit_until_ms = CASE WHEN k.until_ms IS NULL THEN h.permit_until_ms ELSE nullif(k.until_ms, 0) END,
-      has_permit = CASE WHEN k.until_ms IS NULL THEN h.has_permit ELSE k.until_ms > 0 END,
-      is_counted = CASE WHEN k.until_ms IS NULL THEN h.is_counted ELSE k.until_ms > now END
-    FROM (SELECT p.project_no, unnest(subjects) AS subject, unnest(expected) AS expected, unnest(seqs) AS seq,
-                 unnest(string_to_array(head_lines, E'\n')) AS body, unnest(head_until) AS until_ms) AS k
-    WHERE k.expected > 0 AND h.project_no = k.project_no AND h.subject = k.subject;
-  END IF;
-
   IF events > 0 THEN
     INSERT INTO event (project_no, task_is_subject, position, at_ms, event_type, subject, task_id, feature_id, edge,
                        agent_id, session_id, body)
@@ -535,11 +554,13 @@ BEGIN
            unnest(string_to_array(event_task_lines, E'\n', '')), unnest(string_to_array(event_feature_lines, E'\n', '')),
            unnest(string_to_array(event_edge_lines, E'\n', '')), unnest(string_to_array(event_agent_lines, E'\n', '')),
            unnest(string_to_array(event_session_lines, E'\n', '')), unnest(string_to_array(event_body_lines, E'\n'));
+    INSERT INTO event_names (project_no, first_position, last_position, keys)
+    SELECT p.project_no, k.first, least(k.first + ${block_events} - 1, p.position + events), array_agg(${key_of_line})
+    FROM (SELECT p.position + 1 + ${block_events} * unnest(name_block) AS first, unnest(name_field) AS field,
+                 unnest(string_to_array(name_lines, E'\n')) AS name) AS k
+    GROUP BY k.first;
   END IF;
   IF kept > 0 THEN
-    INSERT INTO request (project_no, event_count, first_position, key, digest, reply)
-    SELECT p.project_no, unnest(request_events), p.position + unnest(request_first), unnest(requests[1:kept]),
-           unnest(string_to_array(digest_lines, E'\n')), unnest(string_to_array(reply_lines, E'\n', ''));
     INSERT INTO kept_requests (project_no, at_ms, keys) VALUES (p.project_no, now, requests[1:kept]);
   END IF;
   IF cardinality(permit_scope) > 0 THEN
@@ -554,6 +575,20 @@ BEGIN
   RETURN reply;
 END $$;
 
+-- name: write_names
+-- Enters the names of new events into `event_names`: the events of a project after one position, up to another.
+CREATE FUNCTION write_names(number int, after bigint, last bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO event_names (project_no, first_position, last_position, keys)
+  SELECT number, min(k.first), max(k.last), array_agg(DISTINCT k.key)
+  FROM (
+    SELECT b.first, least(b.first + ${block_events} - 1, last) AS last, unnest(${keys_of_event}) AS key
+    FROM generate_series(after + 1, last, ${block_events}) AS b (first)
+    JOIN event e ON e.project_no = number AND e.position >= b.first AND e.position < b.first + ${block_events}
+  ) AS k
+  WHERE k.key IS NOT NULL GROUP BY k.first;
+END $$;
+
 -- name: write_simple_permits
 -- Writes the permits of `commit_simple` that are not on heads, and returns what their scopes count.
 CREATE FUNCTION write_simple_permits(
@@ -563,21 +598,29 @@ DECLARE
   change record;
 BEGIN
   FOR change IN
-    SELECT k.scope, sum((k.until_ms > now)::int - (m.until_ms IS NOT NULL)::int) AS taken
-    FROM (SELECT project AS project_no, unnest(permit_scope) AS scope, unnest(members) AS member, unnest(permit_until) AS until_ms) AS k
-    LEFT JOIN permit m ON m.scope_no = scope_nos[k.scope] AND m.project_no = k.project_no AND m.member = k.member
-    GROUP BY k.scope
+    WITH removed AS (
+      DELETE FROM permit m
+      USING (SELECT project AS project_no, unnest(permit_scope) AS scope, unnest(members) AS member, unnest(permit_until) AS until_ms) AS k
+      WHERE k.until_ms <= now AND m.scope_no = scope_nos[k.scope] AND m.project_no = k.project_no AND m.member = k.member
+      RETURNING k.scope
+    )
+    SELECT r.scope, count(*) AS released FROM removed r GROUP BY r.scope
+  LOOP
+    live_of[change.scope] := live_of[change.scope] - change.released;
+  END LOOP;
+  FOR change IN
+    WITH put AS (
+      INSERT INTO permit AS m (scope_no, project_no, member, until_ms)
+      SELECT scope_nos[k.scope], project, k.member, k.until_ms
+      FROM (SELECT unnest(permit_scope) AS scope, unnest(members) AS member, unnest(permit_until) AS until_ms) AS k
+      WHERE k.until_ms > now
+      ON CONFLICT (scope_no, project_no, member) DO UPDATE SET until_ms = excluded.until_ms
+      RETURNING m.scope_no, m.xmax = 0 AS is_new                       -- an updated row is locked first, by its xmax
+    )
+    SELECT array_position(scope_nos, p.scope_no) AS scope, count(*) AS taken FROM put p WHERE p.is_new GROUP BY p.scope_no
   LOOP
     live_of[change.scope] := live_of[change.scope] + change.taken;
   END LOOP;
-  DELETE FROM permit m
-  USING (SELECT project AS project_no, unnest(permit_scope) AS scope, unnest(members) AS member, unnest(permit_until) AS until_ms) AS k
-  WHERE k.until_ms <= now AND m.scope_no = scope_nos[k.scope] AND m.project_no = k.project_no AND m.member = k.member;
-  INSERT INTO permit AS m (scope_no, project_no, member, until_ms)
-  SELECT scope_nos[k.scope], project, k.member, k.until_ms
-  FROM (SELECT project AS project_no, unnest(permit_scope) AS scope, unnest(members) AS member, unnest(permit_until) AS until_ms) AS k
-  WHERE k.until_ms > now
-  ON CONFLICT (scope_no, project_no, member) DO UPDATE SET until_ms = excluded.until_ms;
   RETURN live_of;
 END $$;
 

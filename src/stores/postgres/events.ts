@@ -3,6 +3,7 @@ import { FILTER_FIELDS } from '../event-matcher.js';
 import type { EventQuery, ProjectKey } from '../store.js';
 import type { PostgresStatement } from './connection.js';
 import { encodeLines, encodeNames, encodeNumbers } from './encoding.js';
+import { INDEXED_NAMES, type IndexedName } from './event-names.js';
 import { sql } from './queries.js';
 
 /** The fields of an event that have columns, in addition to the fields of its key. */
@@ -54,7 +55,10 @@ export function eventFromRow({ tenant_id, project_id }: ProjectKey, row: EventRo
   };
 }
 
-/** Each filter on a field has an index that ends with the position. */
+/**
+ * Events of a subject are found by the index of subjects, those of another name by the index of names, and others by
+ * time or position.
+ */
 export function eventStatement(
   namespace: string,
   { tenant_id, project_id }: ProjectKey,
@@ -62,6 +66,36 @@ export function eventStatement(
 ): PostgresStatement {
   const values: unknown[] = [tenant_id, project_id];
   const addParameter = (value: unknown): string => `$${values.push(value)}`;
+  const byName = (field: IndexedName): string =>
+    sql('events_named', { namespace, parameters: nameParameters(query, field).map(addParameter).join() });
+  const byColumns = (...more: readonly string[]): string => {
+    const conditions = [...columnConditions(query, addParameter), ...more];
+    return sql('events', {
+      namespace,
+      condition: conditions.join(' AND '),
+      limit: addParameter(query.limit),
+    });
+  };
+  const { task_id } = query;
+  if (task_id !== undefined) {
+    const as_subject = byColumns(`subject = ${addParameter(task_id)}`, 'task_is_subject');
+    return {
+      text: sql('events_of_task', {
+        as_subject,
+        as_task: byName('task_id'),
+        limit: addParameter(query.limit),
+      }),
+      values,
+    };
+  }
+  const field =
+    query.subject === undefined
+      ? INDEXED_NAMES.find((name) => namesIn(query, name) !== undefined)
+      : undefined;
+  return { text: field === undefined ? byColumns() : byName(field), values };
+}
+
+function columnConditions(query: EventQuery, addParameter: (value: unknown) => string): string[] {
   const conditions = [`position > ${addParameter(query.after)}`];
   if (query.until_position !== undefined)
     conditions.push(`position <= ${addParameter(query.until_position)}`);
@@ -71,21 +105,25 @@ export function eventStatement(
   }
   if (query.since !== undefined) conditions.push(`at_ms >= ${addParameter(msOf(query.since))}`);
   if (query.until !== undefined) conditions.push(`at_ms < ${addParameter(msOf(query.until))}`);
-  const types = [...new Set(query.types)];
-  if (types.length === 1) conditions.push(`event_type = ${addParameter(types[0])}`);
-  if (types.length > 1) conditions.push('event_type = type.name');
-  const limit = addParameter(query.limit);
-  const typeList = types.length > 1 ? addParameter(types) : '';
-  const selectStatement = (...more: readonly string[]): string =>
-    sql(types.length > 1 ? 'events_of_types' : 'events', {
-      namespace,
-      condition: [...conditions, ...more].join(' AND '),
-      limit,
-      types: typeList,
-    });
-  if (query.task_id === undefined) return { text: selectStatement(), values };
-  const task = addParameter(query.task_id);
-  const as_subject = selectStatement(`subject = ${task}`, 'task_is_subject');
-  const as_task = selectStatement(`task_id = ${task}`);
-  return { text: sql('events_of_task', { as_subject, as_task, limit }), values };
+  if (query.types !== undefined) conditions.push(`event_type = ANY (${addParameter(query.types)}::text[])`);
+  return conditions;
 }
+
+/** The parameters of `events_named`, after the project. */
+const nameParameters = (query: EventQuery, field: IndexedName): unknown[] => [
+  query.after,
+  query.until_position ?? null,
+  query.limit,
+  INDEXED_NAMES.indexOf(field),
+  namesIn(query, field),
+  query.types ?? null,
+  ...FILTER_FIELDS.map((name) => query[name] ?? null),
+  query.since === undefined ? null : msOf(query.since),
+  query.until === undefined ? null : msOf(query.until),
+];
+
+const namesIn = (query: EventQuery, field: IndexedName): readonly string[] | undefined => {
+  if (field === 'event_type') return query.types;
+  const name = query[field];
+  return name === undefined ? undefined : [name];
+};

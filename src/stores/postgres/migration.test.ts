@@ -32,6 +32,7 @@ const QUERIES: Partial<EventQuery>[] = [
 
 await onSharedDatabase('postgres', ({ url }) => {
   describe('a postgres store of version 2', () => describeMigration(url));
+  describe('a postgres store of version 5', () => describeNewIndex(url));
 });
 
 function describeMigration(url: string): void {
@@ -54,10 +55,10 @@ function describeMigration(url: string): void {
     const secret = (await client.query('SELECT secret FROM meta')).rows[0].secret;
 
     await expect(openPostgresStore(options)).rejects.toThrow(
-      'has version 2, and this program needs 5. Run: gen migrate --store URL',
+      'has version 2, and this program needs 6. Run: gen migrate --store URL',
     );
     const migrator = await openPostgresMigrator(options);
-    expect((await migrator.up()).map(({ version }) => version)).toEqual([3, 4, 5]);
+    expect((await migrator.up()).map(({ version }) => version)).toEqual([3, 4, 5, 6]);
     await migrator.close();
 
     const store = await openPostgresStore(options);
@@ -85,6 +86,53 @@ function describeMigration(url: string): void {
     expect(
       tables.rows.map(({ tablename }) => tablename).filter((name) => /^old_|slot|note/.test(name)),
     ).toEqual([]);
+  });
+}
+
+function describeNewIndex(url: string): void {
+  it('returns the same events after its migration, and commits to the same heads', async () => {
+    const namespace = uniqueName('reindexed');
+    const options = optionsWithoutTimeouts(`${url}?namespace=${namespace}`);
+    const migrate = async () => {
+      const migrator = await openPostgresMigrator(options);
+      const steps = await migrator.up();
+      await migrator.close();
+      return steps.map(({ version }) => version);
+    };
+    await migrate();
+    const transactions = PROJECTS.flatMap((project) => transactionsIn(project, Date.now() + HOUR_MS));
+    const [project] = PROJECTS as [ProjectKey];
+    const edgeEvents = Array.from({ length: 700 }, (_, n) =>
+      eventOf(project, { event_type: 'noted', agent_id: `agent-${n % 90}`, edge: 'late' }),
+    );
+    const storeBefore = await openPostgresStore(options);
+    await storeBefore.commit([...transactions, transactionOf(project, { loose_events: edgeEvents })]);
+    const contentsOf = async (store: Store) => ({
+      all: await storeContents(store),
+      agent: await store.events(project, { after: 0, limit: 50, agent_id: 'agent-7' }),
+      edge: await store.events(project, { after: 50, limit: 500, edge: 'late' }),
+    });
+    const before = await contentsOf(storeBefore);
+    expect([before.agent.length, before.edge.length]).toEqual([8, 500]);
+    await storeBefore.close();
+
+    const client = await asUser(url);
+    const versionFive = readFileSync(new URL('./testing/back-to-version-5.sql', import.meta.url), 'utf8');
+    await client.query(versionFive.replaceAll(/\$\{namespace\}/g, namespace));
+    expect(await migrate()).toEqual([6]);
+    const store = await openPostgresStore(options);
+    onTestFinished(() => store.close());
+    expect(await contentsOf(store)).toEqual(before);
+    const [head] = await store.heads(project, ['task-1']);
+    const next = eventOf(project, {
+      event_type: 'later',
+      subject: 'task-1',
+      seq: 2,
+      session_id: 'session-9',
+    });
+    const swaps = [swapWith('task-1', head?.seq ?? 0, [next])];
+    expect(kindsOf(await store.commit([transactionOf(project, { swaps })]))).toEqual(['committed']);
+    expect(await store.events(project, { after: 0, limit: 5, session_id: 'session-9' })).toHaveLength(1);
   });
 }
 

@@ -31,16 +31,15 @@ project_no = (SELECT p.project_no FROM ${namespace}.project p WHERE p.tenant_id 
 SELECT body AS head FROM ${namespace}.head WHERE ${of_project} AND subject = ANY ($3::text[]);
 -- name: scan_heads
 SELECT body AS head FROM ${namespace}.head WHERE ${of_project} AND subject > $3 ORDER BY subject LIMIT $4;
+-- name: event_columns
+position, task_is_subject, event_type, subject, task_id, feature_id, edge, agent_id, session_id, body
 -- name: events
-SELECT position, task_is_subject, event_type, subject, task_id, feature_id, edge, agent_id, session_id, body
-FROM ${namespace}.event
+SELECT ${event_columns} FROM ${namespace}.event
 WHERE ${of_project} AND ${condition} ORDER BY position LIMIT ${limit};
--- name: events_of_types
--- One page per type, in index order, then the first of these: reads no more than could be returned.
-SELECT found.* FROM unnest(${types}::text[]) AS type (name), LATERAL (${events}) AS found
-ORDER BY position LIMIT ${limit};
+-- name: events_named
+SELECT ${event_columns} FROM ${namespace}.events_named($1, $2, ${parameters});
 -- name: events_of_task
--- The same for the two ways in which the task of an event is stored.
+-- The two ways in which the task of an event is stored.
 SELECT found.* FROM ((${as_subject}) UNION ALL (${as_task})) AS found
 ORDER BY position LIMIT ${limit};
 -- name: project

@@ -2,25 +2,31 @@ import type { MigrationStep } from '../migrator.js';
 import { readSqlFile, splitStatements } from '../sql-file.js';
 import { REQUEST_WINDOW_MS, REQUESTS_MAX } from '../store.js';
 import { OUTCOME_CODE } from './batch.js';
+import { NAMES_SQL } from './event-names.js';
 
 /** The schema version this program requires. */
-export const SCHEMA_VERSION = 5;
+export const SCHEMA_VERSION = 6;
 
 /** How long the database keeps the outcome of a batch, for a coordinator that lost the reply. */
 const BATCH_WINDOW_MS = 5 * 60_000;
 
+/** The state in which `commit_simple` undoes what it has written. */
+const NOT_SIMPLE = 'GF001';
+
 /** How many projects the database looks at together to find those that are due. */
 const DUE_PAGE = 100;
 
-const SCHEMA = readSqlFile(new URL('./schema.sql', import.meta.url));
+const SCHEMA = readSqlFile(new URL('./schema.sql', import.meta.url), NAMES_SQL);
 const COMMIT = readSqlFile(new URL('./commit.sql', import.meta.url), {
   ...OUTCOME_CODE,
   batch_window_ms: BATCH_WINDOW_MS,
   request_window_ms: REQUEST_WINDOW_MS,
   requests_max: REQUESTS_MAX,
+  not_simple: NOT_SIMPLE,
+  ...NAMES_SQL,
 });
 
-const READS = readSqlFile(new URL('./reads.sql', import.meta.url), { page: DUE_PAGE });
+const READS = readSqlFile(new URL('./reads.sql', import.meta.url), { page: DUE_PAGE, ...NAMES_SQL });
 
 /** May only execute the functions that write; it can change nothing else. */
 export const writeRole = (namespace: string): string => `${namespace}_write`;
@@ -37,6 +43,7 @@ const COMMIT_FUNCTIONS = [
   'remove_ended_permits',
   'write_permits',
   'write_simple_permits',
+  'write_names',
   'decide',
   'forget',
   'forget_requests',
@@ -47,7 +54,7 @@ const OTHER_FUNCTIONS = ['count_permits', 'due_projects', 'redact_events'];
 
 /**
  * Versions 1 and 2 had other tables, which version 3 copies into its own. A new schema passes through them without any:
- * they only create what has not changed since.
+ * they only create what has not changed since. The last version that changes the functions of a commit creates them.
  */
 export function migrationSteps(namespace: string): readonly MigrationStep[] {
   const values = { namespace, write_role: writeRole(namespace), read_role: readRole(namespace) };
@@ -69,9 +76,7 @@ export function migrationSteps(namespace: string): readonly MigrationStep[] {
         ...statements('tables'),
         ...statements('copy_old'),
         ...statements('indexes'),
-        ...COMMIT_FUNCTIONS.map((name) => COMMIT(name)),
         ...OTHER_FUNCTIONS.map((name) => READS(name)),
-        ...forEach(['commit_batch', 'commit_simple'], 'commit_settings', 'function'),
         ...statements('read_settings'),
         ...forEach([...TENANT_TABLES, ...PROJECT_TABLES, ...COMMIT_TABLES], 'commit_policy', 'table'),
         ...forEach(TENANT_TABLES, 'tenant_policy', 'table'),
@@ -88,6 +93,18 @@ export function migrationSteps(namespace: string): readonly MigrationStep[] {
       version: 5,
       name: 'list of tenants',
       statements: [READS('tenants'), ...statements('tenants_settings')],
+    },
+    {
+      version: 6,
+      name: 'one index of the names of events',
+      statements: [
+        ...statements('names'),
+        `DROP FUNCTION IF EXISTS ${COMMIT_FUNCTIONS.join()}`,
+        ...COMMIT_FUNCTIONS.map((name) => COMMIT(name)),
+        READS('events_named'),
+        ...forEach(['commit_batch', 'commit_simple', 'events_named'], 'function_settings', 'function'),
+        ...statements('function_access'),
+      ],
     },
   ];
 }

@@ -3,6 +3,7 @@ import { lastPerMember } from '../permits.js';
 import type { CommitOutcome, HeadCheck, HeadSwap, Permit, RequestRecord, Transaction } from '../store.js';
 import { replyOf, swapEventCount } from './batch.js';
 import { encodeLines, encodeNames, encodeNumbers, untilOf, wholeMs } from './encoding.js';
+import { blockNames } from './event-names.js';
 import { eventColumns } from './events.js';
 
 /** A request to keep, with the events of its transaction. */
@@ -58,6 +59,7 @@ export class SimpleBatch {
     const { tenant_id, project_id } = this.transactions[0] as Transaction;
     const scopes = [...this.scopes.values()];
     const permits = [...this.otherPermits.values()];
+    const names = blockNames(this.events);
     return [
       tenant_id,
       project_id,
@@ -87,6 +89,9 @@ export class SimpleBatch {
       encodeNumbers(keptRequests.map(({ firstEvent }) => firstEvent)),
       encodeNumbers(keptRequests.map(({ eventCount }) => eventCount)),
       ...eventColumns(this.events),
+      encodeNumbers(names.blocks),
+      encodeNumbers(names.fields),
+      encodeNames(names.names),
     ];
   }
 

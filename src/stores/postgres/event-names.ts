@@ -1,0 +1,70 @@
+import type { NewEvent } from '../../core/events/envelope.js';
+
+/**
+ * The index of the names of events: a row of `event_names` has a key for each name that occurs in a block of adjacent
+ * events. A query finds the blocks by a key and reads the events in them. That costs a commit less than an index per field.
+ */
+const BLOCK_EVENTS = 64;
+/** A key holds for a part of the positions, so that a query of a long log looks up one part after the other. */
+const EPOCH_BITS = 16;
+/** So many of the latest events are read without the index, whose list of new keys each query reads to its end. */
+const TAIL_EVENTS = 256;
+
+/** The indexed fields, those that match the fewest events first; the index in this list is part of the key. */
+export const INDEXED_NAMES = [
+  'task_id',
+  'session_id',
+  'feature_id',
+  'edge',
+  'agent_id',
+  'event_type',
+] as const;
+export type IndexedName = (typeof INDEXED_NAMES)[number];
+
+const keyOf = (name: string, field: number | string, project: string, epoch: string): string =>
+  `hashtextextended(${name}, (${project}::bigint << 32) | (${epoch} << 3) | ${field})`;
+
+/** For the SQL files. */
+export const NAMES_SQL = {
+  block_events: BLOCK_EVENTS,
+  epoch_bits: EPOCH_BITS,
+  tail_events: TAIL_EVENTS,
+  keys_of_event: `ARRAY[${INDEXED_NAMES.map((field, number) =>
+    keyOf(`e.${field}`, number, 'e.project_no', `(e.position >> ${EPOCH_BITS})`),
+  ).join(', ')}]`,
+  key_of_line: keyOf('k.name COLLATE "C"', 'k.field', 'p.project_no', `(k.first >> ${EPOCH_BITS})`),
+  key_of_name: keyOf('k.name COLLATE "C"', 'field', 'number', 'o.epoch'),
+} as const;
+
+/** The names that occur in each block of a list of events: the numbers of block and field, and the name. */
+export interface BlockNames {
+  readonly blocks: readonly number[];
+  readonly fields: readonly number[];
+  readonly names: readonly string[];
+}
+
+export function blockNames(events: readonly NewEvent[]): BlockNames {
+  const found = { blocks: [] as number[], fields: [] as number[], names: [] as string[] };
+  for (const [field, column] of INDEXED_NAMES.entries()) {
+    for (let first = 0; first < events.length; first += BLOCK_EVENTS) {
+      for (const name of namesInBlock(events, first, column)) {
+        found.blocks.push(first / BLOCK_EVENTS);
+        found.fields.push(field);
+        found.names.push(name);
+      }
+    }
+  }
+  return found;
+}
+
+function namesInBlock(events: readonly NewEvent[], first: number, column: IndexedName): ReadonlySet<string> {
+  const names = new Set<string>();
+  const end = Math.min(first + BLOCK_EVENTS, events.length);
+  for (let index = first; index < end; index += 1) {
+    const event = events[index] as NewEvent;
+    const name = event[column];
+    // A task that is the subject is found by the subject.
+    if (name !== undefined && !(column === 'task_id' && name === event.subject)) names.add(name);
+  }
+  return names;
+}
