@@ -135,6 +135,11 @@ export const REGRESSIONS: readonly Regression[] = [
     bug: 'A step of an executor from before a loss of history was refused with NO_CLAIM, although the edge had a claim.',
   },
   {
+    seed: 4,
+    mode: 'runs',
+    bug: 'The simulator took the handle that a repeated request had got after a loss of history for one from before it.',
+  },
+  {
     seed: 2000685,
     mode: 'safety',
     commands_max: 113,

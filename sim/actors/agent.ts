@@ -94,7 +94,7 @@ export class SimAgent extends SimActor {
 
   private async claim(command: SimCommand): Promise<void> {
     const outcome = await this.call(command);
-    this.rememberHandles(grantedHandles(outcome, command, this.context.fleet.incarnation));
+    this.rememberHandles(grantedHandles(outcome, command));
     if (outcome.kind === 'reply' && cannotUseSession(outcome.reply)) this.openSession();
   }
 

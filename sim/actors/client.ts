@@ -9,7 +9,14 @@ import type { Rng } from '../world/rng.js';
 import type { SimCommand } from './commands.js';
 
 /** The reply, or `unknown` when the client stopped waiting for one. */
-export type CallOutcome = { readonly kind: 'reply'; readonly reply: unknown } | { readonly kind: 'unknown' };
+export type CallOutcome = SimReply | { readonly kind: 'unknown' };
+
+export interface SimReply {
+  readonly kind: 'reply';
+  readonly reply: unknown;
+  /** Incarnation of the store when the coordinator answered, which may be over when the reply arrives. */
+  readonly incarnation: number;
+}
 
 const ATTEMPTS_MAX = 5;
 const UNKNOWN: CallOutcome = { kind: 'unknown' };
@@ -51,12 +58,12 @@ export class SimClient {
       const stopWaiting = this.process.runAfter(timeoutMs, 'gives up waiting', () => resolve(UNKNOWN));
       this.send(record, (reply) => {
         stopWaiting();
-        resolve({ kind: 'reply', reply });
+        resolve(reply);
       });
     });
   }
 
-  private send(record: CommandRecord, onReply: (reply: unknown) => void): void {
+  private send(record: CommandRecord, onReply: (reply: SimReply) => void): void {
     const { fleet, network, history, coverage } = this.context;
     const index = this.rng.int(fleet.size);
     const to = fleet.instanceAt(index)?.process;
@@ -74,7 +81,10 @@ export class SimClient {
           history.recordReply(record, delivery, reply);
           if (isRevoked(reply) && wasAuthorized && command.op === 'next')
             coverage.hit('revoked while waiting');
-          network.send({ agent, to: this.process }, `reply to ${command.request_id}`, () => onReply(reply));
+          const { incarnation } = fleet;
+          network.send({ agent, to: this.process }, `reply to ${command.request_id}`, () =>
+            onReply({ kind: 'reply', reply, incarnation }),
+          );
         },
         (error) => history.recordException(record, delivery, error),
       );

@@ -14,7 +14,7 @@ export interface SimHandle {
   readonly claim_id: string;
   /** Id of the request that was granted; null if the claim came back to a session that had forgotten it. */
   readonly granted_by: string | null;
-  /** Incarnation of the store at the time of the grant. */
+  /** Incarnation of the store when a coordinator gave this handle. */
   readonly incarnation: number;
 }
 

@@ -57,9 +57,6 @@ export class SimExecutor {
     const coordination = simCoordination({
       commands,
       call,
-      incarnation: () => context.fleet.incarnation,
-      hasWrittenSinceLoss: (requestId) =>
-        context.monitor.projectMonitor(scope).hasWrittenSinceLoss(requestId),
       knowledge: context.monitor.projectMonitor(scope).runs.newExecution(name),
     });
     const services = simServices({ context, scope, process, rng, agent_id: name, coordination }, edge);

@@ -7,13 +7,14 @@ interface GrantReplyFields {
   readonly claim: { id: string; task_id: string; generation: number; session_id: string } | null;
 }
 
-/** Returns the handles that a reply grants, as the client will remember them. */
-export function grantedHandles(
-  outcome: CallOutcome,
-  { request_ids }: SimCommand,
-  incarnation: number,
-): SimHandle[] {
+/**
+ * Returns the handles that a reply grants, as the client will remember them. A handle is as old as the reply, not as the
+ * grant: a coordinator derives the claim id when it answers. A request that is repeated after a loss of history, and whose grant
+ * survived, gets a handle that is valid, whereas the handle of a reply from before the loss is not, whenever it arrives.
+ */
+export function grantedHandles(outcome: CallOutcome, { request_ids }: SimCommand): SimHandle[] {
   if (outcome.kind === 'unknown') return [];
+  const { incarnation } = outcome;
   const { results = [outcome.reply] } = outcome.reply as { results?: readonly unknown[] };
   return results.flatMap((item, index) => {
     const { success, claim, resumed } = item as Partial<GrantReplyFields>;

@@ -141,7 +141,7 @@ export class SimHuman extends SimActor {
     await this.call(this.commands.operate('reset', subject, body));
     const request = { task_id: subject, session_id: 'redo', lease_duration_seconds: lease_seconds };
     const claim = this.commands.claim(request);
-    const granted = grantedHandles(await this.call(claim), claim, this.context.fleet.incarnation);
+    const granted = grantedHandles(await this.call(claim), claim);
     for (const handle of granted) {
       await this.call(this.commands.holder('submit', handle, { result_data: { anew: this.rng.int(3) } }));
       this.context.coverage.hit('done anew');

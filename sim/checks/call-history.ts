@@ -31,6 +31,8 @@ export interface CommandRecord {
 /** Records commands and replies, and checks them against the log. */
 export class CallHistory {
   readonly records: CommandRecord[] = [];
+  /** By claim id, the incarnation of the store in which a reply first had it. */
+  private readonly claimIds = new Map<string, number>();
 
   constructor(
     private readonly world: SimWorld,
@@ -211,6 +213,7 @@ export class CallHistory {
         `${command.scope.tenant_id} got a claim of ${fields.claim.tenant_id}`,
       );
     }
+    this.checkClaimId(fields.claim);
     if (fields.resumed === true) {
       this.checkResumed(command, delivery, fields.claim);
       return;
@@ -223,6 +226,20 @@ export class CallHistory {
         `the grant of ${fields.claim.task_id} to ${request_id} is not in the log`,
       );
     }
+  }
+
+  /**
+   * INV-01: a loss of history makes all handles invalid. A grant that survived is repeated with a new claim id, to its
+   * request and to its session; a reply with the old one would make the handles from before valid again.
+   */
+  private checkClaimId({ id, task_id }: RepliedClaim): void {
+    const first = this.claimIds.get(id);
+    if (first === undefined) this.claimIds.set(id, this.incarnation());
+    else if (first < this.incarnation())
+      this.world.reportViolation(
+        'INV-01',
+        `${task_id} came back with its claim id from before the data loss`,
+      );
   }
 
   /** INV-05: a claim comes back only to the session that held it at some moment between request and reply. */
@@ -300,6 +317,7 @@ interface CommandReplyFields {
 }
 
 interface RepliedClaim {
+  readonly id: string;
   readonly tenant_id: string;
   readonly task_id: string;
   readonly generation: number;

@@ -18,9 +18,6 @@ const PAGE = 500;
 export interface CoordinationParts {
   readonly commands: CommandFactory;
   readonly call: (command: SimCommand) => Promise<CallOutcome>;
-  readonly incarnation: () => number;
-  /** Whether the request has written events since history was last lost. */
-  readonly hasWrittenSinceLoss: (requestId: string) => boolean;
   readonly knowledge: ExecutionKnowledge;
 }
 
@@ -31,25 +28,17 @@ interface ShownHandle {
 }
 
 /** The coordinators as an executor reaches them, over the simulated network. */
-export function simCoordination({
-  commands,
-  call,
-  incarnation,
-  hasWrittenSinceLoss,
-  knowledge,
-}: CoordinationParts): EdgeCoordination {
+export function simCoordination({ commands, call, knowledge }: CoordinationParts): EdgeCoordination {
   const granted = new Map<string, SimHandle>();
   const callOnce = async <Reply>(command: SimCommand): Promise<Reply | CoordinationFailure> =>
     replyOf<Reply>(await call(command));
-  /** The handle that the engine sends, with the request and the incarnation of its grant. */
-  const handleOf = ({ task_id = '', session_id = '', claim_id = '' }: ShownHandle, generation: number) => ({
-    task_id,
-    session_id,
-    claim_id,
-    generation,
-    granted_by: granted.get(claim_id)?.granted_by ?? null,
-    incarnation: granted.get(claim_id)?.incarnation ?? incarnation(),
-  });
+  /** The handle that the engine sends, with the request and the incarnation of the reply that it comes from. */
+  const handleOf = ({ task_id = '', session_id = '', claim_id = '' }: ShownHandle, generation: number) => {
+    const known = granted.get(claim_id);
+    if (known === undefined) throw new Error(`no reply gave the handle ${claim_id} of ${task_id}`);
+    const { granted_by, incarnation } = known;
+    return { task_id, session_id, claim_id, generation, granted_by, incarnation };
+  };
   return {
     async claimTask({ feature_id = '', edge = '', session_id, resume, agent_role, lease_duration_seconds }) {
       const command = commands.claim({
@@ -59,14 +48,8 @@ export function simCoordination({
         lease_duration_seconds: lease_duration_seconds ?? 0,
         ...(agent_role === undefined ? {} : { agent_role }),
       });
-      const atCall = incarnation();
       const outcome = await call(command);
-      for (const handle of grantedHandles(outcome, command, atCall)) {
-        const { granted_by, claim_id } = handle;
-        // History may have been lost between call and reply: then the grant may be from before the loss or from after it.
-        const isAfterLoss = granted_by === null || hasWrittenSinceLoss(granted_by);
-        granted.set(claim_id, { ...handle, incarnation: isAfterLoss ? incarnation() : atCall });
-      }
+      for (const handle of grantedHandles(outcome, command)) granted.set(handle.claim_id, handle);
       return replyOf(outcome);
     },
     renewLease: (body) => callOnce(commands.holder('renew', handleOf(body, body.expected_generation))),

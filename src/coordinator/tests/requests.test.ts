@@ -27,6 +27,19 @@ forEachStore('a request id', (open) => {
     expect(await harness.position()).toBe(position + 2);
   });
 
+  test('makes a claim that survived a loss of history return a handle that is valid, unlike its first one', async () => {
+    const { harness, alpha } = await openWithPlan();
+    const first = await alpha.claims(A, { request_id: 'r1' });
+    const before = alpha.expectedHandle(A);
+    await harness.store.raiseIncarnation(2);
+    await harness.restart();
+    const again = await alpha.claims(A, { request_id: 'r1' });
+    expect(again.claim?.id).not.toBe(first.claim?.id);
+    expect({ ...again.claim, id: first.claim?.id }).toEqual(first.claim);
+    expect(await alpha.renews(A, before)).toMatchObject({ reason: 'SESSION_MISMATCH' });
+    expect(await alpha.renews(A)).toMatchObject({ reason: 'RENEWED' });
+  });
+
   test('sent twice concurrently takes effect once, and both calls get the same reply', async () => {
     const { harness, alpha } = await openWithPlan();
     const replies = await Promise.all([1, 2, 3].map(() => alpha.claims(A, { request_id: 'r1' })));
