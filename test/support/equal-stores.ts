@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import type { ProjectKey } from '../../src/stores/store.js';
 import { CoordinatorHarness } from './coordinator-harness.js';
 import { RandomClient } from './random-client.js';
@@ -98,6 +99,35 @@ class ClientGroup {
   }
 }
 
+/**
+ * The log, with refusals of one moment in the order of their ids: how often work was refused before is read from the
+ * log, so the refusals of a batch are recorded in the order in which these reads end.
+ */
+function inOneOrder(events: readonly EventEnvelope[]): Omit<EventEnvelope, 'position'>[] {
+  const refusedAt = (event: EventEnvelope): string => (event.seq === undefined ? event.timestamp : '');
+  const ordered = events.map(({ position: _, ...event }) => event as EventEnvelope);
+  for (let start = 0; start < ordered.length; ) {
+    const at = refusedAt(ordered[start] as EventEnvelope);
+    let end = start + 1;
+    while (at !== '' && end < ordered.length && refusedAt(ordered[end] as EventEnvelope) === at) end += 1;
+    const group = ordered.slice(start, end).sort((a, b) => (a.event_id < b.event_id ? -1 : 1));
+    ordered.splice(start, group.length, ...group);
+    start = end;
+  }
+  return ordered;
+}
+
+/** A lineage without the number of refusals: those that are only counted are not known after a restart. */
+const withoutCount = (lineage: object) => ({ ...lineage, refused_count: null });
+
+/** A session with its log as a set: refusals of one moment may be in any order. */
+const inAnyOrder = (session: object) => ({
+  ...session,
+  ...('task_log' in session && Array.isArray(session.task_log)
+    ? { task_log: session.task_log.map(normalizedJson).sort() }
+    : {}),
+});
+
 /** Every query about what a client has touched. */
 async function readProject(
   harness: CoordinatorHarness,
@@ -108,11 +138,15 @@ async function readProject(
   const { tenant_id } = scope;
   const position = await harness.position(scope);
   return {
-    log: await harness.events(scope),
+    log: inOneOrder(await harness.events(scope)),
     states: await queries.batchGetStates(scope, subjects),
-    lineages: await Promise.all(subjects.map((subject) => queries.getClaimHistory(scope, subject))),
+    lineages: (await Promise.all(subjects.map((subject) => queries.getClaimHistory(scope, subject)))).map(
+      withoutCount,
+    ),
     explanations: await Promise.all(subjects.map((subject) => queries.explain(scope, subject))),
-    memories: await Promise.all(['s1', 's2', 's3'].map((id) => sessions.get(tenant_id, id))),
+    memories: (await Promise.all(['s1', 's2', 's3'].map((id) => sessions.get(tenant_id, id)))).map(
+      inAnyOrder,
+    ),
     sessions: await sessions.list(tenant_id),
     status: await queries.status(scope),
     status_then: await queries.status(scope, Math.ceil(position / 2)),

@@ -71,6 +71,10 @@ export class ClaimOperation implements Operation<ClaimResult | Problem> {
     return this.recorder?.shouldRepeat(transaction, positions) ?? false;
   }
 
+  withdraw(): void {
+    this.recorder?.withdraw();
+  }
+
   replay(events: readonly EventEnvelope[], view: DecisionView): ClaimResult {
     return replayClaim(events, view, this.claim.subject);
   }
@@ -91,8 +95,9 @@ export function atomicClaimOperation(
   return {
     kind: 'batch_claim',
     request,
-    attempt: (view) => attemptAtomicClaim(view, claims, caller, request, recorder),
+    attempt: (view) => attemptAtomicClaim(view, claims, caller, { request, request_id, recorder }),
     shouldRepeat: (transaction, positions) => recorder.shouldRepeat(transaction, positions),
+    withdraw: () => recorder.withdraw(),
     replay: (events, view) =>
       claims.map((claim) =>
         events.some((event) => event.subject === claim.subject)
@@ -112,12 +117,17 @@ function replayResumption(view: DecisionView, claim: ClaimRequest, caller: Calle
   return { ...deniedClaimResult('DENIED_BATCH'), next };
 }
 
+interface BatchRequest {
+  readonly request: RequestKey | null;
+  readonly request_id: string | undefined;
+  readonly recorder: RefusalRecorder;
+}
+
 function attemptAtomicClaim(
   view: DecisionView,
   claims: readonly ClaimRequest[],
   caller: Caller,
-  request: RequestKey | null,
-  recorder: RefusalRecorder,
+  { request, request_id, recorder }: BatchRequest,
 ): Attempt<readonly (ClaimResult | Problem)[]> | NeedsFetch {
   const refusal = new TransactionBuilder(view);
   const forbidden = claims.map(({ body }) => refuseOtherOwner(refusal, body.session_id, caller));
@@ -145,7 +155,8 @@ function attemptAtomicClaim(
   );
   const missing = recorder.missingCounts(view, refusals);
   if (missing !== null) return missing;
-  const transaction = new TransactionBuilder(view, undefined, recorder);
+  // With the request's id in its events, a repeat is recognized after a restart too.
+  const transaction = new TransactionBuilder(view, request_id, recorder);
   for (const refusal of refusals) transaction.addRefusals(refusal);
   for (const subject of forked.readSet) view.head(subject);
   for (const decision of decisions) {

@@ -118,6 +118,10 @@ export class SubmitOperation implements Operation<SubmissionResult | Problem> {
     return this.recorder.shouldRepeat(transaction, positions);
   }
 
+  withdraw(): void {
+    this.recorder.withdraw();
+  }
+
   /** A refusal about work that is not planned is not recorded: callers can make up any name. */
   private isKnown(view: DecisionView): boolean {
     const { subject } = this.submitRequest;

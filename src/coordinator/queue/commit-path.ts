@@ -45,6 +45,7 @@ export interface CommittingProject extends DecisionSource {
   onDurable: DurableListener | null;
   now(): number;
   rules_seq: number;
+  readonly boundedSessions: Set<string>;
   /** Reads commits that did not go through this object: from other coordinators, or from an import. */
   refresh(): Promise<void>;
   /** Replaces the state by what the store has. */

@@ -42,6 +42,7 @@ export interface DecisionSource {
   readonly environment: Environment;
   readonly rulesCache: RulesCache;
   readonly sessionUntilMs: ReadonlyMap<string, number>;
+  readonly boundedSessions: ReadonlySet<string>;
   readonly hasOtherWriters: boolean;
   readonly refusals: RefusalLog;
   /** Resolves when every batch decided so far has ended. */
@@ -275,8 +276,8 @@ export class DecisionView {
 
   /**
    * Until when a session that acts now counts as active: its idle time or its longest lease, rounded up to the
-   * second. A lease that ended early may keep it counted slightly longer, never shorter. `leaseUntilMs` is the end of
-   * the claim on `subject`, on which the session acts; null if it no longer holds it.
+   * second. `leaseUntilMs` is the end of the claim on `subject`, on which the session acts; null if it no longer holds
+   * it.
    */
   extendSessionUntilMs(sessionId: string, leaseUntilMs: number | null, subject: string): number {
     const untilMs = this.activeUntilMs(sessionId, leaseUntilMs, subject);
@@ -287,13 +288,13 @@ export class DecisionView {
   /** The same without effect on later operations. */
   activeUntilMs(sessionId: string, leaseUntilMs: number | null, subject: string): number {
     const held = this.state.bySession.get(sessionId)?.size ?? 0;
-    const remaining = leaseUntilMs === null ? held - 1 : held;
+    const hasOthers = (leaseUntilMs === null ? held - 1 : held) > 0;
     const stagedMs = this.overlay.sessionUntilMs.get(sessionId) ?? 0;
-    const committedMs =
-      remaining > 0
-        ? (this.committedSessionUntilMs(sessionId) ?? this.heldClaimsUntilMs(sessionId, subject))
-        : 0;
-    return ceilToSecond(Math.max(this.idleUntilMs, stagedMs, committedMs, leaseUntilMs ?? 0));
+    const ownMs = Math.max(this.idleUntilMs, stagedMs, leaseUntilMs ?? 0);
+    // None of the claims that it holds lasts longer than the committed value, so mostly they need not be read.
+    const boundMs = this.committedSessionUntilMs(sessionId) ?? Number.POSITIVE_INFINITY;
+    const othersMs = hasOthers && boundMs > ownMs ? this.heldClaimsUntilMs(sessionId, subject) : 0;
+    return ceilToSecond(Math.max(ownMs, othersMs));
   }
 
   /**
@@ -328,9 +329,10 @@ export class DecisionView {
     return this.source.sessionUntilMs.get(sessionId) === untilMs;
   }
 
-  /** The store's value for a session, if no other coordinator can have changed it. */
+  /** The store's value for a session, if no other coordinator can have changed it, and it bounds what the session holds. */
   private committedSessionUntilMs(sessionId: string): number | undefined {
-    return this.hasOtherWriters ? undefined : this.source.sessionUntilMs.get(sessionId);
+    const isBound = !this.hasOtherWriters && this.source.boundedSessions.has(sessionId);
+    return isBound ? this.source.sessionUntilMs.get(sessionId) : undefined;
   }
 
   private stageSessionUntil(session_id: string, until_ms: number): void {

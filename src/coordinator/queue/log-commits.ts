@@ -155,8 +155,12 @@ export class LogCommits implements CommitPath {
           : this.project.resolveJob(job, unauthorizedProblem());
         if (decision == null) continue;
         decided.push(decision);
-        // A view caches the rules.
-        if (decision.transaction.changes_rules) view = new DecisionView(this.project, nowMs);
+        if (decision.transaction.changes_rules) {
+          // Claims may end later under the new rules than the sessions that hold them.
+          this.project.boundedSessions.clear();
+          // A view caches the rules.
+          view = new DecisionView(this.project, nowMs);
+        }
       } catch (error) {
         this.failJob(job, error);
       }

@@ -20,6 +20,8 @@ export interface Operation<Reply> {
   decideDirectly?(view: DecisionView): DirectDecision<Reply> | null;
   /** Whether the committed transaction lacks something, so that the operation must be decided again. */
   shouldRepeat?(transaction: Transaction, positions: readonly (number | null)[]): boolean;
+  /** The attempt did not take effect, because its request had been answered before. */
+  withdraw?(): void;
   /** Rebuilds the reply of a request that already took effect from its events, if it is not stored with the request. */
   replay?(events: readonly EventEnvelope[], view: DecisionView): Reply;
 }

@@ -48,6 +48,8 @@ export class Project implements CommittingProject {
   rules_seq = 0;
   /** Until when each session counts as active, as last written to the store. */
   readonly sessionUntilMs = new Map<string, number>();
+  /** The sessions among them that were written under the current rules: none of their claims lasts longer. */
+  readonly boundedSessions = new Set<string>();
   /** Notifies whenever the project's state changes. */
   readonly changeNotifier = new ChangeNotifier();
   onDurable: DurableListener | null = null;
@@ -90,6 +92,7 @@ export class Project implements CommittingProject {
     this.state = state;
     this.rules_seq = rules_seq;
     this.sessionUntilMs.clear();
+    this.boundedSessions.clear();
     this.refusals.clear();
   }
 
@@ -239,10 +242,12 @@ export class Project implements CommittingProject {
       if (permit.scope !== SESSIONS_SCOPE) continue;
       if (permit.until_ms === null) this.sessionUntilMs.delete(permit.member);
       else this.sessionUntilMs.set(permit.member, permit.until_ms);
+      this.boundedSessions.add(permit.member);
     }
   }
 
   async resolveReplay(job: OperationJob, request: CompletedRequest): Promise<void> {
+    job.operation.withdraw?.();
     if (request.digest !== job.operation.request?.digest) {
       const detail =
         'This request_id was already used with another body. Use a new request_id for a new command.';

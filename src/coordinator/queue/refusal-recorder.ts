@@ -99,6 +99,16 @@ export class RefusalRecorder {
     return this.repeats <= REPEATS_MAX;
   }
 
+  /** The refusals did not take place: what they were counted with is read from the log again. */
+  withdraw(): void {
+    for (const key of this.numbered?.numbers.keys() ?? []) {
+      const cut = key.indexOf(' ');
+      this.numbered?.log.drop(key.slice(cut + 1), Number(key.slice(0, cut)));
+    }
+    this.numbered = null;
+    this.loaded = null;
+  }
+
   private isNewlyTaken(eventId: string): boolean {
     this.takenIds ??= new Set();
     const isNew = !this.takenIds.has(eventId);

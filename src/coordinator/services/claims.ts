@@ -81,9 +81,12 @@ export class ClaimService {
         const problem = roleProblem(project, claims, caller);
         if (problem !== null) return problem;
         if (mode === 'partial') {
-          const run = (claim: ClaimRequest) => this.runClaim(project, claim, caller);
+          // Read before the first claim, so that claims are decided in the order in which the batch has them.
+          const warnings = await Promise.all(claims.map((claim) => this.importWarning(project, claim)));
+          const run = (claim: ClaimRequest, index: number) =>
+            this.runWithWarning(project, claim, caller, warnings[index] ?? null);
           const replies = claims.map((claim, index) =>
-            withSignatureCheck(project, sessionCommands[index]!, () => run(claim)),
+            withSignatureCheck(project, sessionCommands[index]!, () => run(claim, index)),
           );
           return { results: await Promise.all(replies) };
         }
@@ -139,19 +142,27 @@ export class ClaimService {
   }
 
   private runClaim(project: Project, claim: ClaimRequest, caller: Caller): AsyncReply<ClaimResult> {
-    const { subject } = claim;
-    const isNewEdge = subjectKindOf(subject) === 'edge' && project.view().peekHead(subject).generation === 0;
-    return isNewEdge
-      ? this.claimNewEdge(project, claim, caller)
-      : project.run(this.claimOperation(project, claim, caller), caller);
+    const warning = this.importWarning(project, claim);
+    if (warning === null) return project.run(this.claimOperation(project, claim, caller), caller);
+    return warning.then((text) => this.runWithWarning(project, claim, caller, text));
   }
 
   /**
-   * Warns if an imported log says that the edge has converged: only of an edge that was never claimed here, and read
-   * before the claim, which starts it.
+   * The warning that an imported log says that the edge has converged; null if it does not. Null at once for work that
+   * was claimed here before, or is a task. Read before the claim, which starts the edge.
    */
-  private async claimNewEdge(project: Project, claim: ClaimRequest, caller: Caller): AsyncReply<ClaimResult> {
-    const warning = importedConvergenceWarning(await this.methodology.stateOf(project), claim.subject);
+  private importWarning(project: Project, { subject }: ClaimRequest): Promise<string | null> | null {
+    const isNewEdge = subjectKindOf(subject) === 'edge' && project.view().peekHead(subject).generation === 0;
+    if (!isNewEdge) return null;
+    return this.methodology.stateOf(project).then((state) => importedConvergenceWarning(state, subject));
+  }
+
+  private async runWithWarning(
+    project: Project,
+    claim: ClaimRequest,
+    caller: Caller,
+    warning: string | null,
+  ): AsyncReply<ClaimResult> {
     const reply = await project.run(this.claimOperation(project, claim, caller), caller);
     if (warning === null || isProblem(reply) || reply.reason !== 'GRANTED') return reply;
     return { ...reply, warnings: [warning, ...(reply.warnings ?? [])] };
