@@ -287,8 +287,9 @@ export class DecisionView {
 
   /** The same without effect on later operations. */
   activeUntilMs(sessionId: string, leaseUntilMs: number | null, subject: string): number {
-    const held = this.state.bySession.get(sessionId)?.size ?? 0;
-    const hasOthers = (leaseUntilMs === null ? held - 1 : held) > 0;
+    const held = this.state.bySession.get(sessionId);
+    // The session may act on work whose claim has ended: a late result is accepted.
+    const hasOthers = held !== undefined && held.size > (held.has(subject) ? 1 : 0);
     const stagedMs = this.overlay.sessionUntilMs.get(sessionId) ?? 0;
     const ownMs = Math.max(this.idleUntilMs, stagedMs, leaseUntilMs ?? 0);
     // None of the claims that it holds lasts longer than the committed value, so mostly they need not be read.

@@ -159,6 +159,28 @@ forEachStore('sessions', (open) => {
     expect(await countActiveSessions()).toBe(0);
   });
 
+  test('a session that submits a late result is active as long as its other claims', async () => {
+    const { harness, countActiveSessions } = await openWithPlan();
+    const alpha = new HarnessAgent(harness, 'alpha', 's1');
+    await alpha.claims(A, { lease_duration_seconds: 60 });
+    await alpha.claims(B, { lease_duration_seconds: 3600 });
+    harness.advance(70);
+    await harness.coordinator.sweep();
+    await alpha.submits(A);
+    harness.advance(3000);
+    expect(await countActiveSessions()).toBe(1);
+  });
+
+  test('a session whose long claim was released is active for session_idle_seconds only', async () => {
+    const { harness, countActiveSessions } = await openWithPlan();
+    const alpha = new HarnessAgent(harness, 'alpha', 's1');
+    await alpha.claims(A, { lease_duration_seconds: 3600 });
+    await alpha.claims(B, { lease_duration_seconds: 60 });
+    await alpha.releases(A);
+    harness.advance(1000);
+    expect(await countActiveSessions()).toBe(0);
+  });
+
   test('a session that is active again within a second is written to the store once', async () => {
     const written: (number | null)[] = [];
     const committed = (_: unknown, { permits }: Pick<LogStep, 'permits'>): void => {
