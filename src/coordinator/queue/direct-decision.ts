@@ -6,13 +6,6 @@ import type { DecisionView } from './decision-view.js';
 import type { RequestKey } from './operation.js';
 import { CLAIMS_SCOPE, SESSIONS_SCOPE } from './permit-limits.js';
 
-/** A decision that one step of a log commits, and its reply. */
-export interface DirectDecision<Reply> {
-  readonly decision: Decision;
-  readonly step: LogStep;
-  readonly reply: Reply;
-}
-
 const NO_LIMITS: readonly PermitLimit[] = [];
 
 /**

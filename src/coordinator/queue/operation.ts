@@ -1,7 +1,7 @@
+import type { Decision } from '../../core/claims/commands.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import type { Transaction } from '../../stores/store.js';
+import type { LogStep, Transaction } from '../../stores/store.js';
 import type { DecisionView } from './decision-view.js';
-import type { DirectDecision } from './direct-decision.js';
 
 /**
  * A command in a project's queue. It is decided with its batch, and decided again whenever the store reports that the
@@ -24,6 +24,13 @@ export interface Operation<Reply> {
   withdraw?(): void;
   /** Rebuilds the reply of a request that already took effect from its events, if it is not stored with the request. */
   replay?(events: readonly EventEnvelope[], view: DecisionView): Reply;
+}
+
+/** A decision that one step of a log commits, and its reply. */
+export interface DirectDecision<Reply> {
+  readonly decision: Decision;
+  readonly step: LogStep;
+  readonly reply: Reply;
 }
 
 /** The key of a remembered request, and the digest that tells it from others with the same key. */
