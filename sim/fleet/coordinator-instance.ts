@@ -4,11 +4,14 @@ import {
   type CommitOutcome,
   type DurableListener,
   isLogStore,
+  type LogStep,
   type LogStore,
+  type ProjectKey,
   type Store,
   type Transaction,
   type WritableLog,
 } from '../../src/stores/store.js';
+import { transactionOf } from '../../src/stores/transaction.js';
 import type { CredentialRegistry } from '../actors/credential.js';
 import type { SimProcess } from '../world/process.js';
 
@@ -50,7 +53,7 @@ export async function openInstance(
       check(transactions);
       return store.commit(transactions);
     },
-    ...(isLogStore(store) ? openLogWith(store, (log) => wrapLog(log, { onApply: check })) : {}),
+    ...(isLogStore(store) ? openLogWith(store, (log, key) => wrapLog(log, key, { onApply: check })) : {}),
   };
   const environment = process.environment();
   const coordinator = await Coordinator.open({ store: checked, environment, ...rest });
@@ -59,9 +62,9 @@ export async function openInstance(
 
 const openLogWith = (
   store: LogStore,
-  wrap: (log: WritableLog) => WritableLog,
+  wrap: (log: WritableLog, key: ProjectKey) => WritableLog,
 ): Pick<LogStore, 'openLog'> => ({
-  openLog: async (project) => wrap(await store.openLog(project)),
+  openLog: async (key) => wrap(await store.openLog(key), key),
 });
 
 interface LogListener {
@@ -70,7 +73,7 @@ interface LogListener {
 }
 
 /** Wraps a log. `onApply` is called before a transaction is applied, with null, and after it, with its outcome. */
-function wrapLog(log: WritableLog, { onApply, durable }: LogListener): WritableLog {
+function wrapLog(log: WritableLog, key: ProjectKey, { onApply, durable }: LogListener): WritableLog {
   return {
     get position() {
       return log.position;
@@ -91,6 +94,15 @@ function wrapLog(log: WritableLog, { onApply, durable }: LogListener): WritableL
       onApply?.([transaction], outcome);
       return outcome;
     },
+    applyStep: (step, now_ms) => {
+      const transaction = transactionOfStep(key, step);
+      onApply?.([transaction], null);
+      const isApplied = log.applyStep?.(step, now_ms) ?? false;
+      const { position, rules_seq } = log;
+      if (isApplied)
+        onApply?.([transaction], { kind: 'committed', positions: [position], rules_seq, now_ms });
+      return isApplied;
+    },
     durable: () => durable?.(() => log.durable()) ?? log.durable(),
     set onDurable(listener: DurableListener | null) {
       log.onDurable = listener;
@@ -98,11 +110,19 @@ function wrapLog(log: WritableLog, { onApply, durable }: LogListener): WritableL
   };
 }
 
+/** The transaction that changes the same. */
+const transactionOfStep = (key: ProjectKey, { event, head, request, ...permits }: LogStep): Transaction =>
+  transactionOf(key, {
+    swaps: [{ subject: head.subject, expected_seq: head.seq - 1, head, events: [event] }],
+    requests: request === null ? [] : [{ ...request, keep: true }],
+    ...permits,
+  });
+
 /** Reports what was applied to a log once it is durable. */
-function observeLog(log: WritableLog, listener: CommitListener): WritableLog {
+function observeLog(log: WritableLog, key: ProjectKey, listener: CommitListener): WritableLog {
   let applied: { readonly transaction: Transaction; readonly outcome: CommitOutcome }[] = [];
   let lastReport: Promise<unknown> = Promise.resolve();
-  return wrapLog(log, {
+  return wrapLog(log, key, {
     onApply: ([transaction], outcome) => {
       if (transaction === undefined) return;
       if (outcome === null) listener.onAttempt?.([transaction]);
@@ -172,7 +192,7 @@ export function observeCommits(store: Store, listener: CommitListener): Store {
     meta: () => store.meta(),
     raiseIncarnation: (incarnation) => store.raiseIncarnation(incarnation),
     close: () => store.close(),
-    ...(isLogStore(store) ? openLogWith(store, (log) => observeLog(log, listener)) : {}),
+    ...(isLogStore(store) ? openLogWith(store, (log, key) => observeLog(log, key, listener)) : {}),
   };
 }
 

@@ -101,6 +101,29 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
     why: 'A reply is sent before its command is durable, and a crash takes it back.',
   },
   {
+    name: 'step-answered-before-the-write',
+    file: 'src/coordinator/queue/direct-replies.ts',
+    find: '      await log.durable();\n',
+    replace: '',
+    why: 'A grant is acknowledged before its step is durable, and a crash takes it back.',
+  },
+  {
+    name: 'step-under-old-rules',
+    file: LOG_COMMITS,
+    find: 'if (isSame && directView.rules_seq === rules_seq) return view;',
+    replace: 'if (isSame) return view;',
+    tests: ['src/coordinator/tests/direct-decisions.test.ts'],
+    why: 'A claim right after a change of policy is decided under the policy from before.',
+  },
+  {
+    name: 'session-idle-while-it-holds-work',
+    file: 'src/coordinator/queue/decision-view.ts',
+    find: 'held.size > (held.has(subject) ? 1 : 0)',
+    replace: 'held.size > 1',
+    tests: ['src/coordinator/tests/sessions.test.ts'],
+    why: 'After a late result a session that holds other work is not counted, and one too many is opened.',
+  },
+  {
     name: 'state-kept-after-a-failed-write',
     file: LOG_COMMITS,
     find: 'return isCurrent ? log : null;',
@@ -111,7 +134,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'old-rules-for-the-rest-of-a-batch',
     file: LOG_COMMITS,
-    find: 'if (decision.transaction.changes_rules) view = new DecisionView(this.project, nowMs);',
+    find: '          // A view caches the rules.\n          view = new DecisionView(this.project, nowMs);\n',
     replace: '',
     why: 'A command that follows a change of policy is decided under the policy from before.',
     tests: ['src/coordinator/tests/log-commits.test.ts'],

@@ -120,6 +120,22 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
     why: 'When the clock is set, every lease expires at once.',
   },
   {
+    name: 'step-beyond-a-limit',
+    file: LEDGER,
+    find: '    if (this.permits.findFullScope(this.key.project_id, permits, permit_limits, nowMs) !== null) return null;\n',
+    replace: '',
+    tests: ['src/coordinator/tests/direct-decisions.test.ts'],
+    why: 'A claim that is decided on arrival is granted beyond the limit of the tenant.',
+  },
+  {
+    name: 'step-repeated-by-its-request',
+    file: LEDGER,
+    find: '    if (request !== null && this.requests.has(request.key)) return null;\n',
+    replace: '',
+    tests: ['src/coordinator/tests/direct-decisions.test.ts'],
+    why: 'A repeated request takes effect twice.',
+  },
+  {
     name: 'replay-without-its-first-event',
     file: 'src/stores/request-cache.ts',
     find: '    this.firstPositions.push(positions[0] ?? 0);\n    this.eventCounts.push(positions.length);',
