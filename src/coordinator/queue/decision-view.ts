@@ -291,11 +291,12 @@ export class DecisionView {
     // The session may act on work whose claim has ended: a late result is accepted.
     const hasOthers = held !== undefined && held.size > (held.has(subject) ? 1 : 0);
     const stagedMs = this.overlay.sessionUntilMs.get(sessionId) ?? 0;
-    const ownMs = Math.max(this.idleUntilMs, stagedMs, leaseUntilMs ?? 0);
-    // None of the claims that it holds lasts longer than the committed value, so mostly they need not be read.
+    const ownMs = ceilToSecond(Math.max(this.idleUntilMs, stagedMs, leaseUntilMs ?? 0));
+    // None of the claims that it holds lasts longer than the committed value, which is a whole second too: so mostly
+    // they need not be read, and a session may hold a thousand.
     const boundMs = this.committedSessionUntilMs(sessionId) ?? Number.POSITIVE_INFINITY;
     const othersMs = hasOthers && boundMs > ownMs ? this.heldClaimsUntilMs(sessionId, subject) : 0;
-    return ceilToSecond(Math.max(ownMs, othersMs));
+    return Math.max(ownMs, ceilToSecond(othersMs));
   }
 
   /**
