@@ -1,4 +1,4 @@
-import type { LogStep, WritableLog } from '../../stores/store.js';
+import { type LogStep, StoreUncertain, type WritableLog } from '../../stores/store.js';
 import { type Problem, problemFromError } from '../wire/problem.js';
 import type { CommittingProject } from './commit-path.js';
 
@@ -6,6 +6,8 @@ import type { CommittingProject } from './commit-path.js';
 interface DirectReply {
   readonly kind: string;
   readonly step: LogStep;
+  /** The log's when the step was applied. */
+  readonly reload_count: number;
   readonly reply: unknown;
   readonly resolve: (reply: unknown) => void;
 }
@@ -19,7 +21,7 @@ export class DirectReplies {
   add(log: WritableLog, kind: string, step: LogStep, reply: unknown): Promise<unknown> {
     if (this.waiting.length === 0) void this.release(log);
     return new Promise((resolve) => {
-      this.waiting.push({ kind, step, reply, resolve });
+      this.waiting.push({ kind, step, reload_count: log.reload_count, reply, resolve });
     });
   }
 
@@ -28,8 +30,12 @@ export class DirectReplies {
     const startedMs = environment.clock.monotonicMs();
     // Commands that arrive in the same turn share the wait.
     await environment.yieldToEventLoop();
-    const replies = this.waiting;
+    const isKept = ({ reload_count }: DirectReply): boolean => reload_count === log.reload_count;
+    const replies = this.waiting.filter(isKept);
+    const taken = this.waiting.filter((reply) => !isKept(reply));
     this.waiting = [];
+    // A write has failed meanwhile, and the log was read again: it no longer knows what became of these steps.
+    this.fail(taken, problemFromError(new StoreUncertain('The log could not be written.')));
     try {
       await log.durable();
       backoff.recordSuccess();
