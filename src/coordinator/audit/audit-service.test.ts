@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { expect, it, vi } from 'vitest';
+import { expect, it, type MockInstance, vi } from 'vitest';
 import { HarnessAgent } from '../../../test/support/agent.js';
 import {
   CoordinatorHarness,
@@ -11,6 +11,7 @@ import {
 import type { Anchor } from '../../core/audit/checkpoint.js';
 import { checkProof } from '../../core/audit/proof.js';
 import { AUDIT_SUBJECT } from '../../core/subject.js';
+import type { Store } from '../../stores/store.js';
 import { transactionOf } from '../../stores/transaction.js';
 import { Coordinator } from '../coordinator.js';
 import { isProblem } from '../wire/problem.js';
@@ -232,6 +233,12 @@ forEachStore('checkpoints', (open) => {
   });
 });
 
+/** Up to where the events of all subjects were read. */
+const readUntil = (reads: MockInstance<Store['events']>) =>
+  reads.mock.calls
+    .filter(([, { subject, types }]) => subject === undefined && types === undefined)
+    .map(([, { until_position }]) => until_position);
+
 it('reads no event of a log that passes on its leaves, once the tree exists', async () => {
   const harness = await CoordinatorHarness.open('file', { audit: { signer: newAuditSigner() } });
   await harness.plan(planOf(...TASKS));
@@ -241,11 +248,25 @@ it('reads no event of a log that passes on its leaves, once the tree exists', as
   const reads = vi.spyOn(harness.store, 'events');
   for (const index of [1, 2, 3]) await complete(harness, index);
   await harness.coordinator.audit.checkpoint();
-  const whole = reads.mock.calls.filter(
-    ([, query]) => query.subject === undefined && query.types === undefined,
-  );
-  expect(whole).toEqual([]);
+  expect(readUntil(reads)).toEqual([]);
   expect(await checkpointsIn(harness)).toHaveLength(2);
+});
+
+it('reads for the first checkpoint only what was written in the second before the tree was started', async () => {
+  const harness = await CoordinatorHarness.open('file', { audit: { signer: newAuditSigner() } });
+  await harness.plan(planOf(...TASKS));
+  const { position } = (await harness.store.project(P))!;
+  const reads = vi.spyOn(harness.store, 'events');
+  harness.advance(2);
+  harness.environment.runDueTimers();
+  await vi.waitFor(() =>
+    expect(reads.mock.calls.some(([, { subject }]) => subject === AUDIT_SUBJECT)).toBe(true),
+  );
+  await harness.environment.yieldToEventLoop();
+  for (const index of [0, 1, 2]) await complete(harness, index);
+  await harness.coordinator.audit.checkpoint();
+  expect(new Set(readUntil(reads))).toEqual(new Set([position]));
+  expect(await checkpointsIn(harness)).toHaveLength(1);
 });
 
 class TestSink implements AuditSink {

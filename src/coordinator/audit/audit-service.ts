@@ -33,6 +33,7 @@ export class AuditService {
     const writeDue = (given: AuditOptions): Promise<void>[] =>
       [...projects.all()].map(async (project) => {
         const audit = this.auditOf(project);
+        await audit.startTree();
         if (audit.isDue) await audit.checkpoint(given);
         // Not awaited: a sink may take long.
         void audit.deliver();

@@ -62,6 +62,13 @@ export class ProjectAudit {
     return this.records.alarm ?? this.signingAlarm;
   }
 
+  /** Builds the tree from now on: what the log passes on meanwhile need not be read for the next checkpoint. */
+  async startTree(): Promise<void> {
+    if (this.tree !== null) return;
+    await this.records.read();
+    this.tree ??= new TreeBuilder(this.records.lastTree());
+  }
+
   /** Sends the checkpoints to the sinks that do not have them. */
   async deliver(): Promise<void> {
     const nowMs = this.project.environment.clock.monotonicMs();

@@ -32,10 +32,11 @@ export class DirectReplies {
     await environment.yieldToEventLoop();
     const isKept = ({ reload_count }: DirectReply): boolean => reload_count === log.reload_count;
     const replies = this.waiting.filter(isKept);
-    const taken = this.waiting.filter((reply) => !isKept(reply));
+    // A write has failed meanwhile, and the log was read again: it no longer knows what became of the other steps.
+    const taken = replies.length < this.waiting.length ? this.waiting.filter((reply) => !isKept(reply)) : [];
     this.waiting = [];
-    // A write has failed meanwhile, and the log was read again: it no longer knows what became of these steps.
-    this.fail(taken, problemFromError(new StoreUncertain('The log could not be written.')));
+    if (taken.length > 0)
+      this.fail(taken, problemFromError(new StoreUncertain('The log could not be written.')));
     try {
       await log.durable();
       backoff.recordSuccess();

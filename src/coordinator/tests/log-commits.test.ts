@@ -4,6 +4,7 @@ import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import { openFileStore } from '../../stores/file/file-store.js';
 import { diskError, faultyDisk } from '../../stores/file/testing.js';
 import { Coordinator } from '../coordinator.js';
+import { type Environment, systemEnvironment } from '../runtime/environment.js';
 
 const A = 'A-001-core';
 const claimOf = (task_id: string, agent_id = 'alpha') => ({ task_id, agent_id, session_id: agent_id });
@@ -21,7 +22,15 @@ async function openOnFaultyDisk() {
     },
   });
   const store = await openFileStore({ root: await temporaryFolder(), disk });
-  const coordinator = await Coordinator.open({ store });
+  let turn: Promise<void> = Promise.resolve();
+  const environment: Environment = {
+    ...systemEnvironment,
+    yieldToEventLoop: async () => {
+      await turn;
+      await systemEnvironment.yieldToEventLoop();
+    },
+  };
+  const coordinator = await Coordinator.open({ store, environment });
   onTestFinished(async () => {
     coordinator.close();
     await store.close();
@@ -43,6 +52,17 @@ async function openOnFaultyDisk() {
     },
     allowWrites: () => {
       isFailing = false;
+    },
+    failWrites: () => {
+      isFailing = true;
+    },
+    /** Keeps the coordinator from continuing in a later turn of the event loop, until the returned function is called. */
+    holdTurns: () => {
+      let release = (): void => {};
+      turn = new Promise((resolve) => {
+        release = resolve;
+      });
+      return () => release();
     },
   };
 }
@@ -93,6 +113,21 @@ test('a failed write takes back the grant and everything that was decided on it'
     reason: 'GRANTED',
     claim: { generation: 1, agent_id: 'beta' },
   });
+});
+
+test('a claim whose write failed before its reply waited for the log is not answered as granted', async () => {
+  const { store, coordinator, failWrites, allowWrites, holdTurns } = await openOnFaultyDisk();
+  // Opens the session, so that the next claim is decided when it arrives.
+  await coordinator.claims.claimTask(P, claimOf(A));
+  const releaseTurns = holdTurns();
+  failWrites();
+  const claimed = coordinator.claims.claimTask(P, { ...claimOf(A), task_id: 'B-001-data' });
+  await expect.poll(() => store.countPermits(P.tenant_id, 'claims').catch(() => null)).toBe(1);
+  allowWrites();
+  releaseTurns();
+  expect(await claimed).toMatchObject({ problem: 'UNKNOWN' });
+  const state = await coordinator.queries.getTaskState(P, 'B-001-data');
+  expect(state).toMatchObject({ generation: 0, readiness: 'ready' });
 });
 
 test('a query about settings returns only durable values', async () => {
