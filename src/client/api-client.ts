@@ -109,7 +109,7 @@ export class ApiClient extends ProjectEndpoint {
     return this.signed('note', withEnvSession(note), (body) => this.command(path, body));
   }
 
-  /** Suspends the lease while a human reviews the work so far. Only the holder may call it. */
+  /** Suspends the lease while a person reviews the work so far. Only the holder may call it. */
   suspendClaim(request: RequestTo<'suspend_claim'>): OperationReply<'suspend_claim'> {
     return this.signed('suspend_claim', withEnvSession(request), (body) =>
       this.command('/claims/suspend', body),

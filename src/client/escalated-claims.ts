@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { remove, removeOldest } from './folder-files.js';
 import { OwnedFiles } from './owned-files.js';
 
-/** A claim whose result waits for a human. If changes are requested, a process with its session and agent can continue it. */
+/** A claim whose result waits for a person. If changes are requested, a process with its session and agent can continue it. */
 export interface EscalatedClaim {
   readonly task_id: string;
   readonly session_id: string;
@@ -22,7 +22,7 @@ export interface OwnedEscalation {
 const SUFFIX = '.escalated';
 export const ESCALATED_MAX = 1000;
 
-/** The claims that wait for a human, as files that outlive the worker. A process owns a file while it asks for its claim. */
+/** The claims that wait for a person, as files that outlive the worker. A process owns a file while it asks for its claim. */
 export class EscalatedClaims {
   private readonly files: OwnedFiles;
 
@@ -30,7 +30,7 @@ export class EscalatedClaims {
     this.files = new OwnedFiles(folder, SUFFIX, SUFFIX);
   }
 
-  /** Keeps a claim, in place of an earlier file about it: two would be performed twice. */
+  /** Keeps a claim, in place of an earlier file about it: with two files, two processes would continue the claim. */
   async add(requestId: string, claim: EscalatedClaim): Promise<void> {
     for (const name of await this.files.names()) {
       const known = await this.read(name);
@@ -59,7 +59,7 @@ export class EscalatedClaims {
   giveBack = ({ path }: OwnedEscalation): Promise<void> => this.files.giveBack(path);
   remove = ({ path }: OwnedEscalation): Promise<void> => remove(path);
 
-  /** Null if the file is gone or broken. A broken one says nothing that could be continued, and is removed. */
+  /** Null if the file is gone or broken. A broken file cannot be used, and is removed. */
   private async read(name: string): Promise<EscalatedClaim | null> {
     const path = join(this.files.folder, basename(name));
     const text = await readFile(path, 'utf8').catch(() => null);

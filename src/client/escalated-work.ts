@@ -11,7 +11,7 @@ import type { WorkOptions } from './work-options.js';
 const KEEP_INTERVAL_MS = 60_000;
 
 /**
- * Claims that wait for a human. One work loop asks for them again, because the human may request changes. The loop also
+ * Claims that wait for a person. One work loop asks for them again, because the person may request changes. The loop also
  * takes over such claims of workers that have ended.
  */
 export class EscalatedWork {
@@ -63,7 +63,7 @@ export class EscalatedWork {
     return null;
   }
 
-  /** The claim still waits for a human. */
+  /** The claim still waits for a person. */
   keep(escalation: OwnedEscalation): void {
     this.waiting.push(escalation);
   }

@@ -65,7 +65,7 @@ export class MethodologyClient {
     return this.post('/api/checkpoint', request);
   }
 
-  /** Candidates that wait for a human. */
+  /** Candidates that wait for a person. */
   reviews(): OperationReply<'pending_reviews'> {
     return this.get('/api/review');
   }

@@ -68,7 +68,7 @@ export const outboxFolder = (root: string, ...scope: readonly string[]): string 
  * renaming it to its own name; a result sent twice still counts once, by its request_id.
  */
 export class Outbox {
-  /** The claims whose results wait for a human. */
+  /** The claims whose results wait for a person. */
   readonly escalated: EscalatedClaims;
   private readonly files: OwnedFiles;
 
@@ -239,5 +239,5 @@ function parseFinished(text: string, requestId: string): FinishedResult | null {
   }
 }
 
-/** Whether a human must decide on the result. */
+/** Whether a person must decide on the result. */
 export const isEscalated = ({ reason }: SubmitOutcome): boolean => reason === 'ESCALATED';

@@ -5,7 +5,7 @@ import { type ApiProblem, isProblem, type SubmissionReply } from './replies.js';
 export const isFinalProblem = ({ status, code }: ApiProblem): boolean =>
   (status === 400 || status === 409 || status === 413) && !/^(HTTP|SIGNATURE)_/.test(code);
 
-/** Why the holder should release its claim; null if the result is accepted, unanswered, waits for a human or has lost its claim. */
+/** Why the holder should release its claim; null if the result is accepted, unanswered, waits for a person or has lost its claim. */
 export function releaseMessage(reply: SubmissionReply | ApiProblem): string | null {
   const isKept = isProblem(reply) ? isFinalProblem(reply) : isClaimKept(reply.reason);
   if (!isKept) return null;

@@ -41,7 +41,7 @@ const WAIT_SECONDS_PER_TRACK = 1;
  */
 const LATE_GRANT_RATIO = 0.1;
 
-/** How many claims that wait for a human are requested again before new work is requested. */
+/** How many claims that wait for a person are requested again before new work is requested. */
 const ESCALATED_ASKED_MAX = 20;
 
 /** `nothing`: no work now. `later`: retry after a pause. `idle`: no track has work now. `done`: all work is complete. */
@@ -68,7 +68,7 @@ export class WorkClaimer {
     return (await this.resumeReviewed()) ?? this.claimReady(shouldWait);
   }
 
-  /** Asks for work that waits for a human: if changes were requested, it is returned. Otherwise null. */
+  /** Asks for work that waits for a person: if changes were requested, it is returned. Otherwise null. */
   private async resumeReviewed(): Promise<GrantedWork | 'later' | null> {
     await this.escalated.takeOver();
     for (let left = Math.min(this.escalated.waitingCount, ESCALATED_ASKED_MAX); left > 0; left--) {

@@ -84,7 +84,7 @@ export class WorkLoop {
       await Promise.all(slots.map((slot) => slot.catch((error) => this.failWith(error))));
       await this.delivery.flush();
       const pending = await this.delivery.pending();
-      // Closing the session would release what waits for a human.
+      // Closing the session would release what waits for a person.
       const isNeeded = pending > 0 || (this.escalated.hasClaimOf(this.identity.session_id) && !this.isDone);
       if (this.isOwnSession && !isNeeded) await client.closeSession(this.identity.session_id);
       if (this.failure !== undefined) throw this.failure;
@@ -267,6 +267,6 @@ function answeredWork(submission: SubmitOutcome): EndedWork {
   const ended = { task_id, generation, submission };
   if (accepted) return { ...ended, outcome: 'accepted', message: work_product_ref ?? reason };
   if (isEscalated(submission))
-    return { ...ended, outcome: 'escalated', message: 'waits for a human: gen review' };
+    return { ...ended, outcome: 'escalated', message: 'waits for a person: gen review' };
   return { ...ended, outcome: 'refused', message: detail === null ? reason : `${reason}: ${detail}` };
 }

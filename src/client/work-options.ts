@@ -35,7 +35,7 @@ export interface EndedWork {
   readonly task_id: string;
   readonly generation: number;
   /**
-   * `escalated`: a human must decide on the result. `lost`: the claim was lost before there was a result. `pending`:
+   * `escalated`: a person must decide on the result. `lost`: the claim was lost before there was a result. `pending`:
    * the result is in the outbox, unanswered.
    */
   readonly outcome: 'accepted' | 'escalated' | 'refused' | 'failed' | 'lost' | 'released' | 'pending';
@@ -78,7 +78,7 @@ export type WorkHandler = (work: Work, context: WorkContext) => Promise<unknown>
 export interface WorkSummary {
   /** Accepted results, including those finished by an earlier run. */
   readonly accepted: number;
-  /** Results that a human must decide on. */
+  /** Results that a person must decide on. */
   readonly escalated: number;
   readonly refused: number;
   /** Handlers that threw while they held the claim. */

@@ -50,7 +50,7 @@ const isStoreError = (error: unknown): boolean =>
 export class LogCommits implements CommitPath {
   private log: WritableLog | null = null;
   /** The log's `reload_count` when the state was loaded. */
-  private loadedAt = 0;
+  private loadedReloadCount = 0;
   private preparing: Promise<WritableLog> | null = null;
 
   private readonly directReplies: DirectReplies;
@@ -86,7 +86,7 @@ export class LogCommits implements CommitPath {
     return this.directReplies.add(log, operation.kind, step, reply);
   }
 
-  /** Commands of one millisecond share a view, unless the rules, the limits or the state are others. */
+  /** Commands of one millisecond share a view, while the rules, the limits and the state are unchanged. */
   private viewAt(nowMs: number): DecisionView {
     const { project, directView } = this;
     const { rules_seq, limits, state } = project;
@@ -137,7 +137,7 @@ export class LogCommits implements CommitPath {
     throw new StoreUnavailable('The log could not be written. Try again.');
   }
 
-  /** Ends the listening, through which the log refers to the project. */
+  /** Removes the listener, through which the log would keep the project in memory. */
   release(): void {
     if (this.log !== null) this.log.onDurable = null;
   }
@@ -192,7 +192,7 @@ export class LogCommits implements CommitPath {
       if (outcome.kind === 'replay') return { job, transaction, reply: null, replayed: outcome.request };
       if (!project.mayRetry(job)) return null;
       if (outcome.kind !== 'full') {
-        // Something was written bypassing the project's queue, as by an import: the next batch begins with a fresh state.
+        // Something was written outside the project's queue, as by an import: the next batch begins with a fresh state.
         project.requeueFirst([job]);
         return null;
       }
@@ -208,17 +208,17 @@ export class LogCommits implements CommitPath {
 
   private answerJobs(decided: readonly DecidedJob[]): void {
     const { key, services, changeNotifier } = this.project;
-    let hasMoved = false;
+    let hasNewEvents = false;
     for (const { job, transaction, reply, replayed } of decided) {
       if (replayed !== null) {
         void this.project.resolveReplay(job, replayed);
         continue;
       }
-      hasMoved = hasMoved || transaction.swaps.length + transaction.loose_events.length > 0;
+      hasNewEvents = hasNewEvents || transaction.swaps.length + transaction.loose_events.length > 0;
       services.observer.committed(key, transaction);
       this.project.resolveJob(job, reply);
     }
-    if (hasMoved) changeNotifier.notify();
+    if (hasNewEvents) changeNotifier.notify();
   }
 
   /** The log, if the state includes exactly the transactions that were applied to it. */
@@ -226,7 +226,7 @@ export class LogCommits implements CommitPath {
     const { log } = this;
     const { heads, position } = this.project.state;
     const isCurrent =
-      log?.reload_count === this.loadedAt && log.heads.claims === heads && log.position === position;
+      log?.reload_count === this.loadedReloadCount && log.heads.claims === heads && log.position === position;
     return isCurrent ? log : null;
   }
 
@@ -267,14 +267,14 @@ export class LogCommits implements CommitPath {
         applyPlanEvent(state.plan, event),
       );
       await setPosition({ store: this.store, key }, state, position);
-      // Otherwise something was written meanwhile bypassing the project's queue, as by an import.
+      // Otherwise something was written meanwhile outside the project's queue, as by an import.
       if (log.position !== position || log.reload_count !== reload_count) continue;
-      this.loadedAt = reload_count;
+      this.loadedReloadCount = reload_count;
       return { state, rules_seq: log.rules_seq };
     }
   }
 
-  /** What was written bypassing the project's queue is in the heads already, but not in what is derived from them. */
+  /** What was written outside the project's queue is in the heads already, but not in what is derived from them. */
   async refresh(): Promise<void> {
     const { project } = this;
     const row = this.log ?? (await this.store.project(project.key));

@@ -157,7 +157,7 @@ test('a command that follows a change of policy in the same batch is decided und
   expect(Date.parse(claim.expires_at) - Date.parse(claim.claimed_at)).toBe(100_000);
 });
 
-test('a command is decided on a state that includes writes which bypassed the project’s queue', async () => {
+test('a command is decided on a state that includes writes that were made outside the project’s queue', async () => {
   const { coordinator, store } = await openOnFaultyDisk();
   expect(await coordinator.claims.claimTask(P, claimOf(A))).toMatchObject({ reason: 'GRANTED' });
   const another = await Coordinator.open({ store });

@@ -50,9 +50,11 @@ export function runBoundedCommand({
     child.once('close', (code, signal) => {
       stop();
       if (code === 0) return resolve(output());
-      const said = lastLine(messages());
+      const lastMessage = lastLine(messages());
       reject(
-        new Error(`it ended with ${signal ?? `code ${code}`}${said === '' ? '' : ` and said: ${said}`}`),
+        new Error(
+          `it ended with ${signal ?? `code ${code}`}${lastMessage === '' ? '' : ` and said: ${lastMessage}`}`,
+        ),
       );
     });
     // A program that does not read its input closes the pipe.

@@ -47,14 +47,14 @@ export async function readForeignTail(
   }
 }
 
-/** Where this writer left a file, the last seal of the log, and the foreign lines that no seal covers yet. */
+/** The end of the file as this writer left it, the last seal of the log, and the foreign lines that no seal covers yet. */
 export interface WrittenEnd {
   readonly from: number;
   readonly seal: string;
   readonly foreign: readonly Buffer[];
 }
 
-/** Where a batch was written: from the start of the file, and the foreign lines that came between. */
+/** A batch that was written: its offset in the file, and the foreign lines around it. */
 export interface AppendedBatch {
   readonly start: number;
   /** Foreign lines found before the write; the batch covers them. */
@@ -108,7 +108,7 @@ export async function appendBatch(
 interface WrittenBatch {
   readonly path: string;
   readonly foreignBefore: readonly Buffer[];
-  /** Where it begins, unless another program appended something between the check and the write. */
+  /** The offset at which the batch begins, unless another program appends something between the check and the write. */
   readonly expected: number;
   readonly bytes: Buffer;
 }

@@ -30,7 +30,7 @@ export class BlockWriter {
   private readonly leafInput = new ByteWriter(Buffer.allocUnsafe(FIRST_LEAF_BYTES));
   private readonly sealInput = new SealInput();
   private blockStart = 0;
-  /** Where the last line begins, and where the part of it ends with which its leaf begins. */
+  /** The start of the last line, and the end of its envelope, with which its leaf begins. */
   private lastStart = 0;
   private lastEnvelopeEnd = 0;
   /** The lines of the block that is not sealed yet. */
@@ -116,7 +116,7 @@ export class BlockWriter {
 
 const BYTES_KEPT_MAX = 16 * 1024 * 1024;
 
-/** Writers of finished batches, for the next ones. Bounded, so that many idle projects take no memory. */
+/** Writers that finished batches have given back, for the next batches. Bounded, so that many idle projects take no memory. */
 export class BlockWriters {
   private readonly idle: BlockWriter[] = [];
   private idleBytes = 0;

@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer';
 /** A UTF-16 code unit takes at most three bytes in UTF-8. */
 const BYTES_PER_CHARACTER_MAX = 3;
 /** A number of a line has at most this many characters: the digits of a safe integer, and a sign. */
-const NUMBER_CHARS_MAX = 17;
+const NUMBER_CHARACTERS_MAX = 17;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const ZERO = 0x30;
@@ -59,7 +59,7 @@ export class ByteWriter {
       this.ascii(JSON.stringify(value));
       return;
     }
-    this.reserve(NUMBER_CHARS_MAX);
+    this.reserve(NUMBER_CHARACTERS_MAX);
     let end = this.length + 1;
     for (let rest = value; rest >= 10; rest = Math.floor(rest / 10)) end += 1;
     this.length = end;

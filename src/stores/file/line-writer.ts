@@ -6,9 +6,9 @@ import { base64urlDigest, PAYLOAD } from './line.js';
 
 /** Where the parts of the last line end. */
 export interface LineParts {
-  /** Of what its leaf in the audit tree begins with. */
+  /** The end of what the line's leaf in the audit tree begins with. */
   readonly envelope_end: number;
-  /** Of what its seal covers. */
+  /** The end of what the seal covers. */
   readonly covered_end: number;
 }
 

@@ -36,14 +36,14 @@ export class EventColumns {
   finish() {
     if (this.lines.length > 0) this.endChunk();
     const names: string[] = [];
-    const numberTexts: string[] = [];
+    const eventNumbers: string[] = [];
     for (const field of Object.keys(this.index) as (keyof typeof this.index)[]) {
       for (const [value, numbers] of this.index[field]) {
         names.push(INDEX_PREFIX[field] + value);
-        numberTexts.push(numbersText(numbers));
+        eventNumbers.push(numbersText(numbers));
       }
     }
-    return { chunks: this.chunks, times: this.times, names, numberTexts };
+    return { chunks: this.chunks, times: this.times, names, eventNumbers };
   }
 
   private endChunk(): void {

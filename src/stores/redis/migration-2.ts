@@ -176,9 +176,9 @@ function eventsPart(base: number, lines: readonly string[]): (string | Buffer)[]
     const { seq: _, ...loose } = event;
     columns.add(event, loose);
   }
-  const { chunks, times, names, numberTexts } = columns.finish();
+  const { chunks, times, names, eventNumbers } = columns.finish();
   const counts = [base, lines.length, names.length].map(String);
-  return ['events', ...counts, packDoubles(times), ...chunks, ...names, ...numberTexts];
+  return ['events', ...counts, packDoubles(times), ...chunks, ...names, ...eventNumbers];
 }
 
 const escapeGlob = (text: string): string => text.replace(/[*?[\]\\]/g, '\\$&');

@@ -111,13 +111,13 @@ function describeUser(redis: RedisHarness): void {
     const keys = await redis.runCommand<string[]>('KEYS', 'globex:*');
     expect(keys.length).toBeGreaterThan(5);
     for (const key of keys) {
-      await expect(sayAs(acme, 'EVAL', "return redis.call('GET', ARGV[1])", '0', key)).rejects.toThrow(
+      await expect(runCommandAs(acme, 'EVAL', "return redis.call('GET', ARGV[1])", '0', key)).rejects.toThrow(
         /NOPERM|ERR/,
       );
-      await expect(sayAs(acme, 'HGET', key, 'secret')).rejects.toThrow(/NOPERM/);
+      await expect(runCommandAs(acme, 'HGET', key, 'secret')).rejects.toThrow(/NOPERM/);
     }
     for (const command of [['KEYS', '*'], ['SCAN', '0'], ['FLUSHALL'], ['MONITOR'], ['ACL', 'LIST']]) {
-      await expect(sayAs(acme, ...command)).rejects.toThrow(/NOPERM/);
+      await expect(runCommandAs(acme, ...command)).rejects.toThrow(/NOPERM/);
     }
   });
 
@@ -143,7 +143,7 @@ async function tenantUser(redis: RedisHarness, namespace: string) {
   return { ...redis.options, namespace, username: namespace, password: 'secret' };
 }
 
-async function sayAs(options: RedisHarness['options'], ...args: string[]): Promise<unknown> {
+async function runCommandAs(options: RedisHarness['options'], ...args: string[]): Promise<unknown> {
   const { createClient } = await import('redis');
   const { host, port, username, password } = options;
   const client = createClient({

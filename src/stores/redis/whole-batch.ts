@@ -36,7 +36,7 @@ export class WholeBatch {
 
   /** The arguments of the script. */
   finish(lineage: string, projectId: string): (string | Buffer)[] {
-    const { chunks, times, names, numberTexts } = this.events.finish();
+    const { chunks, times, names, eventNumbers } = this.events.finish();
     const kept: string[] = [];
     const keptTexts: string[] = [];
     const lookedUp: string[] = [];
@@ -55,7 +55,7 @@ export class WholeBatch {
       keptTexts,
       chunks,
       names,
-      numberTexts,
+      eventNumbers,
       [...this.looseIds],
       ...Array.from(this.scopes, ([name, { members }]) => [name, ...members.keys()]),
     );
