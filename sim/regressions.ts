@@ -151,6 +151,12 @@ export const REGRESSIONS: readonly Regression[] = [
     commands_max: 33,
     bug: 'A coordinator that knew a claim and not its session refused the owner that repeated the claim.',
   },
+  {
+    seed: 9400721,
+    mode: 'safety',
+    commands_max: 37,
+    bug: 'A renewal that was durable was answered as not written, because the write of a later command failed.',
+  },
 ];
 
 /** A run that `npm test` can afford: `npm run test:long` plays the others. */

@@ -53,7 +53,7 @@ export async function openInstance(
       check(transactions);
       return store.commit(transactions);
     },
-    ...(isLogStore(store) ? openLogWith(store, (log, key) => wrapLog(log, key, { onApply: check })) : {}),
+    ...(isLogStore(store) ? openLogWith(store, (log, key) => wrapLog(log, key, { onAttempt: check })) : {}),
   };
   const environment = process.environment();
   const coordinator = await Coordinator.open({ store: checked, environment, ...rest });
@@ -67,13 +67,21 @@ const openLogWith = (
   openLog: async (key) => wrap(await store.openLog(key), key),
 });
 
+interface AppliedTransaction {
+  readonly transaction: Transaction;
+  readonly outcome: CommitOutcome;
+}
+
 interface LogListener {
-  onApply?(transactions: readonly Transaction[], outcome: CommitOutcome | null): void;
+  /** A transaction, or a step as one, is about to be applied. */
+  onAttempt?(transactions: readonly Transaction[]): void;
+  onApplied?(applied: AppliedTransaction): void;
+  /** Returns what the coordinator waits for in place of the write. */
+  onStepApplied?(applied: AppliedTransaction, written: Promise<void>): Promise<void>;
   durable?(wait: () => Promise<void>): Promise<void>;
 }
 
-/** Wraps a log. `onApply` is called before a transaction is applied, with null, and after it, with its outcome. */
-function wrapLog(log: WritableLog, key: ProjectKey, { onApply, durable }: LogListener): WritableLog {
+function wrapLog(log: WritableLog, key: ProjectKey, listener: LogListener): WritableLog {
   return {
     get position() {
       return log.position;
@@ -89,23 +97,23 @@ function wrapLog(log: WritableLog, key: ProjectKey, { onApply, durable }: LogLis
     },
     now: () => log.now(),
     apply: (transaction, nowMs) => {
-      onApply?.([transaction], null);
+      listener.onAttempt?.([transaction]);
       const outcome = log.apply(transaction, nowMs);
-      onApply?.([transaction], outcome);
+      listener.onApplied?.({ transaction, outcome });
       return outcome;
     },
     applyStep: (step, now_ms) => {
       const transaction = transactionOfStep(key, step);
-      onApply?.([transaction], null);
-      const isApplied = log.applyStep?.(step, now_ms) ?? false;
+      listener.onAttempt?.([transaction]);
+      const written = log.applyStep?.(step, now_ms) ?? null;
+      if (written === null) return null;
       const { position, rules_seq } = log;
-      if (isApplied)
-        onApply?.([transaction], { kind: 'committed', positions: [position], rules_seq, now_ms });
-      return isApplied;
+      const outcome: CommitOutcome = { kind: 'committed', positions: [position], rules_seq, now_ms };
+      return listener.onStepApplied?.({ transaction, outcome }, written) ?? written;
     },
-    durable: () => durable?.(() => log.durable()) ?? log.durable(),
-    set onDurable(listener: DurableListener | null) {
-      log.onDurable = listener;
+    durable: () => listener.durable?.(() => log.durable()) ?? log.durable(),
+    set onDurable(onDurable: DurableListener | null) {
+      log.onDurable = onDurable;
     },
   };
 }
@@ -118,37 +126,55 @@ const transactionOfStep = (key: ProjectKey, { event, head, request, ...permits }
     ...permits,
   });
 
-/** Reports what was applied to a log once it is durable. */
+/** Steps that one write makes durable, with nothing else between them. */
+interface StepGroup {
+  readonly written: Promise<void>;
+  readonly steps: AppliedTransaction[];
+  readonly reported: Promise<void>;
+}
+
+/** Reports what was applied to a log once it is durable, in the order of the log. */
 function observeLog(log: WritableLog, key: ProjectKey, listener: CommitListener): WritableLog {
-  let applied: { readonly transaction: Transaction; readonly outcome: CommitOutcome }[] = [];
+  let applied: AppliedTransaction[] = [];
+  let lastGroup: StepGroup | null = null;
   let lastReport: Promise<unknown> = Promise.resolve();
+  const reportAfter = (wait: () => Promise<void>, batch: readonly AppliedTransaction[]): Promise<void> => {
+    const before = lastReport;
+    const report = async () => {
+      listener.onBegin?.();
+      try {
+        await wait();
+        await before;
+        listener.onCommitted(
+          batch.map(({ transaction }) => transaction),
+          batch.map(({ outcome }) => outcome),
+        );
+      } finally {
+        listener.onEnd?.();
+      }
+    };
+    const reported = report();
+    lastReport = reported.catch(() => {});
+    return reported;
+  };
   return wrapLog(log, key, {
-    onApply: ([transaction], outcome) => {
-      if (transaction === undefined) return;
-      if (outcome === null) listener.onAttempt?.([transaction]);
-      else applied.push({ transaction, outcome });
+    onAttempt: (transactions) => listener.onAttempt?.(transactions),
+    onApplied: (each) => {
+      applied.push(each);
+      lastGroup = null;
     },
-    durable: async (wait) => {
+    onStepApplied: (step, written) => {
+      if (lastGroup?.written !== written) {
+        const steps: AppliedTransaction[] = [];
+        lastGroup = { written, steps, reported: reportAfter(() => written, steps) };
+      }
+      lastGroup.steps.push(step);
+      return lastGroup.reported;
+    },
+    durable: (wait) => {
       const batch = applied;
       applied = [];
-      if (batch.length === 0) return wait();
-      const before = lastReport;
-      const report = async () => {
-        listener.onBegin?.();
-        try {
-          await wait();
-          await before;
-          listener.onCommitted(
-            batch.map(({ transaction }) => transaction),
-            batch.map(({ outcome }) => outcome),
-          );
-        } finally {
-          listener.onEnd?.();
-        }
-      };
-      const reported = report();
-      lastReport = reported.catch(() => {});
-      return reported;
+      return batch.length === 0 ? wait() : reportAfter(wait, batch);
     },
   });
 }

@@ -123,10 +123,11 @@ export interface WritableLog {
   apply(transaction: Transaction, nowMs: number): CommitOutcome;
 
   /**
-   * Applies a step at once, like a transaction that has only this swap; false: nothing happened, and a transaction has to
-   * decide. It was decided on the heads of this log, in the same turn. Absent: every step is a transaction.
+   * Applies a step at once, like a transaction that has only this swap. It was decided on the heads of this log, in the
+   * same turn. Returns the promise of the write that makes it durable, which steps may share; null: nothing happened,
+   * and a transaction has to decide. Absent: every step is a transaction.
    */
-  applyStep?(step: LogStep, nowMs: number): boolean;
+  applyStep?(step: LogStep, nowMs: number): Promise<void> | null;
 
   /** Resolves when everything applied so far is durable. Rejects if some of it is lost. */
   durable(): Promise<void>;

@@ -103,7 +103,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'step-answered-before-the-write',
     file: 'src/coordinator/queue/direct-replies.ts',
-    find: '      await log.durable();\n',
+    find: '      await written;\n',
     replace: '',
     why: 'A grant is acknowledged before its step is durable, and a crash takes it back.',
   },

@@ -1,50 +1,55 @@
-import { type LogStep, StoreUncertain, type WritableLog } from '../../stores/store.js';
-import { type Problem, problemFromError } from '../wire/problem.js';
+import type { LogStep } from '../../stores/store.js';
+import { problemFromError } from '../wire/problem.js';
 import type { CommittingProject } from './commit-path.js';
 
 /** The reply of a command that was decided when it arrived. */
 interface DirectReply {
   readonly kind: string;
   readonly step: LogStep;
-  /** The log's when the step was applied. */
-  readonly reload_count: number;
   readonly reply: unknown;
   readonly resolve: (reply: unknown) => void;
 }
 
-/** The replies of commands that were decided when they arrived. They leave together, when the log is durable. */
+/** Replies that wait for the same write. */
+interface ReplyGroup {
+  readonly written: Promise<void>;
+  readonly replies: DirectReply[];
+}
+
+/** The replies of commands that were decided when they arrived. Each leaves when the write of its own step is durable. */
 export class DirectReplies {
-  private waiting: DirectReply[] = [];
+  private lastGroup: ReplyGroup | null = null;
 
   constructor(private readonly project: CommittingProject) {}
 
-  add(log: WritableLog, kind: string, step: LogStep, reply: unknown): Promise<unknown> {
-    if (this.waiting.length === 0) void this.release(log);
+  /** Resolves to the reply once `written` has resolved, and to a problem if it rejects. */
+  add(written: Promise<void>, kind: string, step: LogStep, reply: unknown): Promise<unknown> {
+    const { replies } = this.lastGroup?.written === written ? this.lastGroup : this.startGroup(written);
     return new Promise((resolve) => {
-      this.waiting.push({ kind, step, reload_count: log.reload_count, reply, resolve });
+      replies.push({ kind, step, reply, resolve });
     });
   }
 
-  private async release(log: WritableLog): Promise<void> {
+  private startGroup(written: Promise<void>): ReplyGroup {
+    const group = { written, replies: [] };
+    this.lastGroup = group;
+    void this.release(group);
+    return group;
+  }
+
+  private async release(group: ReplyGroup): Promise<void> {
     const { environment, observer, backoff } = this.project.services;
-    const startedMs = environment.clock.monotonicMs();
-    // Commands that arrive in the same turn share the wait.
-    await environment.yieldToEventLoop();
-    const isKept = ({ reload_count }: DirectReply): boolean => reload_count === log.reload_count;
-    const replies = this.waiting.filter(isKept);
-    // A write has failed meanwhile, and the log was read again: it no longer knows what became of the other steps.
-    const taken = replies.length < this.waiting.length ? this.waiting.filter((reply) => !isKept(reply)) : [];
-    this.waiting = [];
-    if (taken.length > 0)
-      this.fail(taken, problemFromError(new StoreUncertain('The log could not be written.')));
+    const startMs = environment.clock.monotonicMs();
+    const { written, replies } = group;
     try {
-      await log.durable();
+      await written;
       backoff.recordSuccess();
-      observer.flushed(replies.length, environment.clock.monotonicMs() - startedMs);
+      observer.flushed(replies.length, environment.clock.monotonicMs() - startMs);
       this.answer(replies);
     } catch (error) {
-      this.fail(replies, problemFromError(error));
+      this.fail(replies, error);
     }
+    if (this.lastGroup === group) this.lastGroup = null;
   }
 
   private answer(replies: readonly DirectReply[]): void {
@@ -57,8 +62,9 @@ export class DirectReplies {
     changeNotifier.notify();
   }
 
-  private fail(replies: readonly DirectReply[], problem: Problem): void {
+  private fail(replies: readonly DirectReply[], error: unknown): void {
     const { key, services } = this.project;
+    const problem = problemFromError(error);
     for (const { kind, resolve } of replies) {
       services.observer.answered(key, kind, problem);
       resolve(problem);

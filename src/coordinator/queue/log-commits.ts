@@ -79,11 +79,13 @@ export class LogCommits implements CommitPath {
     const view = this.viewAt(log.now());
     view.beginOperation(null);
     const direct = operation.decideDirectly?.(view) ?? null;
-    if (direct === null || log.applyStep?.(direct.step, view.now_ms) !== true) return null;
+    if (direct === null) return null;
+    const written = log.applyStep?.(direct.step, view.now_ms) ?? null;
+    if (written === null) return null;
     const { step, decision, reply } = direct;
     project.notePermits(step.permits);
     applyOwnStep(project.state, decision, log.position, step.event.timestamp);
-    return this.directReplies.add(log, operation.kind, step, reply);
+    return this.directReplies.add(written, operation.kind, step, reply);
   }
 
   /** Commands of one millisecond share a view, while the rules, the limits and the state are unchanged. */

@@ -115,17 +115,23 @@ test('a failed write takes back the grant and everything that was decided on it'
   });
 });
 
-test('a claim whose write failed before its reply waited for the log is not answered as granted', async () => {
+test('a failed write takes back only what was decided on arrival for that write', async () => {
   const { store, coordinator, failWrites, allowWrites, holdTurns } = await openOnFaultyDisk();
-  // Opens the session, so that the next claim is decided when it arrives.
+  // Opens the session, so that the next commands are decided when they arrive.
   await coordinator.claims.claimTask(P, claimOf(A));
   const releaseTurns = holdTurns();
+  const handle = { task_id: A, session_id: 'alpha', expected_generation: 1 };
+  const renewed = coordinator.holder.renewLease(P, handle);
+  await expect
+    .poll(async () => (await store.events(P, { after: 0, limit: 10 })).at(-1)?.event_type)
+    .toBe('LEASE_RENEWED');
   failWrites();
   const claimed = coordinator.claims.claimTask(P, { ...claimOf(A), task_id: 'B-001-data' });
   await expect.poll(() => store.countPermits(P.tenant_id, 'claims').catch(() => null)).toBe(1);
   allowWrites();
   releaseTurns();
-  expect(await claimed).toMatchObject({ problem: 'UNKNOWN' });
+  expect(await renewed).toMatchObject({ success: true });
+  expect(await claimed).toMatchObject({ problem: 'UNAVAILABLE' });
   const state = await coordinator.queries.getTaskState(P, 'B-001-data');
   expect(state).toMatchObject({ generation: 0, readiness: 'ready' });
 });

@@ -15,6 +15,9 @@ interface StoreGuard {
 export class FileStoreLog implements WritableLog {
   /** The permits of a scope may be taken by another project, whose log must then be durable too. */
   private dependsOnTenant = false;
+  /** The last write that steps wait for, and its promise for them. */
+  private written: Promise<void> | null = null;
+  private reportable: Promise<void> | null = null;
 
   constructor(
     private readonly tenant: TenantLogs,
@@ -54,10 +57,16 @@ export class FileStoreLog implements WritableLog {
     return outcome;
   }
 
-  applyStep(step: LogStep, nowMs: number): boolean {
+  applyStep(step: LogStep, nowMs: number): Promise<void> | null {
     this.guard.assertUsable();
     if (step.permit_limits.length > 0) assertPermitsLoaded(this.tenant);
-    return this.log.applyStep(step, nowMs);
+    const written = this.log.applyStep(step, nowMs);
+    if (written === null) return null;
+    if (written !== this.written) {
+      this.written = written;
+      this.reportable = written.then(() => this.guard.assertIntact());
+    }
+    return this.reportable;
   }
 
   async durable(): Promise<void> {

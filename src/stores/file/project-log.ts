@@ -118,15 +118,15 @@ export class ProjectLog {
     return outcome;
   }
 
-  /** The same for a step; false: nothing happened, and a transaction has to decide. */
-  applyStep(step: LogStep, nowMs: number): boolean {
+  /** The same for a step. Resolves when it is on disk; null: nothing happened, and a transaction has to decide. */
+  applyStep(step: LogStep, nowMs: number): Promise<void> | null {
     this.assertUsable();
-    if (this.pendingBatch.transactions >= TRANSACTIONS_PENDING_MAX) return false;
+    if (this.pendingBatch.transactions >= TRANSACTIONS_PENDING_MAX) return null;
     const record = this.ledger.applyStep(step, nowMs);
-    if (record === null) return false;
+    if (record === null) return null;
     this.pendingBatch.add([step.event], this.ledger.position, record, nowMs);
     if (!this.isFlushing) this.start();
-    return true;
+    return this.pendingBatch.durable;
   }
 
   private applyToBatch(transaction: Transaction, nowMs: number): CommitOutcome {
