@@ -94,7 +94,7 @@ await describeInBrowser('the features', (open) => {
       const served = await workspace();
       await claimEdge(served);
       const page = await open(featuresUrl(served, '?feature=REQ-F-B-001'), { width: 380, theme });
-      await page.getByRole('heading', { name: 'Time line', exact: true }).waitFor();
+      await page.getByRole('heading', { name: 'Timeline', exact: true }).waitFor();
       await page.getByText('works on').waitFor();
       await expectAccessible(page);
       await page.setViewportSize({ width: 1280, height: 900 });

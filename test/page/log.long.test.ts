@@ -69,7 +69,7 @@ await describeInBrowser('the log', (open) => {
     const detail = page.getByRole('region', { name: `Event ${claimed}` });
     await detail.getByText('"event_type": "CLAIM_ACQUIRED"').waitFor();
     await detail.getByRole('link', { name: 'State at this event' }).click();
-    const then = page.getByRole('region', { name: 'State then' });
+    const then = page.getByRole('region', { name: 'State at this position' });
     await then.getByText('0 of 2 done, 1 in progress').waitFor();
     await then.getByRole('cell', { name: 'ACTIVE' }).waitFor();
     await page.getByText(`up to position ${claimed}`).waitFor();
@@ -125,7 +125,7 @@ await describeInBrowser('the log', (open) => {
     const asked: string[] = [];
     page.on('request', (request) => asked.push(request.url()));
     await page.goto(viewUrl(served.url, 'log?at=1'));
-    await page.getByRole('region', { name: 'State then' }).getByText('0 of 2 done').waitFor();
+    await page.getByRole('region', { name: 'State at this position' }).getByText('0 of 2 done').waitFor();
     await page.getByRole('status').getByText('live', { exact: true }).waitFor();
     for (const task of ['A-001-x', 'A-002-x']) {
       await served.claim(task, task);
