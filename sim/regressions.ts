@@ -66,14 +66,14 @@ export const REGRESSIONS: readonly Regression[] = [
     mode: 'safety',
     ...BEFORE_REVOCATION,
     commands_max: 130,
-    bug: 'A crash between moving a sealed segment and syncing its name, then a power failure: the segment was lost.',
+    bug: 'A crash between moving a closed segment and syncing its name, then a power failure: the segment was lost.',
   },
   {
     seed: 2564,
     mode: 'safety',
     ...BEFORE_REVOCATION,
     commands_max: 130,
-    bug: 'The first sealed segment was moved into a folder whose own name was not durable yet.',
+    bug: 'The first closed segment was moved into a folder whose own name was not durable yet.',
   },
   {
     seed: 50,

@@ -48,7 +48,7 @@ export interface FileStoreOptions {
   readonly clock?: ProcessClock;
   /** Random bytes for a new store's secret. */
   readonly random?: (size: number) => Uint8Array;
-  /** A log file that reaches this size is sealed, and a new one is started. */
+  /** A log file that reaches this size is closed, and a new one is started. */
   readonly segment_bytes_max?: number;
   /** Number of logs that are kept open. Others are opened for each access. Default: 256. */
   readonly open_files_max?: number;
