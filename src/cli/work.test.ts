@@ -216,8 +216,8 @@ it('accepts a handle from elsewhere by --generation and --claim-id', async () =>
 it('stores its state readable by the owner only, and starts a new session after the old one was closed', async () => {
   const { terminal, server } = await startPlannedHarness();
   const { claim } = JSON.parse((await gen(terminal, 'next', '--json')).out);
-  for (const drawer of ['handles', 'sessions']) {
-    const folder = join(terminal.cwd, '.genesis', drawer);
+  for (const folderName of ['handles', 'sessions']) {
+    const folder = join(terminal.cwd, '.genesis', folderName);
     expect((await stat(folder)).mode & 0o777).toBe(0o700);
     for (const name of await readdir(folder))
       expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);

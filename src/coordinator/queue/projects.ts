@@ -147,7 +147,8 @@ export class Projects {
     return { ...default_limits(), ...limitsIn(record as RecordHead | null) };
   }
 
-  tenantLimits(tenant_id: string): Promise<TenantLimits> {
+  /** Loads a tenant's limits, and keeps them loaded when a visit ends. */
+  keepTenantLimits(tenant_id: string): Promise<TenantLimits> {
     this.visitedTenants.delete(tenant_id);
     return this.loadTenantLimits(tenant_id);
   }
@@ -203,7 +204,7 @@ export class Projects {
     project.release();
   }
 
-  /** Unless something else has asked for the limits, or for another project of the tenant. */
+  /** Unloads the tenant's limits, unless they are kept, or another project of the tenant is loaded. */
   private async unloadVisitedTenant(tenantId: string): Promise<void> {
     const tenant = await this.tenantPromises.get(tenantId)?.catch(() => null);
     if (this.activeByTenant.has(tenantId) || !this.visitedTenants.delete(tenantId)) return;
@@ -218,7 +219,7 @@ export class Projects {
     return memoizedLoad(this.projectPromises, name, async () => {
       const { tenant_id } = projectKey;
       const isVisited = this.unused.get(name) === 'visited';
-      const tenant = await (isVisited ? this.loadTenantLimits(tenant_id) : this.tenantLimits(tenant_id));
+      const tenant = await (isVisited ? this.loadTenantLimits(tenant_id) : this.keepTenantLimits(tenant_id));
       const project = await this.load(projectKey, () => tenant.currentLimits());
       const tenantProjects = this.activeByTenant.get(projectKey.tenant_id) ?? new Map<string, Project>();
       this.activeByTenant.set(projectKey.tenant_id, tenantProjects.set(projectKey.project_id, project));

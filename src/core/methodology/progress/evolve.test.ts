@@ -510,9 +510,9 @@ describe('folding events into progress', () => {
       log.append('edge_converged', `REQ-F-X-${n % 100}`, 'design_code', { iteration: 4 });
     }
     const state = emptyMethodologyState();
-    const began = performance.now();
+    const startMs = performance.now();
     for (const event of log.events) evolveMethodology(state, event);
-    console.log(`fold of 10,000 events: ${(performance.now() - began).toFixed(1)} ms`);
+    console.log(`fold of 10,000 events: ${(performance.now() - startMs).toFixed(1)} ms`);
     expect(state.features.size).toBe(100);
   });
 });

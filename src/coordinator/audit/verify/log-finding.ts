@@ -1,5 +1,5 @@
-/** Where a log breaks a rule. */
-export interface LogViolation {
+/** Where a log breaks a rule, or where something in it is worth a note. */
+export interface LogFinding {
   readonly file: string;
   readonly line: number;
   /** If a whole block is broken: its last line. */
