@@ -20,11 +20,11 @@ export type DefaultLimits = () => Limits;
 interface ProjectsOptions {
   readonly store: Store;
   readonly environment: Environment;
-  readonly default_limits: DefaultLimits;
+  readonly defaultLimits: DefaultLimits;
   /** Undefined: the default of each store. */
-  readonly skew_margin_ms: number | undefined;
+  readonly skewMarginMs: number | undefined;
   readonly observer: Observer;
-  readonly is_audited: boolean;
+  readonly isAudited: boolean;
 }
 
 /** Lets a command reply to an unknown project with its own refusal. */
@@ -142,9 +142,9 @@ export class Projects {
 
   /** A tenant's limits as the store has them, without loading anything. */
   async readLimits(tenant_id: string): Promise<Limits> {
-    const { store, default_limits } = this.options;
+    const { store, defaultLimits } = this.options;
     const [record] = await store.heads({ tenant_id, project_id: TENANT_PROJECT }, [LIMITS_SUBJECT]);
-    return { ...default_limits(), ...limitsIn(record as RecordHead | null) };
+    return { ...defaultLimits(), ...limitsIn(record as RecordHead | null) };
   }
 
   /** Loads a tenant's limits, and keeps them loaded when a visit ends. */
@@ -155,9 +155,9 @@ export class Projects {
 
   private loadTenantLimits(tenant_id: string): Promise<TenantLimits> {
     return memoizedLoad(this.tenantPromises, tenant_id, async () => {
-      const { default_limits } = this.options;
-      const project = await this.load({ tenant_id, project_id: TENANT_PROJECT }, default_limits);
-      return new TenantLimits(project, default_limits);
+      const { defaultLimits } = this.options;
+      const project = await this.load({ tenant_id, project_id: TENANT_PROJECT }, defaultLimits);
+      return new TenantLimits(project, defaultLimits);
     });
   }
 
@@ -294,11 +294,11 @@ export class Projects {
   }
 
   private async load({ tenant_id, project_id }: ProjectKey, limits: () => Limits): Promise<Project> {
-    const { environment, observer, is_audited } = this.options;
+    const { environment, observer, isAudited } = this.options;
     const store = (await this.options.store.storeOf?.(tenant_id)) ?? this.options.store;
     const runtime = await this.storeRuntimeOf(store);
-    const skew_margin_ms = this.options.skew_margin_ms ?? skewMarginMs(store);
-    const services = { ...runtime, store, environment, limits, skew_margin_ms, observer, is_audited };
+    const margin = this.options.skewMarginMs ?? skewMarginMs(store);
+    const services = { ...runtime, store, environment, limits, skewMarginMs: margin, observer, isAudited };
     // An import may have been interrupted: its project has only a part of its history.
     if (await isImportUnfinished(store, { tenant_id, project_id }))
       throw new StoreUnavailable(unfinishedImportText({ tenant_id, project_id }));
