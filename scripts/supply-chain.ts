@@ -1,5 +1,5 @@
 /** The fields of a package in a lock file that the supply-chain check reads. */
-export interface LockedPackage {
+export interface CheckedPackage {
   readonly license?: string;
   readonly integrity?: string;
   readonly resolved?: string;
@@ -40,18 +40,18 @@ const INSTALL_SCRIPTS: ReadonlySet<string> = new Set([
  * install its packages too.
  */
 export const findSupplyFaults = (
-  packages: Readonly<Record<string, LockedPackage>>,
+  packages: Readonly<Record<string, CheckedPackage>>,
   { isPublished }: { isPublished: boolean },
 ): string[] =>
   Object.entries(packages)
     .filter(([path, { link }]) => path.includes('node_modules/') && link !== true)
-    .flatMap(([path, lockedPackage]) =>
-      faultsOf(path, { ...lockedPackage, dev: !isPublished || lockedPackage.dev === true }),
+    .flatMap(([path, checkedPackage]) =>
+      faultsOf(path, { ...checkedPackage, dev: !isPublished || checkedPackage.dev === true }),
     );
 
 function faultsOf(
   path: string,
-  { license, integrity, resolved, hasInstallScript, dev }: LockedPackage,
+  { license, integrity, resolved, hasInstallScript, dev }: CheckedPackage,
 ): string[] {
   const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
   const faults: string[] = [];

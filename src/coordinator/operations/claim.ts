@@ -211,9 +211,9 @@ function claimRequestKey(claim: ClaimRequest, caller: Caller): RequestKey | null
 /** Everything a claim asks for, as text for its digest. Unambiguous, because only the last field can have a line break. */
 function canonicalClaimText({ subject, body }: ClaimRequest): string {
   const { agent_id, session_id, lease_duration_seconds = '', agent_role = '', metadata, resume } = body;
-  const asked = resume === true ? `resume ${subject}` : subject;
+  const wanted = resume === true ? `resume ${subject}` : subject;
   const metadataText = metadata === undefined ? '' : JSON.stringify(metadata);
-  return `${asked}\n${agent_id}\n${session_id}\n${lease_duration_seconds}\n${metadataText}\n${agent_role}`;
+  return `${wanted}\n${agent_id}\n${session_id}\n${lease_duration_seconds}\n${metadataText}\n${agent_role}`;
 }
 
 const decideClaim = (view: DecisionView, { subject }: ClaimRequest, command: ClaimCommand): Decision =>
