@@ -91,7 +91,7 @@ export const REGRESSIONS: readonly Regression[] = [
     seed: 913,
     mode: 'liveness',
     ...BEFORE_REVOCATION,
-    bug: 'A late candidate that waited for a human took a permit again although the tenant was at its limit.',
+    bug: 'A late candidate that waited for a person took a permit again although the tenant was at its limit.',
   },
   {
     seed: 2334835,

@@ -40,7 +40,7 @@ async function untilGone(pid: number): Promise<void> {
   }
 }
 
-it('gen fleet runs the sample plan in worktrees, and starts an agent again that is killed on the way', async () => {
+it('gen fleet runs the sample plan in worktrees, and restarts an agent that was killed meanwhile', async () => {
   const harness = await startHarness();
   const { terminal } = harness;
   const { cwd } = terminal;

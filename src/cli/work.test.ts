@@ -139,7 +139,7 @@ it('adopts a parked result', async () => {
   );
 });
 
-it('exits with 1 if refused or not found, 2 on wrong usage, 3 if a human must act', async () => {
+it('exits with 1 if refused or not found, 2 on wrong usage, 3 if a person must act', async () => {
   const { terminal } = await startHarness();
   expect(await gen(terminal, 'status')).toMatchObject({
     code: 2,
@@ -157,7 +157,7 @@ it('exits with 1 if refused or not found, 2 on wrong usage, 3 if a human must ac
   });
   expect(await gen(terminal, 'next')).toMatchObject({
     code: 3,
-    err: expect.stringContaining('A human must act'),
+    err: expect.stringContaining('A person must act'),
   });
   expect((await gen(terminal, 'task', 'unhold', TASK, '--reason', 'go')).code).toBe(0);
   expect((await gen(terminal, 'next')).code).toBe(0);

@@ -81,7 +81,7 @@ await describeInBrowser('the features', (open) => {
     expect(page.url()).toContain('feature=REQ-F-SPIKE-001');
   });
 
-  test('say how to begin in a project that is no workspace', async () => {
+  test('say how to begin in a project that is not a workspace', async () => {
     const served = await TestServer.forTest();
     await served.request('PUT', `${PROJECT}/plan`, { tracks: {} });
     const page = await open(featuresUrl(served));

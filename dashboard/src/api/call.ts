@@ -46,7 +46,7 @@ export async function call<Id extends OperationId>(
   return reply as Reply<Id>;
 }
 
-/** Null if the text is no JSON object. */
+/** Null if the text is not a JSON object. */
 function parseObject(text: string): object | null {
   try {
     const value: unknown = text === '' ? {} : JSON.parse(text);

@@ -33,7 +33,7 @@ export function nothingReadyResult(view: DecisionView, wanted: WantedWork): Clai
     waiting_for: others.slice(0, BLOCKERS_LISTED_MAX),
     done: isWantedWorkDone(view, wanted, blockers),
   };
-  // While tasks are open, one of them may become ready. Edges alone may wait for a human, and their advice says so.
+  // While tasks are open, one of them may become ready. Edges alone may wait for a person, and their advice says so.
   const waitAdvice =
     blockingTasks.length === 0
       ? (edges?.advice ?? null)

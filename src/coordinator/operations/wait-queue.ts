@@ -19,7 +19,7 @@ interface Waiter {
   readonly wake: () => void;
 }
 
-/** Where a caller stood before it asked for work: what happens from then on is news to it. */
+/** What a caller knew before it asked for work: every change from then on is news to it. */
 interface WaitStart {
   readonly changes: number;
   readonly now_ms: number;

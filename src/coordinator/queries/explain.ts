@@ -145,9 +145,9 @@ function describeHolder(view: DecisionView, subject: string): string {
   if (claim.state === 'SUSPENDED')
     return openGateOf(view.head(subject)) === null
       ? `${who}, and has suspended it without a review`
-      : `${who}, and waits for a human`;
+      : `${who}, and waits for a person`;
   if (isStale(view.head(subject), view.now_ms, view.rulesOf(subject))) {
-    return `${who}, silent since ${isoTime(claim.active_at_ms)}; a human must release it, because stale_policy is hold`;
+    return `${who}, silent since ${isoTime(claim.active_at_ms)}; a person must release it, because stale_policy is hold`;
   }
   if (claim.lease_seconds === null) {
     return `${who}, without a lease: until the holder or an operator releases it`;

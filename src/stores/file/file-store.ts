@@ -383,7 +383,7 @@ export class FileStore implements LogStore {
   }
 
   /**
-   * The clock does not run back behind the events of a log. But a log may come from elsewhere, and one from the far
+   * The clock does not go back behind the events of a log. But a log may come from elsewhere, and one from the far
    * future must not end every lease and every key of the store.
    */
   private followLogTime(tenantId: string, newestMs: number): void {

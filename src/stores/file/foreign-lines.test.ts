@@ -50,7 +50,7 @@ async function reopenedIds(root: string): Promise<string[]> {
   return ids;
 }
 
-it('foreign lines are kept between blocks, covered by the next seal, and are no events', async () => {
+it('foreign lines are kept between blocks, covered by the next seal, and are not events', async () => {
   const root = await temporaryFolder();
   const store = await openFileStore({ root });
   await commitOne(store, looseEventTransaction('a'));

@@ -10,7 +10,7 @@ export interface LogExtent {
   readonly bytes: number;
 }
 
-type IdleLine = readonly [tenantId: string, projectId: string, sealed: number, bytes: number];
+type IdleLine = readonly [tenantId: string, projectId: string, closedSegments: number, bytes: number];
 
 /**
  * Remembers which projects had no permits when the store was last closed, so that the next start need not open their

@@ -31,7 +31,7 @@ export const base64urlDigest = (data: string | Uint8Array): string => hash('sha2
 
 /** The fields that the log adds to the event of a line. */
 export interface LogFields {
-  /** Of the payload as it was written. Missing on the line of a transaction without events. */
+  /** The digest of the payload as it was written. Missing on the line of a transaction without events. */
   readonly payload_sha256?: string;
   /** The part number of this line and the number of lines in its transaction: `1/2`. Missing if it is the only one. */
   readonly unit?: string;

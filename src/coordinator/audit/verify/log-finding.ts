@@ -1,4 +1,4 @@
-/** Where a log breaks a rule, or where something in it is worth a note. */
+/** Something that was found in a log, and its place: a broken rule, or something worth a note. */
 export interface LogFinding {
   readonly file: string;
   readonly line: number;
