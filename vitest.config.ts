@@ -17,7 +17,7 @@ export default defineConfig({
     // One more than the cores of a small machine: many tests wait for disks and for processes of their own.
     maxWorkers: 3,
     sequence: { sequencer: SlowestFirst },
-    // Ends a test that hangs. It is no measure of speed: on a busy machine everything takes many times as long.
+    // Ends a test that hangs. It is not a measure of speed: on a busy machine everything takes many times as long.
     testTimeout: 15 * 60_000,
     hookTimeout: 15 * 60_000,
     globalSetup: './test/support/built.ts',

@@ -72,9 +72,9 @@ async function proofRows(tasks: number): Promise<string[][]> {
     let bytesMax = 0;
     for (let at = 0; at < PROOFS; at += 1) {
       const position = 1 + Math.floor((at * (head.position - 1)) / PROOFS);
-      const startedMs = performance.now();
+      const startMs = performance.now();
       const proof = await harness.coordinator.audit.proof(project, position);
-      tookMs.push(performance.now() - startedMs);
+      tookMs.push(performance.now() - startMs);
       bytesMax = Math.max(bytesMax, JSON.stringify(proof).length);
     }
     const { p50_ms, p99_ms } = percentiles(Float64Array.from(tookMs));

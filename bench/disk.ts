@@ -24,14 +24,14 @@ async function appendAndSync(root: string, lines: number): Promise<string[]> {
   const batch = Buffer.alloc(lines * LINE_BYTES, 'x');
   const rounds = lines === 1000 ? 300 : 2000;
   const tookMs = new Float64Array(rounds);
-  const beganMs = performance.now();
+  const startMs = performance.now();
   for (let round = 0; round < rounds; round += 1) {
-    const startedMs = performance.now();
+    const writeStartMs = performance.now();
     await file.write(batch);
     await file.datasync();
-    tookMs[round] = performance.now() - startedMs;
+    tookMs[round] = performance.now() - writeStartMs;
   }
-  const seconds = (performance.now() - beganMs) / 1000;
+  const seconds = (performance.now() - startMs) / 1000;
   await file.close();
   const { p50_ms, p99_ms } = percentiles(tookMs);
   return [

@@ -26,10 +26,10 @@ export async function benchInbox(cycles = 25): Promise<void> {
   const rows: string[][] = [];
   const measure = async (name: string, drop: () => Promise<void>): Promise<void> => {
     await drop();
-    const began = performance.now();
+    const startMs = performance.now();
     const cpuBefore = process.cpuUsage();
     const { commands, outcomes } = await serialiser.pass();
-    const seconds = (performance.now() - began) / 1000;
+    const seconds = (performance.now() - startMs) / 1000;
     const { user, system } = process.cpuUsage(cpuBefore);
     const cpuUs = (user + system) / commands;
     rows.push([

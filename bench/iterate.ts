@@ -51,7 +51,7 @@ async function measure(runs: number, atOnce: number): Promise<string[]> {
   const files = { 'graph/edges/design_code.yml': EDGE_FILE, ...Object.fromEntries(vectors) };
   const configured = await coordinator.settings.configure(key, { files });
   if (isProblem(configured)) throw new Error(configured.detail);
-  const began = performance.now();
+  const startMs = performance.now();
   const cpuBefore = process.cpuUsage();
   const ends: RunEnd[] = [];
   for (let done = 0; done < runs; done += atOnce) {
@@ -60,7 +60,7 @@ async function measure(runs: number, atOnce: number): Promise<string[]> {
       .map((feature) => runOnce({ coordinator, store, blobs, key, environment: systemEnvironment }, feature));
     ends.push(...(await Promise.all(begun)));
   }
-  const ms = performance.now() - began;
+  const ms = performance.now() - startMs;
   const { user, system } = process.cpuUsage(cpuBefore);
   if (ends.some((end) => end.status !== 'ENDED' || end.run.status !== 'CONVERGED'))
     throw new Error('a run has not converged');

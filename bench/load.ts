@@ -17,14 +17,14 @@ export async function measure(
   const runOperations = async () => {
     while (next < count) {
       const index = next++;
-      const startedMs = performance.now();
+      const callStartMs = performance.now();
       await operation(index);
-      latenciesMs[index] = performance.now() - startedMs;
+      latenciesMs[index] = performance.now() - callStartMs;
     }
   };
-  const beganMs = performance.now();
+  const startMs = performance.now();
   await Promise.all(Array.from({ length: Math.min(inFlight, count) }, runOperations));
-  const tookMs = performance.now() - beganMs;
+  const tookMs = performance.now() - startMs;
   return { count, per_second: (count * 1000) / tookMs, ...percentiles(latenciesMs) };
 }
 

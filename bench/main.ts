@@ -3,7 +3,6 @@ import { benchAgainst } from './against/against.js';
 import { benchDatabasesAgainst } from './against/databases-against.js';
 import { benchAudit } from './audit.js';
 import { benchCapacity } from './capacity.js';
-import { benchCrowd } from './crowd.js';
 import { benchCycles } from './cycles.js';
 import { benchDatabases } from './databases.js';
 import { benchDisk } from './disk.js';
@@ -12,6 +11,7 @@ import { benchHeads } from './heads.js';
 import { benchInbox } from './inbox.js';
 import { benchIndexes } from './indexes.js';
 import { benchIterate } from './iterate.js';
+import { benchLiveClaims } from './live-claims.js';
 import { benchMethodology } from './methodology.js';
 import { benchMillion } from './million.js';
 import { benchOutage } from './outage.js';
@@ -22,7 +22,7 @@ import { benchStages } from './stages.js';
  * Runs benchmarks and prints the results; asserts nothing about time.
  *
  * - `npm run bench [-- --quick] [-- --tasks N]
- *   [-- --only cycles|disk|stages|crowd|million|methodology|inbox|iterate|formats|readers|audit]`; `--rounds N` with `audit`
+ *   [-- --only cycles|disk|stages|live-claims|million|methodology|inbox|iterate|formats|readers|audit]`; `--rounds N` with `audit`
  * - `npm run bench -- --stores all|postgres,mysql,redis,dynamodb`: the databases alone
  * - `npm run bench -- --heads all|postgres,mysql,redis`: cost of a claim in a project of a million heads
  * - `npm run bench -- --indexes`: price of each index of the events on PostgreSQL
@@ -40,7 +40,7 @@ const parts: Record<string, () => Promise<void>> = {
   disk: benchDisk,
   stages: benchStages,
   cycles: () => benchCycles(quick),
-  crowd: benchCrowd,
+  'live-claims': benchLiveClaims,
   million: () => benchMillion(tasks),
   methodology: benchMethodology,
   inbox: () => benchInbox(quick ? 5 : 25),

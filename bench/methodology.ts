@@ -40,13 +40,13 @@ async function measureCommand(cwd: string, argv: readonly string[]): Promise<str
   const walls: number[] = [];
   const processor: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
-    const beganMs = performance.now();
+    const startMs = performance.now();
     // The process reports its own processor time when it exits.
     const { stderr } = await run(process.execPath, ['--import', PRINT_CPU_TIME_IMPORT, ...argv], {
       cwd,
       maxBuffer: 64 * 1024 * 1024,
     });
-    walls.push(performance.now() - beganMs);
+    walls.push(performance.now() - startMs);
     processor.push(Number(/processor (\d+)/.exec(stderr)?.[1]) / 1000);
   }
   return [...bestAndMedian(walls), ...bestAndMedian(processor)];

@@ -70,9 +70,9 @@ async function measureHistories({ coordinator, tasks }: BenchHarness): Promise<s
   const { project, task_id } = tasks[0]!;
   const tookMs = new Float64Array(200);
   for (let round = 0; round < tookMs.length; round += 1) {
-    const startedMs = performance.now();
+    const startMs = performance.now();
     const reply = await coordinator.queries.getClaimHistory(project, task_id);
-    tookMs[round] = performance.now() - startedMs;
+    tookMs[round] = performance.now() - startMs;
     if (!('generations' in reply) || reply.generations.length !== GENERATIONS)
       throw new Error(JSON.stringify(reply));
   }
@@ -81,9 +81,9 @@ async function measureHistories({ coordinator, tasks }: BenchHarness): Promise<s
 }
 
 async function elapsedMs(action: () => Promise<unknown>): Promise<number> {
-  const beganMs = performance.now();
+  const startMs = performance.now();
   await action();
-  return performance.now() - beganMs;
+  return performance.now() - startMs;
 }
 
 /** Time from a cold store to the first answered query, in its own process. */

@@ -6,7 +6,7 @@ import { table } from './table.js';
 
 const PROJECTS = 10;
 const OUTAGE_SECONDS = 30;
-/** The median counts: occasionally one window shows some 300 ms that do not recur. */
+/** The median of three windows is reported: a single window occasionally shows about 300 ms that do not recur. */
 const WINDOWS = 3;
 /** Lets operations that were in flight when the database stopped finish first. */
 const SETTLE_SECONDS = 15;

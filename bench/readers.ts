@@ -77,9 +77,9 @@ async function measureWaitsDuringReads(
     const longestWaitMs = async (send: () => Promise<unknown>): Promise<number> => {
       let longestMs = 0;
       do {
-        const beganMs = performance.now();
+        const startMs = performance.now();
         await send();
-        longestMs = Math.max(longestMs, performance.now() - beganMs);
+        longestMs = Math.max(longestMs, performance.now() - startMs);
       } while (!isOver);
       return longestMs;
     };

@@ -34,9 +34,9 @@ export async function benchStages(): Promise<void> {
 function runRound(): string[] {
   const took = new Map<string, number>();
   const timeStage = <T>(stage: (typeof STAGES)[number], work: () => T): T => {
-    const beganMs = performance.now();
+    const startMs = performance.now();
     const done = work();
-    took.set(stage, (took.get(stage) ?? 0) + performance.now() - beganMs);
+    took.set(stage, (took.get(stage) ?? 0) + performance.now() - startMs);
     return done;
   };
   const { source, ids } = plannedProject();

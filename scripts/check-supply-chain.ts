@@ -1,8 +1,8 @@
 import { readLockFiles } from './lock-files.js';
-import { findSupplyFaults, type LockedOrigin } from './supply-chain.js';
+import { type CheckedPackage, findSupplyFaults } from './supply-chain.js';
 
 let count = 0;
-const faults = readLockFiles<LockedOrigin>().flatMap(({ file, packages }) => {
+const faults = readLockFiles<CheckedPackage>().flatMap(({ file, packages }) => {
   count += Object.keys(packages).length - 1;
   return findSupplyFaults(packages, { isPublished: file === 'package-lock.json' }).map(
     (fault) => `${file}: ${fault}`,

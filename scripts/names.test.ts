@@ -41,6 +41,35 @@ it('refuses a retired name and suggests a replacement', () => {
 });
 
 it.each([
+  ['function newJudge() {}', 'newJudge contains a retired name: use checker'],
+  ['interface AskedTask {}', 'AskedTask contains a retired name: use query, request, or what it holds'],
+  ['class ClaimDesk {}', 'ClaimDesk contains a retired name: use view'],
+  ['interface Row { readonly deskOf: string }', 'deskOf contains a retired name: use view'],
+  ['const openStory = () => {};', 'openStory contains a retired name: use log, history or timeline'],
+])('refuses a retired word within %s', (text, message) => {
+  expect(messages(text)).toEqual([message]);
+});
+
+it.each([
+  'function askModel() {}',
+  'type AskModel = () => void;',
+  'const hasAskedIn = true;',
+  'class RunSlot {}',
+  'const ASKED_MAX = 1;',
+  'interface HistoryPage {}',
+])('allows an ordinary word within %s', (text) => {
+  expect(messages(text)).toEqual([]);
+});
+
+it('reads the components of the dashboard', () => {
+  const text =
+    'export const View = () => <p>{asked}</p>;\nfunction Replied({ asked }: Props) { return <b />; }';
+  expect(nameFaults([{ file: 'view.tsx', text }]).map(({ message }) => message)).toEqual([
+    'asked is a retired name: use query, request, or what it holds',
+  ]);
+});
+
+it.each([
   'const { house } = open();',
   'const { house: harness } = open();',
   'const fixture = { house: open() };',

@@ -21,6 +21,7 @@ export const RETIRED_WORDS: Readonly<Record<string, string>> = {
   Unit: 'Transaction',
   Vantage: 'FoldContext',
   Witness: 'Observer',
+  asked: 'query, request, or what it holds',
   breathe: 'yieldToEventLoop',
   ctx: 'context',
   desk: 'view',
@@ -40,6 +41,19 @@ export const RETIRED_WORDS: Readonly<Record<string, string>> = {
 
 /** Retired words that no stored or sent record has as a field: they are refused as fields too. */
 const NO_FIELDS: ReadonlySet<string> = new Set(['ctx', 'house', 'judge', 'scene', 'site', 'story', 'told']);
+
+/** Retired words with an ordinary meaning in compounds: a slot of a worker, a unit of measure, `Sec-Fetch-Site`. */
+const ORDINARY_IN_COMPOUNDS: ReadonlySet<string> = new Set(['site', 'slot', 'unit']);
+
+/** Verbs that a name may begin with: `askModel`, `AskModel`. */
+const VERBS: ReadonlySet<string> = new Set(['ask', 'judge']);
+
+/** Words before a participle: `hasAsked`, `isAskedForChanges`. */
+const AUXILIARIES: ReadonlySet<string> = new Set(['has', 'is', 'was']);
+
+const REPLACEMENTS: ReadonlyMap<string, string> = new Map(
+  Object.entries(RETIRED_WORDS).map(([word, plain]) => [word.toLowerCase(), plain]),
+);
 
 /** It lists the words. */
 const THIS_FILE = 'scripts/names.ts';
@@ -88,6 +102,8 @@ export function nameFaults(sources: readonly SourceText[]): SourceFault[] {
         const plain = plainWordFor(word, file);
         if (plain !== undefined && (!isRecordField(node) || NO_FIELDS.has(word)))
           report(name, `${word} is a retired name: use ${plain}`);
+        const part = plain === undefined ? retiredPart(word) : null;
+        if (part !== null) report(name, `${word} contains a retired name: use ${REPLACEMENTS.get(part)}`);
       }
       ts.forEachChild(node, visit);
     };
@@ -101,6 +117,20 @@ function plainWordFor(word: string, file: string): string | undefined {
   if (!Object.hasOwn(RETIRED_WORDS, word)) return undefined;
   const path = file.replaceAll('\\', '/');
   return path === THIS_FILE ? undefined : RETIRED_WORDS[word];
+}
+
+/** The retired word in a compound name, such as `newJudge`, in lower case. Constants in capitals are not split. */
+function retiredPart(name: string): string | null {
+  if (!/[a-z]/.test(name)) return null;
+  const words = name.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g) ?? [];
+  const parts = words.map((word) => word.toLowerCase());
+  const found = parts.find((part, index) => {
+    // A small letter begins a name: whether the whole word is retired, its own entry says.
+    if (!REPLACEMENTS.has(part) || ORDINARY_IN_COMPOUNDS.has(part)) return false;
+    if (index === 0) return !VERBS.has(part) && (words[0] !== part || Object.hasOwn(RETIRED_WORDS, part));
+    return !AUXILIARIES.has(parts[index - 1] as string);
+  });
+  return found ?? null;
 }
 
 /** The two names of `type X = Infer<typeof x>`. */

@@ -15,13 +15,21 @@ export interface SourceFault {
 
 const FOLDERS = ['src', 'sim', 'bench', 'test', 'scripts', 'examples'];
 
-/** Every TypeScript file of the project, in the order of the paths. */
-export function typescriptSources(): SourceText[] {
-  return FOLDERS.flatMap((folder) =>
-    readdirSync(folder, { recursive: true, encoding: 'utf8' })
-      .map((name) => join(folder, name))
-      .filter((file) => file.endsWith('.ts') && !file.includes('node_modules')),
-  )
+const PAGE_FOLDER = join('dashboard', 'src');
+
+/** Every TypeScript file of the project without the dashboard, in the order of the paths. */
+export const typescriptSources = (): SourceText[] => sourcesIn(FOLDERS);
+
+/** Every TypeScript file of the dashboard, in the order of the paths. */
+export const dashboardSources = (): SourceText[] => sourcesIn([PAGE_FOLDER]);
+
+function sourcesIn(folders: readonly string[]): SourceText[] {
+  return folders
+    .flatMap((folder) =>
+      readdirSync(folder, { recursive: true, encoding: 'utf8' })
+        .map((name) => join(folder, name))
+        .filter((file) => /\.tsx?$/.test(file) && !file.includes('node_modules')),
+    )
     .sort()
     .map((file) => ({ file, text: readFileSync(file, 'utf8') }));
 }

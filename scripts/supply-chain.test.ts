@@ -1,14 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { findSupplyFaults, type LockedOrigin } from './supply-chain.js';
+import { type CheckedPackage, findSupplyFaults } from './supply-chain.js';
 
-const SOUND: LockedOrigin = { license: 'MIT', integrity: 'sha512-x' };
+const SOUND: CheckedPackage = { license: 'MIT', integrity: 'sha512-x' };
 const faultsOf = (
-  change: Partial<Record<keyof LockedOrigin, unknown>>,
+  change: Partial<Record<keyof CheckedPackage, unknown>>,
   { name = 'left-pad', isPublished = true } = {},
 ): string[] => {
-  const changed = { ...SOUND, ...change } as LockedOrigin;
+  const changed = { ...SOUND, ...change } as CheckedPackage;
   return findSupplyFaults({ '': {}, [`node_modules/a/node_modules/${name}`]: changed }, { isPublished });
 };
 

@@ -1,5 +1,5 @@
-/** The fields of a package in a lock file that concern its origin. */
-export interface LockedOrigin {
+/** The fields of a package in a lock file that the supply-chain check reads. */
+export interface CheckedPackage {
   readonly license?: string;
   readonly integrity?: string;
   readonly resolved?: string;
@@ -17,7 +17,7 @@ const LICENCES: ReadonlySet<string> = new Set([
   'Python-2.0',
 ]);
 
-/** Of tools that are no part of what is published. */
+/** Licences of tools that are not part of what is published. */
 const DEVELOPMENT_LICENCES: ReadonlySet<string> = new Set(['MPL-2.0', 'CC-BY-4.0']);
 
 /** Packages whose install script may run in development. Each script was reviewed. */
@@ -40,16 +40,18 @@ const INSTALL_SCRIPTS: ReadonlySet<string> = new Set([
  * install its packages too.
  */
 export const findSupplyFaults = (
-  packages: Readonly<Record<string, LockedOrigin>>,
+  packages: Readonly<Record<string, CheckedPackage>>,
   { isPublished }: { isPublished: boolean },
 ): string[] =>
   Object.entries(packages)
     .filter(([path, { link }]) => path.includes('node_modules/') && link !== true)
-    .flatMap(([path, origin]) => faultsOf(path, { ...origin, dev: !isPublished || origin.dev === true }));
+    .flatMap(([path, checkedPackage]) =>
+      faultsOf(path, { ...checkedPackage, dev: !isPublished || checkedPackage.dev === true }),
+    );
 
 function faultsOf(
   path: string,
-  { license, integrity, resolved, hasInstallScript, dev }: LockedOrigin,
+  { license, integrity, resolved, hasInstallScript, dev }: CheckedPackage,
 ): string[] {
   const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
   const faults: string[] = [];

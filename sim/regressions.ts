@@ -66,14 +66,14 @@ export const REGRESSIONS: readonly Regression[] = [
     mode: 'safety',
     ...BEFORE_REVOCATION,
     commands_max: 130,
-    bug: 'A crash between moving a sealed segment and syncing its name, then a power failure: the segment was lost.',
+    bug: 'A crash between moving a closed segment and syncing its name, then a power failure: the segment was lost.',
   },
   {
     seed: 2564,
     mode: 'safety',
     ...BEFORE_REVOCATION,
     commands_max: 130,
-    bug: 'The first sealed segment was moved into a folder whose own name was not durable yet.',
+    bug: 'The first closed segment was moved into a folder whose own name was not durable yet.',
   },
   {
     seed: 50,
@@ -91,7 +91,7 @@ export const REGRESSIONS: readonly Regression[] = [
     seed: 913,
     mode: 'liveness',
     ...BEFORE_REVOCATION,
-    bug: 'A late candidate that waited for a human took a permit again although the tenant was at its limit.',
+    bug: 'A late candidate that waited for a person took a permit again although the tenant was at its limit.',
   },
   {
     seed: 2334835,

@@ -36,12 +36,12 @@ test('--rounds alone measures in rounds, --against in seven, and neither once', 
   expect(readOptions(['--against', 'main', '--rounds', '9']).rounds).toBe(9);
 });
 
-const row = (system: string, engine: PartRow['engine'], jobs: number): PartRow => ({
-  ...{ system, engine, is_ours: system === 'ours', workload: 'work', durable: '', remarks: '' },
-  measured: { ...run(jobs, 1), engine_cpu_seconds: 1 },
+const row = (system: string, store: PartRow['store'], jobs: number): PartRow => ({
+  ...{ system, store, is_ours: system === 'ours', workload: 'work', durable: '', remarks: '' },
+  measured: { ...run(jobs, 1), database_cpu_seconds: 1 },
 });
 
-test('ours is compared round by round with the job queues on the same engine only', () => {
+test('ours is compared round by round with the job queues on the same database only', () => {
   const series = new SeriesList();
   for (const [ours, peer] of [
     [100, 200],

@@ -96,7 +96,7 @@ function comparableEvents(events: readonly EventEnvelope[]): object[] {
 }
 
 /**
- * One step of a scenario. Besides inbox commands: `decision` is a human review, which bypasses the inbox, and `seconds`
+ * One step of a scenario. Besides inbox commands: `decision` is a review by a person, which bypasses the inbox, and `seconds`
  * advances the time.
  */
 type InboxStep = readonly [who: string, command: Record<string, unknown>];
@@ -236,7 +236,7 @@ test('the flow of specification 002 produces the same log through the inbox and 
 });
 
 /**
- * Seed 000: acquire, heartbeat, a silent holder that only a human ends, and convergence outside the authority of a
+ * Seed 000: acquire, heartbeat, a silent holder that only a person ends, and convergence outside the authority of a
  * role.
  */
 // req: INB-013, ROL-002, STL-003

@@ -29,9 +29,9 @@ export async function startMeasuredServer(): Promise<MeasuredServer> {
     pid: child.pid as number,
     async measure(work) {
       await send('reset');
-      const beganMs = performance.now();
+      const startMs = performance.now();
       const result = await work();
-      const wall_ms = performance.now() - beganMs;
+      const wall_ms = performance.now() - startMs;
       return { result, wall_ms, blocked_ms: await send('blocked') };
     },
     async stop() {

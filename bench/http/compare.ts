@@ -4,11 +4,11 @@ import { millisText, table, wholeText } from '../table.js';
 import type { RunMeasurement } from './measurement.js';
 import { type BenchOptions, isQueue } from './options.js';
 import { PART_ROWS } from './rows.js';
-import { engineCpuPerJob, jobsPerSecond, type Series, SeriesList, serverCpuPerJob } from './series.js';
+import { databaseCpuPerJob, jobsPerSecond, type Series, SeriesList, serverCpuPerJob } from './series.js';
 
 const HEAD = [
   ...['system', 'workload', 'jobs/s', 'ratio', 'spread'],
-  ...['server CPU µs/job', 'ratio', 'spread', 'engine CPU µs/job', 'ratio', 'spread', 'p99 ms'],
+  ...['server CPU µs/job', 'ratio', 'spread', 'database CPU µs/job', 'ratio', 'spread', 'p99 ms'],
 ];
 
 /** A version of ours: its name, if there are two, and the folder of its compiled server. */
@@ -82,7 +82,7 @@ function ratioCells({ measured }: Series, other: Series | undefined): string[] {
   return [
     ...withRatio(jobsPerSecond),
     ...withRatio(serverCpuPerJob),
-    ...withRatio(engineCpuPerJob),
+    ...withRatio(databaseCpuPerJob),
     Number.isNaN(p99) ? '-' : millisText(p99),
   ];
 }

@@ -49,7 +49,9 @@ async function measureOnce(): Promise<{ series: readonly Series[]; faults: reado
 function printPeers(series: readonly Series[]): void {
   const ratios = peersTable(series);
   if (ratios !== null)
-    console.log(`\nOurs beside job queues on the same engine; a job is a claim and its result\n\n${ratios}`);
+    console.log(
+      `\nOurs beside job queues on the same database; a job is a claim and its result\n\n${ratios}`,
+    );
   if (options.parts.some(isQueue))
     console.log(`\nWhat each of them guarantees, or offers\n\n${guaranteesTable()}`);
 }

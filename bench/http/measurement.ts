@@ -21,7 +21,7 @@ export interface RunMeasurement {
   /** Processor time of the server, where it was counted. */
   readonly server_cpu_seconds?: number | null;
   /** Processor time of all processes of the database, where there is one. */
-  readonly engine_cpu_seconds?: number | null;
+  readonly database_cpu_seconds?: number | null;
   /** Latencies by operation: `claim` and `complete`, if the two can be distinguished. */
   readonly operations: Readonly<Record<string, LatencySummary>>;
 }

@@ -1,13 +1,13 @@
 import type { RunMeasurement } from './measurement.js';
 
 /** Where a system keeps its data: ratios are formed between systems on the same database. */
-export type BenchEngine = 'file' | 'redis' | 'postgres';
+export type BenchStore = 'file' | 'redis' | 'postgres';
 
 /** The measurement of one workload on one system; null if the system is not installed. */
 export interface PartRow {
   readonly system: string;
   readonly is_ours: boolean;
-  readonly engine: BenchEngine;
+  readonly store: BenchStore;
   readonly workload: string;
   readonly durable: string;
   readonly measured: RunMeasurement | null;
@@ -22,10 +22,10 @@ export interface PartReport {
   readonly faults: readonly string[];
 }
 
-export const notInstalled = (system: string, engine: BenchEngine): PartReport => ({
+export const notInstalled = (system: string, store: BenchStore): PartReport => ({
   rows: [
     {
-      ...{ system, engine, is_ours: false, workload: 'not installed', durable: '' },
+      ...{ system, store, is_ours: false, workload: 'not installed', durable: '' },
       ...{ measured: null, remarks: '' },
     },
   ],

@@ -1,12 +1,12 @@
 import { median, ratioOf, spreadText } from '../against/statistics.js';
 import { table, wholeText } from '../table.js';
 import type { RunMeasurement } from './measurement.js';
-import { engineCpuPerJob, jobsPerSecond, type Series } from './series.js';
+import { databaseCpuPerJob, jobsPerSecond, type Series } from './series.js';
 
 const HEAD = [
   ...['ours', 'job queue', 'its workload'],
   ...['jobs/s', 'its', 'ratio', 'spread'],
-  ...['engine CPU µs/job', 'its', 'ratio', 'spread'],
+  ...['database CPU µs/job', 'its', 'ratio', 'spread'],
 ];
 
 /**
@@ -15,20 +15,20 @@ const HEAD = [
  */
 export function peersTable(series: readonly Series[]): string | null {
   const rows = series.flatMap((ours) => {
-    const peers = series.filter(({ is_ours, engine }) => !is_ours && engine === ours.engine);
+    const peers = series.filter(({ is_ours, store }) => !is_ours && store === ours.store);
     return ours.is_ours ? peers.map((peer) => [...labelCells(ours, peer), ...figureCells(ours, peer)]) : [];
   });
   return rows.length === 0 ? null : table(HEAD, rows, 3);
 }
 
 const labelCells = (ours: Series, peer: Series): string[] => [
-  `${ours.engine}: ${ours.workload}`,
+  `${ours.store}: ${ours.workload}`,
   peer.system.replace(/,.*/, ''),
   peer.workload,
 ];
 
 const figureCells = (ours: Series, peer: Series): string[] =>
-  [jobsPerSecond, engineCpuPerJob].flatMap((of) => pairOf(ours, peer, of));
+  [jobsPerSecond, databaseCpuPerJob].flatMap((of) => pairOf(ours, peer, of));
 
 function pairOf(ours: Series, peer: Series, of: (one: RunMeasurement) => number): string[] {
   const [our, their] = [ours.measured.map(of), peer.measured.map(of)];

@@ -13,7 +13,7 @@ export const TABLE_HEAD = [
 export const ourRow = (workload: string, measured: RunMeasurement, remarks: string): PartRow => ({
   system: 'Genesis Fleet',
   is_ours: true,
-  engine: 'file',
+  store: 'file',
   workload,
   durable: 'fdatasync before the reply',
   measured,
@@ -30,14 +30,14 @@ export function cellsOf({ system, workload, durable, measured, remarks }: PartRo
     latencyCell(complete, 'p99_ms'),
   ];
   const rates = [measured.jobs, measured.requests].map((count) => wholeText(count / measured.seconds));
-  const engine = engineCpu(measured);
+  const database = databaseCpu(measured);
   return [
     system,
     workload,
     durable,
     ...rates,
     ...times,
-    [engine, remarks].filter((text) => text !== '').join('; '),
+    [database, remarks].filter((text) => text !== '').join('; '),
   ];
 }
 
@@ -64,8 +64,8 @@ export function cpuText({ server_cpu_seconds, requests, jobs }: RunMeasurement, 
   return `server CPU ${wholeText(each * 1e6)} µs/${per ?? 'request'}`;
 }
 
-function engineCpu({ engine_cpu_seconds, jobs }: RunMeasurement): string {
-  return engine_cpu_seconds == null
+function databaseCpu({ database_cpu_seconds, jobs }: RunMeasurement): string {
+  return database_cpu_seconds == null
     ? ''
-    : `engine CPU ${wholeText((engine_cpu_seconds / jobs) * 1e6)} µs/job`;
+    : `database CPU ${wholeText((database_cpu_seconds / jobs) * 1e6)} µs/job`;
 }

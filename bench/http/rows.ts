@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { wholeText } from '../table.js';
 import { inOwnProcess } from './child.js';
-import { type DatabaseEngine, ENGINES, onEngine } from './engine-part.js';
+import { type BenchDatabase, benchOnDatabase, DATABASES } from './database-part.js';
 import type { BatchRun } from './fleet/batched.js';
 import { fileLog } from './fleet/bench-log.js';
 import type { FleetReplies } from './fleet/fleet-replies.js';
@@ -62,14 +62,14 @@ export const PART_ROWS: Readonly<Record<BenchPart, (options: BenchOptions) => Pr
         bestRemark('results', 'complete', runs, ({ submits }) => submits),
       ],
     ),
-  redis: (options) => onEngine('redis', options),
+  redis: (options) => benchOnDatabase('redis', options),
   bullmq: (options) =>
     onQueue('BullMQ', 'bullmq', 'redis', options, {
       agents: `claim, complete, ${wholeText(options.agents)} agents flat out`,
       worker: `its own worker, concurrency ${wholeText(options.agents)}`,
       workers: `four of its own workers, concurrency ${wholeText(options.agents)} in all`,
     }),
-  postgres: (options) => onEngine('postgres', options),
+  postgres: (options) => benchOnDatabase('postgres', options),
   'pg-boss': (options) =>
     onQueue('pg-boss', 'pg-boss', 'postgres', options, {
       agents: `claim, complete, ${wholeText(options.agents)} agents flat out`,
@@ -118,19 +118,19 @@ async function onFileStore<Result extends { readonly replies: FleetReplies }>(
 async function onQueue(
   name: string,
   part: BenchPart,
-  engine: DatabaseEngine,
+  database: BenchDatabase,
   options: BenchOptions,
   workOfRuns: Readonly<Record<string, string>>,
 ): Promise<PartReport> {
-  const { start, durable } = ENGINES[engine];
+  const { start, durable } = DATABASES[database];
   const server = await start();
-  if (server === null) return notInstalled(name, engine);
+  if (server === null) return notInstalled(name, database);
   try {
-    const input = { ...options, port: server.port, engine_pid: server.pid };
+    const input = { ...options, port: server.port, database_pid: server.pid };
     const runs = await inOwnProcess<Record<string, RunMeasurement>>(part, input);
     const system = `${name}, ${server.version}`;
     const rows = Object.entries(workOfRuns).map(([run, workload]) => ({
-      ...{ system, is_ours: false, engine, workload, durable, measured: runs[run]!, remarks: '' },
+      ...{ system, is_ours: false, store: database, workload, durable, measured: runs[run]!, remarks: '' },
     }));
     return { rows, faults: [] };
   } finally {

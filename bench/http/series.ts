@@ -41,5 +41,5 @@ export const serverCpuPerJob = ({ server_cpu_seconds, jobs }: RunMeasurement): n
   server_cpu_seconds == null ? Number.NaN : (server_cpu_seconds / jobs) * 1e6;
 
 /** Processor time of the database per job, in microseconds. */
-export const engineCpuPerJob = ({ engine_cpu_seconds, jobs }: RunMeasurement): number =>
-  engine_cpu_seconds == null ? Number.NaN : (engine_cpu_seconds / jobs) * 1e6;
+export const databaseCpuPerJob = ({ database_cpu_seconds, jobs }: RunMeasurement): number =>
+  database_cpu_seconds == null ? Number.NaN : (database_cpu_seconds / jobs) * 1e6;

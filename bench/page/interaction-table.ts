@@ -8,10 +8,10 @@ import { Renderer } from './renderer.js';
 /** How long the page takes to react, with 1,000 tasks in the plan. */
 export async function benchInteractions(browser: Browser, url: string): Promise<void> {
   const measured = new Map<string, Measured[]>();
-  for (const part of INTERACTION_GROUPS) {
+  for (const group of INTERACTION_GROUPS) {
     const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
-    await page.goto(`${url}/${PAGE_QUERY}#/${part.address}`);
-    await measureGroup(page, part, measured);
+    await page.goto(`${url}/${PAGE_QUERY}#/${group.address}`);
+    await measureGroup(page, group, measured);
   }
   console.log('\nInteraction with 1,000 tasks, while 10 events per second arrive (milliseconds)\n');
   const head = [
@@ -35,18 +35,18 @@ export async function benchInteractions(browser: Browser, url: string): Promise<
 
 async function measureGroup(
   page: Page,
-  part: InteractionGroup,
+  group: InteractionGroup,
   measured: Map<string, Measured[]>,
 ): Promise<void> {
-  await part.start?.(page);
+  await group.start?.(page);
   const renderer = await Renderer.attachTo(page);
-  for (let round = 0; round < part.rounds; round++) {
-    for (const interaction of part.interactions) {
+  for (let round = 0; round < group.rounds; round++) {
+    for (const interaction of group.interactions) {
       const rows = measured.get(interaction.name) ?? [];
       measured.set(interaction.name, rows);
       rows.push(await measure(page, renderer, interaction, round));
     }
-    await part.reset?.(page);
+    await group.reset?.(page);
   }
 }
 

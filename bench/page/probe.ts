@@ -42,7 +42,7 @@ export async function measure(
   return { ...times, cpu };
 }
 
-/** Later, the benchmark itself is broken. */
+/** After this time without a result, the benchmark is considered broken. */
 const RESULT_MAX_MS = 10_000;
 
 /** A frame is on the screen when a message that was sent before it is drawn arrives. */

@@ -51,9 +51,9 @@ export class FeedFollower extends SimActor {
     page: ReturnType<Coordinator['feed']['page']>,
     expectedIncarnation: number,
   ): Promise<void> {
-    const from = this.seenIds.length;
+    const seenCount = this.seenIds.length;
     const feedPage = await page.catch(() => null);
-    if (expectedIncarnation !== this.incarnation || from !== this.seenIds.length) return;
+    if (expectedIncarnation !== this.incarnation || seenCount !== this.seenIds.length) return;
     if (feedPage === null || isProblem(feedPage)) return;
     this.cursor = feedPage.next;
     for (const event of feedPage.events) {

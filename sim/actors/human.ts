@@ -49,7 +49,7 @@ export class SimHuman extends SimActor {
     if (command !== null) await this.call(command);
   }
 
-  /** Lifts every hold, and releases subjects that have not moved for so long that only a human can free them. */
+  /** Lifts every hold, and releases subjects that have not moved for so long that only a person can free them. */
   protected override async actDiligently(): Promise<void> {
     for (const head of [...this.projectMonitor().state.heads.values()]) {
       if (head.phase === 'COMPLETED') continue;

@@ -127,7 +127,7 @@ export class CallHistory {
     for (const id of command.request_ids) {
       const effects = projectMonitor.effectsOf(id);
       const [effect] = effects;
-      // A submission that needs a human is not accepted, but it does record an escalation.
+      // A submission that needs a person is not accepted, but it does record an escalation.
       if (effect === undefined || effects.some((event) => claimEventKindOf(event.event_type) === 'escalated'))
         continue;
       this.world.reportViolation(

@@ -228,13 +228,13 @@ export class FileFleet implements SimFleet {
     });
   }
 
-  private crash(withPower: boolean): void {
+  private crash(losesPower: boolean): void {
     if (this.process?.isAlive && this.committing > 0) this.context.coverage.hit('crash during commit');
     this.process?.kill();
     this.current = null;
     this.committing = 0;
     this.isLogStalled = false;
-    if (!withPower) return;
+    if (!losesPower) return;
     this.context.world.trace('the power fails');
     this.diskImage.losePower(this.rng);
   }

@@ -4,7 +4,7 @@ import { checkHistory } from './check.js';
 import type { RecordedOutcome } from './history.js';
 import { HistoryBuilder, LIMITS } from './testing/history-builder.js';
 
-const TERMS = { limits: LIMITS, durable: true, skew_margin_ms: 0, tolerance_ms: 100 };
+const CHECK_OPTIONS = { limits: LIMITS, durable: true, skew_margin_ms: 0, tolerance_ms: 100 };
 const S = 'A-001-one';
 const UNKNOWN: RecordedOutcome = { kind: 'unknown', why: 'the line broke' };
 const NO_EFFECT: RecordedOutcome = { kind: 'no_effect', why: 'UNAVAILABLE' };
@@ -15,7 +15,7 @@ const refusedOutcome = (reason: string, replyFields = {}): RecordedOutcome => ({
 });
 
 const rulesBroken = (builder: HistoryBuilder): HistoryRule[] => [
-  ...new Set(checkHistory(builder, TERMS).map(({ rule }) => rule)),
+  ...new Set(checkHistory(builder, CHECK_OPTIONS).map(({ rule }) => rule)),
 ];
 
 const GOOD: Record<string, (history: HistoryBuilder) => void> = {
@@ -102,7 +102,7 @@ const GOOD: Record<string, (history: HistoryBuilder) => void> = {
 it.each(Object.entries(GOOD))('accepts %s', (_, record) => {
   const history = new HistoryBuilder();
   record(history);
-  expect(checkHistory(history, TERMS)).toEqual([]);
+  expect(checkHistory(history, CHECK_OPTIONS)).toEqual([]);
 });
 
 const BAD: Record<string, { breaks: HistoryRule[]; record: (history: HistoryBuilder) => void }> = {
@@ -358,7 +358,7 @@ it('describes a violation in a sentence, with the calls and events concerned', (
   const history = new HistoryBuilder();
   history.claim('ada', S, { at: 0 });
   history.replaceLastOutcome({ kind: 'ok', reply_fields: { generation: 2 } });
-  const [found] = checkHistory(history, TERMS);
+  const [found] = checkHistory(history, CHECK_OPTIONS);
   expect(found?.message).toBe(
     'the reply names generation 2; the log has CLAIM_ACQUIRED of A-001-one generation 1 at position 1',
   );

@@ -37,13 +37,13 @@ export function checkHistory(
   { calls, events, heads }: RecordedHistory,
   options: HistoryCheckOptions,
 ): HistoryViolation[] {
-  const newJudge = () => new PolicyAwareLogChecker(options.limits, options.skew_margin_ms);
+  const newChecker = () => new PolicyAwareLogChecker(options.limits, options.skew_margin_ms);
   const effects = matchEffects(calls, events, options.durable);
-  const timeline = new LogTimeline(events, effects, newJudge());
+  const timeline = new LogTimeline(events, effects, newChecker());
   const clock = new ObservedStoreClock(effects, options.tolerance_ms);
   const limit = new ClaimLimitCheck(timeline, options.limits.max_concurrent_claims);
   return [
-    ...checkLog(events, newJudge(), heads),
+    ...checkLog(events, newChecker(), heads),
     ...effects.violations,
     ...checkOrder(timeline, effects),
     ...checkRefusals(calls, { timeline, effects, limit, clock }),

@@ -78,13 +78,13 @@ export async function runHistory(options: HistoryRunOptions): Promise<HistoryRun
   const { calls } = run.recorder;
   const { events, heads } = await withStore(options.store, (store) => readAll(store, projectKey));
   const { durable } = capabilities;
-  const terms = {
+  const checkOptions = {
     limits,
     durable,
     skew_margin_ms: skewMarginMs({ capabilities }),
     tolerance_ms: CLOCK_TOLERANCE_MS,
   };
-  const violations = checkHistory({ calls, events, heads }, terms);
+  const violations = checkHistory({ calls, events, heads }, checkOptions);
   return { capabilities, calls, events, violations, ...run.summary() };
 }
 
@@ -97,7 +97,7 @@ class HistoryRun {
   private readonly proxies: { side: 'agents' | 'store'; proxy: TcpProxy }[] = [];
   private readonly endpoints: CoordinatorEndpoint[] = [];
   private readonly faults: string[] = [];
-  private beganMs = 0;
+  private startMs = 0;
 
   constructor(
     private readonly options: HistoryRunOptions,
@@ -126,7 +126,7 @@ class HistoryRun {
 
   async run(): Promise<void> {
     const { recorder, taskPool, endpoints, options } = this;
-    this.beganMs = performance.now();
+    this.startMs = performance.now();
     for (const { proxy } of this.proxies) proxy.isTransparent = false;
     const over = new AbortController();
     setMaxListeners(0, over.signal);
@@ -178,7 +178,7 @@ class HistoryRun {
   private async waitForThird(thirds: number): Promise<void> {
     const thirdMs = (this.options.seconds * 1000) / 3;
     const next = this.recorder.calls.length + 1;
-    await sleep(Math.max(thirdMs / 2, this.beganMs + thirds * thirdMs - performance.now()));
+    await sleep(Math.max(thirdMs / 2, this.startMs + thirds * thirdMs - performance.now()));
     await this.waitForCall(isAnswer, next);
   }
 
@@ -192,7 +192,7 @@ class HistoryRun {
   private async injectFault(description: string, inflict: () => Promise<void>): Promise<void> {
     const fromMs = performance.now();
     await inflict();
-    const at = ((fromMs - this.beganMs) / 1000).toFixed(1);
+    const at = ((fromMs - this.startMs) / 1000).toFixed(1);
     this.faults.push(
       `${description} at ${at} s, back after ${((performance.now() - fromMs) / 1000).toFixed(1)} s`,
     );

@@ -72,13 +72,13 @@ export class SerialiserMachine {
   }
 
   /** Kills the process; a power loss also discards unsynced data. The machine restarts by itself. */
-  crash(withPower = this.rng.chance(this.context.scenario.power_chance)): void {
+  crash(losesPower = this.rng.chance(this.context.scenario.power_chance)): void {
     const { world, diskImage, tracker } = this.context;
     if (!this.process?.isAlive) return;
     this.process.kill();
     this.serving = null;
     tracker.onSerialiserDied();
-    if (withPower) {
+    if (losesPower) {
       world.trace('the power fails');
       diskImage.losePower(this.rng);
       tracker.onPowerFailed();

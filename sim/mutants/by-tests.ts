@@ -24,11 +24,11 @@ export async function tryByTests(
   tests: readonly string[],
   msMax?: number,
 ): Promise<MutantVerdict> {
-  const beganMs = realNowMs();
+  const startMs = realNowMs();
   const { code, printed, isHung } = await run({ mutant, tests }, msMax);
   const failed = (/^\s*FAIL\s+(.*)$/m.exec(printed) ?? /^\s*×\s+(.*)$/m.exec(printed))?.[1];
   const ended = code === 0 ? 'survived' : failed === undefined ? 'crashed' : 'killed';
-  const seconds = (realNowMs() - beganMs) / 1000;
+  const seconds = (realNowMs() - startMs) / 1000;
   return { outcome: isHung ? 'hung' : ended, by: 'tests', message: failed ?? '', seeds: 0, seconds };
 }
 

@@ -72,7 +72,7 @@ function* nextTo(literal: ts.NumericLiteral): Generator<Change> {
   for (const step of [1, -1]) yield { node: literal, mutated: String(Number(literal.text) + step) };
 }
 
-/** A concatenation is no sum. */
+/** A concatenation is not a sum. */
 const isConcatenation = ({ left, operatorToken, right }: ts.BinaryExpression): boolean =>
   operatorToken.kind === SyntaxKind.PlusToken && (isText(left) || isText(right));
 

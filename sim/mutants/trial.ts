@@ -50,11 +50,11 @@ export async function tryMutant(
   steps: Iterable<TrialStep>,
   baseline: Baseline,
 ): Promise<MutantVerdict> {
-  const beganMs = realNowMs();
+  const startMs = realNowMs();
   const child = new MutantProcess(script);
   let seeds = 0;
   const verdict = (outcome: MutantVerdict['outcome'], by: string, message: string): MutantVerdict => {
-    return { outcome, by, message, seeds, seconds: (realNowMs() - beganMs) / 1000 };
+    return { outcome, by, message, seeds, seconds: (realNowMs() - startMs) / 1000 };
   };
   try {
     for (const step of steps) {

@@ -21,7 +21,7 @@ export interface CoordinationParts {
   readonly knowledge: ExecutionKnowledge;
 }
 
-interface ShownHandle {
+interface PartialHandle {
   readonly task_id?: string | undefined;
   readonly session_id?: string | undefined;
   readonly claim_id?: string | undefined;
@@ -33,7 +33,7 @@ export function simCoordination({ commands, call, knowledge }: CoordinationParts
   const callOnce = async <Reply>(command: SimCommand): Promise<Reply | CoordinationFailure> =>
     replyOf<Reply>(await call(command));
   /** The handle that the engine sends, with the request and the incarnation of the reply that it comes from. */
-  const handleOf = ({ task_id = '', session_id = '', claim_id = '' }: ShownHandle, generation: number) => {
+  const handleOf = ({ task_id = '', session_id = '', claim_id = '' }: PartialHandle, generation: number) => {
     const known = granted.get(claim_id);
     if (known === undefined) throw new Error(`no reply gave the handle ${claim_id} of ${task_id}`);
     const { granted_by, incarnation } = known;

@@ -170,7 +170,7 @@ export function checkSweeper(
 const sweptKey = (head: Head, context: DecisionContext): string =>
   canonicalHead(decide(head, { type: 'expire' }, context).next, context.now_ms, context.rules);
 
-/** A human can always make the subject claimable again, except at a limit that only an admin can raise. */
+/** A person can always make the subject claimable again, except at a limit that only an admin can raise. */
 export function checkRecoverable(
   head: Head,
   claim: SubjectCommand,

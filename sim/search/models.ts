@@ -172,7 +172,7 @@ function operatorCommands(head: Head, expectedGeneration: number, generationsMax
     { type: 'unhold', ...operator },
     { type: 'adopt', ...adoption, adopted: null },
   ];
-  // A human may adopt beyond the limit of generations; the search must stay finite.
+  // A person may adopt beyond the limit of generations; the search must stay finite.
   if (head.generation < generationsMax) {
     commands.push({
       type: 'adopt',
@@ -202,7 +202,7 @@ const CLAIMS: readonly SubjectCommand[] = CLAIMANTS.map((worker) => ({
 /** A claim that only the state of the subject can refuse. */
 export const PLAIN_CLAIM: SubjectCommand = { type: 'claim', ...claimFields(WORKERS[0], READY_FACTS) };
 
-/** One subject through its generations: everything except human gates, by every worker, with every handle. */
+/** One subject through its generations: everything except review gates, by every worker, with every handle. */
 const claimsModel = (policy: string, rules: Rules): SearchModel => ({
   name: `claims, ${policy}`,
   rules,
@@ -221,7 +221,7 @@ const claimsModel = (policy: string, rules: Rules): SearchModel => ({
   violationIn: () => null,
 });
 
-/** One subject with human gates, over two generations. */
+/** One subject with review gates, over two generations. */
 const gatesModel = (policy: string, rules: Rules): SearchModel => ({
   name: `gates, ${policy}`,
   rules: { ...rules, max_generations_per_task: 2 },

@@ -82,7 +82,7 @@ describe('gen iterate --auto', { timeout: 120_000 }, () => {
     expect(await readFile(join(project.cwd, 'docs/design.md'), 'utf8')).toBe('done\n');
   });
 
-  it('stops at a human gate with exit code 3, and goes on after the decision', async () => {
+  it('stops at a review gate with exit code 3, and goes on after the decision', async () => {
     const gate = edgeFile('intent→requirements', { more: ', human_required: true' });
     const project = await createAutoProject({ [edgePath('intent_requirements')]: gate });
     const waiting = await runAuto(project, SUBJECT);

@@ -192,7 +192,7 @@ it('accepts every spelling of an edge’s name', async () => {
 });
 
 // req: HUM-003, WSP-003
-it('converges the edge and promotes its drafts after a human approves', async () => {
+it('converges the edge and promotes its drafts after a person approves', async () => {
   const terminal = await createProject(ASKING_A_HUMAN);
   await claimAndWriteDraft(terminal);
   const waiting = await submit(terminal, '--drafts', ...PASSED);
@@ -211,7 +211,7 @@ it('converges the edge and promotes its drafts after a human approves', async ()
   expect((await submit(terminal, '--drafts', ...PASSED)).code).toBe(0);
 });
 
-it('promotes nothing after a human rejects, and refuses claims until unhold', async () => {
+it('promotes nothing after a person rejects, and refuses claims until unhold', async () => {
   const terminal = await createProject(ASKING_A_HUMAN);
   await claimAndWriteDraft(terminal);
   await submit(terminal, '--drafts', ...PASSED);

@@ -4,7 +4,7 @@ import { singleLine } from './output/text.js';
 export const EXIT = { done: 0, refused: 1, usage: 2, human: 3, stopped: 130 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** Codes that only a human can resolve. */
+/** Codes that only a person can resolve. */
 const HUMAN_NEEDED = new Set(['DENIED_HELD', 'ESCALATED', 'COMMAND_NOT_CONFIRMED', 'NO_SANDBOX']);
 /** Codes for malformed requests, which stay invalid. A plan is not one: it may become valid later. */
 const WRONG_INPUT = new Set(['INVALID_REQUEST', 'INVALID_LEASE', 'INVALID_EVENT', 'CLAIM_ID_REQUIRED']);

@@ -29,7 +29,7 @@ async function waitForText(file: string): Promise<string> {
   }
 }
 
-async function isGone(pid: number): Promise<void> {
+async function untilGone(pid: number): Promise<void> {
   for (;;) {
     try {
       process.kill(pid, 0);
@@ -40,7 +40,7 @@ async function isGone(pid: number): Promise<void> {
   }
 }
 
-it('gen fleet runs the sample plan in worktrees, and starts an agent again that is killed on the way', async () => {
+it('gen fleet runs the sample plan in worktrees, and restarts an agent that was killed meanwhile', async () => {
   const harness = await startHarness();
   const { terminal } = harness;
   const { cwd } = terminal;
@@ -71,7 +71,7 @@ it('gen fleet runs the sample plan in worktrees, and starts an agent again that 
   );
   expect(fleet.err).toMatch(/worker-\d ended \(SIGKILL\)\. Restart 1 of 5 in 0\.5 s/);
   expect(fleet.code).toBe(0);
-  await isGone(Number(await waitForText(join(cwd, 'orphan'))));
+  await untilGone(Number(await waitForText(join(cwd, 'orphan'))));
 
   const report = JSON.parse(fleet.out) as FleetReport;
   expect(report).toMatchObject({ left: { task_total: 0, task_ids: [] }, refused: [] });
@@ -128,7 +128,7 @@ it('gen fleet shows the agents live on a terminal, and Ctrl-C stops them and the
   const { code, out } = await fleet.ended;
   expect(code).toBe(130);
   expect(out).toMatch(/solo-1 +stopped +0 +0 +0 +0 +0 +1 /);
-  await isGone(program);
+  await untilGone(program);
   expect(await genesisOf(harness).status()).toMatchObject({ claims: [], counts: { claimed: 0 } });
   const left = (await readdir(join(terminal.cwd, '.genesis', 'fleet'))).sort();
   expect(left).toEqual(['.gitignore', 'solo-1.lock', 'solo-1.log']);
@@ -193,7 +193,7 @@ it('gen fleet stops its agents if its output is no longer read', async () => {
   // The line about this is the first that cannot be written.
   await gen(terminal, 'task', 'force-release', 'A-001-schema', '--reason', 'a test');
   await ended;
-  await isGone(group);
+  await untilGone(group);
 });
 
 it('gen fleet is refused while another fleet has agents with the same names, and keeps their worktrees', async () => {
@@ -238,8 +238,8 @@ it('a killed gen fleet stops its agents, and they release their claims', async (
   const worker = Number(await waitForText(join(terminal.cwd, 'worker')));
   fleet.kill('SIGKILL');
   await ended;
-  await isGone(group);
-  await isGone(worker);
+  await untilGone(group);
+  await untilGone(worker);
   expect(await genesisOf(harness).status()).toMatchObject({ claims: [], counts: { claimed: 0 } });
   expect((await gen(terminal, 'task', 'history', 'A-001-schema')).out).toContain('VOLUNTARY');
 });

@@ -137,7 +137,7 @@ describe('under `evidence: verified` no edge converges', { timeout: 60_000 }, ()
     ['an existing test', 'src/a.test.ts', ['src/a.test.ts']],
     ['the script that the check calls', 'tools/check.sh', ['tools/check.sh']],
     ['the configuration of the test tool', 'vitest.config.ts', []],
-  ])('before a human has approved it, if the candidate changes %s', async (_, path, existing) => {
+  ])('before a person has approved it, if the candidate changes %s', async (_, path, existing) => {
     const { runner, runnerClient, propose, submit, expectOpen } = await openProject();
     const { manifest, signedStatement } = await propose({ [path]: 'true' }, existing);
     await runnerClient.recordEvidence(runner.signed(signedStatement()));
@@ -145,7 +145,7 @@ describe('under `evidence: verified` no edge converges', { timeout: 60_000 }, ()
       reason: 'ESCALATED',
       next: expect.stringContaining(`it changes checks or tests: ${path}`),
     });
-    await expectOpen(/waits for a human/);
+    await expectOpen(/waits for a person/);
   });
 
   it("if the candidate contains the edge's YAML: it cannot be proposed or submitted", async () => {

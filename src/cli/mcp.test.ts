@@ -47,7 +47,7 @@ async function startMcpClient(revision: Revision, env: Record<string, string> = 
   return { server, client, pid: transport.pid as number };
 }
 
-async function isGone(pid: number): Promise<void> {
+async function untilGone(pid: number): Promise<void> {
   try {
     for (;;) {
       process.kill(pid, 0);
@@ -121,7 +121,7 @@ test('renews a claim while the client runs, and no longer', async () => {
   }
   expect(await callTool(client, 'renew', { handle })).toMatchObject({ success: true });
   await client.close();
-  await isGone(pid);
+  await untilGone(pid);
   const other = { agent_id: 'beta', session_id: 's2' };
   expect(unwrap(await server.coordinator.claims.next(SCOPE, other)).claim).toBeNull();
   time.advance(1);

@@ -21,7 +21,7 @@ const runForJson = async (terminal: TerminalOptions, ...argv: string[]) => {
 const logOf = ({ cwd }: TerminalOptions) =>
   readFile(join(cwd, '.ai-workspace/events/events.jsonl'), 'utf8').catch(() => '');
 
-/** Submits as an agent whose role may not converge the edge, so that the result is escalated to a human. */
+/** Submits as an agent whose role may not converge the edge, so that the result is escalated to a person. */
 async function escalateEdge({ cwd }: TerminalOptions): Promise<void> {
   const { store, blobs, key } = await openWorkspaceStore(new Workspace(cwd), () => {});
   const coordinator = await Coordinator.open({ store, blobs });
@@ -62,7 +62,7 @@ it('every methodology command outside a workspace refers to gen init', async () 
   }
 });
 
-it('start exits with 3 if only a human can continue', async () => {
+it('start exits with 3 if only a person can continue', async () => {
   const terminal = await createProject({ 'specification/INTENT.md': '' });
   const { code, out } = await gen(terminal, 'start');
   expect(out).toContain('NEEDS_INTENT');

@@ -27,7 +27,7 @@ Examples:
   gen status --watch                      watch the progress
   gen verify                              verify the log
 
-Exit codes: 0 success, 1 refused or not found, 2 wrong usage, 3 a human must act, 130 stopped by a signal.
+Exit codes: 0 success, 1 refused or not found, 2 wrong usage, 3 a person must act, 130 stopped by a signal.
 Environment: GENESIS_URL, GENESIS_TOKEN, GENESIS_TENANT, GENESIS_PROJECT, GENESIS_AGENT, GENESIS_SESSION,
 GENESIS_STORE, GENESIS_BLOBS, GENESIS_HOME.`;
 

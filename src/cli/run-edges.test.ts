@@ -37,7 +37,7 @@ constraints:
 `,
 };
 
-/** An agent program: writes a file named after the edge, and reports a pass for each check that is not a human's. */
+/** An agent program: writes a file named after the edge, and reports a pass for each check that is not a person's. */
 const AGENT = `
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 const { GENESIS_BRIEFING, GENESIS_CHECKS, GENESIS_DRAFTS, GENESIS_TASK_ID } = process.env;
@@ -116,10 +116,10 @@ it('run submits the result file of an edge instead of its drafts', async () => {
   expect((await gen(terminal, 'task', 'result', FIRST)).out).toContain('"made"');
 });
 
-it('run exits with 3 when a human must decide, and the result survives its end', async () => {
+it('run exits with 3 when a person must decide, and the result survives its end', async () => {
   const terminal = await createProject(ASKING_A_HUMAN);
   const escalated = await gen(terminal, 'run', ...(await agentProgram()));
-  expect(escalated.err).toContain(`${FIRST} waits for a human: gen review`);
+  expect(escalated.err).toContain(`${FIRST} waits for a person: gen review`);
   expect(escalated.code).toBe(3);
   const review = ['review', '--feature', FEATURE_ID, '--edge', 'intent_requirements', '--approve'];
   expect((await gen(terminal, ...review)).code).toBe(0);
@@ -154,13 +154,13 @@ it('fleet performs an edge again if the agent that escalated it was killed befor
   const program = await agentProgram();
   const { cwd, env = {} } = terminal;
   const fleet = start({ cwd, env }, 'fleet', '--name', 'worker', ...program);
-  await fleet.waitForOutput(/the result of generation 1 waits for a human/);
+  await fleet.waitForOutput(/the result of generation 1 waits for a person/);
   const log = join(terminal.cwd, '.home', 'fleet', 'worker-1.log');
   const [, worker] = /worker: (\d+)/.exec(await readFile(log, 'utf8')) ?? [];
   process.kill(Number(worker), 'SIGKILL');
   await fleet.waitForOutput(/worker-1 ended \(SIGKILL\)\. Restart 1/);
   expect((await gen(terminal, ...reviewOf('--refine', '--comment', 'name the key'))).code).toBe(0);
-  await fleet.waitForOutput(/waits for a human: gen review[\s\S]*waits for a human: gen review/);
+  await fleet.waitForOutput(/waits for a person: gen review[\s\S]*waits for a person: gen review/);
   expect(await readFile(log, 'utf8')).toContain('review: name the key');
   expect((await gen(terminal, ...reviewOf('--approve'))).code).toBe(0);
   await fleet.waitForOutput(`worker-1  ${SECOND}: claimed`);
@@ -206,14 +206,14 @@ it('fleet works on edges in the workspace, also from the worktrees of its agents
   expect(made).toContain(join(terminal.cwd, '.ai-workspace', 'agents', 'worker-1'));
 });
 
-it('fleet says that what is left waits for a human, and leaves the result to be reviewed', async () => {
+it('fleet says that what is left waits for a person, and leaves the result to be reviewed', async () => {
   const terminal = await createProject(ASKING_A_HUMAN);
   const fleet = start({ ...terminal, columns: 200 }, 'fleet', '--name', 'worker', ...(await agentProgram()));
-  await fleet.waitForOutput(/the result of generation 1 waits for a human: gen review/);
+  await fleet.waitForOutput(/the result of generation 1 waits for a person: gen review/);
   fleet.stop('SIGINT');
   const { code, out } = await fleet.ended;
   expect(code).toBe(130);
   expect(out).toMatch(/worker-1 +stopped +0 +1 +0 /);
-  expect(out).toContain(`2 edges are left: ${FIRST}. All of it waits for a human: gen review.`);
+  expect(out).toContain(`2 edges are left: ${FIRST}. All of it waits for a person: gen review.`);
   expect((await gen(terminal, 'review', '--list')).out).toContain('intent_requirements');
 });

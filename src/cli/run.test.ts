@@ -61,7 +61,7 @@ it('run kills the program and its child processes when the claim is lost, even i
     code: 1,
     err: expect.stringMatching(/A-001-schema: the claim was lost \(\w+\)\. The program was stopped/),
   });
-  await isGone(group);
+  await untilGone(group);
 });
 
 it('run forwards stop signals, and submits a result that the program still completes', async () => {
@@ -80,7 +80,7 @@ it('run forwards stop signals, and submits a result that the program still compl
   const group = Number(await waitForText(join(terminal.cwd, 'other')));
   untidy.stop('SIGTERM');
   expect((await stopped).code).toBe(130);
-  await isGone(group);
+  await untilGone(group);
   expect((await gen(terminal, 'task', 'history', 'B-001-api')).out).toContain('VOLUNTARY');
 });
 
@@ -198,7 +198,7 @@ async function waitForText(file: string): Promise<string> {
 }
 
 /** Resolves when the whole process group has ended. */
-async function isGone(group: number): Promise<void> {
+async function untilGone(group: number): Promise<void> {
   while (isAlive(group)) await pause(20);
 }
 

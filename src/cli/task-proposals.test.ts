@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { startPlannedHarness } from './testing/cli-harness.js';
 import { gen } from './testing/terminal.js';
 
-it('keeps a task that an agent adds as a proposal, which a human shows, approves or rejects', async () => {
+it('keeps a task that an agent adds as a proposal, which a person shows, approves or rejects', async () => {
   const { terminal } = await startPlannedHarness();
   const keyOf = async (env: Record<string, string>, role: string) => {
     const { out } = await gen(
@@ -27,7 +27,7 @@ it('keeps a task that an agent adds as a proposal, which a human shows, approves
   const proposed = await add('B-002-more');
   expect(proposed).toMatchObject({
     code: 0,
-    out: expect.stringMatching(/proposed as prop_\w+, which waits for a human/),
+    out: expect.stringMatching(/proposed as prop_\w+, which waits for a person/),
   });
   const id = /prop_[0-9a-f]{24}/.exec(proposed.out)?.[0] ?? '';
   expect((await gen(human, 'review')).out).toMatch(new RegExp(`Proposed tasks .*\\n${id} `));
@@ -44,5 +44,5 @@ it('keeps a task that an agent adds as a proposal, which a human shows, approves
   expect((await gen(human, 'review', '--proposal', id)).err).toContain(`No proposal ${id} is pending`);
   const second = /prop_[0-9a-f]{24}/.exec((await add('B-003-other')).out)?.[0] ?? '';
   await gen(human, 'review', '--proposal', second, '--reject', '--comment', 'not now');
-  expect((await add('B-003-other')).out).toContain('which was rejected by a human: not now');
+  expect((await add('B-003-other')).out).toContain('which was rejected by a person: not now');
 });

@@ -104,7 +104,7 @@ it('compares the accepted result with the parked one, or two generations', async
   expect(same.out).toContain('The results are the same.');
 });
 
-it('describes results that are no text instead of comparing them by line', async () => {
+it('describes results that are not text instead of comparing them by line', async () => {
   const { terminal } = await startPlannedHarness();
   await submitTwice(terminal, new Uint8Array([0xff, 1]), 'text');
   const { out } = await gen(terminal, 'task', 'diff', TASK);

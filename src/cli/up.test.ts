@@ -187,7 +187,7 @@ it('up exits and gives back its lock although the log of its workspace is damage
   const cwd = await temporaryFolder();
   expect((await gen({ cwd }, 'init')).code).toBe(0);
   const log = join(cwd, '.ai-workspace/events/events.jsonl');
-  // Two blocks, so that the damage of the first is no torn end.
+  // Two blocks, so that the damage of the first is not a torn end.
   const first = spawnGen(cwd, {}, 'up', '--port', '0', '--json');
   await firstLine(first);
   first.kill('SIGTERM');

@@ -139,7 +139,7 @@ it('adopts a parked result', async () => {
   );
 });
 
-it('exits with 1 if refused or not found, 2 on wrong usage, 3 if a human must act', async () => {
+it('exits with 1 if refused or not found, 2 on wrong usage, 3 if a person must act', async () => {
   const { terminal } = await startHarness();
   expect(await gen(terminal, 'status')).toMatchObject({
     code: 2,
@@ -157,7 +157,7 @@ it('exits with 1 if refused or not found, 2 on wrong usage, 3 if a human must ac
   });
   expect(await gen(terminal, 'next')).toMatchObject({
     code: 3,
-    err: expect.stringContaining('A human must act'),
+    err: expect.stringContaining('A person must act'),
   });
   expect((await gen(terminal, 'task', 'unhold', TASK, '--reason', 'go')).code).toBe(0);
   expect((await gen(terminal, 'next')).code).toBe(0);
@@ -216,8 +216,8 @@ it('accepts a handle from elsewhere by --generation and --claim-id', async () =>
 it('stores its state readable by the owner only, and starts a new session after the old one was closed', async () => {
   const { terminal, server } = await startPlannedHarness();
   const { claim } = JSON.parse((await gen(terminal, 'next', '--json')).out);
-  for (const drawer of ['handles', 'sessions']) {
-    const folder = join(terminal.cwd, '.genesis', drawer);
+  for (const folderName of ['handles', 'sessions']) {
+    const folder = join(terminal.cwd, '.genesis', folderName);
     expect((await stat(folder)).mode & 0o777).toBe(0o700);
     for (const name of await readdir(folder))
       expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);

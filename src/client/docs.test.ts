@@ -31,7 +31,7 @@ test('the snippets of docs/sdk.md run in order', async () => {
   }
   expect(printedLines.slice(0, 4)).toEqual([
     '2 accepted, 0 refused',
-    '0 converged, 0 for a human',
+    '0 converged, 0 for a person',
     'B-001-schema accepted',
     'ACCEPTED',
   ]);

@@ -155,10 +155,10 @@ export class Coordinator {
     const projects = await Projects.open({
       store: options.store,
       environment: options.environment ?? systemEnvironment,
-      default_limits: defaultLimitsOf(options),
-      skew_margin_ms: options.skew_margin_ms,
+      defaultLimits: defaultLimitsOf(options),
+      skewMarginMs: options.skew_margin_ms,
       observer: options.observer ?? noopObserver,
-      is_audited: options.audit !== undefined,
+      isAudited: options.audit !== undefined,
     });
     return new Coordinator(projects, options);
   }

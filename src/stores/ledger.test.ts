@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { EventEnvelope } from '../core/events/envelope.js';
 import { fold } from '../core/fold.js';
 import { eventOf, swapOf, transactionOf } from './conformance/fixture.js';
-import { type LedgerSnapshot, ProjectLedger, type TransactionRecord } from './ledger.js';
+import { type LedgerSnapshot, ProjectLedger, type TransactionFields } from './ledger.js';
 import { TenantPermits } from './permits.js';
 import type { FoldHead, Transaction } from './store.js';
 
@@ -13,7 +13,7 @@ const newLedger = () => new ProjectLedger(KEY, new TenantPermits());
 
 interface Logged {
   events: readonly EventEnvelope[];
-  record: TransactionRecord;
+  record: TransactionFields;
   now_ms: number;
 }
 

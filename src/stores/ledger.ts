@@ -17,7 +17,7 @@ import { SubjectOrder } from './subject-order.js';
 import { assertWellFormed } from './well-formed.js';
 
 /** What a log must record in addition to a transaction's events to rebuild the ledger. */
-export interface TransactionRecord {
+export interface TransactionFields {
   /** The value after the transaction, if the transaction changed it. */
   readonly rules_seq?: number;
   readonly permits?: readonly Permit[];
@@ -30,7 +30,7 @@ export interface ApplyResult {
   readonly events: readonly NewEvent[];
   readonly first_position: number;
   /** Null: there is nothing to write, neither events nor other state. */
-  readonly record: TransactionRecord | null;
+  readonly record: TransactionFields | null;
 }
 
 /**
@@ -87,7 +87,7 @@ export class ProjectLedger {
   applyStep(
     { event, head, permits, permit_limits, request }: LogStep,
     nowMs: number,
-  ): TransactionRecord | null {
+  ): TransactionFields | null {
     if (request !== null && this.requests.has(request.key)) return null;
     if (this.permits.findFullScope(this.key.project_id, permits, permit_limits, nowMs) !== null) return null;
     this.position += 1;
@@ -104,7 +104,7 @@ export class ProjectLedger {
    * Applies a transaction from the log during recovery. Skips what the state already includes, because a snapshot may
    * have been taken while commits continued.
    */
-  restore(events: readonly EventEnvelope[], record: TransactionRecord, fold: FoldHead, nowMs: number): void {
+  restore(events: readonly EventEnvelope[], record: TransactionFields, fold: FoldHead, nowMs: number): void {
     for (const event of events) {
       if (event.position !== this.position + 1) {
         throw new Error(`The log continues with position ${event.position} after position ${this.position}.`);
@@ -277,7 +277,7 @@ export class ProjectLedger {
   }
 }
 
-function recordOf(transaction: Transaction, eventCount: number, rulesSeq: number): TransactionRecord | null {
+function recordOf(transaction: Transaction, eventCount: number, rulesSeq: number): TransactionFields | null {
   const { requests } = transaction;
   const kept = requests.every(({ keep }) => keep) ? requests : requests.filter(({ keep }) => keep);
   if (eventCount + transaction.permits.length + kept.length === 0 && !transaction.changes_rules) return null;

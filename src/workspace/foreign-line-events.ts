@@ -28,7 +28,7 @@ export const foreignLineEvents =
 function foreignLine(bytes: Buffer, line: number): ForeignLine {
   const isText = isUtf8(bytes);
   if (isText && bytes.length <= INLINE_BYTES_MAX) return { line, text: bytes.toString('utf8') };
-  const why = isText ? `it is longer than ${INLINE_BYTES_MAX} bytes` : 'it is no text in UTF-8';
+  const why = isText ? `it is longer than ${INLINE_BYTES_MAX} bytes` : 'it is not UTF-8 text';
   const notInline = { why, sha256: sha256Hex(bytes), size_bytes: bytes.length };
   return { line, text: bytes.toString('utf8', 0, PREFIX_BYTES), notInline };
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { readFully } from '../stores/file/disk.js';
-import { ACTIVE_FILE, sealedPositions } from '../stores/file/layout.js';
+import { ACTIVE_FILE, closedSegmentPositions } from '../stores/file/layout.js';
 import { nodeDisk } from '../stores/file/node-disk.js';
 import { isOwnLog } from '../stores/file/own-log.js';
 import { type Workspace, WorkspaceError } from './workspace.js';
@@ -22,15 +22,15 @@ export async function readStart(path: string, bytesMax: number): Promise<Buffer>
 export const FIRST_LINES_BYTES = 1024 * 1024;
 
 /** Whether a log exists that another program started. Once our log has begun, it may append to it. */
-export async function isForeign({ events }: Workspace): Promise<boolean> {
+export async function hasForeignLog({ events }: Workspace): Promise<boolean> {
   if (isOwnLog(await readStart(join(events, ACTIVE_FILE), FIRST_LINES_BYTES))) return false;
-  return (await sealedPositions(nodeDisk, events)).length === 0;
+  return (await closedSegmentPositions(nodeDisk, events)).length === 0;
 }
 
 /** Throws if the log is another program's: its history would be missing, and a view would be empty. */
-export async function refuseForeign(workspace: Workspace): Promise<void> {
+export async function assertOwnLog(workspace: Workspace): Promise<void> {
   const path = join(workspace.events, ACTIVE_FILE);
-  if (!(await isForeign(workspace))) return;
+  if (!(await hasForeignLog(workspace))) return;
   throw new WorkspaceError(
     `${path} was not written by this program: none of its lines are sealed. Nothing was changed. ` +
       `To import it and keep the original, run: gen import --foreign ${path}. ` +
@@ -53,7 +53,7 @@ export async function moveForeignLogAside(workspace: Workspace): Promise<MovedFo
   const log = join(workspace.events, ACTIVE_FILE);
   const folder = foreignFolderOf(workspace);
   let undo = async (): Promise<void> => {};
-  if (await isForeign(workspace)) {
+  if (await hasForeignLog(workspace)) {
     await nodeDisk.makeFolder(folder);
     const kept = join(folder, `${await digestOf(log)}.jsonl`);
     const moveFile = async (from: string, to: string): Promise<void> => {

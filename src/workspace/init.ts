@@ -60,7 +60,7 @@ export async function initWorkspace(
   const report: InitReport = { made: [], kept: [], renewed: [] };
   for (const [name, text] of filesFor(answers, guess)) {
     const renew = force && name.startsWith('.ai-workspace/graph/');
-    const isWanted = isNew || renew || given.has(name) || name === IDENTITY_FILE;
+    const isWanted = isNew || renew || given.has(name) || name === COORDINATION_PATH;
     if (isWanted) report[await writeIfAbsent(join(root, name), text, renew)].push(name);
     else if (await pathExists(join(root, name))) report.kept.push(name);
   }
@@ -74,7 +74,7 @@ const pathExists = (path: string): Promise<boolean> =>
     () => false,
   );
 
-const IDENTITY_FILE = `.ai-workspace/${COORDINATION_FILE}`;
+const COORDINATION_PATH = `.ai-workspace/${COORDINATION_FILE}`;
 
 /** Git must not see secrets and handles. Existing lines stay. */
 async function ignoreOwnFiles(workspace: Workspace, report: InitReport): Promise<void> {

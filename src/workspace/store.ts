@@ -7,7 +7,7 @@ import { visitWholeLines } from '../stores/file/line-reader.js';
 import { eventIn } from '../stores/file/log-line.js';
 import { nodeDisk } from '../stores/file/node-disk.js';
 import { LogDamaged, type ProjectKey, type Store, StoreUnavailable } from '../stores/store.js';
-import { FIRST_LINES_BYTES, readStart, refuseForeign } from './foreign.js';
+import { assertOwnLog, FIRST_LINES_BYTES, readStart } from './foreign.js';
 import { foreignLineEvents } from './foreign-line-events.js';
 import { COORDINATION_FILE, readProjectKey } from './project-file.js';
 import { isSwapInProgress } from './sync/swap.js';
@@ -32,7 +32,7 @@ export async function openWorkspaceStore(
       'A pull was interrupted while it replaced the log. To finish it, run: gen sync pull.',
     );
   }
-  await assertOwnLog(workspace, projectKey);
+  await assertLogOfProject(workspace, projectKey);
   const root = workspace.events;
   const { hasKeys } = await trackedSecrets(root, WORKSPACE_SECRETS);
   const untrusted_files = hasKeys ? 'secret' : 'log';
@@ -56,8 +56,8 @@ export async function openWorkspaceStore(
   return { store, blobs: new FolderBlobs(root), key: projectKey };
 }
 
-async function assertOwnLog(workspace: Workspace, projectKey: ProjectKey): Promise<void> {
-  await refuseForeign(workspace);
+async function assertLogOfProject(workspace: Workspace, projectKey: ProjectKey): Promise<void> {
+  await assertOwnLog(workspace);
   const path = join(workspace.events, ACTIVE_FILE);
   const owner = (await ownerOf(path)) ?? (await ownerOf(await firstSegment(workspace)));
   if (

@@ -101,7 +101,7 @@ class ModelRun {
     }
   }
 
-  /** It is never told to wait while it holds work. A candidate under review waits for a human. */
+  /** It is never told to wait while it holds work. A candidate under review waits for a person. */
   private async expectNoWaitForItself({ tool, args }: ScriptedCall, reply: ModelReply): Promise<void> {
     const { reason } = reply;
     if (reason === 'GRANTED') this.held.add(handleIn(reply)?.task_id ?? '');
@@ -244,7 +244,7 @@ async function replaceIn(path: string, what: string | RegExp, by: string): Promi
   await writeFile(path, after);
 }
 
-/** A workspace of three features. A human decides on each of their edges. */
+/** A workspace of three features. A person decides on each of their edges. */
 async function threeFeatures(): Promise<{ cwd: string; subjects: string[] }> {
   const cwd = await projectFolder();
   await genIn(cwd, 'init', '--name', 'shop', '--intent', 'Sell books');
@@ -298,7 +298,7 @@ describe.each(TRANSPORTS)('three models that forget everything, over $transport'
     await genIn(cwd, 'verify', store);
   });
 
-  test('finish three features whose gates a human answers, although one is killed and one freezes', async () => {
+  test('finish three features whose gates a person answers, although one is killed and one freezes', async () => {
     const { cwd, subjects } = await threeFeatures();
     const project = await ServedProject.start(cwd);
     project.follow();

@@ -12,7 +12,7 @@ import type { ReviewsReply } from '../../src/core/contract/reviews.js';
 import type { EventEnvelope } from '../../src/core/events/envelope.js';
 import { PROGRAM } from './model-links.js';
 
-/** What the human says of the first candidate. */
+/** What the person says of the first candidate. */
 export const COMMENT = 'Say for whom.';
 
 /** Runs `gen` in a folder; fails unless it exits with 0. */
@@ -131,7 +131,7 @@ export class ServedProject {
   }
 
   /**
-   * A human who decides on each candidate as soon as it waits: asks for changes of the first one of an agent, and
+   * A person who decides on each candidate as soon as it waits: asks for changes of the first one of an agent, and
    * approves all others.
    */
   async reviewAll(isAskedForChanges: (agentId: string) => boolean): Promise<void> {

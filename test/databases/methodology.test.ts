@@ -77,7 +77,7 @@ for (const name of DATABASE_NAMES) {
         expect(await faults(fleet)).toEqual([]);
       });
 
-      test('converge by their checklist, and by human review if the checklist requires it', async () => {
+      test('converge by their checklist, and by the review of a person if the checklist requires it', async () => {
         const { fleet, project } = await openFleet();
         const submit = (task_id: string, more: object) =>
           fleet.coordinatorAt(1).holder.submitResult(project, {

@@ -70,9 +70,9 @@ class CrashRun {
     await store.close();
   }
 
-  crash(process: SimProcess, withPower: boolean): void {
+  crash(process: SimProcess, losesPower: boolean): void {
     process.kill();
-    if (withPower) this.diskImage.losePower(this.rng);
+    if (losesPower) this.diskImage.losePower(this.rng);
   }
 
   /** What was confirmed is there, and nothing else but the event that came next. */

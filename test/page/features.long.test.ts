@@ -81,7 +81,7 @@ await describeInBrowser('the features', (open) => {
     expect(page.url()).toContain('feature=REQ-F-SPIKE-001');
   });
 
-  test('say how to begin in a project that is no workspace', async () => {
+  test('say how to begin in a project that is not a workspace', async () => {
     const served = await TestServer.forTest();
     await served.request('PUT', `${PROJECT}/plan`, { tracks: {} });
     const page = await open(featuresUrl(served));
@@ -94,7 +94,7 @@ await describeInBrowser('the features', (open) => {
       const served = await workspace();
       await claimEdge(served);
       const page = await open(featuresUrl(served, '?feature=REQ-F-B-001'), { width: 380, theme });
-      await page.getByRole('heading', { name: 'Time line', exact: true }).waitFor();
+      await page.getByRole('heading', { name: 'Timeline', exact: true }).waitFor();
       await page.getByText('works on').waitFor();
       await expectAccessible(page);
       await page.setViewportSize({ width: 1280, height: 900 });

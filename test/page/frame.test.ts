@@ -124,6 +124,6 @@ await describeInBrowser('the page', (open) => {
       .getByText(`The log ends at position ${position}; there is no position 999.`)
       .waitFor();
     await page.getByText('new ones appear at the top').waitFor();
-    expect(await page.getByRole('region', { name: 'State then' }).count()).toBe(0);
+    expect(await page.getByRole('region', { name: 'State at this position' }).count()).toBe(0);
   });
 });

@@ -17,8 +17,8 @@ async function openWithReview() {
   const { generation, ...handle } = await served.claim(TASK);
   const held = { ...handle, expected_generation: generation };
   const suspend = async (iteration: number, candidate_sha256: string) => {
-    const asked = { ...held, iteration, candidate_sha256 };
-    const { body } = await served.post(`${PROJECT_URL}/claims/suspend`, asked);
+    const suspension = { ...held, iteration, candidate_sha256 };
+    const { body } = await served.post(`${PROJECT_URL}/claims/suspend`, suspension);
     expect(body.reason).toBe('SUSPENDED');
   };
   const resume = () => served.post(`${PROJECT_URL}/claims/resume`, held);

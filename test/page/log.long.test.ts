@@ -69,7 +69,7 @@ await describeInBrowser('the log', (open) => {
     const detail = page.getByRole('region', { name: `Event ${claimed}` });
     await detail.getByText('"event_type": "CLAIM_ACQUIRED"').waitFor();
     await detail.getByRole('link', { name: 'State at this event' }).click();
-    const then = page.getByRole('region', { name: 'State then' });
+    const then = page.getByRole('region', { name: 'State at this position' });
     await then.getByText('0 of 2 done, 1 in progress').waitFor();
     await then.getByRole('cell', { name: 'ACTIVE' }).waitFor();
     await page.getByText(`up to position ${claimed}`).waitFor();
@@ -122,10 +122,10 @@ await describeInBrowser('the log', (open) => {
     const served = await TestServer.forTest();
     await served.plan('A-001-x', 'A-002-x');
     const page = await open(`${served.url}/healthz`);
-    const asked: string[] = [];
-    page.on('request', (request) => asked.push(request.url()));
+    const requestedUrls: string[] = [];
+    page.on('request', (request) => requestedUrls.push(request.url()));
     await page.goto(viewUrl(served.url, 'log?at=1'));
-    await page.getByRole('region', { name: 'State then' }).getByText('0 of 2 done').waitFor();
+    await page.getByRole('region', { name: 'State at this position' }).getByText('0 of 2 done').waitFor();
     await page.getByRole('status').getByText('live', { exact: true }).waitFor();
     for (const task of ['A-001-x', 'A-002-x']) {
       await served.claim(task, task);
@@ -133,8 +133,8 @@ await describeInBrowser('the log', (open) => {
       // The end of the slider is read again with everything else.
       await page.getByText(`of ${position}`, { exact: true }).waitFor();
     }
-    expect(asked.filter((url) => url.includes('/status?at=1'))).toHaveLength(1);
-    expect(asked.filter((url) => url.endsWith('/status')).length).toBeGreaterThan(1);
+    expect(requestedUrls.filter((url) => url.includes('/status?at=1'))).toHaveLength(1);
+    expect(requestedUrls.filter((url) => url.endsWith('/status')).length).toBeGreaterThan(1);
   });
 
   test('verifies the log on request', async () => {
@@ -152,16 +152,16 @@ await describeInBrowser('the log', (open) => {
     const handle = await served.claim('A-001-x');
     await served.post(`${PROJECT_URL}/results`, { ...handle, result_data: 1 });
     const page = await open(viewUrl(served.url));
-    const asked: string[] = [];
+    const requestedUrls: string[] = [];
     page.on('request', (request) => {
-      if (request.url().endsWith('/verify')) asked.push(request.url());
+      if (request.url().endsWith('/verify')) requestedUrls.push(request.url());
     });
     await page.getByRole('button', { name: 'Verify the log' }).click();
     await page.getByRole('status').filter({ hasText: 'no checkpoint' }).waitFor();
     await page.getByRole('link', { name: 'Fleet', exact: true }).click();
     await page.getByRole('link', { name: 'Log', exact: true }).click();
     await page.getByText('new ones appear at the top').waitFor();
-    expect(asked).toHaveLength(1);
+    expect(requestedUrls).toHaveLength(1);
   });
 
   test('stops a verification when its view is left', async () => {

@@ -21,8 +21,8 @@ async function startWithReview(more: object = {}): Promise<TestServer> {
 }
 
 async function linkUrl(served: TestServer): Promise<string> {
-  const asked = { project_id: 'shop', task_id: TASK, reviewer: 'rita@example.com' };
-  const { body } = await served.request('POST', '/api/review/link', asked, OWN);
+  const linkRequest = { project_id: 'shop', task_id: TASK, reviewer: 'rita@example.com' };
+  const { body } = await served.request('POST', '/api/review/link', linkRequest, OWN);
   return `${served.url}${body.path}`;
 }
 

@@ -41,7 +41,7 @@ const FILES = {
 };
 
 /** A server process with a workspace, a plan and a second project. */
-async function startStory() {
+async function startShop() {
   const folder = await mkdtemp(join(tmpdir(), 'story-'));
   let server = await startDemoServer(folder);
   onTestFinished(async () => {
@@ -64,7 +64,7 @@ async function startStory() {
     },
   };
 }
-type Story = Awaited<ReturnType<typeof startStory>>;
+type Shop = Awaited<ReturnType<typeof startShop>>;
 
 /** An agent that claims a task, and submits its result when it is told to. */
 async function claim(genesis: Genesis, task_id: string, agent_id: string, more: object = {}) {
@@ -83,7 +83,7 @@ const goTo = (page: Page, name: string) =>
     .click();
 const isLive = (page: Page) => page.getByRole('status').getByText('live', { exact: true }).waitFor();
 
-async function followTask(page: Page, { genesis }: Story): Promise<void> {
+async function followTask(page: Page, { genesis }: Shop): Promise<void> {
   const ada = await claim(genesis, HOSTILE_TASK, 'ada');
   await page.getByText('ada').first().waitFor();
   await goTo(page, 'Plan');
@@ -97,7 +97,7 @@ async function followTask(page: Page, { genesis }: Story): Promise<void> {
   await page.getByRole('region', { name: 'Result', exact: true }).getByText('done by ada').waitFor();
 }
 
-async function adoptParked(page: Page, { genesis, viewUrl }: Story): Promise<void> {
+async function adoptParked(page: Page, { genesis, viewUrl }: Shop): Promise<void> {
   const ben = await claim(genesis, LATE_TASK, 'ben');
   await genesis.operate(LATE_TASK, 'force_release', { expected_generation: 1, reason: HOSTILE_DESCRIPTION });
   await claim(genesis, LATE_TASK, 'cleo');
@@ -110,7 +110,7 @@ async function adoptParked(page: Page, { genesis, viewUrl }: Story): Promise<voi
   await page.getByRole('region', { name: 'Result', exact: true }).getByText('late but good').waitFor();
 }
 
-async function answerReview(page: Page, { genesis }: Story): Promise<void> {
+async function answerReview(page: Page, { genesis }: Shop): Promise<void> {
   await goTo(page, 'Inbox');
   await page.getByText('Nothing waits for you').waitFor();
   const { handle } = await claim(genesis, REVIEWED_TASK, 'dan');
@@ -132,7 +132,7 @@ async function answerReview(page: Page, { genesis }: Story): Promise<void> {
 }
 
 /** Requests a run on the page, and follows its executor. */
-async function followRun(page: Page, { genesis }: Story): Promise<string> {
+async function followRun(page: Page, { genesis }: Shop): Promise<string> {
   await goTo(page, 'Runs');
   await page.getByLabel('Edge to run').selectOption(EDGE);
   await page.getByRole('button', { name: 'Request a run' }).click();
@@ -158,7 +158,7 @@ async function followRun(page: Page, { genesis }: Story): Promise<string> {
   return run_id;
 }
 
-async function surviveRestart(page: Page, { genesis, kill, startAgain }: Story): Promise<void> {
+async function surviveRestart(page: Page, { genesis, kill, startAgain }: Shop): Promise<void> {
   await goTo(page, 'Fleet');
   await isLive(page);
   await kill();
@@ -174,7 +174,7 @@ async function surviveRestart(page: Page, { genesis, kill, startAgain }: Story):
 
 await describeInBrowser('the page', (open) => {
   test('shows the whole work of a fleet, also over a killed server', { timeout: 240_000 }, async () => {
-    const fleet = await startStory();
+    const fleet = await startShop();
     const page = await open(fleet.url);
     await page.getByRole('heading', { name: 'Projects' }).waitFor();
     await page.getByRole('link', { name: PROJECT }).click();

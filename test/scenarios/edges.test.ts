@@ -97,7 +97,7 @@ forEachStore('the edges of specifications 000 and 002', (open) => {
   });
 
   // req: STL-001, STL-003, STL-009
-  test('a silent holder is reported once per silence and keeps the edge until a human releases it', async () => {
+  test('a silent holder is reported once per silence and keeps the edge until a person releases it', async () => {
     const { timeline, harness, queries, events } = await openTimeline();
     const agentA = timeline.agent('claude-1', 'Session-1');
     const agentB = timeline.agent('claude-2', 'Session-2');

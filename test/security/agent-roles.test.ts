@@ -193,7 +193,7 @@ describe('a key that is bound to developer', () => {
     expect((await send('POST', `${PROJECT_URL}/claims`, anyRole, admin)).body.reason).toBe('GRANTED');
   });
 
-  it('is refused with a name that is no role', async () => {
+  it('is refused with a name that is not a role', async () => {
     for (const agent_role of ['', 'two words', 'a'.repeat(65), 7, null]) {
       const refused = await send('POST', `${TENANT_URL}/keys`, { role: 'agent', agent_role }, admin);
       expect([refused.status, refused.body.code]).toEqual([400, 'INVALID_REQUEST']);

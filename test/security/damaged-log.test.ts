@@ -179,7 +179,7 @@ describe('a payload that was rewritten', () => {
   });
 });
 
-/** A log whose first lines are in a sealed segment before a snapshot. */
+/** A log whose first lines are in a closed segment before a snapshot. */
 async function snapshotted(): Promise<{ root: string; key: typeof SHOP; position: number }> {
   const root = await temporaryFolder();
   const store = await openFileStore({ root, segment_bytes_max: 4096 });

@@ -6,7 +6,7 @@
  * the secrets and the log of Genesis itself.
  *
  * What stops them: one list in `src/core/methodology/definition/guarded-paths.ts`. Nothing is promoted into closed folders, however they
- * are spelled. A file that controls other programs is accepted only with the approval of a human, and promoted only if
+ * are spelled. A file that controls other programs is accepted only with the approval of a person, and promoted only if
  * the log has that approval, whoever wrote the log and even if it came by sync.
  */
 import { spawnSync } from 'node:child_process';
@@ -202,13 +202,13 @@ function withManifest(harness: CoordinatorHarness, result_data: ReturnType<typeo
   };
   return {
     project: harness.store.project.bind(harness.store),
-    events: async (...asked: Parameters<CoordinatorHarness['store']['events']>) =>
-      (await harness.store.events(...asked)).map(changed),
+    events: async (...args: Parameters<CoordinatorHarness['store']['events']>) =>
+      (await harness.store.events(...args)).map(changed),
   };
 }
 
 describe('a file that controls other programs', () => {
-  test.each(CONTROL_FILES)('requires a human, and the escalation names its path: %j', async (path) => {
+  test.each(CONTROL_FILES)('requires a person, and the escalation names its path: %j', async (path) => {
     const { draftsHarness, log, submits, escalated } = await openWithClaim();
     const reply = await submits('src/a.ts', path);
     expect(reply).toMatchObject({ accepted: false, reason: 'ESCALATED' });
@@ -218,7 +218,7 @@ describe('a file that controls other programs', () => {
     expect(await readdir(draftsHarness.root)).toEqual(['.ai-workspace']);
   });
 
-  test('is promoted once a human has approved exactly this candidate', async () => {
+  test('is promoted once a person has approved exactly this candidate', async () => {
     const { draftsHarness, log, submits, approves } = await openWithClaim();
     await submits('CLAUDE.md', '.claude/settings.json');
     expect(await approves('CLAUDE.md')).toMatchObject({ reason: 'STALE_REVIEW' });
@@ -230,7 +230,7 @@ describe('a file that controls other programs', () => {
     expect(await draftsHarness.readShared('CLAUDE.md')).toBe(TEXT);
   });
 
-  test('is promoted if a human did the work', async () => {
+  test('is promoted if a person did the work', async () => {
     const { harness, draftsHarness, log } = await openWithClaim();
     const rita = new HarnessAgent(harness, 'rita', 's-rita');
     const edge = 'REQ-F-B#design_code';
@@ -246,7 +246,7 @@ describe('a file that controls other programs', () => {
       { ...FILES, 'agent_roles.yml': NO_HUMAN_FOR_THE_SPECIFICATION },
     ],
     ['a project that was never configured', null],
-  ])('also requires a human in %s', async (_, files) => {
+  ])('also requires a person in %s', async (_, files) => {
     const { submits, approves, draftsHarness, log } = await openWithClaim(files);
     expect(await submits('.mcp.json')).toMatchObject({ reason: 'ESCALATED' });
     expect(await approves('.mcp.json')).toMatchObject({ reason: 'APPROVED' });
@@ -265,7 +265,7 @@ describe('a file that controls other programs', () => {
     });
   });
 
-  test('is kept as a conflict if the log accepted it without a human, and other files are promoted', async () => {
+  test('is kept as a conflict if the log accepted it without a person, and other files are promoted', async () => {
     const { harness, draftsHarness, log, submits } = await openWithClaim();
     await submits('docs/a.md');
     const promotion = await promoteAccepted(draftsHarness, {
@@ -274,7 +274,7 @@ describe('a file that controls other programs', () => {
     });
     expect(promotion).toMatchObject({
       written: ['src/b.ts'],
-      conflicts: [{ path: '.claude/settings.json', says: expect.stringContaining('no human') }],
+      conflicts: [{ path: '.claude/settings.json', says: expect.stringContaining('no person') }],
     });
     expect(await draftsHarness.readShared('.claude/settings.json')).toBeNull();
     const kept = promotion.conflicts[0]?.kept_at ?? '';
@@ -288,9 +288,9 @@ describe('a file that controls other programs', () => {
     const forged = withPath(harness, '.mcp.json');
     const store = {
       ...forged,
-      events: async (...asked: Parameters<CoordinatorHarness['store']['events']>) => {
-        const events = await forged.events(...asked);
-        const [projectKey, query] = asked;
+      events: async (...args: Parameters<CoordinatorHarness['store']['events']>) => {
+        const events = await forged.events(...args);
+        const [projectKey, query] = args;
         if (query.types?.includes('review_completed') !== true) return events;
         const [accepted] = await harness.store.events(projectKey, {
           after: 0,
@@ -308,7 +308,7 @@ describe('a file that controls other programs', () => {
     });
   });
 
-  test('is kept as a conflict if a sync pull gets it from a remote that required no human', async () => {
+  test('is kept as a conflict if a sync pull gets it from a remote that required no person', async () => {
     const harness = await CoordinatorHarness.open('memory', { home: KEY });
     const draftsHarness = await DraftsHarness.open();
     await harness.blobs.put(KEY.tenant_id, sha256Hex(TEXT), Buffer.from(TEXT));
@@ -347,7 +347,7 @@ describe('a bare git repository in a result', () => {
     ['HEAD in lower case', [`${FOLDER}/head`, OBJECTS, REFS], [`${FOLDER}/head`]],
     ['the configuration alone, if the project has the repository', [CONFIG], [CONFIG]],
     ['the configuration of a worktree', [`${CONFIG}.worktree`], [`${CONFIG}.worktree`]],
-  ])('requires a human if the result has %s', async (_, files, paths) => {
+  ])('requires a person if the result has %s', async (_, files, paths) => {
     const { draftsHarness, log, submits, escalated } = await openWithClaim();
     expect(await submits('src/a.ts', ...files)).toMatchObject({ accepted: false, reason: 'ESCALATED' });
     expect((await escalated())?.payload).toMatchObject({ reason: 'commands_programs', paths });
@@ -355,7 +355,7 @@ describe('a bare git repository in a result', () => {
     expect(await readdir(draftsHarness.root)).toEqual(['.ai-workspace']);
   });
 
-  test('runs no command in git if a log accepted it without a human', async () => {
+  test('runs no command in git if a log accepted it without a person', async () => {
     const { harness, draftsHarness, log, submits } = await openWithClaim();
     await submits('docs/a.md');
     const folder = join(draftsHarness.root, FOLDER);

@@ -40,7 +40,7 @@ async function projectWith(engine: string, ...checks: string[]): Promise<ClonedP
   return { cwd, env: { ...env, PATH: process.env.PATH ?? '' } };
 }
 
-const shell = (section: 'construct' | 'evaluate', script: string) =>
+const commandSection = (section: 'construct' | 'evaluate', script: string) =>
   `${section}: { type: command, command: [sh, -c, ${JSON.stringify(script)}] }\n`;
 const iterate = (project: ClonedProject, ...argv: string[]) =>
   gen(project, 'iterate', ...argv, '--unsandboxed', '--role', 'full_stack');
@@ -51,7 +51,7 @@ const hasFile = (path: string) =>
     () => true,
     () => false,
   );
-const joined = (text: string) => text.replace(/\s+/g, ' ');
+const singleLine = (text: string) => text.replace(/\s+/g, ' ');
 
 describe('the commands of constructors and evaluators', { timeout: 120_000 }, () => {
   // The mark shows that it was run.
@@ -61,14 +61,14 @@ describe('the commands of constructors and evaluators', { timeout: 120_000 }, ()
   it('are not run before a person has confirmed them, and again when they change', async () => {
     const project = await projectWith('', HAS_DOCS);
     const mark = join(project.cwd, 'was-run');
-    await writeProjectFile(project.cwd, ENGINE_FILE, shell('construct', download(mark)));
+    await writeProjectFile(project.cwd, ENGINE_FILE, commandSection('construct', download(mark)));
     for (const target of [[SUBJECT], ['--auto'], ['--auto', SUBJECT]]) {
       const refused = await iterate(project, ...target);
       expect(refused.code).toBe(3);
-      expect(joined(refused.err)).toContain(
+      expect(singleLine(refused.err)).toContain(
         `constructor (no sandbox, with your environment): sh -c 'touch ${mark}; curl`,
       );
-      expect(joined(refused.err)).toContain('2 commands of this repository must be confirmed');
+      expect(singleLine(refused.err)).toContain('2 commands of this repository must be confirmed');
     }
     const json = await iterate(project, SUBJECT, '--json');
     expect(JSON.parse(json.out)).toMatchObject({ code: 'COMMAND_NOT_CONFIRMED' });
@@ -76,10 +76,10 @@ describe('the commands of constructors and evaluators', { timeout: 120_000 }, ()
     expect((await iterate(project, SUBJECT, '--yes')).out).toContain(`CONVERGED ${SUBJECT}`);
     expect(await hasFile(mark)).toBe(true);
     await rm(mark);
-    await writeProjectFile(project.cwd, ENGINE_FILE, shell('construct', `${download(mark)}; true`));
+    await writeProjectFile(project.cwd, ENGINE_FILE, commandSection('construct', `${download(mark)}; true`));
     const changed = await iterate(project, SUBJECT);
     expect([changed.code, await hasFile(mark)]).toEqual([3, false]);
-    expect(joined(changed.err)).toContain('1 command of this repository must be confirmed');
+    expect(singleLine(changed.err)).toContain('1 command of this repository must be confirmed');
   });
 
   it('are not confirmed by a check with the same words, which runs in a sandbox', async () => {
@@ -87,26 +87,28 @@ describe('the commands of constructors and evaluators', { timeout: 120_000 }, ()
     await gen(project, 'check', SUBJECT, '--yes', '--unsandboxed');
     const refused = await iterate(project, SUBJECT);
     expect(refused.code).toBe(3);
-    expect(joined(refused.err)).toContain('(no sandbox, with your environment): test -d docs');
+    expect(singleLine(refused.err)).toContain('(no sandbox, with your environment): test -d docs');
   });
 
   it('are looked up again before each start: an evaluator that is no longer confirmed is not run', async () => {
     const project = await projectWith('', JUDGED);
     const mark = join(project.cwd, 'was-run');
     const confirmations = join(project.cwd, '.home', 'confirmed-commands');
-    const construct = shell('construct', `mkdir docs; echo > docs/a.md; rm -r ${confirmations}`);
-    await writeProjectFile(project.cwd, ENGINE_FILE, construct + shell('evaluate', `touch ${mark}`));
+    const construct = commandSection('construct', `mkdir docs; echo > docs/a.md; rm -r ${confirmations}`);
+    await writeProjectFile(project.cwd, ENGINE_FILE, construct + commandSection('evaluate', `touch ${mark}`));
     const ended = await iterate(project, SUBJECT, '--yes');
-    expect(joined(ended.err)).toContain("evaluator (no sandbox, with your environment): sh -c 'touch");
+    expect(singleLine(ended.err)).toContain("evaluator (no sandbox, with your environment): sh -c 'touch");
     expect([ended.code, await hasFile(mark)]).toEqual([3, false]);
     const [run] = JSON.parse((await gen(project, 'runs', '--json')).out).runs;
-    expect(joined((await gen(project, 'runs', 'show', run.run_id)).out)).toContain('is not confirmed here');
+    expect(singleLine((await gen(project, 'runs', 'show', run.run_id)).out)).toContain(
+      'is not confirmed here',
+    );
   });
 });
 
 describe('the commands of checks', { timeout: 120_000 }, () => {
   it('of a resumed run are not run if only those of the present files are confirmed', async () => {
-    const project = await projectWith(shell('construct', 'mkdir docs; echo > docs/a.md'), HAS_DOCS);
+    const project = await projectWith(commandSection('construct', 'mkdir docs; echo > docs/a.md'), HAS_DOCS);
     const mark = join(project.cwd, 'was-run');
     const hostile = check(
       'has_docs',
@@ -123,9 +125,11 @@ describe('the commands of checks', { timeout: 120_000 }, () => {
     await rm(mark, { force: true });
     await writeProjectFile(project.cwd, EDGE_FILE, edgeFile(HAS_DOCS));
     const resumed = await iterate(project, SUBJECT, '--yes');
-    expect(joined(resumed.err)).toContain('has_docs: test -d docs');
+    expect(singleLine(resumed.err)).toContain('has_docs: test -d docs');
     expect([resumed.code, await hasFile(mark)]).toEqual([3, false]);
     const [run] = JSON.parse((await gen(project, 'runs', '--json')).out).runs;
-    expect(joined((await gen(project, 'runs', 'show', run.run_id)).out)).toContain('is not confirmed here');
+    expect(singleLine((await gen(project, 'runs', 'show', run.run_id)).out)).toContain(
+      'is not confirmed here',
+    );
   });
 });

@@ -68,9 +68,9 @@ const WAITING = who('mallory', { wait_seconds: 30 });
 function arrival({ coordinator }: RunningServer): Promise<void> {
   return new Promise((resolve) => {
     const next = coordinator.claims.next.bind(coordinator.claims);
-    coordinator.claims.next = (...asked) => {
+    coordinator.claims.next = (...args) => {
       resolve();
-      return next(...asked);
+      return next(...args);
     };
   });
 }

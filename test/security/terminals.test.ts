@@ -157,13 +157,13 @@ describe('text in the files of a workspace', () => {
 
 /** A proxy between the client and its server that puts hostile text into every string of every response. */
 async function lyingServer(target: string, status?: number): Promise<string> {
-  const server = createServer((asked, answer) => {
-    const { method, url, headers } = asked;
+  const server = createServer((incoming, answer) => {
+    const { method, url, headers } = incoming;
     const passed = request(`${target}${url}`, {
       method,
       headers: { ...headers, host: new URL(target).host },
     });
-    asked.pipe(passed);
+    incoming.pipe(passed);
     passed.on('response', async (reply) => {
       const chunks: Buffer[] = [];
       for await (const chunk of reply) chunks.push(chunk as Buffer);

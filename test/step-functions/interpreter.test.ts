@@ -49,8 +49,8 @@ interface ComparedRun {
 async function runHere({ machine, input, functions }: GeneratedMachine): Promise<ComparedRun> {
   const scripted = new ScriptedFunctions(functions);
   const host = new ScriptedHost();
-  host.runTask = async (asked) => {
-    const answer = await scripted.answer(asked.function, asked.input);
+  host.runTask = async (machineTask) => {
+    const answer = await scripted.answer(machineTask.function, machineTask.input);
     if ('error' in answer) throw new MachineError(answer.error, answer.cause);
     return answer.result;
   };

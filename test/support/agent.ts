@@ -147,5 +147,5 @@ export class HarnessAgent {
   }
 }
 
-/** A human caller with a name, as the server would authenticate them. */
+/** A person as caller, with a name, as the server would authenticate them. */
 export const human = (user_id: string): Caller => ({ ...OPEN_CALLER, user_id });

@@ -297,7 +297,7 @@ export class RandomClient {
   }
 }
 
-/** The frequency of each command: mostly work, sometimes humans and settings. */
+/** The frequency of each command: mostly work, sometimes people and settings. */
 const WEIGHTED: readonly string[] = Object.entries({
   claim: 24,
   next: 8,

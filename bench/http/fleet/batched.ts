@@ -123,20 +123,20 @@ async function driveBatches<Item>(
   let next = 0;
   let items = 0;
   const cpuSince = countCpu(pid);
-  const beganMs = performance.now();
+  const startMs = performance.now();
   const sendRemainingBatches = async (connection: Connection): Promise<void> => {
     while (next < batches.length) {
       const batchIndex = next++;
       const batch = batches[batchIndex]!;
-      const startedMs = performance.now();
+      const callStartMs = performance.now();
       await send(batch, connection, batchIndex);
-      tookMs.push(performance.now() - startedMs);
+      tookMs.push(performance.now() - callStartMs);
       items += batch.length;
     }
   };
   await Promise.all(connections.map(sendRemainingBatches));
   return {
-    seconds: (performance.now() - beganMs) / 1000,
+    seconds: (performance.now() - startMs) / 1000,
     jobs: items,
     requests: batches.length,
     server_cpu_seconds: cpuSince(),

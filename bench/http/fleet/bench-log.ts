@@ -32,7 +32,7 @@ async function databaseLookupOf(dist: string) {
 }
 
 /** Reads with the version that wrote: another version may refuse the schema. */
-export const engineLog =
+export const logOfDatabase =
   (url: string, dist: string): BenchLog =>
   async (onEvent) => {
     const databaseOf = await databaseLookupOf(dist);

@@ -33,7 +33,7 @@ export interface FlatOutAgent<Work> {
 }
 
 export async function runFlatOut<Work>(
-  { pid, engine_pid, seconds }: LoadOptions,
+  { pid, database_pid, seconds }: LoadOptions,
   work: readonly Work[],
   agents: readonly FlatOutAgent<Work>[],
   tasksPerWork = 1,
@@ -44,10 +44,10 @@ export async function runFlatOut<Work>(
   const untilMs = measuredFromMs + seconds * 1000;
   const runAgent = async (agent: FlatOutAgent<Work>): Promise<void> => {
     while (performance.now() < untilMs && nextWork < work.length) {
-      const startedMs = performance.now();
+      const startMs = performance.now();
       await agent.claim(work[nextWork++]!);
       const takenMs = performance.now();
-      if (startedMs >= measuredFromMs) tookMs.claim.push(takenMs - startedMs);
+      if (startMs >= measuredFromMs) tookMs.claim.push(takenMs - startMs);
       if (agent.next === 'claim') continue;
       await agent.submit();
       if (takenMs >= measuredFromMs) tookMs.submit.push(performance.now() - takenMs);
@@ -56,16 +56,16 @@ export async function runFlatOut<Work>(
   const working = agents.map(runAgent);
   await sleep(WARM_UP_SECONDS * 1000);
   const cpuSince = countCpu(pid);
-  const engineCpuSince = engine_pid === undefined ? () => null : countCpu(engine_pid);
+  const databaseCpuSince = database_pid === undefined ? () => null : countCpu(database_pid);
   await Promise.all(working);
-  const [server_cpu_seconds, engine_cpu_seconds] = [cpuSince(), engineCpuSince()];
+  const [server_cpu_seconds, database_cpu_seconds] = [cpuSince(), databaseCpuSince()];
   const measuredSeconds = (performance.now() - measuredFromMs) / 1000;
   await Promise.all(agents.map((agent) => agent.close()));
   const { claim, submit } = tookMs;
   return {
     seconds: measuredSeconds,
     server_cpu_seconds,
-    engine_cpu_seconds,
+    database_cpu_seconds,
     jobs: submit.length * tasksPerWork,
     requests: claim.length + submit.length,
     operations: { claim: summarizeLatencies(claim), complete: summarizeLatencies(submit) },

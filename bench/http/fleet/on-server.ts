@@ -12,7 +12,7 @@ interface ServerRun {
   readonly server: BenchServerOptions;
   readonly log: BenchLog;
   /** Process id of the database, if there is one. */
-  readonly engine_pid?: number;
+  readonly database_pid?: number;
 }
 
 /** Measures our server on a new store: the fleet runs in another process, and the log is read afterwards. */
@@ -21,10 +21,10 @@ export async function runOnServer<Result extends { readonly replies: FleetReplie
   options,
   server,
   log,
-  engine_pid,
+  database_pid,
 }: ServerRun): Promise<{ result: Result; faults: string[] }> {
   const { url, pid, tokens, stop } = await startBenchServer(server);
-  const input = { ...options, url, pid, tokens, engine_pid };
+  const input = { ...options, url, pid, tokens, database_pid };
   const result = await inOwnProcess<Result>(job, input).finally(stop);
   return { result, faults: await compareWithLog(log, result.replies) };
 }

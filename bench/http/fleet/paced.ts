@@ -10,7 +10,7 @@ export interface LoadOptions {
   /** Process id of the server. */
   readonly pid: number;
   /** Process id of the database, if the server uses one. */
-  readonly engine_pid?: number;
+  readonly database_pid?: number;
   /** Tokens that the agents share; empty: the server is open. */
   readonly tokens: readonly string[];
   readonly agents: number;
@@ -44,12 +44,12 @@ export async function measurePaced({ url, pid, agents: count, rate, seconds }: L
     recentChoices.set(agent, task);
     return task;
   };
-  const beganMs = performance.now();
-  const measuredFromMs = beganMs + WARM_UP_SECONDS * 1000;
+  const startMs = performance.now();
+  const measuredFromMs = startMs + WARM_UP_SECONDS * 1000;
   const runAgent = async (agent: BenchAgent, index: number): Promise<void> => {
     for (let turn = 0; ; turn += 1) {
-      const dueMs = beganMs + ((turn * count + index) * 1000) / rate;
-      if (dueMs >= beganMs + totalSeconds * 1000) return;
+      const dueMs = startMs + ((turn * count + index) * 1000) / rate;
+      if (dueMs >= startMs + totalSeconds * 1000) return;
       const earlyMs = dueMs - performance.now();
       if (earlyMs > 0) await sleep(Math.ceil(earlyMs));
       const operation = agent.next;

@@ -68,7 +68,7 @@ async function measureByWorkers(
   waiting: number,
 ): Promise<RunMeasurement> {
   let jobs = 0;
-  const beganMs = performance.now();
+  const startMs = performance.now();
   const concurrency = Math.ceil(agents / count);
   const workers = Array.from(
     { length: count },
@@ -82,7 +82,7 @@ async function measureByWorkers(
     for (const worker of workers) worker.on('completed', onCompleted);
   });
   await timeUp(seconds, emptied);
-  const measured = { seconds: (performance.now() - beganMs) / 1000, jobs, requests: jobs, operations: {} };
+  const measured = { seconds: (performance.now() - startMs) / 1000, jobs, requests: jobs, operations: {} };
   await Promise.all(workers.map((worker) => worker.close()));
   return measured;
 }

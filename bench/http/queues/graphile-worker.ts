@@ -64,7 +64,7 @@ async function runFor(load: QueueLoad, pgPool: pg.Pool, settings: object): Promi
   events.on('worker:getJob:start', ({ worker }) => startedAtMs.set(worker, performance.now()));
   events.on('job:start', ({ worker }) => claimMs.push(performance.now() - (startedAtMs.get(worker) ?? 0)));
   const before = await jobsLeft(pgPool);
-  const beganMs = performance.now();
+  const startMs = performance.now();
   const runner = await run({
     ...{ pgPool, logger, events, noHandleSignals: true },
     taskList: { [NAME]: async () => {} },
@@ -73,7 +73,7 @@ async function runFor(load: QueueLoad, pgPool: pg.Pool, settings: object): Promi
   await timeUp(load.seconds, once(events, 'worker:getJob:empty'));
   // It starts the next job before the last one is completed, so only the end of the run shows how many were completed.
   await runner.stop();
-  const seconds = (performance.now() - beganMs) / 1000;
+  const seconds = (performance.now() - startMs) / 1000;
   const jobs = before - (await jobsLeft(pgPool));
   return { seconds, jobs, requests: 2 * jobs, operations: { claim: summarizeLatencies(claimMs) } };
 }

@@ -6,7 +6,7 @@ import { type RunMeasurement, summarizeLatencies } from '../measurement.js';
 export interface QueueLoad {
   readonly port: number;
   /** Process id of the database. */
-  readonly engine_pid: number;
+  readonly database_pid: number;
   readonly agents: number;
   readonly seconds: number;
 }
@@ -38,9 +38,9 @@ export async function runAfterWarmUp(
   run: (load: QueueLoad) => Promise<RunMeasurement>,
 ): Promise<RunMeasurement> {
   await run({ ...load, seconds: WARM_UP_SECONDS });
-  const cpuSince = countCpu(load.engine_pid);
+  const cpuSince = countCpu(load.database_pid);
   const measured = await run(load);
-  return { ...measured, engine_cpu_seconds: cpuSince() };
+  return { ...measured, database_cpu_seconds: cpuSince() };
 }
 
 /** Each agent takes and completes jobs one after another, until the time is up or no job is left. */
@@ -53,22 +53,22 @@ export async function takeAndComplete<Job>(
   const claimMs: number[] = [];
   const completeMs: number[] = [];
   let jobs = 0;
-  const beganMs = performance.now();
+  const startMs = performance.now();
   const runAgent = async (_: unknown, agent: number): Promise<void> => {
-    while (performance.now() < beganMs + seconds * 1000) {
-      const startedMs = performance.now();
+    while (performance.now() < startMs + seconds * 1000) {
+      const jobStartMs = performance.now();
       const job = await take(agent);
       if (job === undefined) return;
       const takenMs = performance.now();
       await complete(job, agent);
-      claimMs.push(takenMs - startedMs);
+      claimMs.push(takenMs - jobStartMs);
       completeMs.push(performance.now() - takenMs);
       jobs += jobsOf(job);
     }
   };
   await Promise.all(Array.from({ length: agents }, runAgent));
   return {
-    seconds: (performance.now() - beganMs) / 1000,
+    seconds: (performance.now() - startMs) / 1000,
     jobs,
     requests: claimMs.length + completeMs.length,
     operations: { claim: summarizeLatencies(claimMs), complete: summarizeLatencies(completeMs) },

@@ -88,7 +88,7 @@ async function measureByWorkers(
   const settings = { batchSize: BATCH_JOBS, pollingIntervalSeconds: POLLING_SECONDS_MIN };
   const waiting = await boss.getQueueSize(queue);
   const before = await completedJobs(boss, queue);
-  const beganMs = performance.now();
+  const startMs = performance.now();
   let started = 0;
   const emptied = new Promise<void>((resolve) => {
     const countJobs = async (jobs: readonly unknown[]): Promise<void> => {
@@ -99,7 +99,7 @@ async function measureByWorkers(
   });
   await timeUp(seconds, emptied);
   const jobs = (await completedJobs(boss, queue)) - before;
-  const measuredSeconds = (performance.now() - beganMs) / 1000;
+  const measuredSeconds = (performance.now() - startMs) / 1000;
   await boss.offWork(queue);
   return { seconds: measuredSeconds, jobs, requests: (2 * jobs) / BATCH_JOBS, operations: {} };
 }

@@ -46,7 +46,7 @@ export async function call<Id extends OperationId>(
   return reply as Reply<Id>;
 }
 
-/** Null if the text is no JSON object. */
+/** Null if the text is not a JSON object. */
 function parseObject(text: string): object | null {
   try {
     const value: unknown = text === '' ? {} : JSON.parse(text);
@@ -74,8 +74,8 @@ export async function send(
   const isOfProject = isOfCaller || template.includes('{project_id}') || template.startsWith('/api/tenants/');
   const project = isOfProject ? {} : { project_id: scope().project };
   const url = new URL(fill(template, { ...pathScope(), ...params }), location.origin);
-  const asked = method === 'GET' ? { ...project, ...query } : query;
-  for (const [name, value] of Object.entries(asked))
+  const queryFields = method === 'GET' ? { ...project, ...query } : query;
+  for (const [name, value] of Object.entries(queryFields))
     if (value !== undefined) url.searchParams.set(name, String(value));
   const key = readKey();
   const headers: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` };

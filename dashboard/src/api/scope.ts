@@ -5,14 +5,14 @@ export interface Scope {
 }
 
 export function scope(search: string = location.search): Scope {
-  const asked = new URLSearchParams(search);
-  return { tenant: asked.get('tenant') || 'default', project: asked.get('project') || '' };
+  const params = new URLSearchParams(search);
+  return { tenant: params.get('tenant') || 'default', project: params.get('project') || '' };
 }
 
 /** The address of the page for another project. Keeps the view. */
 export function addressOf({ tenant, project }: Scope): string {
-  const asked = new URLSearchParams();
-  if (tenant !== 'default') asked.set('tenant', tenant);
-  asked.set('project', project);
-  return `/?${asked}${location.hash}`;
+  const params = new URLSearchParams();
+  if (tenant !== 'default') params.set('tenant', tenant);
+  params.set('project', project);
+  return `/?${params}${location.hash}`;
 }

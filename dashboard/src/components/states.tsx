@@ -20,18 +20,24 @@ export function Failure({ error }: { error: unknown }) {
   );
 }
 
-interface Asked<T> {
+interface QueryState<T> {
   readonly data: T | undefined;
   readonly error: unknown;
 }
 
 /** A reply, or the reason why there is none. A failed refresh keeps what was shown before. */
-export function Replied<T>({ asked, children }: { asked: Asked<T>; children: (reply: T) => ReactNode }) {
-  if (asked.data === undefined) return asked.error ? <Failure error={asked.error} /> : <Loading />;
+export function QueryResult<T>({
+  query,
+  children,
+}: {
+  query: QueryState<T>;
+  children: (reply: T) => ReactNode;
+}) {
+  if (query.data === undefined) return query.error ? <Failure error={query.error} /> : <Loading />;
   return (
     <>
-      {asked.error ? <Failure error={asked.error} /> : null}
-      {children(asked.data)}
+      {query.error ? <Failure error={query.error} /> : null}
+      {children(query.data)}
     </>
   );
 }

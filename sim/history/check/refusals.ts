@@ -196,6 +196,6 @@ function describeState({ from, head, rules }: SubjectState): string {
   const { phase, generation, claim } = head;
   if (claim === null) return 'never claimed';
   const untilMs = lapsesAtMs(claim, rules);
-  const until = Number.isFinite(untilMs) ? isoTime(untilMs) : 'a human frees it';
+  const until = Number.isFinite(untilMs) ? isoTime(untilMs) : 'a person frees it';
   return `${phase}, generation ${generation} ${claim.state} by ${claim.agent_id} until ${until} (event ${from})`;
 }

@@ -68,7 +68,7 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'stands-on-trial',
     file: SHARED_COMMITS,
-    find: 'else if (this.dependsOnPending(attempt.transaction, changing)) project.requeueLast(job);',
+    find: 'else if (this.dependsOnPending(attempt.transaction, changingSubjects)) project.requeueLast(job);',
     replace: 'else if (job.tries < 0) project.requeueLast(job);',
     why: 'A transaction decided on an uncommitted head replaces another head with the same seq.',
   },
@@ -209,8 +209,8 @@ export const COORDINATOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'slices-never-end',
     file: 'src/coordinator/runtime/run-in-slices.ts',
-    find: 'if (clock.monotonicMs() - beganMs < SLICE_MS) continue;',
-    replace: 'if (clock.monotonicMs() - beganMs >= 0) continue;',
+    find: 'if (clock.monotonicMs() - startMs < SLICE_MS) continue;',
+    replace: 'if (clock.monotonicMs() - startMs >= 0) continue;',
     why: 'A view of a large plan blocks the event loop until it is complete, and renewals wait.',
     tests: ['src/coordinator/runtime/run-in-slices.test.ts'],
   },

@@ -42,7 +42,7 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     why: 'The log is on disk, but its directory entry is not durable.',
   },
   {
-    name: 'sealed-segment-not-synced',
+    name: 'closed-segment-not-synced',
     file: FILES,
     find: '        await this.disk.syncFolder(segments);\n        await this.disk.syncFolder(this.folder);\n',
     replace: '',

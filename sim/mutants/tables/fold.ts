@@ -32,14 +32,14 @@ export const FOLD_MUTANTS: readonly Mutant[] = [
     file: LEASE,
     find: "claim.state === 'SUSPENDED' ? claim.suspended_until_ms : claim.expires_at_ms;",
     replace: 'claim.expires_at_ms;',
-    why: 'A claim is taken over while its holder waits for a human.',
+    why: 'A claim is taken over while its holder waits for a person.',
   },
   {
     name: 'hold-policy-ignored',
     file: LEASE,
     find: "  if (rules.stale_policy === 'hold') return cap;\n",
     replace: '',
-    why: 'A claim that only a human may free is taken over.',
+    why: 'A claim that only a person may free is taken over.',
   },
   {
     name: 'max-hold-ignored',

@@ -26,7 +26,7 @@ export const METHODOLOGY_MUTANTS: readonly Mutant[] = [
     file: SUBMIT,
     find: "return authority === 'escalate' || convergence?.needs_human === true;",
     replace: "return authority === 'escalate';",
-    why: 'A result that requires human review converges without it.',
+    why: 'A result that a person must review converges without it.',
     tests: CONVERGE_TESTS,
   },
   {
@@ -50,7 +50,7 @@ export const METHODOLOGY_MUTANTS: readonly Mutant[] = [
     file: 'src/coordinator/operations/results.ts',
     find: 'return bytes === null ? null : parseResultBlob(bytes);',
     replace: 'return null;',
-    why: 'The specification is changed without a human, by sending the manifest as a blob.',
+    why: 'The specification is changed without a person, by sending the manifest as a blob.',
     tests: CONVERGE_TESTS,
   },
   {

@@ -114,7 +114,7 @@ export const RULE_MUTANTS: readonly Mutant[] = [
     file: CLAIM,
     find: "  if (facts.session_closed) return { code: 'SESSION_CLOSED' };\n",
     replace: '',
-    why: 'A session that a human closed continues to work.',
+    why: 'A session that a person closed continues to work.',
   },
   {
     name: 'grant-when-full',
@@ -156,7 +156,7 @@ export const RULE_MUTANTS: readonly Mutant[] = [
     file: SUBMIT,
     find: "return gate?.decision === 'APPROVED' && gate.candidate_sha256 === command.result.sha256;",
     replace: "return gate?.decision === 'APPROVED';",
-    why: 'A human approves one candidate, and another is accepted.',
+    why: 'A person approves one candidate, and another is accepted.',
   },
   {
     name: 'review-of-another-candidate',
@@ -191,7 +191,7 @@ export const RULE_MUTANTS: readonly Mutant[] = [
     file: OPERATE,
     find: 'head.generation !== command.expected_generation)',
     replace: 'head.generation < command.expected_generation)',
-    why: 'A human ends a claim of a generation that they have not seen.',
+    why: 'A person ends a claim of a generation that they have not seen.',
   },
   {
     name: 'adopt-without-a-new-generation',

@@ -48,11 +48,11 @@ export const WAL_MUTANTS: readonly Mutant[] = [
     tests: GROUP_TESTS,
   },
   {
-    name: 'segment-sealed-before-it-is-synced',
+    name: 'segment-closed-before-it-is-synced',
     file: 'src/stores/file/log-files.ts',
     find: '      await file.sync();\n      const segments',
     replace: '      const segments',
-    why: 'A power failure loses the end of a sealed segment, for which the write-ahead log does not count.',
+    why: 'A power failure loses the end of a closed segment, for which the write-ahead log does not count.',
     tests: CRASH_TESTS,
   },
   {

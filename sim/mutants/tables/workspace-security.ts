@@ -40,7 +40,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
     file: 'src/core/methodology/definition/authority.ts',
     find: 'if (paths.length > 0) return',
     replace: 'if (paths.length > 1000) return',
-    why: 'An agent changes the settings of a coding agent, and no human sees it.',
+    why: 'An agent changes the settings of a coding agent, and no person sees it.',
     tests: ['src/core/methodology/definition/authority.test.ts'],
   },
   {
@@ -56,7 +56,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
     file: 'src/workspace/drafts/promote.ts',
     find: '!accepted.human_approved && isToolConfig(path)',
     replace: 'accepted.human_approved && false',
-    why: 'An imported log brings hooks that no human approved.',
+    why: 'An imported log brings hooks that no person approved.',
     tests: ['src/workspace/drafts/promote.test.ts'],
   },
   {
@@ -64,7 +64,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
     file: APPROVAL,
     find: "      payload.decision === 'APPROVED' &&\n",
     replace: '',
-    why: 'A result that a human rejected is promoted.',
+    why: 'A result that a person rejected is promoted.',
     tests: APPROVAL_TESTS,
   },
   {
@@ -80,7 +80,7 @@ export const WORKSPACE_SECURITY_MUTANTS: readonly Mutant[] = [
     file: APPROVAL,
     find: '      seq !== undefined &&\n',
     replace: '',
-    why: 'The claim of an agent that a human approved is trusted.',
+    why: 'The claim of an agent that a person approved is trusted.',
     tests: APPROVAL_TESTS,
   },
   {

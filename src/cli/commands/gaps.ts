@@ -23,7 +23,7 @@ Examples:
   gen gaps --layer 2 --feature REQ-F-AUTH-001
   gen gaps --json | jq '.clusters[] | .intent_id'
 
-The result is written to the log. Each domain with gaps is raised as an intent for a human, which gen start and
+The result is written to the log. Each domain with gaps is raised as an intent for a person, which gen start and
 gen status show; the same gaps raise no second intent. --dry-run writes nothing.
 
 Requirements are the keys in specification/ and those that features deliver. Code refers to one with

@@ -41,13 +41,13 @@ Examples:
     );
     if (reply.success || reply.reason !== 'NOTHING_READY') return showClaimReply(context, reply);
     const isStuck = needsHuman(unwrapReply(await genesis.status()).counts);
-    const advice = isStuck ? 'A human must act first: see gen status.' : '';
+    const advice = isStuck ? 'A person must act first: see gen status.' : '';
     const detail = `${claimRefusalText(reply)} ${advice}`.trim();
     reportRefusal(context, reply, detail, isStuck ? EXIT.human : EXIT.refused);
   },
 });
 
-/** Whether no more work becomes ready without human action. */
+/** Whether no more work becomes ready until a person acts. */
 function needsHuman(counts: Readonly<Record<string, number>>): boolean {
   const isAny = (...states: readonly string[]) => states.some((state) => (counts[state] ?? 0) > 0);
   return isAny('held', 'suspended', 'exhausted', 'stale') && !isAny('claimed', 'backoff', 'ready');

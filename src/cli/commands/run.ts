@@ -42,11 +42,11 @@ commits at the claim and at the submission, and the number of changed files and 
 On an edge of a feature in a workspace the program runs in its draft folder (also GENESIS_DRAFTS), so pass files in its
 arguments by absolute path. Without a result file, the files that it writes there are the result. It writes the results
 of the checks in the briefing to the file GENESIS_CHECKS: [{"name": "lint_passes", "result": "pass"}]. If a required
-check has not passed, the edge is released, and the next briefing says which. If a human must decide, see gen review:
+check has not passed, the edge is released, and the next briefing says which. If a person must decide, see gen review:
 requested changes come back to the program, now with --loop or in a later gen run with the same --role, with the
 comment in the briefing. If a shell cannot run its command (exit code 127 or 126), no more work is claimed.
 
-Exit codes: 0 the result is accepted, or all work is done (by this agent or others), 1 otherwise, 3 if a human must
+Exit codes: 0 the result is accepted, or all work is done (by this agent or others), 1 otherwise, 3 if a person must
 decide on the result, 130 if a signal such as Ctrl-C stopped it before that.
 
 Examples:
@@ -189,7 +189,7 @@ function printSummary(
   if (context.is_json) context.printJson(summary);
   if (isLoop)
     context.printNotice(
-      `${accepted} accepted, ${escalated} for a human, ${refused} refused, ${failed} failed, ${lost} lost, ` +
+      `${accepted} accepted, ${escalated} for a person, ${refused} refused, ${failed} failed, ${lost} lost, ` +
         `${released} released`,
     );
   if (pending > 0)

@@ -22,7 +22,7 @@ Examples:
   gen start --feature REQ-F-AUTH-001 --edge "design→code"
   gen start --json | jq -r .next
 
-Exit code 3: no agent can continue until a human acts.`,
+Exit code 3: no agent can continue until a person acts.`,
   async run(context, { feature, edge, profile, role: agent_role, dryRun: dry_run }) {
     const filter = withoutUndefined({ feature, edge, profile, agent_role, dry_run });
     const request = { ...filter, agent_id: await context.agent() };
@@ -37,7 +37,7 @@ Exit code 3: no agent can continue until a human acts.`,
 
 const HUMAN_STATES = new Set(['NEEDS_CONSTRAINTS', 'NEEDS_INTENT', 'STUCK', 'ALL_BLOCKED']);
 
-/** `human` only if no feature can proceed and something waits for a human. */
+/** `human` only if no feature can proceed and something waits for a person. */
 function exitCodeOf({ state, feature, escalations, refused }: StartReply): ExitCode {
   if (refused !== null || state === 'UNINITIALISED') return EXIT.refused;
   if (feature !== null) return EXIT.done;

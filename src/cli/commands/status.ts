@@ -10,7 +10,7 @@ import { unwrapReply } from '../replies.js';
 import { showView, watch } from '../watch.js';
 
 const status = command('status', {
-  description: 'show the progress, the current claims, and what needs a human',
+  description: 'show the progress, the current claims, and what needs a person',
   options: STATUS_OPTIONS,
   help: `
 Examples:

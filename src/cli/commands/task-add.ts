@@ -31,11 +31,11 @@ export const taskAddCommand = command('add <id>', {
   },
 });
 
-/** How the proposal stands: the policy can demand that a human approves the tasks of an agent. */
+/** How the proposal stands: the policy can demand that a person approves the tasks of an agent. */
 function proposalText(
   id: string,
   { proposal_id, state, comment }: NonNullable<PlanResult['proposal']>,
 ): string {
-  const outcome = state === 'pending' ? 'waits for a human' : `was ${state} by a human`;
+  const outcome = state === 'pending' ? 'waits for a person' : `was ${state} by a person`;
   return `${id} is proposed as ${proposal_id}, which ${outcome}${comment === null ? '' : `: ${comment}`}.`;
 }

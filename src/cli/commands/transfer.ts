@@ -92,7 +92,7 @@ const importCommand = command('import [file]', {
       return importForeignLog(context, url, {
         foreign,
         shouldTrust: trustImports,
-        isDry: dryRun,
+        isDryRun: dryRun,
         isInParts: inParts,
       });
     }
@@ -104,7 +104,7 @@ const importCommand = command('import [file]', {
 interface ForeignOptions {
   readonly foreign: string | undefined;
   readonly shouldTrust: boolean;
-  readonly isDry: boolean;
+  readonly isDryRun: boolean;
   readonly isInParts: boolean;
 }
 
@@ -112,16 +112,18 @@ interface ForeignOptions {
 async function importForeignLog(
   context: CommandContext,
   url: string | undefined,
-  { foreign, shouldTrust, isDry, isInParts }: ForeignOptions,
+  { foreign, shouldTrust, isDryRun, isInParts }: ForeignOptions,
 ): Promise<void> {
   const { resolveImportTarget } = await import('../foreign/import-target.js');
   const target = await resolveImportTarget(context, url);
   if (foreign !== undefined) {
     const { importForeignFile } = await import('../foreign/import-foreign.js');
-    return importForeignFile(context, { log: foreign, target, shouldTrust, isDry, isInParts });
+    return importForeignFile(context, { log: foreign, target, shouldTrust, isDryRun, isInParts });
   }
   const { trustAllImports, trustLines } = await import('../foreign/trust-imports.js');
-  context.printReply(await trustAllImports(context, target, isDry), (trust) => trustLines(trust, isDry));
+  context.printReply(await trustAllImports(context, target, isDryRun), (trust) =>
+    trustLines(trust, isDryRun),
+  );
 }
 
 /** Reads the archive twice: all of it is checked before the first event is written. */

@@ -35,7 +35,7 @@ const PATHS_HINT =
 
 function checkLines(check: EffectiveCheck, { paint, wrap }: CommandContext): string[] {
   const { name, type, criterion, required, command, skipped } = check;
-  const by = type === 'human' ? 'a human, in gen review' : type;
+  const by = type === 'human' ? 'a person, in gen review' : type;
   const lines = [`    ${singleLine(name)} (${by}${required ? '' : ', not required'})`];
   if (criterion !== '') lines.push(...wrap(criterion, 6).map(paint.dim));
   if (command !== undefined) lines.push(paint.dim(`      $ ${singleLine(command)}`));

@@ -22,7 +22,7 @@ export async function agentSessions(io: Io, genesis: Genesis, target: WorkTarget
       await sender.flushOutbox();
       const held = await genesis.sessionClaims(sessionId);
       const claims = isProblem(held) ? [] : held.claims;
-      // Closing the session would release what waits for a human as well.
+      // Closing the session would release what waits for a person as well.
       if (claims.some(({ state }) => state === 'SUSPENDED')) await releaseActive(genesis, claims);
       else await genesis.closeSession(sessionId);
     },

@@ -85,7 +85,7 @@ it.each([
     /^fleet\.yml:5:5: Tracks have tasks only/,
   ],
   [
-    'a name that is no file name',
+    'a name that is not a file name',
     'agents:\n  - name: ../a\n    command: b\n',
     /^fleet\.yml:2:5: "name" is not valid\. Expected letters, digits/,
   ],

@@ -20,7 +20,7 @@ export interface RefusedResult {
 export interface AgentProgress {
   claim: HeldClaim | null;
   accepted: number;
-  /** Results that a human must decide on. */
+  /** Results that a person must decide on. */
   escalated: number;
   refused: number;
   failed: number;
@@ -78,7 +78,7 @@ export class FleetProgress {
       case 'escalated':
         endClaim();
         agent.escalated += 1;
-        return `the result of generation ${generation} waits for a human: gen review`;
+        return `the result of generation ${generation} waits for a person: gen review`;
       case 'result_denied':
         // The holder of a result that has to be improved keeps its claim.
         if (claimEvent.payload.work_lost) endClaim();

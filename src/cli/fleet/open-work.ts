@@ -11,7 +11,7 @@ export interface OpenWork {
   readonly edge_total: number;
   /** The next edge of each open feature. */
   readonly edges: readonly string[];
-  /** Subjects whose results wait for a human. */
+  /** Subjects whose results wait for a person. */
   readonly reviews: readonly string[];
 }
 
@@ -59,11 +59,11 @@ export function leftText(left: OpenWork | null): string {
   ];
   const subjects = [...task_ids, ...edges];
   const isAllForHumans = subjects.length > 0 && subjects.every((subject) => reviews.includes(subject));
-  if (isAllForHumans) return `${parts.join(' ')} All of it waits for a human: gen review.`;
+  if (isAllForHumans) return `${parts.join(' ')} All of it waits for a person: gen review.`;
   const waiting =
     reviews.length === 0
       ? ''
-      : `${countText(reviews.length, 'result waits', 'results wait')} for a human: gen review. `;
+      : `${countText(reviews.length, 'result waits', 'results wait')} for a person: gen review. `;
   return `${parts.join(' ')} ${waiting}For the reasons, see gen status.`;
 }
 

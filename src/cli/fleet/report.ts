@@ -38,7 +38,7 @@ export function reportText(report: FleetReport, { paint, table }: CommandContext
     { head: 'Agent', cell: ({ agent_id }) => agent_id },
     { head: 'State', cell: ({ state }) => stateText(state) },
     { head: 'Accepted', cell: ({ accepted }) => String(accepted) },
-    { head: 'For a human', cell: ({ escalated }) => String(escalated) },
+    { head: 'For a person', cell: ({ escalated }) => String(escalated) },
     { head: 'Refused', cell: ({ refused }) => String(refused) },
     { head: 'Failed', cell: ({ failed }) => String(failed) },
     { head: 'Lost', cell: ({ lost }) => String(lost) },

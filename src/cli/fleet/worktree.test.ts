@@ -57,7 +57,7 @@ it('a worktree whose folder is gone is created again from its branch', async () 
   expect(git(folder, 'log', '-1', '--format=%s')).toBe('work');
 });
 
-it('an existing folder that is no worktree is refused, and stays as it is', async () => {
+it('an existing folder that is not a worktree is refused, and stays as it is', async () => {
   const { repository, folder } = await createRepository();
   await mkdir(folder, { recursive: true });
   await expect(AgentWorktree.open(repository, 'builder-1', folder)).rejects.toThrow('is not a worktree');

@@ -30,7 +30,7 @@ import { reportedLines, trustAllImports, trustLines } from './trust-imports.js';
 export interface ForeignImport {
   readonly log: string;
   readonly target: ImportTarget;
-  readonly isDry: boolean;
+  readonly isDryRun: boolean;
   readonly isInParts: boolean;
   /** Afterwards, what imported logs say has converged is made authoritative. */
   readonly shouldTrust: boolean;
@@ -38,14 +38,14 @@ export interface ForeignImport {
 
 /** Imports another tool's log into the given store, to the given server, or into this workspace. */
 export async function importForeignFile(context: CommandContext, request: ForeignImport): Promise<void> {
-  const { target, isDry, shouldTrust } = request;
-  const preview = isDry && shouldTrust ? new ImportPreview() : null;
+  const { target, isDryRun, shouldTrust } = request;
+  const preview = isDryRun && shouldTrust ? new ImportPreview() : null;
   const reports = await importLogs(context, request, preview);
   const imported = reports.length === 1 ? reports[0] : reports;
-  const texts = reports.flatMap((report) => reportLines(report, isDry));
-  if (!isDry && isLogOf(target.workspace, resolve(context.io.cwd, request.log)))
+  const texts = reports.flatMap((report) => reportLines(report, isDryRun));
+  if (!isDryRun && isLogOf(target.workspace, resolve(context.io.cwd, request.log)))
     texts.push(`The original is kept in ${singleLine(foreignFolderOf(target.workspace))}.`);
-  if (!shouldTrust) return context.printReply(imported, () => (isDry ? texts : [...texts, TRUST_ADVICE]));
+  if (!shouldTrust) return context.printReply(imported, () => (isDryRun ? texts : [...texts, TRUST_ADVICE]));
   // Printed before, because the import stays if nothing may be trusted.
   if (!context.is_json) context.print(texts.join('\n'));
   if (preview !== null) {
@@ -67,12 +67,12 @@ const isLogOf = (workspace: Workspace | null, file: string): workspace is Worksp
 
 async function importLogs(
   context: CommandContext,
-  { log, target, isDry, isInParts }: ForeignImport,
+  { log, target, isDryRun, isInParts }: ForeignImport,
   preview: ImportPreview | null,
 ): Promise<ForeignReport[]> {
   const { io } = context;
   const { projectKey, workspace, at } = target;
-  const { logs, undo } = await prepareLogFiles(resolve(io.cwd, log), workspace, isDry);
+  const { logs, undo } = await prepareLogFiles(resolve(io.cwd, log), workspace, isDryRun);
   const known_edges = await readKnownEdges(workspace);
   const importTo = (to: ForeignTarget | null) =>
     importFiles(io, logs, to, { ...projectKey, known_edges, is_in_parts: isInParts });
@@ -82,7 +82,7 @@ async function importLogs(
       putBlob: (sha256, bytes) => blobs.put(projectKey.tenant_id, sha256, bytes),
     });
   const importAll = async (): Promise<ForeignReport[]> => {
-    if (isDry) return importTo(preview);
+    if (isDryRun) return importTo(preview);
     if (at.kind === 'server') return importTo(await serverTarget(context, projectKey, isInParts));
     return withStore(context, at.kind === 'store' ? at.url : `workspace:${workspace?.root}`, importToStore);
   };
@@ -151,9 +151,9 @@ const REPORTED_MAX = 500;
 /** Maximum number of entries per list in the text; the JSON has more. */
 const SHOWN_MAX = 20;
 
-function reportLines(report: ForeignReport, isDry: boolean): string[] {
+function reportLines(report: ForeignReport, isDryRun: boolean): string[] {
   const { source, read, written, already_there, unplaced, unplaced_count, not_listed } = report;
-  const done = isDry ? 'nothing was written' : `${written} written, ${already_there} already present`;
+  const done = isDryRun ? 'nothing was written' : `${written} written, ${already_there} already present`;
   const lines = [`${singleLine(source)}: ${countText(read, 'line')} read, ${done}.`];
   const pushCounts = (title: string, list: 'unknown_types' | 'edges_unknown' | 'projects_seen') => {
     const counts = Object.entries(report[list]);

@@ -19,14 +19,14 @@ type Trust = (body: TrustImportsBody) => Promise<TrustResult>;
 export async function trustAllImports(
   context: CommandContext,
   target: ImportTarget,
-  isDry: boolean,
+  isDryRun: boolean,
 ): Promise<TrustResult> {
-  const body = isDry ? { reason: REASON, dry_run: true } : { reason: REASON };
+  const body = isDryRun ? { reason: REASON, dry_run: true } : { reason: REASON };
   return withTrust(context, target, async (trust) => {
     let reply = await trust(body);
     const trusted = [...reply.trusted];
     // A call that trusts nothing is the last one, so that the loop ends whatever the server replies.
-    while (reply.more && !isDry && reply.trusted.length > 0) {
+    while (reply.more && !isDryRun && reply.trusted.length > 0) {
       reply = await trust(body);
       trusted.push(...reply.trusted);
     }
@@ -56,11 +56,14 @@ async function withTrust(
   return work(async (body) => unwrapReply(await genesis.trustImports(body)));
 }
 
-export function trustLines({ trusted, skipped, skipped_count, more }: TrustResult, isDry: boolean): string[] {
+export function trustLines(
+  { trusted, skipped, skipped_count, more }: TrustResult,
+  isDryRun: boolean,
+): string[] {
   if (trusted.length === 0 && skipped_count === 0) return ['No imported log reports work to trust.'];
   const names = trusted.map(({ task_id }) => singleLine(task_id));
   const count = `${countText(trusted.length, 'edge')}${more ? ' or more' : ''}`;
-  const done = isDry ? 'would be trusted' : 'trusted';
+  const done = isDryRun ? 'would be trusted' : 'trusted';
   const lines = [`${count} ${done}${names.length === 0 ? '' : `: ${joinFirst(names, SHOWN_MAX)}`}.`];
   if (skipped_count === 0) return lines;
   const shown = firstLines(

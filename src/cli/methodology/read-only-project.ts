@@ -4,7 +4,7 @@ import { nodeDisk } from '../../stores/file/node-disk.js';
 import { UNRECORDED_REDACTION } from '../../stores/file/redacted-lines.js';
 import { readLogUnverified } from '../../stores/file/unverified-reader.js';
 import { linesText } from '../../stores/store.js';
-import { refuseForeign } from '../../workspace/foreign.js';
+import { assertOwnLog } from '../../workspace/foreign.js';
 import { mayHaveChanged } from '../../workspace/scan/changed.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { CommandFailure } from '../exit.js';
@@ -17,7 +17,7 @@ export async function openReadOnly(
   user: string | null,
   warn: (sentence: string) => void,
 ): Promise<OpenedProject> {
-  await refuseForeign(workspace);
+  await assertOwnLog(workspace);
   const openCopyOfLog = () => openCoordinatorCopy(workspace, user, warn);
   const projection = await replayLog(workspace.events, () => new StatusProjection());
   return (await isUpToDate(workspace, projection))

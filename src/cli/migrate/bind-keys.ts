@@ -8,10 +8,10 @@ import { withCoordinator } from '../open-store.js';
 export async function bindKeys(
   context: CommandContext,
   url: string,
-  isDry: boolean,
+  isDryRun: boolean,
 ): Promise<readonly ApiKey[]> {
   const work = withCoordinator(context, url, async ({ coordinator: { keys } }) => {
-    if (isDry) return (await keys.openKeyRing()).legacyUnboundKeys();
+    if (isDryRun) return (await keys.openKeyRing()).legacyUnboundKeys();
     const bound = await keys.bind();
     if (isProblem(bound)) throw failureWithCode(bound.problem, bound.detail);
     return bound.keys;

@@ -13,7 +13,7 @@ const FEATURES_SHOWN_MAX = 20;
 const SIGNALS_SHOWN_MAX = 10;
 const CLAIMS_SHOWN_MAX = 20;
 
-/** The project's state: each feature's progress, current work, what needs a human, and the next step. */
+/** The project's state: each feature's progress, current work, what needs a person, and the next step. */
 export function methodologyStatusText(
   status: MethodologyStatus,
   title: string,

@@ -26,7 +26,7 @@ export function startText(reply: StartReply, context: CommandContext): string {
   return [
     `State: ${paint.bold(state)}`,
     ...section(
-      paint.yellow(`${countText(escalations.length, 'item')} waiting for a human`),
+      paint.yellow(`${countText(escalations.length, 'item')} waiting for a person`),
       escalations.flatMap((escalation) => escalationLines(escalation, context)),
     ),
     '',

@@ -25,7 +25,7 @@ export function refusalLines(taskId: string, reply: SubmissionReply, paint: Pain
         ({ name, says }) => `  ${paint.red('✗')} ${singleLine(`${name}: ${says}`)}`,
       );
     case 'ESCALATED':
-      return [`A human must decide: ${edgeReviewCommand(feature_id, edge)}`];
+      return [`A person must decide: ${edgeReviewCommand(feature_id, edge)}`];
     case 'OUTSIDE_AUTHORITY':
       return [
         `Release it: ${genCommand('task', 'release', taskId)}`,

@@ -199,7 +199,7 @@ it('tells of an edge that converged', async () => {
   expect(verdictOf(proof)).toBe('ok');
 });
 
-it('tells of an edge that a human approved', async () => {
+it('tells of an edge that a person approved', async () => {
   const { fleet, alpha } = await openConfigured();
   await alpha.claims(SPEC, { agent_role: 'architect' });
   const { evaluators } = evaluatorReport({ complete: 'pass', wanted: 'pass' });

@@ -33,7 +33,7 @@ export async function collectTaskProof(
   if (!verdict.ok)
     throw failureWithCode(
       verdict.code,
-      `The server's answers are no proof: ${verdict.detail}. Check the log: gen verify.`,
+      `The server's answers do not form a valid proof: ${verdict.detail}. Check the log: gen verify.`,
     );
   return proof;
 }

@@ -8,8 +8,8 @@ import { type EvidenceStatement, evidenceText, hasErrors } from '../../core/engi
 import { checkRunner, DEFAULT_CHECK_LIMITS } from '../../engine/checks/run-check.js';
 import {
   attestCandidate,
+  type RunnerDependencies,
   type RunnerIdentity,
-  type RunnerTools,
 } from '../../engine/runner/attest-candidate.js';
 import {
   type FetchedBase,
@@ -49,7 +49,7 @@ export async function runRunner(context: CommandContext, options: RunnerOptions)
   const connection = new RunnerConnection(context);
   const { tenant: tenant_id, project: project_id } = await context.target();
   const identity = { tenant_id, project_id, runner_id: runnerIdOf(key.public_key) };
-  const tools: RunnerTools = {
+  const tools: RunnerDependencies = {
     getBlob: (sha256, bytes_max) => connection.call((client) => client.getBlob(sha256, { bytes_max })),
     putBlob: async (sha256, bytes) => void (await connection.call((client) => client.putBlob(sha256, bytes))),
     fetchBase: () => fetchBase(options.base),
@@ -90,7 +90,7 @@ interface RunnerSession {
   readonly connection: RunnerConnection;
   readonly key: Omit<RunnerKey, 'isNew'>;
   readonly identity: RunnerIdentity;
-  readonly tools: RunnerTools;
+  readonly tools: RunnerDependencies;
   /** The time from which on a candidate may be attested again, by the key of the candidate. */
   readonly attested: Map<string, number>;
 }

@@ -117,7 +117,7 @@ describe('gen import --foreign', () => {
     const { code, out, err } = await gen({ cwd }, 'import', '--foreign', log);
     expect(code, err).toBe(0);
     expect(out).toContain('4 lines read, 4 written, 0 already present.');
-    expect(out).toContain('line 3: it is no JSON');
+    expect(out).toContain('line 3: it is not JSON');
     expect(out).toContain('closure (1)');
     expect(out).toContain(`The original is kept in ${join(workspace.events, 'foreign')}.`);
     expect(out).toContain('gen import --trust-imports --dry-run');

@@ -193,7 +193,7 @@ describe('gen verify --anchor', () => {
     expect((await folder.verify('log', 'gone.json')).out).toContain('there is no log');
   });
 
-  it('says what is wrong with a file that is no anchor', async () => {
+  it('says what is wrong with a file that is not an anchor', async () => {
     const folder = await AuditedFolder.open();
     await folder.completeTasks([TASKS[0]]);
     await writeFile(join(folder.cwd, 'no.json'), '{"format":"something else"}');

@@ -56,12 +56,15 @@ export async function readLog(
   const mark = await readDurableMark(nodeDisk, folder);
   const wal = await readProjectWal(nodeDisk, folder);
   for (;;) {
-    // Open the active file before listing the sealed ones: if it is sealed in between, it is in the list.
+    // Open the active file before listing the closed ones: if it is closed in between, it is in the list.
     const active = await nodeDisk.openRead(`${folder}/${ACTIVE_FILE}`);
-    const sealed = reader.damage === null ? await nextSealed(folder, reader.position) : null;
-    if (sealed !== null) {
+    const closedSegment = reader.damage === null ? await nextClosedSegment(folder, reader.position) : null;
+    if (closedSegment !== null) {
       await active?.close();
-      await reader.readSealed(`${folder}/${SEGMENTS_FOLDER}/${segmentName(sealed)}`, sealed);
+      await reader.readClosedSegment(
+        `${folder}/${SEGMENTS_FOLDER}/${segmentName(closedSegment)}`,
+        closedSegment,
+      );
       continue;
     }
     const durableExtent = { position: mark?.position ?? 0, bytes: 0 };
@@ -79,8 +82,8 @@ export async function readLog(
   }
 }
 
-/** The sealed file that follows a position: the first that extends beyond it. */
-async function nextSealed(folder: string, position: number): Promise<number | null> {
+/** The closed file that follows a position: the first that extends beyond it. */
+async function nextClosedSegment(folder: string, position: number): Promise<number | null> {
   const names = await nodeDisk.list(`${folder}/${SEGMENTS_FOLDER}`);
   const later = names.map(positionOfSegment).filter((first) => first !== null && first > position);
   return later.length === 0 ? null : Math.min(...(later as number[]));
@@ -149,7 +152,7 @@ class LogReader {
     this.damage = { file, line: 1, why: 'the file is missing' };
   }
 
-  async readSealed(path: string, firstPosition: number): Promise<void> {
+  async readClosedSegment(path: string, firstPosition: number): Promise<void> {
     if (firstPosition !== this.position + 1) {
       this.damage = this.undecidedDamage() ?? {
         file: path,

@@ -125,7 +125,7 @@ it('verifies a valid log given by any path in its store, and changes nothing', a
   expect((await gen({ cwd }, 'verify', 'nowhere')).code).toBe(1);
 });
 
-it('reads a log that consists of several sealed files', async () => {
+it('reads a log that consists of several closed files', async () => {
   const { cwd, project } = await workedOn(600);
   const { out } = await gen({ cwd }, 'verify', '--json');
   const [report] = JSON.parse(out).logs;

@@ -8,7 +8,7 @@ import { hasIntent } from '../../core/methodology/definition/intent.js';
 import { ACTIVE_FILE } from '../../stores/file/layout.js';
 import { readAddress } from '../../workspace/address.js';
 import { type DetectedTools, detectTools } from '../../workspace/detect-tools.js';
-import { isForeign } from '../../workspace/foreign.js';
+import { hasForeignLog } from '../../workspace/foreign.js';
 import { type InitAnswers, type InitReport, initWorkspace } from '../../workspace/init.js';
 import { readProjectKey } from '../../workspace/project-file.js';
 import { initialProfileOf, PROJECT_KINDS, type ProjectKind } from '../../workspace/project-kinds.js';
@@ -31,7 +31,7 @@ export async function initHere(context: CommandContext, options: InitOptions): P
   const report = await initWorkspace(root, answers, guess, options.force === true, filesGiven(options));
   for (const notice of ignoredOptions(options, report)) context.printNotice(notice);
   const workspace = new Workspace(root);
-  const foreignLog = (await isForeign(workspace)) ? join(workspace.events, ACTIVE_FILE) : null;
+  const foreignLog = (await hasForeignLog(workspace)) ? join(workspace.events, ACTIVE_FILE) : null;
   const configured = foreignLog === null && (await configureLog(context, workspace));
   if (configured) await warnAboutProfiles(context, workspace);
   const isVerified = configured && isNewWorkspace(report) && (await demandEvidence(context, workspace));

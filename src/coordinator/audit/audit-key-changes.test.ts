@@ -165,7 +165,7 @@ forEachStore('audit keys', (open) => {
     });
   });
 
-  it('cannot be replaced by a server without one', async () => {
+  it('are not replaced if the server has no audit key', async () => {
     const harness = await open();
     const one = newAuditSigner();
     await runWith(harness, { signer: one });
@@ -177,7 +177,7 @@ forEachStore('audit keys', (open) => {
     });
   });
 
-  it('do not end between a signature and its record', async () => {
+  it('are not revoked between the signing of a checkpoint and its recording', async () => {
     const harness = await open();
     const one = newAuditSigner();
     let revoked: Promise<unknown> | null = null;

@@ -30,6 +30,6 @@ export interface AuditOptions {
   readonly every_events?: number;
   /** … or after so much time with something new. */
   readonly every_ms?: number;
-  /** Where checkpoints are kept beside the log. */
+  /** The places beside the log where checkpoints are kept. */
   readonly sinks?: readonly AuditSink[];
 }

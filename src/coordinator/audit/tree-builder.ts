@@ -46,7 +46,7 @@ export class TreeBuilder {
     return this.compactRange.subtrees().map(binaryToBytes);
   }
 
-  /** Where the leaves begin that wait for those before them; null if none wait. */
+  /** The first position of the leaves that wait for those before them; null if none wait. */
   get waitingFrom(): number | null {
     return this.waiting[0]?.firstPosition ?? null;
   }

@@ -10,7 +10,7 @@ export interface Caller {
   readonly claim_id_optional: boolean;
   /** May claim, submit and append steps. */
   readonly may_work: boolean;
-  /** May act as a human: decide reviews, and claim edges in the role `human`. */
+  /** May act as a person: decide reviews, and claim edges in the role `human`. */
   readonly may_review: boolean;
   /** May administer the tenant: act on behalf of any of its users. */
   readonly may_administer: boolean;

@@ -18,7 +18,7 @@ export class KeyRing {
   private constructor(readonly project: Project) {}
 
   static async open(projects: Projects): Promise<KeyRing> {
-    const { project } = await projects.tenantLimits(PLATFORM_TENANT);
+    const { project } = await projects.keepTenantLimits(PLATFORM_TENANT);
     return new KeyRing(project);
   }
 

@@ -108,7 +108,7 @@ export class RetentionRound {
     return redacted ?? 0;
   }
 
-  /** Where to continue; null if every event was looked at when it was old. */
+  /** The position to continue after; null if every event was looked at when it was old. */
   private async finishedPosition(projectKey: ProjectKey): Promise<number | null> {
     const row = await this.store.project(projectKey);
     if (row === null) return null;
@@ -128,13 +128,16 @@ export class RetentionRound {
     return old !== undefined;
   }
 
-  /** Unless a head has changed since the run began: an event that it needed may have been passed over. */
-  private async noteFinished(projectKey: ProjectKey, runBegan: number, position: number): Promise<void> {
-    const own = await this.store.events(projectKey, { after: runBegan, limit: OWN_EVENTS_MAX });
+  /**
+   * Notes a finished run, unless a head has changed since it began: an event that it needed may have been passed
+   * over.
+   */
+  private async noteFinished(projectKey: ProjectKey, startPosition: number, position: number): Promise<void> {
+    const own = await this.store.events(projectKey, { after: startPosition, limit: OWN_EVENTS_MAX });
     if (own.length === OWN_EVENTS_MAX || own.some(({ seq }) => seq !== undefined)) return;
     const name = projectPath(projectKey);
     this.finished.delete(name);
-    this.finished.set(name, { log_position: own.at(-1)?.position ?? runBegan, position });
+    this.finished.set(name, { log_position: own.at(-1)?.position ?? startPosition, position });
     const [oldest] = this.finished.keys();
     if (this.finished.size > FINISHED_MAX) this.finished.delete(oldest as string);
   }

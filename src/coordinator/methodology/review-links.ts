@@ -122,7 +122,7 @@ export class ReviewLinks {
     });
   }
 
-  /** How the candidate of a link would change its files. */
+  /** The changes that the link's candidate would make to the project's files. */
   diffs({ link, review }: LinkedReview & { state: 'pending' }): Promise<FileDiff[]> {
     return storedDiffs(review, link.tenant_id, this.dependencies.blobs);
   }

@@ -20,7 +20,7 @@ import { sha256Hex } from '../runtime/identity.js';
 import { type ComparedContent, DIFF_FILE_BYTES_MAX, diffFiles, type FileDiff } from './file-diffs.js';
 import { reviewTimesOf } from './review-times.js';
 
-/** Candidates that wait for a human: overdue ones first, then the longest wait. */
+/** Candidates that wait for a person: overdue ones first, then the longest wait. */
 export function pendingReviews(view: DecisionView, state: MethodologyState): PendingReview[] {
   const waiting: PendingReview[] = [];
   for (const subject of liveSubjects(view.state)) {
@@ -35,7 +35,7 @@ export function pendingReviews(view: DecisionView, state: MethodologyState): Pen
   );
 }
 
-/** Null if nothing of the subject waits for a human. */
+/** Null if nothing of the subject waits for a person. */
 export function pendingReviewOf(
   view: DecisionView,
   state: MethodologyState,

@@ -368,7 +368,7 @@ forEachStore('a release', (open) => {
     expect(await coordinator.holder.appendEvent(P, body)).toMatchObject({ reason: 'APPENDED' });
   });
 
-  test('a reviewer can append human decisions, and an agent cannot', async () => {
+  test('a reviewer can append decisions of people, and an agent cannot', async () => {
     const harness = await openConfigured(open);
     const { coordinator } = harness;
     const agent = { ...OPEN_CALLER, principal: 'key-1', may_review: false };

@@ -176,7 +176,7 @@ export class MethodologyService {
     });
   }
 
-  /** Candidates that wait for a human, with the fields a decision on them must name. */
+  /** Candidates that wait for a person, with the fields a decision on them must name. */
   reviews(projectKey: ProjectKey): AsyncReply<ReviewsReply> {
     return this.scheduleRead(projectKey, async ({ project, state }) => ({
       reviews: await this.withFiles(project, pendingReviews(project.view(), state)),
@@ -191,7 +191,7 @@ export class MethodologyService {
     return pendingReviews(project.view(), state);
   }
 
-  /** The candidate of a subject that waits for a human; null if none does. */
+  /** The candidate of a subject that waits for a person; null if none does. */
   async pendingReview(project: Project, subject: string): Promise<PendingReview | null> {
     const state = await this.stateOf(project);
     const review = pendingReviewOf(project.view(), state, subject);

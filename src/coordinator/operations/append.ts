@@ -163,10 +163,10 @@ function emitterProblem(body: AppendBody, { may_work, may_review }: Caller): Pro
   if (!isAgentReported(eventType) || (isCommandDecided(eventType) && !may_review))
     return decidedTypeProblem(body);
   if (isHumanOnly(eventType) && !may_review) {
-    return forbidden('records a human decision: append it with a credential that may review');
+    return forbidden('records a decision of a person: append it with a credential that may review');
   }
   if (may_work || isHumanOnly(eventType)) return null;
-  return forbidden('needs a credential that may work: a reviewer appends only human decisions');
+  return forbidden('needs a credential that may work: a reviewer appends only decisions of people');
 }
 
 const decidedTypeProblem = ({ event_type }: AppendBody): Problem =>

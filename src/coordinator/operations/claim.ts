@@ -1,6 +1,6 @@
 import { claimEventKindOf } from '../../core/claims/claim-event-kinds.js';
 import type { ClaimCommand, Decision } from '../../core/claims/commands.js';
-import { denyWithBatch } from '../../core/claims/decide/claim.js';
+import { refuseWithBatch } from '../../core/claims/decide/claim.js';
 import { decide } from '../../core/claims/decide.js';
 import { evolve } from '../../core/claims/evolve.js';
 import { emptyHead } from '../../core/claims/head.js';
@@ -21,7 +21,7 @@ import { TransactionBuilder } from '../queue/transaction-builder.js';
 import type { Problem } from '../wire/problem.js';
 import { conflictWithOverlappingGrants, isSingleAgentProject, SINGLE_AGENT } from './edge-facts.js';
 import { claimFacts } from './facts.js';
-import { deniedClaimResult, grantResult, renderClaimResult } from './render.js';
+import { grantResult, refusedClaimResult, renderClaimResult } from './render.js';
 import { refuseOtherOwner } from './session.js';
 import { heldBySession, ownWorkAdvice } from './session-claims.js';
 import { addAction, type RequestFields, requestKeyFromText, requestKeyOf } from './shared.js';
@@ -114,7 +114,7 @@ function replayResumption(view: DecisionView, claim: ClaimRequest, caller: Calle
   const decision = decide(view.head(subject), command, view.decisionContext(subject));
   if (decision.details.replayed === true) return renderClaim(view, decision, body.session_id);
   const next = `The claim on ${subject} came back with this batch and has ended since. Claim it again.`;
-  return { ...deniedClaimResult('DENIED_BATCH'), next };
+  return { ...refusedClaimResult('DENIED_BATCH'), next };
 }
 
 interface BatchRequest {
@@ -132,7 +132,7 @@ function attemptAtomicClaim(
   const refusal = new TransactionBuilder(view);
   const forbidden = claims.map(({ body }) => refuseOtherOwner(refusal, body.session_id, caller));
   if (forbidden.some((problem) => problem !== null)) {
-    const reply = forbidden.map((problem) => problem ?? deniedClaimResult('DENIED_BATCH'));
+    const reply = forbidden.map((problem) => problem ?? refusedClaimResult('DENIED_BATCH'));
     return refusal.answer(null, reply);
   }
   const render = (decision: Decision, at: number) =>
@@ -164,7 +164,7 @@ function attemptAtomicClaim(
     if (!decision.ok) conflictWithOverlappingGrants(transaction, decision);
   }
   const reply = decisions.map((decision, index) =>
-    decision.ok ? deniedClaimResult('DENIED_BATCH') : render(decision, index),
+    decision.ok ? refusedClaimResult('DENIED_BATCH') : render(decision, index),
   );
   return transaction.answer(request, reply);
 }
@@ -172,7 +172,11 @@ function attemptAtomicClaim(
 /** The refusal of a claim that was refused only because others of its batch were. */
 function batchRefusal(view: DecisionView, claim: ClaimRequest, caller: Caller): Decision {
   const { subject } = claim;
-  return denyWithBatch(view.head(subject), claimCommand(view, claim, caller), view.decisionContext(subject));
+  return refuseWithBatch(
+    view.head(subject),
+    claimCommand(view, claim, caller),
+    view.decisionContext(subject),
+  );
 }
 
 /** Without a recorder a refusal is not recorded: `next` tries tasks that the caller did not name. */
@@ -207,9 +211,9 @@ function claimRequestKey(claim: ClaimRequest, caller: Caller): RequestKey | null
 /** Everything a claim asks for, as text for its digest. Unambiguous, because only the last field can have a line break. */
 function canonicalClaimText({ subject, body }: ClaimRequest): string {
   const { agent_id, session_id, lease_duration_seconds = '', agent_role = '', metadata, resume } = body;
-  const asked = resume === true ? `resume ${subject}` : subject;
+  const wanted = resume === true ? `resume ${subject}` : subject;
   const metadataText = metadata === undefined ? '' : JSON.stringify(metadata);
-  return `${asked}\n${agent_id}\n${session_id}\n${lease_duration_seconds}\n${metadataText}\n${agent_role}`;
+  return `${wanted}\n${agent_id}\n${session_id}\n${lease_duration_seconds}\n${metadataText}\n${agent_role}`;
 }
 
 const decideClaim = (view: DecisionView, { subject }: ClaimRequest, command: ClaimCommand): Decision =>

@@ -61,7 +61,7 @@ export function convergenceFacts(
   return {
     authority: authority.decision,
     convergence: {
-      // A human may override every failing check except those that a program decides.
+      // A person may override every failing check except those that a program decides.
       failing: (is_human ? failing.filter(isProgramCheck) : failing).map(nameAndMessage),
       needs_human: needs_human && !is_human,
       ...authorityDetails,
@@ -84,7 +84,7 @@ function guardedAuthority(
   return escalateIfChecksChanged(ofRole, files, checks, omittedChecks(methodology, feature, edge));
 }
 
-/** Failing checks that a human cannot override. Empty if the project is not configured. */
+/** Failing checks that a person cannot override. Empty if the project is not configured. */
 export function failingProgramChecks(view: DecisionView, judged: JudgedResult, evaluators: Evaluators) {
   const { failing } = evaluateConvergence(view, judged, evaluators);
   return failing.filter(isProgramCheck).map(nameAndMessage);

@@ -105,7 +105,7 @@ function roleWarning(methodology: Methodology, subject: string, agentRole: strin
   const { decision } = authorityOf(agentRole);
   if (decision === 'granted' || decision === 'warn') return null;
   const who = agentRole === null ? 'An agent without a role' : `The role ${agentRole}`;
-  const effect = decision === 'reject' ? 'the result will be refused' : 'the result will wait for a human';
+  const effect = decision === 'reject' ? 'the result will be refused' : 'the result will wait for a person';
   const able = names.filter((role) => authorityOf(role).decision === 'granted').slice(0, SHARED_NAMED_MAX);
   const advice =
     able.length === 0 ? 'agent_roles.yml has no role that may.' : `Claim with a role: ${able.join(', ')}.`;

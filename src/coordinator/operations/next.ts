@@ -14,7 +14,7 @@ import { attemptClaim, replayClaim } from './claim.js';
 import { isSessionClosed } from './facts.js';
 import { nothingReadyResult } from './nothing-ready.js';
 import { readyWork } from './ready.js';
-import { deniedClaimResult } from './render.js';
+import { refusedClaimResult } from './render.js';
 import { heldBySession } from './session-claims.js';
 import { type RequestFields, requestKeyOf } from './shared.js';
 
@@ -41,8 +41,8 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
   /** The frontier version this operation needs: it includes the plan as of the request. */
   private requiredRebuildVersion: number | null = null;
   private methodologyState: MethodologyState | null = null;
-  /** Subjects denied during this operation. Others may still be available. */
-  private readonly deniedSubjects = new Set<string>();
+  /** Subjects refused during this operation. Others may still be available. */
+  private readonly refusedSubjects = new Set<string>();
   private readonly fullTracks = new Set<string>();
   private lastTrack = '';
 
@@ -75,7 +75,7 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
     // The view may lag behind other coordinators: refresh once before replying that nothing is ready.
     if (!this.hasRefreshed) return { needs: () => this.refreshAndReset() };
     const reply = isSessionClosed(view, this.body.session_id)
-      ? deniedClaimResult('SESSION_CLOSED')
+      ? refusedClaimResult('SESSION_CLOSED')
       : this.nothingReady(view, edges);
     return new TransactionBuilder(view).answer(this.request, reply);
   }
@@ -117,10 +117,10 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
     for (const { subject } of remainingEdges) yield subject;
   }
 
-  /** Null if it was denied, and other work may be granted. */
+  /** Null if it was refused, and other work may be granted. */
   private tryClaim(view: DecisionView, subject: string): Attempt<ClaimResult | Problem> | NeedsFetch | null {
     const { track: _, kinds: __, ...claim } = this.body;
-    if (this.deniedSubjects.has(subject) || this.fullTracks.has(trackOf(view, subject))) return null;
+    if (this.refusedSubjects.has(subject) || this.fullTracks.has(trackOf(view, subject))) return null;
     this.lastTrack = trackOf(view, subject);
     const attempt = attemptClaim(view, { subject, body: claim }, this.context.caller, null);
     if ('needs' in attempt) return attempt;
@@ -130,7 +130,7 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
         this.request === null ? [] : [{ ...this.request, keep: attempt.transaction.swaps.length > 0 }];
       return { reply: attempt.reply, transaction: { ...attempt.transaction, requests } };
     }
-    this.deniedSubjects.add(subject);
+    this.refusedSubjects.add(subject);
     return null;
   }
 
@@ -148,7 +148,7 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
     if (this.methodologyState !== null) await this.readMethodology();
     this.hasRefreshed = true;
     this.requiredRebuildVersion = null;
-    this.deniedSubjects.clear();
+    this.refusedSubjects.clear();
     this.fullTracks.clear();
   }
 }
@@ -156,6 +156,6 @@ export class NextOperation implements Operation<ClaimResult | Problem> {
 const trackOf = (view: DecisionView, subject: string): string =>
   view.state.plan.get(subject)?.task.track ?? '';
 
-/** Denials that every other task would get too. */
+/** Refusals that every other task would get too. */
 const isFinal = (reply: ClaimResult | Problem): boolean =>
   'problem' in reply || reply.reason === 'SESSION_CLOSED' || reply.reason === 'DENIED_LIMIT';

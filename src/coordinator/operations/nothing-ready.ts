@@ -3,7 +3,7 @@ import type { EdgeQueue } from '../../core/methodology/routing/edge-queue.js';
 import { isDone, liveSubjects } from '../../core/views/index.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import { openDependencies } from './facts.js';
-import { deniedClaimResult } from './render.js';
+import { refusedClaimResult } from './render.js';
 import { heldBySession, ownWorkAdvice } from './session-claims.js';
 import { stuckAdvice } from './stuck-advice.js';
 
@@ -28,18 +28,18 @@ export function nothingReadyResult(view: DecisionView, wanted: WantedWork): Clai
   const held = heldBySession(view, session_id, 'ACTIVE').map(({ subject }) => subject);
   const own = held.filter((subject) => blockers.has(subject));
   const others = [...blockers].filter((subject) => !own.includes(subject)).sort();
-  const denied = {
-    ...deniedClaimResult('NOTHING_READY'),
+  const refusal = {
+    ...refusedClaimResult('NOTHING_READY'),
     waiting_for: others.slice(0, BLOCKERS_LISTED_MAX),
     done: isWantedWorkDone(view, wanted, blockers),
   };
-  // While tasks are open, one of them may become ready. Edges alone may wait for a human, and their advice says so.
+  // While tasks are open, one of them may become ready. Edges alone may wait for a person, and their advice says so.
   const waitAdvice =
     blockingTasks.length === 0
       ? (edges?.advice ?? null)
       : stuckAdvice(view, [...new Set(blockingTasks)].sort());
   const next = ownWorkAdvice(own) ?? (others.length > 0 ? waitAdvice : emptyAdvice(view, wanted));
-  return next === null ? denied : { ...denied, next };
+  return next === null ? refusal : { ...refusal, next };
 }
 
 /** Whether all wanted work is done. A project without work of the wanted kinds is not done: it may still get some. */

@@ -73,7 +73,7 @@ class PushedOperation<Reply> implements Operation<Reply | Problem> {
 interface SearchedLog {
   readonly history: EventHistory;
   readonly key: ProjectKey;
-  /** Of the pushed event. */
+  /** The subject of the pushed event. */
   readonly subject: string;
 }
 

@@ -89,12 +89,12 @@ function claimRefusal({ code, details, head }: Decision, sessionId: string): Cla
   const reason = code as Exclude<ClaimRefusal, 'NOTHING_READY'>;
   const next = details.says ?? adviceFor(reason, head.subject);
   // The code comes second in every reply, where a reader looks first.
-  const denied = { success: false, reason, claim: null, current_holder: null, next } as const;
+  const refusal = { success: false, reason, claim: null, current_holder: null, next } as const;
   switch (reason) {
     case 'DENIED_ACTIVE_CLAIM': {
       const current_holder = head.claim?.agent_id ?? null;
       return {
-        ...denied,
+        ...refusal,
         reason,
         current_holder,
         ...(head.claim?.session_id === sessionId ? { next: details.says ?? OWN_CLAIM_ADVICE } : {}),
@@ -103,17 +103,17 @@ function claimRefusal({ code, details, head }: Decision, sessionId: string): Cla
       };
     }
     case 'DENIED_DEPENDENCIES':
-      return { ...denied, reason, waiting_for: details.waiting_for ?? [] };
+      return { ...refusal, reason, waiting_for: details.waiting_for ?? [] };
     case 'DENIED_HELD':
-      return { ...denied, reason, hold_reason: details.hold_reason ?? '' };
+      return { ...refusal, reason, hold_reason: details.hold_reason ?? '' };
     case 'DENIED_BACKOFF':
-      return { ...denied, reason, retry_at: isoTime(details.retry_at_ms ?? 0) };
+      return { ...refusal, reason, retry_at: isoTime(details.retry_at_ms ?? 0) };
     case 'DENIED_LIMIT':
-      return { ...denied, reason, limit: details.limit ?? '', limit_value: details.limit_value ?? null };
+      return { ...refusal, reason, limit: details.limit ?? '', limit_value: details.limit_value ?? null };
     case 'DENIED_PARALLEL':
-      return { ...denied, reason, ...sharedModulesFields(details.shared ?? []) };
+      return { ...refusal, reason, ...sharedModulesFields(details.shared ?? []) };
     default:
-      return { ...denied, reason };
+      return { ...refusal, reason };
   }
 }
 
@@ -122,12 +122,12 @@ const sharedModulesFields = (shared: readonly OverlappingClaim[]) => ({
   holders: shared.map(({ subject, ...rest }) => ({ task_id: subject, ...rest })),
 });
 
-export const deniedClaimResult = <Reason extends ClaimRefusal>(reason: Reason) =>
+export const refusedClaimResult = <Reason extends ClaimRefusal>(reason: Reason) =>
   ({ success: false, reason, claim: null, current_holder: null, next: adviceFor(reason) }) as const;
 
 /** A claim in a project that does not exist. */
 export const unknownProjectResult = ({ detail }: Problem) => ({
-  ...deniedClaimResult('UNKNOWN_PROJECT'),
+  ...refusedClaimResult('UNKNOWN_PROJECT'),
   next: detail,
 });
 

@@ -140,7 +140,7 @@ async function blobSizes(digests: readonly string[], { tenant_id, blobs }: Tenan
   return sizes;
 }
 
-/** The files that a result lists. A result that is no manifest may have `files` too, and change paths that need a human. */
+/** The files that a result lists. A result that is not a manifest may have `files` too, and change paths that need a person. */
 function filesIn(result: unknown): readonly ChangedFile[] {
   const files = (result as { files?: unknown } | null)?.files;
   if (!Array.isArray(files)) return [];

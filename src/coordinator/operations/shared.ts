@@ -18,7 +18,7 @@ export interface RequestFields {
   readonly signature?: string | undefined;
   /** The text that the signature is of, which the coordinator adds. */
   readonly signed_text?: string | undefined;
-  /** Only of commands that can be pushed. */
+  /** Present only in commands that can be pushed. */
   readonly offline?: PushedEvent | undefined;
 }
 

@@ -5,7 +5,7 @@ import type { DecisionView } from '../queue/decision-view.js';
 
 const EXAMINED_MAX = 1000;
 const NAMED_MAX = 3;
-/** States that only a human ends. */
+/** States that only a person ends. */
 const HUMAN_STATES: ReadonlySet<TaskState['readiness']> = new Set([
   'held',
   'suspended',
@@ -26,7 +26,7 @@ export function stuckAdvice(view: DecisionView, taskIds: readonly string[]): str
 function humanAdvice(states: readonly TaskState[]): string {
   const named = states.slice(0, NAMED_MAX).map(({ task_id, readiness }) => `${task_id} is ${readiness}`);
   const more = states.length > NAMED_MAX ? ` and ${states.length - NAMED_MAX} more` : '';
-  return `All work that is left waits for a human: ${named.join(', ')}${more}. See gen status.`;
+  return `All work that is left waits for a person: ${named.join(', ')}${more}. See gen status.`;
 }
 
 function retryAdvice(view: DecisionView, states: readonly TaskState[]): string {

@@ -28,7 +28,7 @@ export function proposeTasks(
   caller: Caller,
 ): PlanResult | Problem {
   const { view } = transaction;
-  // Of a large body only the digest is here: it is over the limit.
+  // Only the digest of a large body is here: it is over the limit.
   const text = Array.isArray(tasks) ? canonicalJson(tasks) : null;
   if (text === null || text.length > PROPOSAL_CHARS_MAX)
     return fieldProblem('tasks', `a proposal has at most ${PROPOSAL_CHARS_MAX} characters; propose in parts`);
@@ -37,7 +37,7 @@ export function proposeTasks(
   if (known === null && pendingProposals(view).length >= PENDING_PROPOSALS_MAX)
     return fieldProblem(
       'tasks',
-      `${PENDING_PROPOSALS_MAX} proposals wait for a human already; wait for a decision`,
+      `${PENDING_PROPOSALS_MAX} proposals wait for a person already; wait for a decision`,
     );
   const by = actorOf(caller);
   const proposal = known ?? {
@@ -53,7 +53,7 @@ export function proposeTasks(
   return withProposal(unchangedPlan(view), id, proposal);
 }
 
-/** A human's decision. Approval adds the tasks under the rules of the current plan, in the same transaction. */
+/** A person's decision. Approval adds the tasks under the rules of the current plan, in the same transaction. */
 export const decideProposal = (
   body: DecideProposalBody,
   caller: Caller,
@@ -96,7 +96,7 @@ function decideTaskProposal(
   return withProposal(result, proposal_id, decided);
 }
 
-/** Proposals that wait for a human, longest wait first. */
+/** Proposals that wait for a person, longest wait first. */
 export function pendingProposals(view: DecisionView): PendingProposal[] {
   const pending: PendingProposal[] = [];
   for (const { subject, value } of view.state.records.values()) {

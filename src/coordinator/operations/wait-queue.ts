@@ -19,7 +19,7 @@ interface Waiter {
   readonly wake: () => void;
 }
 
-/** Where a caller stood before it asked for work: what happens from then on is news to it. */
+/** What a caller knew before it asked for work: every change from then on is news to it. */
 interface WaitStart {
   readonly changes: number;
   readonly now_ms: number;
@@ -104,9 +104,9 @@ export class WaitQueue {
 
   private scan(): void {
     if (this.waiters.size === 0) return;
-    const beganMs = this.environment.clock.monotonicMs();
-    if (beganMs < this.pauseUntilMs) {
-      this.scanAfter(this.pauseUntilMs - beganMs);
+    const startMs = this.environment.clock.monotonicMs();
+    if (startMs < this.pauseUntilMs) {
+      this.scanAfter(this.pauseUntilMs - startMs);
       return;
     }
     // One view, and so one time, for the whole scan: what ends after it is what the next scan waits for.
@@ -118,7 +118,7 @@ export class WaitQueue {
     this.rebuildFrontier();
     this.scanAfter(Math.max(this.nextDeadlineMs - view.now_ms, 1));
     const endedMs = this.environment.clock.monotonicMs();
-    this.pauseUntilMs = endedMs + (endedMs - beganMs) * PAUSE_PER_SCAN;
+    this.pauseUntilMs = endedMs + (endedMs - startMs) * PAUSE_PER_SCAN;
   }
 
   /** Work that a plan change made ready is in no list until the frontier is rebuilt. */

@@ -9,13 +9,13 @@ forEachStore('explain', (open) => {
   async function openWithPlan(limits = {}) {
     const harness = await open({ limits });
     await harness.plan(planOf(A, { id: B, depends_on: [A] }));
-    const denialRules = async (taskId: string) =>
+    const refusalRules = async (taskId: string) =>
       unwrap(await harness.coordinator.queries.explain(P, taskId)).why.map((one) => one.rule);
     return {
       harness,
       coordinator: harness.coordinator,
       alpha: new HarnessAgent(harness, 'alpha', 's1'),
-      denialRules,
+      refusalRules,
     };
   }
 
@@ -62,34 +62,34 @@ forEachStore('explain', (open) => {
   });
 
   test('reports the backoff after an error, and its end', async () => {
-    const { coordinator, alpha, harness, denialRules } = await openWithPlan();
+    const { coordinator, alpha, harness, refusalRules } = await openWithPlan();
     await alpha.claims(A);
     await alpha.releases(A, { reason: 'ERROR', message: 'disk full' });
     const { why } = unwrap(await coordinator.queries.explain(P, A));
     expect(why).toMatchObject([{ rule: 'DENIED_BACKOFF', says: expect.stringContaining('disk full') }]);
     harness.advance(5);
-    expect(await denialRules(A)).toEqual(['GRANTED']);
+    expect(await refusalRules(A)).toEqual(['GRANTED']);
   });
 
   test('distinguishes exhausted generations, a suspended claim and a stale holder', async () => {
-    const { coordinator, alpha, harness, denialRules } = await openWithPlan({ max_generations_per_task: 1 });
+    const { coordinator, alpha, harness, refusalRules } = await openWithPlan({ max_generations_per_task: 1 });
     await alpha.claims(A);
     await alpha.suspends(A);
     expect(unwrap(await coordinator.queries.explain(P, A)).why[0]?.says).toContain(
       'suspended it without a review',
     );
     await alpha.releases(A);
-    expect(await denialRules(A)).toEqual(['DENIED_LIMIT']);
+    expect(await refusalRules(A)).toEqual(['DENIED_LIMIT']);
     await alpha.claims(EDGE);
     harness.advance(1800);
     expect(unwrap(await coordinator.queries.explain(P, EDGE)).why[0]?.says).toContain('silent since');
   });
 
   test('explains a task that was removed from the plan, but not a task that was never in it', async () => {
-    const { coordinator, denialRules } = await openWithPlan();
+    const { coordinator, refusalRules } = await openWithPlan();
     await coordinator.decisions.operate(P, B, 'hold', { expected_generation: 0, reason: 'x' });
     unwrap(await coordinator.plans.put(P, planOf(A)));
-    expect(await denialRules(B)).toEqual(['UNKNOWN_TASK']);
+    expect(await refusalRules(B)).toEqual(['UNKNOWN_TASK']);
     expect(await coordinator.queries.explain(P, 'Z-001-never')).toMatchObject({ problem: 'NOT_FOUND' });
   });
 });

@@ -13,7 +13,7 @@ import { edgeFacts, isSingleAgentProject, SINGLE_AGENT } from '../operations/edg
 import { openDependencies, unknownReason } from '../operations/facts.js';
 import type { DecisionView } from '../queue/decision-view.js';
 
-type DenialReason = { readonly rule: ClaimRefusal; readonly says: string };
+type RefusalReason = { readonly rule: ClaimRefusal; readonly says: string };
 
 interface ExplainRequest {
   /** Live claims of the tenant, as the store has them. */
@@ -60,9 +60,9 @@ function explainClaim(
   { liveClaims, lastRun }: ExplainRequest,
 ): Explanation {
   const unknownMessage = unknownReason(view, subject);
-  const why: DenialReason[] =
+  const why: RefusalReason[] =
     unknownMessage === null
-      ? denialReasons(view, subject, liveClaims)
+      ? refusalReasons(view, subject, liveClaims)
       : [{ rule: 'UNKNOWN_TASK', says: unknownMessage }];
   const first = why[0];
   return {
@@ -85,40 +85,41 @@ function adviceOf(view: DecisionView, rule: ClaimRefusal, subject: string, lastR
 const endText = (expiresAtMs: number | null): string =>
   expiresAtMs === null ? '' : ` until ${isoTime(expiresAtMs)}`;
 
-function denialReasons(view: DecisionView, subject: string, liveClaims: number): DenialReason[] {
+function refusalReasons(view: DecisionView, subject: string, liveClaims: number): RefusalReason[] {
   const head = view.head(subject);
   const rules = view.rulesOf(subject);
   const { now_ms } = view;
-  const why: DenialReason[] = [];
-  const deny = (rule: ClaimRefusal, says: string) => why.push({ rule, says });
+  const why: RefusalReason[] = [];
+  const addReason = (rule: ClaimRefusal, says: string) => why.push({ rule, says });
   if (subjectKindOf(subject) === 'edge' && isSingleAgentProject(view.methodology)) {
     const says = `only ${SINGLE_AGENT.agent_id} can claim it: coordination.mode is single in coordination.yml`;
-    deny('DENIED_SINGLE_AGENT', says);
+    addReason('DENIED_SINGLE_AGENT', says);
   }
   if (head.phase === 'COMPLETED') {
     const { result } = head;
     const byWhom = result === null ? '' : ` by ${result.agent_id} under generation ${result.generation}`;
-    deny('DENIED_COMPLETED', `it was completed${byWhom}`);
+    addReason('DENIED_COMPLETED', `it was completed${byWhom}`);
   }
   const hold = holdReason(head, now_ms, rules);
-  if (hold !== null) deny('DENIED_HELD', hold);
-  if (view.isLive(subject) && head.claim !== null) deny('DENIED_ACTIVE_CLAIM', describeHolder(view, subject));
+  if (hold !== null) addReason('DENIED_HELD', hold);
+  if (view.isLive(subject) && head.claim !== null)
+    addReason('DENIED_ACTIVE_CLAIM', describeHolder(view, subject));
   const unfinished = openDependencies(view, subject);
   if (unfinished.length > 0)
-    deny('DENIED_DEPENDENCIES', `it waits for ${unfinished.slice(0, 20).join(', ')}`);
+    addReason('DENIED_DEPENDENCIES', `it waits for ${unfinished.slice(0, 20).join(', ')}`);
   why.push(...sharedModuleReasons(view, subject));
   if (head.retry_at_ms !== null && now_ms < head.retry_at_ms) {
     const error = head.last_error ?? 'no message';
     const retryAt = isoTime(head.retry_at_ms);
-    deny('DENIED_BACKOFF', `its last attempt failed (${error}); it can be claimed again at ${retryAt}`);
+    addReason('DENIED_BACKOFF', `its last attempt failed (${error}); it can be claimed again at ${retryAt}`);
   }
   if (isExhausted(head.generation, rules)) {
     const says = `it has had ${head.generation - rules.generation_floor} generations, and max_generations_per_task is ${rules.max_generations_per_task}`;
-    deny('DENIED_LIMIT', says);
+    addReason('DENIED_LIMIT', says);
   }
   const { max_concurrent_claims: claimsMax } = view.limits;
   if (liveClaims >= claimsMax) {
-    deny(
+    addReason(
       'DENIED_LIMIT',
       `the tenant has ${liveClaims} live claims, and max_concurrent_claims is ${claimsMax}`,
     );
@@ -126,8 +127,8 @@ function denialReasons(view: DecisionView, subject: string, liveClaims: number):
   return why;
 }
 
-/** Denials because of shared modules, where the project enforces that. Evaluated for an agent that holds none of the work. */
-function sharedModuleReasons(view: DecisionView, subject: string): DenialReason[] {
+/** Refusals because of shared modules, where the project enforces that. Evaluated for an agent that holds none of the work. */
+function sharedModuleReasons(view: DecisionView, subject: string): RefusalReason[] {
   const agent_id = view.head(subject).claim?.agent_id ?? '';
   const facts = edgeFacts(view, subject, { agent_id, agent_role: null });
   if (!facts?.enforced) return [];
@@ -144,9 +145,9 @@ function describeHolder(view: DecisionView, subject: string): string {
   if (claim.state === 'SUSPENDED')
     return openGateOf(view.head(subject)) === null
       ? `${who}, and has suspended it without a review`
-      : `${who}, and waits for a human`;
+      : `${who}, and waits for a person`;
   if (isStale(view.head(subject), view.now_ms, view.rulesOf(subject))) {
-    return `${who}, silent since ${isoTime(claim.active_at_ms)}; a human must release it, because stale_policy is hold`;
+    return `${who}, silent since ${isoTime(claim.active_at_ms)}; a person must release it, because stale_policy is hold`;
   }
   if (claim.lease_seconds === null) {
     return `${who}, without a lease: until the holder or an operator releases it`;

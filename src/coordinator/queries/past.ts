@@ -41,7 +41,7 @@ export function positionProblem({ state }: Project, at: number): Problem | null 
 function foldContextAt({ key, limits, services }: Project, state: ProjectState): FoldContext {
   const policy = state.records.get(POLICY_SUBJECT) ?? null;
   const loss = state.records.get(LOSS_SUBJECT) ?? null;
-  const rules = new ProjectRules({ policy, loss }, limits, services.skew_margin_ms);
+  const rules = new ProjectRules({ policy, loss }, limits, services.skewMarginMs);
   const now_ms = msOf(state.last_updated ?? isoTime(0));
   return { key, now_ms, rulesOf: rules.of };
 }

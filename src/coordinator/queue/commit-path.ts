@@ -30,10 +30,10 @@ export interface ProjectServices {
   /** One per store, shared by its projects. */
   readonly backoff: Backoff;
   readonly limits: () => Limits;
-  readonly skew_margin_ms: number;
+  readonly skewMarginMs: number;
   readonly observer: Observer;
   /** Whether checkpoints of the log are written. */
-  readonly is_audited: boolean;
+  readonly isAudited: boolean;
 }
 
 /** The project whose commands are committed. */

@@ -58,7 +58,7 @@ export class DecisionView {
   readonly readSet = new Set<string>();
   /** Heads that this view has added to the overlay. */
   private readonly stagedHeads: AnyHead[] = [];
-  private readonly stagedSessionUntil: { readonly session_id: string; readonly until_ms: number }[] = [];
+  private readonly stagedSessionExpiries: { readonly session_id: string; readonly until_ms: number }[] = [];
   readonly key: ProjectKey;
   readonly state: WorkState;
   readonly limits: Limits;
@@ -182,11 +182,11 @@ export class DecisionView {
   discardStaged(): void {
     const { heads, sessionUntilMs } = this.overlay;
     for (const head of this.stagedHeads) if (heads.get(head.subject) === head) heads.delete(head.subject);
-    for (const { session_id, until_ms } of this.stagedSessionUntil) {
+    for (const { session_id, until_ms } of this.stagedSessionExpiries) {
       if (sessionUntilMs.get(session_id) === until_ms) sessionUntilMs.delete(session_id);
     }
     this.stagedHeads.length = 0;
-    this.stagedSessionUntil.length = 0;
+    this.stagedSessionExpiries.length = 0;
   }
 
   /** The limits that a new claim must stay within. */
@@ -260,8 +260,8 @@ export class DecisionView {
 
   merge(forked: DecisionView): void {
     for (const head of forked.stagedHeads) this.stageHead(head);
-    for (const { session_id, until_ms } of forked.stagedSessionUntil)
-      this.stageSessionUntil(session_id, until_ms);
+    for (const { session_id, until_ms } of forked.stagedSessionExpiries)
+      this.stageSessionExpiry(session_id, until_ms);
   }
 
   /** Resolves when the uncommitted operations have ended. */
@@ -281,7 +281,7 @@ export class DecisionView {
    */
   extendSessionUntilMs(sessionId: string, leaseUntilMs: number | null, subject: string): number {
     const untilMs = this.activeUntilMs(sessionId, leaseUntilMs, subject);
-    this.stageSessionUntil(sessionId, untilMs);
+    this.stageSessionExpiry(sessionId, untilMs);
     return untilMs;
   }
 
@@ -313,7 +313,7 @@ export class DecisionView {
     // The coordinator that granted the claim counted the session until the claim's end, or longer under an older policy.
     const committedMs = Math.max(this.source.sessionUntilMs.get(sessionId) ?? 0, claimUntilMs);
     if (committedMs <= untilMs) return null;
-    this.stageSessionUntil(sessionId, untilMs);
+    this.stageSessionExpiry(sessionId, untilMs);
     return untilMs;
   }
 
@@ -337,9 +337,9 @@ export class DecisionView {
     return isBound ? this.source.sessionUntilMs.get(sessionId) : undefined;
   }
 
-  private stageSessionUntil(session_id: string, until_ms: number): void {
+  private stageSessionExpiry(session_id: string, until_ms: number): void {
     this.overlay.sessionUntilMs.set(session_id, until_ms);
-    this.stagedSessionUntil.push({ session_id, until_ms });
+    this.stagedSessionExpiries.push({ session_id, until_ms });
   }
 
   /** The latest end of the claims a session holds, except one subject. */

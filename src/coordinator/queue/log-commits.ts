@@ -251,7 +251,7 @@ export class LogCommits implements CommitPath {
   private async open(): Promise<WritableLog> {
     this.log ??= await this.store.openLog(this.project.key);
     const { project } = this;
-    if (project.services.is_audited)
+    if (project.services.isAudited)
       this.log.onDurable = (firstPosition, leafHashes) => project.onDurable?.(firstPosition, leafHashes);
     return this.log;
   }

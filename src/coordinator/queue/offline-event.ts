@@ -7,7 +7,7 @@ export interface PushedEvent {
   readonly occurred_at: string;
   /** Absent for a note, whose id derives from its content. */
   readonly event_id?: string;
-  /** Of the result that an approval accepts. */
+  /** The id of the event of the result that an approval accepts. */
   readonly accepted_event_id?: string | undefined;
   /** The generation of a note where it was written. */
   readonly generation?: number;

@@ -71,7 +71,7 @@ export class Project implements CommittingProject {
   ) {
     const { meta, store } = services;
     this.claimIdSecret = claimIdSecretOf(meta, key);
-    this.rulesCache = new RulesCache(services.skew_margin_ms);
+    this.rulesCache = new RulesCache(services.skewMarginMs);
     const history = new EventHistory(store, services.environment);
     this.refusals = new RefusalLog((subject, visit) =>
       history.forEach(key, { subject, types: REFUSAL_EVENT_TYPES }, visit),

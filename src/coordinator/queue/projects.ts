@@ -20,11 +20,11 @@ export type DefaultLimits = () => Limits;
 interface ProjectsOptions {
   readonly store: Store;
   readonly environment: Environment;
-  readonly default_limits: DefaultLimits;
+  readonly defaultLimits: DefaultLimits;
   /** Undefined: the default of each store. */
-  readonly skew_margin_ms: number | undefined;
+  readonly skewMarginMs: number | undefined;
   readonly observer: Observer;
-  readonly is_audited: boolean;
+  readonly isAudited: boolean;
 }
 
 /** Lets a command reply to an unknown project with its own refusal. */
@@ -142,21 +142,22 @@ export class Projects {
 
   /** A tenant's limits as the store has them, without loading anything. */
   async readLimits(tenant_id: string): Promise<Limits> {
-    const { store, default_limits } = this.options;
+    const { store, defaultLimits } = this.options;
     const [record] = await store.heads({ tenant_id, project_id: TENANT_PROJECT }, [LIMITS_SUBJECT]);
-    return { ...default_limits(), ...limitsIn(record as RecordHead | null) };
+    return { ...defaultLimits(), ...limitsIn(record as RecordHead | null) };
   }
 
-  tenantLimits(tenant_id: string): Promise<TenantLimits> {
+  /** Loads a tenant's limits, and keeps them loaded when a visit ends. */
+  keepTenantLimits(tenant_id: string): Promise<TenantLimits> {
     this.visitedTenants.delete(tenant_id);
     return this.loadTenantLimits(tenant_id);
   }
 
   private loadTenantLimits(tenant_id: string): Promise<TenantLimits> {
     return memoizedLoad(this.tenantPromises, tenant_id, async () => {
-      const { default_limits } = this.options;
-      const project = await this.load({ tenant_id, project_id: TENANT_PROJECT }, default_limits);
-      return new TenantLimits(project, default_limits);
+      const { defaultLimits } = this.options;
+      const project = await this.load({ tenant_id, project_id: TENANT_PROJECT }, defaultLimits);
+      return new TenantLimits(project, defaultLimits);
     });
   }
 
@@ -203,7 +204,7 @@ export class Projects {
     project.release();
   }
 
-  /** Unless something else has asked for the limits, or for another project of the tenant. */
+  /** Unloads the tenant's limits, unless they are kept, or another project of the tenant is loaded. */
   private async unloadVisitedTenant(tenantId: string): Promise<void> {
     const tenant = await this.tenantPromises.get(tenantId)?.catch(() => null);
     if (this.activeByTenant.has(tenantId) || !this.visitedTenants.delete(tenantId)) return;
@@ -218,7 +219,7 @@ export class Projects {
     return memoizedLoad(this.projectPromises, name, async () => {
       const { tenant_id } = projectKey;
       const isVisited = this.unused.get(name) === 'visited';
-      const tenant = await (isVisited ? this.loadTenantLimits(tenant_id) : this.tenantLimits(tenant_id));
+      const tenant = await (isVisited ? this.loadTenantLimits(tenant_id) : this.keepTenantLimits(tenant_id));
       const project = await this.load(projectKey, () => tenant.currentLimits());
       const tenantProjects = this.activeByTenant.get(projectKey.tenant_id) ?? new Map<string, Project>();
       this.activeByTenant.set(projectKey.tenant_id, tenantProjects.set(projectKey.project_id, project));
@@ -293,11 +294,11 @@ export class Projects {
   }
 
   private async load({ tenant_id, project_id }: ProjectKey, limits: () => Limits): Promise<Project> {
-    const { environment, observer, is_audited } = this.options;
+    const { environment, observer, isAudited } = this.options;
     const store = (await this.options.store.storeOf?.(tenant_id)) ?? this.options.store;
     const runtime = await this.storeRuntimeOf(store);
-    const skew_margin_ms = this.options.skew_margin_ms ?? skewMarginMs(store);
-    const services = { ...runtime, store, environment, limits, skew_margin_ms, observer, is_audited };
+    const margin = this.options.skewMarginMs ?? skewMarginMs(store);
+    const services = { ...runtime, store, environment, limits, skewMarginMs: margin, observer, isAudited };
     // An import may have been interrupted: its project has only a part of its history.
     if (await isImportUnfinished(store, { tenant_id, project_id }))
       throw new StoreUnavailable(unfinishedImportText({ tenant_id, project_id }));

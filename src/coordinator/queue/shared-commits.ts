@@ -21,13 +21,13 @@ export class SharedCommits implements CommitPath {
 
   async commitBatch(batch: readonly OperationJob[], earlierBatches: Promise<void>): Promise<void> {
     const view = new DecisionView(this.project, this.project.now(), this.overlay);
-    const changing = new Set<string>();
-    this.changingByBatch.add(changing);
-    const { jobs, attempts } = this.decideAll(view, batch, changing);
+    const changingSubjects = new Set<string>();
+    this.changingByBatch.add(changingSubjects);
+    const { jobs, attempts } = this.decideAll(view, batch, changingSubjects);
     const outcomes = jobs.length === 0 ? [] : await this.commit(attempts);
     await earlierBatches;
     view.discardStaged();
-    this.changingByBatch.delete(changing);
+    this.changingByBatch.delete(changingSubjects);
     if (isProblem(outcomes)) for (const job of jobs) this.project.resolveJob(job, outcomes);
     else await this.settleAll(jobs, attempts, outcomes);
   }
@@ -70,7 +70,7 @@ export class SharedCommits implements CommitPath {
 
   release(): void {}
 
-  private decideAll(view: DecisionView, batch: readonly OperationJob[], changing: Set<string>) {
+  private decideAll(view: DecisionView, batch: readonly OperationJob[], changingSubjects: Set<string>) {
     const { project } = this;
     const jobs: OperationJob[] = [];
     const attempts: Attempt<unknown>[] = [];
@@ -85,7 +85,7 @@ export class SharedCommits implements CommitPath {
       try {
         const attempt = job.operation.attempt(view);
         if ('needs' in attempt) project.fetchThenRetry(job, attempt.needs);
-        else if (this.dependsOnPending(attempt.transaction, changing)) project.requeueLast(job);
+        else if (this.dependsOnPending(attempt.transaction, changingSubjects)) project.requeueLast(job);
         else {
           jobs.push(job);
           attempts.push(attempt);
@@ -102,24 +102,24 @@ export class SharedCommits implements CommitPath {
    * Whether the transaction depends on an uncommitted head. It must wait: if the earlier transaction is refused,
    * another writer's head may have the same seq, and the store could not tell them apart.
    */
-  private dependsOnPending({ swaps, checks }: Transaction, changing: Set<string>): boolean {
+  private dependsOnPending({ swaps, checks }: Transaction, changingSubjects: Set<string>): boolean {
     const isChanging = ({ subject }: { subject: string }) => {
       for (const subjects of this.changingByBatch) if (subjects.has(subject)) return true;
       return false;
     };
     const isDependent = swaps.some(isChanging) || checks.some(isChanging);
     // A transaction that has to wait is included: its staged heads stay in the overlay until its batch ends.
-    for (const { subject } of swaps) changing.add(subject);
+    for (const { subject } of swaps) changingSubjects.add(subject);
     return isDependent;
   }
 
   private async commit(attempts: readonly Attempt<unknown>[]): Promise<CommitOutcome[] | Problem> {
     const { store, observer, environment, backoff } = this.project.services;
-    const startedMs = environment.clock.monotonicMs();
+    const startMs = environment.clock.monotonicMs();
     try {
       const outcomes = await store.commit(attempts.map((attempt) => attempt.transaction));
       backoff.recordSuccess();
-      observer.flushed(attempts.length, environment.clock.monotonicMs() - startedMs);
+      observer.flushed(attempts.length, environment.clock.monotonicMs() - startMs);
       return outcomes;
     } catch (error) {
       return problemFromError(error);
@@ -130,13 +130,13 @@ export class SharedCommits implements CommitPath {
     const { project } = this;
     const retry: OperationJob[] = [];
     let isBehind = false;
-    let hasMoved = false;
+    let hasNewEvents = false;
     for (const [index, outcome] of outcomes.entries()) {
       const job = jobs[index]!;
       const { transaction, reply } = attempts[index]!;
       if (outcome.kind === 'committed') {
         isBehind = this.applyCommit(transaction, outcome) || isBehind;
-        hasMoved = hasMoved || outcome.positions.length > 0;
+        hasNewEvents = hasNewEvents || outcome.positions.length > 0;
         project.services.observer.committed(project.key, transaction);
         if (job.operation.shouldRepeat?.(transaction, outcome.positions)) retry.push(job);
         else project.resolveJob(job, reply);
@@ -150,7 +150,7 @@ export class SharedCommits implements CommitPath {
     const latest = outcomes.at(-1);
     if (latest !== undefined) project.services.storeTime.sync(latest.now_ms);
     if (isBehind) await this.catchUpBeforeRetry(retry);
-    if (hasMoved) project.changeNotifier.notify();
+    if (hasNewEvents) project.changeNotifier.notify();
     project.requeueFirst(retry);
   }
 

@@ -9,11 +9,11 @@ export async function runInSlices<T>(
   steps: StepGenerator<T>,
   { clock, yieldToEventLoop }: Pick<Environment, 'clock' | 'yieldToEventLoop'>,
 ): Promise<T> {
-  for (let beganMs = clock.monotonicMs(); ; ) {
+  for (let startMs = clock.monotonicMs(); ; ) {
     const step = steps.next();
     if (step.done === true) return step.value;
-    if (clock.monotonicMs() - beganMs < SLICE_MS) continue;
+    if (clock.monotonicMs() - startMs < SLICE_MS) continue;
     await yieldToEventLoop();
-    beganMs = clock.monotonicMs();
+    startMs = clock.monotonicMs();
   }
 }

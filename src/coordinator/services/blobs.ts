@@ -15,7 +15,7 @@ export class BlobService {
     const idProblem = tenantProblem(tenantId);
     if (idProblem !== null) return idProblem;
     return catchStoreErrors(async () => {
-      const { max_result_size_bytes } = (await this.projects.tenantLimits(tenantId)).currentLimits();
+      const { max_result_size_bytes } = (await this.projects.keepTenantLimits(tenantId)).currentLimits();
       if (bytes.byteLength > max_result_size_bytes) {
         return problem(
           'INVALID_REQUEST',

@@ -58,7 +58,7 @@ export class SettingsService {
     const problem = tenantProblem(tenantId);
     if (problem !== null) return problem;
     return catchStoreErrors(async () => {
-      const tenant = await this.projects.tenantLimits(tenantId);
+      const tenant = await this.projects.keepTenantLimits(tenantId);
       await tenant.project.refresh();
       return tenant.currentLimits();
     });
@@ -71,7 +71,7 @@ export class SettingsService {
     if (problem !== null) return problem;
     const { request_id: _, signature: __, ...change } = fields;
     return catchStoreErrors(async () => {
-      const tenant = await this.projects.tenantLimits(tenantId);
+      const tenant = await this.projects.keepTenantLimits(tenantId);
       // Only values that were set are recorded, so that the others follow the defaults of the server.
       const changedSettings = () => {
         const record = { ...tenant.changedLimits(), ...withoutUndefined(change) };

@@ -135,7 +135,7 @@ forEachStore('an edge of a configured project', (open) => {
   });
 
   // req: HUM-001, HUM-002, HUM-004
-  test('that requires a human waits for the approval of exactly what was submitted', async () => {
+  test('that requires a person waits for the approval of exactly what was submitted', async () => {
     const { coordinator, alpha, review, lastEvent, logFaults } = await openConfigured();
     await alpha.claims(SPEC, { agent_role: 'architect' });
     const passed = {
@@ -145,7 +145,7 @@ forEachStore('an edge of a configured project', (open) => {
     expect(await alpha.submits(SPEC, 'v1', passed)).toMatchObject({
       ...{ accepted: false, reason: 'ESCALATED' },
       next: expect.stringMatching(
-        /^Human review is required: the edge has a check that only a human can pass\. .*gen review/,
+        /^A person must review this result: the edge has a check that only a person can pass\. .*gen review/,
       ),
     });
     expect(await lastEvent('convergence_escalated')).toMatchObject({
@@ -187,7 +187,7 @@ forEachStore('an edge of a configured project', (open) => {
     expect(await outcomeOfAction('escalate')).toMatchObject({
       reason: 'ESCALATED',
       next: expect.stringMatching(
-        /^Human review is required: the role of this agent may not converge the edge/,
+        /^A person must review this result: the role of this agent may not converge the edge/,
       ),
       escalation: { seq: 2, role: 'tester', reason: 'outside_role_authority' },
     });
@@ -201,7 +201,7 @@ forEachStore('an edge of a configured project', (open) => {
   });
 
   // req: WSP-004, WSP-005
-  test('needs a human if its files are in the specification, in the body or in a blob', async () => {
+  test('needs a person if its files are in the specification, in the body or in a blob', async () => {
     const { harness, coordinator, alpha, lastEvent } = await openConfigured();
     await alpha.claims(EDGE, { agent_role: 'architect' });
     const changes = manifestOf('src/a.ts', 'specification/INTENT.md');
@@ -217,7 +217,7 @@ forEachStore('an edge of a configured project', (open) => {
     expect((await lastEvent('convergence_escalated'))?.payload.reason).toBe('spec_mutation');
   });
 
-  test('can be converged by a human, unless a deterministic check fails', async () => {
+  test('can be converged by a person, unless a deterministic check fails', async () => {
     const { alpha } = await openConfigured({ 'agent_roles.yml': rolesFile('reject') });
     await alpha.claims(EDGE, { agent_role: 'human' });
     const changes = manifestOf('specification/INTENT.md');

@@ -152,7 +152,7 @@ forEachStore('edges of a configured project', (open) => {
   });
 
   // req: STL-001, STL-008, STL-009
-  test('are reported stale once per episode, and neither report nor refusal counts as activity', async () => {
+  test('are reported stale once per stale period, and neither report nor refusal counts as activity', async () => {
     const { harness, alpha, beta } = await openConfigured({ claims: { stale_threshold_seconds: 60 } });
     await alpha.claims(A);
     await beta.claims(B);
@@ -213,7 +213,7 @@ forEachStore('edges of a configured project', (open) => {
       return (reply.success && reply.warnings?.[0]) ?? '';
     };
     expect(await claim(A)).toMatch(
-      /^An agent without a role may not converge design_code: the result will wait for a human\. Claim with a role: .*full_stack/,
+      /^An agent without a role may not converge design_code: the result will wait for a person\. Claim with a role: .*full_stack/,
     );
     expect(await claim(C, 'human')).not.toContain('role');
   });

@@ -52,7 +52,7 @@ forEachStore('under the policy `evidence: verified`, without evidence', (open) =
   }
 
   test.each(['package.json', 'test/cart.test.ts', 'tools/verify.sh'])(
-    'a result of an edge without deterministic checks waits for a human if it changes %s, which judges another edge',
+    'a result of an edge without deterministic checks waits for a person if it changes %s, which judges another edge',
     async (path) => {
       const { submit } = await openProject();
       expect(await submit(FEATURE, path)).toMatchObject({
@@ -63,7 +63,7 @@ forEachStore('under the policy `evidence: verified`, without evidence', (open) =
   );
 
   test.each(['feature', 'spike', 'poc'] as const)(
-    'a result of a spawned %s, whose profile leaves out deterministic checks, waits for a human',
+    'a result of a spawned %s, whose profile leaves out deterministic checks, waits for a person',
     async (vector_type) => {
       const { coordinator, submit } = await openProject(CHECKED);
       const named =
@@ -81,7 +81,7 @@ forEachStore('under the policy `evidence: verified`, without evidence', (open) =
     ['drops a human check', [BOTH_EDGES, 'agent, human'], [BOTH_EDGES, 'agent']],
     ['skips an edge with a deterministic check', [BOTH_EDGES, 'agent'], ['include: [design→code]', 'agent']],
     ['makes such an edge optional', [BOTH_EDGES, 'agent'], [`include: [design→code], ${OPTIONAL}`, 'agent']],
-  ])('a result of a spawned feature waits for a human if its profile %s', async (_, strict, weak) => {
+  ])('a result of a spawned feature waits for a person if its profile %s', async (_, strict, weak) => {
     const { coordinator, submit } = await openProject({
       ...FILES,
       'context/project_constraints.yml': 'project:\n  default_profile: strict\n',

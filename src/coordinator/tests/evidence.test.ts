@@ -184,10 +184,10 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
     ['an existing test', { 'src/cart.test.ts': 'x' }, ['src/cart.test.ts']],
     ['the file that its check calls', { Makefile: 'all:\n' }, ['Makefile']],
     ['a new configuration of a test tool', { 'vitest.config.ts': 'x' }, []],
-  ])('waits for a human if it changes %s', async (_, files, existing) => {
+  ])('waits for a person if it changes %s', async (_, files, existing) => {
     const { propose, record, submit, submissionRefusal, coordinator } = await openVerified();
     const { manifest, signedStatement, sha256 } = await propose(files, existing);
-    // Without evidence no human is asked.
+    // Without evidence no person is asked.
     await submissionRefusal(manifest);
     await record(signedStatement());
     expect(await submit(manifest)).toMatchObject({
@@ -225,7 +225,7 @@ forEachStore('under the policy `evidence: verified`, an edge', (open, store) => 
     expect(await submit(manifest)).toMatchObject({ accepted: true });
   });
 
-  test('converges with a new test that its agent adds, without a human', async () => {
+  test('converges with a new test that its agent adds, without a person', async () => {
     const { propose, record, submit } = await openVerified();
     const { manifest, signedStatement } = await propose({ ...NEW_FILE, 'src/cart.test.ts': 'x' });
     await record(signedStatement());

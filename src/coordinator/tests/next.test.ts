@@ -86,7 +86,7 @@ forEachStore('next', (open) => {
     expect(done.next).toContain('Every task in the plan is completed');
   });
 
-  test('says when all that is left waits for a human, or for the pause after a failure', async () => {
+  test('says when all that is left waits for a person, or for the pause after a failure', async () => {
     const { harness, alpha, beta } = await openWithPlan(planOf('A-001-x', 'B-001-x'));
     await alpha.claims('A-001-x');
     await alpha.releases('A-001-x', { reason: 'ERROR', message: 'it broke' });
@@ -97,7 +97,7 @@ forEachStore('next', (open) => {
       await harness.coordinator.decisions.operate(P, 'A-001-x', 'hold', { ...hold, expected_generation: 1 }),
     );
     expect((await beta.next()).next).toBe(
-      'All work that is left waits for a human: A-001-x is held, B-001-x is held. See gen status.',
+      'All work that is left waits for a person: A-001-x is held, B-001-x is held. See gen status.',
     );
   });
 

@@ -232,7 +232,7 @@ forEachStore('a failing task', (open) => {
     }
   });
 
-  test('is held after ten consecutive errors or expiries, until a human lifts the hold', async () => {
+  test('is held after ten consecutive errors or expiries, until a person lifts the hold', async () => {
     const { harness, coordinator, alpha } = await openWithPolicy();
     for (let turn = 0; turn < 10; turn += 1) {
       expect((await alpha.claims(A)).reason).toBe('GRANTED');

@@ -12,7 +12,7 @@ import { OPEN_CALLER } from '../authentication/caller.js';
 
 const [A, B] = ['A-001-core', 'B-001-data'] as const;
 
-forEachStore('a human gate', (open) => {
+forEachStore('a review gate', (open) => {
   async function openWithClaim(options: CoordinatorHarnessOptions = {}) {
     const harness = await open(options);
     await harness.plan(planOf(A, B));

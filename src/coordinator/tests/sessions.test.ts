@@ -192,7 +192,7 @@ forEachStore('sessions', (open) => {
       { ...noopObserver, committed, stepCommitted: committed },
     );
     const alpha = new HarnessAgent(harness, 'alpha', 's1');
-    const begunMs = await harness.store.now();
+    const startMs = await harness.store.now();
     await alpha.claims(A);
     harness.advance(0.3);
     await alpha.claims(B);
@@ -200,7 +200,7 @@ forEachStore('sessions', (open) => {
     await alpha.renews(B);
     harness.advance(0.4);
     await alpha.claims(C);
-    expect(written).toEqual([begunMs + 900_000, begunMs + 901_000]);
+    expect(written).toEqual([startMs + 900_000, startMs + 901_000]);
     harness.advance(899.9);
     expect(await countActiveSessions()).toBe(1);
     harness.advance(0.1);

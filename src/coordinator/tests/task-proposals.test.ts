@@ -31,7 +31,7 @@ async function open() {
 const idOf = (reply: object): string =>
   (reply as { proposal?: { proposal_id: string } }).proposal?.proposal_id ?? '';
 
-test('keeps the tasks of an agent as a proposal, and adds them after a human’s yes', async () => {
+test('keeps the tasks of an agent as a proposal, and adds them after a person’s yes', async () => {
   const { coordinator, planIds, pendingProposals } = await open();
   const proposed = await coordinator.plans.add(P, [TASK], {}, AGENT);
   expect(proposed).toMatchObject({ version: 1, added: 0, proposal: { state: 'pending', comment: null } });

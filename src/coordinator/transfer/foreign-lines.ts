@@ -56,7 +56,7 @@ class LineBuffer {
     if (bytes.length <= INLINE_BYTES_MAX && isUtf8(bytes)) return { line, text: bytes.toString('utf8') };
     const sha256 = createHash('sha256').update(bytes).digest('hex');
     await storeBlob(sha256, bytes);
-    const why = isUtf8(bytes) ? `it is longer than ${INLINE_BYTES_MAX} bytes` : 'it is no text in UTF-8';
+    const why = isUtf8(bytes) ? `it is longer than ${INLINE_BYTES_MAX} bytes` : 'it is not UTF-8 text';
     const notInline = { why, sha256, size_bytes: bytes.length, blob_sha256: sha256 };
     return { line, text: textPrefix(bytes), notInline };
   }

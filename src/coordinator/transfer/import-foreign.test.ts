@@ -69,7 +69,7 @@ describe.each(STORES)('an imported foreign log (%s store)', (name) => {
       written: 7,
       already_there: 0,
       unplaced_count: 1,
-      unplaced: [{ line: 6, why: 'it is no JSON' }],
+      unplaced: [{ line: 6, why: 'it is not JSON' }],
       unknown_types: { brand_new: 1 },
       projects_seen: { shop: 1, 'shop-of-old': 3 },
       edges_unknown: { closure: 1 },
@@ -145,7 +145,7 @@ test('bytes that are not text, and lines over the limit, are kept as far as poss
   const bytes = Buffer.concat([Buffer.from([0xff, 0xfe, 0x0a]), Buffer.alloc(17 * 1024 * 1024, 'a')]);
   const report = await importForeign(bytesOf(bytes, 1024 * 1024), intoStore(harness), importOptions);
   expect(report.unplaced.map(({ why }) => why)).toEqual([
-    'it is no text in UTF-8',
+    'it is not UTF-8 text',
     'it is longer than 16777216 bytes: only its digest and its beginning are kept',
   ]);
   const [broken, long] = await harness.events();

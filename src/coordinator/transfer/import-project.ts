@@ -123,7 +123,7 @@ class ProjectImport {
   constructor(
     private readonly store: Store,
     readonly header: ArchiveHeader,
-    private readonly isDry: boolean,
+    private readonly isDryRun: boolean,
   ) {}
 
   async begin(): Promise<void> {
@@ -229,7 +229,7 @@ class ProjectImport {
   private async flush(): Promise<ImportRefusal | null> {
     const { transactions } = this;
     this.transactions = [];
-    if (transactions.length === 0 || this.isDry) return null;
+    if (transactions.length === 0 || this.isDryRun) return null;
     const outcomes = await this.store.commit(transactions);
     return outcomes.every(({ kind }) => kind === 'committed') ? null : this.projectExistsRefusal();
   }

@@ -76,7 +76,7 @@ export class AnchorComparison {
     }
   }
 
-  /** The last anchor that agrees before the first that differs, and that one. */
+  /** The first anchor that differs from the log, and the last anchor before it that agrees. */
   agreementBounds(losses: readonly RecordedLoss[]): {
     readonly agreesAt: number;
     readonly differsAt: number | null;

@@ -11,32 +11,36 @@ export type RootComparison = 'new' | 'repeated' | 'contradicts';
 
 /** Signed roots, to find two for one position of one incarnation: then the signer signed two different histories (equivocation). */
 export class StatedRoots {
-  private readonly ofAnchors = new Map<string, string>();
+  private readonly anchorRoots = new Map<string, string>();
   /** Roots of the last checkpoints in the log, the oldest first. */
-  private readonly ofCheckpoints = new Map<string, string>();
+  private readonly checkpointRoots = new Map<string, string>();
 
   /** All anchors are kept. */
   addAnchor(anchor: CheckpointStatement): RootComparison {
     const key = keyOf(anchor);
-    const stated = this.ofAnchors.get(key);
-    if (stated === undefined) this.ofAnchors.set(key, anchor.root);
+    const stated = this.anchorRoots.get(key);
+    if (stated === undefined) this.anchorRoots.set(key, anchor.root);
     return compareRoots(stated, anchor.root);
   }
 
-  /** An anchor repeats a checkpoint of the log by its nature, so only a contradiction with one counts. */
+  /**
+   * A checkpoint normally equals its anchor, so a match with an anchor does not count as a repetition; only a contradiction
+   * is reported.
+   */
   addCheckpoint(checkpoint: CheckpointStatement): RootComparison {
     const key = keyOf(checkpoint);
-    const anchored = this.ofAnchors.get(key);
+    const anchored = this.anchorRoots.get(key);
     if (anchored !== undefined && anchored !== checkpoint.root) return 'contradicts';
-    const stated = this.ofCheckpoints.get(key);
+    const stated = this.checkpointRoots.get(key);
     if (stated === undefined) this.keepRoot(key, checkpoint.root);
     return compareRoots(stated, checkpoint.root);
   }
 
   private keepRoot(key: string, root: string): void {
-    this.ofCheckpoints.set(key, root);
-    const oldest = this.ofCheckpoints.keys().next();
-    if (this.ofCheckpoints.size > CHECKPOINTS_KEPT && !oldest.done) this.ofCheckpoints.delete(oldest.value);
+    this.checkpointRoots.set(key, root);
+    const oldest = this.checkpointRoots.keys().next();
+    if (this.checkpointRoots.size > CHECKPOINTS_KEPT && !oldest.done)
+      this.checkpointRoots.delete(oldest.value);
   }
 }
 

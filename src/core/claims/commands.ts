@@ -95,7 +95,7 @@ export interface SubmitFacts {
 export interface ConvergenceFacts {
   /** Required checks without a pass, each with the reason. */
   readonly failing: readonly FailingCheck[];
-  /** A human must review the result, whatever the role and the reported checks. */
+  /** A person must review the result, whatever the role and the reported checks. */
   readonly needs_human: boolean;
   /** Why the role is not sufficient; null if it is. */
   readonly authority_reason: string | null;
@@ -109,7 +109,7 @@ export interface PastGrant
   readonly generation: number;
 }
 
-/** Fields of a human's command on a subject. A human names the expected generation too. */
+/** Fields of a person's command on a subject. A person names the expected generation too. */
 export interface OperatorFields {
   readonly expected_generation: number;
   readonly reason: string;
@@ -161,7 +161,7 @@ interface CommandFields {
     readonly request_id: string | null;
     /** What becomes the accepted result, and where it is from; null if there is no such result. */
     readonly adopted: { readonly from: AdoptedFrom; readonly result: SubmittedResult } | null;
-    /** Failing checks of an edge that a human cannot override either. */
+    /** Failing checks of an edge that a person cannot override either. */
     readonly failing?: readonly FailingCheck[];
   };
   /** The holder's note for later holders. */

@@ -45,7 +45,7 @@ describe('an edge that converges', () => {
     ]);
   });
 
-  it('records the same evidence after human approval', () => {
+  it('records the same evidence after approval by a person', () => {
     const { decision } = givenEdge(granted(ada, 0)).when(
       submitConverged(withConvergence({ needs_human: true })),
       5,
@@ -80,7 +80,7 @@ describe('an edge that converges', () => {
     ]);
   });
 
-  it('is refused outside the role’s authority if outside_authority_action is reject, unless a human approved this candidate', () => {
+  it('is refused outside the role’s authority if outside_authority_action is reject, unless a person approved this candidate', () => {
     const rejected = { authority: 'reject', ...withConvergence() } as const;
     const { loose_events } = givenEdge(granted(ada, 0))
       .when(submitConverged(rejected), 5)
@@ -120,7 +120,7 @@ describe('an edge that converges', () => {
     expect(decideGate('REJECTED').ok).toBe(true);
   });
 
-  it('records which rule required the human', () => {
+  it('records which rule required the person', () => {
     const reasonOf = (facts: Partial<SubmitFacts>) =>
       givenEdge(granted(ada, 0)).when(submitConverged(facts), 5).decision.events[0]?.payload.reason;
     expect(

@@ -262,7 +262,7 @@ describe('a release', () => {
       .when(release(ada, 2, 'ERROR'), 10)
       .thenEvents('RELEASED', ['CLAIM_RELEASED', { retry_at: isoAt(20) }]);
   });
-  it('after too many errors holds the subject for a human', () => {
+  it('after too many errors holds the subject for a person', () => {
     given(granted(ada, 0))
       .under({ max_attempts: 1 })
       .when(release(ada, 1, 'ERROR', 'broken'), 10)
@@ -532,7 +532,7 @@ describe('a review', () => {
       result: { sha256: 'aa11', generation: 1, agent_id: 'ada' },
     });
   });
-  it('that rejects releases the claim and holds the subject for a human', () => {
+  it('that rejects releases the claim and holds the subject for a person', () => {
     given(...gated)
       .when(review(1, { decision: 'REJECTED', comment: 'no tests' }), 10)
       .thenEvents(
@@ -788,7 +788,7 @@ table('expire', [
 ]);
 
 describe('the sweeper', () => {
-  it('reports an inactive holder once per episode', () => {
+  it('reports an inactive holder once per stale period', () => {
     const lost = pastEvent('lost', 1800, { cause: 'EXPIRED', disposition: 'held', expired_at: isoAt(1800) });
     const renewed = pastEvent('renewed', 2000, { lease_duration_seconds: 300, expires_at: isoAt(2300) });
     given(granted(ada, 0), lost).under(onHold).when(expire, 1900).thenRefused('NOT_EXPIRED');

@@ -34,7 +34,7 @@ describe('the failure count of a task', () => {
     expect(failuresAfter(...failed, expired(309), releasedFor('VOLUNTARY'))).toBe(2);
   });
 
-  it('loses only the expiry of the claim whose late result goes to a human', () => {
+  it('loses only the expiry of the claim whose late result goes to a person', () => {
     expect(failuresAfter(...failed, expired(309), escalated(320))).toBe(1);
     expect(failuresAfter(...failed, escalated(20))).toBe(1);
   });

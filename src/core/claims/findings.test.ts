@@ -107,7 +107,7 @@ describe('findings in the claim rules of the specifications', () => {
   });
 
   // req: STL-003, STL-007
-  it('F-19: under hold a stale claim stays held until a human or max_hold ends it', () => {
+  it('F-19: under hold a stale claim stays held until a person or max_hold ends it', () => {
     const edge = given(granted(ada, 0)).on(EDGE);
     edge.when(claim(bob), 100_000).thenRefused('DENIED_ACTIVE_CLAIM', { stale: true });
     edge.when(expire, 100_000).thenEvents('STALE', ['claim_expired', { disposition: 'held' }]);
@@ -216,7 +216,7 @@ describe('findings in the claim rules of the specifications', () => {
   });
 });
 
-describe('findings in the human gates of the specifications', () => {
+describe('findings in the review gates of the specifications', () => {
   const approvedOf = (candidate_sha256: string) =>
     pastEvent('reviewed', 2, {
       decision: 'APPROVED',
@@ -287,7 +287,7 @@ describe('findings in the human gates of the specifications', () => {
   });
 });
 
-describe('a late candidate that needs a human', () => {
+describe('a late candidate that needs a person', () => {
   const late = submit(ada, 1, {}, { authority: 'escalate' });
 
   it('suspends the claim again and does not count as a failure', () => {

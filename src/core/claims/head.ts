@@ -33,7 +33,7 @@ export interface LastClaim {
   /** Time of the holder's last activity: grant, renewal, resumption or any other command under its handle. */
   readonly active_at_ms: number;
   readonly max_hold_until_ms: number | null;
-  /** Deadline of the human gate while SUSPENDED. */
+  /** Deadline of the review gate while SUSPENDED. */
   readonly suspended_until_ms: number | null;
   /** Whether the current stale period is recorded already; it is recorded once. */
   readonly stale: boolean;
@@ -53,7 +53,7 @@ export interface AcceptedResult {
   readonly submitted_at_ms: number;
 }
 
-/** A human gate: the candidate under review and the decision on it. One candidate, one decision. */
+/** A review gate: the candidate under review and the decision on it. One candidate, one decision. */
 export interface Gate {
   readonly generation: number;
   readonly iteration: number;

@@ -12,8 +12,8 @@ const approval = reviewEvent({
   payload: { decision: 'APPROVED', candidate_sha256: SHA },
 });
 
-describe('human approval of a result', () => {
-  it('is given by a review, an adoption or a human author', () => {
+describe('approval by a person of a result', () => {
+  it('is given by a review, an adoption or a person author', () => {
     expect(isApprovedByHuman(accepted, [approval])).toBe(true);
     expect(isApprovedByHuman({ ...accepted, event_type: 'result_adopted' }, [])).toBe(true);
     expect(isApprovedByHuman({ ...accepted, agent_role: 'human' }, [])).toBe(true);

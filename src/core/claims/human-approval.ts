@@ -1,11 +1,14 @@
 import type { EventEnvelope } from '../events/envelope.js';
 import { claimEventKindOf } from './claim-event-kinds.js';
 
-/** Role of a human worker. Only callers with review permission may use it, so that no agent can pass as a human. */
+/**
+ * The role of a person who does the work. Only callers with review permission may use it, so that no agent can pass as a
+ * person.
+ */
 export const HUMAN_ROLE = 'human';
 
 /**
- * Whether a human is responsible for an accepted result, according to the log: a human did the work, adopted it, or
+ * Whether a person is responsible for an accepted result, according to the log: a person did the work, adopted it, or
  * approved exactly this candidate under this generation. `reviews`: the review events of the subject. A review that
  * changed no head (reported by an agent, or imported) has no seq and does not count.
  */

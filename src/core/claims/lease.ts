@@ -77,7 +77,7 @@ function consecutiveFailures(head: Head, nowMs: number, rules: Rules): number {
   return head.failures + (hasUnrecordedExpiry ? 1 : 0);
 }
 
-/** Why the subject cannot be claimed until a human acts; null if it can. */
+/** Why the subject cannot be claimed until a person acts; null if it can. */
 export function holdReason(head: Head, nowMs: number, rules: Rules): string | null {
   if (head.hold !== null) return head.hold.reason;
   const failures = consecutiveFailures(head, nowMs, rules);

@@ -51,7 +51,7 @@ describe('a sign of life', () => {
     expect(late.next).toBe(late.head);
   });
 
-  it('is not needed of a suspended claim, which waits for a human', () => {
+  it('is not needed of a suspended claim, which waits for a person', () => {
     const { decision } = given(granted(ada, 0), suspended(1)).when(note(ada, 1), 10);
     expect(decision).toMatchObject({ ok: true, events: [] });
   });

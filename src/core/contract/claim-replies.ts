@@ -13,7 +13,7 @@ import { count, limitFields, namedResult, next, type ReplyOf, time, withName } f
 
 /** Replies to the commands on claims: done, or why not. */
 
-const denied = { success: z.literal(false), claim: z.null(), current_holder: z.null(), next };
+const refusedClaim = { success: z.literal(false), claim: z.null(), current_holder: z.null(), next };
 /** An agent that works on the shared modules. */
 const sharedHolder = z.object({
   task_id: z.string(),
@@ -32,24 +32,24 @@ export const claimResult = namedResult('ClaimResult', [
   }),
   z.object({
     reason: z.literal('DENIED_ACTIVE_CLAIM'),
-    ...denied,
+    ...refusedClaim,
     current_holder: z.string().nullable(),
     stale: z.boolean().describe('the holder has gone silent'),
     expires_at: time.nullable(),
   }),
-  z.object({ reason: z.literal('DENIED_DEPENDENCIES'), ...denied, waiting_for: z.array(z.string()) }),
+  z.object({ reason: z.literal('DENIED_DEPENDENCIES'), ...refusedClaim, waiting_for: z.array(z.string()) }),
   z.object({
     reason: z.literal('NOTHING_READY'),
-    ...denied,
+    ...refusedClaim,
     waiting_for: z.array(z.string()),
     done: z.boolean().describe('all work of the wanted kinds and track is complete'),
   }),
-  z.object({ reason: z.literal('DENIED_HELD'), ...denied, hold_reason: z.string() }),
-  z.object({ reason: z.literal('DENIED_BACKOFF'), ...denied, retry_at: time }),
-  z.object({ reason: z.literal('DENIED_LIMIT'), ...denied, ...limitFields }),
+  z.object({ reason: z.literal('DENIED_HELD'), ...refusedClaim, hold_reason: z.string() }),
+  z.object({ reason: z.literal('DENIED_BACKOFF'), ...refusedClaim, retry_at: time }),
+  z.object({ reason: z.literal('DENIED_LIMIT'), ...refusedClaim, ...limitFields }),
   z.object({
     reason: z.literal('DENIED_PARALLEL'),
-    ...denied,
+    ...refusedClaim,
     shared_modules: z.array(z.string()).describe('the modules that others work on'),
     holders: z.array(sharedHolder),
   }),
@@ -62,7 +62,7 @@ export const claimResult = namedResult('ClaimResult', [
       'DENIED_COMPLETED',
       'DENIED_BATCH',
     ]),
-    ...denied,
+    ...refusedClaim,
   }),
 ]);
 

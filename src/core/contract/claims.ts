@@ -63,7 +63,7 @@ export const claimOperations = {
   ),
   suspend_claim: commandOperation(
     `${CLAIMS_PATH}/suspend`,
-    'Suspend a claim while a human decides',
+    'Suspend a claim while a person decides',
     suspendBody,
     gateResult,
   ),
@@ -73,7 +73,7 @@ export const claimOperations = {
   record_review: {
     ...commandOperation(
       `${PROJECT_PATH}/reviews`,
-      'Record the decision on work that waits for a human',
+      'Record the decision on work that waits for a person',
       reviewBody,
       gateResult,
     ),

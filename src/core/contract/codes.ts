@@ -202,11 +202,11 @@ const ADVICE = {
   DEPENDENCY_CHANGED:
     'A dependency has changed since the claim. Release the task, claim it again and rebuild on the new result.',
   OUTSIDE_AUTHORITY:
-    'The role of this claim may not converge this edge. Release it, so that a human or an agent with another role can claim it.',
+    'The role of this claim may not converge this edge. Release it, so that a person or an agent with another role can claim it.',
   NOT_CONVERGED:
     'Required checks have not passed. You still hold the claim: fix what failing lists, and submit again with the new reports in evaluators.',
   ESCALATED:
-    'A human must approve this result (gen review). The claim is suspended: wait for the decision, or claim another task.',
+    'A person must approve this result (gen review). The claim is suspended: wait for the decision, or claim another task.',
   STALE_REVIEW:
     'Another candidate is waiting now. List it with gen review --list, and decide on that candidate.',
   ALREADY_DECIDED: 'This candidate was already decided. List what is still waiting: gen review --list.',
@@ -232,7 +232,7 @@ const ADVICE = {
     'The server signs no checkpoints, so it has no key to enrol. Start it with one: see GENESIS_AUDIT_KEY.',
   UNKNOWN_AUDIT_KEY: 'No audit key of the project has this id. List them: gen audit keys.',
   AUDIT_KEY_NOT_NEW:
-    'The server itself signs with this key, or with another one that has ended in the project. Give it a new key (gen audit rotate), restart it, and repeat the command.',
+    'The server still signs with this key, or with another key that is no longer active in this project. Give the server a new key (gen audit rotate), restart it, and repeat the command.',
   UNKNOWN_RUNNER: 'No runner of the project has this id. An admin enrols one: gen runner enrol.',
   RUNNER_REVOKED: 'This runner is revoked. An admin enrols another, with a new key: gen runner enrol.',
   NO_CANDIDATE:
@@ -242,7 +242,7 @@ const ADVICE = {
   UNKNOWN_ROLE: 'The project has no such role. Its roles are in agent_roles.yml.',
   UNKNOWN_RUN: 'No run of the project has this id. List them: gen runs.',
   RUN_ENDED: 'This run has ended. To run the edge again: gen runs retry.',
-  RUN_NOT_ENDED: 'This run has not ended: gen iterate goes on with it. To end it: gen runs cancel.',
+  RUN_NOT_ENDED: 'This run has not ended: gen iterate continues it. To end it: gen runs cancel.',
   NO_CONSTRUCTOR:
     'The edge has no constructor. Set construct in engine.yml or in the file of the edge, and run gen init.',
   AUDIT_KEY_ENDED: 'This audit key has ended already. See which are active: gen audit keys.',
@@ -258,11 +258,11 @@ const STATUS_OF_REFUSAL: Readonly<Partial<Record<RefusalCode, number>>> = {
   UNKNOWN_RUN: 404,
   DENIED_LIMIT: 429,
   RESULT_TOO_LARGE: 413,
-  // Not an error: a human decides.
+  // Not an error: a person decides.
   ESCALATED: 202,
 };
 
-/** Faults of the request or the infrastructure, as opposed to refusals by the rules, with their HTTP status. */
+/** Problems with the request or the infrastructure, as opposed to refusals by the rules, with their HTTP status. */
 export const PROBLEM_STATUS = {
   INVALID_REQUEST: 400,
   INVALID_LEASE: 400,

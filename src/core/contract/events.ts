@@ -183,7 +183,7 @@ export const eventOperations = {
   append_event: {
     ...commandOperation(
       EVENTS_PATH,
-      'Append a methodology event; on claimed work only its holder may, and a human decision needs the permission to review',
+      'Append a methodology event; on claimed work only its holder may, and a decision of a person needs the permission to review',
       appendBody,
       appendResult,
     ),

@@ -21,7 +21,7 @@ const planFields = {
 /** A plan in its written form. */
 const planInput = withName('Plan', z.object(planFields));
 const planView = z.object({ version: count, plan: planInput });
-/** A proposal of tasks, and what a human decided about it. */
+/** A proposal of tasks, and what a person decided about it. */
 const proposalOutcome = z.object({
   proposal_id: z.string(),
   state: taskProposalSchema.shape.state,
@@ -33,7 +33,7 @@ export const planResult = namedObject('PlanResult', {
   changed: count,
   removed: count,
   task_count: count,
-  proposal: proposalOutcome.exactOptional().describe('set if the tasks wait, or waited, for a human'),
+  proposal: proposalOutcome.exactOptional().describe('set if the tasks wait, or waited, for a person'),
 });
 
 const addedSubtask = z.object({
@@ -85,9 +85,9 @@ export const planOperations = {
   add_tasks: {
     method: 'POST',
     path: `${PROJECT_PATH}/tasks`,
-    // Agents may propose: by policy their tasks wait for a human.
+    // Agents may propose: by policy their tasks wait for a person.
     action: 'work',
-    summary: 'Add tasks and subtasks to the plan; by policy, tasks of an agent wait for approval by a human',
+    summary: 'Add tasks and subtasks to the plan; by policy, tasks of an agent wait for approval by a person',
     body: { kind: 'json', schema: addTasksBody, is_document: true },
     reply: planResult,
   },

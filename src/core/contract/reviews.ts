@@ -41,7 +41,7 @@ export const decideReviewBody = z.strictObject({
   comment: boundedText(4000).optional(),
   ...mutationFields,
 });
-/** A candidate that waits for a human, with the fields a decision on it must name. */
+/** A candidate that waits for a person, with the fields a decision on it must name. */
 const pendingReview = withName(
   'PendingReview',
   z.object({
@@ -74,7 +74,7 @@ const pendingReview = withName(
       .array(failingCheck)
       .exactOptional()
       .describe('required checks that the candidate has not passed; with one, it cannot be approved'),
-    /** The edge's checks that only a human can pass. */
+    /** The edge's checks that only a person can pass. */
     human_checks: z.array(z.object({ name: text, criterion: text })),
     next: text,
   }),
@@ -100,7 +100,7 @@ export const reviewBody = z.strictObject({
     .optional(),
   ...mutationFields,
 });
-/** A human review of a candidate. */
+/** A person's review of a candidate. */
 export const reviewEntry = z.object({
   generation: count,
   iteration: count,

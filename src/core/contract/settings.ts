@@ -63,13 +63,13 @@ const policy = namedObject('Policy', {
   stale_threshold_seconds: count.describe('under hold: inactivity after which a claim is reported as stale'),
   claim_ttl_seconds: count.describe('lease of an edge whose claim does not ask for one'),
   sweep_interval_seconds: count.describe('how often ended leases are recorded'),
-  suspend_max_seconds: count.describe('how long a claim waits for a human at most'),
-  max_attempts: count.describe('generations in a row that may fail before a human must act'),
+  suspend_max_seconds: count.describe('how long a claim waits for a person at most'),
+  max_attempts: count.describe('generations in a row that may fail before a person must act'),
   max_agents_per_track: z
     .union([count, z.record(track, count)])
     .nullable()
     .describe('agents that work in one track: for all tracks, or by track; null: unlimited'),
-  task_proposals: taskProposals.describe('whether tasks that an agent adds wait for a human'),
+  task_proposals: taskProposals.describe('whether tasks that an agent adds wait for a person'),
   compliance_profile: complianceProfile.describe('rules of a regulation that apply in addition'),
   evidence: evidencePolicy.describe(
     'whose word counts on deterministic checks: the agent (reported), or an enrolled runner (verified)',

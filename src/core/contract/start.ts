@@ -25,7 +25,7 @@ export const ESCALATION_KINDS = [
   'time_box',
   'max_iterations',
 ] as const;
-/** Something that waits for a human. */
+/** Something that waits for a person. */
 export const escalation = withName(
   'Escalation',
   z.object({
@@ -62,7 +62,7 @@ const routeAdvice = z.object({
   /** One sentence each, in the order of the decision. */
   reasons: z.array(text),
   skipped: z.array(z.object({ feature: text, edge: text.nullable(), says: text })),
-  /** Items that wait for a human; these come first. */
+  /** Items that wait for a person; these come first. */
   escalations: z.array(escalation),
   parallel: z.array(overlappingWork),
   /** Set if the request cannot be met, or if `enforce` forbids it. */

@@ -150,7 +150,7 @@ const claimHistory = namedObject('ClaimHistory', {
   release_message: z.string().exactOptional().describe('message of the release'),
   result_accepted: z.boolean(),
   work_product_ref: z.string().nullable(),
-  /** Set if a human adopted a parked result of an older generation, or what an imported log says has converged. */
+  /** Set if a person adopted a parked result of an older generation, or what an imported log says has converged. */
   adopted_from: z
     .union([
       z.object({ result_id: z.string(), generation: count, agent_id: z.string(), session_id: z.string() }),

@@ -76,7 +76,7 @@ export const OUTSIDE_AUTHORITY_ACTIONS = ['escalate', 'reject', 'warn'] as const
 export const WORK_KINDS = ['task', 'edge'] as const;
 export type WorkKind = (typeof WORK_KINDS)[number];
 
-/** Priorities of features, and severities of what waits for a human; most urgent first. */
+/** Priorities of features, and severities of what waits for a person; most urgent first. */
 export const PRIORITIES = ['critical', 'high', 'medium', 'low'] as const;
 export type Priority = (typeof PRIORITIES)[number];
 

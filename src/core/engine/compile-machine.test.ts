@@ -297,7 +297,7 @@ describe('timeouts', () => {
     expect(timeoutOf(overrides, state)).toBe(seconds);
   });
 
-  it('of the human gate lead to NO_ANSWER', () => {
+  it('of the review gate lead to NO_ANSWER', () => {
     const { HumanGate, NoAnswer } = compileMachine(buildPlan(human)).machine.States;
     expect(HumanGate).toMatchObject({
       Catch: [{ ErrorEquals: ['States.Timeout'], ResultPath: null, Next: 'NoAnswer' }, {}, {}],

@@ -4,7 +4,7 @@ import { caseFoldedPath } from '../methodology/definition/guarded-paths.js';
 
 /**
  * Whether a candidate changes its own checks: their scripts, tests or test configuration. Under the policy `evidence:
- * verified` such a candidate needs a human: a runner only proves that the checks passed, not that they are still the
+ * verified` such a candidate needs a person: a runner only proves that the checks passed, not that they are still the
  * same checks.
  *
  * Only paths are examined. A folder in a command (`eslint src`) is usually the product that is judged, so its
@@ -171,7 +171,7 @@ function isNamedInCommand(names: readonly string[], { named, run }: CommandWords
   return false;
 }
 
-/** Under `verified`, a result that changes or omits required checks needs a human, whatever its role may do. */
+/** Under `verified`, a result that changes or omits required checks needs a person, whatever its role may do. */
 export function escalateIfChecksChanged(
   authority: AuthorityDecision,
   files: readonly ChangedFile[],
@@ -188,13 +188,13 @@ export function escalateIfChecksChanged(
 /** Maximum number of paths or names in a message. */
 const SHOWN_MAX = 10;
 
-/** Why a human is asked, with the names of the checks. Events of older versions have no names. */
+/** Why a person is asked, with the names of the checks. Events of older versions have no names. */
 export function omittedChecksMessage(names: readonly string[]): string {
   const cause = 'the profile of the feature leaves out checks or edges that the default profile requires';
   return names.length === 0 ? cause : `${cause}: ${listedText(names, names.length)}`;
 }
 
-/** Why a human is asked, with the paths. `count`: the total, if `paths` is not complete. */
+/** Why a person is asked, with the paths. `count`: the total, if `paths` is not complete. */
 export function checkFilesMessage(paths: readonly string[], count = paths.length): string {
   return `it changes checks or tests: ${listedText(paths, count)}`;
 }

@@ -34,7 +34,7 @@ export const signedLinkText = (link: ReviewLink): string => `genesis-review-link
 export const reviewToken = (link: ReviewLink, mac: string): string =>
   `${TOKEN_PREFIX}${Buffer.from(canonicalJson(link)).toString('base64url')}.${mac}`;
 
-/** The content of a token, not authenticated yet. Null if it is no token. */
+/** The content of a token, not authenticated yet. Null if it is not a token. */
 export function parseReviewToken(token: string): { readonly link: ReviewLink; readonly mac: string } | null {
   if (token.length > TOKEN_LENGTH_MAX) return null;
   const [, content = '', mac = ''] = TOKEN.exec(token) ?? [];

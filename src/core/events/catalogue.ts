@@ -31,7 +31,7 @@ export const isAgentReported = (eventType: string): boolean =>
  * command; callers that act for the project may report them directly, as a sync does.
  */
 const COMMAND_DECIDED_TYPES = new Set<string>(['spawn_created', 'spawn_folded_back', 'release_created']);
-/** Decisions of a human: only callers that may act as one can report them. */
+/** Decisions of a person: only callers that may act as one can report them. */
 const HUMAN_ONLY_TYPES = new Set<string>(['spec_modified', 'escalation_resolved']);
 export const isHumanOnly = (eventType: string): boolean => HUMAN_ONLY_TYPES.has(eventType);
 
@@ -55,7 +55,7 @@ export const envelopeSchema = z.strictObject({
   edge: printableName.exactOptional(),
   agent_id: agentIdSchema,
   agent_role: name.exactOptional(),
-  // Empty if a human acts on a subject that was never claimed.
+  // Empty if a person acts on a subject that was never claimed.
   session_id: sessionIdSchema.or(z.literal('')).exactOptional(),
   generation: nonNegativeInteger.exactOptional(),
   request_id: requestIdSchema.exactOptional(),

@@ -133,7 +133,7 @@ export const claimPayloadSchemas = {
     reason: sentence,
     iteration: nonNegativeInteger,
     until: isoTimestamp,
-    /** The first of the paths that need human attention; `path_count` has the total. */
+    /** The first of the paths that need a person's attention; `path_count` has the total. */
     paths: z.array(textUpTo(PATH_BYTES_MAX)).max(20).exactOptional(),
     path_count: nonNegativeInteger.exactOptional(),
     /** The first of the checks that the profile of the feature leaves out, for the reason `omits_checks`. */

@@ -209,8 +209,8 @@ describe('a foreign log', () => {
   });
 
   it.each([
-    ['invalid JSON', '{"event_type": "x"', 'it is no JSON'],
-    ['a value that is not an object', '[1]', 'it is no object'],
+    ['invalid JSON', '{"event_type": "x"', 'it is not JSON'],
+    ['a value that is not an object', '[1]', 'it is not an object'],
     ['no type', { timestamp: time }, 'it has no type'],
     ['a type that is not text', { event_type: 7, timestamp: time }, 'it has no type'],
     ['no time', { event_type: 'x' }, 'it has no time that can be read'],

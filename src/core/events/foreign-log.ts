@@ -97,7 +97,7 @@ export function foreignEvents(
 }
 
 export function parseForeignLine(value: unknown, log: ForeignLogContext, line: number): ForeignParseResult {
-  if (!isObject(value)) return 'it is no object';
+  if (!isObject(value)) return 'it is not an object';
   return parseFlatLine(isOpenLineage(value) ? flattenOpenLineage(value) : value, log, line);
 }
 
@@ -106,6 +106,6 @@ function parseJsonLine(text: string): { value: unknown; why: string | null } {
     const value: unknown = JSON.parse(text);
     return { value, why: plainDataFault(value) };
   } catch {
-    return { value: null, why: 'it is no JSON' };
+    return { value: null, why: 'it is not JSON' };
   }
 }

@@ -119,7 +119,7 @@ describe('a line of the flat dialect', () => {
   it('is invalid without a type or a time, or if it is not an object', () => {
     expect(parseForeignLine({ timestamp: time }, log, 7)).toBe('it has no type');
     expect(parseForeignLine({ event_type: 'x' }, log, 7)).toBe('it has no time that can be read');
-    expect(parseForeignLine([1], log, 7)).toBe('it is no object');
-    expect(parseForeignLine(null, log, 7)).toBe('it is no object');
+    expect(parseForeignLine([1], log, 7)).toBe('it is not an object');
+    expect(parseForeignLine(null, log, 7)).toBe('it is not an object');
   });
 });

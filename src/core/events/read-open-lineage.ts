@@ -141,12 +141,12 @@ function objectFacet(facets: JsonObject, name: string): JsonObject {
 
 const FEATURE_AND_EDGE = /^([^:\s]+):(.+)$/;
 const ARROW = /[→↔⇒⇔⟶⟷]|->/;
-/** A job that is no edge: `SPAWN`, `SENSORY_PROBE:artifact`. */
+/** A job that is not an edge: `SPAWN`, `SENSORY_PROBE:artifact`. */
 const ACTIVITY = /^[A-Z][A-Z0-9_]*(:|$)/;
 /** An instance is a feature, a run or a project; only a feature is spelt in this way. */
 const FEATURE_INSTANCE = /^[A-Z]{2,}(-[A-Z0-9]+)+$/;
 
-/** Some writers name a job after its edge, others `feature:edge`, and others after an activity that is no edge. */
+/** Some writers name a job after its edge, others `feature:edge`, and others after an activity that is not an edge. */
 function jobNameParts(name: unknown): { readonly edge: string | null; readonly feature: string | null } {
   if (typeof name !== 'string') return { edge: null, feature: null };
   const [, left = '', right = ''] = FEATURE_AND_EDGE.exec(name) ?? [];

@@ -44,7 +44,7 @@ describe('the log for the family', () => {
     ]);
   });
 
-  it('leaves out the records of the coordinator, and writes lines that were no events as they were', () => {
+  it('leaves out the records of the coordinator, and writes lines that were not events as they were', () => {
     const log = new EventLogBuilder()
       .append('KEY_CREATED', null, null, { by: 'a', record: {} }, { subject: '~key/1', seq: 1 })
       .append('foreign_line', null, null, { raw: '{"a":1}', line: 1, reason: 'it has no type' });

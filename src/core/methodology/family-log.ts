@@ -35,7 +35,7 @@ export class FamilyLogWriter {
     const { subject, payload } = event;
     if (subject !== undefined && subjectKindOf(subject) === 'record') return null;
     const isWhole = payload.size_bytes === undefined;
-    // A line that was no event is written as it was.
+    // A line that was not an event is written as it was.
     if (event.event_type === FOREIGN_LINE && isWhole && typeof payload.raw === 'string') return payload.raw;
     return JSON.stringify(this.flatLine(event));
   }

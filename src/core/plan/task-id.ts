@@ -33,7 +33,7 @@ export function parseTaskId(text: string): TaskIdParseResult {
   return { ok: true, id };
 }
 
-/** The track in a task's id; null if it is no task. */
+/** The track in a task's id; null if it is not a task. */
 export function trackOfTask(text: string): string | null {
   const parsed = parseTaskId(text);
   return parsed.ok ? parsed.id.track : null;

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { Policy } from '../contract/settings.js';
 
-/** Bounds what waits for a human, and the size of an event. */
+/** Bounds what waits for a person, and the size of an event. */
 export const PENDING_PROPOSALS_MAX = 100;
 export const PROPOSAL_CHARS_MAX = 64 * 1024;
 
-/** Tasks that an agent proposed, and what a human decided about them. */
+/** Tasks that an agent proposed, and what a person decided about them. */
 export const taskProposalSchema = z.strictObject({
   state: z.enum(['pending', 'approved', 'rejected']),
   /** The tasks as the agent sent them. They are checked again at their approval, against the plan of that time. */

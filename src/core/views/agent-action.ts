@@ -6,7 +6,7 @@ import { subjectKindOf } from '../subject.js';
 export const isUnverified = ({ event_type, payload }: EventEnvelope): boolean =>
   claimEventKindOf(event_type) === 'result_denied' && payload.verified === false;
 
-/** Whether the agent named in an event acted itself, as opposed to a human or an expiry. */
+/** Whether the agent named in an event acted itself, as opposed to a person or an expiry. */
 export function isAgentAction(event: EventEnvelope): boolean {
   switch (claimEventKindOf(event.event_type)) {
     case 'lost':

@@ -7,7 +7,7 @@ import { isAgentAction } from './agent-action.js';
 /** An agent may use new sessions for years; the view has the most recent ones. */
 export const SESSIONS_PER_AGENT_MAX = 100;
 
-/** Counts an action of an agent. Events caused by humans or expiry are ignored. */
+/** Counts an action of an agent. Events caused by people or expiry are ignored. */
 export function updateAgentStats(agents: Map<string, AgentStats>, event: EventEnvelope): void {
   if (!isAgentAction(event)) return;
   const stats = agents.get(event.agent_id) ?? newAgentStats(event);

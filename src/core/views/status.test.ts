@@ -84,13 +84,13 @@ describe('the status of a project', () => {
       {
         task_id: 'B-001-schema',
         readiness: 'held',
-        waits_for: 'a human to unhold it',
+        waits_for: 'a person to unhold it',
         reason: 'look first',
       },
       {
         task_id: EDGE,
         readiness: 'stale',
-        waits_for: 'ada, or a human to release it',
+        waits_for: 'ada, or a person to release it',
         reason: `ada holds it and has been inactive since ${iso(0)}`,
       },
     ]);
@@ -108,7 +108,7 @@ describe('the status of a project', () => {
     const { waiting } = statusOf(history);
     expect(waiting.map(({ readiness, waits_for }) => [readiness, waits_for])).toEqual([
       ['exhausted', 'an admin to raise max_generations_per_task'],
-      ['suspended', 'a human to review it'],
+      ['suspended', 'a person to review it'],
     ]);
     expect(waiting[0]?.reason).toBe('generation 6 is the last of the 6 allowed');
   });

@@ -79,15 +79,15 @@ function waitOf(
   const { claim, generation } = head;
   switch (readiness) {
     case 'held':
-      return { waits_for: 'a human to unhold it', reason: holdReason(head, nowMs, rules) ?? '' };
+      return { waits_for: 'a person to unhold it', reason: holdReason(head, nowMs, rules) ?? '' };
     case 'stale': {
       const reason = `${claim?.agent_id} holds it and has been inactive since ${isoTime(claim?.active_at_ms ?? 0)}`;
-      return { waits_for: `${claim?.agent_id}, or a human to release it`, reason };
+      return { waits_for: `${claim?.agent_id}, or a person to release it`, reason };
     }
     case 'suspended': {
       const until = isoTime(claim?.suspended_until_ms ?? 0);
       const reason = `${claim?.agent_id} holds it and waits for a decision until ${until}`;
-      return { waits_for: 'a human to review it', reason };
+      return { waits_for: 'a person to review it', reason };
     }
     case 'exhausted': {
       const reason = `generation ${generation} is the last of the ${rules.max_generations_per_task} allowed`;

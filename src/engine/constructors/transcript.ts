@@ -60,7 +60,7 @@ async function readText(path: string): Promise<string> {
   try {
     const found = await file.stat();
     if (!found.isFile() || found.size > TRANSCRIPT_BYTES_MAX) {
-      throw engineError('failed', `${path} is no file of at most ${TRANSCRIPT_BYTES_MAX} bytes.`);
+      throw engineError('failed', `${path} is not a file of at most ${TRANSCRIPT_BYTES_MAX} bytes.`);
     }
     return await file.readFile('utf8');
   } finally {

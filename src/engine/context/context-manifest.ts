@@ -10,7 +10,7 @@ const sha256 = z.string().regex(/^sha256:[0-9a-f]{64}$/);
 const listedFile = z.strictObject({
   path: z.string().min(1),
   sha256,
-  /** Of the normalized content. */
+  /** The digest of the normalized content. */
   bytes: z.int().min(0),
   tier: z.enum(CONTEXT_INCLUSION),
   need: z.enum(CONTEXT_NEEDS),

@@ -30,7 +30,7 @@ class PassageSplitter {
   private length = 0;
   private lineNumber = 0;
   private firstLine = 1;
-  /** The marker that ends a block of code; `#` is no heading in it. */
+  /** The marker that ends a block of code; `#` is not a heading in it. */
   private fence: string | null = null;
 
   constructor(private readonly path: string) {}

@@ -23,7 +23,7 @@ describe('a choice', () => {
     [false, { Variable: '$.two', NumericEquals: 3 }],
     [true, { Variable: '$.two', NumericGreaterThan: 1 }],
     [false, { Variable: '$.two', NumericGreaterThan: 2 }],
-    // A value of another type is not equal; it is no error.
+    // A value of another type is not equal; it is not an error.
     [false, { Variable: '$.text', NumericGreaterThan: 0 }],
     [false, { Variable: '$.nothing', BooleanEquals: false }],
     [false, { Variable: '$.two', StringEquals: '2' }],

@@ -70,12 +70,12 @@ describe('a Parallel state', () => {
         await started.opened;
         throw new MachineError('Engine.Bad', 'why');
       },
-      slow: async (asked) => {
+      slow: async (machineTask) => {
         started.open();
-        await untilAborted(asked).catch(async () => {
+        await untilAborted(machineTask).catch(async () => {
           // Stopping takes a while.
           await new Promise(setImmediate);
-          ended.push(`slow: ${asked.signal.reason.name}`);
+          ended.push(`slow: ${machineTask.signal.reason.name}`);
           throw new MachineError('Engine.Aborted', 'too late');
         });
       },
@@ -92,9 +92,9 @@ describe('a Parallel state', () => {
         await started.opened;
         throw new MachineError('Engine.Bad', 'why');
       },
-      slow: (asked) => {
+      slow: (machineTask) => {
         started.open();
-        return untilAborted(asked);
+        return untilAborted(machineTask);
       },
       deaf: async ({ signal }) => {
         await new Promise((resolve) => signal.addEventListener('abort', resolve));
@@ -145,8 +145,8 @@ describe('a Parallel state of a machine that is stopped', () => {
     let isEnded = false;
     const host = new ScriptedHost({
       stop: throwOnCall(stopped),
-      slow: (asked) =>
-        untilAborted(asked).catch(async () => {
+      slow: (machineTask) =>
+        untilAborted(machineTask).catch(async () => {
           await new Promise(setImmediate);
           isEnded = true;
         }),
@@ -160,7 +160,7 @@ describe('a Parallel state of a machine that is stopped', () => {
     const stopped = new MachineStopped('later');
     const host = new ScriptedHost({
       bad: throwOnCall(new MachineError('Engine.Bad', 'why')),
-      slow: (asked) => untilAborted(asked).catch(throwOnCall(stopped)),
+      slow: (machineTask) => untilAborted(machineTask).catch(throwOnCall(stopped)),
     });
     await expect(runMachine(parallelMachine(['slow', 'bad']), {}, host)).rejects.toBe(stopped);
     expect(host.states).toEqual(['All', 'slow', 'bad']);
@@ -169,12 +169,12 @@ describe('a Parallel state of a machine that is stopped', () => {
   it('by its signal stops and awaits all branches', async () => {
     const controller = new AbortController();
     const ended: string[] = [];
-    const waitForAbort = (asked: MachineTask): Promise<unknown> =>
-      untilAborted(asked).finally(() => ended.push(asked.state));
+    const waitForAbort = (machineTask: MachineTask): Promise<unknown> =>
+      untilAborted(machineTask).finally(() => ended.push(machineTask.state));
     const host = new ScriptedHost({
       first: waitForAbort,
-      second: (asked) => {
-        const ending = waitForAbort(asked);
+      second: (machineTask) => {
+        const ending = waitForAbort(machineTask);
         controller.abort();
         return ending;
       },

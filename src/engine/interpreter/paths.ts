@@ -78,7 +78,7 @@ function parsedPath(path: string): { isContext: boolean; steps: Step[] } {
   };
 }
 
-/** An index is no field of an object, and an array has no fields, not even its length. */
+/** An index is not a field of an object, and an array has no fields, not even its length. */
 function hasStep(value: unknown, step: Step): value is Readonly<Record<Step, unknown>> {
   if (typeof step === 'number') return Array.isArray(value) && step < value.length;
   return isObject(value) && Object.hasOwn(value, step);

@@ -175,11 +175,11 @@ describe('data over 256 KB', () => {
         Catch: [{ ErrorEquals, Next: 'Caught' }],
       });
     const Caught: MachineState = { Type: 'Succeed', OutputPath: '$.Error' };
-    const asked = scriptedHost();
-    expect(await runStates({ Large: largeTask(['States.ALL']), Caught }, {}, asked)).toEqual(
+    const host = scriptedHost();
+    expect(await runStates({ Large: largeTask(['States.ALL']), Caught }, {}, host)).toEqual(
       failedOutcome('States.DataLimitExceeded'),
     );
-    expect(asked.calls).toHaveLength(1);
+    expect(host.calls).toHaveLength(1);
     expect(
       await runStates({ Large: largeTask(['States.DataLimitExceeded']), Caught }, {}, scriptedHost()),
     ).toEqual(succeededOutcome('States.DataLimitExceeded'));
@@ -239,8 +239,8 @@ describe('a machine that is stopped', () => {
     const controller = new AbortController();
     const reason = new Error('shutdown');
     const host = new ScriptedHost({
-      wait: (asked) => {
-        const aborted = untilAborted(asked);
+      wait: (machineTask) => {
+        const aborted = untilAborted(machineTask);
         controller.abort(reason);
         return aborted;
       },

@@ -26,8 +26,8 @@ async function open(documented: DocumentedProvider, answers: readonly (Documente
   const ask = (signal = new AbortController().signal) => askModel({ ...question, signal });
   return { endpoint, ask };
 }
-const errorOf = async (asked: Promise<unknown>): Promise<EngineError> => {
-  const error = await asked.then(
+const errorOf = async (reply: Promise<unknown>): Promise<EngineError> => {
+  const error = await reply.then(
     () => null,
     (reason: unknown) => reason,
   );

@@ -18,8 +18,8 @@ import { runChecks } from '../checks/run-checks.js';
 import { type CandidateFile, COPY_LIMITS, createWorkCopy, isCopyRefusal } from '../checks/work-copy.js';
 import { type FetchedBase, fileDigest } from './runner-base.js';
 
-/** What a runner works with. */
-export interface RunnerTools {
+/** The functions and limits that a runner works with. */
+export interface RunnerDependencies {
   /** Throws if there is none. */
   readonly getBlob: (sha256: string, bytesMax: number) => Promise<Uint8Array>;
   /** Stores what a check has printed or reported. Throws if that is not possible. */
@@ -42,17 +42,17 @@ export type RunnerIdentity = Pick<EvidenceStatement, 'tenant_id' | 'project_id' 
 export async function attestCandidate(
   candidate: WaitingCandidate,
   identity: RunnerIdentity,
-  tools: RunnerTools,
+  runner: RunnerDependencies,
   signal: AbortSignal,
 ): Promise<EvidenceStatement> {
   const { task_id, generation, candidate_sha256, base_version } = candidate;
-  const started_at = tools.now().toISOString();
-  const manifest = await readManifest(candidate_sha256, tools);
-  const overlay = await readFiles(manifest, tools);
-  const fetched = await tools.fetchBase();
+  const started_at = runner.now().toISOString();
+  const manifest = await readManifest(candidate_sha256, runner);
+  const overlay = await readFiles(manifest, runner);
+  const fetched = await runner.fetchBase();
   try {
-    const checks = await outcomesOn(fetched, { candidate, manifest, overlay }, tools, signal);
-    const times = { started_at, ended_at: tools.now().toISOString() };
+    const checks = await outcomesOn(fetched, { candidate, manifest, overlay }, runner, signal);
+    const times = { started_at, ended_at: runner.now().toISOString() };
     return fitStatement({
       ...{ version: 1, ...identity, task_id, generation, candidate_sha256 },
       ...{ base: fetched.base, base_version, ...times, checks },
@@ -71,10 +71,10 @@ interface LoadedCandidate {
 async function outcomesOn(
   { base, folder, dependencies }: FetchedBase,
   { candidate, manifest, overlay }: LoadedCandidate,
-  tools: RunnerTools,
+  runner: RunnerDependencies,
   signal: AbortSignal,
 ): Promise<CheckOutcome[]> {
-  const { runCheck, limits } = tools;
+  const { runCheck, limits } = runner;
   const checks = [...candidate.checks] as EffectiveCheck[];
   const spelling = await spellingFault(folder, manifest);
   if (spelling !== null) return checks.map((check) => notRun(check, spelling));
@@ -86,7 +86,7 @@ async function outcomesOn(
   const copy: WorkCopy = { ...workCopy, read_only_mounts: [...workCopy.read_only_mounts, ...dependencies] };
   try {
     const results = await runChecks(runCheck, { checks, copy, limits, signal });
-    for (const { output, report } of results) await upload([output, report], tools);
+    for (const { output, report } of results) await upload([output, report], runner);
     return results.map(({ outcome }) => outcome);
   } finally {
     await copy.remove();
@@ -94,7 +94,10 @@ async function outcomesOn(
 }
 
 /** Uploads outputs before the statement names them, so that a reader can see why a check has failed. */
-async function upload(contents: readonly (Uint8Array | null)[], { putBlob }: RunnerTools): Promise<void> {
+async function upload(
+  contents: readonly (Uint8Array | null)[],
+  { putBlob }: RunnerDependencies,
+): Promise<void> {
   for (const bytes of contents)
     if (bytes !== null && bytes.byteLength > 0 && bytes.byteLength <= UPLOAD_BYTES_MAX)
       await putBlob(sha256Hex(bytes), bytes);
@@ -142,21 +145,25 @@ async function spellingsIn(folder: string): Promise<ReadonlyMap<string, string>>
 const notRun = (check: EffectiveCheck, says: string): CheckOutcome =>
   outcomeWithoutCommand(check, { result: 'error', says: says.slice(0, 2000) });
 
-async function readManifest(sha256: string, tools: RunnerTools): Promise<ResultManifest> {
-  const parsed = parseManifest(parseResultBlob(await readBlob(sha256, MANIFEST_BYTES_MAX, tools)));
+async function readManifest(sha256: string, runner: RunnerDependencies): Promise<ResultManifest> {
+  const parsed = parseManifest(parseResultBlob(await readBlob(sha256, MANIFEST_BYTES_MAX, runner)));
   if (parsed.ok) return parsed.manifest;
   throw new Error(`The candidate ${sha256} is not a manifest of files: ${parsed.path}: ${parsed.message}`);
 }
 
-async function readFiles({ files }: ResultManifest, tools: RunnerTools): Promise<CandidateFile[]> {
+async function readFiles({ files }: ResultManifest, runner: RunnerDependencies): Promise<CandidateFile[]> {
   const overlay: CandidateFile[] = [];
   for (const { path, sha256, size_bytes, executable } of files)
-    overlay.push({ path, executable, bytes: await readBlob(sha256, size_bytes, tools) });
+    overlay.push({ path, executable, bytes: await readBlob(sha256, size_bytes, runner) });
   return overlay;
 }
 
 /** The digest is checked here: a statement is about the bytes that were run, not about what a server answered. */
-async function readBlob(sha256: string, bytesMax: number, { getBlob }: RunnerTools): Promise<Uint8Array> {
+async function readBlob(
+  sha256: string,
+  bytesMax: number,
+  { getBlob }: RunnerDependencies,
+): Promise<Uint8Array> {
   const bytes = await getBlob(sha256, bytesMax);
   // All files of a candidate are held in memory, and the limit of a manifest relies on the sizes that the manifest
   // states.

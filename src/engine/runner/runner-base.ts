@@ -70,12 +70,12 @@ export async function fetchFolderBase(folder: string): Promise<FetchedBase> {
     throw new Error(
       `${folder} has more than ${COPY_LIMITS.files} files. List generated files in .gitignore.`,
     );
-  const tree = createHash('sha256');
+  const treeHash = createHash('sha256');
   for (const path of [...files].sort()) {
     const content = await fileDigest(join(folder, path));
-    tree.update(`${JSON.stringify([path, content])}\n`);
+    treeHash.update(`${JSON.stringify([path, content])}\n`);
   }
-  const base = { kind: 'tree', sha256: tree.digest('hex') } as const;
+  const base = { kind: 'tree', sha256: treeHash.digest('hex') } as const;
   return { base, folder, dependencies: [], remove: async () => {} };
 }
 

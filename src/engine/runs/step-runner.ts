@@ -62,17 +62,17 @@ export async function runStep(
   const failure = journal.nextFailure(key);
   if (failure !== null) throw failure;
   const attempt = await journal.recordStart(key);
-  const startedMs = now();
+  const startMs = now();
   const result = await handlers[name]({ ...call, attempt }).catch(async (error) => {
     if (error instanceof MachineStopped) throw error;
     // The reason of the abort counts, not the error that the handler made of it.
     if (signal.aborted) throw signal.reason;
     const engineFailure = asEngineError(error);
     if (engineFailure.name !== 'Engine.ClaimLost')
-      await journal.recordFailure(key, attempt, now() - startedMs, engineFailure);
+      await journal.recordFailure(key, attempt, now() - startMs, engineFailure);
     throw engineFailure;
   });
-  await journal.recordEnd(key, attempt, now() - startedMs, result);
+  await journal.recordEnd(key, attempt, now() - startMs, result);
   return handlerResults[name].parse(await journal.resultOf(key));
 }
 

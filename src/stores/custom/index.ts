@@ -4,7 +4,7 @@ export type { HeadTable } from '../../core/heads/head-table.js';
 export { type Blobs, MemoryBlobs } from '../blobs.js';
 export { type ProcessClock, SteadyClock, systemClock } from '../clock.js';
 export { FolderBlobs } from '../file/folder-blobs.js';
-export { ProjectLedger, type TransactionRecord } from '../ledger.js';
+export { ProjectLedger, type TransactionFields as TransactionRecord } from '../ledger.js';
 export { lastPerMember, TenantPermits } from '../permits.js';
 export * from '../store.js';
 export { transactionOf } from '../transaction.js';

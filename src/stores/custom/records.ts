@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { followTime, type SteadyClock } from '../clock.js';
 import { type LinePermit, permitFromLine, permitToLine } from '../file/line.js';
-import type { ApplyResult, TransactionRecord } from '../ledger.js';
+import type { ApplyResult, TransactionFields } from '../ledger.js';
 import type { StoreImage } from '../memory/store-image.js';
 import type { ProjectKey, StoreMeta } from '../store.js';
 
@@ -22,7 +22,7 @@ export interface StoredTransaction extends ProjectKey {
   readonly id: string;
   readonly at_ms: number;
   readonly events: readonly EventEnvelope[];
-  readonly record: TransactionRecord;
+  readonly record: TransactionFields;
 }
 
 /** The envelope of a record. Its content was checked when it was committed. */
@@ -75,7 +75,7 @@ export function recordFromText(text: string): StoreRecord | null {
     ...(rules_seq === undefined ? {} : { rules_seq }),
     ...(permits === undefined ? {} : { permits: (permits as LinePermit[]).map(permitFromLine) }),
     ...(requests === undefined ? {} : { requests }),
-  } as TransactionRecord;
+  } as TransactionFields;
   return { ...rest, events: events as EventEnvelope[], record };
 }
 

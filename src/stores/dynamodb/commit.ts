@@ -33,11 +33,11 @@ export interface ContentionLimit {
   monotonicMs(): number;
 }
 
-/** An item to be read, and what to learn from it. */
+/** An item to be read, and how it updates the cache. */
 interface Lookup {
   readonly table: string;
   readonly key: DynamoKey;
-  readonly learn: (item: DynamoItem | undefined) => unknown;
+  readonly updateCache: (item: DynamoItem | undefined) => unknown;
 }
 
 /**
@@ -109,7 +109,7 @@ export class ProjectCommitter {
   }
 
   /**
-   * Commits as many transactions as one DynamoDB transaction takes. Null: something was learnt, and they must be
+   * Commits as many transactions as one DynamoDB transaction takes. Null: the cache was updated, and they must be
    * decided again.
    */
   private async commitSome(
@@ -143,7 +143,7 @@ export class ProjectCommitter {
       const keys = new Map(wanted.map(({ key }) => [nameOf(key), key]));
       const items = await this.dynamo.getAll(table, [...keys.values()]);
       const itemByName = new Map(items.map((item) => [nameOf(item), item]));
-      for (const { key, learn } of wanted) await learn(itemByName.get(nameOf(key)));
+      for (const { key, updateCache } of wanted) await updateCache(itemByName.get(nameOf(key)));
     }
     cache.isComplete = true;
     return null;
@@ -152,10 +152,10 @@ export class ProjectCommitter {
   private lookups(cache: ProjectCache, transaction: Transaction): Lookup[] {
     const { projectKey: project, blobs } = this;
     const { state, requests } = this.dynamo.tables;
-    const newLookup = (table: string, key: DynamoKey, learn: Lookup['learn']): Lookup => ({
+    const newLookup = (table: string, key: DynamoKey, updateCache: Lookup['updateCache']): Lookup => ({
       table,
       key,
-      learn,
+      updateCache,
     });
     return [
       ...[...transaction.swaps, ...transaction.checks].map(({ subject }) =>

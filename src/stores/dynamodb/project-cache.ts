@@ -10,7 +10,7 @@ export const EMPTY_PROJECT = {
   row_version: 0,
   position: 0,
   rules_seq: 0,
-  /** The time of the last transaction: the project's time never runs back. */
+  /** The time of the last transaction: the project's time never goes backwards. */
   now_ms: 0,
   /** The latest timestamp of any event so far. */
   time_high_ms: 0,

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { NewEvent } from '../../core/events/envelope.js';
-import type { TransactionRecord } from '../ledger.js';
+import type { TransactionFields } from '../ledger.js';
 import { ByteWriter } from './byte-writer.js';
 import { LineWriter, writeRecordLine } from './line-writer.js';
 import { type ForeignCover, SealInput } from './seal.js';
@@ -85,7 +85,7 @@ export class BlockWriter {
     return this.length - this.blockStart >= BLOCK_BYTES;
   }
 
-  addEvent(event: NewEvent, position: number, unit: string, record: TransactionRecord | null): void {
+  addEvent(event: NewEvent, position: number, unit: string, record: TransactionFields | null): void {
     const start = this.length;
     const { envelope_end, covered_end } = this.lineWriter.event(event, position, unit, record);
     this.lastStart = start;
@@ -94,7 +94,7 @@ export class BlockWriter {
     this.lines += 1;
   }
 
-  addRecord(record: TransactionRecord): void {
+  addRecord(record: TransactionFields): void {
     const start = this.length;
     writeRecordLine(this.out, record);
     this.sealInput.addCovered(this.out.bytes, start, this.length - 1);

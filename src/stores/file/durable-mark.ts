@@ -68,9 +68,9 @@ export async function addProvenDurable(
     const later = block.find((line) => line.position > position);
     // What was durable is before the block.
     const isAfter = later !== undefined && durable < later.position;
-    // A record does not tell its project.
-    const isRecord = !hasOtherLog && block.some((line) => line.isRecord);
-    if (isAfter || (isRecord && durable >= position))
+    // A line without an event does not name its project.
+    const hasEventless = !hasOtherLog && block.some((line) => line.isEventless);
+    if (isAfter || (hasEventless && durable >= position))
       prove(durable, continues === true ? 0 : block.length === lines ? (block[0]?.offset ?? 0) : 0);
     sinceSeal = [];
   });
@@ -78,10 +78,10 @@ export async function addProvenDurable(
 
 interface UnsealedLine {
   readonly offset: number;
-  /** Of its event; 0 if it has none, or cannot be read. */
+  /** The position of its event; 0 if it has none, or cannot be read. */
   readonly position: number;
-  /** It records something without an event. */
-  readonly isRecord: boolean;
+  /** It is a line of a transaction, without an event. */
+  readonly isEventless: boolean;
   /** It is an event of another project. */
   readonly isOther: boolean;
 }
@@ -96,5 +96,5 @@ function classifyLine(
     event !== null &&
     key !== null &&
     !(event.tenant_id === key.tenant_id && event.project_id === key.project_id);
-  return { position: isOther ? 0 : (event?.position ?? 0), isRecord: isLine && event === null, isOther };
+  return { position: isOther ? 0 : (event?.position ?? 0), isEventless: isLine && event === null, isOther };
 }

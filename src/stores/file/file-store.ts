@@ -48,7 +48,7 @@ export interface FileStoreOptions {
   readonly clock?: ProcessClock;
   /** Random bytes for a new store's secret. */
   readonly random?: (size: number) => Uint8Array;
-  /** A log file that reaches this size is sealed, and a new one is started. */
+  /** A log file that reaches this size is closed, and a new one is started. */
   readonly segment_bytes_max?: number;
   /** Number of logs that are kept open. Others are opened for each access. Default: 256. */
   readonly open_files_max?: number;
@@ -383,7 +383,7 @@ export class FileStore implements LogStore {
   }
 
   /**
-   * The clock does not run back behind the events of a log. But a log may come from elsewhere, and one from the far
+   * The clock does not go back behind the events of a log. But a log may come from elsewhere, and one from the far
    * future must not end every lease and every key of the store.
    */
   private followLogTime(tenantId: string, newestMs: number): void {

@@ -50,7 +50,7 @@ async function reopenedIds(root: string): Promise<string[]> {
   return ids;
 }
 
-it('foreign lines are kept between blocks, covered by the next seal, and are no events', async () => {
+it('foreign lines are kept between blocks, covered by the next seal, and are not events', async () => {
   const root = await temporaryFolder();
   const store = await openFileStore({ root });
   await commitOne(store, looseEventTransaction('a'));
@@ -129,7 +129,7 @@ it('foreign lines may arrive between the check and the write: offsets are right,
   expect(await reopenedIds(root)).toEqual(['a', 'b', 'c']);
 });
 
-it('foreign lines stay in a segment that is sealed, and are covered by a seal of the next', async () => {
+it('foreign lines stay in a segment that is closed, and are covered by a seal of the next', async () => {
   const root = await temporaryFolder();
   const faults: InjectedDiskFaults = {};
   const options = { root, segment_bytes_max: 1, disk: faultyDisk(faults) };
@@ -207,7 +207,7 @@ it('foreign lines that look like the next event of the log never become one', as
   expect(await reopenedIds(root)).toEqual(['a', 'b']);
 });
 
-it('foreign lines may fill the end of a sealed segment with anything', async () => {
+it('foreign lines may fill the end of a closed segment with anything', async () => {
   const root = await temporaryFolder();
   const faults: InjectedDiskFaults = {};
   const store = await openFileStore({ root, segment_bytes_max: 1, disk: faultyDisk(faults) });

@@ -1,16 +1,16 @@
 import type { ProjectKey } from '../store.js';
 import { type Disk, readSmallFile, writeAtomically } from './disk.js';
-import { ACTIVE_FILE, IDLE_FILE, type StoreLayout, sealedPositions } from './layout.js';
+import { ACTIVE_FILE, closedSegmentPositions, IDLE_FILE, type StoreLayout } from './layout.js';
 
 /** How far a log had grown. Every change of a project makes its log grow. */
 export interface LogExtent {
-  /** The number of sealed segments. */
-  readonly sealed: number;
+  /** The number of closed segments. */
+  readonly closed_segments: number;
   /** The size of the active file. */
   readonly bytes: number;
 }
 
-type IdleLine = readonly [tenantId: string, projectId: string, sealed: number, bytes: number];
+type IdleLine = readonly [tenantId: string, projectId: string, closedSegments: number, bytes: number];
 
 /**
  * Remembers which projects had no permits when the store was last closed, so that the next start need not open their
@@ -38,7 +38,10 @@ export class IdleProjects {
     if (known === undefined) return false;
     const folder = this.layout.projectFolder(projectKey);
     const bytes = (await this.disk.sizeOf(`${folder}/${ACTIVE_FILE}`)) ?? 0;
-    return bytes === known.bytes && (await sealedPositions(this.disk, folder)).length === known.sealed;
+    return (
+      bytes === known.bytes &&
+      (await closedSegmentPositions(this.disk, folder)).length === known.closed_segments
+    );
   }
 
   /** `extent` null: the project is not idle. */
@@ -53,8 +56,8 @@ export class IdleProjects {
   async write(): Promise<void> {
     let text = '';
     for (const [tenantId, projects] of this.extents) {
-      for (const [projectId, { sealed, bytes }] of projects)
-        text += `${JSON.stringify([tenantId, projectId, sealed, bytes] satisfies IdleLine)}\n`;
+      for (const [projectId, { closed_segments, bytes }] of projects)
+        text += `${JSON.stringify([tenantId, projectId, closed_segments, bytes] satisfies IdleLine)}\n`;
     }
     if (text !== '' || this.hasFile) await writeAtomically(this.disk, this.layout.root, IDLE_FILE, text);
   }
@@ -62,8 +65,8 @@ export class IdleProjects {
   /** A line that is not understood names no project: its log is opened. */
   private addLine(line: string): void {
     try {
-      const [tenant_id, project_id, sealed, bytes] = JSON.parse(line) as IdleLine;
-      this.set({ tenant_id, project_id }, { sealed, bytes });
+      const [tenant_id, project_id, closed_segments, bytes] = JSON.parse(line) as IdleLine;
+      this.set({ tenant_id, project_id }, { closed_segments, bytes });
     } catch {
       return;
     }

@@ -18,12 +18,12 @@ export class InlineWrites {
   }
 
   run<T>(write: () => T): T {
-    const startedMs = this.nowMs();
+    const startMs = this.nowMs();
     try {
       return write();
     } finally {
       const endedMs = this.nowMs();
-      if (endedMs - startedMs > INLINE_MS_MAX) this.threadsUntilMs = endedMs + THREADS_FOR_MS;
+      if (endedMs - startMs > INLINE_MS_MAX) this.threadsUntilMs = endedMs + THREADS_FOR_MS;
     }
   }
 }

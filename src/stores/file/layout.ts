@@ -112,8 +112,8 @@ export const segmentName = (firstPosition: number): string => `${paddedPosition(
 export const segmentPath = (folder: string, firstPosition: number): string =>
   `${folder}/${SEGMENTS_FOLDER}/${segmentName(firstPosition)}`;
 
-/** The first positions of the sealed segments in a project's folder, in order. */
-export async function sealedPositions(disk: Pick<Disk, 'list'>, folder: string): Promise<number[]> {
+/** The first positions of the closed segments in a project's folder, in order. */
+export async function closedSegmentPositions(disk: Pick<Disk, 'list'>, folder: string): Promise<number[]> {
   const names = await disk.list(`${folder}/${SEGMENTS_FOLDER}`);
   return names.flatMap((name) => positionOfSegment(name) ?? []).sort((a, b) => a - b);
 }

@@ -4,8 +4,8 @@ import {
   base64urlDigest,
   type DecodedLine,
   DIGEST_LENGTH,
-  type LineLog,
   type LinePermit,
+  type LogFields,
   NOT_OURS,
   PAYLOAD_BYTES,
   parseObject,
@@ -33,7 +33,7 @@ export interface V1Line extends DecodedLine {
 }
 
 /** Format 1 has permits as objects. */
-type V1Log = Omit<LineLog, 'slots'> & {
+type V1Log = Omit<LogFields, 'slots'> & {
   readonly prev: string;
   readonly durable?: number;
   readonly at_ms?: number;

@@ -1,5 +1,5 @@
 import type { NewEvent } from '../../core/events/envelope.js';
-import type { TransactionRecord } from '../ledger.js';
+import type { TransactionFields } from '../ledger.js';
 import type { LoggedRequest, Permit } from '../store.js';
 import type { ByteWriter } from './byte-writer.js';
 import { base64urlDigest, PAYLOAD } from './line.js';
@@ -25,7 +25,7 @@ export class LineWriter {
   }
 
   /** `unit` is empty for the only line of a transaction; `record` belongs on the last line. */
-  event(event: NewEvent, position: number, unit: string, record: TransactionRecord | null): LineParts {
+  event(event: NewEvent, position: number, unit: string, record: TransactionFields | null): LineParts {
     const { out } = this;
     const payload = JSON.stringify(event.payload);
     writeEnvelope(out, event, position);
@@ -54,7 +54,7 @@ export class LineWriter {
 }
 
 /** The line of a transaction without events. */
-export function writeRecordLine(out: ByteWriter, record: TransactionRecord): void {
+export function writeRecordLine(out: ByteWriter, record: TransactionFields): void {
   const start = out.length + '{"log":'.length;
   out.ascii('{"log":{');
   writeRecordFields(out, record);
@@ -116,7 +116,7 @@ function writeNumber(out: ByteWriter, start: string, value: number | undefined):
   out.number(value);
 }
 
-function writeRecordFields(out: ByteWriter, { rules_seq, permits, requests }: TransactionRecord): void {
+function writeRecordFields(out: ByteWriter, { rules_seq, permits, requests }: TransactionFields): void {
   writeNumber(out, ',"rules_seq":', rules_seq);
   if (permits !== undefined) writeList(out, ',"slots":[', permits, writePermit);
   if (requests !== undefined) writeList(out, ',"requests":[', requests, writeRequest);

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { isObject } from '../../core/events/plain-data.js';
-import type { TransactionRecord } from '../ledger.js';
+import type { TransactionFields } from '../ledger.js';
 import type { LoggedRequest, Permit } from '../store.js';
 
 /**
@@ -30,8 +30,8 @@ export const PAYLOAD_BYTES = Buffer.from(PAYLOAD);
 export const base64urlDigest = (data: string | Uint8Array): string => hash('sha256', data, 'base64url');
 
 /** The fields that the log adds to the event of a line. */
-export interface LineLog {
-  /** Of the payload as it was written. Missing on the line of a transaction without events. */
+export interface LogFields {
+  /** The digest of the payload as it was written. Missing on the line of a transaction without events. */
   readonly payload_sha256?: string;
   /** The part number of this line and the number of lines in its transaction: `1/2`. Missing if it is the only one. */
   readonly unit?: string;
@@ -59,8 +59,8 @@ export const permitFromLine = ([scope, member, until]: LinePermit): Permit => ({
 const requestFromLine = ({ key, digest, reply }: LineRequest): LoggedRequest =>
   reply === undefined ? { key, digest } : { key, digest, reply: JSON.parse(reply) as unknown };
 
-/** The record of a transaction, which is on its last line. */
-export function recordFromLog(log: LineLog): TransactionRecord {
+/** What a log records of a transaction beside its events. It is on the transaction's last line. */
+export function fieldsFromLog(log: LogFields): TransactionFields {
   return {
     ...(log.rules_seq === undefined ? {} : { rules_seq: log.rules_seq }),
     ...(log.slots === undefined ? {} : { permits: log.slots.map(permitFromLine) }),
@@ -74,14 +74,14 @@ export interface DecodedLine {
   readonly event: EventEnvelope | null;
   /** The payload is not the one that was written: retention has removed part of it, or it is damaged. */
   readonly isRedacted: boolean;
-  readonly log: LineLog;
+  readonly log: LogFields;
 }
 
 export const NOT_OURS = 'it is not a line of this log';
 
 /** A line as JSON: the envelope, and copies of some of its fields for other tools of the family. */
 export type ParsedLine = EventEnvelope & {
-  log: LineLog;
+  log: LogFields;
   project?: unknown;
   feature?: unknown;
   iteration?: unknown;
@@ -92,11 +92,11 @@ export type ParsedLine = EventEnvelope & {
 export function transactionLineOf(bytes: Buffer, parsed: ParsedLine): DecodedLine | string {
   const { log, project: _, feature: __, iteration: ___, delta: ____, ...event } = parsed;
   if (!isObject(log)) return NOT_OURS;
-  const isRecord = Object.keys(event).length === 0;
-  if (isRecord) return { event: null, isRedacted: false, log };
-  const cut = bytes.indexOf(PAYLOAD_BYTES);
-  if (event.event_id === undefined || cut < 0 || !isObject(event.payload)) return NOT_OURS;
-  const payload = bytes.subarray(cut + PAYLOAD_BYTES.length, bytes.length - 1);
+  const isEventless = Object.keys(event).length === 0;
+  if (isEventless) return { event: null, isRedacted: false, log };
+  const payloadIndex = bytes.indexOf(PAYLOAD_BYTES);
+  if (event.event_id === undefined || payloadIndex < 0 || !isObject(event.payload)) return NOT_OURS;
+  const payload = bytes.subarray(payloadIndex + PAYLOAD_BYTES.length, bytes.length - 1);
   return { event, isRedacted: log.payload_sha256 !== base64urlDigest(payload), log };
 }
 

@@ -4,10 +4,10 @@ import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import type { EventEnvelope, NewEvent } from '../../core/events/envelope.js';
 import { eventOf, transactionOf } from '../conformance/fixture.js';
-import type { TransactionRecord } from '../ledger.js';
+import type { TransactionFields } from '../ledger.js';
 import { BLOCK_BYTES, BlockWriters } from './block-writer.js';
 import { openFileStore } from './file-store.js';
-import { type DecodedLine, NO_HASH, recordFromLog } from './line.js';
+import { type DecodedLine, fieldsFromLog, NO_HASH } from './line.js';
 import { LogCheck } from './log-check.js';
 import { decodeLine } from './log-line.js';
 import {
@@ -34,7 +34,7 @@ const EVENT: EventEnvelope = {
 };
 
 /** The text of a batch of transactions. */
-function batchText(transactions: readonly (readonly [readonly NewEvent[], TransactionRecord])[]): string {
+function batchText(transactions: readonly (readonly [readonly NewEvent[], TransactionFields])[]): string {
   const batch = new WriteBatch(new BlockWriters(), NO_HASH, 0);
   let position = 1;
   for (const [events, record] of transactions) {
@@ -118,9 +118,9 @@ it('keeps the record of a transaction: permits without expiry, and replies that 
       [[], record],
     ]),
   );
-  expect(recordFromLog(decoded(withEvent).log)).toEqual(record);
+  expect(fieldsFromLog(decoded(withEvent).log)).toEqual(record);
   expect(decoded(bare).event).toBeNull();
-  expect(recordFromLog(decoded(bare).log)).toEqual(record);
+  expect(fieldsFromLog(decoded(bare).log)).toEqual(record);
   expect(bare).toMatch(
     /^\{"log":\{"rules_seq":3,"slots":\[\["s","a","forever"\],\["s","b",null\],\["s","c",5\]\],/,
   );

@@ -60,11 +60,11 @@ export class LogCheck<Location> {
   private pendingKey: ProjectKey | null = null;
   /** The first line since the last seal, which may be foreign. */
   private firstSinceSeal: Location | null = null;
-  /** Of the last line. */
+  /** The part of its transaction that the last line is. */
   private part: TransactionPart = SINGLE_PART;
-  /** Of the last format-1 line, which may be within a transaction. */
+  /** The hash of the last format-1 line, which may be within a transaction. */
   private v1Hash: string;
-  /** Of the foreign lines that no seal covers yet. */
+  /** The size of the foreign lines that no seal covers yet. */
   private foreignBytes: number;
   private readonly sealInput = new SealInput();
   private readonly redacted = new RedactedLines<Location>();
@@ -207,7 +207,10 @@ export class LogCheck<Location> {
     this.undecided.clear();
   }
 
-  /** Where payloads were changed although no redaction event records it. Call it only after the whole log was read. */
+  /**
+   * The lines whose payloads were changed although no redaction event records it. Call it only after the whole log was
+   * read.
+   */
   unrecordedRedactions(): Location[] {
     return this.redacted.unrecorded();
   }

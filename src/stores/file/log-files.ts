@@ -6,7 +6,7 @@ import { ACTIVE_FILE, SEGMENTS_FOLDER, segmentPath } from './layout.js';
 import { lineNumberAt } from './line-reader.js';
 import type { ClosableFile, OpenFiles } from './open-files.js';
 import { SharedFile } from './shared-file.js';
-import { cutKeepingForeign, readTail, saveTornTail, splitTail } from './torn-tail.js';
+import { readTail, saveTornTail, splitTail, truncateKeepingForeignLines } from './torn-tail.js';
 
 /** A part of the log in its own file. `start` is its byte offset in the whole log. */
 export interface Segment {
@@ -100,7 +100,7 @@ export class LogFiles implements ClosableFile {
       const tail = await readTail(file, this.last.bytes);
       const isOurs = tail.equals(failedWrite.subarray(0, tail.length));
       if (!isOurs) await saveTornTail(this.disk, this.folder, position, tail);
-      await cutKeepingForeign(file, this.last.bytes, splitTail(tail, key, position).foreign);
+      await truncateKeepingForeignLines(file, this.last.bytes, splitTail(tail, key, position).foreign);
     });
   }
 

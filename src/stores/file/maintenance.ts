@@ -14,18 +14,18 @@ export interface MaintenanceOptions {
 }
 
 const FLUSHES_PER_MARK = 1000;
-/** With segments of 64 MiB: at least some 260,000 events between snapshots. */
+/** With segments of 64 MiB: at least about 260,000 events between snapshots. */
 const BYTES_PER_SNAPSHOT_EVENT = 256;
 /** On close, write a snapshot only if reading the events again would take longer. */
 const EVENTS_PER_CLOSING_SNAPSHOT = 10_000;
 
-/** Seals the active segment; the foreign lines at its end are covered by a seal of the next. */
-export async function sealSegment({ files, state }: RecoveredLog): Promise<void> {
+/** Closes the active segment; the foreign lines at its end are covered by a seal of the next. */
+export async function closeSegment({ files, state }: RecoveredLog): Promise<void> {
   const end = { seal: state.seal, foreign: state.foreign };
   for (const line of await files.seal(state.index.position + 1, end)) state.foreign.push(line);
 }
 
-/** Work that keeps a log fast to open: sealing full segments, snapshots, the durable mark. Replies never wait for it. */
+/** Work that keeps a log fast to open: closing full segments, snapshots, the durable mark. Replies never wait for it. */
 export class Maintenance {
   private flushes = 0;
   private isRunning = false;
@@ -44,7 +44,7 @@ export class Maintenance {
     const { first_position, bytes } = log.files.last;
     const position = log.state.index.position;
     if (bytes >= this.options.segment_bytes_max && position >= first_position) {
-      await this.seal(log);
+      await this.closeFullSegment(log);
       if (this.isSnapshotDue(log)) this.inBackground(() => this.snapshot(log));
     } else if (this.flushes % FLUSHES_PER_MARK === 0) {
       this.inBackground(() => this.mark(log));
@@ -80,13 +80,13 @@ export class Maintenance {
     });
   }
 
-  private async seal(log: RecoveredLog): Promise<void> {
+  private async closeFullSegment(log: RecoveredLog): Promise<void> {
     try {
-      await sealSegment(log);
+      await closeSegment(log);
     } catch (error) {
       if (error instanceof StoreBroken) throw error;
       this.options.warn(
-        `${this.options.folder}: the full segment could not be sealed (${messageOf(error)}). It continues to grow.`,
+        `${this.options.folder}: the full segment could not be closed (${messageOf(error)}). It continues to grow.`,
       );
     }
   }

@@ -19,7 +19,7 @@ import { readFully } from './disk.js';
 import { batchLength, coverOf, FOREIGN_BYTES_MAX, type ForeignEvents, isBlank } from './foreign-lines.js';
 import type { LogExtent } from './idle-projects.js';
 import { isRecordedRedaction, readEvents } from './log-reader.js';
-import { Maintenance, sealSegment } from './maintenance.js';
+import { closeSegment, Maintenance } from './maintenance.js';
 import { type FlushedBatch, publishBatch } from './publish.js';
 import { type RecoveredLog, type RecoveryContext, recoverLog } from './recovery.js';
 import { redactSegments } from './redact-segments.js';
@@ -95,7 +95,7 @@ export class ProjectLog {
   /** How far the log has grown on disk. */
   get extent(): LogExtent {
     const { segments, last } = this.log.files;
-    return { sealed: segments.length - 1, bytes: last.bytes };
+    return { closed_segments: segments.length - 1, bytes: last.bytes };
   }
 
   get isWritten(): boolean {
@@ -184,7 +184,7 @@ export class ProjectLog {
           throw new Error(`No event of the log records the redaction of event ${event.position}.`);
       }
       const isActive = events.some(({ position }) => state.offsets.at(position) >= files.last.start);
-      if (isActive) await sealSegment(this.log);
+      if (isActive) await closeSegment(this.log);
       // The write-ahead log must not keep what is removed from the files.
       await this.options.groups.checkpoint();
       await redactSegments(this.options.disk, files, state, events);

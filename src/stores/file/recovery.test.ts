@@ -241,23 +241,23 @@ describe('a log in segments', () => {
     expect(JSON.stringify(tiny.heads)).toBe(JSON.stringify(whole.heads));
   });
 
-  it('is refused when a sealed segment is missing, with a snapshot and without', async () => {
+  it('is refused when a closed segment is missing, with a snapshot and without', async () => {
     const { root } = await segmented();
     const names = await segmentsOf(root);
     await rm(join(projectLogFolder(root), 'segments', names[2] as string));
     await expect(recover(projectLogFolder(root))).rejects.toThrow(/jsonl, line 1: the file is missing/);
     await rm(join(projectLogFolder(root), 'snapshots'), { recursive: true });
-    await expect(recover(projectLogFolder(root))).rejects.toThrow(/sealed segment is missing/);
+    await expect(recover(projectLogFolder(root))).rejects.toThrow(/closed segment is missing/);
   });
 
-  it('is refused when the last sealed segment is missing', async () => {
+  it('is refused when the last closed segment is missing', async () => {
     const { root } = await segmented();
     await rm(join(projectLogFolder(root), 'snapshots'), { recursive: true });
     await rm(join(projectLogFolder(root), 'segments', (await segmentsOf(root)).pop() as string));
     await expect(recover(projectLogFolder(root))).rejects.toBeInstanceOf(LogDamaged);
   });
 
-  it('is refused with the lines of the block when a sealed segment is damaged', async () => {
+  it('is refused with the lines of the block when a closed segment is damaged', async () => {
     const { root } = await segmented();
     await rm(join(projectLogFolder(root), 'snapshots'), { recursive: true });
     const path = join(projectLogFolder(root), 'segments', (await segmentsOf(root))[1] as string);
@@ -302,7 +302,7 @@ describe('a log in segments', () => {
     expect(warnings[0]).toContain('a format that this version does not support');
   });
 
-  it('continues after a crash between sealing and the next file', async () => {
+  it('continues after a crash between the closing of a file and the start of the next', async () => {
     const { root, events } = await segmented();
     await rm(join(projectLogFolder(root), 'snapshots'), { recursive: true });
     await rm(join(projectLogFolder(root), 'durable'));

@@ -3,7 +3,13 @@ import { LogDamaged, type ProjectKey } from '../store.js';
 import { type Disk, type DiskFile, withFile } from './disk.js';
 import { addProvenDurable, type DurableProgress, readDurableMark } from './durable-mark.js';
 import { FOREIGN_EXCESS } from './foreign-lines.js';
-import { ACTIVE_FILE, SEGMENTS_FOLDER, SNAPSHOTS_FOLDER, sealedPositions, segmentPath } from './layout.js';
+import {
+  ACTIVE_FILE,
+  closedSegmentPositions,
+  SEGMENTS_FOLDER,
+  SNAPSHOTS_FOLDER,
+  segmentPath,
+} from './layout.js';
 import { lineNumberAt, linesIn } from './line-reader.js';
 import type { LineFault } from './log-check.js';
 import { displayPath, LogFiles, type Segment } from './log-files.js';
@@ -14,7 +20,7 @@ import { emptyState, type LineSpan, LogReplay, type LogState } from './replay.js
 import { replayFile } from './replay-file.js';
 import { loadSnapshot, type SnapshotPoint, snapshotNames } from './snapshot.js';
 import { messageOf } from './strict-disk.js';
-import { cutKeepingForeign, readTail, saveTornTail, splitTail } from './torn-tail.js';
+import { readTail, saveTornTail, splitTail, truncateKeepingForeignLines } from './torn-tail.js';
 
 export interface RecoveryContext {
   readonly disk: Disk;
@@ -42,18 +48,18 @@ export interface RecoveredLog {
 export async function recoverLog(context: RecoveryContext): Promise<RecoveredLog> {
   context.permits.drop(context.key.project_id);
   const { state, point } = await loadStartingPoint(context);
-  const sealed = await sealedPositions(context.disk, context.folder);
+  const closedPositions = await closedSegmentPositions(context.disk, context.folder);
   // A crash may have come between a segment's move and the sync of its new name. The new name must be durable before
   // anything makes the removal of the old one durable.
-  if (sealed.length > 0) await context.disk.syncFolder(`${context.folder}/${SEGMENTS_FOLDER}`);
-  const segments = await snapshotSegments(context, point, sealed);
+  if (closedPositions.length > 0) await context.disk.syncFolder(`${context.folder}/${SEGMENTS_FOLDER}`);
+  const segments = await snapshotSegments(context, point, closedPositions);
   const from = segments[segments.length - 1];
   const replay = new LogReplay(state, context.now_ms, from === undefined ? 0 : from.start + from.bytes);
-  for (const firstPosition of sealed) {
+  for (const firstPosition of closedPositions) {
     if (from !== undefined && firstPosition < from.first_position) continue;
-    await readSealed(context, replay, segments, firstPosition);
+    await readClosedSegment(context, replay, segments, firstPosition);
   }
-  await readActive(context, replay, segments, sealed, point);
+  await readActive(context, replay, segments, closedPositions, point);
   const files = new LogFiles(context.disk, context.root, context.folder, context.open_files, segments);
   const [unrecorded] = replay.check.unrecordedRedactions();
   if (unrecorded !== undefined)
@@ -80,7 +86,7 @@ async function loadStartingPoint(
 async function snapshotSegments(
   context: RecoveryContext,
   point: SnapshotPoint | null,
-  sealed: readonly number[],
+  closedPositions: readonly number[],
 ): Promise<Segment[]> {
   const segments: Segment[] = [];
   let start = 0;
@@ -90,15 +96,15 @@ async function snapshotSegments(
   }
   for (const { first_position, bytes } of segments.slice(0, -1)) {
     const path = segmentPath(context.folder, first_position);
-    if (!sealed.includes(first_position)) throw damageIn(context, path, 1, MISSING);
+    if (!closedPositions.includes(first_position)) throw damageIn(context, path, 1, MISSING);
     const size = await readExisting(context, path, (file) => file.size());
     if (size !== bytes) throw damageIn(context, path, 1, `the segment has ${size} bytes instead of ${bytes}`);
   }
   return segments;
 }
 
-/** Reads a sealed segment. It was durable as a whole before it was sealed, so any defect in it is damage. */
-async function readSealed(
+/** Reads a closed segment. It was durable as a whole before it was closed, so any defect in it is damage. */
+async function readClosedSegment(
   context: RecoveryContext,
   replay: LogReplay,
   segments: Segment[],
@@ -110,7 +116,7 @@ async function readSealed(
     const { undecidedFault } = replay.check;
     if (undecidedFault !== null) throw await damageOf(context, segments, undecidedFault);
     const expected = replay.state.ledger.position + 1;
-    throw damageIn(context, path, 1, `position ${expected} is not in any file: a sealed segment is missing`);
+    throw damageIn(context, path, 1, `position ${expected} is not in any file: a closed segment is missing`);
   }
   await readExisting(context, path, async (file) => {
     const { end, damage } = await replayFile(replay, segment, file);
@@ -139,12 +145,12 @@ async function readActive(
   context: RecoveryContext,
   replay: LogReplay,
   segments: Segment[],
-  sealed: readonly number[],
+  closedPositions: readonly number[],
   point: SnapshotPoint | null,
 ): Promise<void> {
   const last = segments[segments.length - 1];
-  const isUnsealed = last !== undefined && !sealed.includes(last.first_position);
-  const segment = isUnsealed ? last : nextSegment(replay, segments, replay.state.ledger.position + 1);
+  const isActive = last !== undefined && !closedPositions.includes(last.first_position);
+  const segment = isActive ? last : nextSegment(replay, segments, replay.state.ledger.position + 1);
   if (segment === null) throw new Error('A log always has an active segment.');
   const path = `${context.folder}/${ACTIVE_FILE}`;
   const mark = await readDurableMark(context.disk, context.folder);
@@ -216,7 +222,7 @@ async function cutTornTail(
     const excess = replay.addLeftOver(foreign);
     if (isAllForeign || excess !== null) return excess;
     const tornPath = await saveTornTail(context.disk, context.folder, position, tail);
-    await cutKeepingForeign(log, segment.bytes, foreign);
+    await truncateKeepingForeignLines(log, segment.bytes, foreign);
     context.warn(
       `${path} ended in ${tail.length} bytes that a crash left unfinished after position ${position}. ` +
         `They were never acknowledged. A copy is in ${tornPath}; the log continues after that position.` +
@@ -240,9 +246,11 @@ async function damageOf(
   { first, last, why }: LineFault<LineSpan>,
 ): Promise<LogDamaged> {
   const segment = segments.findLast(({ start }) => start <= first.offset) as Segment;
-  const sealed = segmentPath(context.folder, segment.first_position);
-  const isSealed = (await sealedPositions(context.disk, context.folder)).includes(segment.first_position);
-  const path = isSealed ? sealed : `${context.folder}/${ACTIVE_FILE}`;
+  const closedPath = segmentPath(context.folder, segment.first_position);
+  const isClosed = (await closedSegmentPositions(context.disk, context.folder)).includes(
+    segment.first_position,
+  );
+  const path = isClosed ? closedPath : `${context.folder}/${ACTIVE_FILE}`;
   return readExisting(context, path, async (file) => {
     const line = await lineNumberAt(file, first.offset - segment.start);
     const isOne = first.offset === last.offset;

@@ -10,7 +10,7 @@ const SPACE = 0x20;
 const CLOSING_BYTES = 1;
 
 /**
- * Removes redacted payload fields from the log's files. A sealed file is copied without them and the copy replaces it,
+ * Removes redacted payload fields from the log's files. A closed file is copied without them and the copy replaces it,
  * so a crash leaves one or the other. The removed text is replaced by spaces: lines keep their length, so no offset
  * changes. In format 1 the spaces also mark a redacted line.
  */
@@ -30,7 +30,7 @@ export async function redactSegments(
   for (const [segment, lines] of bySegment) {
     const path = files.pathOf(segment);
     const bytes = await withFile(disk, path, (file) => readFully(file, 0, segment.bytes));
-    if (bytes === null) throw new Error(`The sealed segment ${path} is missing. Restore it from a backup.`);
+    if (bytes === null) throw new Error(`The closed segment ${path} is missing. Restore it from a backup.`);
     visitWholeLines(bytes, 0, (line, offset) => {
       const event = lines.get(offset);
       if (event !== undefined) blankPayload(line, event);

@@ -5,7 +5,7 @@ import { ProjectLedger } from '../ledger.js';
 import type { TenantPermits } from '../permits.js';
 import type { FoldHead, ProjectKey } from '../store.js';
 import { BlockIndex } from './block-index.js';
-import { NO_HASH, recordFromLog } from './line.js';
+import { fieldsFromLog, NO_HASH } from './line.js';
 import { type CheckedLine, type LineFault, LogCheck } from './log-check.js';
 import { LineOffsets } from './offsets.js';
 
@@ -99,6 +99,6 @@ export class LogReplay {
     // A request counts from its own time, if an event gives that time. An event dated in the future must not release
     // permits that are still held.
     const atMs = events.length === 0 ? this.nowMs : Math.min(state.newest_ms, this.nowMs);
-    state.ledger.restore(events, recordFromLog(last.line.log), fold as FoldHead, atMs);
+    state.ledger.restore(events, fieldsFromLog(last.line.log), fold as FoldHead, atMs);
   }
 }

@@ -1,4 +1,4 @@
-import { DIGEST_LENGTH, type LineLog, PAYLOAD } from './line.js';
+import { DIGEST_LENGTH, type LogFields, PAYLOAD } from './line.js';
 import { V1_HASHED_FROM, V1_PREFIX } from './line-v1.js';
 import { decodeLine } from './log-line.js';
 import { SEAL_PREFIX, type Seal } from './seal.js';
@@ -8,8 +8,8 @@ import { SEAL_PREFIX, type Seal } from './seal.js';
  * which is a large part of the text and of the time to parse it.
  */
 export type SkimmedLine =
-  | { readonly kind: 'transaction'; readonly event_json: string | null; readonly log: LineLog }
-  | { readonly kind: 'v1'; readonly event_json: string; readonly log: LineLog; readonly links: V1Links }
+  | { readonly kind: 'transaction'; readonly event_json: string | null; readonly log: LogFields }
+  | { readonly kind: 'v1'; readonly event_json: string; readonly log: LogFields; readonly links: V1Links }
   | { readonly kind: 'seal'; readonly event_json: null; readonly seal: Seal }
   | { readonly kind: 'foreign'; readonly event_json: null };
 
@@ -47,7 +47,7 @@ function skimEvent(line: string): SkimmedLine | null {
   };
 }
 
-const NO_LOG: LineLog = {};
+const NO_LOG: LogFields = {};
 
 function skimV1(line: string): SkimmedLine | null {
   const log = line.indexOf(V1_LOG);

@@ -14,7 +14,7 @@ const SECRET_BYTES = 32;
 const OWNER_ONLY = 0o600;
 
 export interface StoredMeta extends StoreMeta {
-  /** Of the lines. */
+  /** The format of the lines. */
   readonly format: number;
   /** Whether the write-ahead log may have commits that the logs do not have yet. */
   readonly has_wal: boolean;

@@ -53,7 +53,7 @@ const isTornLine = (line: Buffer): boolean =>
  * Cuts a log file off at `from`, where the lines of the log are unfinished. The foreign lines after that place are appended
  * again, since other programs rely on them.
  */
-export async function cutKeepingForeign(
+export async function truncateKeepingForeignLines(
   file: DiskFile,
   from: number,
   foreign: readonly Buffer[],

@@ -53,9 +53,9 @@ export class UndecidedLines<Location> {
     return digestOf(block, bytes, end.seal) === seal.seal ? block : null;
   }
 
-  /** Where there are too many. */
+  /** The fault of a log with too many undecided lines, up to the last of them. */
   excess(last: Location): LineFault<Location> {
-    const { first, why } = this.fault ?? { first: last, why: 'it is no line of this log' };
+    const { first, why } = this.fault ?? { first: last, why: 'it is not a line of this log' };
     return { first, last, why: `${why}, and after it ${FOREIGN_EXCESS}`, isTooLargeToCheck: true };
   }
 

@@ -2,7 +2,7 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 import { isObject } from '../../core/events/plain-data.js';
 import { type Disk, type DiskFile, readFully, withFile } from './disk.js';
 import { readDurableMark } from './durable-mark.js';
-import { ACTIVE_FILE, sealedPositions, segmentPath } from './layout.js';
+import { ACTIVE_FILE, closedSegmentPositions, segmentPath } from './layout.js';
 import { NO_HASH } from './line.js';
 import { LogCheck } from './log-check.js';
 import { decodeText } from './log-line.js';
@@ -41,13 +41,13 @@ export async function readLogUnverified(
     onWhole: () => {},
   });
   const check: UnverifiedLog = { lines, lastBlock };
-  // Opened before the sealed files are listed: if it is sealed meanwhile, its first position is read twice, which is
+  // Opened before the closed files are listed: if it is closed meanwhile, its first position is read twice, which is
   // detected.
   const active = await disk.openRead(`${folder}/${ACTIVE_FILE}`);
   try {
-    for (const firstPosition of await sealedPositions(disk, folder)) {
+    for (const firstPosition of await closedSegmentPositions(disk, folder)) {
       const path = segmentPath(folder, firstPosition);
-      if (!(await withFile(disk, path, (sealed) => readFileUnverified(sealed, check)))) return false;
+      if (!(await withFile(disk, path, (segment) => readFileUnverified(segment, check)))) return false;
     }
     if (active !== null && !(await readFileUnverified(active, check))) return false;
   } finally {

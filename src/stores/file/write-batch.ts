@@ -1,5 +1,5 @@
 import type { NewEvent } from '../../core/events/envelope.js';
-import type { TransactionRecord } from '../ledger.js';
+import type { TransactionFields } from '../ledger.js';
 import type { BlockWriter, BlockWriters } from './block-writer.js';
 import type { ForeignCover } from './seal.js';
 
@@ -38,7 +38,7 @@ export class WriteBatch {
   }
 
   /** Never throws, because memory has the transaction already: a failure is thrown by `finish`. */
-  add(events: readonly NewEvent[], firstPosition: number, record: TransactionRecord, nowMs: number): void {
+  add(events: readonly NewEvent[], firstPosition: number, record: TransactionFields, nowMs: number): void {
     try {
       this.writer ??= this.writers.take(this.sealBefore);
       // Not before there is a next block: the last one covers the foreign lines, which are known when it is written.
@@ -55,7 +55,7 @@ export class WriteBatch {
     writer: BlockWriter,
     events: readonly NewEvent[],
     firstPosition: number,
-    record: TransactionRecord,
+    record: TransactionFields,
   ): void {
     const parts = events.length;
     if (parts === 0) writer.addRecord(record);

@@ -2,7 +2,7 @@ import type { EventEnvelope } from '../../core/events/envelope.js';
 import { fold } from '../../core/fold.js';
 import { EventIndex } from '../event-index.js';
 import { matcher } from '../event-matcher.js';
-import { type ApplyResult, ProjectLedger, type TransactionRecord } from '../ledger.js';
+import { type ApplyResult, ProjectLedger, type TransactionFields } from '../ledger.js';
 import type { TenantPermits } from '../permits.js';
 import type { EventQuery, FoldHead, ProjectKey, Transaction } from '../store.js';
 
@@ -29,7 +29,7 @@ export class MemoryProject {
   }
 
   /** Applies a transaction that a log recorded, unchanged. */
-  restore(events: readonly EventEnvelope[], record: TransactionRecord, nowMs: number): void {
+  restore(events: readonly EventEnvelope[], record: TransactionFields, nowMs: number): void {
     this.ledger.restore(events, record, fold as FoldHead, nowMs);
     for (const event of events) {
       this.index.add(event.position, event);

@@ -1,5 +1,5 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
-import type { ApplyResult, TransactionRecord } from '../ledger.js';
+import type { ApplyResult, TransactionFields } from '../ledger.js';
 import { TenantPermits } from '../permits.js';
 import type { EventQuery, ProjectKey, ProjectRow, StoredHead, Transaction } from '../store.js';
 import { MemoryProject } from './memory-project.js';
@@ -30,7 +30,7 @@ export class StoreImage {
   restore(
     projectKey: ProjectKey,
     events: readonly EventEnvelope[],
-    record: TransactionRecord,
+    record: TransactionFields,
     nowMs: number,
   ): void {
     this.writeTo(projectKey, (project) => project.restore(events, record, nowMs));

@@ -11,21 +11,21 @@ const NO_LIMIT = -1;
 
 export type BatchValue = Buffer | string | number | null;
 
-/** Splits a batch into runs, in order. Independent transactions form one run. */
-export function runsOf(transactions: readonly Transaction[]): TransactionRun[] {
-  const runs: TransactionRun[] = [];
+/** Splits a batch into groups, in order. Independent transactions form one group. */
+export function groupsOf(transactions: readonly Transaction[]): TransactionGroup[] {
+  const groups: TransactionGroup[] = [];
   for (const transaction of transactions) {
-    if (!runs.at(-1)?.accepts(transaction)) runs.push(new TransactionRun());
-    runs.at(-1)?.add(transaction);
+    if (!groups.at(-1)?.accepts(transaction)) groups.push(new TransactionGroup());
+    groups.at(-1)?.add(transaction);
   }
-  return runs;
+  return groups;
 }
 
 /**
  * Transactions of one project that do not depend on each other, so that all of them can be decided on the state before
  * the first, and written together.
  */
-export class TransactionRun {
+export class TransactionGroup {
   readonly transactions: Transaction[] = [];
   private readonly swappedSubjects = new Set<string>();
   private readonly requestKeys = new Set<string>();
@@ -83,8 +83,8 @@ export class TextBuffer {
   }
 }
 
-/** The lists of one run, as `commit_batch` reads them; the columns are defined in commit.sql. */
-class RunLists {
+/** The lists of one group, as `commit_batch` reads them; the columns are defined in commit.sql. */
+class GroupLists {
   /** In the order of the procedure's parameters. */
   readonly lists = {
     transactions: [] as unknown[],
@@ -97,21 +97,21 @@ class RunLists {
     permits: [] as unknown[],
     limits: [] as unknown[],
   };
-  readonly run: Record<string, unknown>;
+  readonly group: Record<string, unknown>;
   private readonly usages = new ScopeUsages();
   private hasLooseEvents = 0;
   private hasReleases = 0;
   private keptRequests = 0;
 
   constructor(
-    { transactions, first }: TransactionRun,
+    { transactions, first }: TransactionGroup,
     private readonly headTexts: TextBuffer,
     private readonly eventTexts: TextBuffer,
   ) {
     for (const [transactionIndex, transaction] of transactions.entries())
       this.add(transactionIndex, transaction);
     this.lists.scopes = this.usages.rows();
-    this.run = {
+    this.group = {
       tenant_id: checkedName(first.tenant_id),
       project_id: checkedName(first.project_id),
       events: this.lists.events.length,
@@ -243,34 +243,34 @@ export function checkedName(name: string): string {
 }
 
 /**
- * The arguments of `commit_batch` after the batch's id. The lists of a single run are sent as they are, the lists of
- * several runs as lists of lists.
+ * The arguments of `commit_batch` after the batch's id. The lists of a single group are sent as they are, the lists of
+ * several groups as lists of lists.
  */
-export function encodeRuns(runs: readonly TransactionRun[]): BatchValue[] {
+export function encodeGroups(groups: readonly TransactionGroup[]): BatchValue[] {
   const [headTexts, eventTexts] = [new TextBuffer(), new TextBuffer()];
-  const all = runs.map((run) => new RunLists(run, headTexts, eventTexts));
-  const [{ lists }] = all as [RunLists];
+  const all = groups.map((group) => new GroupLists(group, headTexts, eventTexts));
+  const [{ lists }] = all as [GroupLists];
   const names = Object.keys(lists) as (keyof typeof lists)[];
   const projects = new Map(
-    all.map(({ run: { tenant_id, project_id } }) => {
+    all.map(({ group: { tenant_id, project_id } }) => {
       return [`${tenant_id}\n${project_id}`, [tenant_id, project_id]];
     }),
   );
   return [
-    runs.length,
+    groups.length,
     JSON.stringify([...projects].sort(byName).map(([, key]) => key)),
-    JSON.stringify(all.map(({ run }) => run)),
+    JSON.stringify(all.map(({ group }) => group)),
     ...names.map((name) =>
-      JSON.stringify(all.length === 1 ? lists[name] : all.map((run) => run.lists[name])),
+      JSON.stringify(all.length === 1 ? lists[name] : all.map((each) => each.lists[name])),
     ),
     headTexts.joined(),
     eventTexts.joined(),
   ];
 }
 
-/** A row of `batches`: the result of a run. */
-export interface RunRow {
-  /** Before the run. */
+/** A row of `batches`: the result of a group. */
+export interface GroupRow {
+  /** The position before the group. */
   readonly position: number;
   readonly rules_seq: number;
   readonly now_ms: number;
@@ -280,7 +280,7 @@ export interface RunRow {
   readonly kept: string | null;
 }
 
-/** A head or a request that caused a refusal, by run. */
+/** A head or a request that caused a refusal. The column `run` is the index of its group. */
 export interface RefusalRow {
   readonly run: number;
   readonly head?: Buffer;
@@ -291,9 +291,9 @@ export interface RefusalRow {
   readonly position_count?: number;
 }
 
-export function decodeRun(
-  { transactions }: TransactionRun,
-  row: RunRow,
+export function decodeGroup(
+  { transactions }: TransactionGroup,
+  row: GroupRow,
   shownRows: readonly RefusalRow[],
 ): CommitOutcome[] {
   const refused = row.refused === null ? {} : (JSON.parse(row.refused) as Record<string, string>);
@@ -325,7 +325,7 @@ export function decodeRun(
   });
 }
 
-function positionsOf({ position, kept }: RunRow): (eventNumber: number) => number | null {
+function positionsOf({ position, kept }: GroupRow): (eventNumber: number) => number | null {
   if (kept === null) return (eventNumber) => position + eventNumber;
   const of = new Map(
     kept.split(',').map((eventNumber, index) => [Number(eventNumber), position + 1 + index]),
@@ -333,7 +333,7 @@ function positionsOf({ position, kept }: RunRow): (eventNumber: number) => numbe
   return (eventNumber) => of.get(eventNumber) ?? null;
 }
 
-/** The heads and requests that caused the refusals of a run, by name. */
+/** The heads and requests that caused the refusals of a group, by name. */
 interface ShownRows {
   readonly heads: ReadonlyMap<string, StoredHead>;
   readonly requests: ReadonlyMap<string, CompletedRequest>;
@@ -342,14 +342,14 @@ interface ShownRows {
 function decodeRefusal(
   { swaps, checks, requests }: Transaction,
   kind: string,
-  { now_ms, rules_seq }: RunRow,
+  { now_ms, rules_seq }: GroupRow,
   shown: ShownRows,
 ): CommitOutcome {
   if (kind === 'early' || kind === 'late') return { kind, now_ms };
   if (kind === 'replay') {
     const [request] = requests.flatMap(({ key }) => shown.requests.get(key) ?? []);
     if (request !== undefined) return { kind, request, now_ms };
-    throw new Error('The request that a transaction repeats is missing from the outcome of its run.');
+    throw new Error('The request that a transaction repeats is missing from the outcome of its group.');
   }
   if (kind !== 'conflict') return { kind: 'full', scope: decodeName(kind.slice('full '.length)), now_ms };
   const heads = [...swaps, ...checks].map(({ subject }) => ({

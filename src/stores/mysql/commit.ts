@@ -5,12 +5,12 @@ import { type CommitOutcome, StoreUncertain, type Transaction } from '../store.j
 import { assertWellFormed } from '../well-formed.js';
 import {
   type BatchValue,
-  decodeRun,
-  encodeRuns,
+  decodeGroup,
+  encodeGroups,
+  type GroupRow,
+  groupsOf,
   type RefusalRow,
-  type RunRow,
-  runsOf,
-  type TransactionRun,
+  type TransactionGroup,
 } from './batch.js';
 import { encodeCommon } from './common-batch.js';
 import { withConnection } from './connection.js';
@@ -58,31 +58,31 @@ export class MysqlCommitter {
    * refused; otherwise a second call decides.
    */
   private async send(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {
-    const runs = runsOf(transactions);
-    const outcomes = runs.length === 1 ? await this.sendCommon(runs[0] as TransactionRun) : null;
+    const groups = groupsOf(transactions);
+    const outcomes = groups.length === 1 ? await this.sendCommon(groups[0] as TransactionGroup) : null;
     if (outcomes !== null) return outcomes;
-    const values = encodeRuns(runs);
+    const values = encodeGroups(groups);
     if (transactions.length > 1 && bytesOf(values) > this.packetBytesMax)
       return this.sendHalves(transactions);
     const results = await this.call('commit_batch', values);
-    const rows = results.at(-1) as RunRow[];
+    const rows = results.at(-1) as GroupRow[];
     const refusalRows = results.slice(0, -1).flat() as RefusalRow[];
-    return runs.flatMap((run, index) =>
-      decodeRun(
-        run,
-        rows[index] as RunRow,
+    return groups.flatMap((group, index) =>
+      decodeGroup(
+        group,
+        rows[index] as GroupRow,
         refusalRows.filter((row) => row.run === index),
       ),
     );
   }
 
   /** The outcomes in the common case; null: nothing happened. */
-  protected async sendCommon(run: TransactionRun): Promise<CommitOutcome[] | null> {
-    const values = encodeCommon(run);
+  protected async sendCommon(group: TransactionGroup): Promise<CommitOutcome[] | null> {
+    const values = encodeCommon(group);
     if (values === null || bytesOf(values) > this.packetBytesMax) return null;
     const [rows] = await this.call('commit_common', values);
-    const row = rows?.[0] as RunRow | undefined;
-    return row === undefined ? null : decodeRun(run, row, []);
+    const row = rows?.[0] as GroupRow | undefined;
+    return row === undefined ? null : decodeGroup(group, row, []);
   }
 
   private async sendHalves(transactions: readonly Transaction[]): Promise<CommitOutcome[]> {

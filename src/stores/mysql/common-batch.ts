@@ -11,14 +11,14 @@ import {
   ScopeUsages,
   storedUntilMs,
   TextBuffer,
-  type TransactionRun,
+  type TransactionGroup,
 } from './batch.js';
 import { BLOCK_EVENTS, listedNames } from './event-blocks.js';
 
-/** The arguments of `commit_common` after the batch's id; null if the run needs `commit_batch`. */
-export function encodeCommon(run: TransactionRun): BatchValue[] | null {
+/** The arguments of `commit_common` after the batch's id; null if the group needs `commit_batch`. */
+export function encodeCommon(group: TransactionGroup): BatchValue[] | null {
   const batch = new CommonBatch();
-  return run.transactions.every((transaction) => batch.add(transaction)) ? batch.values(run.first) : null;
+  return group.transactions.every((transaction) => batch.add(transaction)) ? batch.values(group.first) : null;
 }
 
 /** Independent transactions as the JSON lists that `commit_common` reads; commit.sql defines their columns. */

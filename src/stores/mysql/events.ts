@@ -42,7 +42,7 @@ export async function readEvents(
 
 /**
  * Reads the candidates of a query from one index, page by page, and tests each against the whole query: some filters
- * are no columns, and the blocks and the search for a field's text return more than what matches.
+ * are not columns, and the blocks and the search for a field's text return more than what matches.
  */
 class EventReader {
   private readonly key: readonly [Buffer, Buffer];

@@ -47,7 +47,7 @@ DROP POLICY IF EXISTS put_by_the_tenant ON blob;
 -- Names compare by bytes, whatever the locale of the database. A row names its project by number. Pages of rows that
 -- are often updated keep free space, so that updates touch no index. Bodies are JSON as text: no SQL reads them.
 --
--- `written` once a transaction has changed anything: a row that was only locked is no project yet. `due_ms` is a lower
+-- `written` once a transaction has changed anything: a row that was only locked is not a project yet. `due_ms` is a lower
 -- bound of the earliest end of a permit on a head: commits lower it, `due_projects` makes it exact.
 CREATE TABLE project (
   project_no int GENERATED ALWAYS AS IDENTITY CONSTRAINT project_by_no UNIQUE,

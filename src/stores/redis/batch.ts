@@ -22,7 +22,7 @@ class NameTable extends NumberedRows<[name: string]> {
 interface ScopeNames {
   readonly scopeNumber: number;
   readonly isOnHeads: boolean;
-  /** Of a scope on heads: none, since its members are the subjects. */
+  /** Empty for a scope on heads, since its members are the subjects. */
   readonly members: NameTable;
 }
 

@@ -241,7 +241,7 @@ end
 
 ---------------------------------------------------------------- what is written
 
--- The lines in chunks, and the range of times of each. A time that could not be read is no number, and compares as
+-- The lines in chunks, and the range of times of each. A time that could not be read is not a number, and compares as
 -- neither less nor greater.
 local function write_events()
   local chunks, ranges = {}, {}

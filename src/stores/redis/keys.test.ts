@@ -135,9 +135,9 @@ function describeKeys(redis: RedisHarness): void {
     const request = (key: string) => transactionOf(project, { requests: [{ key, digest: 'd', keep: true }] });
     for (const key of ['old', 'recent']) await store.commit([request(key)]);
     const order = 'genesis_fleet:{t}:project:requests:request_order';
-    const thenMs = (await store.now()) - REQUEST_WINDOW_MS;
-    await redis.runCommand('LSET', order, '0', `${thenMs - 1} ["old"]`);
-    await redis.runCommand('LSET', order, '1', `${thenMs + HOUR_MS} ["recent"]`);
+    const windowStartMs = (await store.now()) - REQUEST_WINDOW_MS;
+    await redis.runCommand('LSET', order, '0', `${windowStartMs - 1} ["old"]`);
+    await redis.runCommand('LSET', order, '1', `${windowStartMs + HOUR_MS} ["recent"]`);
     await store.commit([request('new')]);
     const outcomes = await store.commit([request('recent'), request('old'), request('new')]);
     expect(kindsOf(outcomes)).toEqual(['replay', 'committed', 'replay']);

@@ -42,7 +42,7 @@ export class RedisKeys {
     return `${this.namespace}:meta`;
   }
 
-  /** Set of names: every tenant to which a program has written since it keeps this set. */
+  /** Set of names: every tenant that was written to since this set was introduced. */
   get tenants(): string {
     return `${this.namespace}:tenants`;
   }

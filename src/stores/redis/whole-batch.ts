@@ -199,7 +199,7 @@ interface ScopeRow {
   readonly isOnHeads: number;
   max: number;
   takenCount: number;
-  /** Of a scope that is not on heads: the end of each member's permit; the last entry wins. */
+  /** The end of each member's permit, if the scope is not on heads; the last entry wins. */
   readonly members: Map<string, number>;
 }
 

@@ -49,7 +49,7 @@ test('uses the credentials of the environment for a local endpoint, if there are
   expect(parseS3Url('s3://my-bucket', environment).is_emulator).toBe(false);
 });
 
-test('refuses an endpoint that is no http URL, and names its variable', () => {
+test('refuses an endpoint that is not an http URL, and names its variable', () => {
   expect(() => parseS3Url('s3://my-bucket', { AWS_ENDPOINT_URL_S3: 'ftp://x' })).toThrow(
     /AWS_ENDPOINT_URL_S3/,
   );

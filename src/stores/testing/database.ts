@@ -25,7 +25,7 @@ export function isSelected(name: string): boolean {
 
 export const NOT_SELECTED: MissingDatabase = { missing: 'not in STORES' };
 
-/** For a second database of a kind that already runs, so that it cannot be missing. */
+/** Returns the database, and throws if it is missing: another database of this kind already runs. */
 export function requireDatabase<Database extends TestDatabase>(
   database: Database | MissingDatabase,
 ): Database {

@@ -110,7 +110,7 @@ async function transactionsOf(
         checks,
         rules_seq: planned.rules,
         changes_rules: planned.changes_rules,
-        requests: planned.requests.map((asked) => ({ ...asked, digest: 'd' })),
+        requests: planned.requests.map((each) => ({ ...each, digest: 'd' })),
         loose_events: (planned.looseEvents as readonly string[]).map((event_id) =>
           eventOf(projectKey, { event_id }),
         ),

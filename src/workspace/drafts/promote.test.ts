@@ -122,7 +122,7 @@ describe('promotion does not overwrite', () => {
 });
 
 describe('a file that configures other programs', () => {
-  test('is not promoted without human approval, and is no conflict once a person has copied it', async () => {
+  test('is not promoted without approval by a person, and is not a conflict once a person has copied it', async () => {
     const harness = await DraftsHarness.open();
     await harness.writeDraft('CLAUDE.md', 'new');
     await harness.writeDraft('src/a.ts', 'new');
@@ -135,7 +135,7 @@ describe('a file that configures other programs', () => {
     expect(await promote(harness, harness, accepted)).toMatchObject({ written: [], conflicts: [] });
   });
 
-  test('is promoted in the version that a human approved, not in the one before', async () => {
+  test('is promoted in the version that a person approved, not in the one before', async () => {
     const harness = await DraftsHarness.open();
     await harness.writeShared('AGENTS.md', 'old');
     await harness.writeDraft('AGENTS.md', 'unseen');

@@ -16,7 +16,7 @@ export interface AcceptedManifest {
   readonly position: number;
   readonly agent_id: string;
   readonly manifest: ResultManifest;
-  /** Whether a human approved it. Without approval, files that configure other programs are not promoted. */
+  /** Whether a person approved it. Without approval, files that configure other programs are not promoted. */
   readonly human_approved: boolean;
 }
 
@@ -191,7 +191,7 @@ class Promoter {
 }
 
 const UNAPPROVED_MESSAGE =
-  'It configures other programs, and no human approved it. Review it, and copy it into the project if it is correct.';
+  'It configures other programs, and no person approved it. Review it, and copy it into the project if it is correct.';
 const needsApproval = ({ accepted, path }: FileVersion): boolean =>
   !accepted.human_approved && isToolConfig(path);
 

@@ -10,10 +10,10 @@ import {
   readOutcome,
   WorkspaceHarness,
 } from '../testing/workspace-harness.js';
-import { BROKEN_MAX } from './broken.js';
 import type { InboxFiles } from './files.js';
 import { nodeInboxFiles } from './node-files.js';
 import { OUTCOMES_MAX } from './outcomes.js';
+import { QUARANTINE_MAX } from './quarantine.js';
 
 const claim = { event_type: 'edge_claim', feature: FEATURE, edge: EDGE };
 
@@ -86,8 +86,8 @@ it('serves every agent in turn while many agents never stop sending', async () =
 });
 
 it.each([
-  [BROKEN_MAX, '.json'],
-  [2 * BROKEN_MAX, '.json.reason.json'],
+  [QUARANTINE_MAX, '.json'],
+  [2 * QUARANTINE_MAX, '.json.reason.json'],
 ])(
   'blocks an agent with too many broken files until a person empties the folder: %i %s',
   async (count, ending) => {

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { unlessMissing } from '../../stores/file/disk.js';
 import type { FileFault } from '../regular-file.js';
-import { quarantineFile } from './broken.js';
 import { COMMAND_FILE_BYTES_MAX, type InboxCommand, parseInboxCommand } from './command.js';
 import type { InboxReply } from './execute-command.js';
 import type { AgentFolder, InboxFiles } from './files.js';
 import { isCommandFile, isTemporaryFile } from './names.js';
 import { Outcomes } from './outcomes.js';
+import { quarantineFile } from './quarantine.js';
 
 /** Maximum commands of one agent per scan, before all inboxes are listed again. */
 const NAMES_PER_SCAN_MAX = 1000;
@@ -17,7 +17,7 @@ export interface InvalidFile {
   readonly reason: string;
 }
 
-/** One agent's folders, held open for one scan: inbox, outcomes and broken files. */
+/** One agent's folders, held open for one scan: inbox, outcomes and quarantine. */
 export class AgentInbox {
   private outcomes: Outcomes | null = null;
 
@@ -87,15 +87,18 @@ export class AgentInbox {
 
   /** Moves the invalid file that `next` found to quarantine. False if the agent's quarantine is full. */
   async quarantine(reason: string, at: string): Promise<boolean> {
-    const broken = await this.files.makeFolder(join(this.events, 'broken', this.agent_id));
+    const quarantine = await this.files.makeFolder(join(this.events, 'broken', this.agent_id));
     try {
       const name = this.waiting.at(-1) as Buffer;
-      const kept = await unlessMissing(quarantineFile(this.folder, name, broken, { reason, at }), undefined);
+      const kept = await unlessMissing(
+        quarantineFile(this.folder, name, quarantine, { reason, at }),
+        undefined,
+      );
       if (kept === false) return false;
       this.waiting.pop();
       return true;
     } finally {
-      await broken.close();
+      await quarantine.close();
     }
   }
 

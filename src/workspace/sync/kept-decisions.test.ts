@@ -114,7 +114,7 @@ describe.each(STORES)('what was decided offline (%s store)', (name) => {
       const gate = { iteration: 1, candidate_sha256: sha256Hex('"v1"') };
       unwrap(await offline.holder.suspendClaim(KEY, { ...held, expected_generation: 1, ...gate }));
       unwrap(await offline.holder.resumeClaim(KEY, { ...held, expected_generation: 1 }));
-      // A candidate that was not approved waits for a human.
+      // A candidate that was not approved waits for a person.
       expect(
         await offline.holder.submitResult(KEY, { ...held, generation: 1, result_data: 'v2' }),
       ).toMatchObject({

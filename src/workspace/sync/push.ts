@@ -311,7 +311,7 @@ function isDone(verb: RemoteCommand, reply: object): boolean {
   if (isProblem(reply)) return false;
   const { success, accepted, reason } = reply as { success?: boolean; accepted?: boolean; reason?: string };
   if (verb !== 'submit') return success === true;
-  // An escalated result has been delivered; it waits for a human.
+  // An escalated result has been delivered; it waits for a person.
   return accepted === true || reason === 'ESCALATED';
 }
 

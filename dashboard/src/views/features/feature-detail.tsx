@@ -1,6 +1,6 @@
 import type { FeatureView } from '../../../../src/core/contract/methodology-views.js';
 import { TaskLink } from '../../components/links.js';
-import { Replied } from '../../components/states.js';
+import { QueryResult } from '../../components/states.js';
 import { visibleText } from '../../components/untrusted-text.js';
 import { EdgeTimeline } from './edge-timeline.js';
 import { SpawnTree } from './spawn-tree.js';
@@ -11,13 +11,13 @@ interface Props {
   readonly onChoose: (feature: string) => void;
 }
 
-/** Time line, dependencies and spawned work of one feature. */
+/** Timeline, dependencies and spawned work of one feature. */
 export function FeatureDetail({ id, onChoose }: Props) {
-  const asked = useFeature(id);
+  const query = useFeature(id);
   return (
     <section className="card" aria-label="Chosen feature">
       <h2>{visibleText(id)}</h2>
-      <Replied asked={asked}>
+      <QueryResult query={query}>
         {(feature) => (
           <>
             <p>
@@ -35,7 +35,7 @@ export function FeatureDetail({ id, onChoose }: Props) {
             <SpawnTree feature={feature} onChoose={onChoose} />
           </>
         )}
-      </Replied>
+      </QueryResult>
     </section>
   );
 }

@@ -1,7 +1,7 @@
 import type { MethodologyStatus } from '../../../../src/core/contract/methodology-views.js';
 import { CallFailure } from '../../api/call.js';
 import { useHashQuery } from '../../components/hash-location.js';
-import { Empty, Replied } from '../../components/states.js';
+import { Empty, QueryResult } from '../../components/states.js';
 import { BlockedFeatures } from './blocked-features.js';
 import { FeatureDetail } from './feature-detail.js';
 import { FeatureTable } from './feature-table.js';
@@ -15,15 +15,15 @@ import './features.css';
 
 /** How far each feature is on each edge, what comes next, and what keeps it from going on. */
 export default function FeaturesView() {
-  const asked = useFeatures();
-  const isUnknown = asked.error instanceof CallFailure && asked.error.code === 'UNKNOWN_PROJECT';
+  const query = useFeatures();
+  const isUnknown = query.error instanceof CallFailure && query.error.code === 'UNKNOWN_PROJECT';
   return (
     <div className="features">
       <h1>Features</h1>
       {isUnknown ? (
         <NoWorkspace />
       ) : (
-        <Replied asked={asked}>{(status) => <Features status={status} />}</Replied>
+        <QueryResult query={query}>{(status) => <Features status={status} />}</QueryResult>
       )}
     </div>
   );

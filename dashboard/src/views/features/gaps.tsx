@@ -1,15 +1,15 @@
 import { useReply } from '../../api/use-reply.js';
-import { Replied } from '../../components/states.js';
+import { QueryResult } from '../../components/states.js';
 import { TimeText } from '../../components/time-text.js';
 import { visibleText } from '../../components/untrusted-text.js';
 
 /** Requirements without coverage according to the last gap report, and the intents that it raised. */
 export function Gaps() {
-  const asked = useReply('known_gaps');
+  const query = useReply('known_gaps');
   return (
     <section className="card" aria-label="Gaps">
       <h2>Gaps</h2>
-      <Replied asked={asked}>
+      <QueryResult query={query}>
         {({ last, open }) => (
           <>
             {last === null ? (
@@ -31,7 +31,7 @@ export function Gaps() {
             </ul>
           </>
         )}
-      </Replied>
+      </QueryResult>
     </section>
   );
 }

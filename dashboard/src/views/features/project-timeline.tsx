@@ -17,8 +17,8 @@ const WORDS = {
 export function ProjectTimeline({ status }: { status: MethodologyStatus }) {
   const { from, rows } = projectTime(status.features, useServerClock());
   return (
-    <section className="card" aria-label="Time line of the project">
-      <h2>Time line</h2>
+    <section className="card" aria-label="Timeline of the project">
+      <h2>Timeline</h2>
       {from === null ? (
         <p className="quiet">No edge has been started.</p>
       ) : (

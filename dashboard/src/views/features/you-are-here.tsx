@@ -6,10 +6,10 @@ import { visibleText } from '../../components/untrusted-text.js';
 
 const CLAIM_WORDS: Readonly<Record<MethodologyStatus['claims'][number]['state'], string>> = {
   held: 'works on',
-  stale: 'is silent on',
+  stale: 'shows no activity on',
   awaiting_human: 'waits for a review of',
   suspended: 'has suspended',
-  lease_expired: 'let the lease end on',
+  lease_expired: 'let the lease expire on',
 };
 
 /** The next recommended edge, and where each agent is. */
@@ -20,7 +20,7 @@ export function YouAreHere({ status }: { status: MethodologyStatus }) {
     <section className="card" aria-label="You are here">
       <h2>You are here</h2>
       {feature === null || edge === null ? (
-        <p>{visibleText(reasons.at(-1) ?? 'Nothing is to be started.')}</p>
+        <p>{visibleText(reasons.at(-1) ?? 'There is nothing to start.')}</p>
       ) : (
         <p>
           Next: <TaskLink id={`${feature}#${edge}`} />

@@ -46,8 +46,8 @@ export function addEvents(before: Activity, events: readonly EventEnvelope[], no
   const adopted = new Set<string>();
   for (const event of events) {
     const kind = claimEventKindOf(event.event_type);
-    const sentence = feedEvent(event, holders.get(event.subject ?? ''));
-    if (sentence !== null) added.push(sentence);
+    const feedEntry = feedEvent(event, holders.get(event.subject ?? ''));
+    if (feedEntry !== null) added.push(feedEntry);
     if (kind === 'accepted' || kind === 'adopted') accepted.push(Date.parse(event.timestamp));
     if (kind === 'adopted') adopted.add(adoptedResult(event));
     noteHolder(holders, kind, event);

@@ -49,7 +49,7 @@ export interface FleetReplies {
   readonly outcomes: ReadonlyMap<string, LastOutcome>;
 }
 
-/** A person without a key who holds, releases or adopts is no agent. */
+/** A person without a key who holds, releases or adopts is not an agent. */
 export function agentRows({ agents, status, expired, outcomes }: FleetReplies, nowMs: number): AgentRow[] {
   const stale = new Set(
     status.waiting.filter(({ readiness }) => readiness === 'stale').map(({ task_id }) => task_id),

@@ -2,7 +2,7 @@ import type { Reply } from '../../api/call.js';
 import { useReply } from '../../api/use-reply.js';
 import { AgentName } from '../../components/agent-name.js';
 import { useHashQuery } from '../../components/hash-location.js';
-import { Empty, Replied } from '../../components/states.js';
+import { Empty, QueryResult } from '../../components/states.js';
 import { TimeText } from '../../components/time-text.js';
 import { useServerClock } from '../../live/server-clock.js';
 import type { Activity } from './activity.js';
@@ -39,7 +39,7 @@ export function Agents({ status, activity }: { status: Reply<'status'>; activity
   return (
     <section className="card agents" aria-labelledby="agents">
       <h2 id="agents">Agents</h2>
-      <Replied asked={agents}>
+      <QueryResult query={agents}>
         {(reply) => {
           const { outcomes, holders } = activity;
           const replies = { agents: reply.agents, status, expired: expired.data?.claims ?? [], outcomes };
@@ -47,7 +47,7 @@ export function Agents({ status, activity }: { status: Reply<'status'>; activity
           if (rows.length === 0) return <NoAgents />;
           return <AgentTable rows={rows} holders={holders} hasMore={reply.next !== null} />;
         }}
-      </Replied>
+      </QueryResult>
     </section>
   );
 }

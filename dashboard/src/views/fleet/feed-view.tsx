@@ -1,14 +1,14 @@
 import { Link } from 'wouter';
 import { useHashQuery } from '../../components/hash-location.js';
 import { TaskLink } from '../../components/links.js';
-import { Replied } from '../../components/states.js';
+import { QueryResult } from '../../components/states.js';
 import { TimeText } from '../../components/time-text.js';
 import { UntrustedText } from '../../components/untrusted-text.js';
 import type { FeedEvent } from './feed-events.js';
 import type { useActivity } from './use-activity.js';
 
 /** What happened in the last hour, in sentences, newest first: what needs attention, or everything. */
-export function Feed({ asked }: { asked: ReturnType<typeof useActivity> }) {
+export function Feed({ activity }: { activity: ReturnType<typeof useActivity> }) {
   const [query] = useHashQuery();
   const isAll = query.get('feed') === 'all';
   return (
@@ -24,9 +24,9 @@ export function Feed({ asked }: { asked: ReturnType<typeof useActivity> }) {
           </Link>
         </nav>
       </div>
-      <Replied asked={asked}>
+      <QueryResult query={activity}>
         {({ activity: { feed, notable } }) => <FeedList events={isAll ? feed : notable} isAll={isAll} />}
-      </Replied>
+      </QueryResult>
     </section>
   );
 }

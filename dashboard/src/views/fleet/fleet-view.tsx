@@ -1,5 +1,5 @@
 import { useReply } from '../../api/use-reply.js';
-import { Replied } from '../../components/states.js';
+import { QueryResult } from '../../components/states.js';
 import { NO_ACTIVITY } from './activity.js';
 import { Agents } from './agents-view.js';
 import { Feed } from './feed-view.js';
@@ -16,30 +16,30 @@ export function FleetView() {
   return (
     <>
       <h1>Fleet</h1>
-      <Replied asked={status}>
+      <QueryResult query={status}>
         {(shown) => (
           <>
             <Summary status={shown} />
             <div className="fleet">
               <div>
                 <Agents status={shown} activity={activity.data?.activity ?? NO_ACTIVITY} />
-                <Feed asked={activity} />
+                <Feed activity={activity} />
               </div>
               <div>
                 <ProgressCards tracks={shown.tracks} />
                 <section className="card" aria-labelledby="throughput">
                   <h2 id="throughput">Throughput</h2>
-                  <Replied asked={activity}>
+                  <QueryResult query={activity}>
                     {({ activity: { accepted }, isBehind }) => (
                       <Throughput accepted={accepted} isBehind={isBehind} />
                     )}
-                  </Replied>
+                  </QueryResult>
                 </section>
               </div>
             </div>
           </>
         )}
-      </Replied>
+      </QueryResult>
     </>
   );
 }

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { call, type Reply } from '../../api/call.js';
 import { useReply } from '../../api/use-reply.js';
 import { Disclosure } from '../../components/disclosure.js';
-import { Replied } from '../../components/states.js';
+import { QueryResult } from '../../components/states.js';
 import { FileList } from '../task/file-list.js';
 import { contentOf, filesOf, type ResultContent } from '../task/result-content.js';
 import { ContentDifference, ContentView, useResult } from '../task/result-view.js';
@@ -24,13 +24,15 @@ const useLastAccepted = ({ task_id, generation }: Review) =>
 /** What a review is about: the files, or the data, of the candidate, beside what was accepted before. */
 export function Candidate({ review }: { review: Review }) {
   const last = useLastAccepted(review);
-  return <Replied asked={last}>{(id) => <CandidateContent review={review} acceptedId={id} />}</Replied>;
+  return (
+    <QueryResult query={last}>{(id) => <CandidateContent review={review} acceptedId={id} />}</QueryResult>
+  );
 }
 
 function CandidateContent({ review, acceptedId }: { review: Review; acceptedId: string | null }) {
   const { task_id, files, file_count } = review;
   return (
-    <Replied asked={useResult(task_id, acceptedId)}>
+    <QueryResult query={useResult(task_id, acceptedId)}>
       {(accepted) =>
         files === null ? (
           <Disclosure title="The candidate">
@@ -45,7 +47,7 @@ function CandidateContent({ review, acceptedId }: { review: Review; acceptedId: 
           </>
         )
       }
-    </Replied>
+    </QueryResult>
   );
 }
 
@@ -53,9 +55,9 @@ function CandidateContent({ review, acceptedId }: { review: Review; acceptedId: 
 function CandidateData({ review, accepted }: { review: Review; accepted: ResultContent | null }) {
   const { task_id, candidate_sha256 } = review;
   const type = task_id.includes('#') ? 'convergence_escalated' : 'RESULT_ESCALATED';
-  const asked = useReply('events', { query: { task_id, type, limit: 1000 } });
+  const query = useReply('events', { query: { task_id, type, limit: 1000 } });
   return (
-    <Replied asked={asked}>
+    <QueryResult query={query}>
       {({ events }) => {
         const payload = events.findLast((event) => event.payload.sha256 === candidate_sha256)?.payload;
         const blob = typeof payload?.blob_sha256 === 'string' ? payload.blob_sha256 : null;
@@ -74,6 +76,6 @@ function CandidateData({ review, accepted }: { review: Review; accepted: ResultC
           </>
         );
       }}
-    </Replied>
+    </QueryResult>
   );
 }

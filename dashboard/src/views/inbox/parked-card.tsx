@@ -1,5 +1,5 @@
 import { useReply } from '../../api/use-reply.js';
-import { Replied } from '../../components/states.js';
+import { QueryResult } from '../../components/states.js';
 import { adoptedIds } from '../task/generation-timeline.js';
 import { SubmissionEntry } from '../task/submissions.js';
 import type { ItemOf } from './inbox-items.js';
@@ -14,9 +14,9 @@ export function ParkedCard({ item }: { item: ItemOf<'parked'> }) {
   const history = useReply('get_claim_history', { params });
   return (
     <ItemFrame item={item} name={item.count === 1 ? 'Parked result' : 'Parked results'} taskId={item.task_id}>
-      <Replied asked={state}>
+      <QueryResult query={state}>
         {(found) => (
-          <Replied asked={history}>
+          <QueryResult query={history}>
             {(lineage) => {
               const adopted = adoptedIds(lineage);
               const parked = lineage.rejected.filter(({ id, parked: isKept }) => isKept && !adopted.has(id));
@@ -30,9 +30,9 @@ export function ParkedCard({ item }: { item: ItemOf<'parked'> }) {
                 </ul>
               );
             }}
-          </Replied>
+          </QueryResult>
         )}
-      </Replied>
+      </QueryResult>
     </ItemFrame>
   );
 }

@@ -1,5 +1,5 @@
 import { useReply } from '../../api/use-reply.js';
-import { Replied } from '../../components/states.js';
+import { QueryResult } from '../../components/states.js';
 import { UntrustedText } from '../../components/untrusted-text.js';
 import { OperatorButtons } from '../task/operator-buttons.js';
 import type { ItemOf } from './inbox-items.js';
@@ -20,11 +20,11 @@ export function WaitingCard({ item }: { item: ItemOf<'stale' | 'held'> }) {
       <p className="quiet">
         Waits for <UntrustedText text={waits_for} />
       </p>
-      <Replied asked={state}>
+      <QueryResult query={state}>
         {({ generation }) => (
           <OperatorButtons subject={task_id} generation={generation} actions={ACTIONS[item.kind]} />
         )}
-      </Replied>
+      </QueryResult>
     </ItemFrame>
   );
 }

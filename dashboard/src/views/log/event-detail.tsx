@@ -2,12 +2,12 @@ import { Link } from 'wouter';
 import type { EventEnvelope } from '../../../../src/core/contract/events.js';
 import { useFixedReply } from '../../api/use-reply.js';
 import { taskPath } from '../../components/links.js';
-import { Empty, Replied } from '../../components/states.js';
+import { Empty, QueryResult } from '../../components/states.js';
 import { visibleText } from '../../components/untrusted-text.js';
 
 /** One event, as it is stored in the log. */
 export function EventDetail({ position, onClose }: { position: number; onClose: () => void }) {
-  const asked = useFixedReply('recent_events', { query: { before: position + 1, limit: 1 } });
+  const query = useFixedReply('recent_events', { query: { before: position + 1, limit: 1 } });
   return (
     <section className="card" aria-label={`Event ${position}`}>
       <div className="row">
@@ -16,7 +16,7 @@ export function EventDetail({ position, onClose }: { position: number; onClose: 
           Close
         </button>
       </div>
-      <Replied asked={asked}>
+      <QueryResult query={query}>
         {({ events: [event] }) =>
           event?.position === position ? (
             <Envelope event={event} />
@@ -24,7 +24,7 @@ export function EventDetail({ position, onClose }: { position: number; onClose: 
             <Empty title={`The log has no event ${position}`} />
           )
         }
-      </Replied>
+      </QueryResult>
     </section>
   );
 }

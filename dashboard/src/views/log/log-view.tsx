@@ -7,7 +7,7 @@ import { ExportPanel } from './export-panel.js';
 import { FilterForm } from './filter-form.js';
 import { FILTER_NAMES, readFilter, readPosition } from './log-filter.js';
 import { Scrubber } from './scrubber.js';
-import { StateThen } from './state-then.js';
+import { StateAtPosition } from './state-at-position.js';
 import { VerifyPanel } from './verify-panel.js';
 import './log.css';
 
@@ -18,16 +18,16 @@ export default function LogView() {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the same filter stays the same object
   const filter = useMemo(() => readFilter(query), [filterText]);
   const end = useReply('status').data?.position ?? null;
-  const asked = readPosition(query.get('at'));
-  const isBeyondEnd = asked !== null && end !== null && asked > end;
-  const at = isBeyondEnd ? null : asked;
+  const position = readPosition(query.get('at'));
+  const isBeyondEnd = position !== null && end !== null && position > end;
+  const at = isBeyondEnd ? null : position;
   const opened = readPosition(query.get('event'));
   return (
     <>
       <h1>Log</h1>
       {isBeyondEnd ? (
         <p className="notice" role="alert">
-          The log ends at position {end}; there is no position {asked}. The newest events are shown.
+          The log ends at position {end}; there is no position {position}. The newest events are shown.
         </p>
       ) : null}
       <FilterForm key={filterText} filter={filter} onChange={(values) => change({ ...values, event: '' })} />
@@ -43,7 +43,7 @@ export default function LogView() {
         />
         <div className="log-side">
           {opened === null ? null : <EventDetail position={opened} onClose={() => change({ event: '' })} />}
-          {at === null || end === null ? null : <StateThen at={at} />}
+          {at === null || end === null ? null : <StateAtPosition at={at} />}
           <div className="log-tools">
             <VerifyPanel />
             <ExportPanel filter={filter} />

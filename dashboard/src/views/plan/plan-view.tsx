@@ -1,7 +1,7 @@
 import { type ComponentProps, startTransition, useDeferredValue, useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { useHashQuery } from '../../components/hash-location.js';
-import { Empty, Replied } from '../../components/states.js';
+import { Empty, QueryResult } from '../../components/states.js';
 import PlanGraph from './graph-view.js';
 import PlanList from './list-view.js';
 import { TASKS_MAX, usePlan, useTaskStates } from './use-plan.js';
@@ -29,9 +29,9 @@ export default function PlanView() {
           ))}
         </nav>
       </div>
-      <Replied asked={plan}>
+      <QueryResult query={plan}>
         {(known) => (
-          <Replied asked={states}>
+          <QueryResult query={states}>
             {({ tasks, isCut }) => {
               if (known.task_count === 0) return <NoPlan />;
               return (
@@ -41,9 +41,9 @@ export default function PlanView() {
                 </>
               );
             }}
-          </Replied>
+          </QueryResult>
         )}
-      </Replied>
+      </QueryResult>
     </>
   );
 }

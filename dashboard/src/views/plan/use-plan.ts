@@ -41,12 +41,12 @@ export function usePlan() {
   useEffect(() => {
     if (changedAt > 0) void client.invalidateQueries({ queryKey: PLAN_KEY });
   }, [changedAt, client]);
-  const asked = useQuery({
+  const query = useQuery({
     queryKey: PLAN_KEY,
     queryFn: () => call('get_plan'),
     staleTime: 0,
     meta: { isFixed: true },
   });
-  const plan = useMemo(() => (asked.data === undefined ? undefined : planOf(asked.data.plan)), [asked.data]);
-  return { data: plan, error: asked.error };
+  const plan = useMemo(() => (query.data === undefined ? undefined : planOf(query.data.plan)), [query.data]);
+  return { data: plan, error: query.error };
 }

@@ -4,14 +4,14 @@ import { useReply } from '../../api/use-reply.js';
 import { useWhoami } from '../../api/whoami.js';
 import { CallerMark } from '../../components/caller-mark.js';
 import { KeyForm } from '../../components/key-form.js';
-import { Empty, Replied } from '../../components/states.js';
+import { Empty, QueryResult } from '../../components/states.js';
 
 /** Which projects there are. A single one opens at once. */
 export function ProjectsView() {
   const { tenant } = scope();
-  const asked = useReply('list_projects');
+  const query = useReply('list_projects');
   const ownTenant = useWhoami().data?.tenant_id ?? tenant;
-  if (isUnauthenticated(asked.error))
+  if (isUnauthenticated(query.error))
     return (
       <main className="projects">
         <KeyForm />
@@ -23,7 +23,7 @@ export function ProjectsView() {
     <main className="projects">
       <h1>Projects</h1>
       <CallerMark />
-      <Replied asked={asked}>
+      <QueryResult query={query}>
         {({ projects }) => {
           const [only, other] = projects;
           if (only !== undefined && other === undefined)
@@ -47,7 +47,7 @@ export function ProjectsView() {
             </ul>
           );
         }}
-      </Replied>
+      </QueryResult>
     </main>
   );
 }

@@ -39,7 +39,7 @@ test('a step that failed or goes on has no result', () => {
   ]);
 });
 
-test('an output of another form, or stored elsewhere, is no result', () => {
+test('an output of another form, or stored elsewhere, is not a result', () => {
   expect(
     wordsOf([
       completedStep('run_check a', 1, { result: { pass: true } }),

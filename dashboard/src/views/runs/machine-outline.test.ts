@@ -16,6 +16,6 @@ test('a machine has the gate only if a person must decide', () => {
   expect(reviewed?.checkSteps).toEqual(['judge_check reads well', 'request_review']);
 });
 
-test.each(['', 'null', '[]', '{"States":[]', '{"States":null}'])('%j is no machine', (text) => {
+test.each(['', 'null', '[]', '{"States":[]', '{"States":null}'])('%j is not a machine', (text) => {
   expect(machineOutline(text)).toBeNull();
 });

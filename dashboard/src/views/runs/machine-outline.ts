@@ -7,7 +7,7 @@ export interface MachineOutline {
 
 const TIERS = { DeterministicChecks: 'run_check', AgentChecks: 'judge_check' } as const;
 
-/** Null if the text is no machine. */
+/** Null if the text is not a machine. */
 export function machineOutline(text: string): MachineOutline | null {
   const states = fieldOf(parseOrNull(text), 'States');
   if (!isRecord(states)) return null;

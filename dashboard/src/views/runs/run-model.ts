@@ -81,7 +81,7 @@ export function machineOf(run: RunProgress, iteration: number, outline: MachineO
     if (!isKnown && all.length === 0) return [];
     const part = BEFORE_ITERATIONS.has(name) ? 'before' : ENDS.has(name) ? 'end' : 'iteration';
     const steps = part === 'before' ? all : all.filter((step) => step.iteration === iteration);
-    // Claiming is no recorded step: a run that has started holds the edge.
+    // Claiming is not a recorded step: a run that has started holds the edge.
     const isClaimed = name === 'ClaimEdge' && run.started_at !== null && steps.length === 0;
     const progress = isClaimed ? 'completed' : progressOf(steps, hasEnded(run));
     return [{ name, part, steps, progress, isCurrent: handler === current }];

@@ -1,7 +1,7 @@
 import type { RunDetails } from '../../../../src/core/contract/runs.js';
 import { useReply } from '../../api/use-reply.js';
 import { useHashQuery } from '../../components/hash-location.js';
-import { Loading, Replied } from '../../components/states.js';
+import { Loading, QueryResult } from '../../components/states.js';
 import { CheckGridView } from './check-grid-view.js';
 import type { MachineOutline } from './machine-outline.js';
 import { MachineView } from './machine-view.js';
@@ -16,7 +16,7 @@ import './runs.css';
 
 /** One run: its machine, what each state did, and its checks by iteration. */
 export default function RunPage({ id }: { id: string }) {
-  const asked = useReply('get_run', { params: { run_id: id } });
+  const query = useReply('get_run', { params: { run_id: id } });
   return (
     <>
       <h1>
@@ -25,7 +25,7 @@ export default function RunPage({ id }: { id: string }) {
           {shortRunId(id)}
         </span>
       </h1>
-      <Replied asked={asked}>
+      <QueryResult query={query}>
         {({ run, omitted_steps }) => (
           <div key={run.run_id} className="run-page">
             <RunSummaryCard run={run} />
@@ -35,7 +35,7 @@ export default function RunPage({ id }: { id: string }) {
             <RunParts run={run} />
           </div>
         )}
-      </Replied>
+      </QueryResult>
     </>
   );
 }

@@ -6,7 +6,7 @@ import { AgentName } from '../../components/agent-name.js';
 import { useHashQuery } from '../../components/hash-location.js';
 import { TaskLink } from '../../components/links.js';
 import { ScrollRegion } from '../../components/scroll-region.js';
-import { Empty, Replied } from '../../components/states.js';
+import { Empty, QueryResult } from '../../components/states.js';
 import { TimeText } from '../../components/time-text.js';
 import { useServerClock } from '../../live/server-clock.js';
 import { RequestRun } from './request-run.js';
@@ -24,7 +24,7 @@ export default function RunsView() {
   const chosen = query.get('status') ?? '';
   const status = Object.hasOwn(STATUS_TONES, chosen) ? chosen : '';
   const after = query.get('after') ?? undefined;
-  const asked = useReply('list_runs', {
+  const runsQuery = useReply('list_runs', {
     query: { limit: PAGE_RUNS, status: status === '' ? undefined : status, after },
   });
   return (
@@ -47,7 +47,7 @@ export default function RunsView() {
         )}
         <RequestRun />
       </div>
-      <Replied asked={asked}>
+      <QueryResult query={runsQuery}>
         {({ runs, next }) => (
           <>
             {runs.length === 0 ? <NoRuns status={status} /> : <RunTable runs={runs} />}
@@ -58,7 +58,7 @@ export default function RunsView() {
             )}
           </>
         )}
-      </Replied>
+      </QueryResult>
     </>
   );
 }

@@ -26,7 +26,7 @@ export async function readBlobText(sha256: string): Promise<BlobText> {
 function textOf(bytes: ArrayBuffer): BlobText {
   const isCut = bytes.byteLength > TEXT_BYTES_MAX;
   try {
-    // With `stream`, a character that is cut in two is no fault.
+    // With `stream`, a character that is cut in two is not a fault.
     const decoder = new TextDecoder('utf-8', { fatal: true });
     const text = decoder.decode(bytes.slice(0, TEXT_BYTES_MAX), { stream: isCut });
     return text.includes('\0') ? { kind: 'binary' } : { kind: 'text', text, isCut };

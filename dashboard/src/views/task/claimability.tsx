@@ -1,12 +1,12 @@
 import { useReply } from '../../api/use-reply.js';
 import { LinkedText } from '../../components/links.js';
-import { Replied } from '../../components/states.js';
+import { QueryResult } from '../../components/states.js';
 import { visibleText } from '../../components/untrusted-text.js';
 
 /** Whether the task can be claimed now, why, and what it waits for. */
 export function Claimability({ subject }: { subject: string }) {
   return (
-    <Replied asked={useReply('explain', { params: { subject } })}>
+    <QueryResult query={useReply('explain', { params: { subject } })}>
       {({ claimable, why, next, evidence }) => (
         <>
           <p>
@@ -29,6 +29,6 @@ export function Claimability({ subject }: { subject: string }) {
           <p>{visibleText(next)}</p>
         </>
       )}
-    </Replied>
+    </QueryResult>
   );
 }

@@ -3,7 +3,7 @@ import { useReply } from '../../api/use-reply.js';
 import { Disclosure } from '../../components/disclosure.js';
 import { TaskLink } from '../../components/links.js';
 import { ReadinessMark } from '../../components/readiness-mark.js';
-import { Replied } from '../../components/states.js';
+import { QueryResult } from '../../components/states.js';
 import { ResultView } from './result-view.js';
 
 const SHOWN_FIRST = 20;
@@ -31,11 +31,11 @@ export function Dependencies({ ids }: { ids: readonly string[] }) {
 }
 
 function Dependency({ id }: { id: string }) {
-  const asked = useReply('get_task_state', { params: { subject: id } });
+  const query = useReply('get_task_state', { params: { subject: id } });
   return (
     <>
       <TaskLink id={id} />{' '}
-      <Replied asked={asked}>
+      <QueryResult query={query}>
         {({ readiness, result }) => (
           <>
             <ReadinessMark readiness={readiness} />
@@ -46,7 +46,7 @@ function Dependency({ id }: { id: string }) {
             )}
           </>
         )}
-      </Replied>
+      </QueryResult>
     </>
   );
 }

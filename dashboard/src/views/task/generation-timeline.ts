@@ -36,7 +36,7 @@ export interface GenerationTimeline {
   readonly end_ms: number;
   readonly rows: readonly GenerationTimelineRow[];
 }
-export type Tone = 'good' | 'bad' | 'warn' | 'accent' | 'plain';
+type Tone = 'good' | 'bad' | 'warn' | 'accent' | 'plain';
 
 /**
  * ACCEPTED, why the generation ended, or IN_PROGRESS, as in the table of specification 004 §9.2. REPLACED: its result
@@ -101,7 +101,7 @@ export function generationTimelineOf(history: TaskHistory, nowMs: number): Gener
   return { start_ms: startMs, end_ms: endMs, rows };
 }
 
-/** Ids of the parked results that a human has adopted. */
+/** Ids of the parked results that a person has adopted. */
 export const adoptedIds = ({ generations }: Lineage): ReadonlySet<string> =>
   new Set(
     generations.flatMap(({ adopted_from: from }) => (from && 'result_id' in from ? [from.result_id] : [])),

@@ -1,6 +1,6 @@
 import { useReply } from '../../api/use-reply.js';
 import { AgentName } from '../../components/agent-name.js';
-import { Replied } from '../../components/states.js';
+import { QueryResult } from '../../components/states.js';
 import { TimeText } from '../../components/time-text.js';
 import { UntrustedBlock } from '../../components/untrusted-text.js';
 
@@ -9,9 +9,9 @@ const NOTES_MAX = 100;
 /** What holders left for the next one. */
 export function Notes({ subject }: { subject: string }) {
   const type = subject.includes('#') ? 'note_added' : 'NOTE_ADDED';
-  const asked = useReply('events', { query: { task_id: subject, type, limit: NOTES_MAX } });
+  const query = useReply('events', { query: { task_id: subject, type, limit: NOTES_MAX } });
   return (
-    <Replied asked={asked}>
+    <QueryResult query={query}>
       {({ events }) =>
         events.length === 0 ? (
           <p className="quiet">There are no notes.</p>
@@ -28,6 +28,6 @@ export function Notes({ subject }: { subject: string }) {
           </ul>
         )
       }
-    </Replied>
+    </QueryResult>
   );
 }

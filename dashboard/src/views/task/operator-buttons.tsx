@@ -16,20 +16,20 @@ const DANGEROUS: ReadonlySet<string> = new Set(['force_release', 'reset', 'reass
 interface OperatorButtonsProps extends Target {
   readonly actions: readonly OperatorAction[];
   /** The action whose dialog is open at first. */
-  readonly asked?: string | null;
-  /** It was opened. */
-  readonly onAsked?: () => void;
+  readonly initialAction?: string | null;
+  /** Called when that dialog was opened. */
+  readonly onOpened?: () => void;
 }
 
 /** The actions of an operator on a task. Each names the generation that the person saw. */
-export function OperatorButtons({ actions, asked, onAsked, ...target }: OperatorButtonsProps) {
+export function OperatorButtons({ actions, initialAction, onOpened, ...target }: OperatorButtonsProps) {
   const [opened, setOpened] = useState<OperatorAction | null>(null);
   useEffect(() => {
-    const action = actions.find((each) => each === asked);
+    const action = actions.find((each) => each === initialAction);
     if (action === undefined) return;
     setOpened(action);
-    onAsked?.();
-  }, [actions, asked, onAsked]);
+    onOpened?.();
+  }, [actions, initialAction, onOpened]);
   // An open dialog stays until it is closed, although its button would be gone.
   const shown = opened === null || actions.includes(opened) ? actions : [...actions, opened];
   return (

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense } from 'react';
 import { call, type Reply } from '../../api/call.js';
 import { Disclosure } from '../../components/disclosure.js';
-import { Loading, Replied } from '../../components/states.js';
+import { Loading, QueryResult } from '../../components/states.js';
 import { BlobDifference, BlobView, TextBox } from './blob-view.js';
 import { DiffText } from './diff-text.js';
 import { FileList } from './file-list.js';
@@ -42,11 +42,11 @@ export function ContentView({ content, name }: { content: ResultContent; name: s
 
 export function ResultView({ subject, resultId }: { subject: string; resultId: string }) {
   return (
-    <Replied asked={useResult(subject, resultId)}>
+    <QueryResult query={useResult(subject, resultId)}>
       {(result) =>
         result === null ? null : <ContentView content={contentOf(result)} name={`Result ${result.id}`} />
       }
-    </Replied>
+    </QueryResult>
   );
 }
 

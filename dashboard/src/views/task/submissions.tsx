@@ -1,7 +1,7 @@
 import type { Reply } from '../../api/call.js';
 import { AgentName } from '../../components/agent-name.js';
 import { Disclosure } from '../../components/disclosure.js';
-import { Replied } from '../../components/states.js';
+import { QueryResult } from '../../components/states.js';
 import { TimeText } from '../../components/time-text.js';
 import { UntrustedText } from '../../components/untrusted-text.js';
 import { adoptedIds } from './generation-timeline.js';
@@ -77,16 +77,16 @@ function ResultDifference(props: { subject: string; acceptedId: string; otherId:
   const accepted = useResult(props.subject, props.acceptedId);
   const other = useResult(props.subject, props.otherId);
   return (
-    <Replied asked={accepted}>
+    <QueryResult query={accepted}>
       {(acceptedResult) => (
-        <Replied asked={other}>
+        <QueryResult query={other}>
           {(otherResult) =>
             acceptedResult === null || otherResult === null ? null : (
               <ContentDifference accepted={contentOf(acceptedResult)} other={contentOf(otherResult)} />
             )
           }
-        </Replied>
+        </QueryResult>
       )}
-    </Replied>
+    </QueryResult>
   );
 }

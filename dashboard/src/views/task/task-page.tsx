@@ -4,7 +4,7 @@ import { useReply } from '../../api/use-reply.js';
 import { AgentName } from '../../components/agent-name.js';
 import { useHashQuery } from '../../components/hash-location.js';
 import { ReadinessMark } from '../../components/readiness-mark.js';
-import { Replied } from '../../components/states.js';
+import { QueryResult } from '../../components/states.js';
 import { TimeText } from '../../components/time-text.js';
 import { UntrustedBlock, UntrustedText } from '../../components/untrusted-text.js';
 import { Claimability } from './claimability.js';
@@ -31,7 +31,7 @@ export default function TaskPage({ id }: { id: string }) {
       <h1>
         <UntrustedText text={id} />
       </h1>
-      <Replied asked={state}>
+      <QueryResult query={state}>
         {(found) => (
           // Reset for another task: no dialog or result stays open.
           <div key={found.task_id} className="task-page">
@@ -49,7 +49,7 @@ export default function TaskPage({ id }: { id: string }) {
             </Card>
           </div>
         )}
-      </Replied>
+      </QueryResult>
     </>
   );
 }
@@ -64,7 +64,7 @@ const Card = ({ title, children }: { title: string; children: ReactNode }) => (
 /** An address with `do` opens the dialog of an action: `#/task/A-001-x?do=hold`. */
 function Summary({ state }: { state: TaskState }) {
   const [query, change] = useHashQuery();
-  const forgetAsked = useCallback(() => change({ do: '' }), [change]);
+  const onOpened = useCallback(() => change({ do: '' }), [change]);
   const { task_id, readiness, generation, claim, parked } = state;
   const isHeld = claim?.state === 'ACTIVE' || claim?.state === 'SUSPENDED';
   return (
@@ -83,8 +83,8 @@ function Summary({ state }: { state: TaskState }) {
         subject={task_id}
         generation={generation}
         actions={actionsFor(state)}
-        asked={query.get('do')}
-        onAsked={forgetAsked}
+        initialAction={query.get('do')}
+        onOpened={onOpened}
       />
     </section>
   );
@@ -94,7 +94,9 @@ function Description({ state }: { state: TaskState }) {
   const isEdge = state.task_id.includes('#');
   const plan = useReply('get_plan', {}, !isEdge);
   if (isEdge) return <EdgeDescription state={state} />;
-  return <Replied asked={plan}>{(reply) => <TaskDescription plan={reply} id={state.task_id} />}</Replied>;
+  return (
+    <QueryResult query={plan}>{(reply) => <TaskDescription plan={reply} id={state.task_id} />}</QueryResult>
+  );
 }
 
 function TaskDescription({ plan, id }: { plan: Reply<'get_plan'>; id: string }) {
@@ -164,9 +166,9 @@ function ResultOrigin({ subject, result }: { subject: string; result: NonNullabl
 }
 
 function History({ state }: { state: TaskState }) {
-  const asked = useReply('get_claim_history', { params: { subject: state.task_id } });
+  const history = useReply('get_claim_history', { params: { subject: state.task_id } });
   return (
-    <Replied asked={asked}>
+    <QueryResult query={history}>
       {(lineage) => (
         <>
           <Card title="Lineage">
@@ -185,6 +187,6 @@ function History({ state }: { state: TaskState }) {
           )}
         </>
       )}
-    </Replied>
+    </QueryResult>
   );
 }

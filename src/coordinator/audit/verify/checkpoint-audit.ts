@@ -5,7 +5,7 @@ import type { EventEnvelope } from '../../../core/events/envelope.js';
 import type { ProjectKey } from '../../../stores/store.js';
 import { payloadDigest, sha256 } from '../audit-hash.js';
 import { isSignedBySync } from '../verify-signature.js';
-import { type LogViolation, UNVOUCHED_KEY } from './log-violation.js';
+import { type LogFinding, UNVOUCHED_KEY } from './log-finding.js';
 
 /** What a log is compared with: checkpoints that were kept elsewhere, and keys that are known to be the owner's. */
 export type AnchorOptions = Pick<LogAuditOptions, 'anchors' | 'trustedKeys'>;
@@ -28,9 +28,10 @@ export class CheckpointAudit {
   constructor(
     private readonly options: AnchorOptions,
     /**
-     * Events that were redacted before the log recorded original digests: their leaves contain the remaining payload.
+     * The positions of redacted events whose original digest the log does not record. The leaf of such an event is checked
+     * with the digest of the payload that remains.
      */
-    private readonly unrecorded: ReadonlySet<number> = new Set(),
+    private readonly positionsWithoutDigest: ReadonlySet<number> = new Set(),
   ) {}
 
   visit({ event, payload_sha256, isRedacted }: AuditedEvent): void {
@@ -38,8 +39,8 @@ export class CheckpointAudit {
     if (isRedacted) this.redacted.push(event.position);
     const { tenant_id, project_id } = event;
     this.audit ??= newAudit({ tenant_id, project_id }, this.options);
-    const isUnrecorded = isRedacted && this.unrecorded.has(event.position);
-    this.audit.visit(event, isUnrecorded ? payloadDigest(event.payload) : payload_sha256);
+    const lacksDigest = isRedacted && this.positionsWithoutDigest.has(event.position);
+    this.audit.visit(event, lacksDigest ? payloadDigest(event.payload) : payload_sha256);
   }
 
   /** Redacted events whose original digest no later event of the log records. */
@@ -63,8 +64,8 @@ const newAudit = (project: ProjectKey, { anchors = [], trustedKeys = [] }: Ancho
 export function auditViolations(
   { faults, anchors, differs_between, unvouched_keys }: LogAuditReport,
   file: string,
-): LogViolation[] {
-  const violationAt = (line: number, rule: string, says: string): LogViolation => ({
+): LogFinding[] {
+  const violationAt = (line: number, rule: string, says: string): LogFinding => ({
     ...{ file, line, rule, subject: null, says },
   });
   const where =

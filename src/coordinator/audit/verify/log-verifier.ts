@@ -6,7 +6,7 @@ import { PolicyAwareLogChecker } from '../../../core/claims/policy-aware-log-che
 import { isEnforcedRule, RunLogChecker } from '../../../core/engine/run-log-checker.js';
 import type { EventEnvelope } from '../../../core/events/envelope.js';
 import { isSignedBySync } from '../verify-signature.js';
-import type { LogViolation } from './log-violation.js';
+import type { LogFinding } from './log-finding.js';
 
 export interface LogReport {
   readonly tenant_id: string | null;
@@ -31,12 +31,12 @@ export interface LogReport {
   readonly signatures_unchecked: number;
   /** Losses of history that an operator accepted. */
   readonly losses: readonly RecordedLoss[];
-  readonly breaks: readonly LogViolation[];
+  readonly breaks: readonly LogFinding[];
   /**
-   * Notes that are no violation by themselves. `UNSIGNED`: a command has no signature although the tenant required one.
+   * Notes, which are not violations. `UNSIGNED`: a command has no signature although the tenant required one.
    * `RUN-nn`: an executor has reported a run that contradicts itself.
    */
-  readonly notes: readonly LogViolation[];
+  readonly notes: readonly LogFinding[];
 }
 
 /** One fault can cause thousands of violations; the first ones suffice. */
@@ -55,8 +55,8 @@ interface VisitedEvent {
 
 /** Checks events in order, and collects what breaks a rule. */
 export class LogVerifier {
-  readonly breaks: LogViolation[] = [];
-  private readonly notes: LogViolation[] = [];
+  private readonly violations: LogFinding[] = [];
+  private readonly notes: LogFinding[] = [];
   private readonly subjects = new Set<string>();
   readonly checker = new PolicyAwareLogChecker();
   private readonly runs = new RunLogChecker();
@@ -75,7 +75,7 @@ export class LogVerifier {
   /** The report on a log that is not read from files. */
   report(path: string, audited: LogAuditReport | null): LogReport {
     const { tenant_id = null, project_id = null } = this.last?.event ?? {};
-    const { events, breaks, notes } = this;
+    const { events, violations, notes } = this;
     const subjects = this.subjects.size;
     const { checkpoints = 0, covered_position = 0, losses = [] } = audited ?? {};
     const agreeing = (audited?.anchors ?? []).filter(({ code }) => code === 'AGREES');
@@ -93,7 +93,7 @@ export class LogVerifier {
       signatures: this.signatures.checked,
       signatures_unchecked: this.signatures.unchecked,
       losses,
-      breaks,
+      breaks: violations,
       notes,
     };
   }
@@ -130,13 +130,13 @@ export class LogVerifier {
       this.addNote({ ...found, rule: 'UNSIGNED', says: `${at}: ${UNSIGNED_TEXT}` });
   }
 
-  private addNote(note: LogViolation): void {
+  private addNote(note: LogFinding): void {
     if (this.notes.length < VIOLATIONS_MAX) this.notes.push(note);
   }
 
-  add({ file, line, last_line = line, rule, subject, says }: LogViolation): void {
-    if (this.breaks.length >= VIOLATIONS_MAX) return;
+  add({ file, line, last_line = line, rule, subject, says }: LogFinding): void {
+    if (this.violations.length >= VIOLATIONS_MAX) return;
     const lines = last_line === line ? { line } : { line, last_line };
-    this.breaks.push({ file, ...lines, rule, subject, says });
+    this.violations.push({ file, ...lines, rule, subject, says });
   }
 }

@@ -100,7 +100,7 @@ function inputsOfDigest(
 
 export const inputName = ({ subject, generation }: ResultEvent): string => `${subject}@${generation}`;
 
-/** Null if the event is no evidence of this result. */
+/** Null if the event is not evidence of this result. */
 function roleOf(event: ResultEvent, context: ResultContext): ResultRole | null {
   if (event.subject === context.taskId) return ownRole(event, context);
   if (isSessionOpening(event)) return context.sessionIds.has(event.session_id ?? '') ? 'session' : null;

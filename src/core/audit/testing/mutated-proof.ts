@@ -113,7 +113,7 @@ function changeLeaf(proof: AnyProof, random: Random): void {
   );
 }
 
-/** Changes the text itself: numbers in other spellings, names twice, values that are no JSON. */
+/** Changes the text itself: numbers in other spellings, names twice, values that are not JSON. */
 function changedProofText(text: string, random: Random): string {
   const position = /"position":\d+/;
   return pick(

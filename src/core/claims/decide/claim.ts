@@ -25,15 +25,15 @@ import type { Rules } from '../policy.js';
 import { reachedLimit } from '../reached-limit.js';
 import { DecisionBuilder, draftClaimEvent, type EventActor, refuse, replay } from './decision-builder.js';
 
-type ClaimDenial = { code: DecisionCode; details?: DecisionDetails };
+type ClaimRefusalReason = { code: DecisionCode; details?: DecisionDetails };
 
-/** Decides a claim. The first matching denial wins, in the order of `CLAIM_REFUSALS`. */
+/** Decides a claim. The first matching refusal wins, in the order of `CLAIM_REFUSALS`. */
 export function decideClaim(head: Head, command: ClaimCommand, context: DecisionContext): Decision {
   const isOwnClaim = isResumption(head, command, context);
   const roleFault = isOwnClaim ? resumedRoleFault(head, command) : null;
   if (isOwnClaim && roleFault === null) return resumeDecision(head, context);
-  const denial = claimDenialOf(head, command, context, roleFault);
-  if (denial !== null) return deny(head, command, context, denial);
+  const refusal = claimRefusalOf(head, command, context, roleFault);
+  if (refusal !== null) return refuseClaim(head, command, context, refusal);
   const builder = new DecisionBuilder(head, context);
   emitGrant(builder, command, context);
   const expires_at_ms = builder.head.claim?.expires_at_ms ?? null;
@@ -72,15 +72,15 @@ function resumeDecision(head: Head, { rules }: DecisionContext): Decision {
 }
 
 /** `roleFault`: why a claim that the caller holds does not come back. */
-function claimDenialOf(
+function claimRefusalOf(
   head: Head,
   command: ClaimCommand,
   context: DecisionContext,
   roleFault: string | null,
-): ClaimDenial | null {
+): ClaimRefusalReason | null {
   const { now_ms, rules } = context;
-  const denial = grantDenial(head, command, rules);
-  if (denial !== null) return denial;
+  const refusal = grantRefusal(head, command, rules);
+  if (refusal !== null) return refusal;
   const hold_reason = holdReason(head, now_ms, rules);
   if (hold_reason !== null) return { code: 'DENIED_HELD', details: { hold_reason } };
   if (isLive(head, now_ms, rules)) {
@@ -90,31 +90,31 @@ function claimDenialOf(
       details: roleFault === null ? details : { ...details, says: roleFault },
     };
   }
-  return readinessDenial(head, command, context);
+  return readinessRefusal(head, command, context);
 }
 
-/** Reasons to deny a grant, held or not. */
-export function grantDenial(
+/** Reasons to refuse a grant, held or not. */
+export function grantRefusal(
   head: Head,
   { lease_seconds, facts }: GrantRequest,
   rules: Rules,
-): ClaimDenial | null {
+): ClaimRefusalReason | null {
   if (!isLeaseAllowed(lease_seconds, rules)) {
     return { code: 'INVALID_LEASE', details: { says: leaseBoundsText(lease_seconds, rules) } };
   }
-  if (!facts.known) return unknownSubjectDenial(facts);
+  if (!facts.known) return unknownSubjectRefusal(facts);
   if (facts.session_closed) return { code: 'SESSION_CLOSED' };
   if (facts.edge?.second_agent) return { code: 'DENIED_SINGLE_AGENT' };
   if (head.phase === 'COMPLETED') return { code: 'DENIED_COMPLETED' };
   return null;
 }
 
-/** Reasons to deny a claim on a subject that is not held. */
-export function readinessDenial(
+/** Reasons to refuse a claim on a subject that is not held. */
+export function readinessRefusal(
   head: Head,
   command: GrantRequest,
   context: DecisionContext,
-): ClaimDenial | null {
+): ClaimRefusalReason | null {
   const { facts } = command;
   if (facts.waiting_for.length > 0) {
     return { code: 'DENIED_DEPENDENCIES', details: { waiting_for: facts.waiting_for } };
@@ -138,25 +138,30 @@ export function readinessDenial(
   return null;
 }
 
-function unknownSubjectDenial({ edge }: ClaimFacts): ClaimDenial {
+function unknownSubjectRefusal({ edge }: ClaimFacts): ClaimRefusalReason {
   const message = edge?.unknown_message ?? null;
   return message === null ? { code: 'UNKNOWN_TASK' } : { code: 'UNKNOWN_TASK', details: { says: message } };
 }
 
-/** Denials caused by the request itself say nothing about the work, and are not recorded; all others are. */
+/** Refusals caused by the request itself say nothing about the work, and are not recorded; all others are. */
 const UNRECORDED_CODES = new Set<DecisionCode>(['INVALID_LEASE', 'UNKNOWN_TASK', 'SESSION_CLOSED']);
 
-function deny(head: Head, command: ClaimCommand, context: DecisionContext, denial: ClaimDenial): Decision {
-  const details = denial.details ?? {};
-  if (UNRECORDED_CODES.has(denial.code)) return refuse(head, denial.code, details);
+function refuseClaim(
+  head: Head,
+  command: ClaimCommand,
+  context: DecisionContext,
+  refusal: ClaimRefusalReason,
+): Decision {
+  const details = refusal.details ?? {};
+  if (UNRECORDED_CODES.has(refusal.code)) return refuse(head, refusal.code, details);
   const [sharedClaim] = details.shared ?? [];
   const holdingClaim = isLive(head, context.now_ms, context.rules) ? head.claim : (sharedClaim ?? null);
-  const denialEvent = draftClaimEvent(
+  const refusalEvent = draftClaimEvent(
     head,
     'claim_denied',
     actorOf(command, head.generation),
     {
-      reason: denial.code,
+      reason: refusal.code,
       current_generation: head.generation,
       ...(holdingClaim === null ? {} : { holding_agent: holdingClaim.agent_id }),
       ...(details.waiting_for === undefined ? {} : { waiting_for: details.waiting_for.slice(0, 20) }),
@@ -165,16 +170,16 @@ function deny(head: Head, command: ClaimCommand, context: DecisionContext, denia
     },
     context.now_ms,
   );
-  const not_after_ms = denialEndsAtMs(head, denial, context.rules);
-  return { ...refuse(head, denial.code, details, [denialEvent]), not_after_ms };
+  const not_after_ms = refusalEndsAtMs(head, refusal, context.rules);
+  return { ...refuse(head, refusal.code, details, [refusalEvent]), not_after_ms };
 }
 
-/** Denies a claim that would be granted alone, because another claim of its batch is denied. */
-export const denyWithBatch = (head: Head, command: ClaimCommand, context: DecisionContext): Decision =>
-  deny(head, command, context, { code: 'DENIED_BATCH' });
+/** Refuses a claim that would be granted alone, because another claim of its batch is refused. */
+export const refuseWithBatch = (head: Head, command: ClaimCommand, context: DecisionContext): Decision =>
+  refuseClaim(head, command, context, { code: 'DENIED_BATCH' });
 
-/** Time at which a denial ends without any event; null if it does not. */
-function denialEndsAtMs(head: Head, { code, details }: ClaimDenial, rules: Rules): number | null {
+/** Time at which a refusal ends without any event; null if it does not. */
+function refusalEndsAtMs(head: Head, { code, details }: ClaimRefusalReason, rules: Rules): number | null {
   if (code === 'DENIED_BACKOFF') return details?.retry_at_ms ?? null;
   if (code !== 'DENIED_ACTIVE_CLAIM' || head.claim === null) return null;
   return finiteOrNull(lapsesAtMs(head.claim, rules) + rules.skew_margin_ms);

@@ -46,7 +46,7 @@ export class DecisionBuilder {
     this.emitPoisonHold(context);
   }
 
-  /** Holds the subject for a human once its failures reach `max_attempts`. */
+  /** Holds the subject for a person once its failures reach `max_attempts`. */
   emitPoisonHold(context: DecisionContext): void {
     const { head } = this;
     if (head.hold !== null || head.failures < context.rules.max_attempts) return;

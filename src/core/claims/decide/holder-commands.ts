@@ -48,7 +48,7 @@ export function decideRenew(
   );
 }
 
-/** Suspends a claim for a human decision: the lease stops and the gate's own deadline starts. */
+/** Suspends a claim for a person's decision: the lease stops and the gate's own deadline starts. */
 export function decideSuspend(
   head: Head,
   command: SubjectCommand<'suspend'>,

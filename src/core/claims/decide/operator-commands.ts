@@ -2,7 +2,7 @@ import type { FailingCheck } from '../../contract/checks.js';
 import type { Decider, Decision, DecisionContext, OperatorFields, SubjectCommand } from '../commands.js';
 import type { Head } from '../head.js';
 import { holdReason, isOpenClaim } from '../lease.js';
-import { emitGrant, grantDenial, readinessDenial } from './claim.js';
+import { emitGrant, grantRefusal, readinessRefusal } from './claim.js';
 import { DecisionBuilder, holderActor, operatorActor, refuse, replay } from './decision-builder.js';
 import { resultFields } from './submit.js';
 
@@ -17,10 +17,10 @@ function decideForceRelease(head: Head, command: OperatorFields, context: Decisi
 
 /** Supersedes a live claim and grants its successor in one commit. */
 function decideReassign(head: Head, command: SubjectCommand<'reassign'>, context: DecisionContext): Decision {
-  const denial =
-    grantDenial(head, command.to, context.rules) ??
-    readinessDenial({ ...head, retry_at_ms: null }, command.to, context);
-  if (denial !== null) return refuse(head, denial.code, denial.details);
+  const refusal =
+    grantRefusal(head, command.to, context.rules) ??
+    readinessRefusal({ ...head, retry_at_ms: null }, command.to, context);
+  if (refusal !== null) return refuse(head, refusal.code, refusal.details);
   const builder = new DecisionBuilder(head, context);
   emitSupersede(builder, command);
   if (holdReason(builder.head, context.now_ms, context.rules) !== null) {

@@ -44,7 +44,7 @@ export function signOfLife(head: Head, context: DecisionContext): Decision {
 
 type ActiveHead = Head & { readonly claim: LastClaim };
 
-/** A lapsed claim is not revived, and a suspended one waits for a human: its holder is not expected to be active. */
+/** A lapsed claim is not revived, and a suspended one waits for a person: its holder is not expected to be active. */
 const canShowLife = (head: Head, { now_ms, rules }: DecisionContext): head is ActiveHead =>
   head.claim?.state === 'ACTIVE' && !isLapsed(head, now_ms, rules);
 

@@ -96,7 +96,7 @@ function refusalCodeOf(head: Head, command: SubmitCommand, context: DecisionCont
   if (isTooLate(head, context)) return 'LEASE_EXPIRED';
   if (claim.inputs !== facts.inputs) return 'DEPENDENCY_CHANGED';
   if (facts.authority === 'reject' && !isApproved(head, command)) return 'OUTSIDE_AUTHORITY';
-  // Checks precede human review: a result that fails a check is not put before a human.
+  // Checks precede the review: a result that fails a check is not put before a person.
   if (facts.convergence !== undefined && facts.convergence.failing.length > 0) return 'NOT_CONVERGED';
   return null;
 }
@@ -108,7 +108,7 @@ function isTooLate(head: Head, context: DecisionContext): boolean {
 }
 
 /**
- * Whether this submission must be reviewed. If the role lacks authority, or the edge requires a human, exactly this
+ * Whether this submission must be reviewed. If the role lacks authority, or the edge requires a person, exactly this
  * candidate must be approved under this generation. An open gate requires it of everybody, so that submitting a
  * different candidate does not bypass the gate.
  */
@@ -162,13 +162,13 @@ const omittedChecksOf = ({ facts }: SubmitCommand): readonly string[] =>
 function escalate(head: Head, command: SubmitCommand, context: DecisionContext): Decision {
   const listed = escalationPaths(command);
   const cause = escalationCause(command, listed);
-  const explanation = cause === null ? {} : { says: `Human review is required: ${cause}.` };
+  const explanation = cause === null ? {} : { says: `A person must review this result: ${cause}.` };
   const details = { result: command.result, work_lost: false, ...explanation };
   if (isAwaitingReview(head, command, context)) return refuse(head, 'ESCALATED', details);
   // An escalation holds the claim again, so it must not exceed `max_hold`.
   const capMs = head.claim?.max_hold_until_ms ?? Number.POSITIVE_INFINITY;
   if (context.now_ms >= capMs) return refuseSubmission(head, command, context, 'LEASE_EXPIRED');
-  // A late holder has lost its permit, and waiting for a human needs one again.
+  // A late holder has lost its permit, and waiting for a person needs one again.
   const isLate = canTakeOver(head, context.now_ms, context.rules);
   if (isLate && command.facts.is_permit_limit_reached)
     return refuseSubmission(head, command, context, 'LEASE_EXPIRED');

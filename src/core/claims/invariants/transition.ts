@@ -87,7 +87,7 @@ const ALLOWED_CLAIM_STATES: Partial<Record<ClaimEventKind, readonly ClaimState[]
   accepted: ['ACTIVE', 'SUSPENDED', 'EXPIRED'],
   escalated: ['ACTIVE', 'SUSPENDED', 'EXPIRED'],
 };
-/** Events from a human or from the coordinator: they name the generation, but need not match the holder's session. */
+/** Events from a person or from the coordinator: they name the generation, but need not match the holder's session. */
 const OPERATOR_KINDS = new Set<ClaimEventKind>(['reviewed', 'held', 'unheld', 'reset']);
 
 function checkFence(kind: ClaimEventKind, { event, before }: HeadTransition, report: ReportViolation): void {
@@ -115,7 +115,7 @@ const checkLoss: Check<'lost'> = (loss, { event, before, rules }, report) => {
   if (rules === null) return;
   const fromMs = lapsesAtMs(before.claim, rules) + rules.skew_margin_ms;
   if (msOf(event.timestamp) >= fromMs) return;
-  const until = Number.isFinite(fromMs) ? new Date(fromMs).toISOString() : 'a human decides';
+  const until = Number.isFinite(fromMs) ? new Date(fromMs).toISOString() : 'a person decides';
   const taken = `the claim was taken from ${before.claim.agent_id} at ${event.timestamp}`;
   report('INV-04', `${taken}, but was not due to lapse until ${until}`);
 };
@@ -136,7 +136,7 @@ const checkAcceptance: Check<'accepted' | 'adopted'> = (payload, { event, before
   const isAdoption = 'adopted_from' in payload;
   if (!isAdoption && gate !== null && gate.generation === before.generation) {
     if (gate.decision !== 'APPROVED' || gate.candidate_sha256 !== payload.result_sha256) {
-      report('INV-18', `${payload.result_sha256} was accepted without human approval`);
+      report('INV-18', `${payload.result_sha256} was accepted without approval by a person`);
     }
   }
   const refPrefix = `wp-${before.subject}-gen${sourceGeneration(payload, event)}-`;

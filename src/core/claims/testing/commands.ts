@@ -117,7 +117,7 @@ export const review = (
   ...fields,
 });
 
-/** Operator fields of a human who saw this generation. */
+/** Operator fields of a person who saw this generation. */
 export const operatorFields = (expected_generation: number, reason = 'because') => ({
   expected_generation,
   reason,

@@ -54,7 +54,7 @@ describe('the specification of a project', () => {
     'docs/decisions/0001.md',
     'imp/design/adrs/ADR-1.md',
     '../elsewhere/a.md',
-  ])('can be changed by a human only: %s', (file) => {
+  ])('can be changed by a person only: %s', (file) => {
     expect(ask({ files: ['src/a.ts', file] })).toEqual({ decision: 'escalate', reason: 'spec_mutation' });
     expect(ask({ files: [file], is_human: true })).toEqual(GRANTED);
   });
@@ -74,7 +74,7 @@ describe('the specification of a project', () => {
   });
 });
 
-it('grants humans universal authority', () => {
+it('grants people universal authority', () => {
   expect(ask({ is_human: true, agent_role: null, edge: 'moon' })).toEqual(GRANTED);
 });
 
@@ -82,7 +82,7 @@ describe('the configuration of other programs', () => {
   const ESCALATED = { decision: 'escalate', reason: 'commands_programs', paths: ['.claude/settings.json'] };
   const files = ['src/a.ts', '.claude/settings.json', 'spec/a.md'];
 
-  it('can be changed by a human only, whatever the role and the project configuration', () => {
+  it('can be changed by a person only, whatever the role and the project configuration', () => {
     const text =
       'roles: { a: { converge_edges: all } }\nauthority: { spec_mutation_requires_human: false, outside_authority_action: warn }\n';
     const m = parsedMethodologyOf({ 'agent_roles.yml': text });

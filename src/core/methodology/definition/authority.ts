@@ -12,7 +12,7 @@ export interface AuthorityDecision {
     | 'changes_evaluators'
     | 'omits_checks'
     | null;
-  /** Paths that a human must review, if they are the reason. */
+  /** Paths that a person must review, if they are the reason. */
   readonly paths?: readonly string[];
   /** Names of the checks that the profile leaves out, if they are the reason. */
   readonly omitted_checks?: readonly string[];
@@ -31,14 +31,14 @@ export const REVIEW_CAUSES = {
   outside_role_authority:
     'the role of this agent may not converge the edge (--role sets it; by default full_stack may converge every edge)',
   spec_mutation: 'the result changes the specification',
-  human_review_required: 'the edge has a check that only a human can pass',
+  human_review_required: 'the edge has a check that only a person can pass',
   review_pending: 'another candidate of this claim is under review or was not approved',
 } as const;
 
 const AUTHORITY_GRANTED: AuthorityDecision = { decision: 'granted', reason: null };
 
 /**
- * Decides whether a caller may converge an edge. Humans always may. No agent may change configuration that controls
+ * Decides whether a caller may converge an edge. People always may. No agent may change configuration that controls
  * other programs, whatever the project says, nor the specification, unless the project allows it. `methodology`: null
  * if the project is not configured.
  */

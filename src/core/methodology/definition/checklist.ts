@@ -161,7 +161,7 @@ function undecidedDimensionReason(name: string, methodology: Methodology): strin
   return isDecided ? null : `${dimension.name} is undecided in ${CONSTRAINTS_FILE}.`;
 }
 
-/** Of several checks with one name the strictest is kept; it is required if any of them is. */
+/** The strictest of several checks with one name is kept; it is required if any of them is. */
 function mergeByName(checks: readonly EffectiveCheck[]): EffectiveCheck[] {
   const byName = new Map<string, EffectiveCheck>();
   for (const check of checks) {

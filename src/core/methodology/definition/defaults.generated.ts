@@ -679,7 +679,7 @@ agent_guidance: |
   [
     'profiles/full.yml',
     `profile: full
-description: "Every step, and a human on each: for what is audited or dangerous"
+description: "Every step, and a person on each: for what is audited or dangerous"
 
 graph:
   include: all
@@ -834,7 +834,7 @@ convergence:
   human_required_on_all_edges: false
   max_iterations: 3
   stuck_threshold: 1
-  # Asked of a human on the last edge.
+  # Asked of a person on the last edge.
   additional_condition: production_verified
 
 iteration:
@@ -883,7 +883,7 @@ vector_types: [feature, discovery, spike, poc, hotfix]
   ],
   [
     'agent_roles.yml',
-    `# Who may say that an edge has converged. Humans always may.
+    `# Who may say that an edge has converged. People always may.
 roles:
   architect:
     description: "Decides structure and writes the decisions down"
@@ -905,9 +905,9 @@ roles:
     converge_edges: [all]
 
 authority:
-  # escalate: a human decides; reject: it does not converge; warn: it converges, and the log says so.
+  # escalate: a person decides; reject: it does not converge; warn: it converges, and the log says so.
   outside_authority_action: escalate
-  # Changes under the folders of the specification and of decisions always need a human.
+  # Changes under the folders of the specification and of decisions always need a person.
   spec_mutation_requires_human: true
 `,
   ],
@@ -924,7 +924,7 @@ parallelism:
 claims:
   stale_threshold_seconds: 1800
   claim_ttl_seconds: 3600
-  # hold: a stale claim stays with its holder until a human or max_hold_seconds frees it. takeover: anybody may take it.
+  # hold: a stale claim stays with its holder until a person or max_hold_seconds frees it. takeover: anybody may take it.
   on_ttl: hold
 `,
   ],

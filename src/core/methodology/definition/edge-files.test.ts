@@ -47,7 +47,7 @@ describe('an edge file with evaluators', () => {
     expect(methodology.edges.requirements_design?.checklist).toHaveLength(4);
   });
 
-  it('has all its checks in the effective checklist: programs first, a human last', () => {
+  it('has all its checks in the effective checklist: programs first, a person last', () => {
     const { methodology, features } = parse({ [PATH]: SPECIFICATION_EDGE_FILE });
     const checks = effectiveChecklist(methodology, features[0] as Feature, 'requirements_design');
     expect(checks.map(({ type, required, skipped }) => [type, required, skipped])).toEqual([
@@ -217,7 +217,7 @@ describe('a field that is not understood', () => {
     expect(warnings).toMatchObject([{ path: 'edge_type', message: expect.stringContaining('design_code') }]);
   });
 
-  it('is no warning if it is guidance of other tools', () => {
+  it('is not a warning if it is guidance of other tools', () => {
     const text = 'edge: requirements→design\nsource_analysis: []\nagent_guidance: Think.\npattern: p\n';
     expect(checksOf(text).warnings).toEqual([]);
   });

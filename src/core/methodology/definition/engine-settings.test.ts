@@ -85,7 +85,7 @@ review:
 });
 
 describe('the engine fields of an edge file', () => {
-  it('are read without a warning, and are no guidance', () => {
+  it('are read without a warning, and are not guidance', () => {
     const { methodology, warnings } = parseValidMethodology({
       [EDGE_PATH]: edgeFile(
         'checklist: [{ name: a, type: agent }]',

@@ -1,5 +1,5 @@
 /**
- * The only list of paths that a result must not change, or only with human approval. Drafts, worktrees, submissions and
+ * The only list of paths that a result must not change, or only with a person's approval. Drafts, worktrees, submissions and
  * promotion all use it; files from a sync are promoted like any others.
  */
 
@@ -80,7 +80,7 @@ const isToolConfigName = (name: string): boolean =>
   RESERVED_FOLDERS.has(name) ||
   isWindowsShortName(name);
 
-/** Whether a path belongs to the specification or the decisions, whose changes need a human if the project requires it. */
+/** Whether a path belongs to the specification or the decisions, whose changes need a person if the project requires it. */
 export function isSpecification(path: string): boolean {
   const names = segmentsOf(path);
   // The target of `..` is unknown.
@@ -100,7 +100,7 @@ function segmentsOf(path: string): string[] {
 
 const PATHS_SHOWN_MAX = 10;
 
-/** Why a human is asked, with the paths. `count`: the total, if `paths` is not complete. */
+/** Why a person is asked, with the paths. `count`: the total, if `paths` is not complete. */
 export function toolConfigMessage(paths: readonly string[], count = paths.length): string {
   const shown = paths.slice(0, PATHS_SHOWN_MAX);
   const more = count > shown.length ? ` and ${count - shown.length} more` : '';

@@ -83,7 +83,7 @@ const profile = z.strictObject({
   evaluators: z.array(checkType),
   evaluators_by_edge: z.record(text, z.array(checkType)),
   convergence_rule: text,
-  /** An extra condition that a human confirms on the last edge: `production_verified`. */
+  /** An extra condition that a person confirms on the last edge: `production_verified`. */
   additional_condition: text.exactOptional(),
   human_required_on_all_edges: z.boolean(),
   max_iterations: positiveInt,

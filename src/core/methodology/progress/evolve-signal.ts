@@ -77,7 +77,7 @@ export function raiseEscalation(context: EventContext): void {
   state.signals.delete(id);
   const code = longTextIn(payload, 'reason');
   const reason = code === null ? 'no reason given' : describeReason(code, context);
-  const says = `${event.agent_id} cannot converge ${edge_id} of ${feature_id} without a human: ${reason}`;
+  const says = `${event.agent_id} cannot converge ${edge_id} of ${feature_id} without a person: ${reason}`;
   raiseSignal(context, id, { id, kind: 'escalation', severity: 'high', says });
 }
 
@@ -111,7 +111,7 @@ function describeReason(code: string, { event: { agent_role }, payload }: EventC
     case 'outside_role_authority':
       return `it is outside the authority of ${agent_role === undefined ? 'an agent without a role' : `the role ${agent_role}`} (${code})`;
     case 'human_review_required':
-      return `the edge requires a human (${code})`;
+      return `the edge requires a person (${code})`;
     case 'review_pending':
       return `a review is pending, and this candidate is not approved (${code})`;
     default:

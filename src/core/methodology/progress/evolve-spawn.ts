@@ -38,7 +38,7 @@ function onSpawnCreated(context: EventContext): void {
   if (edge !== null) blockEdge(context.ensureEdgeOf(parentId, edge), childId);
 }
 
-/** An expired hotfix is escalated to a human; any other child folds back its findings so far. */
+/** An expired hotfix is escalated to a person; any other child folds back its findings so far. */
 function timeBoxIn({ payload, event }: EventContext, vectorType: string): FeatureState['time_box'] {
   const raw = payloadField(payload, 'time_box');
   const duration = isFields(raw) ? shortTextIn(raw, 'duration') : shortTextIn(payload, 'time_box');

@@ -121,7 +121,7 @@ describe('an edge', () => {
     });
   });
 
-  it('waits for a human after a suspension or an escalation, until the review', () => {
+  it('waits for a person after a suspension or an escalation, until the review', () => {
     const log = new EventLogBuilder()
       .append('edge_started', F, 'design_code')
       .append('claim_suspended', F, 'design_code');
@@ -294,7 +294,7 @@ describe('an event under the name that other Genesis tools use', () => {
   });
 });
 
-describe('a signal for a human', () => {
+describe('a signal for a person', () => {
   it('is an intent until a spawn or a specification change names it', () => {
     const log = new EventLogBuilder();
     for (const intent_id of ['INT-1', 'INT-2', 'INT-3', 'INT-4', 'INT-12']) {
@@ -510,9 +510,9 @@ describe('folding events into progress', () => {
       log.append('edge_converged', `REQ-F-X-${n % 100}`, 'design_code', { iteration: 4 });
     }
     const state = emptyMethodologyState();
-    const began = performance.now();
+    const startMs = performance.now();
     for (const event of log.events) evolveMethodology(state, event);
-    console.log(`fold of 10,000 events: ${(performance.now() - began).toFixed(1)} ms`);
+    console.log(`fold of 10,000 events: ${(performance.now() - startMs).toFixed(1)} ms`);
     expect(state.features.size).toBe(100);
   });
 });

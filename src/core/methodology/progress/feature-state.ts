@@ -50,7 +50,7 @@ export const newEdgeState = (edge: string, { timestamp, position }: EventEnvelop
   escalation: null as string | null,
   /** The last run that was requested or started; null if there was none. */
   last_run: null as LastRun | null,
-  /** Last human review of a candidate, until the edge converges. */
+  /** The last review of a candidate by a person, until the edge converges. */
   review: null as EdgeReview | null,
   /** Time of the last event that was work on the edge: refusals and stale reports do not count. */
   last_at: timestamp,
@@ -104,7 +104,7 @@ export const emptyMethodologyState = () => ({
   position: 0,
   last_updated: null as string | null,
   features: new Map<string, FeatureState>(),
-  /** Items that need a human or a decision, oldest first: see `escalationsOf`. */
+  /** Items that need a person or a decision, oldest first: see `escalationsOf`. */
   signals: new Map<string, MethodologySignal>(),
   /** Notices of reviews that could not be delivered, the last one per subject. */
   failed_notices: new Map<string, FailedNotice>(),

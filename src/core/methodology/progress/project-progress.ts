@@ -115,7 +115,7 @@ export function stepObstacle(
 ): Obstacle | null {
   if (claim?.state === 'suspended')
     return { kind: 'suspended', message: 'its claim is suspended, and no candidate waits for a review' };
-  if (status === 'pending_review') return { kind: 'review', message: 'it waits for a human to review it' };
+  if (status === 'pending_review') return { kind: 'review', message: 'it waits for a person to review it' };
   if (state?.blocked_by != null) {
     return { kind: 'spawn', message: `it waits for ${state.blocked_by} to fold back` };
   }

@@ -146,7 +146,7 @@ describe('the status', () => {
     expect(status.coverage[4]).toMatchObject({ edge: 'design_test_cases', pending: 0 });
   });
 
-  it('shows what start would do, the claims, and what waits for a human', () => {
+  it('shows what start would do, the claims, and what waits for a person', () => {
     expect(status).toMatchObject({
       state: 'IN_PROGRESS',
       start_would: { feature: 'SPIKE-1', edge: 'intent_requirements', iteration: 1 },

@@ -358,7 +358,7 @@ describe('the edge of a feature', () => {
 
   it.each([
     ['stale', 'B', 'is inactive'],
-    ['awaiting_human', 'B', 'waits for a human'],
+    ['awaiting_human', 'B', 'waits for a person'],
     ['lease_expired', 'A', ''],
   ] as const)('whose claim is %s routes to feature %s', (state, expected, says) => {
     const log = new EventLogBuilder().append('edge_started', 'A', 'intent_requirements');
@@ -507,7 +507,7 @@ describe('an escalation', () => {
     const route = routeOf({ features: [testFeature('F'), testFeature('G')], events: log });
     expect(route.escalations.map(({ kind }) => kind)).toEqual(['escalation', 'intent']);
     expect(route.escalations[0]?.next).toBe('gen review --feature F --edge intent_requirements');
-    expect(route.reasons[0]).toMatch(/^2 escalations wait for a human; the first: primary cannot converge/);
+    expect(route.reasons[0]).toMatch(/^2 escalations wait for a person; the first: primary cannot converge/);
     expect(route.feature).toBe('G');
   });
 

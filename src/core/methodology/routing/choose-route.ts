@@ -69,7 +69,7 @@ function escalationReasons(escalations: RouteAdvice['escalations']): string[] {
   const [first] = escalations;
   if (first === undefined) return [];
   const count = escalations.length === 1 ? '1 escalation waits' : `${escalations.length} escalations wait`;
-  return [`${count} for a human; the first: ${first.says}`];
+  return [`${count} for a person; the first: ${first.says}`];
 }
 
 /** The setup step required before any feature can continue; null if none is. */

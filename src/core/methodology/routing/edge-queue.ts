@@ -52,7 +52,7 @@ export function edgeQueue(input: RouteInput, agentRole: string | null): EdgeQueu
   };
 }
 
-/** Edges that the role may converge come first; results for the others need a human, or are refused. */
+/** Edges that the role may converge come first; results for the others need a person, or are refused. */
 function orderByAuthority(
   { methodology }: RouteInput,
   candidates: readonly RouteCandidate[],

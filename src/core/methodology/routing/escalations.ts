@@ -18,7 +18,7 @@ import {
 import type { ProjectProgress } from '../progress/project-progress.js';
 
 /**
- * Items that wait for a human, by severity; within one severity, blocked work comes before intents, then the oldest
+ * Items that wait for a person, by severity; within one severity, blocked work comes before intents, then the oldest
  * first. Folded from the log, stored nowhere.
  */
 export function escalationsOf(project: ProjectProgress): readonly Escalation[] {
@@ -123,6 +123,6 @@ function escalationsOfTimeBox({ row, time_box }: FeatureProgress): Escalation[] 
 
 const EXPIRY_MESSAGES = {
   fold_back: 'fold back the current result',
-  escalate: 'a human must decide how to continue',
+  escalate: 'a person must decide how to continue',
   accept_best_effort: 'the current result may be accepted',
 } as const;

@@ -61,7 +61,7 @@ export const isHeldByAnother = ({ agent_id, state }: EdgeClaim, request: RouteRe
 function holderMessage({ agent_id, state, since }: EdgeClaim): string {
   if (state === 'stale') return `${agent_id} has held it since ${since} and is inactive`;
   if (state === 'suspended') return `${agent_id} has suspended it`;
-  if (state === 'awaiting_human') return `${agent_id} holds it and waits for a human`;
+  if (state === 'awaiting_human') return `${agent_id} holds it and waits for a person`;
   return `${agent_id} has held it since ${since}`;
 }
 
@@ -72,7 +72,7 @@ function stepRefusal(progress: FeatureProgress, step: FeatureStep, request: Rout
   if (step.claim !== null && isHeldByAnother(step.claim, request)) return holderMessage(step.claim);
   // A request that names the feature is a deliberate retry of a stuck edge.
   if (step.stuck && request.feature === undefined) {
-    return `it is stuck at delta ${step.state?.delta} and needs a human or a different approach`;
+    return `it is stuck at delta ${step.state?.delta} and needs a person or a different approach`;
   }
   return null;
 }

@@ -56,7 +56,7 @@ export function statusView(input: RouteInput): MethodologyStatus {
   };
 }
 
-/** Items that wait for a human come before what an agent can do. */
+/** Items that wait for a person come before what an agent can do. */
 function nextActions({ escalations, feature, edge, iteration, reasons, next }: RouteAdvice): NextAction[] {
   const waiting = escalations.map((one) => ({ says: one.says, command: one.next }));
   if (feature === null && waiting.length > 0) return waiting.slice(0, ACTIONS_MAX);

@@ -43,7 +43,7 @@ export function assignIds(
     const sequence = (lastByTrack.get(track) ?? 0) + 1;
     lastByTrack.set(track, sequence);
     if (sequence > SEQUENCE_MAX) {
-      const message = `Track ${track} has no sequence left: a track has at most ${SEQUENCE_MAX} tasks. Put ${JSON.stringify(item.title)} into another track.`;
+      const message = `Track ${track} has no number left: a track has at most ${SEQUENCE_MAX} tasks. Put ${JSON.stringify(item.title)} into another track.`;
       addItemFault(faults, 'TOO_MANY_TASKS', item, message);
       continue;
     }

@@ -22,7 +22,7 @@ const currentPlanWith = (plan: PlanInput, ...started: string[]): CurrentPlan => 
 
 const CHECKLIST = `# Shop
 
-Some text that is no task.
+Some text that is not a task.
 
 ## Database
 - [ ] Design the schema

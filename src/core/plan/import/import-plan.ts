@@ -43,7 +43,7 @@ export function importPlan(
   if (!faults.isEmpty) return { ok: false, faults: faults.sorted() };
   const known = tasksByOriginalId(current.plan);
   const knownId = (item: SourceItem) => known.get(item.original_id)?.id;
-  // A completed item is no work. A task that was started stays, because its history belongs to the plan.
+  // A completed item is not work. A task that was started stays, because its history belongs to the plan.
   const isLeftOut = (item: SourceItem) => item.is_done && !current.isStarted(knownId(item) ?? '');
   const planned = document.items.filter((item) => !isLeftOut(item));
   const idByItem = assignIds(planned, current.plan, known, faults);

@@ -8,7 +8,7 @@ export const FORMAT_1_KEY = { tenant_id: 'acme', project_id: 'shop' };
 
 /**
  * A copy of a store in format 1, written by the last program that wrote it: transactions of one and of two lines, one
- * without events, two redacted payloads, two sealed segments and an active file.
+ * without events, two redacted payloads, two closed segments and an active file.
  */
 export async function copyOfFormat1(): Promise<string> {
   const root = await temporaryFolder();

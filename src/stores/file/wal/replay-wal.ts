@@ -1,6 +1,6 @@
 import { StoreRefused } from '../../store.js';
 import { type Disk, readWhole, withFile } from '../disk.js';
-import { ACTIVE_FILE, type StoreLayout, sealedPositions, WAL_FILE } from '../layout.js';
+import { ACTIVE_FILE, closedSegmentPositions, type StoreLayout, WAL_FILE } from '../layout.js';
 import type { StoredPart } from './frame.js';
 import { readFrames } from './read-frames.js';
 import { removeWal } from './write-ahead-log.js';
@@ -52,7 +52,7 @@ async function fileToReplay(
   folder: string,
   parts: readonly StoredPart[],
 ): Promise<ReplayedFile | null> {
-  const sealed = new Set(await sealedPositions(disk, folder));
+  const sealed = new Set(await closedSegmentPositions(disk, folder));
   const active = parts.filter(({ segment }) => !sealed.has(segment));
   if (active.length === 0) return null;
   const path = `${folder}/${ACTIVE_FILE}`;

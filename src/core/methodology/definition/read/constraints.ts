@@ -105,7 +105,7 @@ function dimensionEntry(entry: unknown): [string, unknown] | null {
   return [String(name), valueKey === undefined ? values : values[valueKey]];
 }
 
-/** Of several spellings of a dimension, the first that has a decision counts. */
+/** The first of several spellings of a dimension that has a decision counts. */
 function mergeDecided(sources: readonly RawFields[]): RawFields {
   const merged = new Map<string, unknown>();
   for (const [name, value] of sources.flatMap((source) => Object.entries(source))) {
@@ -165,7 +165,7 @@ export function applyEdgeOverrides(
     const ignored = config.checklist.filter((check) => !kept.includes(check));
     if (ignored.length > 0) {
       const names = ignored.map(({ name, type }) => `${name} (${type})`).join(', ');
-      const message = `Checks of ${edge} with other types are ignored: ${names}.`;
+      const message = `Checks of ${edge} whose type is not listed here are ignored: ${names}.`;
       file.warn([...path, 'evaluators'], message);
     }
     changed[edge] = { ...config, checklist: [...kept, ...extraChecks] };

@@ -32,7 +32,7 @@ export function composeEdgeConfigs(
     const { edge } = transition;
     const mainConfigFile = mainFile(edge, names.configStems.get(edge), fromFiles) ?? builtIn(edge);
     if (mainConfigFile === null) {
-      const message = `No file defines the checks of ${edge}: it gets one default check per evaluator.`;
+      const message = `No file defines the checks of ${edge}: it gets one default check of each type.`;
       topologyFile.warn(['transitions'], message);
     }
     const config =
@@ -40,7 +40,7 @@ export function composeEdgeConfigs(
     const parts = fromFiles.filter((one) => one !== mainConfigFile && isSupplement(one, transition));
     const ownChecks = [config, ...parts.map((part) => part.config)].flatMap(({ checklist }) => checklist);
     const checks = [...ownChecks, ...defaults.checks];
-    // Of several checks with one name the first counts.
+    // The first of several checks with one name counts.
     const byName = new Map(checks.toReversed().map((check) => [check.name, check]));
     const checklist = checks
       .filter((check) => byName.get(check.name) === check)

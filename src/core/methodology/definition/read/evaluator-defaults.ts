@@ -125,7 +125,7 @@ function warnAboutRules(rules: Readonly<Record<string, unknown>>, file: YamlFile
   warnUnknownFields(file, ['convergence_rules'], Object.keys(CONVERGENCE_RULES));
   for (const [name, supported] of Object.entries(CONVERGENCE_RULES)) {
     if (!Object.hasOwn(rules, name) || rules[name] === supported) continue;
-    const message = `Only ${JSON.stringify(supported)} is supported, and it applies.`;
+    const message = `This value is ignored: only ${JSON.stringify(supported)} is supported.`;
     file.warn(['convergence_rules', name], message);
   }
 }

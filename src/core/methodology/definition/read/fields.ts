@@ -17,7 +17,7 @@ export const checkTypes = z.array(checkType).max(10);
 export const evaluatorNames = z.array(shortText).max(10);
 export const iterationCount = z.int().min(1).max(1000);
 
-/** Names of other Genesis tools: the functors that compute, judge and ask a human. */
+/** Names of other Genesis tools: the functors that compute, judge and ask a person. */
 const CHECK_TYPE_BY_FUNCTOR: Readonly<Record<string, CheckType>> = {
   f_d: 'deterministic',
   f_p: 'agent',

@@ -45,7 +45,7 @@ const schema = z.object({
   vector_types: z.union([z.enum(['any', 'all']), shortTexts]).nullish(),
 });
 
-/** Iterations before a human is asked, and equal deltas before work is stuck; used if neither file sets them. */
+/** Iterations before a person is asked, and equal deltas before work is stuck; used if neither file sets them. */
 export type IterationThresholds = Pick<Profile, 'max_iterations' | 'stuck_threshold'>;
 export const DEFAULT_THRESHOLDS: IterationThresholds = { max_iterations: 5, stuck_threshold: 3 };
 

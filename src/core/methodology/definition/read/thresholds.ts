@@ -14,7 +14,7 @@ const schema = z.object({
   }),
 });
 
-/** Parses `intentengine_config.yml`, a file of other Genesis tools: when an agent's work goes to a human, by profile. */
+/** Parses `intentengine_config.yml`, a file of other Genesis tools: when an agent's work goes to a person, by profile. */
 export function parseThresholds(
   file: YamlFile,
   defaults: IterationThresholds,

@@ -2,22 +2,22 @@ import type { Reply } from '../../api/call.js';
 import { useFixedReply } from '../../api/use-reply.js';
 import { AgentName } from '../../components/agent-name.js';
 import { TaskLink } from '../../components/links.js';
-import { Replied } from '../../components/states.js';
+import { QueryResult } from '../../components/states.js';
 import { TimeText } from '../../components/time-text.js';
 import { visibleText } from '../../components/untrusted-text.js';
 
 /** Progress and claims as they were at a position of the log. */
-export function StateThen({ at }: { at: number }) {
-  const asked = useFixedReply('status', { query: { at } });
+export function StateAtPosition({ at }: { at: number }) {
+  const query = useFixedReply('status', { query: { at } });
   return (
-    <section className="card" aria-label="State then">
+    <section className="card" aria-label="State at this position">
       <h2>State at position {at}</h2>
-      <Replied asked={asked}>{(status) => <ProjectThen status={status} />}</Replied>
+      <QueryResult query={query}>{(status) => <ProgressAtPosition status={status} />}</QueryResult>
     </section>
   );
 }
 
-function ProjectThen({ status }: { status: Reply<'status'> }) {
+function ProgressAtPosition({ status }: { status: Reply<'status'> }) {
   const { total, tracks, claims, last_updated } = status;
   const count = total.completed + total.in_progress + total.pending;
   return (
@@ -39,12 +39,16 @@ function ProjectThen({ status }: { status: Reply<'status'> }) {
           </li>
         ))}
       </ul>
-      {claims.length === 0 ? <p className="quiet">No claim was held.</p> : <ClaimsThen claims={claims} />}
+      {claims.length === 0 ? (
+        <p className="quiet">No claim was held.</p>
+      ) : (
+        <ClaimsAtPosition claims={claims} />
+      )}
     </>
   );
 }
 
-const ClaimsThen = ({ claims }: { claims: Reply<'status'>['claims'] }) => (
+const ClaimsAtPosition = ({ claims }: { claims: Reply<'status'>['claims'] }) => (
   <div className="table-scroll">
     <table>
       <thead>

@@ -3,7 +3,7 @@ import { measure } from './load.js';
 import { table, wholeText } from './table.js';
 
 /** Cost of a claim while the tenant has ten live claims and while it has ten thousand, alternating within one run. */
-export async function benchCrowd(): Promise<void> {
+export async function benchLiveClaims(): Promise<void> {
   const rounds = 5;
   const probes = 2_000;
   const rows: string[][] = [];

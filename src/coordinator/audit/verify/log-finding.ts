@@ -1,5 +1,5 @@
-/** Where a log breaks a rule. */
-export interface LogViolation {
+/** Something that was found in a log, and its place: a broken rule, or something worth a note. */
+export interface LogFinding {
   readonly file: string;
   readonly line: number;
   /** If a whole block is broken: its last line. */

@@ -1,24 +1,24 @@
 import { wholeText } from '../table.js';
-import { engineLog } from './fleet/bench-log.js';
+import { logOfDatabase } from './fleet/bench-log.js';
 import type { FleetReplies } from './fleet/fleet-replies.js';
 import { runOnServer } from './fleet/on-server.js';
 import { migrateStore } from './fleet/server.js';
 import type { RunMeasurement } from './measurement.js';
 import type { BenchOptions } from './options.js';
-import { type BenchEngine, notInstalled, type PartReport, type PartRow } from './part-report.js';
+import { type BenchStore, notInstalled, type PartReport, type PartRow } from './part-report.js';
 import { BATCH_JOBS } from './queues/load.js';
 import { type PrivateServer, startPostgres, startRedis } from './queues/private-servers.js';
 
-export type DatabaseEngine = Exclude<BenchEngine, 'file'>;
+export type BenchDatabase = Exclude<BenchStore, 'file'>;
 
-interface EngineSetup {
+interface DatabaseSetup {
   readonly start: () => Promise<PrivateServer | null>;
   readonly store: (port: number) => string;
   readonly durable: string;
 }
 
 /** The databases that our server and the job queues share, with the same settings. */
-export const ENGINES: Readonly<Record<DatabaseEngine, EngineSetup>> = {
+export const DATABASES: Readonly<Record<BenchDatabase, DatabaseSetup>> = {
   redis: {
     start: startRedis,
     store: (port) => `redis://127.0.0.1:${port}`,
@@ -38,34 +38,34 @@ const RUNS: Readonly<Record<string, (options: BenchOptions) => string>> = {
 };
 
 /** Measures our server on a database. Every run has a new database. */
-export async function onEngine(name: DatabaseEngine, options: BenchOptions): Promise<PartReport> {
-  const { start, store, durable } = ENGINES[name];
+export async function benchOnDatabase(name: BenchDatabase, options: BenchOptions): Promise<PartReport> {
+  const { start, store, durable } = DATABASES[name];
   const rows: PartRow[] = [];
   const faults: string[] = [];
   for (const [job, workloadOf] of Object.entries(RUNS)) {
-    const engine = await start();
-    if (engine === null) return notInstalled('Genesis Fleet', name);
+    const server = await start();
+    if (server === null) return notInstalled('Genesis Fleet', name);
     try {
-      const done = await runOnce(job, options, store(engine.port), engine.pid);
+      const done = await runOnce(job, options, store(server.port), server.pid);
       faults.push(...done.faults);
       rows.push({
-        ...{ system: `Genesis Fleet, ${engine.version}`, is_ours: true, engine: name },
+        ...{ system: `Genesis Fleet, ${server.version}`, is_ours: true, store: name },
         ...{ workload: workloadOf(options), durable, measured: done.result.measured },
         remarks: `${done.result.replies.unanswered} unanswered`,
       });
     } finally {
-      await engine.stop();
+      await server.stop();
     }
   }
   return { rows, faults };
 }
 
-function runOnce(job: string, options: BenchOptions, store: string, engine_pid: number) {
+function runOnce(job: string, options: BenchOptions, store: string, database_pid: number) {
   const { dist } = options;
   migrateStore(store, dist);
   return runOnServer<{ readonly measured: RunMeasurement; readonly replies: FleetReplies }>({
-    ...{ job, options, engine_pid },
+    ...{ job, options, database_pid },
     server: { store, dist, access_log: null },
-    log: engineLog(store, dist),
+    log: logOfDatabase(store, dist),
   });
 }

@@ -4,7 +4,7 @@ import { isCommandFile, REASON_SUFFIX } from './names.js';
 import { writeJsonAtomically } from './outcomes.js';
 
 /** Maximum quarantined files per agent. At the limit its inbox is not served until a person has cleared them. */
-export const BROKEN_MAX = 500;
+export const QUARANTINE_MAX = 500;
 
 /**
  * Moves an inbox file that is not a valid command to quarantine, and writes the reason beside it. Only a person
@@ -13,18 +13,18 @@ export const BROKEN_MAX = 500;
 export async function quarantineFile(
   inbox: AgentFolder,
   name: Buffer,
-  broken: AgentFolder,
+  quarantine: AgentFolder,
   { reason, at }: { readonly reason: string; readonly at: string },
 ): Promise<boolean> {
-  const names = (await broken.names()).map((each) => each.toString('utf8'));
+  const names = (await quarantine.names()).map((each) => each.toString('utf8'));
   const kept = names.filter((each) => !each.endsWith(REASON_SUFFIX)).length;
   // Reason files are counted too, because every quarantine lists the whole folder.
-  if (kept >= BROKEN_MAX || names.length >= 2 * BROKEN_MAX) return false;
+  if (kept >= QUARANTINE_MAX || names.length >= 2 * QUARANTINE_MAX) return false;
   const keptName = freeName(names, name);
   const record = { file: name.toString('utf8'), reason, at };
-  await writeJsonAtomically(broken, `${keptName}${REASON_SUFFIX}`, record);
+  await writeJsonAtomically(quarantine, `${keptName}${REASON_SUFFIX}`, record);
   // Move the file without opening it or following a link.
-  await inbox.moveInto(broken, name, keptName);
+  await inbox.moveInto(quarantine, name, keptName);
   return true;
 }
 
