@@ -45,7 +45,9 @@ it('writes ASCII, UTF-8 and parts of other buffers, and grows as needed', () => 
         out.utf8(text);
         out.copyOf(source, from, to);
       });
-      expect(result).toBe(twice(`${ascii}${Buffer.from(text).toString()}${source.toString('ascii', from, to)}`));
+      expect(result).toBe(
+        twice(`${ascii}${Buffer.from(text).toString()}${source.toString('ascii', from, to)}`),
+      );
     }),
   );
 });
