@@ -3,14 +3,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 const TICKS_PER_SECOND = 100;
 
 /** What a group of processes has used so far. */
-export interface ProcessUsage {
+interface ProcessUsage {
   readonly cpu_seconds: number;
   /** Bytes sent to the disk; null where the system does not count them. */
   readonly written_bytes: number | null;
 }
 
 /** One process, as in /proc/…/stat. */
-export interface ProcessStat {
+interface ProcessStat {
   readonly pid: number;
   readonly parent: number;
   /** Processor time of the process and of its children that have ended. */

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-export interface LockFile<Package> {
+interface LockFile<Package> {
   readonly file: string;
   /** Keyed by path, e.g. `node_modules/a/node_modules/b`; the empty path is the project itself. */
   readonly packages: Readonly<Record<string, Package>>;

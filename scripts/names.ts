@@ -3,7 +3,7 @@ import type { SourceFault, SourceText } from './source-files.js';
 import { valueNameFaults } from './value-names.js';
 
 /** Words of the first months that nobody outside this repository would understand. Prefer what the glossary says. */
-export const RETIRED_WORDS: Readonly<Record<string, string>> = {
+const RETIRED_WORDS: Readonly<Record<string, string>> = {
   Asked: 'Request',
   Ask: 'RequestContext',
   Chores: 'Maintenance',

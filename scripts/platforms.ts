@@ -7,7 +7,7 @@ export const PLATFORMS = [
   { os: 'win32', cpu: 'x64' },
 ] as const;
 
-export type Platform = (typeof PLATFORMS)[number];
+type Platform = (typeof PLATFORMS)[number];
 
 /** The fields of a package in `package-lock.json` (lockfileVersion 3) that decide where it installs. */
 export interface LockedPackage {
@@ -19,7 +19,7 @@ export interface LockedPackage {
 }
 
 /** Packages keyed by path, e.g. `node_modules/a/node_modules/b`. */
-export type LockedPackages = Readonly<Record<string, LockedPackage>>;
+type LockedPackages = Readonly<Record<string, LockedPackage>>;
 
 export const platformName = ({ os, cpu }: Platform): string => `${os}-${cpu}`;
 

@@ -22,9 +22,9 @@ const requirementSchema = z
     message: 'says why, unless the status is built',
   });
 
-export type Requirement = z.infer<typeof requirementSchema>;
+type Requirement = z.infer<typeof requirementSchema>;
 
-export interface RequirementsCheck {
+interface RequirementsCheck {
   readonly requirements: readonly Requirement[];
   readonly faults: readonly SourceFault[];
   /** Built, in part or in whole, and neither cited by a test nor measured by a benchmark. */

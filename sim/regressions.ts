@@ -1,6 +1,6 @@
 import type { SeedRunOptions } from './scenario/scenario.js';
 
-export interface Regression extends SeedRunOptions {
+interface Regression extends SeedRunOptions {
   /** The bug that made this run fail. */
   readonly bug: string;
 }

@@ -18,7 +18,7 @@ const EXEC_ARGV = [
 const HERE = dirname(fileURLToPath(import.meta.url));
 type SeedWorkerReply = { readonly result: SeedResult } | { readonly error: string };
 
-export interface PoolRunOptions {
+interface PoolRunOptions {
   readonly onResult: (result: SeedResult) => void;
   /** Called after each result; false stops the pool. */
   readonly shouldContinue?: () => boolean;

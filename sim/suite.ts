@@ -27,7 +27,7 @@ export function currentCommit(): string {
   }
 }
 
-export interface SuiteShard {
+interface SuiteShard {
   /** Counted from 0. */
   readonly index: number;
   readonly count: number;

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
-export const PARTS = [
+const PARTS = [
   'paced',
   'flat-out',
   'keys',
@@ -19,7 +19,7 @@ const QUEUES: readonly BenchPart[] = ['bullmq', 'pg-boss', 'graphile-worker'];
 /** Whether a part measures a job queue, and not ours. */
 export const isQueue = (part: BenchPart): boolean => QUEUES.includes(part);
 
-export const BATCH_SIZES = [50, 100, 250, 500] as const;
+const BATCH_SIZES = [50, 100, 250, 500] as const;
 
 export interface BenchOptions {
   /** Maximum duration of the measurement of each part. */

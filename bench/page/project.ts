@@ -4,7 +4,7 @@ const TASKS_PER_TRACK = 100;
 const CHAINS_PER_TRACK = 5;
 const PARTS = ['parser', 'index', 'cache', 'report', 'import', 'search', 'export'];
 
-export interface PageTask {
+interface PageTask {
   readonly id: string;
   readonly description: string;
   readonly depends_on: readonly string[];

@@ -8,7 +8,7 @@ export interface MainThreadTime {
 }
 
 /** Memory of a page after a garbage collection. */
-export interface PageMemory {
+interface PageMemory {
   readonly heap_bytes: number;
   readonly nodes: number;
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { newTempFolder } from '../harness.js';
 
-export interface PageServer {
+interface PageServer {
   readonly url: string;
   stop(): Promise<void>;
 }

@@ -11,7 +11,7 @@ import type { SimCommand } from './commands.js';
 /** The reply, or `unknown` when the client stopped waiting for one. */
 export type CallOutcome = SimReply | { readonly kind: 'unknown' };
 
-export interface SimReply {
+interface SimReply {
   readonly kind: 'reply';
   readonly reply: unknown;
   /** Incarnation of the store when the coordinator answered, which may be over when the reply arrives. */

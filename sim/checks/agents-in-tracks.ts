@@ -3,7 +3,7 @@ import { maxAgentsIn } from '../../src/core/plan/track-capacity.js';
 import type { ProjectMonitor } from './project-monitor.js';
 
 /** The agents with live claims, by track. */
-export type AgentsInTracks = ReadonlyMap<string, ReadonlySet<string>>;
+type AgentsInTracks = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** `fromPosition`: grants before this position of the log do not count. */
 export function agentsInTracks(

@@ -10,7 +10,7 @@ import type { CoverageCounter } from './coverage.js';
 import { wasRefusalTrue } from './refusals.js';
 
 /** One arrival of a command at a coordinator. A command may arrive several times, or never. */
-export interface CommandDelivery {
+interface CommandDelivery {
   readonly began_step: number;
   ended_step: number | null;
   /** `open`: not answered, perhaps never. `nothing`: it certainly did not happen. `unknown`: cannot be determined. */
@@ -353,7 +353,7 @@ const EVENT_KIND_OF_OP: Readonly<Record<string, ClaimEventKind>> = {
 /** Operations that may succeed without an event: renewing while suspended, resuming what was never suspended. */
 const SUCCESS_WITHOUT_EVENT: ReadonlySet<string> = new Set(['renew', 'resume', 'suspend']);
 
-export function outcomeOf(reply: unknown): CommandDelivery['outcome'] {
+function outcomeOf(reply: unknown): CommandDelivery['outcome'] {
   if (isProblem(reply)) {
     if (reply.problem === 'UNKNOWN') return 'unknown';
     return reply.problem === 'UNAUTHENTICATED' || isUndecided(reply) ? 'nothing' : 'refused';

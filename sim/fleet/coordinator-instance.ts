@@ -222,7 +222,7 @@ export function observeCommits(store: Store, listener: CommitListener): Store {
   };
 }
 
-export interface CommitListener {
+interface CommitListener {
   /** The store receives these transactions. */
   onAttempt?(transactions: readonly Transaction[]): void;
   /** A write begins; it may not return. */

@@ -9,7 +9,7 @@ import type { SimProcess } from '../world/process.js';
 import type { Rng } from '../world/rng.js';
 
 /** The connection broke after the commit was sent: its outcome is unknown. */
-export class ConnectionLost extends Error {
+class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost';
 }
 

@@ -14,7 +14,7 @@ import type { RecordedCall } from './history.js';
 export type { HistoryViolation } from './check/violation.js';
 
 /** The evidence of a run: the calls of the clients, and afterwards the contents of the store. */
-export interface RecordedHistory {
+interface RecordedHistory {
   readonly calls: readonly RecordedCall[];
   /** The whole log of the project, in order. */
   readonly events: readonly EventEnvelope[];
@@ -23,7 +23,7 @@ export interface RecordedHistory {
 }
 
 /** The rules that the run is checked against. */
-export interface HistoryCheckOptions {
+interface HistoryCheckOptions {
   readonly limits: Limits;
   /** The store keeps everything that it acknowledged. */
   readonly durable: boolean;

@@ -20,7 +20,7 @@ const FORGET_CHANCE = 0.15;
 const ENDING_WEIGHTS = { release: 50, submit: 12, vanish: 13, outstay: 25 } as const;
 const ZOMBIE_ENDING_WEIGHTS = { release: 5, submit: 5, vanish: 10, outstay: 80 } as const;
 
-export interface HistoryClientContext {
+interface HistoryClientContext {
   readonly recorder: CallRecorder;
   readonly taskPool: TaskPool;
   readonly endpoints: readonly CoordinatorEndpoint[];

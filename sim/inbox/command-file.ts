@@ -9,7 +9,7 @@ interface OutcomeFields {
 }
 
 /** An outcome, with the number of serialiser deaths and of drops of the file so far. */
-export interface ObservedOutcome extends OutcomeFields {
+interface ObservedOutcome extends OutcomeFields {
   readonly deaths: number;
   readonly drops: number;
 }

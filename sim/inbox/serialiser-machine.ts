@@ -15,7 +15,7 @@ import { EVENTS } from './command-file-tracker.js';
 import type { StoreContents } from './inbox-checks.js';
 import { SimFiles } from './sim-files.js';
 
-export const KEY = { tenant_id: 'default', project_id: 'p' };
+const KEY = { tenant_id: 'default', project_id: 'p' };
 const AMBUSH_DELAY_MS_MAX = 5;
 const BOOT_MS_MAX = 300;
 const FULL_MS_MAX = 300;

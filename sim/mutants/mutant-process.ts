@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import type { TrialJob, TrialReport } from './worker.js';
 
-export type TrialReply = TrialReport | 'hung' | 'crashed';
+type TrialReply = TrialReport | 'hung' | 'crashed';
 
 /** Timeout for a hanging job: what takes a second on an idle machine has taken more than a minute on a busy one. */
 const ANSWER_MS_MAX = 10 * 60_000;

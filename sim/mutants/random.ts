@@ -15,7 +15,7 @@ const NOT_MUTATED = /\.test\.ts$|\btesting\b|\.child\.ts$/;
 /** Ends a mutant that loops for ever. All tests of the unmodified code take less, also on a busy machine. */
 const TRIAL_MS_MAX = 10 * 60_000;
 
-export interface RandomRun {
+interface RandomRun {
   readonly count: number;
   readonly seed: string;
   readonly jobs: number;

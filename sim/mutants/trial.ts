@@ -29,7 +29,7 @@ function runOf(seed: number, only?: Mode): SeedRunOptions {
   return seed % LONG_EVERY === 0 ? { seed, mode } : { seed, mode, commands_max: COMMANDS_SHORT };
 }
 
-export interface TrialStep {
+interface TrialStep {
   readonly by: string;
   readonly seeds: number;
   readonly job: TrialJob;

@@ -15,7 +15,7 @@ import type { ExecutionKnowledge } from '../checks/run-checks.js';
 
 const PAGE = 500;
 
-export interface CoordinationParts {
+interface CoordinationParts {
   readonly commands: CommandFactory;
   readonly call: (command: SimCommand) => Promise<CallOutcome>;
   readonly knowledge: ExecutionKnowledge;

@@ -13,7 +13,7 @@ const PASS_CHANCE = 0.75;
 const TOKENS_PER_CANDIDATE = 250;
 const FAILING_TEXT = 'failed';
 
-export interface ServicesParts {
+interface ServicesParts {
   readonly context: ActorContext;
   readonly scope: ProjectKey;
   readonly process: SimProcess;

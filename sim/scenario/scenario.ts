@@ -21,7 +21,7 @@ export interface SeedRunOptions {
 }
 
 /** Frequencies of actions and faults; mean times in milliseconds of virtual time, null: never. */
-export interface Rates {
+interface Rates {
   readonly loss_chance: number;
   readonly double_chance: number;
   readonly delay_chance: number;

@@ -5,7 +5,7 @@ import { stateKey } from './canonical.js';
 import { checkDecision, checkRecoverable, checkSweeper } from './checks.js';
 import { allModels, claimIdOf, PLAIN_CLAIM, type SearchModel, TICK_MS } from './models.js';
 
-export interface SearchOptions {
+interface SearchOptions {
   readonly models?: readonly SearchModel[];
   /** The search stops after this many violations. */
   readonly violations_max?: number;
@@ -13,7 +13,7 @@ export interface SearchOptions {
   readonly states_max?: number;
 }
 
-export interface SearchViolation {
+interface SearchViolation {
   readonly model: string;
   readonly invariant: string;
   readonly message: string;
@@ -21,7 +21,7 @@ export interface SearchViolation {
   readonly trace: readonly string[];
 }
 
-export interface SearchResult {
+interface SearchResult {
   readonly states: number;
   readonly transitions: number;
   readonly violations: readonly SearchViolation[];

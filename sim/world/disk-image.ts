@@ -8,7 +8,7 @@ export class FolderNode {
   readonly durable = new Map<string, DiskNode>();
 }
 
-export type DiskNode = FileNode | FolderNode;
+type DiskNode = FileNode | FolderNode;
 
 interface FolderEdit {
   readonly folder: FolderNode;

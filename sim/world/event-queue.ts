@@ -1,4 +1,4 @@
-export interface ScheduledTask {
+interface ScheduledTask {
   at_ms: number;
   /** Order of scheduling; decides among tasks of the same time. */
   sequence: number;

@@ -2,7 +2,7 @@ import type { SimProcess } from './process.js';
 import type { Rng } from './rng.js';
 import type { SimWorld } from './world.js';
 
-export interface NetworkFaults {
+interface NetworkFaults {
   loss_chance: number;
   double_chance: number;
   /** Chance that a message takes much longer than usual, and so arrives after later ones. */

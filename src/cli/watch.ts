@@ -16,7 +16,7 @@ export const showView = (context: CommandContext, { json, text }: RenderedView):
   context.printReply(json, () => text);
 
 /** Calls `onChange` whenever something may have changed, until the signal aborts. */
-export type ChangeListener = (onChange: () => void, signal: AbortSignal) => Promise<void>;
+type ChangeListener = (onChange: () => void, signal: AbortSignal) => Promise<void>;
 
 /** Redraws when the rendered view has changed. Renders on every change notification and at a fixed interval. */
 export async function watch(

@@ -1,4 +1,4 @@
-export type ApplicableAgentRole =
+type ApplicableAgentRole =
   | { readonly ok: true; readonly agent_role: string | null }
   | { readonly ok: false; readonly message: string };
 

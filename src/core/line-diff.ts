@@ -1,5 +1,5 @@
 /** A run of lines that both texts have, that only the old one has, or that only the new one has. */
-export interface DiffLine {
+interface DiffLine {
   readonly kind: ' ' | '-' | '+';
   /** With its line break, if it has one. */
   readonly text: string;

@@ -5,7 +5,7 @@ export interface SessionOwner {
 }
 
 /** The caller's properties that matter for sessions. */
-export interface SessionCaller {
+interface SessionCaller {
   readonly principal: string;
   readonly user_id: string | null;
   readonly may_administer: boolean;

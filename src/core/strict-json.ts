@@ -5,7 +5,7 @@ export const JSON_DEPTH_MAX = 100;
 const CONTAINERS_MAX = 50_000;
 
 /** Parsed value, or what is wrong with the text, for a person. */
-export type JsonParseResult = { readonly value: unknown } | { readonly fault: string };
+type JsonParseResult = { readonly value: unknown } | { readonly fault: string };
 
 /**
  * Parses untrusted JSON and rejects duplicate names in an object. `JSON.parse` silently keeps the last duplicate while

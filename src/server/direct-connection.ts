@@ -8,7 +8,7 @@ import type { App, RouteMatch } from './route.js';
 import { readWholeRequest, type WholeRequest } from './whole-request.js';
 
 /** What the connections of one listener share. */
-export interface DirectAnswering {
+interface DirectAnswering {
   readonly app: Pick<App, 'match' | 'respond'>;
   readonly connections: OpenConnections;
   readonly texts: ResponseTexts;

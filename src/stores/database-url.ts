@@ -1,6 +1,6 @@
 import { StoreRefused } from './store.js';
 
-export interface DatabaseUrlFormat {
+interface DatabaseUrlFormat {
   readonly database: string;
   readonly schemes: readonly string[];
   readonly parameters: readonly string[];

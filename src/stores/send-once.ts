@@ -5,7 +5,7 @@ import { StoreBroken, StoreUncertain } from './store.js';
 const RETRY_MS = 10_000;
 const PAUSE_MS = { first: 20, longest: 1_000 };
 
-export interface SendFailures {
+interface SendFailures {
   /** The commit was sent, and may have happened. */
   isReplyLost(error: unknown): boolean;
   /** Nothing happened, and a retry may succeed. */

@@ -2,7 +2,7 @@
 const SPAN_EVENTS = 256;
 
 /** A range of times: `since` is inclusive, `until` exclusive. */
-export interface TimeRange {
+interface TimeRange {
   readonly sinceMs: number;
   readonly untilMs: number;
 }

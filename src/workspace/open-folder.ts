@@ -7,7 +7,7 @@ import { nodeDisk } from '../stores/file/node-disk.js';
 /** On Linux, `/proc/self/fd` reaches names in an open folder even after its path has changed. */
 const HAS_HANDLE_PATHS = process.platform === 'linux' && existsSync('/proc/self/fd');
 
-export type FolderFault = 'absent' | 'symlink' | 'not_a_folder';
+type FolderFault = 'absent' | 'symlink' | 'not_a_folder';
 
 type FileIdentity = Pick<BigIntStats, 'dev' | 'ino'>;
 

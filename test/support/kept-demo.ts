@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 
-export interface KeptDemo {
+interface KeptDemo {
   readonly pageUrl: string;
   /** Everything that it printed, once it has ended. Its server still runs then. */
   readonly ended: Promise<string>;

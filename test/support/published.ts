@@ -19,7 +19,7 @@ const OPTIONAL_PACKAGES = [
   'redis',
 ];
 
-export interface PackageManifest {
+interface PackageManifest {
   readonly version: string;
   readonly bin: Readonly<Record<string, string>>;
   readonly exports: Readonly<Record<string, string>>;

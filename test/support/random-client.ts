@@ -33,7 +33,7 @@ interface ReplyFields {
   readonly reason?: string;
 }
 
-export interface ClientStep {
+interface ClientStep {
   readonly name: string;
   readonly body: unknown;
 }

@@ -1,6 +1,6 @@
 import { Client } from 'undici';
 
-export interface HttpReply {
+interface HttpReply {
   readonly status: number;
   // The shape is defined by the wire contract; what the benchmark reads is checked against the log, not by types.
   // biome-ignore lint/suspicious/noExplicitAny: parsed JSON

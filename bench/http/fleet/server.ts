@@ -10,7 +10,7 @@ const WIDE_LIMITS = ['max_concurrent_claims=10000000', 'max_active_sessions=1000
 /** The requests per second of one key are limited, so the agents share several. */
 const KEYS = 10;
 
-export interface BenchServer {
+interface BenchServer {
   readonly url: string;
   readonly pid: number;
   /** Tokens of the agents' keys; empty: the server is open. */

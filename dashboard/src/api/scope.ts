@@ -1,5 +1,5 @@
 /** Tenant and project that the page shows, from its address: `?tenant=acme&project=shop`. */
-export interface Scope {
+interface Scope {
   readonly tenant: string;
   readonly project: string;
 }

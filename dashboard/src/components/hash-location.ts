@@ -25,7 +25,7 @@ export const useHashPath = (): [string, typeof navigate] => [
 ];
 useHashPath.hrefs = (href: string): string => `#${href}`;
 
-export type HashQuery = readonly [
+type HashQuery = readonly [
   query: URLSearchParams,
   /** Replaces these values; an empty one is removed. The back button skips the change. */
   change: (values: Readonly<Record<string, string>>) => void,

@@ -10,7 +10,7 @@ export type Connection =
   | { readonly state: 'paused' }
   | { readonly state: 'key_required' };
 
-export interface StreamListener {
+interface StreamListener {
   onConnection(connection: Connection): void;
   onEvents(events: readonly EventEnvelope[]): void;
   /** The stream is open. What was read before does not include events from before it was open. */

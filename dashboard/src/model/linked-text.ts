@@ -1,5 +1,5 @@
 /** A part of a text. */
-export type TextPart = { readonly text: string } | { readonly subject: string } | { readonly time: string };
+type TextPart = { readonly text: string } | { readonly subject: string } | { readonly time: string };
 
 /** Ids of tasks and of edges, `A-001-schema`, `REQ-F-AUTH-001#design_code`, and times in UTC. */
 const PARTS =

@@ -10,7 +10,7 @@ import type { LogTimeline, SubjectState } from './log-timeline.js';
 import type { ObservedStoreClock } from './store-clock.js';
 import { type HistoryViolation, violation } from './violation.js';
 
-export interface RefusalEvidence {
+interface RefusalEvidence {
   readonly timeline: LogTimeline;
   readonly effects: CallEffects;
   readonly limit: ClaimLimitCheck;

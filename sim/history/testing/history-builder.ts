@@ -13,7 +13,7 @@ const RULES = rulesFor('task', DEFAULT_POLICY, LIMITS, 0);
 const STORE_EPOCH_MS = 1_700_000_000_000;
 
 /** A handle as its holder has it. */
-export interface BuiltHandle {
+interface BuiltHandle {
   readonly subject: string;
   readonly agent_id: string;
   readonly generation: number;

@@ -5,7 +5,7 @@ import { Genesis } from '../../client/index.js';
 /** Duration of one task: long enough to watch, short enough not to wait. */
 const WORK_DURATION_MS = { least: 700, most: 1500 };
 /** The shortest lease the demo's server grants. An agent that is silent for longer loses its claim. */
-export const LEASE_SECONDS = 2;
+const LEASE_SECONDS = 2;
 
 /**
  * The line that the director writes to an agent that may continue. Any other line is a note to leave before a fault.

@@ -10,7 +10,7 @@ export interface Guarantee {
   readonly seen: string;
 }
 
-export interface DemoEvidence {
+interface DemoEvidence {
   readonly plan: Plan;
   readonly events: readonly EventEnvelope[];
   readonly faults: InjectedFaults;

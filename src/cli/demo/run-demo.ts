@@ -15,7 +15,7 @@ import { DEMO_PLAN, DEMO_PROJECT } from './plan.js';
 /** The run fails after this long without an event. A slow machine still produces events. */
 const IDLE_TIMEOUT_MS = 50_000;
 
-export interface DemoRunOptions {
+interface DemoRunOptions {
   readonly url: string;
   readonly folder: string;
   readonly agents_count: number;

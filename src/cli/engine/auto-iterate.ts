@@ -13,7 +13,7 @@ import { lastCandidate, waitForPromotion } from './promoted-files.js';
 import { remoteBlobs } from './remote-blobs.js';
 import { executorName, type RunEdgeOptions, runEdge } from './run-edge.js';
 
-export interface AutoOptions extends RunEdgeOptions {
+interface AutoOptions extends RunEdgeOptions {
   readonly feature_id: string | null;
   /** The edge to begin with. */
   readonly edge: string | null;

@@ -9,7 +9,7 @@ interface EdgeName {
   readonly edge: string;
 }
 
-export interface OpenEdges {
+interface OpenEdges {
   /** Edges with a requested run, oldest first. */
   readonly requested: readonly EdgeName[];
   /** Edges with a run of this executor that has not ended. */

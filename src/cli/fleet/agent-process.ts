@@ -34,7 +34,7 @@ export interface AgentSessions {
   end(sessionId: string): Promise<void>;
 }
 
-export interface AgentOptions {
+interface AgentOptions {
   readonly spec: AgentSpec;
   readonly folder: string;
   readonly log: AgentLog;

@@ -19,7 +19,7 @@ export interface AgentGroup {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-export type FleetFileResult =
+type FleetFileResult =
   | { readonly ok: true; readonly groups: readonly AgentGroup[] }
   /** One `FILE:LINE:COLUMN: message` per fault. */
   | { readonly ok: false; readonly faults: readonly string[] };

@@ -1,7 +1,7 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { asClaimEvent, type ClaimEvent } from '../../core/events/known-event.js';
 
-export interface HeldClaim {
+interface HeldClaim {
   readonly task_id: string;
   readonly generation: number;
   readonly expires_at: string | null;

@@ -30,7 +30,7 @@ import { ProjectFollower } from './project-follower.js';
 import { agentsReport, reportText } from './report.js';
 import { AgentWorktree, findRepository, type KeptWorktree } from './worktree.js';
 
-export interface FleetOptions {
+interface FleetOptions {
   readonly specs: readonly AgentSpec[];
   readonly leaseSeconds: number | undefined;
   readonly restartsMax: number;

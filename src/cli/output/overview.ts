@@ -42,7 +42,7 @@ function claimLines({ claims }: ProjectStatus, { table }: CommandContext): strin
 }
 
 /** The columns of a table of claims; the last one is the end of the lease. */
-export const claimColumns = (endHead: string): Column<TaskClaim>[] => [
+const claimColumns = (endHead: string): Column<TaskClaim>[] => [
   { head: 'Task', cell: ({ task_id }) => task_id, is_flexible: true },
   { head: 'Generation', cell: ({ generation }) => String(generation) },
   { head: 'Agent', cell: ({ agent_id }) => agent_id, is_flexible: true },

@@ -30,7 +30,7 @@ export interface WrittenFile {
 export type FileChange = 'wrote' | 'unchanged' | 'removed' | 'restored' | 'section_removed';
 
 /** A write that is planned before anything is written. */
-export interface PlannedWrite extends WrittenFile {
+interface PlannedWrite extends WrittenFile {
   readonly about: string;
   readonly current: string | null;
 }

@@ -3,7 +3,7 @@ import type { McpConnection } from './mcp-connection.js';
 
 const PROTOCOL_VERSION = '2025-11-25';
 
-export interface Handshake {
+interface Handshake {
   /** Names of the tools. */
   readonly tools: readonly string[];
   /** What the project's status says is wrong; null if it can be read. */

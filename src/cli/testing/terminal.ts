@@ -26,7 +26,7 @@ export interface TerminalOptions {
 }
 
 /** A running command: its output so far, and how to stop it. */
-export interface RunningCommand {
+interface RunningCommand {
   readonly io: Io;
   readonly ended: Promise<CommandResult>;
   stop(signal: StopSignal): void;

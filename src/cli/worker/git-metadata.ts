@@ -1,12 +1,12 @@
 import { gitText } from '../../workspace/git.js';
 
 /** Where a folder of a git repository is: null fields if HEAD is detached, or there is no commit yet. */
-export interface GitPosition {
+interface GitPosition {
   readonly branch: string | null;
   readonly commit: string | null;
 }
 
-export interface GitMetadata {
+interface GitMetadata {
   readonly branch: string | null;
   /** The commit at the claim. */
   readonly base: string | null;

@@ -14,7 +14,7 @@ import { type FaultyProxy, startFaultyProxy } from './proxy.js';
 export const PROJECT_KEY = { tenant_id: 'default', project_id: 'shop' };
 
 /** A real server behind a faulty proxy, with clients through the proxy and beside it. */
-export interface ClientHarness {
+interface ClientHarness {
   readonly server: RunningServer;
   readonly proxy: FaultyProxy;
   readonly outbox: string;
@@ -92,7 +92,7 @@ export function expectNoProblem<T>(reply: T | ApiProblem): T {
   return reply;
 }
 
-export interface ChildProgram {
+interface ChildProgram {
   readonly process: ChildProcess;
   /** Writes to its standard input. */
   write(text: string): void;

@@ -4,7 +4,7 @@ import { type KeyEnrolled, rotationText } from '../../core/audit/key-events.js';
 import { type AuditOptions, signWith } from './signer.js';
 
 /** Why the key of this coordinator cannot become one of a project, and what to do. */
-export interface EnrolmentAlarm {
+interface EnrolmentAlarm {
   readonly alarm: string;
 }
 

@@ -13,7 +13,7 @@ import { contentEventId, sha256Hex } from '../runtime/identity.js';
 import { isProblem } from '../wire/problem.js';
 
 /** What a run has done. */
-export interface RetentionRun {
+interface RetentionRun {
   /** The number of redacted events. */
   readonly redacted: number;
   /** Every old event up to this position was looked at. */
@@ -23,7 +23,7 @@ export interface RetentionRun {
 }
 
 /** Adds the signature of the coordinator to a record, if it has a key. */
-export type SignRecord = <T extends object>(project: Project, eventType: string, payload: T) => Promise<T>;
+type SignRecord = <T extends object>(project: Project, eventType: string, payload: T) => Promise<T>;
 
 export const HOUR_MS = 3600 * 1000;
 export const DAY_MS = 24 * HOUR_MS;

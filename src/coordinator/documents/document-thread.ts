@@ -3,7 +3,7 @@ import { startWorker } from '../runtime/start-worker.js';
 import type { DocumentJob, ParsedDocument } from './job.js';
 
 /** A thread's reply: the parsed document, or the limit that stopped it. */
-export type ThreadReply = { readonly parcel: ParsedDocument } | { readonly stopped: 'time' | 'memory' };
+type ThreadReply = { readonly parcel: ParsedDocument } | { readonly stopped: 'time' | 'memory' };
 
 /** The thread did not start, for example in a bundle without its file. */
 export class ThreadStartError extends Error {

@@ -4,7 +4,7 @@ import { type Problem, problem } from '../wire/problem.js';
 import { DocumentThread, ThreadStartError } from './document-thread.js';
 import { type DocumentJob, documentSteps, type ParsedDocument, readDocument } from './job.js';
 
-export interface DocumentLimits {
+interface DocumentLimits {
   /** Time limit for reading one document. */
   readonly ms_max: number;
   readonly heap_mb_max: number;

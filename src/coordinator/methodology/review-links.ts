@@ -44,7 +44,7 @@ export type LinkedReview =
   /** Another candidate waits, or none. */
   | { readonly state: 'stale'; readonly link: ReviewLink };
 
-export interface LinkDecision {
+interface LinkDecision {
   readonly decision: string;
   readonly comment?: string | undefined;
 }

@@ -18,7 +18,7 @@ import type { WorkState } from '../../core/views/index.js';
 import { runnersIn } from '../operations/edge-evidence.js';
 import { policyFromRecord } from '../queue/rules-cache.js';
 
-export interface RulesContext {
+interface RulesContext {
   readonly now_ms: number;
   rulesOf(subject: string): Rules;
 }

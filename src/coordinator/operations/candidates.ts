@@ -12,7 +12,7 @@ import type { TransactionBuilder } from '../queue/transaction-builder.js';
 import { baseVersionOf, candidateOf, runnersOf } from './edge-evidence.js';
 import { addAction, operationOf, type RequestFields, requestKeyOf } from './shared.js';
 
-export interface Proposal {
+interface Proposal {
   readonly subject: string;
   readonly handle: ClaimHandle;
   readonly body: ProposeBody;

@@ -30,7 +30,7 @@ export interface ConfigureRequest {
 }
 
 /** The outcome of one transaction, and how many features may remain. */
-export interface ConfigureStep extends ConfigureResult {
+interface ConfigureStep extends ConfigureResult {
   readonly left: number;
 }
 

@@ -18,7 +18,7 @@ import { refusedClaimResult } from './render.js';
 import { heldBySession } from './session-claims.js';
 import { type RequestFields, requestKeyOf } from './shared.js';
 
-export interface NextContext {
+interface NextContext {
   readonly caller: Caller;
   readonly project: Pick<Project, 'refresh' | 'rebuildFrontier'>;
   /** Ends when the caller is gone. */

@@ -21,7 +21,7 @@ interface TenantBlobs {
 }
 
 /** Results up to this size are stored in the event, larger ones as a blob. */
-export const INLINE_BYTES_MAX = 64 * 1024;
+const INLINE_BYTES_MAX = 64 * 1024;
 
 /**
  * Builds a result from a submission: its digest, its reference and, if large, its blob, which is durable before any

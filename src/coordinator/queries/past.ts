@@ -11,7 +11,7 @@ import type { EventHistory } from './history.js';
 export const PAST_EVENTS_MAX = 1_000_000;
 
 /** A project as it was at a position of its log. */
-export interface PastProject {
+interface PastProject {
   readonly state: ProjectState;
   readonly context: FoldContext;
 }

@@ -2,7 +2,7 @@ import { TenantQueue } from '../queue/tenant-queue.js';
 import type { Environment } from '../runtime/environment.js';
 import { type AsyncReply, problem } from '../wire/problem.js';
 
-export interface ReadLimits {
+interface ReadLimits {
   /** Maximum number of concurrent slow reads. Each holds the event loop for at most a slice. */
   readonly running_max: number;
   /** Maximum number of queued reads per tenant. */

@@ -34,7 +34,7 @@ type RefuseUnknown<T> = (unknown: Problem) => T | Problem;
 type StoreRuntime = Pick<ProjectServices, 'meta' | 'storeTime' | 'backoff'>;
 
 /** A tenant's limits, which apply in all its projects. */
-export class TenantLimits {
+class TenantLimits {
   private limitsRecord: RecordHead | undefined;
   private limits: Limits;
   private defaults: Limits;

@@ -9,7 +9,7 @@ import {
 import type { RecordHead } from '../../core/record.js';
 
 /** The records of a project that its rules follow from. */
-export interface RuleRecords {
+interface RuleRecords {
   readonly policy: RecordHead | null;
   readonly loss: RecordHead | null;
 }

@@ -12,7 +12,7 @@ export interface ArchiveHeader {
   readonly position: number;
 }
 
-export interface ArchivedBlob {
+interface ArchivedBlob {
   readonly blob_sha256: string;
   readonly base64: string;
 }
@@ -25,7 +25,7 @@ const SHA256 = /^[0-9a-f]{64}$/;
 const blobIn = ({ payload }: EventEnvelope): string | null =>
   typeof payload.blob_sha256 === 'string' && SHA256.test(payload.blob_sha256) ? payload.blob_sha256 : null;
 
-export interface NamedBlob {
+interface NamedBlob {
   readonly blob_sha256: string;
   readonly bytes: Uint8Array;
 }

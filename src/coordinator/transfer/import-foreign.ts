@@ -20,7 +20,7 @@ export interface ForeignTarget {
   readonly putBlob: StoreBlob;
 }
 
-export interface ForeignImportOptions extends ForeignLogContext {
+interface ForeignImportOptions extends ForeignLogContext {
   /** Null skips the check for unknown edges. */
   readonly known_edges: ReadonlySet<string> | null;
   /** A log that exceeds one transaction is written in several; otherwise it is refused. */

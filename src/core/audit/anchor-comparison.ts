@@ -4,7 +4,7 @@ import { isOfLostHistory, type RecordedLoss } from './history-lost.js';
 import { anchorFault, type ProofChecks } from './proof.js';
 
 /** Stable codes of how a log compares with an anchor; the first that applies, from above. */
-export type AnchorCode =
+type AnchorCode =
   /** The anchor itself is wrong, and says nothing about the log. */
   | 'BAD_SIGNATURE'
   | 'OTHER_PROJECT'
@@ -27,7 +27,7 @@ export interface AnchorResult {
 }
 
 /** The state of the log after its last event. */
-export interface AuditedEnd {
+interface AuditedEnd {
   readonly size: number;
   readonly incarnation: number;
   /** Losses of history that count. */

@@ -45,7 +45,7 @@ interface EnrolledKey {
 }
 
 /** A key of a project, and whether its new signatures are valid. */
-export interface ProjectAuditKey extends Readonly<EnrolledKey> {
+interface ProjectAuditKey extends Readonly<EnrolledKey> {
   readonly key_id: string;
 }
 

@@ -25,7 +25,7 @@ export const CHECKPOINT_EVENT = 'AUDIT_CHECKPOINT';
 /** A checkpoint of another store, kept in this one. Its payload is the checkpoint as it is kept elsewhere. */
 export const ANCHOR_KEPT_EVENT = 'AUDIT_ANCHOR_KEPT';
 
-export interface KeyRotation {
+interface KeyRotation {
   readonly previous_key_id: string;
   readonly key_id: string;
   readonly public_key: string;

@@ -19,7 +19,7 @@ export function leafText(event: LeafEnvelope, payloadSha256: string): string {
 }
 
 /** The fields after the position, most of which are optional. The file store writes the same text into its lines. */
-export function optionalFieldsText(event: Omit<LeafEnvelope, 'position'>): string {
+function optionalFieldsText(event: Omit<LeafEnvelope, 'position'>): string {
   const subject = event.subject === undefined ? '' : escapeJson(event.subject);
   let text = event.subject === undefined ? '' : `,"subject":"${subject}"`;
   if (event.seq !== undefined) text += `,"seq":${event.seq}`;

@@ -159,7 +159,7 @@ export function consistencyPath(from: number, to: number, hashOfRange: HashOfRan
   return path.reverse();
 }
 
-export interface InclusionPath {
+interface InclusionPath {
   readonly index: number;
   readonly size: number;
   readonly leaf: Uint8Array;
@@ -187,7 +187,7 @@ export function rootFromInclusion(
   return last === 0 ? root : null;
 }
 
-export interface ConsistencyPath {
+interface ConsistencyPath {
   readonly from: number;
   readonly to: number;
   readonly fromRoot: Uint8Array;

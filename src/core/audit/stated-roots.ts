@@ -7,7 +7,7 @@ const CHECKPOINTS_KEPT = CHECKPOINT_LAG_MAX;
 const keyOf = ({ incarnation, position }: CheckpointStatement): string => `${incarnation}/${position}`;
 
 /** How a signed root compares with those before it. */
-export type RootComparison = 'new' | 'repeated' | 'contradicts';
+type RootComparison = 'new' | 'repeated' | 'contradicts';
 
 /** Signed roots, to find two for one position of one incarnation: then the signer signed two different histories (equivocation). */
 export class StatedRoots {

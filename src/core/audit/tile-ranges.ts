@@ -6,7 +6,7 @@ import { type HashOfRange, nodeHash, splitOf, TILE_SIZE } from './merkle-tree.js
  * so a proof is made in three steps: ask which tiles it needs (`tilesForInclusion`, `tilesForConsistency`), load the
  * hashes of their leaves, and compute the path with `rangesFromTiles`.
  */
-export interface TileData {
+interface TileData {
   readonly hash: HashBytes;
   /** The root of each complete tile, by its index. */
   readonly tileRoots: readonly Uint8Array[];

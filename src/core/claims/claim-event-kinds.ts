@@ -29,8 +29,6 @@ export const EVENT_TYPES = {
 } as const;
 
 export type ClaimEventKind = keyof typeof EVENT_TYPES;
-/** The event types of a kind: the task's and the edge's. */
-export type ClaimEventType<Kind extends ClaimEventKind> = (typeof EVENT_TYPES)[Kind]['task' | 'edge'];
 
 const LOOSE_KINDS = ['claim_denied', 'result_denied', 'refusals_counted', 'noted', 'warned'] as const;
 /** Kinds of the events that change no head. */

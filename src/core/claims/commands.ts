@@ -38,7 +38,7 @@ export interface GrantRequest
 }
 
 /** A claim that the session may hold already: if so, it comes back, but only to the credential that took it. */
-export interface ResumeRequest {
+interface ResumeRequest {
   readonly principal: string;
   /** The credential that opened the session; null if the session has no record. */
   readonly session_principal: string | null;

@@ -10,7 +10,7 @@ export type GrantLimit =
   | 'max_generations_per_task';
 
 /** A reached limit with its value, and the refusal as text: the limit, its value and the next step. */
-export interface ReachedLimit {
+interface ReachedLimit {
   readonly limit: GrantLimit;
   /** Null if the limit was lifted at the same moment. */
   readonly limit_value: number | null;

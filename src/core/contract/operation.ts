@@ -35,7 +35,7 @@ export type RequestBody =
 export type ReplySchema = z.ZodType | { readonly content_type: string };
 
 /** One call of the HTTP API. The server's handlers, the API description and the reference are made from it. */
-export interface ApiOperation {
+interface ApiOperation {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** With `{param}`s. `{tenant_id}` is the tenant the request is about. */
   readonly path: string;

@@ -92,11 +92,11 @@ export type AslPassState = WithComment &
     readonly Result?: TemplateValue;
     readonly ResultPath?: string | null;
   };
-export type AslWaitState = WithComment &
+type AslWaitState = WithComment &
   WithPaths &
   WithNextOrEnd & { readonly Type: 'Wait'; readonly Seconds: number };
-export type AslSucceedState = WithComment & WithPaths & { readonly Type: 'Succeed' };
-export type AslFailState = WithComment & {
+type AslSucceedState = WithComment & WithPaths & { readonly Type: 'Succeed' };
+type AslFailState = WithComment & {
   readonly Type: 'Fail';
   readonly Error: string;
   readonly Cause?: string;

@@ -38,7 +38,7 @@ export interface AutoFacts {
   readonly last_feature_id: string | null;
 }
 
-export type AutoStep =
+type AutoStep =
   | { readonly kind: 'RUN'; readonly edge: AutoEdge }
   | ({ readonly kind: 'PAUSE' } & AutoPause)
   | { readonly kind: 'WAIT'; readonly says: string }

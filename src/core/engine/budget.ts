@@ -3,7 +3,7 @@ import type { Cost } from './check-outcome.js';
 
 /** What a budget limits, from the narrowest to the widest. */
 const BUDGET_SCOPES = ['run', 'feature', 'project', 'tenant'] as const;
-export type BudgetScope = (typeof BUDGET_SCOPES)[number];
+type BudgetScope = (typeof BUDGET_SCOPES)[number];
 export type SpentByScope = Readonly<Record<BudgetScope, Cost>>;
 
 /**

@@ -27,7 +27,7 @@ export interface ReportCounts {
   readonly coverage_percent: number | null;
 }
 
-export type CheckVerdict = Pick<CheckOutcome, 'result' | 'says'>;
+type CheckVerdict = Pick<CheckOutcome, 'result' | 'says'>;
 
 /** Exit codes of a shell if a program does not exist or is not executable. */
 const NOT_A_PROGRAM = [126, 127];

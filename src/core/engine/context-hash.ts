@@ -4,7 +4,7 @@ export interface ContextManifest {
   readonly context_hash: string;
   readonly entries: readonly ContextEntry[];
 }
-export interface ContextEntry {
+interface ContextEntry {
   readonly path: string;
   readonly sha256: string;
 }

@@ -4,7 +4,7 @@ import { genCommand } from '../methodology/definition/command.js';
 import { type LastRun, suspendedAdvice } from './suspended-advice.js';
 
 /** What decides the next step of the session that holds an edge or a task. */
-export interface HeldWork {
+interface HeldWork {
   readonly subject: string;
   readonly generation: number;
   /** Null unless the claim is suspended. */

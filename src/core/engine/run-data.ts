@@ -130,10 +130,6 @@ export const handlerResults = {
 } as const;
 export type StepHandlerName = keyof typeof handlerResults;
 export type StepResult<Name extends StepHandlerName> = z.output<(typeof handlerResults)[Name]>;
-/** `run_check` and `judge_check` also get the name of their check. */
-export type StepInput<Name extends StepHandlerName> = RunData & {
-  readonly check: Name extends 'run_check' | 'judge_check' ? string : undefined;
-};
 
 /** Names of errors that a handler may raise; a machine retries or catches them by these names. */
 export const ENGINE_ERRORS = {

@@ -10,7 +10,7 @@ interface ReportedEnd {
   readonly payload: Readonly<Record<string, unknown>>;
 }
 
-export interface EndRefusal {
+interface EndRefusal {
   readonly reason: Extract<AppendRefusal, 'NOT_CONVERGED' | 'TASK_ALREADY_COMPLETED'>;
   readonly next: string;
 }

@@ -23,7 +23,7 @@ export type RunRule = keyof typeof RUN_RULES;
 const ENFORCED_RULES: ReadonlySet<RunRule> = new Set(['RUN-01', 'RUN-02']);
 export const isEnforcedRule = (rule: RunRule): boolean => ENFORCED_RULES.has(rule);
 
-export interface RunFinding {
+interface RunFinding {
   readonly rule: RunRule;
   readonly run_id: string;
   readonly subject: string;

@@ -6,7 +6,7 @@ import { CATALOGUE_TYPES } from './known-event-types.js';
 import { isObject } from './plain-data.js';
 
 /** An event of the catalogue: its type determines its payload. */
-export type KnownEvent<E extends EventDraft = EventEnvelope, T extends EventType = EventType> = {
+type KnownEvent<E extends EventDraft = EventEnvelope, T extends EventType = EventType> = {
   [Type in T]: Omit<E, 'event_type' | 'payload'> & { event_type: Type; payload: EventPayloads[Type] };
 }[T];
 

@@ -2,7 +2,7 @@ import type { Feature, Methodology, ParsedMethodology } from './definition/metho
 import { newFeature } from './definition/new-feature.js';
 import { parseMethodology } from './definition/read-methodology.js';
 
-export type ValidMethodology = ParsedMethodology & { ok: true };
+type ValidMethodology = ParsedMethodology & { ok: true };
 
 /** Parses files that must be valid. */
 export function parseValidMethodology(files: Readonly<Record<string, string>> = {}): ValidMethodology {

@@ -13,7 +13,7 @@ import {
 import { findAliasGuardFault } from './alias-guard.js';
 import type { DocumentPath, LocatePath, SourcePosition } from './source-position.js';
 
-export interface YamlProblem {
+interface YamlProblem {
   readonly path: DocumentPath;
   readonly message: string;
   readonly source_position: SourcePosition;

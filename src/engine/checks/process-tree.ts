@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-export interface TreeUsage {
+interface TreeUsage {
   /** Threads: what the kernel's limit of processes counts too. */
   readonly processes: number;
   readonly memory_bytes: number;

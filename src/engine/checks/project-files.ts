@@ -4,7 +4,7 @@ import { lstat, readdir, realpath } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 
 /** The paths of a project that a check sees, relative to its root. */
-export interface ProjectFiles {
+interface ProjectFiles {
   readonly files: readonly string[];
   /** Folders of installed dependencies, which are not copied. */
   readonly dependencies: readonly string[];

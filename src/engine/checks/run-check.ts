@@ -29,7 +29,7 @@ export const DEFAULT_CHECK_LIMITS: CheckLimits = {
 const SETUP_CHARS_MAX = 500;
 
 /** A check whose command can be run, with its digest. */
-export interface RunnableCheck {
+interface RunnableCheck {
   readonly command: CheckCommand;
   readonly command_sha256: string;
   readonly check_sha256: string;

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import type { EffectiveCheck } from '../../core/contract/checks.js';
 import type { CheckExecution, CheckLimits, RunCheck, WorkCopy } from './check-runner.js';
 
-export interface ChecksRun {
+interface ChecksRun {
   readonly checks: readonly EffectiveCheck[];
   readonly copy: WorkCopy;
   readonly limits: CheckLimits;

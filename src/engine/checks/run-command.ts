@@ -5,9 +5,9 @@ import { OutputTail } from './output-tail.js';
 import { treeUsage } from './process-tree.js';
 
 /** Which limit ended a command. */
-export type StopReason = 'timeout' | 'output' | 'memory' | 'processes';
+type StopReason = 'timeout' | 'output' | 'memory' | 'processes';
 
-export interface CommandSpec {
+interface CommandSpec {
   readonly file: string;
   readonly args: readonly string[];
   readonly cwd: string;

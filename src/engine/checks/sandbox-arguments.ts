@@ -37,7 +37,7 @@ function nodeFolders(): string[] {
 }
 
 /** A folder of the host that is read-only in the sandbox. */
-export interface SandboxBind {
+interface SandboxBind {
   readonly source: string;
   readonly target: string;
   /** Folders below the target that are empty and writable. */

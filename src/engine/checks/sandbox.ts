@@ -39,7 +39,7 @@ export interface SandboxRun {
   readonly report: string | null;
 }
 
-export interface NoSandbox {
+interface NoSandbox {
   readonly kind: 'none';
   readonly says: string;
 }

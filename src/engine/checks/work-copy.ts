@@ -25,7 +25,7 @@ export interface CandidateFile {
   readonly executable?: boolean;
 }
 
-export interface CopyLimits {
+interface CopyLimits {
   readonly files: number;
   readonly bytes: number;
 }

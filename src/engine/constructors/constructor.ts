@@ -1,7 +1,7 @@
 import type { Cost } from '../../core/engine/check-outcome.js';
 
 /** One request to make a candidate. */
-export interface Construction {
+interface Construction {
   readonly prompt: string;
   /** The draft folder: the constructor's working directory. It contains the draft files so far. */
   readonly folder: string;
@@ -9,7 +9,7 @@ export interface Construction {
   readonly signal: AbortSignal;
 }
 
-export interface Constructed {
+interface Constructed {
   /** What the agent or model says about its work. Data, never a command. */
   readonly says: string;
   /** Identifies the session of the agent or model, so that no evaluator judges in it. */
@@ -21,7 +21,7 @@ export interface Constructed {
 export type Constructor = (construction: Construction) => Promise<Constructed>;
 
 /** A model's answer to a prompt. */
-export interface ModelAnswer {
+interface ModelAnswer {
   readonly text: string;
   readonly cost: Cost;
 }

@@ -13,7 +13,7 @@ export interface AgentCommand {
   readonly timeout_seconds?: number;
 }
 
-export interface AgentRun {
+interface AgentRun {
   readonly prompt: string;
   /** Its working directory. */
   readonly folder: string;
@@ -21,7 +21,7 @@ export interface AgentRun {
   readonly env: NodeJS.ProcessEnv;
 }
 
-export interface AgentAnswer {
+interface AgentAnswer {
   readonly message: string;
   /** The session of the agent, if its output names one; otherwise a new one. */
   readonly session: string;

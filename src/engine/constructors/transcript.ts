@@ -14,7 +14,7 @@ const ERROR_NAMES = Object.values(ENGINE_ERRORS) as [EngineErrorName, ...EngineE
 const failedEntry = z.strictObject({ error: z.enum(ERROR_NAMES), says: z.string().exactOptional() });
 
 /** A recorded transcript: JSON lines, one per iteration. */
-export interface Transcript<Entry> {
+interface Transcript<Entry> {
   readonly path: string;
   readonly entries: readonly (Entry | z.output<typeof failedEntry>)[];
 }

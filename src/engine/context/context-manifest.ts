@@ -26,7 +26,7 @@ const manifestSchema = z.strictObject({
   missing_required: z.array(z.string()),
   files: z.array(listedFile),
 });
-export type StoredContext = z.output<typeof manifestSchema>;
+type StoredContext = z.output<typeof manifestSchema>;
 export type ListedContextFile = z.output<typeof listedFile>;
 export type ContextNeed = (typeof CONTEXT_NEEDS)[number];
 

@@ -3,7 +3,7 @@ import { CONTEXT_NEEDS, decodeContext, type ListedContextFile } from './context-
 import { type Passage, passagesOf } from './passages.js';
 import { searchPassages } from './search-passages.js';
 
-export interface ContextText {
+interface ContextText {
   /** The path; of a passage with its lines, as `spec/a.md:10-24`. */
   readonly name: string;
   readonly text: string;

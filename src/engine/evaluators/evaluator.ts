@@ -1,6 +1,6 @@
 import type { Cost } from '../../core/engine/check-outcome.js';
 
-export interface EvaluatorQuestion {
+interface EvaluatorQuestion {
   readonly prompt: string;
   /** The names of the checks that the prompt asks about. */
   readonly checks: readonly string[];
@@ -10,7 +10,7 @@ export interface EvaluatorQuestion {
   readonly signal: AbortSignal;
 }
 
-export interface EvaluatorAnswer {
+interface EvaluatorAnswer {
   readonly text: string;
   /** The session in which it was given: another one for each question. */
   readonly session: string;

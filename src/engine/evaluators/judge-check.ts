@@ -30,7 +30,7 @@ export interface Judgement {
   now(): number;
 }
 
-export interface JudgedChecks {
+interface JudgedChecks {
   /** One for each check, in their order. */
   readonly outcomes: readonly CheckOutcome[];
   /** What the evaluator answered, for blobs; null if it was not asked. */

@@ -10,7 +10,7 @@ export const verdict = z.strictObject({
   score,
   issues: z.array(issue).max(100),
 });
-export type ModelVerdict = z.output<typeof verdict>;
+type ModelVerdict = z.output<typeof verdict>;
 
 const answerSchema = z.strictObject({ verdicts: z.array(verdict).max(1000) });
 

@@ -26,7 +26,7 @@ export interface RefreshedText {
   readonly earlier: string;
 }
 
-export interface PreparedDrafts {
+interface PreparedDrafts {
   readonly folder: string;
   readonly refreshed: readonly RefreshedText[];
 }

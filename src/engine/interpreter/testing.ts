@@ -3,7 +3,7 @@ import { MachineError } from './machine-error.js';
 import { type MachineHost, type MachineOutcome, type MachineTask, runMachine } from './run-machine.js';
 
 /** `call` counts the calls from the same state, from 0. */
-export type TaskFunction = (task: MachineTask, call: number) => unknown;
+type TaskFunction = (task: MachineTask, call: number) => unknown;
 
 /** Runs tasks by functions of the test, and passes time at once. */
 export class ScriptedHost implements MachineHost {

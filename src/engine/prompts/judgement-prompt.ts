@@ -4,7 +4,7 @@ import { type BuiltPrompt, fitSections } from './fit-sections.js';
 /**
  * What an evaluator gets. An evaluator sees the candidate, but neither the prompt nor the messages of the constructor.
  */
-export interface JudgementPrompt {
+interface JudgementPrompt {
   readonly checks: readonly { readonly name: string; readonly criterion: string }[];
   /** The files of the candidate. */
   readonly files: readonly PromptText[];

@@ -96,7 +96,7 @@ async function isRenewed({ coordination }: EngineServices, author: RunAuthor): P
   return reply.success;
 }
 
-export interface TaskAnswer {
+interface TaskAnswer {
   readonly task_token: string;
   readonly result: unknown;
 }

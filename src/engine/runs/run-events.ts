@@ -16,7 +16,7 @@ export interface RunAuthor {
 }
 
 /** What became of an event: it is recorded now, or one with its id was recorded before, perhaps with other content. */
-export type AppendOutcome = 'appended' | 'already_recorded';
+type AppendOutcome = 'appended' | 'already_recorded';
 
 /**
  * Appends an event of a run. Sent again it is recorded once, because its id derives from its content: a run begins and

@@ -29,7 +29,7 @@ const answered = <Reply extends object>(reply: Reply | Problem): Reply | Coordin
 const POLL_MS = 5;
 
 /** A coordinator in process, as the engine sees it. */
-export const coordinationOf = ({ coordinator, store, key }: EngineHarness): EdgeCoordination => ({
+const coordinationOf = ({ coordinator, store, key }: EngineHarness): EdgeCoordination => ({
   claimTask: async (body) => answered(await coordinator.claims.claimTask(key, body)),
   renewLease: async (body) => answered(await coordinator.holder.renewLease(key, body)),
   releaseClaim: async (body) => answered(await coordinator.holder.releaseClaim(key, body)),

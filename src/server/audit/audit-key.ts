@@ -10,7 +10,7 @@ const AUDIT_KEY = 'audit key';
 const AUDIT_KEY_VARIABLE = 'GENESIS_AUDIT_KEY';
 
 /** The key that signs checkpoints, and whether it was created just now. */
-export interface OpenedAuditKey {
+interface OpenedAuditKey {
   readonly signer: AuditSigner;
   readonly isNew: boolean;
 }

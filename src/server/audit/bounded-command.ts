@@ -4,7 +4,7 @@ const COMMAND_MS_MAX = 10_000;
 const OUTPUT_BYTES_MAX = 4096;
 const HAS_GROUPS = process.platform !== 'win32';
 
-export interface BoundedCommand {
+interface BoundedCommand {
   /** For the shell: `sh -c`, on Windows `cmd /c`. */
   readonly line: string;
   readonly cwd: string;

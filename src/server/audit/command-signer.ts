@@ -10,7 +10,7 @@ const SIGNATURE_BYTES = 64;
 /** Every project has its checkpoints, and a machine has room for a few processes. */
 const COMMANDS_AT_ONCE = 4;
 
-export interface SigningCommand {
+interface SigningCommand {
   /** The program and its arguments; `public-key` or `sign` is added to it. */
   readonly command: string;
   readonly cwd: string;

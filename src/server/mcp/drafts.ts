@@ -4,7 +4,7 @@ import type { DraftGrant } from '../../workspace/drafts/draft-grant.js';
 import type { DraftRefusal } from '../../workspace/drafts/refusal.js';
 
 /** The result fields of a submission. */
-export type DraftResult = { readonly result_data: unknown } | { readonly blob_sha256: string };
+type DraftResult = { readonly result_data: unknown } | { readonly blob_sha256: string };
 
 /** Draft folders on the machine where the agent works. Only a server that runs there has them. */
 export interface McpDrafts {

@@ -10,7 +10,7 @@ const RESULT_CHARS_MAX = 32 * 1024;
 
 const PAGES_MAX = 10;
 
-export interface WantedResult {
+interface WantedResult {
   readonly task_id: string;
   readonly generation?: number | undefined;
   readonly result_id?: string | undefined;

@@ -23,7 +23,7 @@ type MetricConfiguration = CounterConfiguration<string> & GaugeConfiguration<str
 type Samples = Iterable<readonly [labels: Record<string, string>, value: number]>;
 
 /** Values read at scrape time instead of being counted. */
-export interface GaugeSources {
+interface GaugeSources {
   projectCounts(): Promise<readonly ProjectCounts[]>;
   /** Events not yet sent to the slowest subscriber. */
   feedLag(): number;

@@ -11,12 +11,12 @@ import type { ProjectKey, StoreMeta } from '../store.js';
 export type StoreRecord = ({ readonly kind: 'meta' } & StoreMeta) | StoredTransaction | RedactedRecords;
 
 /** Tells the other coordinators of a store which records were redacted. */
-export interface RedactedRecords {
+interface RedactedRecords {
   readonly kind: 'redaction';
   readonly numbers: readonly number[];
 }
 
-export interface StoredTransaction extends ProjectKey {
+interface StoredTransaction extends ProjectKey {
   readonly kind: 'transaction';
   /** Unique, so that its writer recognizes it. */
   readonly id: string;

@@ -15,7 +15,7 @@ const ITEMS_ALWAYS = 3;
 const ITEM_BYTES = 500;
 
 /** What must happen before a transaction can be decided. */
-export type PlanNeed =
+type PlanNeed =
   /** Everything that the transactions depend on must be read. */
   | { readonly kind: 'read' }
   /** The project must reserve a larger share of a limit. */

@@ -27,7 +27,7 @@ export interface PositionRange {
   readonly until: number;
 }
 
-export const firstOfBucket = (bucket: number): number => Math.max(1, bucket * BUCKET_SIZE);
+const firstOfBucket = (bucket: number): number => Math.max(1, bucket * BUCKET_SIZE);
 export const lastOfBucket = (bucket: number): number => (bucket + 1) * BUCKET_SIZE - 1;
 /** The number of buckets to which nothing will be added. */
 export const completeBuckets = (position: number): number => bucketOf(position + 1);

@@ -13,7 +13,7 @@ export type DynamodbFailure =
   /** Nothing happened, and a retry cannot succeed. */
   | { readonly kind: 'refused'; readonly sentence: string };
 
-export interface CancellationReason {
+interface CancellationReason {
   readonly Code?: string;
   readonly Message?: string;
   readonly Item?: Record<string, unknown>;

@@ -28,7 +28,7 @@ const ROUNDS_MAX = 50;
 const CHANGED_AT_ONCE = 90;
 
 /** A project's new share, and the number of free permits if that is less than it wanted. */
-export interface PermitGrant {
+interface PermitGrant {
   readonly share: PermitShare;
   readonly free_permits: PermitCount | null;
 }

@@ -10,7 +10,7 @@ const INLINE_BYTES_MAX = 100_000;
 const UNCOMPRESSED_BYTES_MAX = 800;
 
 /** A text as stored in an item: under `name`, perhaps compressed, or by reference under `name_sha256`. */
-export interface StoredText {
+interface StoredText {
   readonly attributes: DynamoItem;
   /** Must be written before the item that refers to it. */
   readonly external: ExternalText | null;

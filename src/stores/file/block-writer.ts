@@ -12,7 +12,7 @@ const FIRST_BYTES = 8 * 1024;
 const FIRST_LEAF_BYTES = 1024;
 
 /** What a seal records in addition to its block. */
-export interface SealFields {
+interface SealFields {
   readonly durable: number;
   readonly at_ms: number;
   readonly foreign?: ForeignCover | undefined;

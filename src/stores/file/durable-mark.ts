@@ -6,7 +6,7 @@ import { visitLines } from './line-reader.js';
 import { decodeLine } from './log-line.js';
 
 /** How much of the log was known to be durable when the mark was written. A file beside the log; no reply waits for it. */
-export interface DurableMark {
+interface DurableMark {
   readonly position: number;
   /** The first position of the active file at that time, and how many of its bytes were durable. */
   readonly first_position: number;

@@ -5,7 +5,7 @@ import type { ByteWriter } from './byte-writer.js';
 import { base64urlDigest, PAYLOAD } from './line.js';
 
 /** Where the parts of the last line end. */
-export interface LineParts {
+interface LineParts {
   /** The end of what the line's leaf in the audit tree begins with. */
   readonly envelope_end: number;
   /** The end of what the seal covers. */

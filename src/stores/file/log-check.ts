@@ -18,7 +18,7 @@ import { UndecidedLines } from './undecided-lines.js';
 export type { CheckedLine, LineFault, LogEnd } from './checked-line.js';
 
 /** What follows from the lines of a log, once it is certain. */
-export interface LogVisitor<Location> {
+interface LogVisitor<Location> {
   /** A complete transaction, and the store's time when its batch was decided; 0: unknown. */
   onTransaction(lines: readonly CheckedLine<Location>[], atMs: number): void;
   /** Everything up to this line is whole. It is the seal of a block, the last line of a transaction, or foreign. */

@@ -4,7 +4,7 @@ import { decodeV1Line, isV1Line, type V1Line } from './line-v1.js';
 import { type Seal, sealOf } from './seal.js';
 
 /** What a line of a log file is. */
-export type FileLine =
+type FileLine =
   | { readonly kind: 'transaction'; readonly line: DecodedLine }
   | { readonly kind: 'seal'; readonly seal: Seal }
   | { readonly kind: 'foreign' }

@@ -6,7 +6,7 @@ import type { RecoveredLog } from './recovery.js';
 import { writeSnapshot } from './snapshot.js';
 import { messageOf } from './strict-disk.js';
 
-export interface MaintenanceOptions {
+interface MaintenanceOptions {
   readonly disk: Disk;
   readonly folder: string;
   readonly segment_bytes_max: number;

@@ -12,7 +12,7 @@ interface RedactionRange {
 
 const EVENTS_AT_ONCE = 50;
 
-export type ReadPositions = (positions: readonly number[]) => Promise<EventEnvelope[]>;
+type ReadPositions = (positions: readonly number[]) => Promise<EventEnvelope[]>;
 
 /**
  * Finds the redaction event for a single line. Keeping all digests would need too much memory, so only the range of

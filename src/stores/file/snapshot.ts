@@ -34,7 +34,7 @@ interface SnapshotManifest extends SnapshotPoint {
   readonly files: Readonly<Record<string, string>>;
 }
 
-export interface SnapshotSource {
+interface SnapshotSource {
   readonly point: SnapshotPoint;
   readonly ledger: LedgerSnapshot;
   readonly index: EventIndexState;
@@ -44,7 +44,7 @@ export interface SnapshotSource {
   readonly foreign: readonly Buffer[];
 }
 
-export const SNAPSHOTS_KEPT = 2;
+const SNAPSHOTS_KEPT = 2;
 const MANIFEST = 'manifest.json';
 const NEWLINE = Buffer.from('\n');
 const TEMPORARY = 'unfinished';

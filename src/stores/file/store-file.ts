@@ -13,7 +13,7 @@ const SECRET_BYTES = 32;
 /** Only the owner may read the secret. */
 const OWNER_ONLY = 0o600;
 
-export interface StoredMeta extends StoreMeta {
+interface StoredMeta extends StoreMeta {
   /** The format of the lines. */
   readonly format: number;
   /** Whether the write-ahead log may have commits that the logs do not have yet. */

@@ -3,7 +3,7 @@ import { FOREIGN_BYTES_MAX, FOREIGN_EXCESS, FOREIGN_LINES_MAX } from './foreign-
 import { decodeLine } from './log-line.js';
 import { SealInput, sealedText } from './seal.js';
 
-export interface UndecidedLine<Location> {
+interface UndecidedLine<Location> {
   readonly bytes: Buffer;
   readonly location: Location;
   /** The bytes of the lines before it. */

@@ -15,7 +15,7 @@ import { nameBytes } from './name-encoding.js';
 import { sql } from './queries.js';
 
 /** Runs a statement that reads. */
-export type RunStatement = (statement: string, values: readonly SqlValue[]) => Promise<readonly SqlRow[]>;
+type RunStatement = (statement: string, values: readonly SqlValue[]) => Promise<readonly SqlRow[]>;
 
 const BLOCKS_AT_ONCE = 64;
 /** Larger than any block number. */

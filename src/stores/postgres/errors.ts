@@ -6,7 +6,7 @@ import type { PostgresOptions } from './options.js';
  * `lost`: the connection was lost, and the statement may have happened. `again`: rolled back, an immediate retry may
  * succeed. `unavailable`: rolled back, a later retry may succeed. `gone`: the schema is missing or not accessible.
  */
-export type PostgresFailure = 'lost' | 'again' | 'unavailable' | 'gone' | 'bug';
+type PostgresFailure = 'lost' | 'again' | 'unavailable' | 'gone' | 'bug';
 
 const LOST = /^(08...|57P01|57P02|57P05)$/;
 const AGAIN = /^(40001|40P01|55P03)$/;
@@ -68,7 +68,7 @@ export function toOpeningError(error: unknown, options: PostgresOptions): unknow
 }
 
 /** The driver puts no passwords into messages; a failed connection to several addresses has no message. */
-export function errorMessageOf(error: unknown): string {
+function errorMessageOf(error: unknown): string {
   const { message, code } = error as { message?: unknown; code?: unknown };
   return String(message || code || error);
 }

@@ -37,7 +37,7 @@ export const NAMES_SQL = {
 } as const;
 
 /** The names that occur in each block of a list of events: the numbers of block and field, and the name. */
-export interface BlockNames {
+interface BlockNames {
   readonly blocks: readonly number[];
   readonly fields: readonly number[];
   readonly names: readonly string[];

@@ -29,7 +29,7 @@ const COMMIT = readSqlFile(new URL('./commit.sql', import.meta.url), {
 const READS = readSqlFile(new URL('./reads.sql', import.meta.url), { page: DUE_PAGE, ...NAMES_SQL });
 
 /** May only execute the functions that write; it can change nothing else. */
-export const writeRole = (namespace: string): string => `${namespace}_write`;
+const writeRole = (namespace: string): string => `${namespace}_write`;
 /** Owns nothing, and sees only the rows of the tenant and the project that its transaction names. */
 export const readRole = (namespace: string): string => `${namespace}_read`;
 

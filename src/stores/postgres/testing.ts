@@ -38,7 +38,7 @@ export async function startPostgres(): Promise<TestDatabase | MissingDatabase> {
   return url === undefined ? startOwnPostgres() : { url, stop: async () => {} };
 }
 
-export interface PostgresServerOptions {
+interface PostgresServerOptions {
   /** `name=value`, as in postgresql.conf. */
   readonly settings?: readonly string[];
   /** The parent of the server's folder. */
@@ -93,7 +93,7 @@ function accessibleBinaries({ initdb, postgres }: PostgresBinaries): PostgresBin
 }
 
 /** A server of this process, in a folder that is removed with it. */
-export class PostgresServer implements TestDatabase {
+class PostgresServer implements TestDatabase {
   private server: ChildProcess | null = null;
   private readonly cleanupProcess: ChildProcess;
   private readonly onExit = () => this.remove();

@@ -1,7 +1,7 @@
 import { StoreUnavailable } from '../store.js';
 
 /** What a failed call to S3 means. */
-export type S3Failure =
+type S3Failure =
   | 'missing'
   /** A conditional write: the object is there. */
   | 'exists'

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
-export interface ProcessRow {
+interface ProcessRow {
   readonly pid: number;
   readonly parent: number;
   /** One letter, as in `ps`: T is stopped, Z is a zombie. */

@@ -6,7 +6,7 @@ import { startRedis } from '../redis/testing.js';
 import type { MissingDatabase, TestDatabase } from './database.js';
 import { onDatabase } from './on-database.js';
 
-export const DATABASES = {
+const DATABASES = {
   postgres: startPostgres,
   mysql: startMysql,
   redis: startRedis,
@@ -26,7 +26,7 @@ export const onSharedDatabase = (
   tests: (database: Pick<TestDatabase, 'url'>) => void | Promise<void>,
 ): Promise<void> => onDatabase(name, () => sharedDatabase(name), tests);
 
-export function sharedDatabase(name: DatabaseName): Promise<TestDatabase | MissingDatabase> {
+function sharedDatabase(name: DatabaseName): Promise<TestDatabase | MissingDatabase> {
   const known = started.get(name) ?? startMigrated(name);
   started.set(name, known);
   return known;

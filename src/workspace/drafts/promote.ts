@@ -21,7 +21,7 @@ export interface AcceptedManifest {
 }
 
 /** A file that was left as a person changed it. The accepted version is kept elsewhere. */
-export interface PromotionConflict extends Pick<AcceptedManifest, 'subject' | 'generation' | 'position'> {
+interface PromotionConflict extends Pick<AcceptedManifest, 'subject' | 'generation' | 'position'> {
   readonly path: string;
   readonly says: string;
   /** Relative to the project's root; null if the version exists only as a blob. */

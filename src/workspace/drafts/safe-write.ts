@@ -8,7 +8,7 @@ import { OpenFolder } from '../open-folder.js';
 /** One temporary name per file, so that the leftover of a crash is overwritten. */
 const temporaryName = (name: string): string => `.gen-${sha256Hex(name).slice(0, 16)}.part`;
 
-export interface FileWrite {
+interface FileWrite {
   readonly bytes: Uint8Array;
   /** Null: the system's default for a new file. */
   readonly mode?: number | null;

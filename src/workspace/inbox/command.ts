@@ -23,7 +23,7 @@ export interface InboxCommand {
   readonly body: JsonObject;
 }
 
-export interface UnreadableCommand {
+interface UnreadableCommand {
   readonly unreadable: string;
 }
 

@@ -6,7 +6,7 @@ import { WORKSPACE_FOLDER, type Workspace, WorkspaceError } from '../workspace.j
 import { SKIPPED_FOLDERS } from './walk.js';
 
 /** What the context of an edge consists of, besides the folders that are always read. */
-export interface ContextSources {
+interface ContextSources {
   /** Names from `context_guidance` of the edge: a path, or the name of a file or folder in one of `NAMED_IN`. */
   readonly required: readonly string[];
   readonly recommended: readonly string[];
@@ -14,7 +14,7 @@ export interface ContextSources {
   readonly paths?: readonly string[];
 }
 
-export interface FoundContextFile {
+interface FoundContextFile {
   /** Relative to the project, separated by `/`. */
   readonly path: string;
   readonly bytes: Uint8Array;
@@ -22,7 +22,7 @@ export interface FoundContextFile {
 }
 type ContextFileNeed = 'required' | 'recommended' | 'other';
 
-export interface FoundContext {
+interface FoundContext {
   /** In path order. */
   readonly files: readonly FoundContextFile[];
   /** Names that no readable file has. */

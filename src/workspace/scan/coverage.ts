@@ -33,7 +33,7 @@ export interface Coverage {
   readonly untagged_files: readonly string[];
 }
 
-export interface CoverageInput {
+interface CoverageInput {
   readonly scan: TagScan;
   /** Keys that features deliver: required like the keys of a specification. */
   readonly feature_keys: readonly string[];

@@ -19,7 +19,7 @@ import { isSyncRefusal, type SyncOptions, type SyncRefusal, type SyncWorkspace }
 
 const OFFLINE_FOLDER = 'offline';
 
-export interface PullOptions extends SyncOptions {
+interface PullOptions extends SyncOptions {
   /** Saves unpushed offline work to a file and removes it from the log; otherwise it makes the pull refuse. */
   readonly set_aside_unpushed: boolean;
 }

@@ -43,7 +43,7 @@ export interface UnsentEvent {
 }
 
 /** A claim granted offline, and its generation and id at the remote. */
-export interface RemappedClaim {
+interface RemappedClaim {
   readonly subject: string;
   readonly agent_id: string;
   readonly session_id: string;

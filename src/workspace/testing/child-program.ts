@@ -9,7 +9,7 @@ import { build } from 'esbuild';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 
 /** A child process of a test that prints a line for every step. */
-export interface TestProcess {
+interface TestProcess {
   readonly process: ChildProcessByStdio<Writable, Readable, null>;
   readonly lines: AsyncIterable<string>;
   /** Its exit code or signal. */

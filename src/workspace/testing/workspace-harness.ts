@@ -88,7 +88,7 @@ export async function dropCommand(
   await rename(join(folder, `.${name}.tmp`), join(folder, name));
 }
 
-export interface OutcomeFile {
+interface OutcomeFile {
   readonly file: string;
   readonly event_type: string;
   readonly request_id: string;

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, onTestFinished } from 'vitest';
 import { onProgram, skipGroup } from '../../../src/stores/testing/on-database.js';
 import { BROWSER_MISSING, launchBrowser } from './browser.js';
 
-export interface OpenOptions {
+interface OpenOptions {
   readonly width?: number;
   readonly height?: number;
   readonly theme?: 'light' | 'dark';

@@ -5,7 +5,7 @@ import { json } from 'node:stream/consumers';
 export type FunctionAnswer =
   | { readonly result: unknown }
   | { readonly error: string; readonly cause: string };
-export type TestFunction = (input: unknown) => Promise<FunctionAnswer>;
+type TestFunction = (input: unknown) => Promise<FunctionAnswer>;
 
 /** POST /2015-03-31/functions/ARN/invocations, where the ARN ends with the name. */
 const INVOCATION = /^\/2015-03-31\/functions\/(?:.*(?::|%3A))?([\w-]+)\/invocations$/;

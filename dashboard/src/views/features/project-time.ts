@@ -5,7 +5,7 @@ type Feature = MethodologyStatus['features'][number];
 type Stop = Feature['you_are_here'][number];
 export type ProjectBar = TimeBar<Stop & { readonly feature_id: string }>;
 
-export interface ProjectTime {
+interface ProjectTime {
   /** Null if no edge was started. */
   readonly from: string | null;
   /** Features that were started, the earliest first. */

@@ -7,7 +7,7 @@ import type { LastOutcome } from './activity.js';
  * What is known of a claim. `suspect`: most of the lease has passed without a renewal. `stale`: the server reports the
  * holder as inactive. `lapsed`: the lease has ended, and the work is not taken over yet.
  */
-export type HeldState = 'active' | 'suspect' | 'stale' | 'suspended' | 'lapsed';
+type HeldState = 'active' | 'suspect' | 'stale' | 'suspended' | 'lapsed';
 /** `gone`: its lease has ended and it has not been active since. `idle`: it holds nothing. */
 export type AgentState = Exclude<HeldState, 'lapsed'> | 'gone' | 'idle';
 

@@ -6,7 +6,7 @@ import { useDraft } from '../../components/use-draft.js';
 
 const COMMENT_LENGTH_MAX = 4000;
 
-export interface Answer<Decision> {
+interface Answer<Decision> {
   readonly decision: Decision;
   readonly name: string;
   readonly tone?: 'primary' | 'danger';

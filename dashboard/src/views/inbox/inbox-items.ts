@@ -29,7 +29,7 @@ export type InboxItem = ItemFields &
 export type ItemOf<Kind extends InboxKind> = Extract<InboxItem, { kind: Kind }>;
 
 /** A limit that refused claims in the last hour, or the generations of a task. */
-export interface ReachedLimit {
+interface ReachedLimit {
   readonly name: string;
   readonly refused: number;
   readonly agents: readonly string[];

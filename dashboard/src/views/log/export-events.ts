@@ -2,7 +2,7 @@ import { call } from '../../api/call.js';
 import { filterQuery, type LogFilter } from './log-filter.js';
 
 /** A tab keeps the file in memory until it is saved. `gen export` has no such bound. */
-export const EXPORT_EVENTS_MAX = 50_000;
+const EXPORT_EVENTS_MAX = 50_000;
 const EXPORT_CHARS_MAX = 64 * 1024 * 1024;
 
 export interface ExportedEvents {

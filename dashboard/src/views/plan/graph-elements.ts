@@ -3,7 +3,7 @@ import { type Area, hasTask } from './graph-area.js';
 import { NODE_HEIGHT, NODE_WIDTH, type PlanLayout } from './layout.js';
 import type { PlanTask } from './plan-tasks.js';
 
-export type TaskNodeData = { readonly task: PlanTask; readonly isCritical: boolean };
+type TaskNodeData = { readonly task: PlanTask; readonly isCritical: boolean };
 export type PlanNode = Node<TaskNodeData, 'task'>;
 
 /** More tasks in view are too small to be read, and are drawn as boxes. */

@@ -7,7 +7,7 @@ import type { PlanTask } from './plan-tasks.js';
 export const LINES_MAX = 20_000;
 
 /** From a dependency to the task that waits for it. */
-export interface PlanLine {
+interface PlanLine {
   readonly from: string;
   readonly to: string;
   readonly isCritical: boolean;

@@ -2,9 +2,9 @@ import { READINESS } from '../../../../src/core/contract/values.js';
 import type { SubjectRow } from './plan-tasks.js';
 
 export const SORTS = ['id', 'state', 'agent', 'generation'] as const;
-export type Sort = (typeof SORTS)[number];
+type Sort = (typeof SORTS)[number];
 
-export interface ListFilter {
+interface ListFilter {
   readonly text: string;
   readonly track: string;
   readonly state: string;

@@ -10,7 +10,7 @@ export interface CheckGridCell {
   readonly message: string;
 }
 
-export interface CheckGrid {
+interface CheckGrid {
   readonly iterations: readonly number[];
   /** A cell per iteration; null: the check was not run in it. */
   readonly rows: readonly {

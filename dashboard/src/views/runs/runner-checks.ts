@@ -1,6 +1,6 @@
 import type { Explanation } from '../../../../src/core/contract/tasks.js';
 
-export interface RunnerCheck {
+interface RunnerCheck {
   readonly name: string;
   readonly hasPassed: boolean;
   /** Which runner has signed it, or why it does not count. */

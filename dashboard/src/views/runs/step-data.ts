@@ -35,7 +35,7 @@ export function inputSteps({ steps }: Pick<RunDetails, 'steps'>, step: Step): re
 }
 
 /** Content that an output names and this server stores. */
-export interface StoredPart {
+interface StoredPart {
   readonly title: string;
   readonly sha256: string;
 }

@@ -14,7 +14,7 @@ export interface Span {
   readonly start: number;
   readonly width: number;
 }
-export interface SubmissionMark {
+interface SubmissionMark {
   readonly id: string;
   readonly at: number;
   readonly isParked: boolean;
@@ -31,7 +31,7 @@ export interface GenerationTimelineRow {
   readonly late: Span | null;
   readonly refused: readonly SubmissionMark[];
 }
-export interface GenerationTimeline {
+interface GenerationTimeline {
   readonly start_ms: number;
   readonly end_ms: number;
   readonly rows: readonly GenerationTimelineRow[];

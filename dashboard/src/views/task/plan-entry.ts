@@ -4,7 +4,7 @@ import type { TaskInput } from '../../../../src/core/plan/task.js';
 import type { Reply } from '../../api/call.js';
 
 /** What the plan says about a task. */
-export interface PlanEntry {
+interface PlanEntry {
   readonly description: string;
   readonly instructions: string | null;
   readonly dependencies: readonly string[];

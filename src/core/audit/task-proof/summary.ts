@@ -14,7 +14,7 @@ import {
 import { commandsOf, type SignedCommandBody, sessionKey } from './session-signatures.js';
 
 /** The input of a summary. Only these fields may influence its text. */
-export interface SummarySource extends ResultEvents {
+interface SummarySource extends ResultEvents {
   readonly checkpoint: Anchor;
   readonly signatures: readonly SignedCommandBody[];
 }

@@ -51,9 +51,9 @@ const taskProof = z
 export type TaskProof = z.infer<typeof taskProof>;
 
 /** Stable codes, in the order of the checks. Those of inclusion proofs come first. */
-export type TaskProofFault = ProofFault | 'ROLE_MISMATCH' | 'SUMMARY_MISMATCH' | 'BAD_SESSION_SIGNATURE';
+type TaskProofFault = ProofFault | 'ROLE_MISMATCH' | 'SUMMARY_MISMATCH' | 'BAD_SESSION_SIGNATURE';
 
-export type TaskProofVerdict =
+type TaskProofVerdict =
   | { readonly ok: true; readonly proof: TaskProof }
   | { readonly ok: false; readonly code: TaskProofFault; readonly detail: string };
 

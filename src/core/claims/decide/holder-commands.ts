@@ -107,7 +107,7 @@ const BACKOFF_FIRST_MS = 5_000;
 const BACKOFF_MAX_MS = 15 * 60_000;
 
 /** Exponential backoff: the delay doubles with every consecutive failure, up to 15 minutes. */
-export function claimBackoffMs(failures: number): number {
+function claimBackoffMs(failures: number): number {
   return Math.min(BACKOFF_FIRST_MS * 2 ** Math.min(failures - 1, 20), BACKOFF_MAX_MS);
 }
 

@@ -9,7 +9,7 @@ export const testHandleOf = (worker: TestAgent, generation: number): ClaimHandle
   claim_id: claimIdOf({ generation, request_id: requestOf(worker) }),
 });
 
-export const READY_FACTS: ClaimFacts = {
+const READY_FACTS: ClaimFacts = {
   known: true,
   session_closed: false,
   waiting_for: [],
@@ -61,7 +61,7 @@ export const result = (sha256 = 'aa11', generation = 1, subject = TASK): Submitt
   work_product_ref: `wp-${subject}-gen${generation}-${sha256}`,
 });
 
-export const UNRESTRICTED_FACTS: SubmitFacts = {
+const UNRESTRICTED_FACTS: SubmitFacts = {
   inputs: null,
   past_grant: null,
   authority: 'granted',

@@ -13,7 +13,7 @@ export const TASK = 'A-001-core';
 export const EDGE = 'REQ-F-AUTH-001#design_code';
 
 /** Tests give times in seconds after this one. */
-export const T0_MS = Date.UTC(2026, 0, 1);
+const T0_MS = Date.UTC(2026, 0, 1);
 export const msAt = (atSeconds: number): number => T0_MS + atSeconds * 1000;
 export const isoAt = (atSeconds: number): string => isoTime(msAt(atSeconds));
 
@@ -59,7 +59,7 @@ export function pastEvent<F extends ClaimEventKind>(
   });
 }
 
-export interface GrantFields {
+interface GrantFields {
   readonly lease_seconds?: number | null;
   readonly max_hold_seconds?: number;
   readonly inputs?: string;
@@ -170,7 +170,7 @@ export class DecisionScenario {
   }
 }
 
-export class DecisionExpectation {
+class DecisionExpectation {
   constructor(readonly decision: Decision) {}
 
   /** The command took effect with exactly these events; each payload contains at least the given fields. */

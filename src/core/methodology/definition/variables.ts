@@ -15,7 +15,7 @@ type VariablePrefix = 'tools' | 'thresholds' | 'standards' | 'architecture';
 
 export const isVariable = (text: string): boolean => WHOLE_VARIABLE.test(text);
 
-export type ResolvedText =
+type ResolvedText =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly message: string };
 

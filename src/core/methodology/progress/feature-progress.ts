@@ -104,7 +104,7 @@ const stuckThreshold = ({ edges }: Methodology, profile: Profile, edge: string):
  * Whether the last `threshold` deltas are equal and not zero. An edge whose run was escalated waits for a person and is
  * still stuck. One on hold, or that waits for a spawned feature, is not: a person has acted on it.
  */
-export function isStuck(edge: EdgeState, threshold: number): boolean {
+function isStuck(edge: EdgeState, threshold: number): boolean {
   const { status, deltas, hold, blocked_by, escalation } = edge;
   if (status === 'converged' || hold !== null || blocked_by !== null) return false;
   if (status !== 'iterating' && escalation === null) return false;

@@ -11,7 +11,7 @@ import {
 import type { RouteInput } from './feature-state.js';
 
 /** An obstacle that blocks an edge for every agent. A claim is not an obstacle, because its holder may work. */
-export interface Obstacle {
+interface Obstacle {
   readonly kind:
     | 'review'
     | 'suspended'

@@ -2,7 +2,7 @@ import type { ReadinessCheck } from '../../contract/version-releases.js';
 import type { FeatureProgress } from './feature-progress.js';
 import type { MethodologyState } from './feature-state.js';
 
-export interface ReadinessInput {
+interface ReadinessInput {
   readonly features: Iterable<FeatureProgress>;
   readonly state: MethodologyState;
   readonly pending_reviews: readonly string[];

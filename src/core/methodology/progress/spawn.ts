@@ -31,7 +31,7 @@ export interface SpawnFacts {
   readonly now_ms: number;
 }
 
-export type SpawnDecision =
+type SpawnDecision =
   | { readonly ok: true; readonly feature: Feature }
   | { readonly ok: false; readonly code: SpawnRefusal; readonly says: string };
 

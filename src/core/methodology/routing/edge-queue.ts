@@ -9,7 +9,7 @@ import { routeCandidates } from './route-candidates.js';
 import type { RouteCandidate } from './route-edge.js';
 
 /** An edge that an agent could claim now. */
-export interface ReadyEdge {
+interface ReadyEdge {
   readonly subject: string;
   /** On the scale of tasks: a feature of medium priority is worth a task without a priority. */
   readonly priority: number;

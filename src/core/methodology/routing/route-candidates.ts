@@ -5,7 +5,7 @@ import { openClaims, overlappingWork } from './route-overlap.js';
 import { rankCandidates } from './route-ranking.js';
 
 /** The features that can continue, each at its next step. */
-export interface RouteCandidates {
+interface RouteCandidates {
   /** Best first, whether or not their modules are in use. */
   readonly ranked: readonly RouteCandidate[];
   /** The candidates that shared modules do not block. */

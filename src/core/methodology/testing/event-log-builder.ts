@@ -5,7 +5,7 @@ import { emptyMethodologyState, type MethodologyState } from '../progress/featur
 export const START_MS = Date.parse('2026-03-01T09:00:00.000Z');
 const MINUTE_MS = 60_000;
 
-export type EventOverrides = Partial<Omit<EventEnvelope, 'event_type' | 'position'>>;
+type EventOverrides = Partial<Omit<EventEnvelope, 'event_type' | 'position'>>;
 
 /** Builds a log: events one minute apart, at consecutive positions. */
 export class EventLogBuilder {

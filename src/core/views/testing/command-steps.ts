@@ -21,7 +21,7 @@ export const WORKERS = [
   { agent_id: 'eve', session_id: 's-1', agent_role: null },
   { agent_id: 'bob', session_id: 's-2', agent_role: null },
 ] as const;
-export type HistoryAgent = (typeof WORKERS)[number];
+type HistoryAgent = (typeof WORKERS)[number];
 
 export const VERBS = [
   'claim',
@@ -69,7 +69,7 @@ export function claimBy(worker: HistoryAgent, waiting_for: readonly string[] = [
   };
 }
 
-export function testResult(subject: string, generation: number, text: string): SubmittedResult {
+function testResult(subject: string, generation: number, text: string): SubmittedResult {
   const digest = Buffer.from(`${subject} ${generation} ${text}`).toString('hex').slice(0, 64).padEnd(64, '0');
   return {
     result_id: `result-${generation}-${text}-${subject}`,

@@ -10,7 +10,7 @@ import { emptyProject, evolveProject } from '../project-state.js';
 import { parkedResults, pastGrant } from '../results.js';
 import { type CommandStep, commandOf, TASKS, WORKERS } from './command-steps.js';
 
-export const KEY = { tenant_id: 'acme', project_id: 'shop' };
+const KEY = { tenant_id: 'acme', project_id: 'shop' };
 export const T0_MS = Date.UTC(2026, 0, 4, 6);
 
 const POLICY = { ...DEFAULT_POLICY, max_attempts: 3, stale_threshold_seconds: 120 };

@@ -17,7 +17,7 @@ interface ReceivedWebhook {
   readonly server_name: string | false | null | undefined;
 }
 
-export interface WebhookReceiver {
+interface WebhookReceiver {
   readonly url: string;
   readonly port: number;
   /** The self-signed certificate of the receiver. */

@@ -27,7 +27,7 @@ interface ConsumedCapacity {
 }
 
 /** The parts of a reply that tell what its call has used. */
-export interface MeteredReply {
+interface MeteredReply {
   readonly ConsumedCapacity?: ConsumedCapacity | readonly ConsumedCapacity[];
   readonly Items?: readonly unknown[];
   readonly Item?: unknown;
@@ -56,7 +56,7 @@ export class CapacityMeter {
 }
 
 /** A call that failed used capacity as well, which only AWS reports: it counts with its items alone. */
-export function useOf({ operation, body }: ProxiedCall, reply: MeteredReply): CapacityUse {
+function useOf({ operation, body }: ProxiedCall, reply: MeteredReply): CapacityUse {
   const consumed = [reply.ConsumedCapacity ?? []].flat();
   const units = consumed.reduce((sum, { CapacityUnits = 0 }) => sum + CapacityUnits, 0);
   const writtenCount = countWrites(body);

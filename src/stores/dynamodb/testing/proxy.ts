@@ -15,7 +15,7 @@ export type CallFate =
   | ReplyEdit;
 
 /** The database executes the call, and its reply is changed. */
-export interface ReplyEdit {
+interface ReplyEdit {
   readonly edit: (answer: { Items?: Record<string, { N?: string }>[] }) => unknown;
 }
 

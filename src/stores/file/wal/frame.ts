@@ -12,7 +12,7 @@ import { base64urlDigest, DIGEST_LENGTH } from '../line.js';
  */
 
 /** Where the bytes of a part belong: in the file of a project's log that begins at position `segment`. */
-export interface WalPlace extends ProjectKey {
+interface WalPlace extends ProjectKey {
   readonly segment: number;
   /** From the start of that file. */
   readonly start: number;

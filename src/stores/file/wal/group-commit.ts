@@ -4,11 +4,11 @@ import type { WalPart } from './frame.js';
 import type { WriteAheadLog } from './write-ahead-log.js';
 
 /** A file with content that only the write-ahead log makes durable. */
-export interface UnsyncedFile {
+interface UnsyncedFile {
   sync(): Promise<void>;
 }
 
-export interface GroupCommitOptions {
+interface GroupCommitOptions {
   /** Up to this many batches at a time are synced in their own files. */
   readonly direct_syncs_max: number;
   /** The write-ahead log is emptied when it reaches this size. */

@@ -5,7 +5,7 @@ import type { StoredPart } from './frame.js';
 import { readFrames, type WalContents } from './read-frames.js';
 
 /** What the write-ahead log beside a project's log has for it. */
-export interface ProjectWal {
+interface ProjectWal {
   readonly path: string;
   readonly parts: readonly StoredPart[];
   readonly damage: WalContents['damage'];

@@ -8,7 +8,7 @@ import type { Disk } from '../disk.js';
 import { nodeDisk } from '../node-disk.js';
 import { commitOne, faultyDisk, type InjectedDiskFaults } from '../testing.js';
 
-export const TENANT = 't';
+const TENANT = 't';
 export const keyOf = (project_id: string): ProjectKey => ({ tenant_id: TENANT, project_id });
 export const walFile = (root: string): string => join(root, '_wal.jsonl');
 export const logFile = (root: string, project: string): string => join(root, TENANT, project, 'events.jsonl');

@@ -8,7 +8,7 @@ import { encodeFrame, type WalPart } from './frame.js';
  * Records in `store.json` whether the write-ahead log may have commits that the logs do not have. Durable when it
  * resolves.
  */
-export type MarkStore = (hasWal: boolean) => Promise<void>;
+type MarkStore = (hasWal: boolean) => Promise<void>;
 
 /** The file that makes the batches of several projects durable with one sync. It exists only while it is needed. */
 export class WriteAheadLog {

@@ -6,7 +6,7 @@ import { defaultProfileFor } from '../profile.js';
 import { parseFeature } from './feature.js';
 import type { YamlFile } from './yaml-file.js';
 
-export interface LoadedFeature {
+interface LoadedFeature {
   readonly feature: Feature;
   readonly file: YamlFile;
 }

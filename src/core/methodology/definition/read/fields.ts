@@ -11,7 +11,7 @@ import type { YamlFile } from './yaml-file.js';
 export const shortText = z.string().min(1).max(256);
 export const longText = z.string().max(16 * 1024);
 export const shortTexts = z.array(shortText).max(1000);
-export const checkType = z.enum(CHECK_TYPES);
+const checkType = z.enum(CHECK_TYPES);
 export const checkTypes = z.array(checkType).max(10);
 /** Names of evaluators as a file writes them; `knownCheckTypes` reads them. */
 export const evaluatorNames = z.array(shortText).max(10);
