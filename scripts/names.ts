@@ -40,7 +40,16 @@ const RETIRED_WORDS: Readonly<Record<string, string>> = {
 };
 
 /** Retired words that no stored or sent record has as a field: they are refused as fields too. */
-const NO_FIELDS: ReadonlySet<string> = new Set(['ctx', 'house', 'judge', 'scene', 'site', 'story', 'told']);
+const NO_FIELDS: ReadonlySet<string> = new Set([
+  'asked',
+  'ctx',
+  'house',
+  'judge',
+  'scene',
+  'site',
+  'story',
+  'told',
+]);
 
 /** Retired words with an ordinary meaning in compounds: a slot of a worker, a unit of measure, `Sec-Fetch-Site`. */
 const ORDINARY_IN_COMPOUNDS: ReadonlySet<string> = new Set(['site', 'slot', 'unit']);

@@ -126,8 +126,8 @@ const BAD: Record<string, { breaks: HistoryRule[]; record: (history: HistoryBuil
     record: (history) => {
       history.claim('ada', S, { at: 0 });
       history.duplicateLastEvent({ agent_id: 'ben', session_id: 'session-ben', request_id: 'claim-ben-5' });
-      const { request: asked, ...call } = history.last;
-      const ben = { ...asked, agent_id: 'ben', session_id: 'session-ben', request_id: 'claim-ben-5' };
+      const { request, ...call } = history.last;
+      const ben = { ...request, agent_id: 'ben', session_id: 'session-ben', request_id: 'claim-ben-5' };
       history.calls.push({ ...call, call_number: 2, request: ben, invoked_ms: 5 });
     },
   },
@@ -143,8 +143,8 @@ const BAD: Record<string, { breaks: HistoryRule[]; record: (history: HistoryBuil
       });
       const grant = history.events[1] as { payload: object };
       grant.payload = { ...grant.payload, previous_generation: 1, previous_state: 'ACTIVE' };
-      const { request: asked, ...call } = history.last;
-      const ben = { ...asked, agent_id: 'ben', session_id: 'session-ben', request_id: 'b' };
+      const { request, ...call } = history.last;
+      const ben = { ...request, agent_id: 'ben', session_id: 'session-ben', request_id: 'b' };
       const answer = { kind: 'ok', reply_fields: { generation: 2 } } as const;
       history.calls.push({ ...call, call_number: 2, request: ben, invoked_ms: 5, answer });
     },
@@ -305,9 +305,14 @@ const BAD: Record<string, { breaks: HistoryRule[]; record: (history: HistoryBuil
       const zombie = history.claim('ada', S, { at: 0 });
       history.submit(history.claim('ben', S, { at: 1500 }), { at: 1600, request_id: 'r' });
       const accepted = history.events[history.events.length - 1] as HistoryBuilder['events'][number];
-      const { request: asked } = history.last;
+      const { request } = history.last;
       history.events[history.events.length - 1] = { ...accepted, generation: 1, agent_id: 'ada' };
-      const mine = { ...asked, agent_id: 'ada', session_id: asked.session_id, generation: zombie.generation };
+      const mine = {
+        ...request,
+        agent_id: 'ada',
+        session_id: request.session_id,
+        generation: zombie.generation,
+      };
       history.calls[history.calls.length - 1] = { ...history.last, request: mine };
     },
   },
