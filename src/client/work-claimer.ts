@@ -42,7 +42,7 @@ const WAIT_SECONDS_PER_TRACK = 1;
 const LATE_GRANT_RATIO = 0.1;
 
 /** How many claims that wait for a person are requested again before new work is requested. */
-const ESCALATED_ASKED_MAX = 20;
+const ESCALATED_REQUESTS_MAX = 20;
 
 /** `nothing`: no work now. `later`: retry after a pause. `idle`: no track has work now. `done`: all work is complete. */
 export type ClaimAttempt = GrantedWork | 'nothing' | 'later' | 'idle' | 'done';
@@ -71,7 +71,7 @@ export class WorkClaimer {
   /** Asks for work that waits for a person: if changes were requested, it is returned. Otherwise null. */
   private async resumeReviewed(): Promise<GrantedWork | 'later' | null> {
     await this.escalated.takeOver();
-    for (let left = Math.min(this.escalated.waitingCount, ESCALATED_ASKED_MAX); left > 0; left--) {
+    for (let left = Math.min(this.escalated.waitingCount, ESCALATED_REQUESTS_MAX); left > 0; left--) {
       const escalation = await this.escalated.next();
       const attempt = escalation === null ? null : await this.resumeOne(escalation);
       if (attempt !== null) return attempt;
@@ -110,8 +110,8 @@ export class WorkClaimer {
     }
     // A resumed lease began at an unknown time before this request: it may end now.
     const { lease_duration_seconds } = reply.claim;
-    const beganMs = reply.resumed === true ? sentMs - (lease_duration_seconds ?? 0) * 1000 : sentMs;
-    const lease = await this.startMonitor(reply.claim, beganMs);
+    const startMs = reply.resumed === true ? sentMs - (lease_duration_seconds ?? 0) * 1000 : sentMs;
+    const lease = await this.startMonitor(reply.claim, startMs);
     return { work: workOf(reply), track: undefined, lease, escalation };
   }
 

@@ -138,12 +138,12 @@ export class WorkLoop {
   }
 
   private async perform({ work, track, lease, escalation }: GrantedWork): Promise<void> {
-    const startedMs = monotonicMs();
+    const startMs = monotonicMs();
     try {
       const ended = await this.runHandler(work, lease);
       if ('result' in ended) {
         const outcome = await this.deliver(work, lease, ended);
-        if (outcome?.accepted) await this.leaseEstimates.recordDuration(track, monotonicMs() - startedMs);
+        if (outcome?.accepted) await this.leaseEstimates.recordDuration(track, monotonicMs() - startMs);
         if (outcome === null) await this.reportEnd(work, 'pending', 'the server has not answered');
       } else await this.releaseWork(work, lease, ended.error);
       // An unanswered result is kept in the outbox. If the result is escalated again, its claim is kept too.

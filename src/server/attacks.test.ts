@@ -100,7 +100,7 @@ describe('a query with', () => {
     'x'.repeat(201),
     'null',
   ];
-  test.each(CURSORS)('after=%s is refused for events, and is no server error for tasks', async (after) => {
+  test.each(CURSORS)('after=%s is refused for events, and is not a server error for tasks', async (after) => {
     for (const path of ['events', 'events/stream']) {
       const reply = await served.get(`${PROJECT_URL}/${path}?after=${encodeURIComponent(after)}`);
       expect([reply.status, reply.body.code]).toEqual([400, 'INVALID_REQUEST']);
@@ -116,14 +116,14 @@ describe('a query with', () => {
     });
   });
 
-  test('an invalid position is no server error, and a negative one is refused', async () => {
+  test('an invalid position is not a server error, and a negative one is refused', async () => {
     for (const at of ['-1', '1e400', '9007199254740993', 'x', '']) {
       expect([200, 400]).toContain((await served.get(`${PROJECT_URL}/status?at=${at}`)).status);
     }
     expect((await served.get(`${PROJECT_URL}/status?at=-1`)).status).toBe(400);
   });
 
-  test('a repeated parameter is no server error, and an unknown one is refused', async () => {
+  test('a repeated parameter is not a server error, and an unknown one is refused', async () => {
     const many = Array(200).fill('limit=1').join('&');
     expect([200, 400]).toContain((await served.get(`${PROJECT_URL}/tasks?${many}`)).status);
     expect((await served.get(`${PROJECT_URL}/tasks?__proto__=1`)).status).toBe(400);

@@ -250,7 +250,7 @@ describe('under `evidence: verified`, without evidence of a runner', () => {
     return { ...opened, readTask };
   }
 
-  test('no submission converges an edge: of an agent, a batch, a human, or as pushed from another log', async () => {
+  test('no submission converges an edge: of an agent, a batch, a person, or as pushed from another log', async () => {
     const { acme, post, claim, readTask } = await openVerified();
     const { agent_id: _, ...handle } = await claim(acme.agent, 'alpha', 's1');
     const result = { task_id: SUBJECT, ...handle, result_data: 'x', iteration: 1, evaluators };

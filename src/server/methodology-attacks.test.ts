@@ -174,7 +174,7 @@ const NO_NAME: readonly unknown[] = [
 
 const isNamed = (value: unknown) => Object.hasOwn((value ?? {}) as object, 'constructor');
 const wrongFor = (field: string): readonly unknown[] => {
-  // Files with unknown names are ignored, so such a name is no error.
+  // Files with unknown names are ignored, so such a name is not an error.
   if (field === 'files') return NEVER.filter((value) => value !== PROTO && !isNamed(value));
   if (TEXT.has(field)) return NEVER;
   return LINE.has(field) ? [...NEVER, ...CONTROL] : [...NEVER, ...CONTROL, ...NO_NAME];

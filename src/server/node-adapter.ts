@@ -47,7 +47,7 @@ function writeResponse(outgoing: ServerResponse, { status, headers, body }: Http
     return;
   }
   outgoing.writeHead(status, lines).flushHeaders();
-  // Ends the stream if the client disconnects, which is no fault of the stream.
+  // Ends the stream if the client disconnects, which is not an error of the stream.
   const stream = Readable.fromWeb(body as NodeReadableStream);
   void pipeline(stream, outgoing).catch(() => {});
 }

@@ -110,7 +110,7 @@ function responsesOf({ id, reply, isRefusable }: IdentifiedOperation, schemas: O
   return {
     200: { description: 'Success', content: content },
     ...(id === 'submit_result'
-      ? { 202: { description: 'Waiting for a human decision', content: content } }
+      ? { 202: { description: 'Waiting for the decision of a person', content: content } }
       : {}),
     ...Object.fromEntries(refused),
     default: { description: 'Error in the request or in the server', content: problem },

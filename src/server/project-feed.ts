@@ -120,7 +120,7 @@ export class ProjectFeed {
   }
 
   private broadcast(): void {
-    const beganMs = performance.now();
+    const startMs = performance.now();
     const { pendingEvents: events } = this;
     this.pendingEvents = [];
     const allFrames = Buffer.concat(events.map(({ frame }) => frame));
@@ -128,6 +128,6 @@ export class ProjectFeed {
       if (subscriber.isCaughtUp) subscriber.deliver(events, allFrames);
     this.position = events.at(-1)?.event.position ?? this.position;
     const endedMs = performance.now();
-    this.cooldownUntilMs = endedMs + (endedMs - beganMs) * COOLDOWN_FACTOR;
+    this.cooldownUntilMs = endedMs + (endedMs - startMs) * COOLDOWN_FACTOR;
   }
 }

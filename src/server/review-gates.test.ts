@@ -84,7 +84,7 @@ async function openGate(served: TestServer, files: Record<string, string> = {}) 
   };
 }
 
-describe('a human gate over HTTP', () => {
+describe('a review gate over HTTP', () => {
   test('that is approved makes exactly this candidate the result', async () => {
     const { decide, first, taskPhase } = await openGate(await TestServer.forTest());
     expect((await decide(first, 'APPROVED')).body).toMatchObject({ success: true, reason: 'APPROVED' });

@@ -279,7 +279,7 @@ describe('an agent', () => {
     }
   });
 
-  test('that says a human check has passed is escalated, and only the human converges the edge', async () => {
+  test('that says a human check has passed is escalated, and only the person converges the edge', async () => {
     const { served, keys } = await openWaiting();
     const edge = 'intent_requirements';
     const feature_id = 'REQ-F-A-001';

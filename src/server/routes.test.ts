@@ -166,7 +166,7 @@ describe('work', () => {
     expect([none.status, none.body.reason]).toEqual([409, 'NOTHING_READY']);
   });
 
-  test('is suspended for a human decision, then reviewed and resumed', async () => {
+  test('is suspended until a person decides, then reviewed and resumed', async () => {
     const handle = await served.claim('B-001-x');
     const candidate_sha256 = 'a'.repeat(64);
     const suspended = await served.post(`${PROJECT_URL}/claims/suspend`, {

@@ -105,7 +105,7 @@ export class LogCommits implements CommitPath {
 
   async commitBatch(batch: readonly OperationJob[], earlierBatches: Promise<void>): Promise<void> {
     const { observer, environment, backoff } = this.project.services;
-    const startedMs = environment.clock.monotonicMs();
+    const startMs = environment.clock.monotonicMs();
     let decided: readonly DecidedJob[] = [];
     let failure: Problem | null = null;
     try {
@@ -113,7 +113,7 @@ export class LogCommits implements CommitPath {
       decided = this.decideAll(log, batch);
       if (decided.length > 0) await log.durable();
       backoff.recordSuccess();
-      observer.flushed(decided.length, environment.clock.monotonicMs() - startedMs);
+      observer.flushed(decided.length, environment.clock.monotonicMs() - startMs);
     } catch (error) {
       failure = problemFromError(error);
     }

@@ -108,7 +108,7 @@ export class PlanService {
     return this.run(projectKey, 'add_tasks', () => this.readTasks(projectKey, tasks), options, caller);
   }
 
-  /** A human's decision about tasks that an agent proposed. */
+  /** A person's decision about tasks that an agent proposed. */
   async decideProposal(projectKey: ProjectKey, body: unknown, caller = OPEN_CALLER): AsyncReply<PlanResult> {
     const read = projectKeyProblem(projectKey) ?? parseBody(decideProposalBody, body);
     if (isProblem(read)) return read;

@@ -20,10 +20,10 @@ function createCredentialWatch(expiresAtMs: number | null = null) {
   const keys: { change: () => void } = { change: () => {} };
   const credential = { isValid: true, clock_behind_ms: 0 };
   const now = () => Date.now() - credential.clock_behind_ms;
-  const begunMs = now();
+  const startMs = now();
   const validity = {
-    isValid: () => credential.isValid && (expiresAtMs === null || now() - begunMs < expiresAtMs),
-    expiresInMs: () => (expiresAtMs === null ? null : expiresAtMs - (now() - begunMs)),
+    isValid: () => credential.isValid && (expiresAtMs === null || now() - startMs < expiresAtMs),
+    expiresInMs: () => (expiresAtMs === null ? null : expiresAtMs - (now() - startMs)),
   };
   const onChange = (listener: () => void) => {
     keys.change = listener;

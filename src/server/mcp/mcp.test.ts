@@ -205,7 +205,7 @@ const EDGE_FILES = {
 };
 
 test.each(REVISIONS)(
-  'claims an edge, reports its checks and escalates it to a human over %s',
+  'claims an edge, reports its checks and escalates it to a person over %s',
   async (revision) => {
     const { harness, visit } = await startMcpServer();
     await harness.coordinator.settings.configure(P, { files: EDGE_FILES });

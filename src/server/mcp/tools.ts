@@ -114,7 +114,7 @@ const noteTool = defineTool(
 
 const statusTool = defineTool(
   'status',
-  'Get the project status: progress, claims, and what waits for a human. With task_id: why that work can or cannot be claimed now, and what to do next.',
+  'Get the project status: progress, claims, and what waits for a person. With task_id: why that work can or cannot be claimed now, and what to do next.',
   'read',
   z.strictObject({ task_id: z.string().optional(), session_id: claimantFields.session_id }),
   async ({ client, identity }, { task_id, session_id }) =>

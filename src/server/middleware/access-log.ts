@@ -17,11 +17,11 @@ export function startAccessLog(
   log: LogSink,
   isLogged: () => boolean = () => true,
 ): (response: HttpResponse, call: ApiCall | null) => void {
-  const [atMs, beganMs] = [Date.now(), performance.now()];
+  const [atMs, startMs] = [Date.now(), performance.now()];
   return (response, call) => {
     if (call !== null && call.callingPrincipal !== null) return;
     const write = (): void => {
-      if (isLogged()) log(accessLogLine(response, call, atMs, performance.now() - beganMs));
+      if (isLogged()) log(accessLogLine(response, call, atMs, performance.now() - startMs));
     };
     if (response.ended === undefined) write();
     else void response.ended.then(write);

@@ -19,7 +19,7 @@ export interface Segment {
 export const displayPath = (root: string, path: string): string =>
   path.startsWith(`${root}/`) ? path.slice(root.length + 1) : (path.split('/').at(-1) as string);
 
-/** The files of one project's log: sealed segments, and the active file that grows. */
+/** The files of one project's log: closed segments, and the active file that grows. */
 export class LogFiles implements ClosableFile {
   private active: SharedFile | null = null;
   private opening: Promise<SharedFile> | null = null;
@@ -105,14 +105,14 @@ export class LogFiles implements ClosableFile {
   }
 
   /**
-   * Moves the full active file to the sealed segments; the next write starts a new file. Returns the foreign lines that
+   * Moves the full active file to the closed segments; the next write starts a new file. Returns the foreign lines that
    * were appended to the file since the last write.
    */
-  seal(nextPosition: number, end: Omit<WrittenEnd, 'from'>): Promise<readonly Buffer[]> {
+  closeSegment(nextPosition: number, end: Omit<WrittenEnd, 'from'>): Promise<readonly Buffer[]> {
     // Reads use the open file while it is being moved: at its path there may be none, or the next one.
     return this.useActive(async (file) => {
       const foreign = await this.includeForeignTail(file, end);
-      // Once it is sealed, the write-ahead log no longer counts for it.
+      // Once it is closed, the write-ahead log no longer counts for it.
       await file.sync();
       const segments = `${this.folder}/${SEGMENTS_FOLDER}`;
       await this.disk.makeFolder(segments);

@@ -22,7 +22,7 @@ const EVENTS_PER_CLOSING_SNAPSHOT = 10_000;
 /** Closes the active segment; the foreign lines at its end are covered by a seal of the next. */
 export async function closeSegment({ files, state }: RecoveredLog): Promise<void> {
   const end = { seal: state.seal, foreign: state.foreign };
-  for (const line of await files.seal(state.index.position + 1, end)) state.foreign.push(line);
+  for (const line of await files.closeSegment(state.index.position + 1, end)) state.foreign.push(line);
 }
 
 /** Work that keeps a log fast to open: closing full segments, snapshots, the durable mark. Replies never wait for it. */

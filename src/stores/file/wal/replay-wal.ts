@@ -46,14 +46,14 @@ interface ReplayedFile {
   readonly runs: readonly ByteRun[];
 }
 
-/** Null: the file was sealed since. It was synced before that, and may have been redacted after. */
+/** Null: the segment was closed since. It was synced before that, and may have been redacted after. */
 async function fileToReplay(
   disk: Disk,
   folder: string,
   parts: readonly StoredPart[],
 ): Promise<ReplayedFile | null> {
-  const sealed = new Set(await closedSegmentPositions(disk, folder));
-  const active = parts.filter(({ segment }) => !sealed.has(segment));
+  const closed = new Set(await closedSegmentPositions(disk, folder));
+  const active = parts.filter(({ segment }) => !closed.has(segment));
   if (active.length === 0) return null;
   const path = `${folder}/${ACTIVE_FILE}`;
   if (active.some(({ segment }) => segment !== active[0]?.segment))
