@@ -18,9 +18,12 @@ const SKIPPED_FOLDERS: ReadonlySet<string> = new Set(['events', 'agents', 'snaps
 /**
  * Every YAML file of a workspace by its path relative to `.ai-workspace/`, and the intent. Links within the project are
  * followed. A file that cannot be read is named with the reason, and the others are read: what depends on it is for the
- * parser to decide. Never reads outside the project.
+ * parser to decide. Never reads outside the project. `isWanted` limits the files that are read by their path.
  */
-export async function readWorkspaceFiles(workspace: Workspace): Promise<WorkspaceTexts> {
+export async function readWorkspaceFiles(
+  workspace: Workspace,
+  isWanted: (path: string) => boolean = () => true,
+): Promise<WorkspaceTexts> {
   const { names, unreadable } = await findConfiguration(workspace);
   const files = new Map<string, string>();
   let totalBytes = 0;
@@ -35,8 +38,8 @@ export async function readWorkspaceFiles(workspace: Workspace): Promise<Workspac
     if (files.size >= FILES_MAX || totalBytes > TOTAL_BYTES_MAX) throw sizeLimitError(workspace);
     files.set(name, bytes.toString('utf8'));
   };
-  for (const name of names) addFile(name, WORKSPACE_FOLDER, name);
-  addFile(INTENT_FILE, INTENT_FILE);
+  for (const name of names.filter(isWanted)) addFile(name, WORKSPACE_FOLDER, name);
+  if (isWanted(INTENT_FILE)) addFile(INTENT_FILE, INTENT_FILE);
   return { files, unreadable };
 }
 
