@@ -121,7 +121,7 @@ export class CommandContext {
     const workspace = Workspace.findOwn(this.io.cwd, this.io.env);
     if (workspace === null) return Promise.resolve(null);
     // Ignore unreadable files here: the commands that need them report the error.
-    this.soleAgentPromise ??= import('../workspace/load.js')
+    this.soleAgentPromise ??= import('../workspace/mode.js')
       .then(({ soleAgent }) => soleAgent(workspace))
       .catch(() => null);
     return this.soleAgentPromise;

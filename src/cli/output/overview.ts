@@ -1,7 +1,7 @@
 import type { TaskClaim } from '../../core/contract/claim-records.js';
 import type { AgentView, ProjectStatus } from '../../core/contract/overview.js';
 import type { SessionRecord } from '../../core/contract/sessions.js';
-import { trackPurpose } from '../../core/plan/index.js';
+import { trackPurpose } from '../../core/plan/tracks.js';
 import type { CommandContext } from '../context.js';
 import { paintState } from './paint.js';
 import type { Column } from './table.js';

@@ -1,5 +1,5 @@
 import { removeAddress, writeAddress } from '../../workspace/address.js';
-import { isSingleAgent } from '../../workspace/load.js';
+import { isSingleAgent } from '../../workspace/mode.js';
 import { readProjectKey } from '../../workspace/project-file.js';
 import { serveWorkspace, workspaceContextOf } from '../../workspace/serve.js';
 import type { Workspace } from '../../workspace/workspace.js';

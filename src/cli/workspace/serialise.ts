@@ -1,7 +1,7 @@
 import { ENTERPRISE_LIMITS } from '../../core/claims/policy.js';
 import { promoteAccepted } from '../../workspace/drafts/promote-accepted.js';
 import { PassCounts } from '../../workspace/inbox/pass-counts.js';
-import { isSingleAgent } from '../../workspace/load.js';
+import { isSingleAgent } from '../../workspace/mode.js';
 import { readProjectKey } from '../../workspace/project-file.js';
 import { serialiserOf, serveWorkspace, workspaceContextOf } from '../../workspace/serve.js';
 import type { Workspace } from '../../workspace/workspace.js';

@@ -3,7 +3,7 @@ import { canTakeOver, isStale } from '../../core/claims/lease.js';
 import { openGateOf } from '../../core/claims/open-gate.js';
 import type { Rules } from '../../core/claims/policy.js';
 import { adviceFor } from '../../core/contract/codes.js';
-import { describeEvidencePolicy } from '../../core/engine/evidence.js';
+import { describeEvidencePolicy, runnersIn } from '../../core/engine/evidence.js';
 import { isoTime } from '../../core/events/envelope.js';
 import type { Feature, Methodology } from '../../core/methodology/definition/methodology.js';
 import type {
@@ -15,7 +15,6 @@ import type {
 import { featureRows } from '../../core/methodology/progress/rows.js';
 import { featureSubject, METHODOLOGY_SUBJECT, POLICY_SUBJECT, RUNNERS_SUBJECT } from '../../core/subject.js';
 import type { WorkState } from '../../core/views/index.js';
-import { runnersIn } from '../operations/edge-evidence.js';
 import { policyFromRecord } from '../queue/rules-cache.js';
 
 interface RulesContext {

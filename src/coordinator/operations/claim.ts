@@ -8,6 +8,7 @@ import { defaultLeaseSeconds } from '../../core/claims/lease.js';
 import type { ClaimBody } from '../../core/contract/claim-bodies.js';
 import type { ClaimResult } from '../../core/contract/claim-replies.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
+import { SINGLE_AGENT } from '../../core/methodology/single-agent.js';
 import type { RecordHead } from '../../core/record.js';
 import { controlsSession, type SessionOwner } from '../../core/sessions.js';
 import { subjectKindOf } from '../../core/subject.js';
@@ -19,7 +20,7 @@ import type { Attempt, DirectDecision, NeedsFetch, Operation, RequestKey } from 
 import { RefusalRecorder } from '../queue/refusal-recorder.js';
 import { TransactionBuilder } from '../queue/transaction-builder.js';
 import type { Problem } from '../wire/problem.js';
-import { conflictWithOverlappingGrants, isSingleAgentProject, SINGLE_AGENT } from './edge-facts.js';
+import { conflictWithOverlappingGrants, isSingleAgentProject } from './edge-facts.js';
 import { claimFacts } from './facts.js';
 import { grantResult, refusedClaimResult, renderClaimResult } from './render.js';
 import { refuseOtherOwner } from './session.js';

@@ -7,12 +7,11 @@ import {
   describeEvidencePolicy,
   type EvidenceFacts,
   type Runners,
-  runnersRecord,
+  runnersIn,
   type VerifiedOutcomes,
   verifiedOutcomes,
 } from '../../core/engine/evidence.js';
 import { effectiveChecklist } from '../../core/methodology/definition/checklist.js';
-import type { RecordHead } from '../../core/record.js';
 import {
   BASE_SUBJECT,
   candidateSubject,
@@ -23,9 +22,6 @@ import {
 import type { DecisionView } from '../queue/decision-view.js';
 import type { TransactionBuilder } from '../queue/transaction-builder.js';
 import { sha256Hex } from '../runtime/identity.js';
-
-export const runnersIn = (record: RecordHead | null): Runners =>
-  record === null ? {} : runnersRecord.parse(record.value).runners;
 
 export const runnersOf = (view: DecisionView): Runners => runnersIn(view.record(RUNNERS_SUBJECT));
 

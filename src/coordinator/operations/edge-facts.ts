@@ -6,12 +6,10 @@ import type { Methodology } from '../../core/methodology/definition/methodology.
 import { innerProduct, touchedModules } from '../../core/methodology/definition/modules.js';
 import { profileEdges, profileOf } from '../../core/methodology/definition/profile.js';
 import { edgePathOf } from '../../core/methodology/progress/edge-path.js';
+import { SINGLE_AGENT } from '../../core/methodology/single-agent.js';
 import { subjectKeys, subjectKindOf } from '../../core/subject.js';
 import type { DecisionView } from '../queue/decision-view.js';
 import type { TransactionBuilder } from '../queue/transaction-builder.js';
-
-/** The agent id and default role in single-agent mode. */
-export const SINGLE_AGENT = { agent_id: 'primary', agent_role: 'full_stack' } as const;
 
 /** Maximum number of names listed in a message. */
 const SHARED_NAMED_MAX = 20;

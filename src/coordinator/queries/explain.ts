@@ -7,9 +7,10 @@ import type { Explanation } from '../../core/contract/tasks.js';
 import { holderAdvice } from '../../core/engine/holder-advice.js';
 import { type LastRun, suspendedAdvice } from '../../core/engine/suspended-advice.js';
 import { isoTime } from '../../core/events/envelope.js';
+import { SINGLE_AGENT } from '../../core/methodology/single-agent.js';
 import { subjectKindOf } from '../../core/subject.js';
 import { edgeChecks, explainEvidence } from '../operations/edge-evidence.js';
-import { edgeFacts, isSingleAgentProject, SINGLE_AGENT } from '../operations/edge-facts.js';
+import { edgeFacts, isSingleAgentProject } from '../operations/edge-facts.js';
 import { openDependencies, unknownReason } from '../operations/facts.js';
 import type { DecisionView } from '../queue/decision-view.js';
 

@@ -4,6 +4,7 @@ import type { EffectiveCheck } from '../contract/checks.js';
 import type { EvidencePolicy } from '../contract/values.js';
 import { eventSha256, isoTimestamp, name, nonNegativeInteger } from '../events/fields.js';
 import { ownValue } from '../own-value.js';
+import type { RecordHead } from '../record.js';
 import { baseFaultOf, type CheckOutcome, checkOutcomeSchema } from './check-outcome.js';
 
 /**
@@ -74,6 +75,10 @@ export type RunnerRecord = z.output<typeof runnerRecord>;
 /** Record of a project's runners, by id. */
 export const runnersRecord = z.strictObject({ runners: z.record(runnerIdSchema, runnerRecord) });
 export type Runners = z.output<typeof runnersRecord>['runners'];
+
+/** The runners of a record; none if there is no record. */
+export const runnersIn = (record: RecordHead | null): Runners =>
+  record === null ? {} : runnersRecord.parse(record.value).runners;
 
 /**
  * The runners with a new runner. If there are too many, the runner that was revoked first is dropped; null if none is

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { isCoordinationFile, isSingleAgentMode } from './read-mode.js';
+import { isCoordinationFile } from './read/file-kinds.js';
+import { isSingleAgentMode } from './read-mode.js';
 
 const SINGLE = 'coordination: {mode: single}\n';
 const textsOf = (files: Record<string, string>, unreadable: Record<string, string> = {}) => ({

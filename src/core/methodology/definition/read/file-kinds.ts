@@ -46,3 +46,6 @@ export function filesByKind(paths: Iterable<string>): Map<WorkspaceFileKind, str
   }
   return byKind;
 }
+
+/** Whether a file says how the agents of a workspace are coordinated. */
+export const isCoordinationFile = (path: string): boolean => filesByKind([path]).has('coordination');
