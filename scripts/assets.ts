@@ -10,8 +10,8 @@ const ASSETS = ['.css', '.gz', '.html', '.js', '.lua', '.md', '.sh', '.sql', '.s
  */
 export function copyAssets(source: string, target: string): void {
   for (const file of readdirSync(source, { recursive: true, encoding: 'utf8' })) {
-    const isOfTests = file.split(sep).includes('testing');
-    if (ASSETS.includes(extname(file)) && !file.startsWith('core') && !isOfTests)
+    const isTestAsset = file.split(sep).includes('testing');
+    if (ASSETS.includes(extname(file)) && !file.startsWith('core') && !isTestAsset)
       cpSync(join(source, file), join(target, file));
   }
 }

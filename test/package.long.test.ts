@@ -179,8 +179,8 @@ describe.concurrent('the published package', () => {
       const others = built.filter((path) => !readByModules.includes(path));
       expect(others.filter((path) => !/\.(js|d\.ts)$/.test(path))).toEqual([]);
       // The folder `conformance` is the suite that others run on their stores.
-      const isOfTests = /\.(test|testing|child)\.|\/testing(\/|\.)|\/conformance\./;
-      expect(built.filter((path) => isOfTests.test(path))).toEqual([]);
+      const isTestAsset = /\.(test|testing|child)\.|\/testing(\/|\.)|\/conformance\./;
+      expect(built.filter((path) => isTestAsset.test(path))).toEqual([]);
     });
 
     test('contains every file that the manifest names, with its types', () => {

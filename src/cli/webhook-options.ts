@@ -10,8 +10,8 @@ export async function webhookOptions({
   const { GENESIS_WEBHOOK_SECRET: setting = '', GENESIS_WEBHOOK_ALLOW_PRIVATE: allowPrivate } = io.env;
   if (setting === '') return { notice_sender: senderWithoutSecret(warn) };
   const { parseWebhookSecrets, webhookNoticeSender } = await import('../server/webhooks/notice-sender.js');
-  const { PRIVATE_TARGETS, PUBLIC_TARGETS } = await import('../server/webhooks/post-webhook.js');
-  const targets = allowPrivate === '1' ? PRIVATE_TARGETS : PUBLIC_TARGETS;
+  const { PUBLIC_AND_PRIVATE_TARGETS, PUBLIC_TARGETS } = await import('../server/webhooks/post-webhook.js');
+  const targets = allowPrivate === '1' ? PUBLIC_AND_PRIVATE_TARGETS : PUBLIC_TARGETS;
   try {
     return { notice_sender: webhookNoticeSender(parseWebhookSecrets(setting), targets) };
   } catch (error) {

@@ -18,7 +18,7 @@ export class EscalatedWork {
   /** Includes claims that are being worked on. */
   private readonly owned = new Set<OwnedEscalation>();
   private readonly waiting: OwnedEscalation[] = [];
-  private readonly unasked = new Set<OwnedEscalation>();
+  private readonly notRequestedAgain = new Set<OwnedEscalation>();
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -35,7 +35,7 @@ export class EscalatedWork {
     if (this.owned.size >= ESCALATED_MAX) return;
     for (const escalation of await this.claims.take((claim) => this.mayPerform(claim))) {
       this.owned.add(escalation);
-      this.unasked.add(escalation);
+      this.notRequestedAgain.add(escalation);
       this.waiting.push(escalation);
     }
   }
@@ -45,8 +45,8 @@ export class EscalatedWork {
   }
 
   /** Whether there are claims that were not requested again yet. */
-  get hasUnasked(): boolean {
-    return this.unasked.size > 0;
+  get hasClaimsToRequest(): boolean {
+    return this.notRequestedAgain.size > 0;
   }
 
   hasClaimOf(sessionId: string): boolean {
@@ -56,7 +56,7 @@ export class EscalatedWork {
   /** The next claim to ask for; null if there is none. A claim is handed out once, until `keep` returns it. */
   async next(): Promise<OwnedEscalation | null> {
     for (let escalation = this.waiting.shift(); escalation !== undefined; escalation = this.waiting.shift()) {
-      this.unasked.delete(escalation);
+      this.notRequestedAgain.delete(escalation);
       if (await this.claims.keepOwnership(escalation)) return escalation;
       this.owned.delete(escalation);
     }

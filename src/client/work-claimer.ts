@@ -178,7 +178,7 @@ export class WorkClaimer {
     if (until === 'stopped') return 'nothing';
     const lastReplies = this.tracks.map((track) => this.emptyTracks.get(track));
     if (lastReplies.every((isDone) => isDone === true)) return 'done';
-    const isIdle = !lastReplies.includes(undefined) && !this.escalated.hasUnasked;
+    const isIdle = !lastReplies.includes(undefined) && !this.escalated.hasClaimsToRequest;
     return until === 'idle' && isIdle ? 'idle' : 'nothing';
   }
 

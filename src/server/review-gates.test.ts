@@ -4,7 +4,7 @@ import { onProgram } from '../stores/testing/on-database.js';
 import { missingProgram } from '../stores/testing/program.js';
 import { type AnyJson, TENANT_URL, TestServer } from './testing/test-server.js';
 import { webhookNoticeSender } from './webhooks/notice-sender.js';
-import { PRIVATE_TARGETS } from './webhooks/post-webhook.js';
+import { PUBLIC_AND_PRIVATE_TARGETS } from './webhooks/post-webhook.js';
 import { openReceiver } from './webhooks/testing/webhook-receiver.js';
 
 const FEATURE = 'REQ-F-A-001';
@@ -156,7 +156,7 @@ await onProgram('openssl', missingProgram('openssl'), () => {
   test('a review is sent to the webhook of the project, signed, and recorded', async () => {
     const receiver = await openReceiver();
     const secret = 'a-secret-of-16-characters';
-    const targets = { ...PRIVATE_TARGETS, ca: receiver.ca };
+    const targets = { ...PUBLIC_AND_PRIVATE_TARGETS, ca: receiver.ca };
     const served = await TestServer.forTest({ notice_sender: webhookNoticeSender([secret], targets) });
     const { first, readEvents, pendingReview } = await openGate(served, {
       'engine.yml': `review: { webhook_url: "${receiver.url}" }\n`,

@@ -58,7 +58,7 @@ export interface Store {
   dueProjects?(limit: number): Promise<ProjectKey[]>;
 
   /**
-   * The projects with a permit `on_head` that was not released, ended or not: those in which something is due, now or
+   * The projects with a permit `on_head` that has not been released, even if it has ended: those in which something is due, now or
    * later. One page at a time, in an order that the store chooses; `after` is the last project of the page before. Costs as
    * much as there are such projects, however many others the store has.
    */

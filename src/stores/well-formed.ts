@@ -63,10 +63,10 @@ function assertProject(transaction: Transaction, event: NewEvent): void {
     throwMalformed(transaction, `the event ${event.event_id} has a position before its commit`);
 }
 
-function assertDistinct(transaction: Transaction, done: string, names: readonly string[]): void {
+function assertDistinct(transaction: Transaction, participle: string, names: readonly string[]): void {
   if (new Set(names).size === names.length) return;
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  throwMalformed(transaction, `${twice} is ${done} twice`);
+  throwMalformed(transaction, `${twice} is ${participle} twice`);
 }
 
 function throwMalformed(transaction: Transaction, why: string): never {

@@ -53,14 +53,14 @@ await onSharedDatabase('postgres', ({ url }) => {
         expect((await gen({ cwd }, 'sync', 'status', ...remote)).out).toContain('In sync.');
         expect((await gen({ cwd }, 'verify', '.ai-workspace/events')).out).toContain('Every invariant holds');
       }
-      const logs = await Promise.all(both.map(({ workspace }) => startedIn(workspace, projectKey)));
+      const logs = await Promise.all(both.map(({ workspace }) => startCountIn(workspace, projectKey)));
       expect(logs).toEqual([1, 1]);
     });
   });
 });
 
 /** How often the edge was started, by the log of this workspace. */
-async function startedIn(workspace: Workspace, projectKey: typeof KEY): Promise<number> {
+async function startCountIn(workspace: Workspace, projectKey: typeof KEY): Promise<number> {
   let started = 0;
   await withOfflineCoordinator(workspace, async (offline) => {
     const history = await offline.queries.getClaimHistory(projectKey, EDGE.task_id);

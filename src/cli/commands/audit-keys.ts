@@ -45,8 +45,9 @@ const revoke = command('revoke <key_id>', {
 });
 
 const rotate = command('rotate', {
-  description: 'replace the audit key of this machine with a new one; the old key is kept to sign for it',
-  help: '\nNeeds no server. The old key is kept in the file of the key with the ending .previous.\n\nExample:\n  gen audit rotate',
+  description:
+    'replace the audit key of this machine with a new one; the old key is kept, to sign the new one',
+  help: '\nNeeds no server. The old key is kept beside the key file, with the suffix .previous.\n\nExample:\n  gen audit rotate',
   async run(context) {
     const { io } = context;
     const setting = auditKeySetting(io);

@@ -46,7 +46,7 @@ export const recordReviewTimeout = (subject: string): Operation<boolean> =>
     return true;
   });
 
-/** Identifies one candidate before a person. */
+/** Identifies one candidate that a person reviews. */
 export const reviewIdOf = ({ task_id, generation, iteration, candidate_sha256 }: ReviewIdentity): string =>
   JSON.stringify([task_id, generation, iteration, candidate_sha256]);
 

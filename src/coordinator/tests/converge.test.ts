@@ -29,13 +29,13 @@ forEachStore('an edge of a configured project', (open) => {
       );
     const lastEvent = async (type: string) =>
       (await harness.events()).filter(({ event_type }) => event_type === type).at(-1);
-    const logFaults = async () => {
+    const findLogViolations = async () => {
       const checker = new PolicyAwareLogChecker();
       const found = (await harness.events()).flatMap((event) => checker.checkEvent(event));
       const heads = (await harness.store.scanHeads(P, { after: null, limit: 1000 })) as AnyHead[];
       return [...found, ...checker.checkHeads(heads)];
     };
-    return { harness, coordinator: harness.coordinator, alpha, review, lastEvent, logFaults };
+    return { harness, coordinator: harness.coordinator, alpha, review, lastEvent, findLogViolations };
   }
 
   // req: EVL-002, EVL-005
@@ -136,7 +136,7 @@ forEachStore('an edge of a configured project', (open) => {
 
   // req: HUM-001, HUM-002, HUM-004
   test('that requires a person waits for the approval of exactly what was submitted', async () => {
-    const { coordinator, alpha, review, lastEvent, logFaults } = await openConfigured();
+    const { coordinator, alpha, review, lastEvent, findLogViolations } = await openConfigured();
     await alpha.claims(SPEC, { agent_role: 'architect' });
     const passed = {
       evaluators: evaluatorReport({ complete: 'pass', wanted: 'pass' }).evaluators,
@@ -155,7 +155,7 @@ forEachStore('an edge of a configured project', (open) => {
     const state = unwrap(await coordinator.queries.getTaskState(P, SPEC));
     expect(state.claim?.state).toBe('SUSPENDED');
     const about = { task_id: SPEC, iteration: 2, candidate_sha256: candidateDigest('v1') };
-    expect(await logFaults()).toEqual([]);
+    expect(await findLogViolations()).toEqual([]);
     expect(await review('APPROVED', { ...about, candidate_sha256: candidateDigest('v2') })).toMatchObject({
       reason: 'STALE_REVIEW',
     });
@@ -163,20 +163,22 @@ forEachStore('an edge of a configured project', (open) => {
     expect(await lastEvent('edge_converged')).toMatchObject({
       payload: { iteration: 2, evaluators: passed.evaluators },
     });
-    expect(await logFaults()).toEqual([]);
+    expect(await findLogViolations()).toEqual([]);
   });
 
   // req: ROL-002
   test('outside the role of its holder is escalated, rejected or warned about, as configured', async () => {
     const outcomeOfAction = async (action: string) => {
-      const { alpha, lastEvent, logFaults } = await openConfigured({ 'agent_roles.yml': rolesFile(action) });
+      const { alpha, lastEvent, findLogViolations } = await openConfigured({
+        'agent_roles.yml': rolesFile(action),
+      });
       await alpha.claims('REQ-F-A#code_unit_tests', { agent_role: 'architect' });
       await alpha.releases('REQ-F-A#code_unit_tests');
       await alpha.claims(EDGE, { agent_role: 'tester' });
       // The role comes from the grant: a submission cannot set one.
       const { reason, next } = await alpha.submits(EDGE, 'v1', evaluatorReport());
       const event = await lastEvent('convergence_escalated');
-      expect(await logFaults()).toEqual([]);
+      expect(await findLogViolations()).toEqual([]);
       return {
         reason,
         next,
@@ -298,7 +300,7 @@ forEachStore('an edge of a configured project', (open) => {
   });
 
   test('is adopted from a parked result only if its submitted checks have passed', async () => {
-    const { coordinator, alpha, lastEvent, logFaults } = await openConfigured();
+    const { coordinator, alpha, lastEvent, findLogViolations } = await openConfigured();
     await alpha.claims(EDGE, { agent_role: 'architect' });
     const seen = { expected_generation: 1, reason: 'gone' };
     await coordinator.decisions.operate(P, EDGE, 'force_release', seen, human('rita'));
@@ -313,7 +315,7 @@ forEachStore('an edge of a configured project', (open) => {
     });
     expect(await adoptResult(checked.parked)).toMatchObject({ reason: 'ADOPTED' });
     expect((await lastEvent('result_adopted'))?.payload).toMatchObject(evaluatorReport({ compiles: 'pass' }));
-    expect(await logFaults()).toEqual([]);
+    expect(await findLogViolations()).toEqual([]);
   });
 
   test('accepts only well-formed evaluators, and a task accepts none', async () => {

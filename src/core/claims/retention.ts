@@ -27,12 +27,12 @@ const CONTENT_FIELDS: Partial<Record<ClaimEventKind, readonly string[]>> = {
   result_denied: ['result_data', 'result_metadata'],
   noted: ['text'],
 };
-const REPORTED_CONTENT_FIELDS = ['source_findings', 'process_gaps'];
+const NON_CLAIM_CONTENT_FIELDS = ['source_findings', 'process_gaps'];
 
 /** The event without its content fields; null if it has none, or if the event is still current. */
 export function redactedEvent(event: EventEnvelope, head: Head | null): EventEnvelope | null {
   const kind = claimEventKindOf(event.event_type);
-  const contentFields = kind === undefined ? REPORTED_CONTENT_FIELDS : (CONTENT_FIELDS[kind] ?? []);
+  const contentFields = kind === undefined ? NON_CLAIM_CONTENT_FIELDS : (CONTENT_FIELDS[kind] ?? []);
   const presentFields = contentFields.filter((field) => event.payload[field] !== undefined);
   if (presentFields.length === 0 || isCurrent(event, kind, head)) return null;
   const keptEntries = Object.entries(event.payload).filter(([field]) => !presentFields.includes(field));

@@ -29,7 +29,7 @@ const foreignEventsOf = (...lines: unknown[]): EventEnvelope[] => [
 const singleEvent = (line: unknown): EventEnvelope => foreignEventsOf(line)[0] as EventEnvelope;
 const time = '2026-02-23T10:00:00.000Z';
 
-const lineageLine = (parts: JsonObject = {}): JsonObject => ({
+const openLineageLine = (parts: JsonObject = {}): JsonObject => ({
   eventType: 'OTHER',
   eventTime: time,
   run: {
@@ -51,7 +51,7 @@ const lineageLine = (parts: JsonObject = {}): JsonObject => ({
 describe('an OpenLineage line', () => {
   // req: EVT-016
   it('becomes the event that its facets describe, and keeps its envelope', () => {
-    const event = singleEvent(lineageLine());
+    const event = singleEvent(openLineageLine());
     expect(event).toMatchObject({
       event_type: 'iteration_completed',
       timestamp: time,
@@ -78,7 +78,7 @@ describe('an OpenLineage line', () => {
       sdlc_delta: { delta: -1 },
       sdlc_req_keys: { feature_id: 'REQ-9' },
     };
-    const event = singleEvent(lineageLine({ run: { runId: '1', facets } }));
+    const event = singleEvent(openLineageLine({ run: { runId: '1', facets } }));
     expect(event).toMatchObject({ event_type: 'edge_started', payload: { imported: { delta: -1 } } });
     expect(event.payload).not.toHaveProperty('delta');
   });
@@ -109,7 +109,7 @@ describe('an OpenLineage line', () => {
       sdlc_req_keys: { feature_id: 'REQ-F-2', edge: 'code→cicd' },
     };
     const event = singleEvent({
-      ...lineageLine({ run: { facets } }),
+      ...openLineageLine({ run: { facets } }),
       job: { name: 'REQ-F-3:intent→requirements' },
     });
     expect(event).toMatchObject({ feature_id: 'REQ-F-1', edge: 'design_code' });
@@ -122,7 +122,7 @@ describe('an OpenLineage line', () => {
         sdlc_req_keys: { feature_id: 'unknown', edge: '' },
         'sdlc:universal': { instance_id: 'shop_of_old' },
       };
-      const event = singleEvent(lineageLine({ run: { facets }, job: { name } }));
+      const event = singleEvent(openLineageLine({ run: { facets }, job: { name } }));
       expect([event.feature_id, event.edge]).toEqual([
         undefined,
         name.includes('→') ? 'design_code' : undefined,
@@ -173,7 +173,7 @@ describe('an OpenLineage line', () => {
 
 describe('a hybrid of both dialects', () => {
   it('is one event, and conflicting values are both kept', () => {
-    const hybrid = lineageLine({
+    const hybrid = openLineageLine({
       event_type: 'iteration_completed',
       timestamp: '2026-02-23T21:00:00+11:00',
       delta: 5,

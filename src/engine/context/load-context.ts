@@ -32,8 +32,8 @@ const TOTAL_BYTES_MAX = 16 * 1024 * 1024;
 const CONFIGURATION = /^\.ai-workspace\/(?!context\/).*\.ya?ml$|(^|\/)project_constraints\.ya?ml$/;
 
 /**
- * The context of a run, as it is now: configuration and constraints are passed on whole, documents only while they are small
- * together. The hash is of the files, never of passages.
+ * The context of a run, as it is now: configuration and constraints are passed on whole, documents only while their total
+ * size is small. The hash is of the files, never of passages.
  */
 export function loadContext(options: ContextOptions): LoadedContext {
   assertWithinLimits(options.files);

@@ -7,7 +7,7 @@ import { missingProgram } from '../../stores/testing/program.js';
 import { parseWebhookSecrets, webhookNoticeSender } from './notice-sender.js';
 import {
   OPERATOR_TARGETS,
-  PRIVATE_TARGETS,
+  PUBLIC_AND_PRIVATE_TARGETS,
   PUBLIC_TARGETS,
   postWebhook,
   WebhookError,
@@ -43,7 +43,7 @@ describe('a webhook of a project', () => {
     const { port } = server.address() as AddressInfo;
     server.close();
     await once(server, 'close');
-    const sent = postWebhook(call(`https://127.0.0.1:${port}/`), PRIVATE_TARGETS);
+    const sent = postWebhook(call(`https://127.0.0.1:${port}/`), PUBLIC_AND_PRIVATE_TARGETS);
     await expect(sent).rejects.toThrow('ECONNREFUSED');
   });
 
@@ -60,7 +60,10 @@ describe('a webhook of a project', () => {
 await onProgram('openssl', missingProgram('openssl'), () => {
   it('names the host in the handshake and in the request, and connects to the address', async () => {
     const { url, port, ca, received } = await openReceiver();
-    await postWebhook({ ...call(`${url}?a=1`), headers: { 'x-test': 'yes' } }, { ...PRIVATE_TARGETS, ca });
+    await postWebhook(
+      { ...call(`${url}?a=1`), headers: { 'x-test': 'yes' } },
+      { ...PUBLIC_AND_PRIVATE_TARGETS, ca },
+    );
     expect(received).toMatchObject([
       {
         server_name: 'localhost',
@@ -73,8 +76,8 @@ await onProgram('openssl', missingProgram('openssl'), () => {
 
   it('is not sent to a server without a valid certificate for the host', async () => {
     const { url, port, ca, received } = await openReceiver();
-    await expect(postWebhook(call(url), PRIVATE_TARGETS)).rejects.toThrow();
-    const byAddress = postWebhook(call(`https://127.0.0.1:${port}/`), { ...PRIVATE_TARGETS, ca });
+    await expect(postWebhook(call(url), PUBLIC_AND_PRIVATE_TARGETS)).rejects.toThrow();
+    const byAddress = postWebhook(call(`https://127.0.0.1:${port}/`), { ...PUBLIC_AND_PRIVATE_TARGETS, ca });
     await expect(byAddress).rejects.toThrow('ERR_TLS_CERT_ALTNAME_INVALID');
     expect(received).toEqual([]);
   });
@@ -84,7 +87,7 @@ await onProgram('openssl', missingProgram('openssl'), () => {
     const { url, ca } = await openReceiver((response) =>
       response.writeHead(307, { location: other.url }).end(),
     );
-    await expect(postWebhook(call(url), { ...PRIVATE_TARGETS, ca })).rejects.toThrow('status 307');
+    await expect(postWebhook(call(url), { ...PUBLIC_AND_PRIVATE_TARGETS, ca })).rejects.toThrow('status 307');
     expect(other.received).toEqual([]);
   });
 
@@ -95,7 +98,7 @@ await onProgram('openssl', missingProgram('openssl'), () => {
       const targets = [other.url, `https://127.0.0.1:${other.port}/`, 'http://169.254.169.254/latest/'];
       for (const location of targets) {
         const { url, ca } = await openReceiver((response) => response.writeHead(status, { location }).end());
-        const sent = postWebhook(call(url), { ...PRIVATE_TARGETS, ca: `${ca}${other.ca}` });
+        const sent = postWebhook(call(url), { ...PUBLIC_AND_PRIVATE_TARGETS, ca: `${ca}${other.ca}` });
         await expect(sent).rejects.toThrow(`status ${status}`);
       }
       expect(other.received).toEqual([]);
@@ -111,7 +114,7 @@ await onProgram('openssl', missingProgram('openssl'), () => {
     ['does not speak HTTP', '\u0000'.repeat(100_000)],
   ])('ends when the receiver %s', { timeout: 20_000 }, async (_, answer) => {
     const { url, ca } = await openReceiver((response) => void response.socket?.write(answer));
-    await expect(postWebhook(call(url), { ...PRIVATE_TARGETS, ca })).rejects.toThrow(WebhookError);
+    await expect(postWebhook(call(url), { ...PUBLIC_AND_PRIVATE_TARGETS, ca })).rejects.toThrow(WebhookError);
   });
 
   it('ignores what the receiver answers, and reads only the beginning of it', async () => {
@@ -129,14 +132,18 @@ await onProgram('openssl', missingProgram('openssl'), () => {
       };
       write();
     });
-    await postWebhook(call(url), { ...PRIVATE_TARGETS, ca });
+    await postWebhook(call(url), { ...PUBLIC_AND_PRIVATE_TARGETS, ca });
     await expect.poll(() => isCut).toBe(true);
   });
 
   it('is signed with every secret over time and body, and has the id of the notice', async () => {
     const { url, ca, received } = await openReceiver();
     const secrets = parseWebhookSecrets('first-secret-of-16, second-secret-of-16');
-    await webhookNoticeSender(secrets, { ...PRIVATE_TARGETS, ca }).send(url, 'notice-1', '{"a":1}');
+    await webhookNoticeSender(secrets, { ...PUBLIC_AND_PRIVATE_TARGETS, ca }).send(
+      url,
+      'notice-1',
+      '{"a":1}',
+    );
     const [{ headers, body }] = received as [(typeof received)[number]];
     expect(headers['genesis-notice-id']).toBe('notice-1');
     const [time = '', ...signatures] = String(headers['genesis-signature']).split(',');

@@ -15,7 +15,7 @@ export interface WebhookTargets {
 
 export const OPERATOR_TARGETS: WebhookTargets = { allows_plain_http: true, allows_private: true };
 export const PUBLIC_TARGETS: WebhookTargets = { allows_plain_http: false, allows_private: false };
-export const PRIVATE_TARGETS: WebhookTargets = { allows_plain_http: false, allows_private: true };
+export const PUBLIC_AND_PRIVATE_TARGETS: WebhookTargets = { allows_plain_http: false, allows_private: true };
 
 const TIMEOUT_MS = 5_000;
 const RESPONSE_BYTES_MAX = 64 * 1024;

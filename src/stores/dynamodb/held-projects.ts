@@ -42,7 +42,7 @@ export class DynamodbHeldProjects {
     }
   }
 
-  /** Known of every scope in which this process has committed a permit. */
+  /** Whether the permits of this scope are on heads. Known of every scope in which this process has committed one. */
   isOnHeads(tenantId: string, scope: string): boolean {
     return this.known.has(nameOf(tenantId, scope));
   }

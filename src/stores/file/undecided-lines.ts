@@ -6,11 +6,11 @@ import { SealInput, sealedText } from './seal.js';
 interface UndecidedLine<Location> {
   readonly bytes: Buffer;
   readonly location: Location;
-  /** The bytes of the lines before it. */
-  readonly bytesBefore: number;
+  /** The total size of the lines before it. */
+  readonly byteCountBefore: number;
 }
 
-/** Space for one block of the log after as many foreign lines as it accepts. */
+/** Enough for the largest number of foreign lines that the log accepts, followed by one block. */
 const BYTES_MAX = 2 * FOREIGN_BYTES_MAX;
 const LINES_MAX = 2 * FOREIGN_LINES_MAX;
 /** Blocks of the log do not overlap, but a forged seal may count any number of lines, and each is hashed. */
@@ -18,7 +18,7 @@ const HASHED_BYTES_MAX = BYTES_MAX + LINES_MAX;
 
 /**
  * Lines that do not fit where they are. They are foreign if a later seal continues the last seal of the log without them;
- * a foreign line may look like anything, also like a line or a seal of the log, and many like a whole log. If no such seal
+ * a foreign line may look like anything, even like a line or a seal of the log; many of them may look like a whole log. If no such seal
  * follows, they are damaged, or the torn end of the log.
  */
 export class UndecidedLines<Location> {
@@ -47,10 +47,10 @@ export class UndecidedLines<Location> {
     const { seal } = decoded;
     const first = this.lines[this.lines.length - seal.lines - 1];
     if (!(seal.lines > 0) || first === undefined) return null;
-    this.hashedBytes += this.byteCount - first.bytesBefore + seal.lines;
+    this.hashedBytes += this.byteCount - first.byteCountBefore + seal.lines;
     if (this.hashedBytes > HASHED_BYTES_MAX) return 'excess';
     const block = this.lines.slice(this.lines.length - seal.lines - 1);
-    return digestOf(block, bytes, end.seal) === seal.seal ? block : null;
+    return sealDigestOf(block, bytes, end.seal) === seal.seal ? block : null;
   }
 
   /** The fault of a log with too many undecided lines, up to the last of them. */
@@ -75,13 +75,17 @@ export class UndecidedLines<Location> {
 
   private push(bytes: Buffer, location: Location): void {
     // Copied, because a line may be a slice that keeps a large buffer in memory.
-    this.lines.push({ bytes: Buffer.from(bytes), location, bytesBefore: this.byteCount });
+    this.lines.push({ bytes: Buffer.from(bytes), location, byteCountBefore: this.byteCount });
     this.byteCount += bytes.length;
   }
 }
 
-/** The seal of a block that continues `sealBefore`. */
-function digestOf(block: readonly UndecidedLine<unknown>[], sealLine: Buffer, sealBefore: string): string {
+/** The digest that seals a block that continues `sealBefore`, with the line that has the seal. */
+function sealDigestOf(
+  block: readonly UndecidedLine<unknown>[],
+  sealLine: Buffer,
+  sealBefore: string,
+): string {
   const input = new SealInput();
   input.begin(sealBefore);
   for (const { bytes } of block.slice(0, -1)) input.addLine(bytes);

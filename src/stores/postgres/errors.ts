@@ -9,7 +9,7 @@ import type { PostgresOptions } from './options.js';
 type PostgresFailure = 'lost' | 'again' | 'unavailable' | 'gone' | 'bug';
 
 const LOST = /^(08...|57P01|57P02|57P05)$/;
-const AGAIN = /^(40001|40P01|55P03)$/;
+const RETRYABLE_SQLSTATE = /^(40001|40P01|55P03)$/;
 const UNAVAILABLE = /^(53...|57014|57P03|25006|58030)$/;
 const GONE = /^(3F000|42P01|42883|3D000|28...|42501)$/;
 /** Driver messages about a lost connection, which have no code. */
@@ -20,7 +20,7 @@ export function classifyError(error: unknown): PostgresFailure {
   const { code, message } = error as { code?: unknown; message?: unknown };
   if (typeof code === 'string') {
     if (LOST.test(code) || /^E[A-Z_]+$/.test(code)) return 'lost';
-    if (AGAIN.test(code)) return 'again';
+    if (RETRYABLE_SQLSTATE.test(code)) return 'again';
     if (UNAVAILABLE.test(code)) return 'unavailable';
     if (GONE.test(code)) return 'gone';
   }

@@ -59,7 +59,7 @@ const OTHER_FUNCTIONS = ['count_permits', 'due_projects', 'redact_events'];
 export function migrationSteps(namespace: string): readonly MigrationStep[] {
   const values = { namespace, write_role: writeRole(namespace), read_role: readRole(namespace) };
   const statements = (name: string) => splitStatements(SCHEMA(name, values));
-  const forEach = (list: readonly string[], name: string, as: string) =>
+  const statementsForEach = (list: readonly string[], name: string, as: string) =>
     list.flatMap((item) => splitStatements(SCHEMA(name, { namespace, [as]: item })));
   return [
     {
@@ -78,9 +78,9 @@ export function migrationSteps(namespace: string): readonly MigrationStep[] {
         ...statements('indexes'),
         ...OTHER_FUNCTIONS.map((name) => READS(name)),
         ...statements('read_settings'),
-        ...forEach([...TENANT_TABLES, ...PROJECT_TABLES, ...COMMIT_TABLES], 'commit_policy', 'table'),
-        ...forEach(TENANT_TABLES, 'tenant_policy', 'table'),
-        ...forEach(PROJECT_TABLES, 'project_policy', 'table'),
+        ...statementsForEach([...TENANT_TABLES, ...PROJECT_TABLES, ...COMMIT_TABLES], 'commit_policy', 'table'),
+        ...statementsForEach(TENANT_TABLES, 'tenant_policy', 'table'),
+        ...statementsForEach(PROJECT_TABLES, 'project_policy', 'table'),
         ...statements('access'),
       ],
     },
@@ -102,7 +102,7 @@ export function migrationSteps(namespace: string): readonly MigrationStep[] {
         `DROP FUNCTION IF EXISTS ${COMMIT_FUNCTIONS.join()}`,
         ...COMMIT_FUNCTIONS.map((name) => COMMIT(name)),
         READS('events_named'),
-        ...forEach(['commit_batch', 'commit_simple', 'events_named'], 'function_settings', 'function'),
+        ...statementsForEach(['commit_batch', 'commit_simple', 'events_named'], 'function_settings', 'function'),
         ...statements('function_access'),
       ],
     },

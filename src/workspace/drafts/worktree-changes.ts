@@ -58,13 +58,13 @@ export function changedPaths(root: string, where: string, commit: string): Promi
     const base = await run(['ls-files', '--stage', '-z', '--']);
     // Run it only once: the new index has no file times, so git reads every file.
     const diff = ['diff', '--no-ext-diff', '--no-textconv', '--no-renames', '--ignore-submodules=all', '-z'];
-    const differs = await run([...diff, '--name-status', '--']);
+    const statusesAndPaths = await run([...diff, '--name-status', '--']);
     const added = await run(['ls-files', '--others', '--exclude-standard', '-z', '--']);
-    for (const result of [base, differs, added])
+    for (const result of [base, statusesAndPaths, added])
       if (!result.ok) return noWorktreeRefusal(where, result.message);
     return (
       (await submoduleRefusal(root, where, outputPaths(base))) ??
-      validateChanges(outputPaths(differs), outputPaths(added))
+      validateChanges(outputPaths(statusesAndPaths), outputPaths(added))
     );
   });
 }
@@ -91,15 +91,18 @@ async function submoduleRefusal(
   return null;
 }
 
-/** `differs` alternates between the letter of a change, `D` for a deletion, and its path. */
-function validateChanges(differs: readonly string[], added: readonly string[]): string[] | DraftRefusal {
-  const deleted = differs.find((_, index) => index % 2 === 1 && differs[index - 1] === 'D');
+/** `statusesAndPaths` alternates between the letter of a change, `D` for a deletion, and its path. */
+function validateChanges(
+  statusesAndPaths: readonly string[],
+  added: readonly string[],
+): string[] | DraftRefusal {
+  const deleted = statusesAndPaths.find((_, index) => index % 2 === 1 && statusesAndPaths[index - 1] === 'D');
   if (deleted !== undefined)
     return draftRefusal('DELETION', deleted, `${deleted} was removed in the worktree.`);
   const nested = added.find((path) => path.endsWith('/'));
   if (nested !== undefined)
     return draftRefusal('NOT_A_FILE', nested, `${nested} is a separate git repository.`);
-  const paths = [...differs.filter((_, index) => index % 2 === 1), ...added];
+  const paths = [...statusesAndPaths.filter((_, index) => index % 2 === 1), ...added];
   if (paths.length > MANIFEST_FILES_MAX) {
     const message = `There are more than ${MANIFEST_FILES_MAX} changed files in the worktree.`;
     return draftRefusal('TOO_MANY', '', message);

@@ -23,14 +23,14 @@ export function useActivity() {
   const client = useQueryClient();
   return useQuery<ReadActivity>({
     queryKey: QUERY_KEY,
-    queryFn: () => readOn(client.getQueryData<ReadActivity>(QUERY_KEY)),
+    queryFn: () => readNewer(client.getQueryData<ReadActivity>(QUERY_KEY)),
     // A map is not compared field by field.
     structuralSharing: false,
     refetchInterval: ({ state }) => (state.data?.isBehind ? CATCH_UP_MS : false),
   });
 }
 
-async function readOn(last: ReadActivity | undefined): Promise<ReadActivity> {
+async function readNewer(last: ReadActivity | undefined): Promise<ReadActivity> {
   if (last === undefined) return readFrom(NO_ACTIVITY, undefined);
   try {
     return await readFrom(last.activity, last.cursor);

@@ -13,7 +13,7 @@ interface Answer<Decision> {
 }
 
 export interface AnswerListener {
-  /** With the name of the answer, or a sentence about it. */
+  /** `text` is the name of the answer, or a sentence about it. */
   onAnswered(text: string): void;
   onRefused(): void;
 }

@@ -166,7 +166,7 @@ export function draftKeysOf(item: InboxItem): readonly string[] {
 }
 
 /** The items, and those that have gone while a person was writing about them: a text is never lost. */
-export function withBegunAnswers(
+export function keepItemsWithDrafts(
   shown: readonly InboxItem[],
   items: readonly InboxItem[],
   isBegun: (item: InboxItem) => boolean,

@@ -1,6 +1,6 @@
 import { useRef, useState } from 'react';
 import { hasDraft, removeDraft } from '../../components/use-draft.js';
-import { draftKeysOf, type InboxItem, withBegunAnswers } from './inbox-items.js';
+import { draftKeysOf, type InboxItem, keepItemsWithDrafts } from './inbox-items.js';
 
 interface ShownItems {
   readonly shown: readonly InboxItem[];
@@ -15,7 +15,7 @@ export function useShownItems(items: readonly InboxItem[]): ShownItems {
   const [refused, setRefused] = useState<ReadonlySet<string>>(new Set());
   const shown = useRef<readonly InboxItem[]>([]);
   const isBegun = (item: InboxItem) => refused.has(item.key) || draftKeysOf(item).some(hasDraft);
-  shown.current = withBegunAnswers(shown.current, items, isBegun);
+  shown.current = keepItemsWithDrafts(shown.current, items, isBegun);
   return {
     shown: shown.current,
     keep: ({ key }) => setRefused((before) => new Set([...before, key])),

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 export function foreignLogArbitrary(): fc.Arbitrary<string[]> {
   const line = fc.oneof(
     { weight: 4, arbitrary: flatLine().map((each) => JSON.stringify(each)) },
-    { weight: 4, arbitrary: lineageLine().map((each) => JSON.stringify(each)) },
+    { weight: 4, arbitrary: openLineageLine().map((each) => JSON.stringify(each)) },
     { weight: 3, arbitrary: hybridLine().map((each) => JSON.stringify(each)) },
     { weight: 1, arbitrary: brokenLine },
   );
@@ -78,7 +78,7 @@ const flatLine = () =>
 const camelCase = (snake: string) =>
   snake.replace(/(^|_)([a-z])/g, (_, __, letter: string) => letter.toUpperCase());
 
-const lineageLine = () =>
+const openLineageLine = () =>
   fc
     .record({
       eventType: fc.constantFrom('START', 'COMPLETE', 'FAIL', 'ABORT', 'OTHER'),
@@ -107,7 +107,7 @@ const lineageLine = () =>
     }));
 
 const hybridLine = () =>
-  fc.tuple(flatLine(), lineageLine()).map(([flat, lineage]) => ({ ...flat, ...lineage }));
+  fc.tuple(flatLine(), openLineageLine()).map(([flat, lineage]) => ({ ...flat, ...lineage }));
 
 const brokenLine = fc.constantFrom(
   '',
