@@ -44,6 +44,7 @@ function describeHa(all: RedisHarness): void {
     const stores = [await redis.open(), await redis.open()];
     const meta = await stores[0]!.meta();
     for (const store of stores) await store.commit([swapTransaction(`~${stores.indexOf(store)}`)]);
+    await untilWritten(redis);
     await redis.database.restart();
     for (const store of stores)
       await expect(retryUntilAvailable(() => store.commit([swapTransaction('~late')]))).rejects.toThrow(
@@ -62,6 +63,10 @@ function describeHa(all: RedisHarness): void {
     expect(await (await redis.reopen()).heads(P, ['~stale'])).toEqual([null]);
   });
 }
+
+/** With a sync each second, a busy Redis also writes up to two seconds late: a crash could even lose the schema. */
+const untilWritten = (redis: RedisHarness): Promise<void> =>
+  expect.poll(() => redis.runCommand<string>('INFO', 'persistence')).toMatch(/^aof_buffer_length:0\r?$/m);
 
 /** Makes the server a replica for a while and then a primary again, as a failover and failback would. */
 async function promote(redis: RedisHarness): Promise<void> {
