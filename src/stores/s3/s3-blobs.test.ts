@@ -62,7 +62,8 @@ function testBlobs({ url, client, createBucket }: S3TestServer): void {
     const VersioningConfiguration = { Status: 'Enabled' as const };
     await client.send(new PutBucketVersioningCommand({ Bucket, VersioningConfiguration }));
     const blobs = await openAt(url, Bucket);
-    await Promise.all([1, 2, 3].map(() => blobs.put('acme', sha256, text)));
+    // Not at the same time: the emulator looks and writes in two steps, where S3 takes one.
+    for (let times = 0; times < 3; times += 1) await blobs.put('acme', sha256, text);
     const { Versions } = await client.send(new ListObjectVersionsCommand({ Bucket }));
     expect(Versions).toHaveLength(1);
     const version = Versions?.[0]?.VersionId;
