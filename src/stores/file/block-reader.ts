@@ -15,11 +15,32 @@ interface SealedBlock {
   readonly bytes: Buffer;
 }
 
+/** The last large block that was read, for as long as the garbage collector leaves it. */
+interface LargeBlockMemory {
+  block: WeakRef<SealedBlock> | null;
+}
+
+/**
+ * A plan of a million tasks is one block of 70 MB, and its reader asks for 32 events at a time. Small blocks are read
+ * again, so that a reader notices damage.
+ */
+const largeBlocks = new WeakMap<RecoveredLog, LargeBlockMemory>();
+
+/** The bytes of the log's blocks change. A read that is under way remembers its block in the old memory only. */
+export function forgetLargeBlock(log: RecoveredLog): void {
+  largeBlocks.delete(log);
+}
+
 /** Reads blocks and verifies each by its seal. One per read call: the last block may be needed again for the next page. */
 export class BlockReader {
-  private last: SealedBlock | null = null;
+  private last: SealedBlock | null;
+  private readonly largeBlock: LargeBlockMemory;
 
-  constructor(private readonly log: RecoveredLog) {}
+  constructor(private readonly log: RecoveredLog) {
+    this.largeBlock = largeBlocks.get(log) ?? { block: null };
+    largeBlocks.set(log, this.largeBlock);
+    this.last = this.largeBlock.block?.deref() ?? null;
+  }
 
   /** The blocks with these ascending indexes. Rejects with `LogDamaged`. Reads that are far apart run concurrently. */
   async read(indexes: readonly number[]): Promise<ReadonlyMap<number, Buffer>> {
@@ -27,8 +48,13 @@ export class BlockReader {
     const spans = this.nearbyGroupsOf(known === null ? indexes : indexes.slice(1));
     const read = (await Promise.all(spans.map((span) => this.readGroup(span)))).flat();
     const blocks = known === null ? read : [known, ...read];
-    this.last = blocks.at(-1) ?? null;
+    this.remember(blocks.at(-1) ?? null);
     return new Map(blocks.map(({ index, bytes }) => [index, bytes]));
+  }
+
+  private remember(block: SealedBlock | null): void {
+    this.last = block;
+    if (block !== null && block.bytes.length > READ_BYTES_MAX) this.largeBlock.block = new WeakRef(block);
   }
 
   private nearbyGroupsOf(indexes: readonly number[]): number[][] {

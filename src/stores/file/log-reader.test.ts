@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../test/support/temporary-folder.js';
+import { eventOf, transactionOf } from '../conformance/fixture.js';
 import { BLOCK_BYTES } from './block-writer.js';
 import { openFileStore } from './file-store.js';
 import { meteredDisk } from './metered-disk.testing.js';
@@ -40,5 +41,21 @@ it('reads and verifies each block once, even if its events are returned in sever
   disk.allBytes = 0;
   expect(await store.events(KEY, { after: 1200, limit: 1 })).toMatchObject([{ event_id: 'e-1200' }]);
   expect(disk.allBytes).toBeLessThan(BLOCK_BYTES + 2000);
+  await store.close();
+});
+
+it('reads a block of many megabytes once, even if every page is a call of its own', async () => {
+  const disk = meteredDisk();
+  const root = await temporaryFolder();
+  const store = await openFileStore({ root, disk });
+  const payload = { text: 'x'.repeat(PAYLOAD_CHARS) };
+  const loose_events = Array.from({ length: EVENTS }, (_, at) =>
+    eventOf(KEY, { event_id: `e-${at}`, payload }),
+  );
+  await commitOne(store, transactionOf(KEY, { loose_events }));
+  disk.allBytes = 0;
+  for (let after = 0; after < EVENTS; after += 10)
+    expect(await store.events(KEY, { after, limit: 10 })).toHaveLength(10);
+  expect(disk.allBytes).toBeLessThan(1.1 * EVENTS * PAYLOAD_CHARS);
   await store.close();
 });

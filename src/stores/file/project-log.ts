@@ -14,6 +14,7 @@ import {
 } from '../store.js';
 import { transactionOf } from '../transaction.js';
 import { type AppendedBatch, appendBatch, type BatchSync } from './append.js';
+import { forgetLargeBlock } from './block-reader.js';
 import type { BlockWriters } from './block-writer.js';
 import { readFully } from './disk.js';
 import { batchLength, coverOf, FOREIGN_BYTES_MAX, type ForeignEvents, isBlank } from './foreign-lines.js';
@@ -187,7 +188,11 @@ export class ProjectLog {
       if (isActive) await closeSegment(this.log);
       // The write-ahead log must not keep what is removed from the files.
       await this.options.groups.checkpoint();
-      await redactSegments(this.options.disk, files, state, events);
+      try {
+        await redactSegments(this.options.disk, files, state, events);
+      } finally {
+        forgetLargeBlock(this.log);
+      }
     });
   }
 

@@ -115,3 +115,14 @@ it('reads redacted events, also those before a snapshot', async () => {
   expect(left).toEqual([...Array(20).fill(LESS), ...Array(10).fill(SAID)]);
   await store.close();
 });
+
+it('is visible in a block of many megabytes that was read before', async () => {
+  const store = await openFileStore({ root: await temporaryFolder() });
+  const payload = { ...SAID, text: 'x'.repeat(1024 * 1024) };
+  const loose_events = ['a', 'b'].map((event_id) => eventOf(KEY, { event_id, payload }));
+  await commitOne(store, transactionOf(KEY, { loose_events }));
+  const [first] = await allEvents(store);
+  await redact(store, less(first));
+  expect((await allEvents(store)).slice(0, 2).map((event) => event.payload)).toEqual([LESS, payload]);
+  await store.close();
+});
