@@ -157,6 +157,12 @@ export const REGRESSIONS: readonly Regression[] = [
     commands_max: 37,
     bug: 'A renewal that was durable was answered as not written, because the write of a later command failed.',
   },
+  {
+    seed: 9903325,
+    mode: 'liveness',
+    commands_max: 120,
+    bug: 'The simulator ended a run before the sessions that nobody used, which were at the limit, had ended.',
+  },
 ];
 
 /** A run that `npm test` can afford: `npm run test:long` plays the others. */

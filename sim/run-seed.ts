@@ -25,10 +25,11 @@ const FAULTY_MS_MAX = 12 * 3600_000;
 
 const LIVENESS_MS_MAX = 3 * 3600_000;
 /**
- * Three times what the longest of 70 seeds needed. Actors that try again for ever reach it long before the time is up, and the
- * log that they fill would make each further step slower.
+ * Enough for ten agents that try again every second while the sessions of others, which nobody uses, are at the limit: they
+ * are idle for up to 900 seconds. Actors that try again for ever reach it long before the time is up, and the log that
+ * they fill would make each further step slower.
  */
-const LIVENESS_COMMANDS_MAX = 5_000;
+const LIVENESS_COMMANDS_MAX = 25_000;
 
 /** Plays one seed to its end or to its first violation. */
 export async function runSeed(options: SeedRunOptions): Promise<SeedResult> {

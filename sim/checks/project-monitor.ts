@@ -1,11 +1,11 @@
 import { isRefusal } from '../../src/coordinator/queue/refusal-recorder.js';
-import { generationFloor } from '../../src/core/audit/history-lost.js';
 import { type ClaimEventKind, claimEventKindOf } from '../../src/core/claims/claim-event-kinds.js';
 import { emptyHead, type Head } from '../../src/core/claims/head.js';
 import { LogChecker } from '../../src/core/claims/invariants.js';
 import { permitHeldUntilMs } from '../../src/core/claims/lease.js';
 import {
   DEFAULT_POLICY,
+  generationFloor,
   type Limits,
   type Policy,
   type Rules,

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { GenesisError } from '../client/replies.js';
 import type { ActionWrapper, AddCommands } from './command.js';
@@ -11,10 +10,7 @@ import { wrapNotice } from './output/wrap.js';
 import { commandGroupsFor, commandNameIn } from './registry.js';
 import { problemFailure } from './replies.js';
 import { unknownCommand } from './unknown-command.js';
-
-/** The package manifest is two folders above, both in `src` and in `dist`. */
-const MANIFEST = new URL('../../package.json', import.meta.url);
-export const VERSION = (JSON.parse(readFileSync(MANIFEST, 'utf8')) as { version: string }).version;
+import { VERSION } from './version.js';
 
 const EXAMPLES = `
 Examples:

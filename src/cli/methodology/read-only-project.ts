@@ -2,7 +2,7 @@ import type { AtQuery } from '../../core/contract/schema.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { nodeDisk } from '../../stores/file/node-disk.js';
 import { UNRECORDED_REDACTION } from '../../stores/file/redacted-lines.js';
-import { readLogUnverified } from '../../stores/file/unverified-reader.js';
+import { type LogPoint, readLogUnverified } from '../../stores/file/unverified-reader.js';
 import { linesText } from '../../stores/store.js';
 import { assertOwnLog } from '../../workspace/foreign.js';
 import { mayHaveChanged } from '../../workspace/scan/changed.js';
@@ -10,6 +10,7 @@ import type { Workspace } from '../../workspace/workspace.js';
 import { CommandFailure } from '../exit.js';
 import type { OpenedProject, ProjectCalls } from './opened-project.js';
 import { StatusProjection } from './status-projection.js';
+import { readStatusSummary, writeStatusSummary } from './status-summary.js';
 
 /** Answers from the log's current contents, without locking or writing it. */
 export async function openReadOnly(
@@ -19,10 +20,41 @@ export async function openReadOnly(
 ): Promise<OpenedProject> {
   await assertOwnLog(workspace);
   const openCopyOfLog = () => openCoordinatorCopy(workspace, user, warn);
-  const projection = await replayLog(workspace.events, () => new StatusProjection());
+  const projection = await readStatus(workspace.events);
   return (await isUpToDate(workspace, projection))
     ? withLazyCoordinator(projection, openCopyOfLog)
     : openCopyOfLog();
+}
+
+/** More events after a summary are not read at every call: a new summary is written. */
+const EVENTS_AFTER_SUMMARY = 100;
+
+/** The projection of a log, from its summary and the events after it; without a summary, from all events. */
+async function readStatus(folder: string): Promise<StatusProjection> {
+  const summary = await readStatusSummary(folder);
+  if (summary !== null) {
+    const projection = StatusProjection.from(summary);
+    const read = await readLogUnverified(nodeDisk, folder, (event) => projection.visit(event), summary.log);
+    if (read !== null && !projection.hasRedaction) {
+      await keepSummary(folder, projection, read.end, summary.log.position);
+      return projection;
+    }
+  }
+  return replayLog(
+    folder,
+    () => new StatusProjection(),
+    (projection, end) => keepSummary(folder, projection, end, 0),
+  );
+}
+
+async function keepSummary(
+  folder: string,
+  projection: StatusProjection,
+  end: LogPoint | null,
+  summarised: number,
+): Promise<void> {
+  if (end === null || end.position - summarised < EVENTS_AFTER_SUMMARY) return;
+  await writeStatusSummary(folder, projection.summaryAt(end));
 }
 
 interface EventVisitor {
@@ -30,9 +62,17 @@ interface EventVisitor {
 }
 
 /** Replays the log to a visitor: first unverified, and if that fails, again with full verification. */
-async function replayLog<T extends EventVisitor>(folder: string, createVisitor: () => T): Promise<T> {
+async function replayLog<T extends EventVisitor>(
+  folder: string,
+  createVisitor: () => T,
+  onUnverified: (visitor: T, end: LogPoint | null) => Promise<void> = async () => {},
+): Promise<T> {
   const skimmed = createVisitor();
-  if (await readLogUnverified(nodeDisk, folder, (event) => skimmed.visit(event))) return skimmed;
+  const read = await readLogUnverified(nodeDisk, folder, (event) => skimmed.visit(event));
+  if (read !== null) {
+    await onUnverified(skimmed, read.end);
+    return skimmed;
+  }
   const { readLog } = await import('../verify/read-log.js');
   const verified = createVisitor();
   const { damage, unrecordedRedactions } = await readLog({ folder }, ({ event }) => verified.visit(event));

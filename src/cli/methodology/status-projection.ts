@@ -1,9 +1,15 @@
 import { viewInputOf } from '../../coordinator/methodology/view-input.js';
-import { generationFloor } from '../../core/audit/history-lost.js';
-import { DEFAULT_LIMITS, DEFAULT_POLICY, type Policy, rulesLookup } from '../../core/claims/policy.js';
+import {
+  DEFAULT_LIMITS,
+  DEFAULT_POLICY,
+  generationFloor,
+  type Policy,
+  rulesLookup,
+} from '../../core/claims/policy.js';
 import type { MethodologyStatus } from '../../core/contract/methodology-views.js';
 import type { ProjectStatus } from '../../core/contract/overview.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
+import { REDACTION_EVENT } from '../../core/events/known-event-types.js';
 import type { RecordedConfig } from '../../core/methodology/definition/config-diff.js';
 import type { Feature, Methodology } from '../../core/methodology/definition/methodology.js';
 import { evolveMethodology } from '../../core/methodology/progress/evolve.js';
@@ -11,8 +17,12 @@ import { emptyMethodologyState } from '../../core/methodology/progress/feature-s
 import { statusView } from '../../core/methodology/views/status.js';
 import { featureSubject, LOSS_SUBJECT, METHODOLOGY_SUBJECT, POLICY_SUBJECT } from '../../core/subject.js';
 import type { FoldContext } from '../../core/views/fold-context.js';
+import { loadProject, snapshotProject } from '../../core/views/project-snapshot.js';
 import { emptyProject, evolveProject } from '../../core/views/project-state.js';
+import type { LogPoint } from '../../stores/file/unverified-reader.js';
 import type { ProjectKey } from '../../stores/store.js';
+import { VERSION } from '../version.js';
+import type { StatusSummary } from './status-summary.js';
 
 /** The events that record a workspace's files in its log. */
 const CONFIG_EVENT_TYPES: ReadonlySet<string> = new Set(['METHODOLOGY_CHANGED', 'FEATURE_CHANGED']);
@@ -22,26 +32,45 @@ const CONFIG_EVENT_TYPES: ReadonlySet<string> = new Set(['METHODOLOGY_CHANGED', 
  * frequent command, so it opens no coordinator and keeps no events.
  */
 export class StatusProjection implements RecordedConfig {
-  private readonly work = emptyProject();
-  private readonly state = emptyMethodologyState();
+  private work = emptyProject();
+  private state = emptyMethodologyState();
   private key: ProjectKey | null = null;
-  private lastConfigEvent: EventEnvelope | null = null;
+  /** When the workspace's files were last loaded into the log; null if never. */
+  private configuredAt: string | null = null;
+  /** An event redacts others, whose original text a summary may have. */
+  hasRedaction = false;
 
   visit(event: EventEnvelope): void {
     this.key ??= { tenant_id: event.tenant_id, project_id: event.project_id };
-    if (CONFIG_EVENT_TYPES.has(event.event_type)) this.lastConfigEvent = event;
+    if (CONFIG_EVENT_TYPES.has(event.event_type)) this.configuredAt = event.timestamp;
+    if (event.event_type === REDACTION_EVENT) this.hasRedaction = true;
     evolveProject(this.work, event);
     evolveMethodology(this.state, event);
+  }
+
+  /** The projection of the events before a summary's place, to which the events after it are added. */
+  static from({ log, project, methodology, configured_at }: StatusSummary): StatusProjection {
+    const projection = new StatusProjection();
+    projection.work = loadProject(project);
+    projection.state = methodology;
+    projection.key = log.key;
+    projection.configuredAt = configured_at;
+    return projection;
+  }
+
+  summaryAt(log: LogPoint): StatusSummary {
+    const project = snapshotProject(this.work);
+    return { version: VERSION, log, project, methodology: this.state, configured_at: this.configuredAt };
   }
 
   get title(): string {
     return this.key?.project_id ?? '';
   }
 
-  /** When the workspace's files were last loaded into the log; null if never. */
+  /** Null if the log has no methodology. */
   get configuredAtMs(): number | null {
     if (this.methodology === null) return null;
-    return this.lastConfigEvent === null ? null : Date.parse(this.lastConfigEvent.timestamp);
+    return this.configuredAt === null ? null : Date.parse(this.configuredAt);
   }
 
   get methodology(): Methodology | null {

@@ -4,10 +4,10 @@ import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../../test/support/temporary-folder.js';
-import { VERSION } from '../program.js';
 import { startPlannedHarness } from '../testing/cli-harness.js';
 import { type CommandResult, gen } from '../testing/terminal.js';
 import { createProject } from '../testing/workspace.js';
+import { VERSION } from '../version.js';
 import { CLIENT_SECTIONS, CLIENTS, type ClientName, type SetupEnvironment } from './clients.js';
 
 const run = promisify(execFile);

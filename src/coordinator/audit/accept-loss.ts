@@ -1,10 +1,6 @@
-import {
-  floorAfterLoss,
-  generationFloor,
-  HISTORY_LOST_EVENT,
-  type LossOfHistory,
-} from '../../core/audit/history-lost.js';
+import { floorAfterLoss, HISTORY_LOST_EVENT, type LossOfHistory } from '../../core/audit/history-lost.js';
 import type { RecordSignature } from '../../core/audit/signed-record.js';
+import { generationFloor } from '../../core/claims/policy.js';
 import type { AnyHead } from '../../core/fold.js';
 import { LOSS_SUBJECT } from '../../core/subject.js';
 import type { ProjectKey, Store } from '../../stores/store.js';

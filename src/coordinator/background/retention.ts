@@ -1,6 +1,6 @@
-import { REDACTION_EVENT } from '../../core/audit/original-digests.js';
 import { redactedEvent, retentionDays } from '../../core/claims/retention.js';
 import { type EventEnvelope, isoTime } from '../../core/events/envelope.js';
+import { REDACTION_EVENT } from '../../core/events/known-event-types.js';
 import { type HistoryRedacted, REDACTED_PER_EVENT_MAX } from '../../core/events/record-events.js';
 import { HISTORY_SUBJECT } from '../../core/subject.js';
 import { payloadDigest } from '../audit/audit-hash.js';

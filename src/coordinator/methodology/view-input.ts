@@ -3,7 +3,7 @@ import { canTakeOver, isStale } from '../../core/claims/lease.js';
 import { openGateOf } from '../../core/claims/open-gate.js';
 import type { Rules } from '../../core/claims/policy.js';
 import { adviceFor } from '../../core/contract/codes.js';
-import { describeEvidencePolicy, runnersIn } from '../../core/engine/evidence.js';
+import { describeEvidencePolicy, runnersIn } from '../../core/engine/evidence-policy.js';
 import { isoTime } from '../../core/events/envelope.js';
 import type { Feature, Methodology } from '../../core/methodology/definition/methodology.js';
 import type {

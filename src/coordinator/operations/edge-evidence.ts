@@ -4,13 +4,12 @@ import { checkDigestText } from '../../core/engine/check-digest.js';
 import {
   type CandidateRecord,
   candidateRecord,
-  describeEvidencePolicy,
   type EvidenceFacts,
   type Runners,
-  runnersIn,
   type VerifiedOutcomes,
   verifiedOutcomes,
 } from '../../core/engine/evidence.js';
+import { describeEvidencePolicy, runnersIn } from '../../core/engine/evidence-policy.js';
 import { effectiveChecklist } from '../../core/methodology/definition/checklist.js';
 import {
   BASE_SUBJECT,

@@ -1,6 +1,6 @@
-import { generationFloor } from '../../core/audit/history-lost.js';
 import {
   DEFAULT_POLICY,
+  generationFloor,
   type Limits,
   type Policy,
   type Rules,

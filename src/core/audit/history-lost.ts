@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { name, nonNegativeInteger, sentence } from '../events/fields.js';
-import type { RecordHead } from '../record.js';
 import { recordSignature } from './signed-record.js';
 
 /** Added to the number of events known to be lost, for events after the last anchor. */
@@ -34,10 +33,6 @@ export const isOfLostHistory = (
 ): boolean => losses.some((loss) => incarnation < loss.incarnation && position > loss.kept_position);
 
 export const HISTORY_LOST_EVENT = 'HISTORY_LOST';
-
-/** 0 if no history was lost. */
-export const generationFloor = (record: RecordHead | null | undefined): number =>
-  (record?.value as Partial<LossOfHistory['record']> | undefined)?.generation_floor ?? 0;
 
 /**
  * Generations above this number cannot have been granted in the lost history, because an event raises a generation by

@@ -1,11 +1,9 @@
 import { z } from 'zod';
 import type { EventEnvelope } from '../events/envelope.js';
 import { eventSha256, nonNegativeInteger } from '../events/fields.js';
+import { REDACTION_EVENT } from '../events/known-event-types.js';
 import { HISTORY_SUBJECT } from '../subject.js';
 import { bytes32 } from './audit-values.js';
-
-/** Records which payloads retention has redacted. */
-export const REDACTION_EVENT = 'HISTORY_FORGOTTEN';
 
 /** The fields of this event that are read here. Entries of earlier versions have no original digest. */
 const redactions = z.object({

@@ -1,10 +1,17 @@
-import { generationFloor } from '../audit/history-lost.js';
 import type { EventEnvelope } from '../events/envelope.js';
 import type { AnyHead } from '../fold.js';
 import { evolveRecord } from '../record.js';
 import { LOSS_SUBJECT, POLICY_SUBJECT, subjectKindOf } from '../subject.js';
 import { type InvariantViolation, LogChecker } from './invariants.js';
-import { DEFAULT_LIMITS, DEFAULT_POLICY, type Limits, type Policy, type Rules, rulesFor } from './policy.js';
+import {
+  DEFAULT_LIMITS,
+  DEFAULT_POLICY,
+  generationFloor,
+  type Limits,
+  type Policy,
+  type Rules,
+  rulesFor,
+} from './policy.js';
 
 /** Checks a log on its own: the policy in force at each event is read from the log. */
 export class PolicyAwareLogChecker {

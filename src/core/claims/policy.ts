@@ -1,5 +1,7 @@
+import type { LossOfHistory } from '../audit/history-lost.js';
 import type { Limits, Policy, PolicyBody, StalePolicy } from '../contract/settings.js';
 import { LIMITED_TRACKS_MAX, type MaxAgentsPerTrack } from '../plan/track-capacity.js';
+import type { RecordHead } from '../record.js';
 import { type SubjectKind, subjectKindOf } from '../subject.js';
 import { withoutUndefined } from '../without-undefined.js';
 
@@ -95,6 +97,10 @@ export function rulesFor(
   const stale_policy = policy.stale_policy[kind === 'edge' ? 'edge' : 'task'];
   return { ...policy, ...limits, stale_policy, skew_margin_ms, generation_floor };
 }
+
+/** Every generation is above this number, which the record of a loss of history gives; 0 if no history was lost. */
+export const generationFloor = (lossRecord: RecordHead | null | undefined): number =>
+  (lossRecord?.value as Partial<LossOfHistory['record']> | undefined)?.generation_floor ?? 0;
 
 /** The rules of each subject. They depend on its kind only, and computing them costs more than a decision. */
 export function rulesLookup(

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { costSchema } from '../engine/check-outcome.js';
 import { blobReference } from '../engine/run-data.js';
-import { RUN_STATUSES } from '../engine/run-events.js';
 import { agentRoleSchema, requestIdSchema } from '../ids.js';
 import { effectiveCheck } from './checks.js';
 import { CANCEL_REFUSALS, ITERATE_REFUSALS } from './codes.js';
@@ -21,6 +20,7 @@ import {
   type ReplyOf,
   time,
 } from './schema.js';
+import { RUN_STATUSES } from './values.js';
 
 /** Runs of the iterate engine: requested here, executed by `gen iterate`, told by the log. */
 

@@ -85,3 +85,5 @@ export type VectorType = (typeof VECTOR_TYPES)[number];
 
 /** Maximum of `max_result_size_bytes`: a result is held in memory while it arrives. */
 export const RESULT_BYTES_MAX = 256 * 1024 ** 2;
+
+export const RUN_STATUSES = ['CONVERGED', 'ESCALATED', 'FAILED', 'CANCELLED'] as const;

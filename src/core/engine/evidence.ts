@@ -1,10 +1,8 @@
 import { z } from 'zod';
 import { canonicalJson } from '../canonical-json.js';
 import type { EffectiveCheck } from '../contract/checks.js';
-import type { EvidencePolicy } from '../contract/values.js';
 import { eventSha256, isoTimestamp, name, nonNegativeInteger } from '../events/fields.js';
 import { ownValue } from '../own-value.js';
-import type { RecordHead } from '../record.js';
 import { baseFaultOf, type CheckOutcome, checkOutcomeSchema } from './check-outcome.js';
 
 /**
@@ -76,10 +74,6 @@ export type RunnerRecord = z.output<typeof runnerRecord>;
 export const runnersRecord = z.strictObject({ runners: z.record(runnerIdSchema, runnerRecord) });
 export type Runners = z.output<typeof runnersRecord>['runners'];
 
-/** The runners of a record; none if there is no record. */
-export const runnersIn = (record: RecordHead | null): Runners =>
-  record === null ? {} : runnersRecord.parse(record.value).runners;
-
 /**
  * The runners with a new runner. If there are too many, the runner that was revoked first is dropped; null if none is
  * revoked.
@@ -122,38 +116,6 @@ export const withEvidence = (candidate: CandidateRecord, added: SignedEvidence):
 /** Whether a runner could not run the checks on its base: then proposing the candidate again asks runners to try again. */
 export const hasBaseFault = ({ evidence }: CandidateRecord): boolean =>
   evidence.some(({ statement }) => baseFaultOf(statement.checks) !== null);
-
-const hasEnrolledRunner = (runners: Runners): boolean =>
-  Object.values(runners).some(({ state }) => state === 'enrolled');
-
-const ENROL_ADVICE = 'An admin enrols one: gen runner enrol --label NAME, then gen runner run.';
-const NO_RUNNER = `The policy \`evidence\` is verified, and no runner is enrolled. ${ENROL_ADVICE}`;
-
-/** Which results of deterministic checks count in this project. */
-export interface EvidencePolicyStatus {
-  readonly policy: EvidencePolicy;
-  /** Number of enrolled runners. */
-  readonly runners: number;
-  readonly says: string;
-  /** Whether no edge with a deterministic check can converge, because no runner is enrolled. */
-  readonly is_blocked: boolean;
-}
-
-export function describeEvidencePolicy(policy: EvidencePolicy, runners: Runners): EvidencePolicyStatus {
-  const enrolled = Object.values(runners).filter(({ state }) => state === 'enrolled').length;
-  const is_blocked = policy === 'verified' && enrolled === 0;
-  return {
-    policy,
-    runners: enrolled,
-    says: is_blocked ? NO_RUNNER : EVIDENCE_POLICY_MESSAGES[policy],
-    is_blocked,
-  };
-}
-
-const EVIDENCE_POLICY_MESSAGES: Readonly<Record<EvidencePolicy, string>> = {
-  reported: 'Deterministic checks count as their agent reports them; no runner verifies them.',
-  verified: 'Deterministic checks count only by the evidence of an enrolled runner.',
-};
 
 /** What a statement must agree with to count. */
 export interface EvidenceFacts {
@@ -232,6 +194,9 @@ function verifiedOutcome(
   }
   return reason ?? noEvidenceReason(facts);
 }
+
+const hasEnrolledRunner = (runners: Runners): boolean =>
+  Object.values(runners).some(({ state }) => state === 'enrolled');
 
 /** Short, because it is repeated for each check: the advice about runners is in `describeEvidencePolicy`. */
 function noEvidenceReason({ candidate_sha256, is_proposed, runners }: EvidenceFacts): string {

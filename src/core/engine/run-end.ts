@@ -1,7 +1,7 @@
 import type { Head } from '../claims/head.js';
 import type { AppendRefusal } from '../contract/codes.js';
+import { RUN_STATUSES } from '../contract/values.js';
 import { genCommand } from '../methodology/definition/command.js';
-import { RUN_STATUSES } from './run-events.js';
 
 type RunStatus = (typeof RUN_STATUSES)[number];
 

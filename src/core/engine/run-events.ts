@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { RUN_STATUSES } from '../contract/values.js';
 import { costSchema } from './check-outcome.js';
 import { blobReference } from './run-data.js';
 import { SAYS_CHARS_MAX } from './says.js';
@@ -20,8 +21,6 @@ const stepFields = {
   iteration: z.int().min(1),
   input_sha256: sha256,
 };
-
-export const RUN_STATUSES = ['CONVERGED', 'ESCALATED', 'FAILED', 'CANCELLED'] as const;
 
 export const runEventSchemas = {
   /** Written by the request for a run; the next executor of the edge takes it, under this id. */

@@ -1,12 +1,15 @@
 import { CLAIM_EVENT_TYPES } from '../claims/claim-event-kinds.js';
 
+/** Records which payloads retention has redacted. */
+export const REDACTION_EVENT = 'HISTORY_FORGOTTEN';
+
 /**
  * The types of the catalogue, by name only: loading the schemas takes longer than reading ten thousand lines, and
  * readers of a log do not need them. A test keeps the two in sync.
  */
 export const CATALOGUE_TYPES: ReadonlySet<string> = new Set([
   ...CLAIM_EVENT_TYPES,
-  'HISTORY_FORGOTTEN',
+  REDACTION_EVENT,
   'HISTORY_LOST',
   'AUDIT_ALARM',
   'AUDIT_ANCHOR_KEPT',

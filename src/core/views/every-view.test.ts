@@ -13,6 +13,7 @@ import { applyCommit, applyStoredHead } from './apply-commit.js';
 import type { FoldContext } from './fold-context.js';
 import { lineageOf, lineageTable } from './lineage.js';
 import { progressSteps } from './progress.js';
+import { loadProject, snapshotProject } from './project-snapshot.js';
 import { emptyProject, evolveProject, foldProject, type ProjectState } from './project-state.js';
 import { parkedResults, resultsOf } from './results.js';
 import { emptySession, evolveSession, type SessionFold, sessionMemory } from './session-memory.js';
@@ -154,6 +155,33 @@ describe('every view', () => {
         expect(state.inBackoff).toEqual(whole.inBackoff);
         expect(state.tracksByAgent).toEqual(whole.tracksByAgent);
         expect(agentViews(state)).toEqual(agentViews(whole));
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('is the same if it continues from a snapshot', () => {
+    fc.assert(
+      fc.property(steps, fc.nat(100), (taken, cut) => {
+        const history = new ProjectHistory().run(taken);
+        const { events } = history;
+        const known = foldProject(events.slice(0, cut % events.length));
+        const state = loadProject(structuredClone(snapshotProject(known)));
+        for (const event of events) evolveProject(state, event);
+        const whole = foldProject(events);
+        const at = history.foldContext();
+        expect(everyView(state, [], events, at)).toEqual(everyView(whole, [], events, at));
+        expect(new Map(state.heads)).toEqual(new Map(whole.heads));
+        expect(new Map(state.records)).toEqual(new Map(whole.records));
+        for (const part of [
+          'bySession',
+          'inBackoff',
+          'tracksByAgent',
+          'parked',
+          'agents',
+          'position',
+        ] as const)
+          expect(state[part]).toEqual(whole[part]);
       }),
       { numRuns: 50 },
     );

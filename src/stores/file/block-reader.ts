@@ -1,14 +1,12 @@
 import type { BlockRange } from './block-index.js';
-import { DIGEST_LENGTH, NO_HASH } from './line.js';
 import { visitWholeLines } from './line-reader.js';
 import { decodeLine } from './log-line.js';
 import type { RecoveredLog } from './recovery.js';
-import { SEAL_BYTES_MAX, SEAL_PREFIX, SealInput, sealedText } from './seal.js';
+import { SEAL_BYTES_MAX, SealInput, sealAtEnd, sealedText } from './seal.js';
 
 /** Blocks this close together are read in one call. */
 const GAP_BYTES_MAX = 32 * 1024;
 export const READ_BYTES_MAX = 1024 * 1024;
-const NEWLINE = 0x0a;
 
 interface SealedBlock {
   readonly index: number;
@@ -106,14 +104,6 @@ export class BlockReader {
     const from = Math.max(start, end - SEAL_BYTES_MAX);
     return sealAtEnd((await this.log.files.read(from, end - from)) ?? Buffer.alloc(0));
   }
-}
-
-/** The seal in the line that ends these bytes. A text that is none matches no block. */
-function sealAtEnd(bytes: Buffer): string {
-  const line = bytes.subarray(bytes.lastIndexOf(NEWLINE, bytes.length - 2) + 1);
-  return line
-    .toString('latin1', SEAL_PREFIX.length, SEAL_PREFIX.length + DIGEST_LENGTH)
-    .padEnd(DIGEST_LENGTH, NO_HASH);
 }
 
 const sealInput = new SealInput();

@@ -104,6 +104,9 @@ export const ACTIVE_FILE = 'events.jsonl';
 export const DURABLE_FILE = 'durable';
 export const SEGMENTS_FOLDER = 'segments';
 export const SNAPSHOTS_FOLDER = 'snapshots';
+/** What a reader of the log keeps, so that it need not read all of it again. Removed when the log is redacted. */
+export const SUMMARY_FILE = 'summary';
+export const summaryPath = (folder: string): string => `${folder}/${SNAPSHOTS_FOLDER}/${SUMMARY_FILE}`;
 
 const POSITION_DIGITS = 12;
 export const paddedPosition = (position: number): string => String(position).padStart(POSITION_DIGITS, '0');

@@ -19,6 +19,7 @@ import type { BlockWriters } from './block-writer.js';
 import { readFully } from './disk.js';
 import { batchLength, coverOf, FOREIGN_BYTES_MAX, type ForeignEvents, isBlank } from './foreign-lines.js';
 import type { LogExtent } from './idle-projects.js';
+import { summaryPath } from './layout.js';
 import { isRecordedRedaction, readEvents } from './log-reader.js';
 import { closeSegment, Maintenance } from './maintenance.js';
 import { type FlushedBatch, publishBatch } from './publish.js';
@@ -189,6 +190,7 @@ export class ProjectLog {
       // The write-ahead log must not keep what is removed from the files.
       await this.options.groups.checkpoint();
       try {
+        await this.options.disk.unlink(summaryPath(this.options.folder));
         await redactSegments(this.options.disk, files, state, events);
       } finally {
         forgetLargeBlock(this.log);

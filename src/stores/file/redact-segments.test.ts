@@ -1,12 +1,14 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../test/support/temporary-folder.js';
-import { REDACTION_EVENT } from '../../core/audit/original-digests.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
+import { REDACTION_EVENT } from '../../core/events/known-event-types.js';
 import { HISTORY_SUBJECT } from '../../core/subject.js';
 import { eventOf, transactionOf } from '../conformance/fixture.js';
 import { LogDamaged, type Store } from '../store.js';
 import { openFileStore } from './file-store.js';
+import { summaryPath } from './layout.js';
 import { digestRemaining } from './redacted-lines.js';
 import {
   allEvents,
@@ -16,6 +18,7 @@ import {
   type InjectedDiskFaults,
   KEY,
   looseEventTransaction,
+  projectLogFolder,
 } from './testing.js';
 
 const SAID = { kept: 1, said: 'something long enough to be missed' };
@@ -124,5 +127,18 @@ it('is visible in a block of many megabytes that was read before', async () => {
   const [first] = await allEvents(store);
   await redact(store, less(first));
   expect((await allEvents(store)).slice(0, 2).map((event) => event.payload)).toEqual([LESS, payload]);
+  await store.close();
+});
+
+it('removes the summary that a reader kept of the log', async () => {
+  const root = await temporaryFolder();
+  const store = await openFileStore({ root });
+  await commitOne(store, looseEventTransaction('a', SAID));
+  const [first] = await allEvents(store);
+  const summary = summaryPath(projectLogFolder(root));
+  await mkdir(dirname(summary), { recursive: true });
+  await writeFile(summary, 'with the original text');
+  await redact(store, less(first));
+  await expect(readFile(summary)).rejects.toThrow('ENOENT');
   await store.close();
 });

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { REDACTION_EVENT } from '../../core/audit/original-digests.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
+import { REDACTION_EVENT } from '../../core/events/known-event-types.js';
 import type { HistoryRedacted } from '../../core/events/record-events.js';
 import { HISTORY_SUBJECT } from '../../core/subject.js';
 

@@ -1,5 +1,5 @@
 import { isObject } from '../../core/events/plain-data.js';
-import { base64urlDigest, DIGEST_LENGTH, NOT_OURS, PAYLOAD_BYTES } from './line.js';
+import { base64urlDigest, DIGEST_LENGTH, NO_HASH, NOT_OURS, PAYLOAD_BYTES } from './line.js';
 
 /**
  * The last line of a block:
@@ -47,6 +47,14 @@ export function sealOf(bytes: Buffer, parsed: object): Seal | string {
     [lines, durable, at_ms].every(Number.isFinite) &&
     (foreign === undefined || isObject(foreign));
   return isSeal ? (parsed as Seal) : NOT_OURS;
+}
+
+/** The seal in the line that ends these bytes. A text that is none matches no block. */
+export function sealAtEnd(bytes: Buffer): string {
+  const line = bytes.subarray(bytes.lastIndexOf(NEWLINE, bytes.length - 2) + 1);
+  return line
+    .toString('latin1', SEAL_PREFIX.length, SEAL_PREFIX.length + DIGEST_LENGTH)
+    .padEnd(DIGEST_LENGTH, NO_HASH);
 }
 
 /** The text of a seal line after the seal itself. */

@@ -1,5 +1,5 @@
-import { appendFile, readFile, writeFile } from 'node:fs/promises';
-import { expect, it } from 'vitest';
+import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../../test/support/temporary-folder.js';
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { openFileStore } from './file-store.js';
@@ -12,7 +12,7 @@ import {
   newSubjectTransaction,
   projectLogFolder,
 } from './testing.js';
-import { readLogUnverified } from './unverified-reader.js';
+import { type LogPoint, readLogUnverified } from './unverified-reader.js';
 
 async function written(segment_bytes_max = 64 * 1024 * 1024) {
   const root = await temporaryFolder();
@@ -90,4 +90,56 @@ it('requires verification if a line is still being written', async () => {
   const [first = ''] = (await readFile(activeFile(root), 'utf8')).split('\n');
   await appendFile(activeFile(root), first.slice(0, 50));
   expect(await readUnverified(root)).toBeNull();
+});
+
+describe('from the end of an earlier reading', () => {
+  async function readFrom(root: string, from: LogPoint): Promise<number[] | null> {
+    const positions: number[] = [];
+    const onEvent = ({ position }: EventEnvelope) => positions.push(position);
+    return (await readLogUnverified(nodeDisk, projectLogFolder(root), onEvent, from)) && positions;
+  }
+
+  /** The end of a log, and that log with more events, read from there. */
+  async function grown(segment_bytes_max: number) {
+    const { root, events } = await written(segment_bytes_max);
+    const read = await readLogUnverified(nodeDisk, projectLogFolder(root), () => {});
+    if (read === null || read.end === null) throw new Error('The log ends with a seal.');
+    const store = await openFileStore({ root, segment_bytes_max });
+    for (let index = 0; index < 20; index += 1)
+      await commitOne(store, looseEventTransaction(`more-${index}`));
+    await store.close();
+    return { root, from: read.end, last: events.length };
+  }
+
+  it('reads the events after it, also if its file was closed meanwhile', async () => {
+    for (const segmentBytesMax of [64 * 1024 * 1024, 2000]) {
+      const { root, from, last } = await grown(segmentBytesMax);
+      const added = Array.from({ length: 20 }, (_, index) => last + 1 + index);
+      expect(await readFrom(root, from)).toEqual(added);
+    }
+  });
+
+  it('reads nothing if nothing was added', async () => {
+    const { root } = await grown(64 * 1024 * 1024);
+    const read = await readLogUnverified(nodeDisk, projectLogFolder(root), () => {});
+    expect(await readFrom(root, read?.end as LogPoint)).toEqual([]);
+  });
+
+  it('requires verification if that place is not in this log', async () => {
+    const { root, from } = await grown(64 * 1024 * 1024);
+    const other = await grown(64 * 1024 * 1024);
+    expect(await readFrom(other.root, from)).toBeNull();
+    const { segment } = from;
+    for (const bytes of [0, segment.bytes - 1, segment.bytes + 1, segment.bytes * 100])
+      expect(await readFrom(root, { ...from, segment: { ...segment, bytes } })).toBeNull();
+    expect(await readFrom(root, { ...from, position: from.position - 1 })).toBeNull();
+    await rm(activeFile(root));
+    expect(await readFrom(root, from)).toBeNull();
+  });
+
+  it('has no end to continue from while lines of other programs are not sealed', async () => {
+    const { root } = await written();
+    await appendFile(activeFile(root), '{"event_type":"of another program"}\n');
+    expect(await readLogUnverified(nodeDisk, projectLogFolder(root), () => {})).toEqual({ end: null });
+  });
 });

@@ -1,17 +1,33 @@
 import type { EventEnvelope } from '../../core/events/envelope.js';
 import { isObject } from '../../core/events/plain-data.js';
+import type { ProjectKey } from '../store.js';
 import { type Disk, type DiskFile, readFully, withFile } from './disk.js';
 import { readDurableMark } from './durable-mark.js';
 import { ACTIVE_FILE, closedSegmentPositions, segmentPath } from './layout.js';
 import { NO_HASH } from './line.js';
-import { LogCheck } from './log-check.js';
+import { LogCheck, type LogEnd } from './log-check.js';
 import { decodeText } from './log-line.js';
-import { type Seal, SealInput, sealedText } from './seal.js';
+import { SEAL_BYTES_MAX, type Seal, SealInput, sealAtEnd, sealedText } from './seal.js';
 import { type SkimmedLine, skimLine } from './skimmed-line.js';
 
 /** Small enough that the garbage of one chunk is cheap to collect before the next is read. */
 const CHUNK_BYTES = 256 * 1024;
 const NEWLINE = 0x0a;
+
+/** A place in a log after the seal of a block, to continue reading from. */
+export interface LogPoint {
+  readonly key: ProjectKey;
+  readonly position: number;
+  /** That seal. It covers everything before it. */
+  readonly seal: string;
+  /** The file that contains the place, by the position of its first event, and the bytes before the place. */
+  readonly segment: { readonly first_position: number; readonly bytes: number };
+}
+
+/** `end` null: the log does not end with a seal, so that nobody can continue from there. */
+export interface UnverifiedRead {
+  readonly end: LogPoint | null;
+}
 
 /**
  * Reads a log for display only; nothing may be decided on it. Every line must name the project, the next position and
@@ -19,59 +35,77 @@ const NEWLINE = 0x0a;
  * known to be durable: torn, missing or reordered lines are detected. The contents are trusted: only the digest of the
  * last block is computed, because another program may have imitated that block. Recovery and `gen verify` compute all.
  *
- * False: something does not match, or a writer was active. What was read is then worthless.
+ * Reads the events after `from`, which must be a place in this very log. Null: something does not match, or a writer
+ * was active. What was read is then worthless.
  */
 export async function readLogUnverified(
   disk: Disk,
   folder: string,
   onEvent: (event: EventEnvelope) => void,
-): Promise<boolean> {
+  from: LogPoint | null = null,
+): Promise<UnverifiedRead | null> {
   const mark = await readDurableMark(disk, folder);
-  let position = 0;
-  const start = { key: null, seal: NO_HASH, position, foreign: [], isFormat1: true };
-  const lastBlock = new LastBlock();
-  const lines: LogCheck<null> = new LogCheck(start, {
+  const { key = null, seal = NO_HASH, position = 0 } = from ?? {};
+  const logEnd: LogEnd = { key, seal, position, foreign: [], isFormat1: from === null };
+  const lines: LogCheck<null> = new LogCheck(logEnd, {
     onTransaction: (lines) => {
-      for (const { line } of lines) {
-        if (line.event === null) continue;
-        position = line.event.position;
-        onEvent(line.event);
-      }
+      for (const { line } of lines) if (line.event !== null) onEvent(line.event);
     },
     onWhole: () => {},
   });
-  const check: UnverifiedLog = { lines, lastBlock };
+  const check: UnverifiedLog = { lines, lastBlock: new LastBlock(seal), from, isFromFound: from === null };
   // Opened before the closed files are listed: if it is closed meanwhile, its first position is read twice, which is
   // detected.
   const active = await disk.openRead(`${folder}/${ACTIVE_FILE}`);
+  let segment: LogPoint['segment'] | null = null;
   try {
-    for (const firstPosition of await closedSegmentPositions(disk, folder)) {
-      const path = segmentPath(folder, firstPosition);
-      if (!(await withFile(disk, path, (segment) => readFileUnverified(segment, check)))) return false;
+    for (const first_position of await closedSegmentPositions(disk, folder)) {
+      if (from !== null && first_position < from.segment.first_position) continue;
+      const path = segmentPath(folder, first_position);
+      const bytes = await withFile(disk, path, (file) => readFileUnverified(file, first_position, check));
+      if (bytes === null) return null;
+      segment = { first_position, bytes };
     }
-    if (active !== null && !(await readFileUnverified(active, check))) return false;
+    const first_position =
+      segment === null && from !== null ? from.segment.first_position : logEnd.position + 1;
+    const bytes = active === null ? 0 : await readFileUnverified(active, first_position, check);
+    if (bytes === null) return null;
+    if (bytes > 0) segment = { first_position, bytes };
   } finally {
     await active?.close();
   }
-  return position >= (mark?.position ?? 0) && lastBlock.isSealed();
+  const isWhole = check.isFromFound && logEnd.position >= (mark?.position ?? 0);
+  if (!isWhole || !check.lastBlock.isSealed()) return null;
+  return { end: endPoint(logEnd, segment) };
+}
+
+function endPoint(
+  { key, position, seal, foreign, isFormat1 }: LogEnd,
+  segment: LogPoint['segment'] | null,
+): LogPoint | null {
+  if (key === null || segment === null || isFormat1 || foreign.length > 0) return null;
+  return { key, position, seal, segment };
 }
 
 interface UnverifiedLog {
   readonly lines: LogCheck<null>;
   readonly lastBlock: LastBlock;
+  readonly from: LogPoint | null;
+  isFromFound: boolean;
 }
 
 /** The last block of a log. An imitation at any other place does not fit the lines after it. */
 class LastBlock {
   private lines: string[] = [];
-  /** The last seal, or the hash of the last format-1 line. */
-  private seal = NO_HASH;
   private last: {
     readonly lines: string[];
     readonly seal: Seal;
     readonly text: string;
     readonly before: string;
   } | null = null;
+
+  /** `seal`: the last one, or the hash of the last format-1 line. */
+  constructor(private seal: string) {}
 
   add(text: string, line: SkimmedLine): void {
     if (line.kind === 'seal') {
@@ -92,25 +126,44 @@ class LastBlock {
   }
 }
 
-async function readFileUnverified(file: DiskFile, check: UnverifiedLog): Promise<boolean> {
+/** Returns the bytes of the file; null: they do not match. */
+async function readFileUnverified(
+  file: DiskFile,
+  firstPosition: number,
+  check: UnverifiedLog,
+): Promise<number | null> {
+  let end = 0;
+  if (check.from?.segment.first_position === firstPosition) {
+    if (!(await isInFile(file, check.from))) return null;
+    end = check.from.segment.bytes;
+    check.isFromFound = true;
+  }
   /** The beginning of a line that continues in the next chunk. */
   let partialLine: Uint8Array = new Uint8Array();
-  for await (const bytes of chunksOf(file)) {
-    const end = bytes.lastIndexOf(NEWLINE) + 1;
-    if (end > 0 && !addLines(check, decodeText(Buffer.concat([partialLine, bytes.subarray(0, end)]))))
-      return false;
-    partialLine = end > 0 ? bytes.subarray(end) : Buffer.concat([partialLine, bytes]);
+  for await (const bytes of chunksOf(file, end)) {
+    end += bytes.length;
+    const cut = bytes.lastIndexOf(NEWLINE) + 1;
+    if (cut > 0 && !addLines(check, decodeText(Buffer.concat([partialLine, bytes.subarray(0, cut)]))))
+      return null;
+    partialLine = cut > 0 ? bytes.subarray(cut) : Buffer.concat([partialLine, bytes]);
   }
-  return partialLine.length === 0 && !check.lines.isWithinBlock;
+  return partialLine.length === 0 && !check.lines.isWithinBlock ? end : null;
+}
+
+/** Whether the file has the place's seal just before it. That seal covers all that is before it, so it is this log. */
+async function isInFile(file: DiskFile, { seal, segment: { bytes } }: LogPoint): Promise<boolean> {
+  const length = Math.min(bytes, SEAL_BYTES_MAX);
+  const before = await readFully(file, bytes - length, length);
+  return before.length === length && before.at(-1) === NEWLINE && sealAtEnd(before) === seal;
 }
 
 /** Reads the next chunk while the caller processes this one. */
-async function* chunksOf(file: DiskFile): AsyncGenerator<Buffer> {
+async function* chunksOf(file: DiskFile, from: number): AsyncGenerator<Buffer> {
   const size = await file.size();
   const read = (at: number): Promise<Buffer> => readFully(file, at, Math.min(CHUNK_BYTES, size - at));
-  let next = read(0);
+  let next = read(from);
   try {
-    for (let at = 0; at < size; ) {
+    for (let at = from; at < size; ) {
       const bytes = await next;
       if (bytes.length === 0) return;
       at += bytes.length;

@@ -1,4 +1,4 @@
-import { RUN_STATUSES } from '../../engine/run-events.js';
+import { RUN_STATUSES } from '../../contract/values.js';
 import type { EventContext } from './event-context.js';
 import { longTextIn, shortTextIn } from './payload.js';
 

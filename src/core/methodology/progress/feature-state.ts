@@ -7,7 +7,7 @@ import type {
 } from '../../contract/methodology-views.js';
 import type { StartBody } from '../../contract/start.js';
 import type { EdgeStatus } from '../../contract/values.js';
-import type { EvidencePolicyStatus } from '../../engine/evidence.js';
+import type { EvidencePolicyStatus } from '../../engine/evidence-policy.js';
 import type { LastRun } from '../../engine/suspended-advice.js';
 import type { EventEnvelope } from '../../events/envelope.js';
 import type { Feature, Methodology } from '../definition/methodology.js';

@@ -1,4 +1,4 @@
-import { describeEvidencePolicy } from '../../engine/evidence.js';
+import { describeEvidencePolicy } from '../../engine/evidence-policy.js';
 import type { Feature, Methodology, ModuleMap, Profile, Transition } from '../definition/methodology.js';
 import { newFeature } from '../definition/new-feature.js';
 import type { EdgeClaim, RouteInput } from '../progress/feature-state.js';

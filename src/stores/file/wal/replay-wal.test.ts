@@ -2,7 +2,7 @@ import { appendFile, copyFile, readFile, rm, truncate, writeFile } from 'node:fs
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../../test/support/temporary-folder.js';
-import { REDACTION_EVENT } from '../../../core/audit/original-digests.js';
+import { REDACTION_EVENT } from '../../../core/events/known-event-types.js';
 import { HISTORY_SUBJECT } from '../../../core/subject.js';
 import { eventOf, transactionOf } from '../../conformance/fixture.js';
 import { StoreRefused } from '../../store.js';

@@ -1,0 +1,36 @@
+import type { EvidencePolicy } from '../contract/values.js';
+import type { RecordHead } from '../record.js';
+import type { Runners } from './evidence.js';
+
+/** The runners of a record, which was checked when it was written; none if there is no record. */
+export const runnersIn = (record: RecordHead | null): Runners =>
+  (record?.value as { readonly runners?: Runners } | undefined)?.runners ?? {};
+
+const ENROL_ADVICE = 'An admin enrols one: gen runner enrol --label NAME, then gen runner run.';
+const NO_RUNNER = `The policy \`evidence\` is verified, and no runner is enrolled. ${ENROL_ADVICE}`;
+
+/** Which results of deterministic checks count in this project. */
+export interface EvidencePolicyStatus {
+  readonly policy: EvidencePolicy;
+  /** Number of enrolled runners. */
+  readonly runners: number;
+  readonly says: string;
+  /** Whether no edge with a deterministic check can converge, because no runner is enrolled. */
+  readonly is_blocked: boolean;
+}
+
+export function describeEvidencePolicy(policy: EvidencePolicy, runners: Runners): EvidencePolicyStatus {
+  const enrolled = Object.values(runners).filter(({ state }) => state === 'enrolled').length;
+  const is_blocked = policy === 'verified' && enrolled === 0;
+  return {
+    policy,
+    runners: enrolled,
+    says: is_blocked ? NO_RUNNER : EVIDENCE_POLICY_MESSAGES[policy],
+    is_blocked,
+  };
+}
+
+const EVIDENCE_POLICY_MESSAGES: Readonly<Record<EvidencePolicy, string>> = {
+  reported: 'Deterministic checks count as their agent reports them; no runner verifies them.',
+  verified: 'Deterministic checks count only by the evidence of an enrolled runner.',
+};
