@@ -1,6 +1,8 @@
 import { cpus } from 'node:os';
 import { benchAgainst } from './against/against.js';
 import { benchDatabasesAgainst } from './against/databases-against.js';
+import { benchRestartAgainst } from './against/restart-against.js';
+import { benchStatusAgainst } from './against/status-against.js';
 import { benchAudit } from './audit.js';
 import { benchCapacity } from './capacity.js';
 import { benchCycles } from './cycles.js';
@@ -27,7 +29,8 @@ import { benchStages } from './stages.js';
  * - `npm run bench -- --heads all|postgres,mysql,redis`: cost of a claim in a project of a million heads
  * - `npm run bench -- --indexes`: price of each index of the events on PostgreSQL
  * - `npm run bench -- --capacity`: items and capacity units of a command on DynamoDB
- * - `npm run bench -- --against REF [--only cycles|projects] [--rounds 7]`: this version beside another, in turn
+ * - `npm run bench -- --against REF [--only cycles|projects|restart|status] [--rounds 7] [--tasks N]`: this version beside
+ *   another, in turn
  * - `npm run bench -- --stores all|postgres,mysql,redis --against REF [--only cycles|projects] [--rounds 7]`: the same
  *   on databases, with the CPU time of the database
  * - `npm run bench -- --outage all|postgres,mysql,redis,dynamodb`: cost of a stopped database to an idle server
@@ -62,12 +65,15 @@ const [storesOption, headsOption, outageOption] = [
 ];
 const refOption = optionValue('--against');
 if (refOption !== null) {
-  const names = (['cycles', 'projects'] as const).filter(
-    (name) => only === name || !process.argv.includes('--only'),
-  );
+  const isChosen = (name: string): boolean => only === name || !process.argv.includes('--only');
+  const workloads = (['cycles', 'projects'] as const).filter(isChosen);
   const rounds = Number(optionValue('--rounds') ?? 7);
-  if (storesOption === null) await benchAgainst(refOption, names, rounds);
-  else await benchDatabasesAgainst(refOption, storesOption, names, rounds, quick);
+  if (storesOption !== null) await benchDatabasesAgainst(refOption, storesOption, workloads, rounds, quick);
+  else {
+    await benchAgainst(refOption, workloads, rounds);
+    if (isChosen('restart')) await benchRestartAgainst(refOption, tasks, rounds);
+    if (isChosen('status')) await benchStatusAgainst(refOption, rounds);
+  }
 }
 if (storesOption !== null && refOption === null) await benchDatabases(storesOption, quick);
 if (headsOption !== null) await benchHeads(headsOption);

@@ -7,7 +7,7 @@ import { workspaceWithLog } from './methodology-log.js';
 import { table, wholeText } from './table.js';
 
 const run = promisify(execFile);
-const EVENTS = 10_000;
+export const EVENTS = 10_000;
 const ROUNDS = 10;
 const PRINT_CPU_TIME_IMPORT = `data:text/javascript,${encodeURIComponent(
   "process.on('exit',()=>{const{user,system}=process.cpuUsage();console.error('processor '+(user+system))})",
@@ -40,16 +40,25 @@ async function measureCommand(cwd: string, argv: readonly string[]): Promise<str
   const walls: number[] = [];
   const processor: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
-    const startMs = performance.now();
-    // The process reports its own processor time when it exits.
-    const { stderr } = await run(process.execPath, ['--import', PRINT_CPU_TIME_IMPORT, ...argv], {
-      cwd,
-      maxBuffer: 64 * 1024 * 1024,
-    });
-    walls.push(performance.now() - startMs);
-    processor.push(Number(/processor (\d+)/.exec(stderr)?.[1]) / 1000);
+    const { wall_ms, cpu_ms } = await meterCommand(cwd, argv);
+    walls.push(wall_ms);
+    processor.push(cpu_ms);
   }
   return [...bestAndMedian(walls), ...bestAndMedian(processor)];
+}
+
+export interface CommandCost {
+  readonly wall_ms: number;
+  readonly cpu_ms: number;
+}
+
+/** Runs Node once, from start to exit. The process reports its own CPU time when it exits. */
+export async function meterCommand(cwd: string, argv: readonly string[]): Promise<CommandCost> {
+  const startMs = performance.now();
+  const options = { cwd, maxBuffer: 64 * 1024 * 1024 };
+  const { stderr } = await run(process.execPath, ['--import', PRINT_CPU_TIME_IMPORT, ...argv], options);
+  const wall_ms = performance.now() - startMs;
+  return { wall_ms, cpu_ms: Number(/processor (\d+)/.exec(stderr)?.[1]) / 1000 };
 }
 
 function bestAndMedian(taken: number[]): string[] {

@@ -158,6 +158,12 @@ export const REGRESSIONS: readonly Regression[] = [
     bug: 'A renewal that was durable was answered as not written, because the write of a later command failed.',
   },
   {
+    seed: 9807847,
+    mode: 'safety',
+    commands_max: 120,
+    bug: 'The simulator made a backup of a disk while that disk had the damage of a start that was to be refused.',
+  },
+  {
     seed: 9903325,
     mode: 'liveness',
     commands_max: 120,

@@ -12,6 +12,8 @@ export interface Build {
   readonly name: string;
   /** Folder of the compiled JavaScript. */
   readonly dist: string;
+  /** Folder of the sources. */
+  readonly sources: string;
 }
 
 /** Builds the working tree and keeps a copy, so that editing can go on during a long run. */
@@ -21,14 +23,14 @@ export async function buildWorkingTree(): Promise<Build> {
   const target = await newFolder(join(BUILDS, 'working-tree'));
   for (const part of ['dist', 'package.json'])
     await cp(join(REPOSITORY, part), join(target, part), { recursive: true });
-  return { name: 'working tree', dist: join(target, 'dist') };
+  return { name: 'working tree', dist: join(target, 'dist'), sources: REPOSITORY };
 }
 
 /** Builds a commit with the dependencies of its lock file, once. */
 export async function buildRef(ref: string): Promise<Build> {
   const commit = await git('rev-parse', '--verify', '--end-of-options', `${ref}^{commit}`);
   const target = join(BUILDS, commit);
-  const build = { name: ref, dist: join(target, 'dist') };
+  const build = { name: ref, dist: join(target, 'dist'), sources: target };
   if (await pathExists(join(target, 'node_modules'))) return build;
   const unfinished = await newFolder(`${target}.unfinished`);
   await run('sh', ['-c', 'git archive "$0" | tar -x -C "$1"', commit, unfinished], { cwd: REPOSITORY });

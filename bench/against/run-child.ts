@@ -5,8 +5,12 @@ import type { RunCosts } from './rounds.js';
 /** The same settings for both versions. */
 const NODE_FLAGS = ['--max-semi-space-size=64', '--expose-gc', '--import', 'tsx'];
 
-/** Runs one trial in its own process, which prints its costs as JSON. */
-export async function runChild<Cost>(script: string, args: readonly string[]): Promise<RunCosts<Cost>> {
+/** Runs a script in its own process, which prints its result as JSON. */
+export async function runChildOnce<Result>(script: string, args: readonly string[]): Promise<Result> {
   const { stdout } = await promisify(execFile)(process.execPath, [...NODE_FLAGS, script, ...args]);
-  return JSON.parse(stdout) as RunCosts<Cost>;
+  return JSON.parse(stdout) as Result;
 }
+
+/** Runs one trial in its own process, which prints its costs. */
+export const runChild = <Cost>(script: string, args: readonly string[]): Promise<RunCosts<Cost>> =>
+  runChildOnce<RunCosts<Cost>>(script, args);

@@ -55,6 +55,8 @@ export class FileFleet implements SimFleet {
   private isLogStalled = false;
   /** The process crashes a second time soon after its restart. */
   private willCrashAfterRestart = false;
+  /** A boot damaged the log, until its process ends. */
+  private isDamaged = false;
   private diskImage = new DiskImage();
   private readonly restored: RestoredDisk;
   private readonly audit: SimAudit;
@@ -138,6 +140,8 @@ export class FileFleet implements SimFleet {
     if (atMs === null) return;
     const { world } = this.context;
     world.schedule(atMs / 2, 'backup', () => {
+      // Otherwise the damage would come back with the backup.
+      if (this.isDamaged) return;
       const backup = this.diskImage.copy();
       world.schedule(atMs / 2, 'restore', () => this.restore(backup));
     });
@@ -259,7 +263,11 @@ export class FileFleet implements SimFleet {
         ? this.damageSomeLog()
         : null;
     // A process that finds the damage is refused and ends; one that dies before that must not leave the damage behind.
-    if (repair !== null) process.onKilled(repair);
+    this.isDamaged = repair !== null;
+    process.onKilled(() => {
+      repair?.();
+      this.isDamaged = false;
+    });
     this.open(process, repair !== null).then(
       () => {
         if (repair === null) return;

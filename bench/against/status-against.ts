@@ -1,0 +1,39 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { newTempFolder } from '../harness.js';
+import { type CommandCost, EVENTS, meterCommand } from '../methodology.js';
+import { wholeText } from '../table.js';
+import { type Build, buildRef, buildWorkingTree } from './build.js';
+import { type Measure, roundsTable, runRounds } from './rounds.js';
+
+const MEASURES: readonly Measure<CommandCost>[] = [
+  ['cpu_ms', 'CPU ms', wholeText],
+  ['wall_ms', 'wall ms', wholeText],
+];
+
+/** Compares `gen status`, from process start to exit, in a workspace that each version has written itself. */
+export async function benchStatusAgainst(ref: string, rounds: number): Promise<void> {
+  const builds = [await buildRef(ref), await buildWorkingTree()] as const;
+  const folders = new Map<Build, string>();
+  const status = (build: Build): Promise<CommandCost> =>
+    meterCommand(folders.get(build) as string, [join(build.dist, 'cli/main.js'), 'status']);
+  try {
+    for (const build of builds) {
+      const folder = await newTempFolder();
+      folders.set(build, folder);
+      const { workspaceWithLog } = await import(join(build.sources, 'bench/methodology-log.ts'));
+      await workspaceWithLog(folder, EVENTS);
+      await status(build);
+    }
+    const done = await runRounds(
+      builds,
+      rounds,
+      async (build) => ({ 'gen status': await status(build) }),
+      (round) => process.stderr.write(`  gen status: round ${round} of ${rounds}\n`),
+    );
+    console.log(`\ngen status on ${wholeText(EVENTS)} events, medians of ${rounds} rounds\n`);
+    console.log(roundsTable(builds, done, MEASURES));
+  } finally {
+    for (const folder of folders.values()) await rm(folder, { recursive: true, force: true });
+  }
+}
